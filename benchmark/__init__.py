@@ -1,0 +1,32 @@
+"""Cross-sample prediction churn: data, methods, harness and tracking.
+
+A model retrained on a new draw of its training set keeps its accuracy and still changes many single
+predictions. This package measures that. Start from the command line (``python -m benchmark --help``)
+or from Python::
+
+    from benchmark import load_problem, make_method
+
+    problem = load_problem("b3db_measured", canonical_seed=99)
+    fitted = make_method("twin:lam=30", problem.task).fit(problem, seeds=[1, 2])
+    probabilities = fitted.predict(problem.evals["id"].x)  # (seeds, molecules, classes)
+"""
+
+from typing import Any
+
+__version__ = "0.1.0"
+
+__all__ = ["UserError", "__version__", "load_problem", "make_method"]
+
+_WHERE = {
+    "UserError": "benchmark.errors",
+    "load_problem": "benchmark.data.problem",
+    "make_method": "benchmark.registry",
+}
+
+
+def __getattr__(name: str) -> Any:  # RDKit and torch take seconds to import: only when asked for
+    if name not in _WHERE:
+        raise AttributeError(f"module 'benchmark' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_WHERE[name]), name)

@@ -1,0 +1,1 @@
+"""From a TOML to a ``Problem``: spec → source → features → split."""

@@ -1,0 +1,28 @@
+"""Losses that keep one value per network: they are summed over networks, never averaged."""
+
+from __future__ import annotations
+
+from torch import Tensor
+from torch.nn import functional
+
+from benchmark.types import Task
+
+
+def fit_loss(task: Task, outputs: Tensor, y: Tensor) -> Tensor:
+    """Mean cross-entropy or squared error over the batch: ``outputs`` (..., B, C), ``y`` (..., B) → (...)."""
+    if task == "regression":
+        return (outputs[..., 0] - y).square().mean(-1)
+    losses = functional.cross_entropy(outputs.flatten(0, -2), y.flatten(), reduction="none")
+    return losses.view(y.shape).mean(-1)
+
+
+def disagreement(task: Task, a: Tensor, b: Tensor) -> Tensor:
+    """How far two outputs differ, averaged over the batch: two tensors (..., B, C) → (...).
+
+    Classification: the symmetric KL ½(KL(p‖q) + KL(q‖p)) of the softmax, in nats (paper, section Methods);
+    regression: the squared difference (paper, regression appendix).
+    """
+    if task == "regression":
+        return (a - b).square().mean((-2, -1))
+    log_p, log_q = functional.log_softmax(a, -1), functional.log_softmax(b, -1)
+    return 0.5 * ((log_p.exp() - log_q.exp()) * (log_p - log_q)).sum(-1).mean(-1)

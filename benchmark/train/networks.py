@@ -1,0 +1,68 @@
+"""Perceptrons whose weights have a leading model axis: M networks are one value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from benchmark.train.resampling import Stream, generator
+
+LANES = 16
+
+
+class StackedMLP:
+    """M two-hidden-layer ReLU perceptrons (paper, section Methods), one for each ``(seed, member)`` key.
+
+    Weights are drawn as torch.nn.Linear draws them, uniform within ±1/√fan_in, from each network's own generator.
+    The output layer is padded with zero columns to a multiple of 16: fused AdamW rounds the tail of a tensor
+    that does not fill a vector register differently, and the result would depend on what shares the stack.
+    """
+
+    def __init__(self, keys: Sequence[tuple[int, int]], n_inputs: int, hidden: int, n_outputs: int):
+        self.keys, self.n_outputs = keys, n_outputs
+        padded = -(-n_outputs // LANES) * LANES
+        layers = [(n_inputs, hidden, hidden), (hidden, hidden, hidden), (hidden, n_outputs, padded)]
+        self.parameters: list[Tensor] = []
+        for rows, _, columns in layers:
+            self.parameters += [torch.zeros(len(keys), rows, columns), torch.zeros(len(keys), 1, columns)]
+        for m, (seed, member) in enumerate(keys):
+            draw = generator("initialisation", seed, member)
+            for layer, (rows, used, _) in enumerate(layers):
+                for parameter in self.parameters[2 * layer : 2 * layer + 2]:
+                    uniform = 2 * draw.random((parameter.shape[1], used), dtype=np.float32) - 1
+                    parameter[m, :, :used] = torch.from_numpy(uniform / np.float32(rows**0.5))
+
+    def select(self, m: int) -> StackedMLP:
+        """The m-th network alone, sharing its weights."""
+        one = copy(self)
+        one.keys, one.parameters = self.keys[m : m + 1], [p[m : m + 1] for p in self.parameters]
+        return one
+
+    def __call__(self, x: Tensor, masks: Sequence[Tensor] = ()) -> Tensor:
+        """Outputs (M, R, C) for ``x`` (M, R, D); ``masks`` are dropout factors (M, R, H), one per hidden layer."""
+        w1, b1, w2, b2, w3, b3 = self.parameters
+        h = torch.relu(torch.baddbmm(b1, x, w1))
+        h = h * masks[0] if masks else h
+        h = torch.relu(torch.baddbmm(b2, h, w2))
+        h = h * masks[1] if masks else h
+        return torch.baddbmm(b3, h, w3)[..., : self.n_outputs]
+
+
+class Dropout:
+    """Dropout factors, 0 or 1/(1−p), drawn for each network from its own generator."""
+
+    def __init__(self, keys: Sequence[tuple[int, int]], p: float, stream: Stream):
+        states = [int(generator(stream, seed, member).integers(2**63)) for seed, member in keys]
+        self.p, self.generators = p, [torch.Generator().manual_seed(state) for state in states]
+
+    def masks(self, rows: int, hidden: int) -> list[Tensor]:
+        """One tensor (M, rows, hidden) for each of the two hidden layers; none if p is 0."""
+        if self.p == 0:
+            return []
+        keep = 1 - self.p
+        both = torch.stack([torch.empty(2, rows, hidden).bernoulli_(keep, generator=g) for g in self.generators], 1)
+        return list(both / keep)

@@ -1,0 +1,1 @@
+"""One file, one method. Copy ``_template.py`` with ``python -m benchmark new-method NAME``."""
