@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
@@ -154,5 +154,6 @@ class Cell:
     predictions: Mapping[str, Predictions]
     fit_seconds: float
     """CPU seconds of one retraining, averaged over the train seeds."""
-    tags: Mapping[str, str] = field(default_factory=dict)
-    run_ids: tuple[str, ...] = ()
+    about: Mapping[str, str]
+    """Provenance, as text: see ``benchmark.provenance``."""
+    run_id: str = ""

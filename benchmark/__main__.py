@@ -1,0 +1,211 @@
+"""The command line: ``python -m benchmark --help``."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from benchmark import __version__
+from benchmark.cli import App
+from benchmark.data.sources import locate
+from benchmark.data.spec import ROOT, dataset_names, expand, load_spec
+from benchmark.errors import UserError
+
+DEFAULT_DATASET = "b3db_measured"
+
+app = App(help="Measure cross-sample prediction churn: how many predictions flip when a model is retrained.")
+console = Console(soft_wrap=True, highlight=False)
+
+Methods = Annotated[str, typer.Option("--method", help="Methods, separated by commas, as in erm,twin:lam=30,bagging:k=2.")]
+Datasets = Annotated[str, typer.Option("--dataset", help="Datasets or groups, separated by commas, or paths of TOML files.")]
+CanonicalSeeds = Annotated[str, typer.Option(help="Seeds of the train/test split, separated by commas.")]
+Seeds = Annotated[str, typer.Option(help="Train seeds: a count (10 means 1 to 10), a range (1-10) or a list (1,3,5).")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A hyperparameter, for each named method that has it."),
+]
+
+
+def _grid(method: str, dataset: str, canonical_seed: str, seeds: str, settings: list[str] | None) -> list:
+    from benchmark.driver import parse_seeds, plan_grid
+    from benchmark.registry import parse_settings
+
+    names = [name.strip() for name in method.split(",") if name.strip()]
+    splits = parse_seeds(canonical_seed + ("" if "," in canonical_seed else ","))
+    return plan_grid(names, expand(dataset), splits, parse_seeds(seeds), parse_settings(settings or []))
+
+
+@app.command()
+def run(
+    method: Methods,
+    dataset: Datasets = DEFAULT_DATASET,
+    canonical_seed: CanonicalSeeds = "99",
+    seeds: Seeds = "10",
+    settings: Settings = None,
+    force: Annotated[bool, typer.Option("--force", help="Train again what is already recorded.")] = False,
+    jobs: Annotated[int | None, typer.Option(help="Worker processes; default: one per core.", min=1)] = None,
+    site: Annotated[Path | None, typer.Option(help="Then build the leaderboard pages in this folder.")] = None,
+) -> None:
+    """Train methods on datasets and record every run and every prediction in MLflow."""
+    from benchmark import driver, tracking
+
+    cells = _grid(method, dataset, canonical_seed, seeds, settings)
+    total = sum(len(cell.key.seeds) for cell in cells)
+    console.print(f"{len(cells)} cells, {total} retrainings; tracking store: {tracking.uri()}")
+    columns = (TextColumn("retrainings"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task("retrainings", total=total)
+        outcome = driver.fill(
+            cells,
+            force=force,
+            jobs=jobs,
+            report=lambda line: console.print(line, markup=False),
+            trained=lambda count: progress.advance(task, count),
+        )
+    built = _build_site(site) if site and not outcome.unrecorded else None
+    _summary(outcome, cells, built)
+    raise typer.Exit(outcome.exit_code)
+
+
+def _build_site(folder: Path) -> Path:
+    """In a process of its own: the leaderboard imports the benchmark, never the reverse."""
+    result = subprocess.run([sys.executable, "-m", "leaderboard", "build", "--out", str(folder)], check=False)
+    if result.returncode:
+        raise typer.Exit(result.returncode)
+    return folder
+
+
+def _summary(outcome, cells, built: Path | None) -> None:  # type: ignore[no-untyped-def]
+    from benchmark import tracking
+
+    lines = [f"{len(outcome.trained)} cells trained, {outcome.skipped} already there, {len(outcome.failed)} failed."]
+    if outcome.skipped and not outcome.trained:
+        lines.append("Nothing was left to train; --force trains again.")
+    for failed in outcome.failed:
+        reason = failed.reason.strip().splitlines()[-1]
+        lines.append(f"failed: {failed.planned.title} on {failed.planned.key.dataset}: {reason} (traceback in its run)")
+    if outcome.unrecorded:
+        lines += [
+            outcome.trouble,
+            f"{len(outcome.unrecorded)} finished cells are safe in {outcome.unrecorded[0].parent}; "
+            "the next run records them, without training again.",
+        ]
+    else:
+        lines.append(f"Browse the runs:      {_ui_command()}   then open http://127.0.0.1:5000/#/experiments")
+        if built:
+            lines.append(f"Open the leaderboard: {(built / 'index.html').resolve()}")
+        else:
+            lines.append("Build the leaderboard: python -m leaderboard build --out site")
+    console.print("\n".join(lines), markup=False)
+    if not outcome.unrecorded:
+        tracking.Store().describe_launch(lines)
+
+
+def _ui_command() -> str:
+    from benchmark import tracking
+
+    return f"mlflow ui --backend-store-uri {tracking.uri()}"
+
+
+@app.command("list")
+def list_() -> None:
+    """Show the datasets and methods, what is available here, and what to do about what is not."""
+    from dataclasses import fields
+
+    from benchmark.registry import discover
+
+    datasets = Table("dataset", "task", "group", "title", "available", title="Datasets", title_justify="left")
+    for name in dataset_names():
+        spec = load_spec(name)
+        try:
+            locate(spec)
+            state = "yes"
+        except UserError as error:
+            state = f"no: {error}"
+        datasets.add_row(spec.name, spec.task, spec.group, spec.title, state)
+    found, unavailable = discover()
+    methods = Table("method", "title", "hyperparameters", title="Methods", title_justify="left")
+    for name, cls in found.items():
+        methods.add_row(name, cls.title, ", ".join(f"{f.name}={f.default}" for f in fields(cls)))  # type: ignore[attr-defined]
+    for name, reason in unavailable.items():
+        methods.add_row(name, "not available", reason)
+    console.print(datasets)
+    console.print(methods)
+
+
+@app.command()
+def status(
+    method: Methods = "erm,swa,mc_dropout,deep_ensemble,bagging:k=2,bagging,twin,random_forest",
+    dataset: Datasets = DEFAULT_DATASET,
+    canonical_seed: CanonicalSeeds = "99",
+    seeds: Seeds = "10",
+    settings: Settings = None,
+) -> None:
+    """Show which cells of a grid are done, failed or missing, and the command that fills each."""
+    from benchmark import tracking
+
+    cells = _grid(method, dataset, canonical_seed, seeds, settings)
+    statuses = tracking.Store().statuses()
+    words = {"FINISHED": "done", "FAILED": "failed", "RUNNING": "interrupted or running", "KILLED": "interrupted"}
+    for cell in cells:
+        word = words.get(statuses.get(cell.key.digest, ""), "missing")
+        line = f"{word:8} {cell.key.dataset}, split {cell.key.canonical_seed}: {cell.title}"
+        console.print(line if word == "done" else f"{line}\n         {cell.command}", markup=False)
+
+
+@app.command()
+def check(
+    method: Annotated[str, typer.Argument(help="A method's name, or the path of its Python file.")],
+) -> None:
+    """Try the contract of a method on a small synthetic problem and say what to mend."""
+    from benchmark.check import check_method
+    from benchmark.errors import did_you_mean
+    from benchmark.registry import discover, load_file
+
+    found, _ = discover()
+    if not method.endswith(".py") and method not in found:
+        raise did_you_mean("method", method, list(found))
+    cls = load_file(Path(method)) if method.endswith(".py") else found[method]
+    wrong = [(task, what) for task in ("classification", "regression") for what in check_method(cls, task)]  # type: ignore[arg-type]
+    for task, what in wrong:
+        console.print(f"{task}: {what}", markup=False)
+    if wrong:
+        raise typer.Exit(1)
+    console.print(f"{cls.name} keeps the contract on classification and regression.", markup=False)  # type: ignore[attr-defined]
+
+
+@app.command("new-method")
+def new_method(name: Annotated[str, typer.Argument(help="A lower-case Python name, as in my_method.")]) -> None:
+    """Write methods/NAME.py from the template."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise UserError(f"method name {name!r}: expected lower-case letters, digits and _, as in my_method")
+    path = ROOT / "methods" / f"{name}.py"
+    text = (ROOT / "methods" / "_template.py").read_text(encoding="utf-8")
+    title = name.replace("_", " ").capitalize()
+    text = text.replace("NAME", name).replace("TITLE", title).replace("Template", title.title().replace(" ", ""))
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UserError(f"{path} exists; choose another name or edit that file") from None
+    console.print(f"wrote {path}\nnext: edit it, then\n  python -m benchmark check {name}", markup=False)
+    console.print(f"  python -m benchmark run --method erm,{name} --site site", markup=False)
+
+
+@app.callback(invoke_without_command=True)
+def main(version: Annotated[bool, typer.Option("--version", help="Print the suite's version.")] = False) -> None:
+    if version:
+        console.print(__version__)
+        raise typer.Exit()
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,24 @@
+"""What both command lines share."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import typer
+
+from benchmark.errors import UserError
+
+
+class App(typer.Typer):
+    """A typer application that prints a UserError as one plain message and exits with 2."""
+
+    def __init__(self, **options: Any):
+        super().__init__(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, **options)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().__call__(*args, **kwargs)
+        except UserError as error:
+            print(f"error: {error}", file=sys.stderr)
+            sys.exit(2)

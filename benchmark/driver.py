@@ -1,0 +1,139 @@
+"""One invocation of ``run``: what is missing is trained, kept on disk, then recorded in the tracking store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmark import outbox, runner, tracking
+from benchmark.data.problem import load_problem
+from benchmark.errors import UserError
+from benchmark.provenance import about
+from benchmark.registry import make_method
+from benchmark.runner import Failed, Planned
+from benchmark.types import Cell
+
+Report = Callable[[str], None]
+
+
+def parse_seeds(text: str) -> list[int]:
+    """Train or canonical seeds: ``10`` means 1 to 10, ``3-5`` a range, ``99,7`` a list. Raises UserError."""
+    try:
+        if text.isdecimal():
+            seeds = list(range(1, int(text) + 1))
+        else:
+            seeds = []
+            for part in filter(None, text.split(",")):
+                low, dash, high = part.partition("-")
+                seeds += range(int(low), int(high) + 1) if dash else [int(low)]
+    except ValueError:
+        seeds = []
+    if not seeds or min(seeds) < 0:
+        raise UserError(f"seeds {text!r}: expected a count as in 10, a range as in 1-10, or a list as in 1,3,5")
+    return list(dict.fromkeys(seeds))
+
+
+def plan_grid(
+    methods: Sequence[str],
+    datasets: Sequence[str],
+    canonical_seeds: Sequence[int],
+    seeds: Sequence[int],
+    settings: dict[str, str],
+) -> list[Planned]:
+    """Every cell of the grid, each once, a dataset's cells together. Raises UserError before anything runs."""
+    cells: dict[str, Planned] = {}
+    taken: set[str] = set()
+    for dataset in datasets:
+        for canonical_seed in canonical_seeds:
+            problem = load_problem(dataset, canonical_seed)
+            for text in methods:
+                made = make_method(text, problem.task, settings)
+                planned = runner.plan(problem, made, seeds)
+                cells.setdefault(planned.key.digest, planned)
+                taken |= settings.keys() & planned.key.params.keys()
+    if unknown := settings.keys() - taken:
+        raise UserError(f"--set {sorted(unknown)[0]}: none of {', '.join(methods)} has this hyperparameter")
+    return list(cells.values())
+
+
+@dataclass
+class Outcome:
+    """What an invocation did."""
+
+    trained: list[Cell] = field(default_factory=list)
+    failed: list[Failed] = field(default_factory=list)
+    skipped: int = 0
+    unrecorded: list[Path] = field(default_factory=list)
+    trouble: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.failed or self.unrecorded else 0
+
+
+def fill(
+    cells: Sequence[Planned], *, force: bool, jobs: int | None, report: Report, trained: Callable[[int], None]
+) -> Outcome:
+    """Fill the cells that the store lacks (all with ``force``).
+
+    ``report`` is told a line for each finished cell, ``trained`` the number of train seeds just done. A finished
+    cell is on disk before the store hears of it; if the store fails, it stays there for the next invocation.
+    """
+    outcome = Outcome()
+    store = tracking.Store()
+    for path in outbox.pending():
+        cell = outbox.load(path)
+        store.log(cell)
+        outbox.drop(path)
+        report(f"recorded from {path}: {_name(cell)}")
+    finished = {digest for digest, status in store.statuses().items() if status == "FINISHED"}
+    todo = [cell for cell in cells if force or cell.key.digest not in finished]
+    outcome.skipped = len(cells) - len(todo)
+    trained(sum(len(cell.key.seeds) for cell in cells if cell not in todo))
+    for planned, result in runner.run(todo, jobs):
+        if isinstance(result, int):
+            trained(result)
+        elif isinstance(result, Failed):
+            outcome.failed.append(result)
+            report(f"FAILED   {planned.title} on {planned.key.dataset}: {result.reason.strip().splitlines()[-1]}")
+            _record_failure(store, result, outcome)
+        else:
+            outcome.trained.append(result)
+            _record(store, result, outcome)
+            report(f"finished {_name(result)}: {_headline(result)}")
+    return outcome
+
+
+def _record(store: tracking.Store, cell: Cell, outcome: Outcome) -> None:
+    path = outbox.save(cell)
+    if outcome.trouble:  # the store failed before: do not wait for it again
+        outcome.unrecorded.append(path)
+        return
+    try:
+        store.log(cell)
+        outbox.drop(path)
+    except tracking.TrackingError as error:
+        outcome.trouble = str(error)
+        outcome.unrecorded.append(path)
+
+
+def _record_failure(store: tracking.Store, failed: Failed, outcome: Outcome) -> None:
+    planned = failed.planned
+    cell = Cell(planned.key, planned.title, {}, 0.0, about(planned.problem, planned.command))
+    if not outcome.trouble:
+        try:
+            store.log_failure(cell, failed.reason)
+        except tracking.TrackingError as error:
+            outcome.trouble = str(error)
+
+
+def _name(cell: Cell) -> str:
+    return f"{cell.title} on {cell.key.dataset}, split {cell.key.canonical_seed}"
+
+
+def _headline(cell: Cell) -> str:
+    values = tracking.summarise({"id": cell.predictions["id"]})
+    if "id/accuracy" in values:
+        return f"accuracy {values['id/accuracy']:.3f}, churn {values['id/churn']:.1%}"
+    return f"MAE {values['id/mae']:.3f}, churn {values['id/churn']:.3f}"

@@ -1,0 +1,149 @@
+"""The harness: a plan of cells → blocks of train seeds on worker processes → finished or failed cells."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from joblib import Parallel, delayed
+
+import benchmark.train
+from benchmark import registry
+from benchmark.provenance import about
+from benchmark.types import Cell, CellKey, Method, Predictions, Problem
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A cell to be filled."""
+
+    key: CellKey
+    problem: Problem
+    method: Method
+
+    @property
+    def title(self) -> str:
+        return registry.title(self.method, self.problem.task)
+
+    @property
+    def command(self) -> str:
+        """The command line that fills this cell."""
+        spelled = registry.spelled(self.method, self.problem.task)
+        return (
+            f"python -m benchmark run --method {spelled} --dataset {self.key.dataset} "
+            f"--canonical-seed {self.key.canonical_seed} --seeds {spell_seeds(self.key.seeds)}"
+        )
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A cell that could not be filled, with the traceback that says why."""
+
+    planned: Planned
+    reason: str
+
+
+@dataclass(frozen=True)
+class _Block:
+    """What a worker sends back: predictions of some train seeds on each test set, or a traceback."""
+
+    values: dict[str, np.ndarray]
+    cpu_seconds: float
+    error: str = ""
+
+
+def spell_seeds(seeds: Sequence[int]) -> str:
+    """``1-10`` for consecutive seeds, else ``1,3,5``."""
+    if len(seeds) > 1 and list(seeds) == list(range(seeds[0], seeds[-1] + 1)):
+        return f"{seeds[0]}-{seeds[-1]}"
+    return ",".join(map(str, seeds)) + ("," if len(seeds) == 1 else "")
+
+
+def code_fingerprint(method: Method) -> str:
+    """16 hex digits that change with the source of the training package or of the method's own file."""
+    files = [*sorted(Path(benchmark.train.__path__[0]).glob("*.py")), Path(inspect.getfile(type(method)))]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+
+
+def plan(problem: Problem, method: Method, seeds: Sequence[int]) -> Planned:
+    """The cell of one method on one problem, named by everything its predictions depend on."""
+    key = CellKey(
+        dataset=problem.spec.name,
+        method=method.name,
+        params=registry.params(method),
+        canonical_seed=problem.canonical_seed,
+        seeds=tuple(seeds),
+        problem=problem.fingerprint,
+        code=code_fingerprint(method),
+    )
+    return Planned(key, problem, method)
+
+
+def run(cells: Sequence[Planned], jobs: int | None = None) -> Iterator[tuple[Planned, Cell | Failed | int]]:
+    """Fill ``cells`` on ``jobs`` worker processes (default: one per core) and yield what is done as it is done.
+
+    Yields (planned, number of train seeds just trained), and, once all seeds of a cell are trained,
+    (planned, Cell) or (planned, Failed). A cell that fails never stops another.
+    """
+    jobs = jobs or os.cpu_count() or 1
+    work = [(i, block) for i, cell in enumerate(cells) for block in _blocks(cell.key.seeds, jobs)]
+    done: dict[int, dict[tuple[int, ...], _Block]] = {i: {} for i in range(len(cells))}
+    results = Parallel(n_jobs=jobs, return_as="generator_unordered", inner_max_num_threads=1, backend="loky")(
+        delayed(_work)(i, cells[i].problem, cells[i].method, block) for i, block in work
+    )
+    for i, block, result in results:
+        cell = cells[i]
+        done[i][block] = result
+        yield cell, len(block)
+        if sum(map(len, done[i])) == len(cell.key.seeds):
+            yield cell, _assemble(cell, done.pop(i))
+
+
+def _blocks(seeds: tuple[int, ...], jobs: int) -> list[tuple[int, ...]]:
+    """The seeds of a cell in a few blocks per worker, so that all workers end at about the same time."""
+    count = min(len(seeds), 2 * jobs)
+    return [tuple(map(int, block)) for block in np.array_split(seeds, count)]
+
+
+def _work(i: int, problem: Problem, method: Method, seeds: tuple[int, ...]) -> tuple[int, tuple[int, ...], _Block]:
+    """Train and predict some seeds of cell ``i``; runs in a worker process."""
+    try:
+        start = time.process_time()
+        fitted = method.fit(problem.without_tests(), list(seeds))
+        seconds = time.process_time() - start
+        values = {evalset: np.asarray(fitted.predict(test.x)) for evalset, test in problem.evals.items()}
+        for evalset, test in problem.evals.items():
+            Predictions(seeds, test.ids, test.y, values[evalset], problem.task)  # checks
+        return i, seeds, _Block({k: v.astype(np.float32) for k, v in values.items()}, seconds)
+    except (Exception, SystemExit):
+        return i, seeds, _Block({}, 0.0, traceback.format_exc())
+
+
+def _assemble(cell: Planned, blocks: dict[tuple[int, ...], _Block]) -> Cell | Failed:
+    """The cell from its blocks, in the order of its seeds."""
+    ordered = [blocks[block] for block in sorted(blocks, key=lambda block: cell.key.seeds.index(block[0]))]
+    errors = [block.error for block in ordered if block.error]
+    if errors:
+        return Failed(cell, errors[0])
+    try:
+        predictions = {
+            evalset: Predictions(
+                cell.key.seeds,
+                test.ids,
+                test.y,
+                np.concatenate([block.values[evalset] for block in ordered]),
+                cell.problem.task,
+            )
+            for evalset, test in cell.problem.evals.items()
+        }
+    except ValueError:
+        return Failed(cell, traceback.format_exc())
+    seconds = sum(block.cpu_seconds for block in ordered) / len(cell.key.seeds)
+    return Cell(cell.key, cell.title, predictions, seconds, about(cell.problem, cell.command))
