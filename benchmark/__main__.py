@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -19,13 +19,21 @@ from benchmark.data.sources import locate
 from benchmark.data.spec import ROOT, dataset_names, expand, load_spec
 from benchmark.errors import UserError
 
+if TYPE_CHECKING:  # these import torch or mlflow, which take seconds
+    from benchmark.driver import Outcome
+    from benchmark.runner import Planned
+
 DEFAULT_DATASET = "b3db_measured"
 
 app = App(help="Measure cross-sample prediction churn: how many predictions flip when a model is retrained.")
 console = Console(soft_wrap=True, highlight=False)
 
-Methods = Annotated[str, typer.Option("--method", help="Methods, separated by commas, as in erm,twin:lam=30,bagging:k=2.")]
-Datasets = Annotated[str, typer.Option("--dataset", help="Datasets or groups, separated by commas, or paths of TOML files.")]
+Methods = Annotated[
+    str, typer.Option("--method", help="Methods, separated by commas, as in erm,twin:lam=30,bagging:k=2.")
+]
+Datasets = Annotated[
+    str, typer.Option("--dataset", help="Datasets or groups, separated by commas, or paths of TOML files.")
+]
 CanonicalSeeds = Annotated[str, typer.Option(help="Seeds of the train/test split, separated by commas.")]
 Seeds = Annotated[str, typer.Option(help="Train seeds: a count (10 means 1 to 10), a range (1-10) or a list (1,3,5).")]
 Settings = Annotated[
@@ -34,7 +42,7 @@ Settings = Annotated[
 ]
 
 
-def _grid(method: str, dataset: str, canonical_seed: str, seeds: str, settings: list[str] | None) -> list:
+def _grid(method: str, dataset: str, canonical_seed: str, seeds: str, settings: list[str] | None) -> list[Planned]:
     from benchmark.driver import parse_seeds, plan_grid
     from benchmark.registry import parse_settings
 
@@ -71,7 +79,7 @@ def run(
             trained=lambda count: progress.advance(task, count),
         )
     built = _build_site(site) if site and not outcome.unrecorded else None
-    _summary(outcome, cells, built)
+    _summary(outcome, built)
     raise typer.Exit(outcome.exit_code)
 
 
@@ -83,7 +91,7 @@ def _build_site(folder: Path) -> Path:
     return folder
 
 
-def _summary(outcome, cells, built: Path | None) -> None:  # type: ignore[no-untyped-def]
+def _summary(outcome: Outcome, built: Path | None) -> None:
     from benchmark import tracking
 
     lines = [f"{len(outcome.trained)} cells trained, {outcome.skipped} already there, {len(outcome.failed)} failed."]
@@ -174,7 +182,7 @@ def check(
     if not method.endswith(".py") and method not in found:
         raise did_you_mean("method", method, list(found))
     cls = load_file(Path(method)) if method.endswith(".py") else found[method]
-    wrong = [(task, what) for task in ("classification", "regression") for what in check_method(cls, task)]  # type: ignore[arg-type]
+    wrong = [(task, what) for task in ("classification", "regression") for what in check_method(cls, task)]
     for task, what in wrong:
         console.print(f"{task}: {what}", markup=False)
     if wrong:
@@ -198,6 +206,27 @@ def new_method(name: Annotated[str, typer.Argument(help="A lower-case Python nam
         raise UserError(f"{path} exists; choose another name or edit that file") from None
     console.print(f"wrote {path}\nnext: edit it, then\n  python -m benchmark check {name}", markup=False)
     console.print(f"  python -m benchmark run --method erm,{name} --site site", markup=False)
+
+
+@app.command()
+def speed(
+    dataset: Annotated[str, typer.Option("--dataset", help="A classification dataset.")] = DEFAULT_DATASET,
+    seeds: Seeds = "10",
+) -> None:
+    """Time the same twins in the plain per-model PyTorch loop and in the harness, in one run (minutes)."""
+    from benchmark.data.problem import load_problem
+    from benchmark.driver import parse_seeds
+    from benchmark.registry import make_method
+    from benchmark.speed import compare
+
+    problem = load_problem(dataset)
+    if problem.task != "classification":
+        raise UserError(f"{dataset} is a {problem.task} dataset: speed compares classifiers")
+    results = compare(problem, make_method("twin", problem.task), parse_seeds(seeds))
+    for result in results:
+        ratio = float(results[0]["seconds"]) / float(result["seconds"])
+        line = f"{result['what']:24} {result['seconds']:7.1f} s   {ratio:5.2f}x"
+        console.print(f"{line}   accuracy {result['accuracy']:.3f}, churn {result['churn']:.1%}", markup=False)
 
 
 @app.callback(invoke_without_command=True)

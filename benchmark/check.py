@@ -70,7 +70,9 @@ def check_method(cls: type, task: Task) -> list[str]:
         ),
         (
             "a seed's predictions depend on which seeds are trained with it: key randomness by the seed alone",
-            lambda: np.array_equal(values[1:2], predict(SEEDS[1:2])) and np.array_equal(values[::-1], predict((3, 2, 1))),
+            lambda: (
+                np.array_equal(values[1:2], predict(SEEDS[1:2])) and np.array_equal(values[::-1], predict((3, 2, 1)))
+            ),
         ),
         (
             "different train seeds give identical predictions: train on bootstrap(problem, seeds)",

@@ -64,7 +64,8 @@ def load_file(path: Path) -> type:
         raise UserError(f"{path}: no such file")
     before = dict(_methods)
     spec = importlib.util.spec_from_file_location(f"methods.{path.stem}", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module: ModuleType = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)

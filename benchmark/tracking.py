@@ -20,7 +20,7 @@ import pandas as pd
 from mlflow.artifacts import download_artifacts
 from mlflow.data.code_dataset_source import CodeDatasetSource
 from mlflow.data.meta_dataset import MetaDataset
-from mlflow.entities import DatasetInput, InputTag, Metric, Param, Run, RunTag
+from mlflow.entities import DatasetInput, InputTag, Metric, Param, Run
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
@@ -167,7 +167,7 @@ class Store:
         about = cell.about
         source = CodeDatasetSource({"mlflow.source.name": about["dataset.source"]})
         name = f"{cell.key.dataset}, canonical seed {cell.key.canonical_seed}"
-        data = MetaDataset(source, name=name, digest=cell.key.problem)
+        data = MetaDataset(source, name=name, digest=cell.key.problem)  # type: ignore[abstract]
         context = [InputTag("mlflow.data.context", "training")]
         self.client.log_inputs(run, [DatasetInput(data._to_mlflow_entity(), context)])
 
@@ -276,8 +276,7 @@ def _cell_tags(cell: Cell, summary: dict[str, float]) -> dict[str, str]:
             "| --- |" + " --- |" * len(cell.predictions),
             *rows,
             "",
-            f"Training one retraining took {cell.fit_seconds:.3g} CPU seconds. Run it again: "
-            f"`{cell.about['command']}`",
+            f"Training one retraining took {cell.fit_seconds:.3g} CPU seconds. Run it again: `{cell.about['command']}`",
         ]
     )
     return {**_tags(cell), "mlflow.note.content": note}

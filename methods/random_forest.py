@@ -1,4 +1,7 @@
-"""Random forest (scikit-learn), fitted on the same bootstraps as the networks. Breiman 2001, doi:10.1023/A:1010933404324."""
+"""Random forest (scikit-learn) on the same bootstraps as the networks.
+
+Breiman 2001, doi:10.1023/A:1010933404324.
+"""
 
 from __future__ import annotations
 

@@ -10,10 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from benchmark.data.spec import Recipe
 from benchmark.train.losses import fit_loss
 from benchmark.train.networks import Dropout, StackedMLP
 from benchmark.train.resampling import generator
-from benchmark.types import Problem, Recipe, Task
+from benchmark.types import Problem, Task
 
 CLIP = 1.0
 NETWORKS_PER_STACK = 8
@@ -136,12 +137,11 @@ def _train(x: Tensor, y: Tensor, n_outputs: int, rows: np.ndarray, seeds: Sequen
             inputs = x[seen.reshape(s * k, -1)]
             outputs = network(inputs, noise.masks(inputs.shape[1], recipe.hidden))
             if rule.coupling is None:
-                own, tie = outputs.unflatten(0, (s, k)), 0.0
+                loss = fit_loss(rule.task, outputs.unflatten(0, (s, k)), y[batch]).sum()
             else:
                 everything = outputs.reshape(s, k, k, size, -1)
                 own = everything.diagonal(dim1=1, dim2=2).movedim(-1, 1)
-                tie = rule.coupling(Step(everything)).sum()
-            loss = fit_loss(rule.task, own, y[batch]).sum() + tie
+                loss = fit_loss(rule.task, own, y[batch]).sum() + rule.coupling(Step(everything)).sum()
             optimiser.zero_grad()
             loss.backward()
             clip_each(network.parameters, CLIP)

@@ -1,0 +1,1 @@
+"""From tracked cells to tables: statistics → columns → table → HTML, LaTeX, CSV."""
