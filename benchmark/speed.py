@@ -38,8 +38,8 @@ def plain_twins(problem: Problem, seeds: Sequence[int], lam: float = 300.0) -> n
             layers = [nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU()]
             network = nn.Sequential(*layers, nn.Linear(hidden, n_classes))
             networks.append(network)
-            settings = {"lr": recipe.lr, "weight_decay": recipe.weight_decay}
-            optimisers.append(torch.optim.AdamW(network.parameters(), **settings))
+            decay = recipe.weight_decay
+            optimisers.append(torch.optim.AdamW(network.parameters(), lr=recipe.lr, weight_decay=decay))
             rows = torch.randint(len(data), (len(data),)).tolist()
             loaders.append(DataLoader(Subset(data, rows), batch_size=recipe.batch_size, shuffle=True))
         a, b = networks
