@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmark import outbox, runner, tracking
 from benchmark.data.problem import load_problem
-from benchmark.errors import UserError
+from benchmark.errors import UserError, did_you_mean
 from benchmark.provenance import about
 from benchmark.registry import make_method
 from benchmark.runner import Failed, Planned
@@ -43,7 +43,7 @@ def plan_grid(
 ) -> list[Planned]:
     """Every cell of the grid, each once, a dataset's cells together. Raises UserError before anything runs."""
     cells: dict[str, Planned] = {}
-    taken: set[str] = set()
+    known: dict[str, None] = {}
     for dataset in datasets:
         for canonical_seed in canonical_seeds:
             problem = load_problem(dataset, canonical_seed)
@@ -51,9 +51,10 @@ def plan_grid(
                 made = make_method(text, problem.task, settings)
                 planned = runner.plan(problem, made, seeds)
                 cells.setdefault(planned.key.digest, planned)
-                taken |= settings.keys() & planned.key.params.keys()
-    if unknown := settings.keys() - taken:
-        raise UserError(f"--set {sorted(unknown)[0]}: none of {', '.join(methods)} has this hyperparameter")
+                known |= dict.fromkeys(planned.key.params)
+    for name in settings:
+        if name not in known:
+            raise did_you_mean(f"hyperparameter of {', '.join(methods)}:", name, list(known))
     return list(cells.values())
 
 

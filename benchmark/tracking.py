@@ -23,6 +23,7 @@ from mlflow.data.meta_dataset import MetaDataset
 from mlflow.entities import DatasetInput, InputTag, Metric, Param, Run
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
+from sqlalchemy.exc import SQLAlchemyError
 
 from benchmark import metrics
 from benchmark.data.spec import ROOT
@@ -48,9 +49,7 @@ def uri() -> str:
 def _speaking(where: str) -> Iterator[None]:
     try:
         yield
-    except UserError:
-        raise
-    except Exception as error:  # MlflowException, requests, SQLAlchemy, OSError: all mean "not stored"
+    except (MlflowException, SQLAlchemyError, OSError) as error:  # OSError: also every exception of requests
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise TrackingError(f"the tracking store {where} cannot be used: {first[:300]}") from error
 

@@ -1,0 +1,90 @@
+"""The harness: same predictions whatever runs beside them, and failures that stay in their cell."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from benchmark import runner
+from benchmark.check import synthetic
+from benchmark.registry import make_method
+from benchmark.types import Cell, Problem
+
+
+def filled(texts: list[str], seeds: list[int], jobs: int) -> dict[str, Cell]:
+    problem = synthetic("classification")
+    cells = [runner.plan(problem, make_method(text, problem.task), seeds) for text in texts]
+    results = [result for _, result in runner.run(cells, jobs)]
+    return {cell.title: cell for cell in results if isinstance(cell, Cell)}
+
+
+def test_predictions_do_not_depend_on_workers_companions_or_other_seeds() -> None:
+    alone = filled(["twin"], [1, 2, 3, 4, 5], jobs=1)["Twin-bootstrap λ=300"]
+    beside = filled(["bagging:k=2", "twin", "erm"], [1, 2, 3, 4, 5], jobs=2)["Twin-bootstrap λ=300"]
+    fewer = filled(["twin"], [4, 2], jobs=2)["Twin-bootstrap λ=300"]
+    for evalset in ("id", "ood"):
+        values = alone.predictions[evalset].values
+        assert np.array_equal(values, beside.predictions[evalset].values)
+        assert np.array_equal(values[[3, 1]], fewer.predictions[evalset].values)
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A method that spoils some of its predictions."""
+
+    how: str
+
+    name = "broken"
+    title = "Broken"
+    regression = {}  # noqa: RUF012
+
+    def fit(self, problem: Problem, seeds: Sequence[int]) -> SimpleNamespace:
+        assert problem.evals == {}, "a method must never see the tests"
+        if self.how == "raises" and 2 in seeds:
+            raise RuntimeError("seed 2 exploded")
+
+        def predict(x: np.ndarray) -> np.ndarray:
+            values = np.full((len(seeds), len(x), 2), 0.5)
+            if self.how == "nan":
+                values[0, 3] = np.nan
+            return values[:, 1:] if self.how == "shape" else values
+
+        return SimpleNamespace(predict=predict)
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [("nan", "not finite"), ("shape", r"got \(1, 49, 2\)"), ("raises", "seed 2 exploded")],
+)
+def test_a_broken_method_fails_its_own_cell_with_the_reason_and_no_other(how: str, said: str) -> None:
+    problem = synthetic("classification")
+    cells = [runner.plan(problem, method, [1, 2]) for method in (Broken(how), Broken("fine"))]  # type: ignore[arg-type]
+    results = {p.key.params["how"]: r for p, r in runner.run(cells, jobs=1) if not isinstance(r, int)}
+    assert isinstance(results["fine"], Cell)
+    failed = results[how]
+    assert isinstance(failed, runner.Failed)
+    with pytest.raises(AssertionError, match=said):
+        raise AssertionError(failed.reason)
+    assert "Traceback" in failed.reason
+
+
+def test_the_key_of_a_cell_changes_with_everything_its_predictions_depend_on() -> None:
+    problem = synthetic("classification")
+    base = runner.plan(problem, make_method("twin", "classification"), [1, 2]).key
+    others = [
+        runner.plan(problem, make_method("twin:lam=30", "classification"), [1, 2]).key,
+        runner.plan(problem, make_method("erm", "classification"), [1, 2]).key,
+        runner.plan(problem, make_method("twin", "classification"), [1, 2, 3]).key,
+        runner.plan(synthetic("regression"), make_method("twin:lam=300", "regression"), [1, 2]).key,
+    ]
+    assert len({key.digest for key in [base, *others]}) == 5
+    assert runner.plan(problem, make_method("twin:lam=300", "classification"), [1, 2]).key.digest == base.digest
+
+
+def test_seeds_are_spelled_so_that_the_command_line_reads_them_back() -> None:
+    from benchmark.driver import parse_seeds
+
+    for seeds in ([1, 2, 3], [7], [3, 1, 9], [0, 1]):
+        assert parse_seeds(runner.spell_seeds(seeds)) == seeds

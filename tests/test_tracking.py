@@ -1,0 +1,211 @@
+"""What MLflow holds after a run, read back through MLflow."""
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.request import urlopen
+
+import numpy as np
+import pandas as pd
+import pytest
+from mlflow.tracking import MlflowClient
+
+from benchmark import driver, outbox, runner, tracking
+from benchmark.check import synthetic
+from benchmark.errors import UserError
+from benchmark.registry import make_method
+from benchmark.runner import Planned
+from benchmark.types import Cell
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return f"sqlite:///{tmp_path_factory.mktemp('store')}/mlflow.db"
+
+
+@pytest.fixture
+def store(database: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tracking.Store:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", database)
+    monkeypatch.chdir(tmp_path)  # artifacts go to ./mlruns
+    monkeypatch.setattr(outbox, "OUTBOX", tmp_path / "outbox")
+    return tracking.Store()
+
+
+def planned(text: str, seeds: list[int]) -> Planned:
+    problem = synthetic("classification")
+    return runner.plan(problem, make_method(text, problem.task), seeds)
+
+
+def cell(text: str, seeds: list[int]) -> Cell:
+    return next(r for _, r in runner.run([planned(text, seeds)], jobs=1) if isinstance(r, Cell))
+
+
+def silent(_: object) -> None: ...
+
+
+def fill(cells: list[Planned], force: bool = False) -> driver.Outcome:
+    return driver.fill(cells, force=force, jobs=1, report=silent, trained=silent)
+
+
+def test_a_cell_comes_back_from_the_store_as_it_went_in(store: tracking.Store) -> None:
+    one = cell("erm", [1, 2, 3])
+    run_id = store.log(one)
+    back = next(c for c in store.cells() if c.run_id == run_id)
+    assert back.key == one.key
+    assert back.key.digest == one.key.digest
+    assert back.about == one.about
+    for evalset in ("id", "ood"):
+        assert np.array_equal(back.predictions[evalset].values, one.predictions[evalset].values)
+        assert np.array_equal(back.predictions[evalset].y, one.predictions[evalset].y)
+        assert back.predictions[evalset].ids.tolist() == one.predictions[evalset].ids.tolist()
+
+
+def test_the_run_of_a_cell_tells_a_reader_what_it_is(store: tracking.Store) -> None:
+    store.log(cell("erm", [1, 2]))
+    one = cell("twin:lam=30", [1, 2])
+    run = MlflowClient().get_run(store.log(one))
+    assert run.info.run_name == "Twin-bootstrap λ=30 · split 0"
+    assert run.info.status == "FINISHED"
+    assert run.data.params["lam"] == "30.0"
+    assert set(run.data.metrics) >= {
+        *(f"{e}/{m}" for e in ("id", "ood") for m in ("accuracy", "log_loss", "churn", "sym_kl")),
+        "fit_seconds",
+        "compute_vs_erm",
+    }
+    values = one.predictions["id"].values.argmax(-1)
+    assert run.data.metrics["id/churn"] == pytest.approx((values[0] != values[1]).mean())
+    tags = run.data.tags
+    assert {"git.commit", "git.dirty", "version.suite", "version.torch", "device", "command"} <= set(tags)
+    assert tags["command"].startswith("python -m benchmark run --method twin:lam=30.0")
+    assert "| churn |" in tags["mlflow.note.content"]
+    assert run.inputs.dataset_inputs[0].dataset.digest == one.key.problem
+
+
+def test_each_retraining_is_a_nested_run_with_its_metrics_and_predictions(store: tracking.Store) -> None:
+    one = cell("erm", [4, 9])
+    parent = MlflowClient().get_run(store.log(one))
+    query = f"tags.`mlflow.parentRunId` = '{parent.info.run_id}'"
+    children = MlflowClient().search_runs([parent.info.experiment_id], query)
+    assert sorted(child.info.run_name for child in children) == ["train seed 4", "train seed 9"]
+    for child in children:
+        folder = Path(child.info.artifact_uri.removeprefix("file://")) / "predictions"
+        table = pd.read_parquet(folder / "id.parquet")
+        assert table.columns.tolist() == ["example_id", "y_true", "p0", "p1"]
+        assert len(table) == 50
+        accuracy = (table[["p0", "p1"]].to_numpy().argmax(1) == table["y_true"]).mean()
+        assert child.data.metrics["id/accuracy"] == pytest.approx(accuracy)
+        assert (folder / "ood.parquet").is_file()
+
+
+def test_a_finished_cell_is_skipped_and_force_replaces_it(store: tracking.Store) -> None:
+    plan = planned("erm", [1, 5])
+    assert len(fill([plan]).trained) == 1
+    again = fill([plan])
+    assert (len(again.trained), again.skipped, again.exit_code) == (0, 1, 0)
+    assert len(fill([plan], force=True).trained) == 1
+    assert [c.key.digest for c in store.cells()].count(plan.key.digest) == 1
+
+
+def test_a_cell_left_half_recorded_is_recorded_once_and_whole(store: tracking.Store) -> None:
+    one = cell("swa", [1, 2])
+    experiment = store._experiment(one)
+    store._start(experiment, tracking._tags(one), "interrupted")
+    assert store.statuses()[one.key.digest] == "RUNNING"
+    store.log(one)
+    assert store.statuses()[one.key.digest] == "FINISHED"
+    runs = [run for run in store._find(experiment, one.key.digest) if run.data.tags["churn.kind"] == "cell"]
+    assert len(runs) == 1
+
+
+def test_a_failed_cell_is_recorded_with_its_traceback_and_tried_again(store: tracking.Store) -> None:
+    plan = planned("deep_ensemble:k=2", [1, 2])
+    failed = runner.Failed(plan, "Traceback: the reason")
+    outcome = driver.Outcome()
+    driver._record_failure(store, failed, outcome)
+    assert store.statuses()[plan.key.digest] == "FAILED"
+    run = store._find(store._experiment(cell("erm", [1, 2])), plan.key.digest)[0]
+    assert "the reason" in run.data.tags["mlflow.note.content"]
+    assert [f.path for f in MlflowClient().list_artifacts(run.info.run_id)] == ["traceback.txt"]
+    assert len(fill([plan]).trained) == 1
+    assert store.statuses()[plan.key.digest] == "FINISHED"
+
+
+def test_what_waits_on_disk_is_recorded_without_training(store: tracking.Store, tmp_path: Path) -> None:
+    one = cell("bagging:k=3", [1, 2])
+    path = outbox.save(one)
+    outcome = fill([planned("bagging:k=3", [1, 2])])
+    assert (len(outcome.trained), outcome.skipped) == (0, 1)
+    assert not path.exists()
+    assert store.statuses()[one.key.digest] == "FINISHED"
+
+
+def test_a_damaged_cell_on_disk_is_named_and_kept(store: tracking.Store) -> None:
+    path = outbox.save(cell("erm", [2, 3]))
+    (path / "id.parquet").write_bytes(b"not parquet")
+    with pytest.raises(UserError, match=str(path)):
+        fill([planned("erm", [2, 3])])
+    assert path.exists()
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator["Server"]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{port}")
+    monkeypatch.setattr(outbox, "OUTBOX", tmp_path / "outbox")
+    running = Server(port, tmp_path)
+    running.start()
+    yield running
+    running.stop()
+
+
+class Server:
+    """A real ``mlflow server`` on loopback."""
+
+    def __init__(self, port: int, folder: Path):
+        self.port, self.folder = port, folder
+
+    def start(self) -> None:
+        words = ["server", "--host", "127.0.0.1", "--port", str(self.port), "--workers", "1"]
+        words += ["--backend-store-uri", f"sqlite:///{self.folder}/server.db"]
+        words += ["--artifacts-destination", str(self.folder / "artifacts")]
+        with (self.folder / "server.log").open("w") as log:
+            self.process = subprocess.Popen([sys.executable, "-m", "mlflow", *words], stdout=log, stderr=log)
+        for _ in range(240):
+            try:
+                with urlopen(f"http://127.0.0.1:{self.port}/health"):
+                    return
+            except OSError:
+                time.sleep(0.25)
+        raise RuntimeError((self.folder / "server.log").read_text())
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(30)
+
+
+def test_a_server_that_goes_away_costs_no_prediction(server: Server) -> None:
+    plans = [planned("erm", [1, 2]), planned("swa", [1, 2])]
+    said: list[str] = []
+
+    def report(line: str) -> None:
+        said.append(line)
+        if len(said) == 1:
+            server.stop()  # the first cell is recorded; the second finds nobody there
+
+    outcome = driver.fill(plans, force=False, jobs=1, report=report, trained=silent)
+    assert len(outcome.trained) == 2
+    assert len(outcome.unrecorded) == 1
+    assert outcome.exit_code == 1
+    assert outcome.unrecorded[0].is_dir()
+    assert "cannot be used" in outcome.trouble
+
+    server.start()
+    again = fill(plans)
+    assert (len(again.trained), again.skipped, again.exit_code) == (0, 2, 0)
+    assert not outbox.pending()
+    assert {c.title for c in tracking.Store().cells()} == {"ERM", "SWA"}
