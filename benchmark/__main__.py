@@ -79,7 +79,7 @@ def run(
             trained=lambda count: progress.advance(task, count),
         )
     built = _build_site(site) if site and not outcome.unrecorded else None
-    _summary(outcome, built)
+    _summary(outcome, cells[0].key.dataset, built)
     raise typer.Exit(outcome.exit_code)
 
 
@@ -91,7 +91,7 @@ def _build_site(folder: Path) -> Path:
     return folder
 
 
-def _summary(outcome: Outcome, built: Path | None) -> None:
+def _summary(outcome: Outcome, dataset: str, built: Path | None) -> None:
     from benchmark import tracking
 
     lines = [f"{len(outcome.trained)} cells trained, {outcome.skipped} already there, {len(outcome.failed)} failed."]
@@ -106,21 +106,20 @@ def _summary(outcome: Outcome, built: Path | None) -> None:
             f"{len(outcome.unrecorded)} finished cells are safe in {outcome.unrecorded[0].parent}; "
             "the next run records them, without training again.",
         ]
+        console.print("\n".join(lines), markup=False)
+        return
+    store = tracking.Store()
+    if store.uri.startswith("http"):
+        lines.append(f"Browse the runs:       {store.uri}/{store.page(dataset)}")
     else:
-        lines.append(f"Browse the runs:      {_ui_command()}   then open http://127.0.0.1:5000/#/experiments")
-        if built:
-            lines.append(f"Open the leaderboard: {(built / 'index.html').resolve()}")
-        else:
-            lines.append("Build the leaderboard: python -m leaderboard build --out site")
+        lines.append(f"Browse the runs:       mlflow ui --backend-store-uri {store.uri}")
+        lines.append(f"                       then open http://127.0.0.1:5000/{store.page(dataset)}")
+    if built:
+        lines.append(f"Open the leaderboard:  {(built / 'index.html').resolve()}")
+    else:
+        lines.append("Build the leaderboard: python -m leaderboard build --out site")
     console.print("\n".join(lines), markup=False)
-    if not outcome.unrecorded:
-        tracking.Store().describe_launch(lines)
-
-
-def _ui_command() -> str:
-    from benchmark import tracking
-
-    return f"mlflow ui --backend-store-uri {tracking.uri()}"
+    store.describe_launch(lines)
 
 
 @app.command("list")

@@ -44,6 +44,8 @@ def plan_grid(
     """Every cell of the grid, each once, a dataset's cells together. Raises UserError before anything runs."""
     cells: dict[str, Planned] = {}
     known: dict[str, None] = {}
+    if not (methods and datasets):
+        raise UserError("name at least one method and one dataset, as in --method erm,twin --dataset b3db_measured")
     for dataset in datasets:
         for canonical_seed in canonical_seeds:
             problem = load_problem(dataset, canonical_seed)

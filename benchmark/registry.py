@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import pkgutil
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, fields
 from functools import cache
@@ -67,6 +68,7 @@ def load_file(path: Path) -> type:
     assert spec is not None
     assert spec.loader is not None
     module: ModuleType = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look up annotations
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:

@@ -56,6 +56,7 @@ class _Block:
 
     values: dict[str, np.ndarray]
     cpu_seconds: float
+    wall_seconds: float
     error: str = ""
 
 
@@ -115,15 +116,15 @@ def _blocks(seeds: tuple[int, ...], jobs: int) -> list[tuple[int, ...]]:
 def _work(i: int, problem: Problem, method: Method, seeds: tuple[int, ...]) -> tuple[int, tuple[int, ...], _Block]:
     """Train and predict some seeds of cell ``i``; runs in a worker process."""
     try:
-        start = time.process_time()
+        start, wall = time.process_time(), time.perf_counter()
         fitted = method.fit(problem.without_tests(), list(seeds))
-        seconds = time.process_time() - start
+        seconds, wall = time.process_time() - start, time.perf_counter() - wall
         values = {evalset: np.asarray(fitted.predict(test.x)) for evalset, test in problem.evals.items()}
         for evalset, test in problem.evals.items():
             Predictions(seeds, test.ids, test.y, values[evalset], problem.task)  # checks
-        return i, seeds, _Block({k: v.astype(np.float32) for k, v in values.items()}, seconds)
+        return i, seeds, _Block({k: v.astype(np.float32) for k, v in values.items()}, seconds, wall)
     except (Exception, SystemExit):
-        return i, seeds, _Block({}, 0.0, traceback.format_exc())
+        return i, seeds, _Block({}, 0.0, 0.0, traceback.format_exc())
 
 
 def _assemble(cell: Planned, blocks: dict[tuple[int, ...], _Block]) -> Cell | Failed:
@@ -146,4 +147,6 @@ def _assemble(cell: Planned, blocks: dict[tuple[int, ...], _Block]) -> Cell | Fa
     except ValueError:
         return Failed(cell, traceback.format_exc())
     seconds = sum(block.cpu_seconds for block in ordered) / len(cell.key.seeds)
-    return Cell(cell.key, cell.title, predictions, seconds, about(cell.problem, cell.command))
+    wall = sum(block.wall_seconds for block in ordered)
+    provenance = about(cell.problem, cell.command) | {"wall_seconds": f"{wall:.1f}"}
+    return Cell(cell.key, cell.title, predictions, seconds, provenance)

@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -66,14 +66,14 @@ class Store:
     def statuses(self) -> dict[str, str]:
         """The MLflow status of the newest run of each cell, by the cell's digest; no predictions are read."""
         with _speaking(self.uri):
-            runs = sorted(self._runs("cell"), key=lambda run: run.info.start_time)
+            runs = sorted(self._runs("cell"), key=_recorded)
         return {run.data.tags["churn.cell"]: run.info.status for run in runs}
 
     def cells(self) -> Iterator[Cell]:
         """All finished cells with their predictions, newest first."""
         with _speaking(self.uri):
             runs = [run for run in self._runs("cell") if run.info.status == "FINISHED"]
-            for run in sorted(runs, key=lambda run: run.info.start_time, reverse=True):
+            for run in sorted(runs, key=_recorded, reverse=True):
                 yield self._read(run)
 
     def log(self, cell: Cell) -> str:
@@ -82,9 +82,10 @@ class Store:
             experiment = self._experiment(cell)
             older = self._find(experiment, cell.key.digest)
             summary = summarise(cell.predictions)
-            parent = self._start(experiment, _cell_tags(cell, summary), _run_name(cell))
             values = {name: value for name, value in summary.items() if value == value}
             values |= {"fit_seconds": cell.fit_seconds} | self._relative_compute(experiment, cell)
+            training = float(cell.about.get("wall_seconds", 0))
+            parent = self._start(experiment, _cell_tags(cell, values), _run_name(cell), training)
             self._values(parent, values, _cell_params(cell))
             self._inputs(parent, cell)
             for i, seed in enumerate(cell.key.seeds):
@@ -114,6 +115,12 @@ class Store:
             with _speaking(self.uri):
                 self.client.set_tag(run_id, "mlflow.note.content", "\n\n".join(lines))
 
+    def page(self, dataset: str) -> str:
+        """Where in the MLflow UI the runs of a dataset are, as the part of the address after the host."""
+        with _speaking(self.uri):
+            found = self.client.get_experiment_by_name(EXPERIMENT + dataset)
+        return f"#/experiments/{found.experiment_id}/runs" if found else "#/experiments"
+
     def _experiment(self, cell: Cell) -> str:
         name = EXPERIMENT + cell.key.dataset
         found = self.client.get_experiment_by_name(name)
@@ -125,7 +132,11 @@ class Store:
             "One run per method and canonical split; open it for one nested run per retraining. "
             "`id/churn` is the share of test predictions that two retrainings disagree on."
         )
-        tags = {"churn.dataset": cell.key.dataset, "mlflow.note.content": note}
+        tags = {
+            "churn.dataset": cell.key.dataset,
+            "mlflow.note.content": note,
+            "mlflow.experimentKind": "custom_model_development",  # else the UI opens it among chat traces
+        }
         place = None if os.environ.get("MLFLOW_TRACKING_URI") else (ROOT / "mlruns" / cell.key.dataset).as_uri()
         try:
             return str(self.client.create_experiment(name, artifact_location=place, tags=tags))
@@ -151,8 +162,10 @@ class Store:
             if not (token := page.token):
                 return runs
 
-    def _start(self, experiment: str, tags: dict[str, str], name: str) -> str:
-        return str(self.client.create_run(experiment, tags=tags, run_name=name).info.run_id)
+    def _start(self, experiment: str, tags: dict[str, str], name: str, seconds: float = 0.0) -> str:
+        """A new run that began ``seconds`` ago, so that the UI shows how long the training took."""
+        start = int((time.time() - seconds) * 1000)
+        return str(self.client.create_run(experiment, start_time=start, tags=tags, run_name=name).info.run_id)
 
     def _values(self, run: str, values: dict[str, float], params: dict[str, Any]) -> None:
         now = int(time.time() * 1000)
@@ -165,7 +178,7 @@ class Store:
     def _inputs(self, run: str, cell: Cell) -> None:
         about = cell.about
         source = CodeDatasetSource({"mlflow.source.name": about["dataset.source"]})
-        name = f"{cell.key.dataset}, canonical seed {cell.key.canonical_seed}"
+        name = f"split {cell.key.canonical_seed}"
         data = MetaDataset(source, name=name, digest=cell.key.problem)  # type: ignore[abstract]
         context = [InputTag("mlflow.data.context", "training")]
         self.client.log_inputs(run, [DatasetInput(data._to_mlflow_entity(), context)])
@@ -207,7 +220,12 @@ class Store:
         return Cell(key, tags["churn.title"], predictions, seconds, about, run.info.run_id)
 
 
-def summarise(predictions: dict[str, Predictions] | Any) -> dict[str, float]:
+def _recorded(run: Run) -> int:
+    """When a run was finished, or else started."""
+    return int(run.info.end_time or run.info.start_time)
+
+
+def summarise(predictions: Mapping[str, Predictions]) -> dict[str, float]:
     """The metrics of a cell: ``id/accuracy``, ``id/churn``, …, means over retrainings or over their pairs."""
     values = {}
     for evalset, p in predictions.items():
@@ -222,7 +240,7 @@ def _one(p: Predictions, i: int) -> Predictions:
     return Predictions(p.seeds[i : i + 1], p.ids, p.y, p.values[i : i + 1], p.task)
 
 
-def _against_others(predictions: Any, i: int) -> dict[str, float]:
+def _against_others(predictions: Mapping[str, Predictions], i: int) -> dict[str, float]:
     """Of retraining i: its mean churn against each other retraining."""
     values = {}
     for evalset, p in predictions.items():
@@ -249,6 +267,8 @@ def _tags(cell: Cell) -> dict[str, str]:
         "churn.key": json.dumps(asdict(cell.key), default=dict),
         "churn.about": json.dumps(dict(cell.about)),
         "mlflow.source.git.commit": cell.about["git.commit"],
+        "mlflow.source.name": "python -m benchmark",
+        "mlflow.source.type": "LOCAL",
         **{name: value for name, value in cell.about.items() if not name.startswith(("recipe.", "rows"))},
     }
 
@@ -259,11 +279,11 @@ def _cell_params(cell: Cell) -> dict[str, Any]:
     return {**key, **cell.key.params, **recipe, "rows": cell.about["rows"]}
 
 
-def _cell_tags(cell: Cell, summary: dict[str, float]) -> dict[str, str]:
+def _cell_tags(cell: Cell, values: dict[str, float]) -> dict[str, str]:
     """The tags, with a description for the run's page."""
-    names = list(dict.fromkeys(name.partition("/")[2] for name in summary))
+    names = list(dict.fromkeys(name.partition("/")[2] for name in values if "/" in name))
     rows = [
-        f"| {name.replace('_', ' ')} | " + " | ".join(f"{summary[f'{e}/{name}']:.4g}" for e in cell.predictions) + " |"
+        f"| {name.replace('_', ' ')} | " + " | ".join(f"{values[f'{e}/{name}']:.4g}" for e in cell.predictions) + " |"
         for name in names
     ]
     note = "\n".join(
@@ -278,4 +298,5 @@ def _cell_tags(cell: Cell, summary: dict[str, float]) -> dict[str, str]:
             f"Training one retraining took {cell.fit_seconds:.3g} CPU seconds. Run it again: `{cell.about['command']}`",
         ]
     )
-    return {**_tags(cell), "mlflow.note.content": note}
+    compute = {"compute_vs_erm": f"{values['compute_vs_erm']:.2f}"} if "compute_vs_erm" in values else {}
+    return {**_tags(cell), **compute, "mlflow.note.content": note}

@@ -7,6 +7,7 @@ Shapes: S train seeds, K members, N training rows, T test rows, D features, C ou
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Protocol
@@ -118,8 +119,8 @@ class Predictions:
                 f"{self.values[s, t, c]} for train seed {self.seeds[s]}, example {self.ids[t]}, output {c}"
             )
         if self.task == "classification":
-            off = np.abs(self.values.sum(axis=2) - 1)
-            if off.max() > 1e-3 or self.values.min() < 0:
+            off = np.maximum(np.abs(self.values.sum(axis=2) - 1), -self.values.min(axis=2))
+            if off.max() > 1e-3:
                 s, t = np.unravel_index(off.argmax(), off.shape)
                 raise ValueError(
                     f"class probabilities must be at least 0 and sum to 1; for train seed {self.seeds[s]}, "
@@ -142,7 +143,7 @@ class CellKey:
     @property
     def digest(self) -> str:
         """16 hex digits that name the cell on disk and in the store."""
-        return hashlib.sha256(repr(sorted(asdict(self).items())).encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)

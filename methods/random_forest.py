@@ -21,6 +21,10 @@ from benchmark.types import Fitted, Problem
 class RandomForest:
     trees: int = 500
 
+    def __post_init__(self) -> None:
+        if self.trees < 1:
+            raise ValueError(f"trees must be at least 1, got {self.trees}")
+
     def fit(self, problem: Problem, seeds: Sequence[int]) -> Fitted:
         from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 

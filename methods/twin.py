@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -23,7 +24,7 @@ class Twin:
     """Networks trained together; with more than two, the disagreement is averaged over their pairs."""
 
     def __post_init__(self) -> None:
-        if self.lam < 0 or self.members < 2:
+        if not 0 <= self.lam < math.inf or self.members < 2:
             raise ValueError(f"lam must be at least 0 and members at least 2, got {self.lam} and {self.members}")
 
     def fit(self, problem: Problem, seeds: Sequence[int]) -> Fitted:

@@ -8,7 +8,7 @@ import numpy as np
 from rdkit.Chem import Mol
 from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
 
-from benchmark.errors import did_you_mean
+from benchmark.errors import UserError, did_you_mean
 
 
 def morgan(molecules: Sequence[Mol], n_bits: int, radius: int) -> np.ndarray:
@@ -24,11 +24,14 @@ FEATURES = {"morgan": morgan}
 
 
 def featurise(molecules: Sequence[Mol], names: Sequence[str]) -> np.ndarray:
-    """The named blocks of features side by side, (N, D) float32."""
+    """The named blocks of features side by side, (N, D) float32. Raises UserError for a name that cannot be read."""
     blocks = []
     for name in names:
         kind, *numbers = name.split(":")
         if kind not in FEATURES:
             raise did_you_mean("features", kind, sorted(FEATURES))
-        blocks.append(FEATURES[kind](molecules, *map(int, numbers)))
+        try:
+            blocks.append(FEATURES[kind](molecules, *map(int, numbers)))
+        except (TypeError, ValueError) as error:
+            raise UserError(f"features {name!r}: expected morgan:BITS:RADIUS, as in morgan:2048:2") from error
     return np.concatenate(blocks, axis=1)

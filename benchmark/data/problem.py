@@ -38,19 +38,28 @@ def labels(spec: DatasetSpec, target: pd.Series) -> np.ndarray:
     """Class 0/1 (int64) or the target (float32) of each row.
 
     ``positive`` in the spec is the text of class 1, or ``>= median`` to binarise a number (paper, section
-    Datasets); without it the column holds 0 and 1. Raises UserError naming a value that is neither.
+    Datasets); without it the column holds 0 and 1. Raises UserError naming a value that is none of these.
     """
-    if spec.task == "regression":
-        return target.to_numpy(dtype=np.float32)
-    if spec.positive == ">= median":
-        return (target >= target.median()).to_numpy(dtype=np.int64)
-    values = (target == spec.positive).astype(float) if spec.positive is not None else target
-    if spec.positive is not None and target.nunique() != 2:
-        raise UserError(f"{spec.name}: column {spec.target!r} must hold two values, has {target.nunique()}")
-    wrong = target[~values.isin([0, 1])]
+    column = f"{spec.name}: column {spec.target!r}"
+    if spec.task == "regression" or spec.positive == ">= median":
+        numbers = pd.to_numeric(target, errors="coerce").astype(float)
+        wrong = target[~np.isfinite(numbers)]
+        if len(wrong):
+            raise UserError(f"{column}: expected numbers, found {wrong.iloc[0]!r}")
+        if spec.task == "regression":
+            return numbers.to_numpy(dtype=np.float32)
+        return (numbers >= numbers.median()).to_numpy(dtype=np.int64)
+    if spec.positive is not None:
+        texts = target.astype(str)
+        found = sorted(texts.unique())
+        if len(found) != 2 or spec.positive not in found:
+            shown = ", ".join(map(repr, found[:5]))
+            raise UserError(f"{column}: expected {spec.positive!r} and one other value, found {len(found)}: {shown}")
+        return (texts == spec.positive).to_numpy(dtype=np.int64)
+    wrong = target[~target.isin([0, 1])]
     if len(wrong):
-        raise UserError(f"{spec.name}: column {spec.target!r}: expected 0 or 1, found {wrong.iloc[0]!r}")
-    return values.to_numpy(dtype=np.int64)
+        raise UserError(f"{column}: expected 0 or 1, found {wrong.iloc[0]!r} (name class 1 with 'positive')")
+    return target.to_numpy(dtype=np.int64)
 
 
 @lru_cache(maxsize=4)

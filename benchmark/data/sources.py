@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import io
 import os
+import zlib
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -55,7 +56,7 @@ def _verified(path: Path, sha256: str, name: str) -> bytes:
     try:
         content = path.read_bytes()
         content = gzip.decompress(content) if path.suffix == ".gz" else content
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise UserError(f"{name}: cannot read {path}: {error}") from error
     found = hashlib.sha256(content).hexdigest()
     if found != sha256:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -62,13 +62,20 @@ def load_spec(name: str) -> DatasetSpec:
     if not path.is_file():
         raise did_you_mean("dataset", name, dataset_names())
     try:
-        return DatasetSpec(name=path.stem, **tomllib.loads(path.read_text(encoding="utf-8")))
+        return DatasetSpec(name=path.stem, **_fields(path))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: not a TOML file: {error}") from error
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise UserError(f"{path}: field '{where}': {first['msg']} (see datasets/README.md)") from error
+
+
+def _fields(path: Path) -> dict[str, Any]:
+    fields = tomllib.loads(path.read_text(encoding="utf-8"))
+    if "name" in fields:
+        raise UserError(f"{path}: field 'name': a dataset's name is its file's; remove the field or rename the file")
+    return fields
 
 
 def expand(names: str) -> list[str]:

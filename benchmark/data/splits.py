@@ -48,10 +48,16 @@ def scaffold_split(molecules: Sequence[Mol], seed: int, share: float = 0.8) -> S
 
 def make_split(molecules: Sequence[Mol], name: str, seed: int) -> Split:
     """The split called ``name``. Raises UserError for an unknown one or one that leaves a part empty."""
-    kind, _, share = name.partition(":")
-    if kind != "scaffold":
-        raise UserError(f"unknown split {name!r}: known: scaffold:SHARE, as in scaffold:0.8")
-    split = scaffold_split(molecules, seed, float(share))
+    kind, _, text = name.partition(":")
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if kind != "scaffold" or not 0 <= share <= 1:
+        raise UserError(
+            f"unknown split {name!r}: expected scaffold:SHARE with a share between 0 and 1, as in scaffold:0.8"
+        )
+    split = scaffold_split(molecules, seed, share)
     for part, rows in split._asdict().items():
         if len(rows) == 0:
             raise UserError(f"split {name!r} with canonical seed {seed} leaves no molecule in {part!r}")

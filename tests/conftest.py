@@ -1,0 +1,29 @@
+"""Where the tests find the data files, and a guard for the user's tracking store."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+STAGED = Path(__file__).resolve().parents[2] / "shared" / "data" / "raw"
+
+# In the environment, so that tests which start a process of their own see it too.
+if "CHURN_DATA_DIR" not in os.environ and STAGED.is_dir():
+    os.environ["CHURN_DATA_DIR"] = str(STAGED)
+for name in ("MLFLOW_TRACKING_URI", "MLFLOW_RUN_ID"):
+    os.environ.pop(name, None)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "slow: takes more than about five seconds")
+
+
+@pytest.fixture(scope="session")
+def staged_data() -> Path:
+    """The folder of raw data files that no package ships."""
+    folder = Path(os.environ.get("CHURN_DATA_DIR", STAGED))
+    if not folder.is_dir():
+        pytest.skip(f"no folder of raw data at {folder}: set CHURN_DATA_DIR to run this test")
+    return folder

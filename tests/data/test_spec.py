@@ -1,0 +1,96 @@
+"""A dataset is one TOML, and a mistake in it is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from benchmark.data.spec import DATASETS, Recipe, dataset_names, expand, load_spec
+from benchmark.errors import UserError
+
+BACE = (DATASETS / "bace.toml").read_text(encoding="utf-8")
+
+
+def written(folder: Path, text: str) -> str:
+    path = folder / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize("name", dataset_names())
+def test_every_toml_of_the_registry_is_a_spec_named_after_its_file(name):
+    assert load_spec(name).name == name
+
+
+def test_a_toml_anywhere_is_a_dataset(tmp_path):
+    spec = load_spec(written(tmp_path, BACE))
+    assert spec.name == "mine"
+    assert spec.model_copy(update={"name": "bace"}) == load_spec("bace")
+
+
+def test_the_recipe_is_the_papers_unless_the_toml_says_otherwise(tmp_path):
+    paper = {"hidden": 256, "lr": 1e-3, "weight_decay": 1e-4, "batch_size": 64, "epochs": 30}
+    assert load_spec("bace").recipe.model_dump() == paper
+    changed = load_spec(written(tmp_path, BACE + "\n[recipe]\nepochs = 20\n"))
+    assert changed.recipe.model_dump() == paper | {"epochs": 20}
+
+
+def test_an_unknown_dataset_is_answered_with_the_nearest_names():
+    with pytest.raises(UserError, match=r"unknown dataset 'b3db_measurd': did you mean 'b3db_measured'"):
+        load_spec("b3db_measurd")
+
+
+def test_an_unknown_dataset_near_nothing_is_answered_with_all_names():
+    with pytest.raises(UserError, match="known: " + ", ".join(dataset_names())):
+        load_spec("???")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "field"),
+    [
+        ('task     = "classification"', 'task = "ranking"', "task"),
+        ('group    = "dev"', 'group = "best"', "group"),
+        ('source   = "moleculenet:bace.csv"', 'source = "bace.csv"', "source"),
+        ('sha256   = "f3', 'sha256 = "F3', "sha256"),
+        ('target   = "Class"', "", "target"),
+        ('target   = "Class"', 'target = "Class"\ntarjet = "Class"', "tarjet"),
+        ('notes    = "', '[recipe]\nepochs = 0\n#"', "recipe.epochs"),
+        ('notes    = "', '[recipe]\nhidden = 250\n#"', "recipe.hidden"),
+    ],
+)
+def test_a_wrong_field_is_named_with_its_file(tmp_path, old, new, field):
+    assert old in BACE
+    path = written(tmp_path, BACE.replace(old, new))
+    with pytest.raises(UserError) as caught:
+        load_spec(path)
+    assert str(caught.value).startswith(f"{path}: field '{field}': ")
+
+
+def test_a_name_in_the_toml_is_an_error_of_the_user(tmp_path):
+    path = written(tmp_path, 'name = "other"\n' + BACE)
+    with pytest.raises(UserError, match="name"):
+        load_spec(path)
+
+
+def test_what_is_no_toml_is_an_error_that_names_the_file(tmp_path):
+    with pytest.raises(UserError, match=r"mine\.toml: not a TOML file"):
+        load_spec(written(tmp_path, "title: BACE"))
+
+
+def test_a_spec_cannot_be_changed():
+    with pytest.raises(ValidationError, match="frozen"):
+        Recipe().epochs = 3
+
+
+def test_a_group_expands_to_its_datasets_and_nothing_is_named_twice(tmp_path):
+    extra = [name for name in dataset_names() if load_spec(name).group == "extra"]
+    mine = written(tmp_path, BACE)
+    assert len(extra) > 1
+    assert expand(f"bace, extra,{extra[0]},{mine},bace") == ["bace", *extra, mine]
+
+
+def test_an_unknown_name_in_a_list_is_an_error():
+    with pytest.raises(UserError, match="did you mean 'bace'"):
+        expand("bace,bacee")

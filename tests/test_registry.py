@@ -1,0 +1,176 @@
+"""Methods by name: found, parsed, mended, spelled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmark import registry
+from benchmark.data.spec import ROOT
+from benchmark.errors import UserError
+from benchmark.registry import build, discover, load_file, make_method, method, params, parse_settings, spelled, title
+from benchmark.types import Task
+
+METHODS, UNAVAILABLE = discover()
+TASKS: list[Task] = ["classification", "regression"]
+
+
+@pytest.fixture
+def own_registry(monkeypatch):
+    """What a test registers is forgotten after it."""
+    monkeypatch.setattr(registry, "_methods", dict(registry._methods))
+
+
+def test_every_file_in_methods_is_a_method_of_that_name():
+    files = {path.stem for path in (ROOT / "methods").glob("[a-z]*.py")}
+    assert files == set(METHODS) | set(UNAVAILABLE)
+    assert registry.REFERENCE in METHODS
+    assert not UNAVAILABLE
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("task", TASKS)
+def test_a_name_alone_gives_the_defaults_and_is_how_they_are_spelled(name, task):
+    made = make_method(name, task)
+    defaults = {field.name: field.default for field in fields(METHODS[name])}
+    assert params(made) == defaults | (METHODS[name].regression if task == "regression" else {})
+    assert spelled(made, task) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "overrides", "expected"),
+    [
+        ("twin:lam=30:members=3", {}, {"lam": 30.0, "members": 3}),
+        ("twin:lam=1e-2", {}, {"lam": 0.01, "members": 2}),
+        ("twin:lam=30", {"lam": "10", "k": "7"}, {"lam": 10.0, "members": 2}),
+        ("bagging", {"lam": "10", "k": "7"}, {"k": 7}),
+        ("erm", {"k": "7"}, {}),
+    ],
+)
+def test_hyperparameters_are_parsed_and_overridden_where_the_method_has_them(text, overrides, expected):
+    made = make_method(text, "classification", overrides)
+    assert params(made) == expected
+    assert [type(value) for value in params(made).values()] == [type(value) for value in expected.values()]
+
+
+def test_a_task_has_its_own_defaults_which_a_setting_overrules():
+    assert params(make_method("twin", "classification"))["lam"] == 300
+    assert params(make_method("twin", "regression"))["lam"] == 3
+    assert params(make_method("twin:lam=300", "regression"))["lam"] == 300
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("twins", "unknown method 'twins': did you mean 'twin'?"),
+        ("???", f"unknown method '???': known: {', '.join(METHODS)}"),
+        ("twin:lamda=3", "unknown hyperparameter of twin: 'lamda': did you mean 'lam'?"),
+        ("erm:k=3", "unknown hyperparameter of erm: 'k': known: none"),
+        ("bagging:k=five", "bagging: k=five: Input should be a valid integer"),
+        ("bagging:k=0", "bagging: k must be at least 1, got 0"),
+        ("swa:start=1", "swa: start must be at least 0 and below 1, got 1.0"),
+        ("twin:lam=-1", "twin: lam must be at least 0"),
+        ("twin:members=1", "twin: lam must be at least 0 and members at least 2, got 300.0 and 1"),
+        ("mc_dropout:p=1", "mc_dropout: p must be in [0, 1)"),
+        ("twin:lam", "expected NAME=VALUE, found 'lam'"),
+        ("twin:=3", "expected NAME=VALUE, found '=3'"),
+        ("twin:lam=", "expected NAME=VALUE, found 'lam='"),
+        ("twin:lam=nan", "twin: lam"),
+        ("random_forest:trees=0", "random_forest: trees"),
+    ],
+)
+def test_a_mistake_is_answered_with_what_is_wrong_and_what_is_meant(text, message):
+    with pytest.raises(UserError) as caught:
+        make_method(text, "classification")
+    assert str(caught.value).startswith(message)
+
+
+def test_settings_are_separated_by_commas_and_the_last_wins():
+    assert parse_settings(["lam=30,k=2", "k=3"]) == {"lam": "30", "k": "3"}
+    with pytest.raises(UserError, match="expected NAME=VALUE, found 'k'"):
+        parse_settings(["lam=30,k"])
+
+
+@given(
+    st.sampled_from(TASKS),
+    st.one_of(
+        st.builds(METHODS["twin"], st.floats(0, 1e6), st.integers(2, 9)),
+        st.builds(METHODS["swa"], st.floats(0, 1, exclude_max=True)),
+        st.builds(METHODS["mc_dropout"], st.floats(0, 1, exclude_max=True), st.integers(1, 99)),
+        st.builds(METHODS["bagging"], st.integers(1, 99)),
+        st.builds(METHODS["erm"]),
+    ),
+)
+def test_a_method_is_what_its_spelling_makes(task, made):
+    assert make_method(spelled(made, task), task) == made
+
+
+@pytest.mark.parametrize(
+    ("text", "task", "expected"),
+    [
+        ("erm", "classification", "ERM"),
+        ("twin", "classification", "Twin-bootstrap λ=300"),
+        ("twin", "regression", "Twin-bootstrap λ=3"),
+        ("twin:lam=0.5:members=3", "classification", "Twin-bootstrap λ=0.5, members=3"),
+        ("bagging:k=2", "classification", "Bagging K=2"),
+        ("swa:start=0.75", "classification", "SWA, start=0.75"),
+        ("mc_dropout:p=0.5:passes=20", "classification", "MC dropout, p=0.5"),
+    ],
+)
+def test_a_title_tells_variants_apart(text, task, expected):
+    assert title(make_method(text, task), task) == expected
+
+
+@pytest.mark.usefixtures("own_registry")
+def test_two_files_cannot_register_one_name():
+    class Other:
+        pass
+
+    with pytest.raises(ValueError, match=r"'erm' is registered by methods\.erm and by .*test_registry"):
+        method("erm", title="Other")(Other)
+
+
+@pytest.mark.usefixtures("own_registry")
+def test_a_copy_of_the_template_anywhere_is_a_method(tmp_path):
+    template = (ROOT / "methods" / "_template.py").read_text(encoding="utf-8")
+    path = tmp_path / "mine.py"
+    path.write_text(template.replace("NAME", "mine").replace("TITLE", "Mine"), encoding="utf-8")
+    made = build(load_file(path), "classification", {"k": "3"})
+    assert (made.name, params(made), title(made, "classification")) == ("mine", {"k": 3}, "Mine k=3")
+
+
+@pytest.mark.usefixtures("own_registry")
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (None, "no such file"),
+        ("import not_installed", "cannot be imported: ModuleNotFoundError: No module named 'not_installed'"),
+        ("raise SystemExit(3)", "cannot be imported: SystemExit: 3"),
+        ("x = (", "cannot be imported: SyntaxError"),
+        ("x = 1", "expected one class with @method(...), found 0"),
+    ],
+)
+def test_a_file_without_a_method_is_an_error_that_names_it(tmp_path, source, message):
+    path: Path = tmp_path / "mine.py"
+    if source is not None:
+        path.write_text(source, encoding="utf-8")
+    with pytest.raises(UserError) as caught:
+        load_file(path)
+    assert str(caught.value).startswith(f"{path}: {message}")
+
+
+@pytest.mark.usefixtures("own_registry")
+def test_a_hyperparameter_without_default_has_to_be_given():
+    @method("demanding", title="Demanding")
+    @dataclass(frozen=True)
+    class Demanding:
+        depth: int
+
+    with pytest.raises(UserError, match=r"demanding: .*'depth'"):
+        build(Demanding, "classification", {})
+    made = build(Demanding, "classification", {"depth": "4"})
+    assert spelled(made, "classification") == "demanding:depth=4"

@@ -1,0 +1,96 @@
+"""What cannot be right cannot be built."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmark.types import CellKey, Examples, Predictions
+
+IDS = np.array(["one", "two", "three"])
+RIGHT = Predictions((4, 9), IDS, np.array([0, 1, 1]), np.full((2, 3, 2), 0.5), "classification")
+NUMBERS = Predictions((4, 9), IDS, np.array([0.1, 0.2, 0.3]), np.full((2, 3, 1), -7.5), "regression")
+KEY = CellKey("bace", "twin", {"lam": 3.0, "members": 2}, 99, (1, 2), "problem", "code")
+ROWS = Examples(np.zeros((3, 4), dtype=np.float32), np.zeros(3), IDS, IDS)
+
+
+def changed(predictions: Predictions, where: tuple[int, ...], value: float | list[float]) -> np.ndarray:
+    values = predictions.values.copy()
+    values[where] = value
+    return values
+
+
+@pytest.mark.parametrize(
+    ("right", "shape"),
+    [
+        (RIGHT, (3, 3, 2)),
+        (RIGHT, (2, 4, 2)),
+        (RIGHT, (3, 2, 2)),
+        (RIGHT, (2, 3)),
+        (RIGHT, (2, 3, 1)),
+        (NUMBERS, (2, 3, 2)),
+        (NUMBERS, (2, 3)),
+    ],
+)
+def test_predictions_of_a_wrong_shape_are_refused_with_both_shapes(right, shape):
+    outputs = "classes" if right is RIGHT else "1"
+    with pytest.raises(ValueError, match="must have shape") as caught:
+        replace(right, values=np.full(shape, 0.5))
+    assert f"(2, 3, {outputs}), got {shape}" in str(caught.value)
+
+
+@pytest.mark.parametrize("right", [RIGHT, NUMBERS])
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_prediction_that_is_not_finite_is_refused_naming_seed_and_example(right, bad):
+    message = f"1 of {right.values.size} predictions are not finite; the first is {bad} for train seed 9, example two"
+    with pytest.raises(ValueError, match=message):
+        replace(right, values=changed(right, (1, 1, 0), bad))
+
+
+@pytest.mark.parametrize("wrong", [[0.5, 0.6], [0.0, 0.0], [1.2, -0.2], [-0.5, 0.5]])
+def test_what_is_no_probability_is_refused_naming_seed_and_example(wrong):
+    with pytest.raises(ValueError, match=r"train seed 9, example three they are \[" + str(wrong[0])):
+        replace(RIGHT, values=changed(RIGHT, (1, 2), wrong))
+
+
+def test_rounding_does_not_make_probabilities_wrong():
+    rounded = np.array([0.33333, 0.33333, 0.33333], dtype=np.float32)
+    assert replace(RIGHT, values=np.tile(rounded, (2, 3, 1))).values.shape == (2, 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        ({"y": np.zeros(2)}, "one row per molecule"),
+        ({"ids": np.array(["one", "two", "two"])}, "unique"),
+        ({"x": np.full((3, 4), np.nan)}, "finite"),
+    ],
+)
+def test_examples_need_one_finite_row_for_each_unique_id(part, message):
+    assert len(ROWS) == 3
+    with pytest.raises(ValueError, match=message):
+        replace(ROWS, **part)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"dataset": "b3db"},
+        {"method": "erm"},
+        {"params": {"lam": 4.0, "members": 2}},
+        {"canonical_seed": 7},
+        {"seeds": (1, 2, 3)},
+        {"problem": "other"},
+        {"code": "other"},
+    ],
+)
+def test_a_cells_name_changes_with_every_part_of_its_key(part):
+    assert replace(KEY, **part).digest != KEY.digest
+
+
+def test_equal_keys_have_equal_names():
+    same = replace(KEY, params={"members": 2, "lam": 3.0})
+    assert same == KEY
+    assert same.digest == KEY.digest

@@ -1,0 +1,275 @@
+"""Networks trained together equal the same networks trained one by one in plain PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, kl_div, mse_loss
+
+from benchmark.check import synthetic
+from benchmark.data.problem import load_problem
+from benchmark.data.spec import Recipe
+from benchmark.registry import make_method
+from benchmark.train import bootstrap, fit_stack, generator
+from benchmark.train.networks import Dropout, StackedMLP
+from benchmark.train.stack import Stack, clip_each
+from benchmark.types import Examples, Problem, Task
+
+TASKS: list[Task] = ["classification", "regression"]
+SEEDS = [3, 1]
+N = 150  # not a multiple of the batch size: the last batch is a partial one
+
+
+def problem_of(task: Task) -> Problem:
+    """Small, and with steps so long that gradients are clipped and weight decay shows."""
+    problem = synthetic(task, n=N)
+    recipe = Recipe(hidden=32, lr=1e-2, weight_decay=0.1, epochs=4)
+    return replace(problem, spec=problem.spec.model_copy(update={"recipe": recipe}))
+
+
+@pytest.fixture(scope="module")
+def molecules() -> Problem:
+    """A slice of real data, with the paper's widths but two epochs."""
+    problem = load_problem("b3db_measured")
+    train = problem.train
+    few = Examples(train.x[:100], train.y[:100], train.ids[:100], train.smiles[:100])
+    return replace(problem, train=few, spec=problem.spec.model_copy(update={"recipe": Recipe(epochs=2)}))
+
+
+def fitted(problem: Problem, method: str, seeds: Sequence[int] = SEEDS) -> Stack:
+    stack = make_method(method, problem.task).fit(problem.without_tests(), seeds)
+    assert isinstance(stack, Stack)
+    return stack
+
+
+def predicted(problem: Problem, method: str, seeds: Sequence[int] = SEEDS) -> np.ndarray:
+    return fitted(problem, method, seeds).predict(problem.evals["id"].x)
+
+
+# An independent reference: one module and one optimiser per network, one batch and one model at a time.
+
+
+def plain_network(problem: Problem, seed: int, member: int) -> nn.Sequential:
+    """PyTorch layers with the initial weights that a stack gives this network."""
+    width, hidden = problem.train.x.shape[1], problem.recipe.hidden
+    drawn = StackedMLP([(seed, member)], width, hidden, problem.n_outputs).parameters
+    linears = [nn.Linear(width, hidden), nn.Linear(hidden, hidden), nn.Linear(hidden, problem.n_outputs)]
+    for linear, weight, bias in zip(linears, drawn[::2], drawn[1::2], strict=True):
+        used = linear.out_features
+        linear.load_state_dict({"weight": weight[0, :, :used].T, "bias": bias[0, 0, :used]})
+    return nn.Sequential(linears[0], nn.ReLU(), linears[1], nn.ReLU(), linears[2])
+
+
+def plain_fit_loss(task: Task, outputs: Tensor, y: Tensor) -> Tensor:
+    return cross_entropy(outputs, y) if task == "classification" else mse_loss(outputs[:, 0], y)
+
+
+def plain_disagreement(task: Task, a: Tensor, b: Tensor) -> Tensor:
+    if task == "regression":
+        return mse_loss(a, b)
+    log_p, log_q = a.log_softmax(-1), b.log_softmax(-1)
+    return (
+        kl_div(log_q, log_p, log_target=True, reduction="batchmean")
+        + kl_div(log_p, log_q, log_target=True, reduction="batchmean")
+    ) / 2
+
+
+def plain_epochs(problem: Problem, seed: int, rows: np.ndarray, lam: float = 0.0) -> Iterator[list[nn.Sequential]]:
+    """The networks of one train seed on ``rows`` (K, N), after each epoch; with ``lam``, Algorithm 1 of the paper."""
+    task, recipe = problem.task, problem.recipe
+    x, y = torch.tensor(problem.train.x), torch.tensor(problem.train.y)
+    networks = [plain_network(problem, seed, member) for member in range(len(rows))]
+    optimisers = [
+        torch.optim.AdamW(network.parameters(), lr=recipe.lr, weight_decay=recipe.weight_decay) for network in networks
+    ]
+    orders = [generator("batches", seed, member) for member in range(len(rows))]
+    for _ in range(recipe.epochs):
+        shuffled = [own[order.permutation(N)] for own, order in zip(rows, orders, strict=True)]
+        for start, stop in pairwise([*range(0, N, recipe.batch_size), N]):
+            batches = [own[start:stop] for own in shuffled]
+            loss = torch.zeros(())
+            for network, batch in zip(networks, batches, strict=True):
+                loss = loss + plain_fit_loss(task, network(x[batch]), y[batch])
+            if lam:
+                a, b = networks
+                on_a, on_b = (plain_disagreement(task, a(x[batch]), b(x[batch])) for batch in batches)
+                loss = loss + lam * 0.5 * (on_a + on_b)
+            for optimiser in optimisers:
+                optimiser.zero_grad()
+            loss.backward()
+            for network, optimiser in zip(networks, optimisers, strict=True):
+                nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+                optimiser.step()
+        yield networks
+
+
+def plain_predictions(problem: Problem, networks: Sequence[nn.Module]) -> np.ndarray:
+    x = torch.tensor(problem.evals["id"].x)
+    with torch.no_grad():
+        outputs = torch.stack([network(x) for network in networks])
+    return (outputs.softmax(-1) if problem.task == "classification" else outputs).mean(0).numpy()
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize(
+    ("method", "members", "lam"),
+    [("erm", 1, 0.0), ("bagging:k=3", 3, 0.0), ("twin:lam=3", 2, 3.0), ("twin:lam=300", 2, 300.0)],
+)
+def test_a_stack_predicts_what_a_plain_pytorch_loop_does(task, method, members, lam):
+    problem = problem_of(task)
+    values = predicted(problem, method)
+    for i, seed in enumerate(SEEDS):
+        *_, networks = plain_epochs(problem, seed, bootstrap(problem, [seed], members)[0], lam)
+        np.testing.assert_allclose(values[i], plain_predictions(problem, networks), atol=1e-4)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_swa_averages_the_weights_of_erm_at_the_ends_of_the_later_epochs(task):
+    problem = problem_of(task)
+    averaged = [plain_network(problem, seed, 0) for seed in SEEDS]
+    for seed, network in zip(SEEDS, averaged, strict=True):
+        ends = [
+            [parameter.detach().clone() for parameter in networks[0].parameters()]
+            for networks in plain_epochs(problem, seed, bootstrap(problem, [seed])[0])
+        ]
+        for parameter, *values in zip(network.parameters(), *ends[2:], strict=True):
+            parameter.data = torch.stack(values).mean(0)
+    expected = np.stack([plain_predictions(problem, [network]) for network in averaged])
+    np.testing.assert_allclose(predicted(problem, "swa:start=0.5"), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["erm", "bagging:k=3", "twin:lam=30", "twin:members=3", "mc_dropout", "swa"])
+def test_predictions_are_the_same_to_the_bit_alone_with_other_seeds_and_in_another_order(molecules, method):
+    many = predicted(molecules, method, range(1, 11))  # more seeds than one stack holds
+    assert len({row.tobytes() for row in many}) == 10
+    np.testing.assert_array_equal(predicted(molecules, method, [7]), many[6:7])
+    np.testing.assert_array_equal(predicted(molecules, method, [9, 2, 5]), many[[8, 1, 4]])
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_member_is_the_same_to_the_bit_however_many_members_there_are(task):
+    problem = problem_of(task)
+    x = problem.evals["id"].x
+    five = replace(fitted(problem, "bagging:k=5"), members=1).predict(x).reshape(2, 5, len(x), -1)
+    two = replace(fitted(problem, "bagging:k=2"), members=1).predict(x).reshape(2, 2, len(x), -1)
+    np.testing.assert_array_equal(two, five[:, :2])
+    np.testing.assert_array_equal(predicted(problem, "erm"), five[:, 0])
+    np.testing.assert_allclose(predicted(problem, "bagging:k=5"), five.mean(axis=1), atol=1e-6)
+
+
+def test_predictions_do_not_depend_on_the_number_of_threads_which_is_left_as_it_was(molecules):
+    before = torch.get_num_threads()
+    values = []
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            values.append(predicted(molecules, "erm"))
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    np.testing.assert_array_equal(*values)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize(
+    ("special", "general", "tolerance"),
+    [
+        ("twin:lam=0", "bagging:k=2", 1e-5),
+        ("twin:lam=0:members=3", "bagging:k=3", 1e-5),
+        ("bagging:k=1", "erm", 0),
+        ("deep_ensemble:k=1", "erm", 0),
+        ("swa:start=0.75", "erm", 0),  # the last of four epochs
+        ("swa:start=0.99", "erm", 0),  # none: the final weights stay
+        ("mc_dropout:p=0:passes=1", "erm", 0),
+        ("mc_dropout:p=0:passes=3", "erm", 1e-6),
+    ],
+)
+def test_a_special_case_of_a_method_is_another_method(task, special, general, tolerance):
+    problem = problem_of(task)
+    np.testing.assert_allclose(predicted(problem, special), predicted(problem, general), rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("twin:lam=0", "twin:lam=3"),
+        ("twin:lam=3:members=2", "twin:lam=3:members=3"),
+        ("deep_ensemble:k=2", "bagging:k=2"),
+        ("deep_ensemble:k=2", "erm"),
+        ("swa:start=0.5", "erm"),
+        ("mc_dropout:p=0.2", "erm"),
+        ("mc_dropout:p=0.2:passes=1", "mc_dropout:p=0.2:passes=2"),
+    ],
+)
+def test_methods_that_differ_predict_something_else(task, one, other):
+    problem = problem_of(task)
+    assert np.abs(predicted(problem, one) - predicted(problem, other)).max() > 1e-3
+
+
+def test_a_strong_pull_makes_the_twins_agree():
+    problem = problem_of("classification")
+    x = problem.evals["id"].x
+
+    def gap(method: str) -> float:
+        a, b = replace(fitted(problem, method, [1]), members=1).predict(x)
+        return float(np.abs(a - b).mean())
+
+    assert gap("twin:lam=300") < 0.1 * gap("twin:lam=0")
+
+
+@pytest.mark.parametrize("limit", [1.0, 1e-3, 1e6])
+def test_gradients_are_clipped_for_each_network_as_pytorch_clips_one(limit):
+    draw = torch.Generator().manual_seed(0)
+    scales = torch.tensor([1e-3, 0.05, 1.0, 100.0, 0.0])[:, None, None]
+    parameters = [torch.zeros(5, rows, 16) for rows in (8, 1, 16)]
+    for parameter in parameters:
+        parameter.grad = scales * torch.randn(parameter.shape, generator=draw)
+    expected = []
+    for m in range(5):
+        alone = [torch.zeros_like(parameter[m]) for parameter in parameters]
+        for one, parameter in zip(alone, parameters, strict=True):
+            one.grad = parameter.grad[m].clone()
+        nn.utils.clip_grad_norm_(alone, limit)
+        expected.append([one.grad for one in alone])
+    clip_each(parameters, limit)
+    for m in range(5):
+        torch.testing.assert_close([parameter.grad[m] for parameter in parameters], expected[m])
+
+
+def test_dropout_draws_fresh_masks_in_each_step_of_training():
+    """One epoch of one network on two batches, each step with its own masks, the second not the first's."""
+    problem = problem_of("regression")
+    recipe = problem.recipe.model_copy(update={"epochs": 1, "batch_size": 75})
+    problem = replace(problem, spec=problem.spec.model_copy(update={"recipe": recipe}))
+    x, y = torch.tensor(problem.train.x), torch.tensor(problem.train.y)
+    rows = bootstrap(problem, [1])
+    first, activate, second, _, last = network = plain_network(problem, 1, 0)
+    optimiser = torch.optim.AdamW(network.parameters(), lr=recipe.lr, weight_decay=recipe.weight_decay)
+    noise = Dropout([(1, 0)], 0.5, "dropout")
+    for batch in rows[0, 0][generator("batches", 1, 0).permutation(N)].reshape(2, 75):
+        one, two = (mask[0] for mask in noise.masks(75, recipe.hidden))
+        hidden = one * activate(first(x[batch]))
+        outputs = last(two * activate(second(hidden)))
+        optimiser.zero_grad()
+        mse_loss(outputs[:, 0], y[batch]).backward()
+        nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+        optimiser.step()
+    values = fit_stack(problem, rows, [1], dropout=0.5).predict(problem.evals["id"].x)
+    np.testing.assert_allclose(values[0], plain_predictions(problem, [network]), atol=1e-5)
+
+
+def test_mc_dropout_averages_the_probabilities_of_its_passes():
+    problem = problem_of("classification")
+    stack = fitted(problem, "mc_dropout:p=0.5:passes=4", [1])
+    x = torch.tensor(problem.evals["id"].x)
+    noise = Dropout([(1, 0)], 0.5, "dropout at prediction")
+    passes = [stack.parts[0](x[None], noise.masks(len(x), problem.recipe.hidden))[0].softmax(-1) for _ in range(4)]
+    assert not torch.allclose(passes[0], passes[1])
+    np.testing.assert_allclose(stack.predict(x.numpy())[0], torch.stack(passes).mean(0).numpy(), atol=1e-6)
