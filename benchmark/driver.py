@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmark import outbox, runner, tracking
+from benchmark import describe, outbox, runner, tracking
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError, did_you_mean
 from benchmark.provenance import about
@@ -136,7 +136,7 @@ def _name(cell: Cell) -> str:
 
 
 def _headline(cell: Cell) -> str:
-    values = tracking.summarise({"id": cell.predictions["id"]})
+    values = describe.summarise({"id": cell.predictions["id"]})
     if "id/accuracy" in values:
         return f"accuracy {values['id/accuracy']:.3f}, churn {values['id/churn']:.1%}"
     return f"MAE {values['id/mae']:.3f}, churn {values['id/churn']:.3f}"

@@ -6,9 +6,8 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +24,12 @@ from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 from sqlalchemy.exc import SQLAlchemyError
 
-from benchmark import metrics
+from benchmark import describe
 from benchmark.data.spec import ROOT
 from benchmark.errors import UserError
 from benchmark.registry import REFERENCE
 from benchmark.tables import from_table, to_table
-from benchmark.types import Cell, CellKey, Predictions
+from benchmark.types import Cell, CellKey
 
 EXPERIMENT = "churn/"
 """Prefix of the experiments' names: a shared server holds others too."""
@@ -81,12 +80,12 @@ class Store:
         with _speaking(self.uri):
             experiment = self._experiment(cell)
             older = self._find(experiment, cell.key.digest)
-            summary = summarise(cell.predictions)
+            summary = describe.summarise(cell.predictions)
             values = {name: value for name, value in summary.items() if value == value}
             values |= {"fit_seconds": cell.fit_seconds} | self._relative_compute(experiment, cell)
             training = float(cell.about.get("wall_seconds", 0))
-            parent = self._start(experiment, _cell_tags(cell, values), _run_name(cell), training)
-            self._values(parent, values, _cell_params(cell))
+            parent = self._start(experiment, describe.finished_tags(cell, values), describe.run_name(cell), training)
+            self._values(parent, values, describe.params(cell))
             self._inputs(parent, cell)
             for i, seed in enumerate(cell.key.seeds):
                 self._log_seed(experiment, parent, cell, i, seed)
@@ -101,8 +100,8 @@ class Store:
             experiment = self._experiment(cell)
             older = self._find(experiment, cell.key.digest)
             note = f"**Failed.** Run it again: `{cell.about['command']}`\n\n```\n{reason[-4000:]}\n```"
-            run = self._start(experiment, {**_tags(cell), "mlflow.note.content": note}, _run_name(cell))
-            self._values(run, {}, _cell_params(cell))
+            run = self._start(experiment, {**describe.tags(cell), "mlflow.note.content": note}, describe.run_name(cell))
+            self._values(run, {}, describe.params(cell))
             self.client.log_text(run, reason, "traceback.txt")
             self.client.set_terminated(run, "FAILED")
             for old in older:
@@ -119,24 +118,16 @@ class Store:
         """Where in the MLflow UI the runs of a dataset are, as the part of the address after the host."""
         with _speaking(self.uri):
             found = self.client.get_experiment_by_name(EXPERIMENT + dataset)
-        return f"#/experiments/{found.experiment_id}/runs" if found else "#/experiments"
+        if found is None:
+            return "#/experiments"
+        return f"#/experiments/{found.experiment_id}/runs?viewStateShareKey={describe.VIEW}"
 
     def _experiment(self, cell: Cell) -> str:
         name = EXPERIMENT + cell.key.dataset
         found = self.client.get_experiment_by_name(name)
         if found is not None:
             return str(found.experiment_id)
-        about = cell.about
-        note = (
-            f"Cross-sample churn on **{about['dataset.title']}** ({about['rows']} on the first split logged). "
-            "One run per method and canonical split; open it for one nested run per retraining. "
-            "`id/churn` is the share of test predictions that two retrainings disagree on."
-        )
-        tags = {
-            "churn.dataset": cell.key.dataset,
-            "mlflow.note.content": note,
-            "mlflow.experimentKind": "custom_model_development",  # else the UI opens it among chat traces
-        }
+        tags = describe.experiment_tags(cell)
         place = None if os.environ.get("MLFLOW_TRACKING_URI") else (ROOT / "mlruns" / cell.key.dataset).as_uri()
         try:
             return str(self.client.create_experiment(name, artifact_location=place, tags=tags))
@@ -186,8 +177,8 @@ class Store:
     def _log_seed(self, experiment: str, parent: str, cell: Cell, i: int, seed: int) -> None:
         tags = {"mlflow.parentRunId": parent, "churn.kind": "seed", "churn.cell": cell.key.digest}
         run = self._start(experiment, tags, f"train seed {seed}")
-        one = {name: _one(predictions, i) for name, predictions in cell.predictions.items()}
-        values = summarise(one) | _against_others(cell.predictions, i)
+        one = {name: describe.one_run(predictions, i) for name, predictions in cell.predictions.items()}
+        values = describe.summarise(one) | describe.against_others(cell.predictions, i)
         self._values(run, {k: v for k, v in values.items() if v == v}, {"train_seed": seed})
         with tempfile.TemporaryDirectory() as folder:
             for evalset, predictions in one.items():
@@ -223,80 +214,3 @@ class Store:
 def _recorded(run: Run) -> int:
     """When a run was finished, or else started."""
     return int(run.info.end_time or run.info.start_time)
-
-
-def summarise(predictions: Mapping[str, Predictions]) -> dict[str, float]:
-    """The metrics of a cell: ``id/accuracy``, ``id/churn``, …, means over retrainings or over their pairs."""
-    values = {}
-    for evalset, p in predictions.items():
-        for name, per_run in metrics.PER_RUN[p.task].items():
-            values[f"{evalset}/{name}"] = float(per_run(p.values, p.y).mean())
-        for name, pairwise in metrics.PAIRWISE[p.task].items():
-            values[f"{evalset}/{name}"] = metrics.mean_over_pairs(pairwise(p.values))
-    return values
-
-
-def _one(p: Predictions, i: int) -> Predictions:
-    return Predictions(p.seeds[i : i + 1], p.ids, p.y, p.values[i : i + 1], p.task)
-
-
-def _against_others(predictions: Mapping[str, Predictions], i: int) -> dict[str, float]:
-    """Of retraining i: its mean churn against each other retraining."""
-    values = {}
-    for evalset, p in predictions.items():
-        if len(p.seeds) > 1:
-            row = metrics.PAIRWISE[p.task]["churn"](p.values)[i]
-            values[f"{evalset}/churn"] = float(row.sum() / (len(p.seeds) - 1))
-    return values
-
-
-def _run_name(cell: Cell) -> str:
-    return f"{cell.title} · split {cell.key.canonical_seed}"
-
-
-def _tags(cell: Cell) -> dict[str, str]:
-    launched = {"churn.launched_by": os.environ["MLFLOW_RUN_ID"]} if "MLFLOW_RUN_ID" in os.environ else {}
-    return launched | {
-        "churn.kind": "cell",
-        "churn.cell": cell.key.digest,
-        "churn.dataset": cell.key.dataset,
-        "churn.method": cell.key.method,
-        "churn.problem": cell.key.problem,
-        "churn.code": cell.key.code,
-        "churn.title": cell.title,
-        "churn.key": json.dumps(asdict(cell.key), default=dict),
-        "churn.about": json.dumps(dict(cell.about)),
-        "mlflow.source.git.commit": cell.about["git.commit"],
-        "mlflow.source.name": "python -m benchmark",
-        "mlflow.source.type": "LOCAL",
-        **{name: value for name, value in cell.about.items() if not name.startswith(("recipe.", "rows"))},
-    }
-
-
-def _cell_params(cell: Cell) -> dict[str, Any]:
-    recipe = {name: value for name, value in cell.about.items() if name.startswith("recipe.")}
-    key = {"method": cell.key.method, "canonical_seed": cell.key.canonical_seed, "n_seeds": len(cell.key.seeds)}
-    return {**key, **cell.key.params, **recipe, "rows": cell.about["rows"]}
-
-
-def _cell_tags(cell: Cell, values: dict[str, float]) -> dict[str, str]:
-    """The tags, with a description for the run's page."""
-    names = list(dict.fromkeys(name.partition("/")[2] for name in values if "/" in name))
-    rows = [
-        f"| {name.replace('_', ' ')} | " + " | ".join(f"{values[f'{e}/{name}']:.4g}" for e in cell.predictions) + " |"
-        for name in names
-    ]
-    note = "\n".join(
-        [
-            f"**{cell.title}** on **{cell.about['dataset.title']}**, canonical seed {cell.key.canonical_seed}, "
-            f"{len(cell.key.seeds)} retrainings ({cell.about['rows']}).",
-            "",
-            "| | " + " | ".join(f"{e.upper()} test" for e in cell.predictions) + " |",
-            "| --- |" + " --- |" * len(cell.predictions),
-            *rows,
-            "",
-            f"Training one retraining took {cell.fit_seconds:.3g} CPU seconds. Run it again: `{cell.about['command']}`",
-        ]
-    )
-    compute = {"compute_vs_erm": f"{values['compute_vs_erm']:.2f}"} if "compute_vs_erm" in values else {}
-    return {**_tags(cell), **compute, "mlflow.note.content": note}

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from mlflow.tracking import MlflowClient
 
-from benchmark import driver, outbox, runner, tracking
+from benchmark import describe, driver, outbox, runner, tracking
 from benchmark.check import synthetic
 from benchmark.errors import UserError
 from benchmark.registry import make_method
@@ -112,7 +112,7 @@ def test_a_finished_cell_is_skipped_and_force_replaces_it(store: tracking.Store)
 def test_a_cell_left_half_recorded_is_recorded_once_and_whole(store: tracking.Store) -> None:
     one = cell("swa", [1, 2])
     experiment = store._experiment(one)
-    store._start(experiment, tracking._tags(one), "interrupted")
+    store._start(experiment, describe.tags(one), "interrupted")
     assert store.statuses()[one.key.digest] == "RUNNING"
     store.log(one)
     assert store.statuses()[one.key.digest] == "FINISHED"
