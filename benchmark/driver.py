@@ -93,7 +93,7 @@ def fill(
     finished = {digest for digest, status in store.statuses().items() if status == "FINISHED"}
     todo = [cell for cell in cells if force or cell.key.digest not in finished]
     outcome.skipped = len(cells) - len(todo)
-    trained(sum(len(cell.key.seeds) for cell in cells if cell not in todo))
+    trained(sum(len(cell.key.seeds) for cell in cells) - sum(len(cell.key.seeds) for cell in todo))
     for planned, result in runner.run(todo, jobs):
         if isinstance(result, int):
             trained(result)
