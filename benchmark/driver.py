@@ -29,7 +29,7 @@ def parse_seeds(text: str) -> list[int]:
                 seeds += range(int(low), int(high) + 1) if dash else [int(low)]
     except ValueError:
         seeds = []
-    if not seeds or min(seeds) < 0:
+    if not seeds or min(seeds) < 0 or max(seeds) >= 2**32:  # beyond 32 bits a key of the generators is not unique
         raise UserError(f"seeds {text!r}: expected a count as in 10, a range as in 1-10, or a list as in 1,3,5")
     return list(dict.fromkeys(seeds))
 

@@ -16,6 +16,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
+from benchmark.data.spec import ROOT
 from benchmark.errors import UserError, did_you_mean
 from benchmark.types import Method, Task
 
@@ -63,8 +64,9 @@ def load_file(path: Path) -> type:
     """The one method that the Python file at ``path`` registers, wherever it lies. Raises UserError."""
     if not path.is_file():
         raise UserError(f"{path}: no such file")
+    inside = path.resolve().parent == ROOT / "methods"
     before = dict(_methods)
-    spec = importlib.util.spec_from_file_location(f"methods.{path.stem}", path)
+    spec = importlib.util.spec_from_file_location(f"methods.{path.stem}" if inside else f"file:{path}", path)
     assert spec is not None
     assert spec.loader is not None
     module: ModuleType = importlib.util.module_from_spec(spec)
@@ -72,6 +74,7 @@ def load_file(path: Path) -> type:
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
+        sys.modules.pop(spec.name)
         raise UserError(f"{path}: cannot be imported: {type(error).__name__}: {error}") from error
     new = [cls for name, cls in _methods.items() if before.get(name) is not cls]
     if len(new) != 1:
@@ -92,7 +95,11 @@ def make_method(text: str, task: Task, overrides: Mapping[str, str] | None = Non
     if name not in methods:
         raise did_you_mean("method", name, sorted(methods))
     known = [f.name for f in fields(methods[name])]
-    given = dict(_assignment(setting) for setting in settings)
+    given: dict[str, str] = {}
+    for key, value in map(_assignment, settings):
+        if key in given:
+            raise UserError(f"{text}: {key} is given twice")
+        given[key] = value
     given |= {key: value for key, value in (overrides or {}).items() if key in known}
     return build(methods[name], task, given)
 

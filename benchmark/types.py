@@ -103,6 +103,8 @@ class Predictions:
 
     def __post_init__(self) -> None:
         want = (len(self.seeds), len(self.ids))
+        if 0 in want:
+            raise ValueError(f"predictions need at least one seed and one example, got {want[0]} and {want[1]}")
         n_outputs = self.values.shape[2] if self.values.ndim == 3 else 0
         wrong_outputs = n_outputs < 2 if self.task == "classification" else n_outputs != 1
         if self.values.shape[:2] != want or wrong_outputs:
@@ -124,7 +126,7 @@ class Predictions:
                 s, t = np.unravel_index(off.argmax(), off.shape)
                 raise ValueError(
                     f"class probabilities must be at least 0 and sum to 1; for train seed {self.seeds[s]}, "
-                    f"example {self.ids[t]} they are {self.values[s, t].tolist()}"
+                    f"example {self.ids[t]} they are {self.values[s, t].tolist()} (tolerance 0.001)"
                 )
 
 

@@ -102,6 +102,7 @@ def test_the_environment_of_mlflow_run_is_built_from_the_same_list() -> None:
         (["run", "--method", "twin:lam=-1"], "lam must be at least 0"),
         (["run", "--method", "erm", "--seeds", "ten"], "seeds 'ten': expected a count"),
         (["run", "--method", ","], "at least one method"),
+        (["run", "--method", "erm", "--seeds", "4294967296,"], "seeds '4294967296,'"),
         (["run", "--method", "erm", "--seeds", "0"], "seeds '0'"),
         (["status", "--method", "ern"], "unknown method 'ern': did you mean 'erm'"),
         (["check", "tvin"], "did you mean 'twin'"),

@@ -78,6 +78,7 @@ def test_a_task_has_its_own_defaults_which_a_setting_overrules():
         ("mc_dropout:p=1", "mc_dropout: p must be in [0, 1)"),
         ("twin:lam", "expected NAME=VALUE, found 'lam'"),
         ("twin:=3", "expected NAME=VALUE, found '=3'"),
+        ("twin:lam=1:lam=2", "twin:lam=1:lam=2: lam is given twice"),
         ("twin:lam=", "expected NAME=VALUE, found 'lam='"),
         ("twin:lam=nan", "twin: lam"),
         ("random_forest:trees=0", "random_forest: trees"),

@@ -94,3 +94,8 @@ def test_equal_keys_have_equal_names():
     same = replace(KEY, params={"members": 2, "lam": 3.0})
     assert same == KEY
     assert same.digest == KEY.digest
+
+
+def test_predictions_of_nothing_are_refused():
+    with pytest.raises(ValueError, match="at least one seed and one example, got 0 and 3"):
+        replace(RIGHT, seeds=(), values=RIGHT.values[:0])
