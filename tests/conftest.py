@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,8 @@ STAGED = Path(__file__).resolve().parents[2] / "shared" / "data" / "raw"
 # In the environment, so that tests which start a process of their own see it too.
 if "CHURN_DATA_DIR" not in os.environ and STAGED.is_dir():
     os.environ["CHURN_DATA_DIR"] = str(STAGED)
-for name in ("MLFLOW_TRACKING_URI", "MLFLOW_RUN_ID"):
-    os.environ.pop(name, None)
+os.environ.pop("MLFLOW_RUN_ID", None)
+os.environ["MLFLOW_TRACKING_URI"] = f"sqlite:///{tempfile.mkdtemp()}/mlflow.db"
 
 
 def pytest_configure(config: pytest.Config) -> None:

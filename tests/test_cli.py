@@ -13,6 +13,7 @@ import typer
 import yaml
 
 from benchmark.__main__ import app
+from benchmark.data.problem import load_dataset
 from benchmark.data.spec import ROOT
 from leaderboard.__main__ import app as leaderboard_app
 
@@ -129,6 +130,7 @@ def test_a_missing_data_file_is_listed_with_what_to_do(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("CHURN_DATA_DIR", raising=False)
+    load_dataset.cache_clear()
     assert call("run", "--method", "erm", "--dataset", "bace") == 2
     said = capsys.readouterr().err
     for part in (
