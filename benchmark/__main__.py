@@ -78,17 +78,15 @@ def run(
             report=lambda line: console.print(line, markup=False),
             trained=lambda count: progress.advance(task, count),
         )
-    built = _build_site(site) if site and not outcome.unrecorded else None
+    built = _build_site(site) if site and not outcome.trouble else None
     _summary(outcome, cells[0].key.dataset, built)
-    raise typer.Exit(outcome.exit_code)
+    raise typer.Exit(1 if site and built is None else outcome.exit_code)
 
 
-def _build_site(folder: Path) -> Path:
-    """In a process of its own: the leaderboard imports the benchmark, never the reverse."""
+def _build_site(folder: Path) -> Path | None:
+    """In a process of its own: the leaderboard imports the benchmark, never the reverse. None if it failed."""
     result = subprocess.run([sys.executable, "-m", "leaderboard", "build", "--out", str(folder)], check=False)
-    if result.returncode:
-        raise typer.Exit(result.returncode)
-    return folder
+    return None if result.returncode else folder
 
 
 def _summary(outcome: Outcome, dataset: str, built: Path | None) -> None:
@@ -99,13 +97,15 @@ def _summary(outcome: Outcome, dataset: str, built: Path | None) -> None:
         lines.append("Nothing was left to train; --force trains again.")
     for failed in outcome.failed:
         reason = failed.reason.strip().splitlines()[-1]
-        lines.append(f"failed: {failed.planned.title} on {failed.planned.key.dataset}: {reason} (traceback in its run)")
-    if outcome.unrecorded:
-        lines += [
-            outcome.trouble,
-            f"{len(outcome.unrecorded)} finished cells are safe in {outcome.unrecorded[0].parent}; "
-            "the next run records them, without training again.",
-        ]
+        where = "traceback in its run" if not outcome.trouble else f"not recorded:\n{failed.reason}"
+        lines.append(f"failed: {failed.planned.title} on {failed.planned.key.dataset}: {reason} ({where})")
+    if outcome.trouble:
+        lines.append(outcome.trouble)
+        if outcome.unrecorded:
+            lines.append(
+                f"{len(outcome.unrecorded)} finished cells are safe in {outcome.unrecorded[0].parent}; "
+                "the next run records them, without training again."
+            )
         console.print("\n".join(lines), markup=False)
         return
     store = tracking.Store()
@@ -177,10 +177,15 @@ def check(
     from benchmark.errors import did_you_mean
     from benchmark.registry import discover, load_file
 
-    found, _ = discover()
-    if not method.endswith(".py") and method not in found:
-        raise did_you_mean("method", method, list(found))
-    cls = load_file(Path(method)) if method.endswith(".py") else found[method]
+    if method.endswith(".py"):
+        cls = load_file(Path(method))
+    else:
+        found, unavailable = discover()
+        if method in unavailable:
+            raise UserError(f"method {method!r} is not available: {unavailable[method]}")
+        if method not in found:
+            raise did_you_mean("method", method, list(found))
+        cls = found[method]
     wrong = [(task, what) for task in ("classification", "regression") for what in check_method(cls, task)]
     for task, what in wrong:
         console.print(f"{task}: {what}", markup=False)

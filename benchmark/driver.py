@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,8 +20,11 @@ Report = Callable[[str], None]
 
 def parse_seeds(text: str) -> list[int]:
     """Train or canonical seeds: ``10`` means 1 to 10, ``3-5`` a range, ``99,7`` a list. Raises UserError."""
+    largest = max(map(int, re.findall(r"\d+", text)), default=0)
     try:
-        if text.isdecimal():
+        if largest >= 2**32:  # the generators' keys have 32 bits
+            seeds = []
+        elif text.isdecimal():
             seeds = list(range(1, int(text) + 1))
         else:
             seeds = []
@@ -29,7 +33,7 @@ def parse_seeds(text: str) -> list[int]:
                 seeds += range(int(low), int(high) + 1) if dash else [int(low)]
     except ValueError:
         seeds = []
-    if not seeds or min(seeds) < 0 or max(seeds) >= 2**32:  # beyond 32 bits a key of the generators is not unique
+    if not seeds or min(seeds) < 0:
         raise UserError(f"seeds {text!r}: expected a count as in 10, a range as in 1-10, or a list as in 1,3,5")
     return list(dict.fromkeys(seeds))
 
@@ -72,7 +76,7 @@ class Outcome:
 
     @property
     def exit_code(self) -> int:
-        return 1 if self.failed or self.unrecorded else 0
+        return 1 if self.failed or self.trouble else 0
 
 
 def fill(
@@ -84,6 +88,7 @@ def fill(
     cell is on disk before the store hears of it; if the store fails, it stays there for the next invocation.
     """
     outcome = Outcome()
+    outbox.prepare()
     store = tracking.Store()
     for path in outbox.pending():
         cell = outbox.load(path)

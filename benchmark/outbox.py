@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
@@ -16,6 +17,17 @@ from benchmark.tables import from_table, to_table
 from benchmark.types import Cell, CellKey
 
 OUTBOX = ROOT / "outbox"
+
+
+def prepare(folder: Path | None = None) -> None:
+    """Make sure, before anything is trained, that finished cells can be kept. Raises UserError."""
+    folder = folder or OUTBOX
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UserError(f"finished predictions are kept in {folder}, which cannot be written to: {error}") from error
 
 
 def save(cell: Cell, folder: Path | None = None) -> Path:

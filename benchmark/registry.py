@@ -7,7 +7,7 @@ import importlib.util
 import pkgutil
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, asdict, fields
 from functools import cache
 from pathlib import Path
@@ -57,6 +57,8 @@ def discover() -> tuple[dict[str, type], dict[str, str]]:
             importlib.import_module(f"methods.{module.name}")
         except ImportError as error:
             unavailable[module.name] = str(error)
+        except (Exception, SystemExit) as error:  # a mistake in one file must not stop the others
+            unavailable[module.name] = f"{type(error).__name__}: {error}"
     return dict(sorted(_methods.items())), unavailable
 
 
@@ -85,8 +87,9 @@ def load_file(path: Path) -> type:
 def make_method(text: str, task: Task, overrides: Mapping[str, str] | None = None) -> Method:
     """The method that ``text`` names, ``twin`` or ``twin:lam=30:members=3``, with the defaults for ``task``.
 
-    ``overrides`` are further hyperparameters; those the method does not have are left out (the caller knows
-    whether any method took them). Raises UserError for an unknown method, hyperparameter or value.
+    ``overrides`` are further hyperparameters, which what ``text`` says outdoes; those the method does not have
+    are left out (the caller knows whether any method took them). Raises UserError for an unknown method,
+    hyperparameter or value.
     """
     name, *settings = text.split(":")
     methods, unavailable = discover()
@@ -95,13 +98,9 @@ def make_method(text: str, task: Task, overrides: Mapping[str, str] | None = Non
     if name not in methods:
         raise did_you_mean("method", name, sorted(methods))
     known = [f.name for f in fields(methods[name])]
-    given: dict[str, str] = {}
-    for key, value in map(_assignment, settings):
-        if key in given:
-            raise UserError(f"{text}: {key} is given twice")
-        given[key] = value
-    given |= {key: value for key, value in (overrides or {}).items() if key in known}
-    return build(methods[name], task, given)
+    given = _assignments(settings, text)
+    shared = {key: value for key, value in (overrides or {}).items() if key in known}
+    return build(methods[name], task, shared | given)
 
 
 def build(cls: type, task: Task, given: Mapping[str, str]) -> Method:
@@ -129,9 +128,18 @@ def _assignment(text: str) -> tuple[str, str]:
     return key, value
 
 
+def _assignments(parts: Iterable[str], where: str) -> dict[str, str]:
+    given: dict[str, str] = {}
+    for key, value in map(_assignment, parts):
+        if key in given:
+            raise UserError(f"{where}: {key} is given twice")
+        given[key] = value
+    return given
+
+
 def parse_settings(texts: list[str]) -> dict[str, str]:
     """``--set`` values: each ``NAME=VALUE``, several separated by commas."""
-    return dict(_assignment(part) for text in texts for part in text.split(",") if part)
+    return _assignments((part for text in texts for part in text.split(",") if part), "--set")
 
 
 def params(made: Method) -> dict[str, Any]:

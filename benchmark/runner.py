@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, delayed
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 import benchmark.train
 from benchmark import registry
@@ -80,7 +81,7 @@ def plan(problem: Problem, method: Method, seeds: Sequence[int]) -> Planned:
         method=method.name,
         params=registry.params(method),
         canonical_seed=problem.canonical_seed,
-        seeds=tuple(seeds),
+        seeds=tuple(sorted(seeds)),
         problem=problem.fingerprint,
         code=code_fingerprint(method),
     )
@@ -96,15 +97,37 @@ def run(cells: Sequence[Planned], jobs: int | None = None) -> Iterator[tuple[Pla
     jobs = jobs or os.cpu_count() or 1
     work = [(i, block) for i, cell in enumerate(cells) for block in _blocks(cell.key.seeds, jobs)]
     done: dict[int, dict[tuple[int, ...], _Block]] = {i: {} for i in range(len(cells))}
-    results = Parallel(n_jobs=jobs, return_as="generator_unordered", inner_max_num_threads=1, backend="loky")(
-        delayed(_work)(i, cells[i].problem, cells[i].method, block) for i, block in work
-    )
-    for i, block, result in results:
+    tasks = [(i, cells[i].problem, cells[i].method, block) for i, block in work]
+    for i, block, result in _parallel(tasks, jobs):
         cell = cells[i]
         done[i][block] = result
         yield cell, len(block)
         if sum(map(len, done[i])) == len(cell.key.seeds):
             yield cell, _assemble(cell, done.pop(i))
+
+
+_Task = tuple[int, Problem, Method, tuple[int, ...]]
+
+
+def _parallel(tasks: Sequence[_Task], jobs: int) -> Iterator[tuple[int, tuple[int, ...], _Block]]:
+    """``_work`` on worker processes. If one dies (out of memory, say), what is left is tried block by block."""
+
+    def start(some: Sequence[_Task], n: int) -> Iterator[tuple[int, tuple[int, ...], _Block]]:
+        pool = Parallel(n_jobs=n, return_as="generator_unordered", inner_max_num_threads=1, backend="loky")
+        return pool(delayed(_work)(*task) for task in some)
+
+    left = {(task[0], task[3]): task for task in tasks}
+    try:
+        for i, block, result in start(tasks, jobs):
+            del left[i, block]
+            yield i, block, result
+    except TerminatedWorkerError:
+        for (i, block), task in left.items():
+            try:
+                yield from start([task], 2)  # 2: with one, joblib would work in this process
+            except TerminatedWorkerError:
+                died = f"the worker process died on train seeds {block}: out of memory, or a crash in native code"
+                yield i, block, _Block({}, 0.0, 0.0, died)
 
 
 def _blocks(seeds: tuple[int, ...], jobs: int) -> list[tuple[int, ...]]:
@@ -120,8 +143,8 @@ def _work(i: int, problem: Problem, method: Method, seeds: tuple[int, ...]) -> t
         fitted = method.fit(problem.without_tests(), list(seeds))
         seconds, wall = time.process_time() - start, time.perf_counter() - wall
         values = {evalset: np.asarray(fitted.predict(test.x)) for evalset, test in problem.evals.items()}
-        for evalset, test in problem.evals.items():
-            Predictions(seeds, test.ids, test.y, values[evalset], problem.task)  # checks
+        for evalset in problem.evals:
+            Predictions.of(problem, evalset, seeds, values[evalset])  # checks
         return i, seeds, _Block({k: v.astype(np.float32) for k, v in values.items()}, seconds, wall)
     except (Exception, SystemExit):
         return i, seeds, _Block({}, 0.0, 0.0, traceback.format_exc())
@@ -135,14 +158,10 @@ def _assemble(cell: Planned, blocks: dict[tuple[int, ...], _Block]) -> Cell | Fa
         return Failed(cell, errors[0])
     try:
         predictions = {
-            evalset: Predictions(
-                cell.key.seeds,
-                test.ids,
-                test.y,
-                np.concatenate([block.values[evalset] for block in ordered]),
-                cell.problem.task,
+            evalset: Predictions.of(
+                cell.problem, evalset, cell.key.seeds, np.concatenate([block.values[evalset] for block in ordered])
             )
-            for evalset, test in cell.problem.evals.items()
+            for evalset in cell.problem.evals
         }
     except ValueError:
         return Failed(cell, traceback.format_exc())

@@ -50,7 +50,8 @@ def _speaking(where: str) -> Iterator[None]:
         yield
     except (MlflowException, SQLAlchemyError, OSError) as error:  # OSError: also every exception of requests
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise TrackingError(f"the tracking store {where} cannot be used: {first[:300]}") from error
+        remedy = "start its server, or set MLFLOW_TRACKING_URI to another store, or unset it"
+        raise TrackingError(f"the tracking store {where} cannot be used: {first[:300]}\n  {remedy}") from error
 
 
 class Store:
@@ -58,22 +59,29 @@ class Store:
 
     def __init__(self) -> None:
         self.uri = uri()
+        self.unreadable: list[str] = []
         with _speaking(self.uri):
             self.client = MlflowClient(self.uri)
             self.client.search_experiments(max_results=1)
 
     def statuses(self) -> dict[str, str]:
-        """The MLflow status of the newest run of each cell, by the cell's digest; no predictions are read."""
+        """FINISHED, or else the status of the newest run, of each cell by its digest; no predictions are read."""
         with _speaking(self.uri):
-            runs = sorted(self._runs("cell"), key=_recorded)
+            runs = sorted(self._runs("cell"), key=lambda run: (run.info.status == "FINISHED", _recorded(run)))
         return {run.data.tags["churn.cell"]: run.info.status for run in runs}
 
     def cells(self) -> Iterator[Cell]:
-        """All finished cells with their predictions, newest first."""
+        """All finished cells with their predictions, newest first; ``unreadable`` gets a line for each damaged one."""
         with _speaking(self.uri):
             runs = [run for run in self._runs("cell") if run.info.status == "FINISHED"]
             for run in sorted(runs, key=_recorded, reverse=True):
-                yield self._read(run)
+                try:
+                    cell = self._read(run)
+                except (MlflowException, OSError, KeyError, ValueError) as error:
+                    name = f"{run.info.run_name} ({run.info.run_id})"
+                    self.unreadable.append(f"{name} is left out, its predictions cannot be read: {error!r}")
+                    continue
+                yield cell
 
     def log(self, cell: Cell) -> str:
         """Record a finished cell once, whatever an interrupted attempt left behind; returns its run id."""
@@ -104,8 +112,10 @@ class Store:
             self._values(run, {}, describe.params(cell))
             self.client.log_text(run, reason, "traceback.txt")
             self.client.set_terminated(run, "FAILED")
+            good = {old.info.run_id for old in older if old.info.status == "FINISHED"}  # a result is never thrown away
             for old in older:
-                self.client.delete_run(old.info.run_id)
+                if not {old.info.run_id, old.data.tags.get("mlflow.parentRunId")} & good:
+                    self.client.delete_run(old.info.run_id)
             return run
 
     def describe_launch(self, lines: list[str]) -> None:
@@ -187,7 +197,7 @@ class Store:
         self.client.set_terminated(run, "FINISHED")
 
     def _relative_compute(self, experiment: str, cell: Cell) -> dict[str, float]:
-        """Training time in multiples of ERM's on the same problem and seeds, where the store has ERM's."""
+        """Training time in multiples of ERM's on the same problem, where the store has ERM's already."""
         if cell.key.method == REFERENCE:
             return {"compute_vs_erm": 1.0}
         query = f"tags.`churn.method` = '{REFERENCE}' AND tags.`churn.problem` = '{cell.key.problem}'"

@@ -101,6 +101,15 @@ class Predictions:
     values: np.ndarray
     task: Task
 
+    @classmethod
+    def of(cls, problem: Problem, evalset: str, seeds: tuple[int, ...], values: np.ndarray) -> Predictions:
+        """The predictions for a test set of ``problem``; ValueError also for another number of outputs than it has."""
+        test = problem.evals[evalset]
+        made = cls(seeds, test.ids, test.y, values, problem.task)
+        if values.shape[2] != problem.n_outputs:
+            raise ValueError(f"predictions must have {problem.n_outputs} outputs, got {values.shape}")
+        return made
+
     def __post_init__(self) -> None:
         want = (len(self.seeds), len(self.ids))
         if 0 in want:

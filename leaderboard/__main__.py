@@ -22,6 +22,8 @@ def build(out: Annotated[Path, typer.Option(help="Folder of the pages; it is rep
     store = Store()
     found = boards(store.cells())
     page = write_site(found, store.uri, out)
+    for line in store.unreadable:
+        typer.echo(f"warning: {line}", err=True)
     rows = sum(len(board.rows) for board in found)
     typer.echo(f"{len(found)} tables, {rows} rows: {page.resolve()}")
 

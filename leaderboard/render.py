@@ -107,7 +107,7 @@ def write_site(boards: Sequence[Board], store: str, out: Path) -> Path:
 
     The folder appears whole or not at all. Raises UserError if ``out`` is a file or a folder of something else.
     """
-    marker = ".churn-leaderboard"
+    out, marker = out.resolve(), ".churn-leaderboard"
     if out.exists() and not ((out / marker).is_file() or (out.is_dir() and not any(out.iterdir()))):
         raise UserError(f"{out} exists and is not a leaderboard of ours: choose another --out")
     temporary, old = out.with_name(f".{out.name}.{os.getpid()}"), out.with_name(f".{out.name}.old.{os.getpid()}")

@@ -49,8 +49,8 @@ class Board:
 def newest(cells: Iterable[Cell]) -> tuple[dict[str, list[Cell]], dict[str, list[str]]]:
     """The cells to show by dataset, from ``cells`` newest first, and notes on what was left out.
 
-    Of each method, hyperparameters and split the newest counts, on the data version that was logged last:
-    methods are only compared on identical rows.
+    Of each method, hyperparameters and split the newest code counts, with the most retrainings, on the data
+    version that was logged last: methods are only compared on identical rows.
     """
     chosen: dict[str, dict[tuple[str, str, int], Cell]] = {}
     version: dict[tuple[str, int], str] = {}
@@ -65,7 +65,9 @@ def newest(cells: Iterable[Cell]) -> tuple[dict[str, list[Cell]], dict[str, list
             )
             continue
         kind = (key.method, repr(sorted(key.params.items())), key.canonical_seed)
-        chosen.setdefault(key.dataset, {}).setdefault(kind, cell)
+        known = chosen.setdefault(key.dataset, {}).setdefault(kind, cell)
+        if key.code == known.key.code and len(key.seeds) > len(known.key.seeds):
+            chosen[key.dataset][kind] = cell
     return {name: list(found.values()) for name, found in sorted(chosen.items())}, notes
 
 

@@ -46,7 +46,8 @@ def test_a_name_alone_gives_the_defaults_and_is_how_they_are_spelled(name, task)
     [
         ("twin:lam=30:members=3", {}, {"lam": 30.0, "members": 3}),
         ("twin:lam=1e-2", {}, {"lam": 0.01, "members": 2}),
-        ("twin:lam=30", {"lam": "10", "k": "7"}, {"lam": 10.0, "members": 2}),
+        ("twin:lam=30", {"lam": "10", "k": "7"}, {"lam": 30.0, "members": 2}),
+        ("twin", {"lam": "10", "k": "7"}, {"lam": 10.0, "members": 2}),
         ("bagging", {"lam": "10", "k": "7"}, {"k": 7}),
         ("erm", {"k": "7"}, {}),
     ],
@@ -90,8 +91,10 @@ def test_a_mistake_is_answered_with_what_is_wrong_and_what_is_meant(text, messag
     assert str(caught.value).startswith(message)
 
 
-def test_settings_are_separated_by_commas_and_the_last_wins():
-    assert parse_settings(["lam=30,k=2", "k=3"]) == {"lam": "30", "k": "3"}
+def test_settings_are_separated_by_commas_and_given_once():
+    assert parse_settings(["lam=30,k=2", "p=0.1"]) == {"lam": "30", "k": "2", "p": "0.1"}
+    with pytest.raises(UserError, match="--set: k is given twice"):
+        parse_settings(["lam=30,k=2", "k=3"])
     with pytest.raises(UserError, match="expected NAME=VALUE, found 'k'"):
         parse_settings(["lam=30,k"])
 

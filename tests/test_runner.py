@@ -1,16 +1,19 @@
 """The harness: same predictions whatever runs beside them, and failures that stay in their cell."""
 
+import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 
+import cloudpickle
 import numpy as np
 import pytest
 
 from benchmark import runner
 from benchmark.check import synthetic
 from benchmark.registry import make_method
-from benchmark.types import Cell, Problem
+from benchmark.types import Cell, Predictions, Problem
 
 
 def filled(texts: list[str], seeds: list[int], jobs: int) -> dict[str, Cell]:
@@ -27,7 +30,7 @@ def test_predictions_do_not_depend_on_workers_companions_or_other_seeds() -> Non
     for evalset in ("id", "ood"):
         values = alone.predictions[evalset].values
         assert np.array_equal(values, beside.predictions[evalset].values)
-        assert np.array_equal(values[[3, 1]], fewer.predictions[evalset].values)
+        assert np.array_equal(values[[1, 3]], fewer.predictions[evalset].values)
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class Broken:
             raise RuntimeError("seed 2 exploded")
 
         def predict(x: np.ndarray) -> np.ndarray:
+            if self.how == "dies":
+                os._exit(3)
             values = np.full((len(seeds), len(x), 2), 0.5)
             if self.how == "nan":
                 values[0, 3] = np.nan
@@ -68,6 +73,23 @@ def test_a_broken_method_fails_its_own_cell_with_the_reason_and_no_other(how: st
     with pytest.raises(AssertionError, match=said):
         raise AssertionError(failed.reason)
     assert "Traceback" in failed.reason
+
+
+def test_three_classes_for_a_problem_with_two_are_refused() -> None:
+    problem = synthetic("classification")
+    with pytest.raises(ValueError, match="must have 2 outputs"):
+        Predictions.of(problem, "id", (1,), np.full((1, 50, 3), 1 / 3))
+
+
+def test_a_worker_that_dies_fails_its_cell_and_no_other() -> None:
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import a test
+    problem = synthetic("classification")
+    cells = [runner.plan(problem, method, [1, 2]) for method in (Broken("dies"), Broken("fine"))]  # type: ignore[arg-type]
+    results = {p.key.params["how"]: r for p, r in runner.run(cells, jobs=2) if not isinstance(r, int)}
+    assert isinstance(results["fine"], Cell)
+    failed = results["dies"]
+    assert isinstance(failed, runner.Failed)
+    assert "the worker process died on train seeds" in failed.reason
 
 
 def test_the_key_of_a_cell_changes_with_everything_its_predictions_depend_on() -> None:

@@ -133,6 +133,26 @@ def test_a_failed_cell_is_recorded_with_its_traceback_and_tried_again(store: tra
     assert store.statuses()[plan.key.digest] == "FINISHED"
 
 
+def test_a_failure_never_throws_a_finished_result_away(store: tracking.Store) -> None:
+    plan = planned("bagging:k=2", [3, 4])
+    assert len(fill([plan]).trained) == 1
+    driver._record_failure(store, runner.Failed(plan, "Traceback: later"), driver.Outcome())
+    assert store.statuses()[plan.key.digest] == "FINISHED"
+    assert plan.key.digest in [c.key.digest for c in store.cells()]
+
+
+def test_a_damaged_run_is_left_out_by_name_and_the_others_are_read(store: tracking.Store) -> None:
+    good, bad = cell("erm", [6, 7]), cell("swa", [6, 7])
+    store.log(good)
+    run = MlflowClient().get_run(store.log(bad))
+    child = store._search([run.info.experiment_id], f"tags.`mlflow.parentRunId` = '{run.info.run_id}'")[0]
+    (Path(child.info.artifact_uri.removeprefix("file://")) / "predictions" / "id.parquet").write_bytes(b"rubbish")
+    digests = [c.key.digest for c in store.cells()]
+    assert good.key.digest in digests
+    assert bad.key.digest not in digests
+    assert any(run.info.run_id in line for line in store.unreadable)
+
+
 def test_what_waits_on_disk_is_recorded_without_training(store: tracking.Store, tmp_path: Path) -> None:
     one = cell("bagging:k=3", [1, 2])
     path = outbox.save(one)

@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmark.types import Problem
 
-Stream = Literal["bootstrap", "initialisation", "batches", "dropout", "dropout at prediction", "forest"]
+Stream = Literal["bootstrap", "initialisation", "batches", "dropout", "dropout at prediction", "forest", "other"]
 STREAMS: dict[Stream, int] = {
     "bootstrap": 0,
     "initialisation": 1,
@@ -21,6 +21,7 @@ STREAMS: dict[Stream, int] = {
     "dropout": 3,
     "dropout at prediction": 4,
     "forest": 5,
+    "other": 6,
 }
 
 
