@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -15,7 +16,7 @@ from rich.table import Table
 
 from benchmark import __version__
 from benchmark.cli import App
-from benchmark.data.sources import locate
+from benchmark.data.catalogue import availability, markdown, rows_text
 from benchmark.data.spec import ROOT, dataset_names, expand, load_spec
 from benchmark.errors import UserError
 
@@ -42,6 +43,17 @@ Settings = Annotated[
 ]
 
 
+def _go_offline(chosen: bool) -> bool:
+    if chosen:
+        os.environ["CHURN_OFFLINE"] = "1"  # in the environment, so that workers see it too
+    return chosen
+
+
+Offline = Annotated[
+    bool, typer.Option("--offline", callback=_go_offline, help="Never touch the network (also: CHURN_OFFLINE=1).")
+]
+
+
 def _grid(method: str, dataset: str, canonical_seed: str, seeds: str, settings: list[str] | None) -> list[Planned]:
     from benchmark.driver import parse_seeds, plan_grid
     from benchmark.registry import parse_settings
@@ -61,6 +73,7 @@ def run(
     force: Annotated[bool, typer.Option("--force", help="Train again what is already recorded.")] = False,
     jobs: Annotated[int | None, typer.Option(help="Worker processes; default: one per core.", min=1)] = None,
     site: Annotated[Path | None, typer.Option(help="Then build the leaderboard pages in this folder.")] = None,
+    offline: Offline = False,
 ) -> None:
     """Train methods on datasets and record every run and every prediction in MLflow."""
     from benchmark import driver, tracking
@@ -68,6 +81,8 @@ def run(
     cells = _grid(method, dataset, canonical_seed, seeds, settings)
     total = sum(len(cell.key.seeds) for cell in cells)
     console.print(f"{len(cells)} cells, {total} retrainings; tracking store: {tracking.uri()}")
+    for line in driver.warnings(cells):
+        console.print(line, markup=False)
     columns = (TextColumn("retrainings"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task("retrainings", total=total)
@@ -123,29 +138,103 @@ def _summary(outcome: Outcome, dataset: str, built: Path | None) -> None:
 
 
 @app.command("list")
-def list_() -> None:
+def list_(
+    as_markdown: Annotated[
+        bool, typer.Option("--markdown", help="The datasets alone, as the README shows them.")
+    ] = False,
+) -> None:
     """Show the datasets and methods, what is available here, and what to do about what is not."""
     from dataclasses import fields
 
     from benchmark.registry import discover
 
-    datasets = Table("dataset", "task", "group", "title", "available", title="Datasets", title_justify="left")
+    if as_markdown:
+        print(markdown())
+        return
+    style: dict[str, Any] = {"box": None, "title_justify": "left", "padding": (0, 1, 0, 0)}
+    datasets = Table("dataset", "rows", "task", "group", "family", "here", title="Datasets", **style)
+    datasets.columns[0].no_wrap = True
+    remedies: dict[str, list[str]] = {}
     for name in dataset_names():
         spec = load_spec(name)
-        try:
-            locate(spec)
-            state = "yes"
-        except UserError as error:
-            state = f"no: {error}"
-        datasets.add_row(spec.name, spec.task, spec.group, spec.title, state)
+        found_here = availability(spec)
+        if not found_here.here:
+            remedies.setdefault(found_here.remedy, []).append(name)
+        family = "" if spec.family == name else spec.family
+        datasets.add_row(name, rows_text(spec), spec.task, spec.group, family, "yes" if found_here.here else "no")
     found, unavailable = discover()
-    methods = Table("method", "title", "hyperparameters", title="Methods", title_justify="left")
+    methods = Table("method", "title", "hyperparameters", title="Methods", **style)
     for name, cls in found.items():
         methods.add_row(name, cls.title, ", ".join(f"{f.name}={f.default}" for f in fields(cls)))  # type: ignore[attr-defined]
     for name, reason in unavailable.items():
         methods.add_row(name, "not available", reason)
     console.print(datasets)
+    for remedy, names in remedies.items():
+        console.print(f"not here: {', '.join(names)}: {remedy}", markup=False)
     console.print(methods)
+
+
+@app.command()
+def health(
+    datasets: Annotated[
+        list[str], typer.Argument(metavar="DATASET...", help="Datasets, groups or paths of TOML files.")
+    ],
+    canonical_seed: Annotated[int, typer.Option(help="Seed of the train/test split.")] = 99,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    offline: Offline = False,
+) -> None:
+    """Show what is wrong with datasets: unusable rows, repetitions, conflicts, balance, leaks, and common molecules."""
+    from benchmark.data.health import examine, to_text
+
+    found = [examine(load_spec(name), canonical_seed, overlaps=True) for name in expand(",".join(datasets))]
+    if as_json:
+        print("[" + ",\n".join(report.to_json() for report in found) + "]")
+        return
+    for report in found:
+        console.print(to_text(report), markup=False)
+
+
+@app.command("new-dataset")
+def new_dataset(
+    file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or SDF, plain or .gz.")],
+    target: Annotated[str, typer.Option(help="The column to predict.")],
+    smiles: Annotated[str, typer.Option(help="The column of the SMILES; default: the one called so.")] = "",
+    id_column: Annotated[str, typer.Option("--id", help="A column that names the rows.")] = "",
+    task: Annotated[str, typer.Option(help="classification or regression; default: seen from the column.")] = "",
+    positive: Annotated[str, typer.Option(help="The text of class 1, or '>= median' to binarise a number.")] = "",
+    split: Annotated[str, typer.Option(help="scaffold:0.8, random:0.8 or given:COLUMN.")] = "",
+    name: Annotated[str, typer.Option(help="The dataset's name; default: the file's.")] = "",
+    to: Annotated[Path | None, typer.Option(help="Folder of the TOML; default: the registry, datasets/.")] = None,
+) -> None:
+    """Make a dataset of a table: look at the file, write its TOML, and show what is wrong with it."""
+    from benchmark.data.author import describe_file, write_dataset
+    from benchmark.data.health import examine, to_text
+
+    fields = describe_file(
+        file, target=target, smiles=smiles, id_column=id_column, task=task, split=split, positive=positive
+    )
+    path = write_dataset(file, name, to, fields)
+    spec = load_spec(str(path))
+    console.print(f"wrote {path}", markup=False)
+    class_one = f"; class 1 is {spec.positive!r}" if spec.positive else ""
+    console.print(f"  {spec.task} of {target!r}{class_one}; split {spec.split}; features {', '.join(spec.features)}")
+    console.print(to_text(examine(spec, 99, overlaps=True)), markup=False)
+    console.print(f"next: python -m benchmark run --method erm,twin --dataset {spec.spelled} --site site", markup=False)
+    console.print(f"or:   mlflow run . --env-manager local -P method=twin -P dataset={spec.spelled}", markup=False)
+
+
+@app.command()
+def doctor() -> None:
+    """Check this machine: versions, data, tracking store, disk, device; with a remedy for each trouble."""
+    from benchmark.doctor import diagnose
+
+    broken = False
+    for finding in diagnose(DEFAULT_DATASET):
+        remedy = f"\n      {finding.remedy}" if finding.remedy else ""
+        console.print(f"{finding.state:5} {finding.what}{remedy}", markup=False)
+        broken |= finding.vital and finding.state == "bad"
+    console.print("The default job cannot run here." if broken else "The default job can run here.")
+    raise typer.Exit(1 if broken else 0)
 
 
 @app.command()
@@ -155,6 +244,7 @@ def status(
     canonical_seed: CanonicalSeeds = "99",
     seeds: Seeds = "10",
     settings: Settings = None,
+    offline: Offline = False,
 ) -> None:
     """Show which cells of a grid are done, failed or missing, and the command that fills each."""
     from benchmark import tracking
@@ -216,6 +306,7 @@ def new_method(name: Annotated[str, typer.Argument(help="A lower-case Python nam
 def speed(
     dataset: Annotated[str, typer.Option("--dataset", help="A classification dataset.")] = DEFAULT_DATASET,
     seeds: Seeds = "10",
+    offline: Offline = False,
 ) -> None:
     """Time the same twins in the plain per-model PyTorch loop and in the harness, in one run (minutes)."""
     from benchmark.data.problem import load_problem

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchmark import describe, outbox, runner, tracking
+from benchmark.data import health
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError, did_you_mean
 from benchmark.provenance import about
@@ -64,6 +65,12 @@ def plan_grid(
     return list(cells.values())
 
 
+def warnings(cells: Sequence[Planned]) -> list[str]:
+    """What is wrong with the data of ``cells``, a few lines for each dataset."""
+    specs = {planned.problem.spec: planned.key.canonical_seed for planned in cells}
+    return [line for spec, seed in specs.items() for line in health.to_lines(health.examine(spec, seed))]
+
+
 @dataclass
 class Outcome:
     """What an invocation did."""
@@ -107,6 +114,7 @@ def fill(
             report(f"FAILED   {planned.title} on {planned.key.dataset}: {result.reason.strip().splitlines()[-1]}")
             _record_failure(store, result, outcome)
         else:
+            result = replace(result, reports=health.reports(planned.problem.spec, planned.key.canonical_seed))
             outcome.trained.append(result)
             _record(store, result, outcome)
             report(f"finished {_name(result)}: {_headline(result)}")

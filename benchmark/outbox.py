@@ -38,7 +38,13 @@ def save(cell: Cell, folder: Path | None = None) -> Path:
         temporary.mkdir(parents=True, exist_ok=True)
         for evalset, predictions in cell.predictions.items():
             to_table(predictions).to_parquet(temporary / f"{evalset}.parquet", index=False)
-        head = {"key": asdict(cell.key), "title": cell.title, "fit_seconds": cell.fit_seconds, "about": cell.about}
+        head = {
+            "key": asdict(cell.key),
+            "title": cell.title,
+            "fit_seconds": cell.fit_seconds,
+            "about": cell.about,
+            "reports": cell.reports,
+        }
         (temporary / "cell.json").write_text(json.dumps(head, default=dict, indent=1), encoding="utf-8")
         shutil.rmtree(final, ignore_errors=True)
         temporary.rename(final)
@@ -53,7 +59,7 @@ def load(path: Path) -> Cell:
         head = json.loads((path / "cell.json").read_text(encoding="utf-8"))
         key = CellKey(**{**head["key"], "seeds": tuple(head["key"]["seeds"])})
         predictions = {file.stem: from_table(pd.read_parquet(file)) for file in sorted(path.glob("*.parquet"))}
-        return Cell(key, head["title"], predictions, head["fit_seconds"], head["about"])
+        return Cell(key, head["title"], predictions, head["fit_seconds"], head["about"], reports=head["reports"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{path}: not a finished cell ({error}); delete this folder to train it again") from error
 

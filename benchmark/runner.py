@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import os
+import shlex
 import time
 import traceback
 from collections.abc import Iterator, Sequence
@@ -38,7 +39,7 @@ class Planned:
         """The command line that fills this cell."""
         spelled = registry.spelled(self.method, self.problem.task)
         return (
-            f"python -m benchmark run --method {spelled} --dataset {self.key.dataset} "
+            f"python -m benchmark run --method {spelled} --dataset {shlex.quote(self.problem.spec.spelled)} "
             f"--canonical-seed {self.key.canonical_seed} --seeds {spell_seeds(self.key.seeds)}"
         )
 

@@ -95,6 +95,8 @@ class Store:
             parent = self._start(experiment, describe.finished_tags(cell, values), describe.run_name(cell), training)
             self._values(parent, values, describe.params(cell))
             self._inputs(parent, cell)
+            for name, text in cell.reports.items():
+                self.client.log_text(parent, text, name)
             for i, seed in enumerate(cell.key.seeds):
                 self._log_seed(experiment, parent, cell, i, seed)
             self.client.set_terminated(parent, "FINISHED")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
@@ -21,7 +21,10 @@ Task = Literal["classification", "regression"]
 
 @dataclass(frozen=True)
 class Examples:
-    """Rows of a table: features ``x`` (N, D) float32, labels ``y`` (N,), stable ``ids`` and ``smiles`` (N,)."""
+    """Rows of a table: features ``x`` (N, D) float32, labels ``y`` (N,), stable ``ids`` and ``smiles`` (N,).
+
+    ``smiles`` are empty where the rows are no molecules.
+    """
 
     x: np.ndarray
     y: np.ndarray
@@ -169,3 +172,5 @@ class Cell:
     about: Mapping[str, str]
     """Provenance, as text: see ``benchmark.provenance``."""
     run_id: str = ""
+    reports: Mapping[str, str] = field(default_factory=dict)
+    """Texts to be kept beside the predictions, by file name: what is wrong with the data."""

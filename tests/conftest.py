@@ -1,4 +1,4 @@
-"""Where the tests find the data files, and a guard for the user's tracking store."""
+"""Where the tests find the data files, and guards for the user's tracking store, cache and network."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ if "CHURN_DATA_DIR" not in os.environ and STAGED.is_dir():
     os.environ["CHURN_DATA_DIR"] = str(STAGED)
 os.environ.pop("MLFLOW_RUN_ID", None)
 os.environ["MLFLOW_TRACKING_URI"] = f"sqlite:///{tempfile.mkdtemp()}/mlflow.db"
+os.environ["CHURN_CACHE_DIR"] = tempfile.mkdtemp()
+os.environ["CHURN_OFFLINE"] = "1"
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -13,7 +13,7 @@ import typer
 import yaml
 
 from benchmark.__main__ import app
-from benchmark.data.problem import load_dataset
+from benchmark.data.rows import load_rows
 from benchmark.data.spec import ROOT
 from leaderboard.__main__ import app as leaderboard_app
 
@@ -130,7 +130,7 @@ def test_a_missing_data_file_is_listed_with_what_to_do(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("CHURN_DATA_DIR", raising=False)
-    load_dataset.cache_clear()
+    load_rows.cache_clear()
     assert call("run", "--method", "erm", "--dataset", "bace") == 2
     said = capsys.readouterr().err
     for part in (
@@ -141,7 +141,7 @@ def test_a_missing_data_file_is_listed_with_what_to_do(
     ):
         assert part in said
     assert call("list") == 0
-    assert "CHURN_DATA_DIR" in capsys.readouterr().out.replace("\n", "")
+    assert re.search(r"not here: bace: get https://\S+/bace\.csv and put it at \S+/molnet/bace\.csv", capsys.readouterr().out)
 
 
 def test_status_shows_what_is_missing_with_a_command_that_is_understood(

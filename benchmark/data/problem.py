@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from functools import lru_cache
 
 import numpy as np
 import pandas as pd
-from rdkit import Chem, rdBase
 
-from benchmark.data.features import featurise
-from benchmark.data.sources import read_table
+from benchmark.data.features import standardise
+from benchmark.data.rows import Rows, load_rows
 from benchmark.data.spec import DatasetSpec, load_spec
 from benchmark.data.splits import Split, make_split
 from benchmark.errors import UserError
 from benchmark.types import Examples, Problem
+
+WORDS = {"false": "0", "true": "1"}
 
 
 def digest(array: np.ndarray) -> str:
@@ -23,63 +22,58 @@ def digest(array: np.ndarray) -> str:
     return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:16]
 
 
-def example_ids(smiles: pd.Series) -> np.ndarray:
-    """Ids that survive reordering and filtering: a hash of the SMILES as written, numbered where it repeats."""
-    seen: Counter[str] = Counter()
-    ids = []
-    for text in smiles:
-        key = hashlib.sha256(text.encode()).hexdigest()[:12]
-        seen[key] += 1
-        ids.append(key if seen[key] == 1 else f"{key}-{seen[key]}")
-    return np.array(ids)
+def plain(texts: pd.Series) -> pd.Series:
+    """One spelling for each number (``1``, ``1.0`` → ``1``); other texts as they are."""
+    numbers = pd.to_numeric(texts, errors="coerce")
+    return texts if numbers.isna().any() else numbers.map("{:g}".format)
 
 
-def labels(spec: DatasetSpec, target: pd.Series) -> np.ndarray:
-    """Class 0/1 (int64) or the target (float32) of each row.
+def labels(spec: DatasetSpec, table: pd.DataFrame) -> np.ndarray:
+    """Class 0/1 (int64) or the target (float32) of each row of ``table`` (its columns ``target`` and ``line``).
 
     ``positive`` in the spec is the text of class 1, or ``>= median`` to binarise a number (paper, section
-    Datasets); without it the column holds 0 and 1. Raises UserError naming a value that is none of these.
+    Datasets); without it the column holds 0 and 1, or false and true. Raises UserError naming line and value.
     """
-    column = f"{spec.name}: column {spec.target!r}"
+    column, target = f"{spec.name}: column {spec.target!r}", table["target"]
+
+    def refuse(wrong: np.ndarray, expected: str) -> None:
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            raise UserError(
+                f"{column}, line {table['line'].iloc[row]}: expected {expected}, found {target.iloc[row]!r}"
+            )
+
     if spec.task == "regression" or spec.positive == ">= median":
         numbers = pd.to_numeric(target, errors="coerce").astype(float)
-        wrong = target[~np.isfinite(numbers)]
-        if len(wrong):
-            raise UserError(f"{column}: expected numbers, found {wrong.iloc[0]!r}")
+        refuse(~np.isfinite(numbers.to_numpy()), "a number")
         if spec.task == "regression":
+            if numbers.nunique() < 2:
+                raise UserError(
+                    f"{column}: all {len(target)} rows have the value {target.iloc[0]}: nothing can be learned"
+                )
             return numbers.to_numpy(dtype=np.float32)
-        return (numbers >= numbers.median()).to_numpy(dtype=np.int64)
-    if spec.positive is not None:
-        texts = target.astype(str)
-        found = sorted(texts.unique())
-        if len(found) != 2 or spec.positive not in found:
+        classes = numbers >= numbers.median()
+    elif spec.positive is not None:
+        target, positive = plain(target), plain(pd.Series([spec.positive])).iloc[0]
+        found = sorted(target.unique())
+        if len(found) != 2 or positive not in found:
             shown = ", ".join(map(repr, found[:5]))
-            raise UserError(f"{column}: expected {spec.positive!r} and one other value, found {len(found)}: {shown}")
-        return (texts == spec.positive).to_numpy(dtype=np.int64)
-    wrong = target[~target.isin([0, 1])]
-    if len(wrong):
-        raise UserError(f"{column}: expected 0 or 1, found {wrong.iloc[0]!r} (name class 1 with 'positive')")
-    return target.to_numpy(dtype=np.int64)
+            raise UserError(f"{column}: expected {positive!r} and one other value, found {len(found)}: {shown}")
+        classes = target == positive
+    else:
+        classes = pd.to_numeric(target.map(lambda text: WORDS.get(text.lower(), text)), errors="coerce")
+        refuse(~classes.isin([0, 1]).to_numpy(), "0 or 1 (name class 1 with 'positive')")
+    if classes.nunique() < 2:
+        raise UserError(
+            f"{column}: all {len(target)} rows are of one class ({target.iloc[0]!r}): nothing can be learned"
+        )
+    return classes.to_numpy(dtype=np.int64)
 
 
-@lru_cache(maxsize=4)
-def load_dataset(spec: DatasetSpec) -> tuple[Examples, list[Chem.Mol]]:
-    """All usable rows of a dataset, with their molecules: rows without a target or that RDKit rejects are left out."""
-    table = read_table(spec).dropna(subset=[spec.smiles, spec.target])
-    table = table.assign(**{spec.smiles: table[spec.smiles].astype(str).str.strip()})
-    with rdBase.BlockLogs():
-        parsed = [Chem.MolFromSmiles(text) for text in table[spec.smiles]]
-    table = table[[molecule is not None for molecule in parsed]]
-    molecules = [molecule for molecule in parsed if molecule is not None]
-    if not molecules:
-        raise UserError(f"{spec.name}: no row has both a SMILES that RDKit can parse and a target")
-    examples = Examples(
-        x=featurise(molecules, spec.features),
-        y=labels(spec, table[spec.target]),
-        ids=example_ids(table[spec.smiles]),
-        smiles=table[spec.smiles].to_numpy(dtype=str),
-    )
-    return examples, molecules
+def split_rows(spec: DatasetSpec, rows: Rows, canonical_seed: int) -> Split:
+    """The canonical split of the used rows. Raises UserError for an unknown split or an empty part."""
+    used = rows.used
+    return make_split(spec.split, canonical_seed, used["scaffold"].tolist(), used["part"].tolist())
 
 
 def load_problem(dataset: str, canonical_seed: int = 99) -> Problem:
@@ -88,22 +82,25 @@ def load_problem(dataset: str, canonical_seed: int = 99) -> Problem:
     Raises UserError for an unknown dataset, a missing or altered data file, or an unusable column.
     """
     spec = load_spec(dataset)
-    rows, molecules = load_dataset(spec)
-    split: Split = make_split(molecules, spec.split, canonical_seed)
+    rows = load_rows(spec)
+    used, y = rows.used, labels(spec, rows.used)
+    split = split_rows(spec, rows, canonical_seed)
+    x = standardise(rows.x, rows.scaled, split.train)
+    ids, smiles = used["id"].to_numpy(dtype=str), used["smiles"].to_numpy(dtype=str)
 
     def take(index: np.ndarray) -> Examples:
-        return Examples(rows.x[index], rows.y[index], rows.ids[index], rows.smiles[index])
+        return Examples(x[index], y[index], ids[index], smiles[index])
 
     return Problem(
         spec=spec,
         canonical_seed=canonical_seed,
         train=take(split.train),
-        evals={"id": take(split.id), "ood": take(split.ood)},
-        n_outputs=int(rows.y.max()) + 1 if spec.task == "classification" else 1,
+        evals={name: take(index) for name, index in split.tests.items()},
+        n_outputs=2 if spec.task == "classification" else 1,
         fingerprints={
-            "data": spec.sha256[:16],
+            "data": rows.version,
             "features": digest(rows.x),
-            "labels": digest(rows.y),
-            "split": digest(np.concatenate(split)),
+            "labels": digest(y),
+            "split": digest(np.concatenate(list(split.parts().values()))),
         },
     )

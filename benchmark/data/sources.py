@@ -1,81 +1,240 @@
-"""Raw tables: where the file of a spec lies, and whether it is the right one."""
+"""Raw files: where the file of a spec lies or is downloaded from, and whether it is the right one."""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import os
 import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import urlsplit
 
-import pandas as pd
+import pooch
+import requests
 
+from benchmark import __version__
+from benchmark.data import readers
+from benchmark.data.cache import cache_folder
 from benchmark.data.spec import DatasetSpec
 from benchmark.errors import UserError, did_you_mean
 
+DEEPCHEM = "https://deepchemdata.s3-us-west-1.amazonaws.com/datasets/"
+DATAVERSE = "https://dataverse.harvard.edu/api/access/datafile/"
+MOF = {
+    "full_TSD_data.csv": "https://raw.githubusercontent.com/Jayden-Elliott/MRSEC-MOFs/"
+    "730541686da5cd86cc072817ef401b24c60a26de/ml/full_TSD_data.csv",
+    "SSD_id_prop_feat.csv": "https://raw.githubusercontent.com/zhangshd/MOFSNN/"
+    "1cc394075b54d2ac3a62f2ca7bab510ab8f414e2/CGCNN_MT/data/SSD/id_prop_feat.csv",
+}
+GZIP = b"\x1f\x8b"
+TIMEOUT = (10, 30)
+"""Seconds to wait for a connection, and for a server that has stopped sending."""
+RETRIES = 3
 
-def locate(spec: DatasetSpec) -> Path:
-    """The raw file of ``spec``. Raises UserError that says what is missing and how to get it."""
-    scheme, _, name = spec.source.partition(":")
-    if scheme not in SOURCES:
-        raise did_you_mean(f"source of dataset {spec.name}:", scheme, sorted(SOURCES))
-    return SOURCES[scheme](spec, name)
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a raw file is looked for: at ``place`` below a data folder (or at ``path``), then at ``url``."""
+
+    place: str = ""
+    path: Path | None = None
+    url: str = ""
+    page: str = ""
+    """Where a person finds it; ``url`` if empty."""
 
 
-def _b3db(spec: DatasetSpec, name: str) -> Path:
+def _moleculenet(name: str) -> Origin:
+    return Origin(place=f"molnet/{name.removesuffix('.gz')}", url=DEEPCHEM + name)
+
+
+def _tdc(name: str) -> Origin:
+    _, dataset, datafile = name.split("/")
+    return Origin(place=f"tdc/{dataset.lower()}.tab", url=DATAVERSE + datafile)
+
+
+def _mof(name: str) -> Origin:
+    return Origin(place=f"mof/{name}", url=MOF[name])
+
+
+def _tadf(name: str) -> Origin:
+    return Origin(place=f"tadf/{name}", page="https://doi.org/10.6084/m9.figshare.24004182")
+
+
+def _b3db(name: str) -> Origin:
     package = find_spec("B3DB")  # found, not imported: importing it reads 80 MB
     if package is None or not package.submodule_search_locations:
-        raise UserError(f"{spec.name} ships in a package that is not installed: pip install qc-B3DB")
-    return Path(package.submodule_search_locations[0]) / name
+        raise UserError(f"{name} ships in a package that is not installed: pip install qc-B3DB")
+    return Origin(path=Path(package.submodule_search_locations[0]) / name)
 
 
-def _moleculenet(spec: DatasetSpec, name: str) -> Path:
-    folder = os.environ.get("CHURN_DATA_DIR")
-    tried = [Path(folder) / "molnet" / file for file in (name, f"{name}.gz")] if folder else []
-    for path in tried:
-        if path.is_file():
-            return path
-    state = f"it is not at {' or '.join(map(str, tried))}" if tried else "CHURN_DATA_DIR is not set"
-    raise UserError(
-        f"{spec.name}: the data file {name} is missing ({state}).\n"
-        f"  get it from: https://deepchemdata.s3-us-west-1.amazonaws.com/datasets/{name}\n"
-        f"  sha256 (uncompressed): {spec.sha256}\n"
-        f"  put it at FOLDER/molnet/{name} and set CHURN_DATA_DIR=FOLDER"
-    )
+def _file(name: str) -> Origin:
+    return Origin(path=Path(name))
 
 
-SOURCES = {"b3db": _b3db, "moleculenet": _moleculenet}
+SOURCES: dict[str, Callable[[str], Origin]] = {
+    "b3db": _b3db,
+    "file": _file,
+    "moleculenet": _moleculenet,
+    "mof": _mof,
+    "tadf": _tadf,
+    "tdc": _tdc,
+}
+
+
+def offline() -> bool:
+    """Whether the network must not be touched: ``--offline``, or CHURN_OFFLINE set to anything but 0."""
+    return os.environ.get("CHURN_OFFLINE", "0") not in ("", "0")
+
+
+def origin(spec: DatasetSpec) -> Origin:
+    """Where the file of ``spec`` is to be had. Raises UserError for a source that cannot be read."""
+    scheme, _, name = spec.source.partition(":")
+    if scheme not in SOURCES:
+        raise did_you_mean(f"source of dataset {spec.name}:", scheme, sorted([*SOURCES, "hf"]))
+    try:
+        return SOURCES[scheme](name)
+    except (KeyError, ValueError) as error:
+        raise UserError(f"{spec.name}: source {spec.source!r} cannot be read (see datasets/README.md)") from error
+
+
+def folders() -> list[Path]:
+    """The data folders in the order in which they are searched: the user's, then the cache's."""
+    mine = os.environ.get("CHURN_DATA_DIR")
+    return [*([Path(mine)] if mine else []), cache_folder() / "raw"]
+
+
+def locate(spec: DatasetSpec) -> Path | None:
+    """The raw file of ``spec`` on this machine, plain or compressed; None if it is not here."""
+    where = origin(spec)
+    places = [where.path] if where.path else [folder / where.place for folder in folders()]
+    tried = [path.with_name(path.name + end) for path in places for end in ("", ".gz")]
+    return next((path for path in tried if path.is_file()), None)
+
+
+def obtain(spec: DatasetSpec) -> tuple[Path, bytes]:
+    """The verified raw file of ``spec`` and its uncompressed bytes, downloaded to the cache if it is not here.
+
+    The user's own files are never written to; a file in the cache that fails the check is removed and fetched
+    again. Raises UserError that names the file, the checksum, and where to get it and put it by hand.
+    """
+    path = locate(spec)
+    ours = None if origin(spec).path else folders()[-1]
+    if path is not None and ours is not None and path.parent.parent == ours != folders()[0]:
+        try:
+            return path, verified(path, spec)
+        except UserError:
+            path.unlink()
+            verified.cache_clear()
+            path = None
+    if path is None:
+        path = _download(spec)
+    return path, verified(path, spec)
 
 
 @cache
-def _verified(path: Path, sha256: str, name: str) -> bytes:
-    """The uncompressed bytes of ``path``, whose checksum must be ``sha256``; the file is never written to."""
+def verified(path: Path, spec: DatasetSpec) -> bytes:
+    """The uncompressed bytes of ``path``. Raises UserError if they are not what ``spec`` expects."""
     try:
         content = path.read_bytes()
-        content = gzip.decompress(content) if path.suffix == ".gz" else content
+        content = gzip.decompress(content) if content.startswith(GZIP) else content
     except (OSError, EOFError, zlib.error) as error:
-        raise UserError(f"{name}: cannot read {path}: {error}") from error
-    found = hashlib.sha256(content).hexdigest()
-    if found != sha256:
+        raise UserError(f"{spec.name}: cannot read {path}: {error}") from error
+    if wrong := objection(content, spec):
         raise UserError(
-            f"{name}: {path} is not the published file.\n"
-            f"  sha256 expected: {sha256}\n"
-            f"  sha256 found:    {found} ({len(content):,} bytes)\n"
-            f"  The file was left as it is. Replace it by a fresh copy of the original."
+            f"{spec.name}: {path} is not the expected file: {wrong}\n"
+            f"  The file was left as it is. Replace it: {replacement(spec)}"
         )
     return content
 
 
-def read_table(spec: DatasetSpec) -> pd.DataFrame:
-    """All rows of the verified raw file, text kept as written. Raises UserError (missing, wrong, no such column)."""
-    path = locate(spec)
-    content = _verified(path, spec.sha256, spec.name)
-    separator = "\t" if ".tsv" in path.name or ".tab" in path.name else ","
-    table = pd.read_csv(io.BytesIO(content), sep=separator, low_memory=False)
-    for column in (spec.smiles, spec.target):
-        if column not in table.columns:
-            raise did_you_mean(f"column of {path.name}", column, list(map(str, table.columns)))
-    return table
+def replacement(spec: DatasetSpec) -> str:
+    """How to get a sound copy of the file of ``spec``."""
+    where = origin(spec)
+    if spec.source.startswith("b3db:"):
+        return "pip install --force-reinstall --no-deps qc-B3DB"
+    if where.path:
+        return "put the original back, or describe the new version with python -m benchmark new-dataset"
+    return f"get a fresh copy from {where.page or where.url}"
+
+
+def objection(content: bytes, spec: DatasetSpec) -> str:
+    """Why ``content`` is not the raw file of ``spec``; empty if it is, byte by byte or (``rows_sha256``) row by row."""
+    if not spec.sha256:
+        return "" if content.strip() else "it is empty"
+    found = hashlib.sha256(content).hexdigest()
+    if found == spec.sha256:
+        return ""
+    start = content[:500].lstrip().lower()
+    if not content:
+        what = "it is empty"
+    elif start.startswith((b"<!doctype", b"<html", b"<?xml")):
+        what = "it is a web page"
+    elif spec.rows_sha256 and rows_digest(content, spec) == spec.rows_sha256:
+        return ""
+    else:
+        what = "its checksum differs"
+    return (
+        f"{what}.\n  sha256 expected: {spec.sha256} (uncompressed)\n  sha256 found:    {found} ({len(content):,} bytes)"
+    )
+
+
+def rows_digest(content: bytes, spec: DatasetSpec) -> str:
+    """The sha256 of SMILES and target of all rows: equal for two files that differ in quotes or other columns."""
+    try:
+        table = readers.read(content, spec.name)
+        pairs = zip(table[spec.smiles], table[spec.target].astype(float), strict=True)
+        return hashlib.sha256("".join(f"{smiles}\t{value}\n" for smiles, value in pairs).encode()).hexdigest()
+    except (UserError, KeyError, ValueError):
+        return ""
+
+
+def _download(spec: DatasetSpec) -> Path:
+    where = origin(spec)
+    if where.path:
+        raise UserError(
+            f"{spec.name}: the data file {where.path} is missing: put it back, or mend 'source' in {spec.path}"
+        )
+    if not where.url:
+        raise UserError(_by_hand(spec, where, "it is not downloaded automatically"))
+    if offline():
+        raise UserError(_by_hand(spec, where, "it is not on this machine, and --offline forbids to download it"))
+    http = pooch.HTTPDownloader(timeout=TIMEOUT, headers={"User-Agent": f"churn-benchmark/{__version__}"})
+
+    def fetch(url: str, file: str, manager: object) -> None:  # into a temporary file, that pooch then renames
+        http(url, file, manager)
+        content = Path(file).read_bytes()
+        try:
+            content = gzip.decompress(content) if content.startswith(GZIP) else content
+        except (OSError, EOFError, zlib.error) as error:
+            raise ValueError(f"the server sent an archive that cannot be unpacked: {error}") from error
+        if wrong := objection(content, spec):
+            raise ValueError(f"the server sent something else: {wrong}")
+        Path(file).write_bytes(content)
+
+    folder, name = cache_folder() / "raw" / Path(where.place).parent, Path(where.place).name
+    files = pooch.create(folder, "", registry={name: None}, urls={name: where.url}, retry_if_failed=RETRIES)
+    try:
+        return Path(files.fetch(name, downloader=fetch))
+    except requests.exceptions.ConnectionError as error:
+        server = urlsplit(where.url).netloc
+        reason = f"{RETRIES + 1} attempts to download it failed: {server} cannot be reached, or stopped sending"
+        raise UserError(_by_hand(spec, where, reason)) from error
+    except (requests.exceptions.RequestException, ValueError) as error:
+        raise UserError(_by_hand(spec, where, f"{RETRIES + 1} attempts to download it failed: {error}")) from error
+    except OSError as error:
+        raise UserError(_by_hand(spec, where, f"the cache cannot be written to: {error}")) from error
+
+
+def _by_hand(spec: DatasetSpec, where: Origin, reason: str) -> str:
+    check = f"  sha256 (uncompressed): {spec.sha256}\n" if spec.sha256 else ""
+    mine = os.environ.get("CHURN_DATA_DIR")
+    other = f"{mine}/{where.place}" if mine else f"FOLDER/{where.place} with CHURN_DATA_DIR=FOLDER"
+    return (
+        f"{spec.name}: no data file {where.place}: {reason}\n"
+        f"  get it from: {where.page or where.url}\n{check}"
+        f"  put it at:   {cache_folder() / 'raw' / where.place}\n  or at:       {other}"
+    )

@@ -1,26 +1,28 @@
-"""Canonical splits, by the names used in the TOMLs: ``scaffold:0.8``."""
+"""Canonical splits, by the names used in the TOMLs: ``scaffold:0.8``, ``random:0.8``, ``given:COLUMN``."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from rdkit.Chem import Mol
-from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
+from sklearn.model_selection import train_test_split
 
 from benchmark.errors import UserError
 
 
-class Split(NamedTuple):
-    """Row numbers (int64) of the training pool, the ID test and the OOD test."""
+@dataclass(frozen=True)
+class Split:
+    """Row numbers (int64) of the training pool and of each test set: ``id``, and ``ood`` where there is one."""
 
     train: np.ndarray
-    id: np.ndarray
-    ood: np.ndarray
+    tests: Mapping[str, np.ndarray]
+
+    def parts(self) -> dict[str, np.ndarray]:
+        return {"train": self.train, **self.tests}
 
 
-def scaffold_split(molecules: Sequence[Mol], seed: int, share: float = 0.8) -> Split:
+def scaffold_split(scaffolds: Sequence[str], seed: int, share: float = 0.8) -> Split:
     """Bemis–Murcko scaffold split (doi:10.1021/jm9602928; paper, section Datasets).
 
     Molecules of one scaffold (without chirality; acyclic ones share the empty scaffold) stay together.
@@ -28,13 +30,13 @@ def scaffold_split(molecules: Sequence[Mol], seed: int, share: float = 0.8) -> S
     others are the OOD test. A fifth of the taken rows is the ID test, the rest the training pool.
     """
     groups: dict[str, list[int]] = {}
-    for row, molecule in enumerate(molecules):
-        groups.setdefault(MurckoScaffoldSmiles(mol=molecule, includeChirality=False), []).append(row)
+    for row, scaffold in enumerate(scaffolds):
+        groups.setdefault(scaffold, []).append(row)
     by_size = sorted(groups.values(), key=len, reverse=True)
     order = np.arange(len(by_size))
     np.random.RandomState(seed).shuffle(order)
 
-    room = int(share * len(molecules))
+    room = int(share * len(scaffolds))
     taken: list[int] = []
     left: list[int] = []
     for group in order:
@@ -43,22 +45,55 @@ def scaffold_split(molecules: Sequence[Mol], seed: int, share: float = 0.8) -> S
     pool = np.array(taken, dtype=np.int64)
     np.random.RandomState(seed).shuffle(pool)
     n_id = max(1, int(0.2 * len(pool)))
-    return Split(train=pool[n_id:], id=pool[:n_id], ood=np.array(left, dtype=np.int64))
+    return Split(pool[n_id:], {"id": pool[:n_id], "ood": np.array(left, dtype=np.int64)})
 
 
-def make_split(molecules: Sequence[Mol], name: str, seed: int) -> Split:
-    """The split called ``name``. Raises UserError for an unknown one or one that leaves a part empty."""
+def random_split(n: int, seed: int, share: float = 0.8) -> Split:
+    """``share`` of ``n`` rows are the training pool, the others the ID test; there is no OOD test (paper, Datasets)."""
+    if not 0 < int(share * n) < n:
+        return Split(np.arange(n), {"id": np.arange(0)})
+    train, test = train_test_split(np.arange(n, dtype=np.int64), train_size=int(share * n), random_state=seed)
+    return Split(train, {"id": test})
+
+
+GIVEN = {"train": "train", "id": "id", "test": "id", "ood": "ood", "val": "", "valid": "", "validation": ""}
+"""What the texts of a column that holds a split mean; validation rows are left out."""
+
+
+def given_split(parts: Sequence[str]) -> Split:
+    """The split that a column of the table names. Raises UserError for a text that is none of ``GIVEN``."""
+    unknown = sorted(set(parts) - set(GIVEN))
+    if unknown:
+        raise UserError(f"split 'given': expected {', '.join(GIVEN)}, found {unknown[0]!r}")
+    rows = {
+        part: np.array([i for i, text in enumerate(parts) if GIVEN[text] == part], dtype=np.int64)
+        for part in ("train", "id", "ood")
+    }
+    return Split(rows["train"], {"id": rows["id"]} | ({"ood": rows["ood"]} if len(rows["ood"]) else {}))
+
+
+def make_split(name: str, seed: int, scaffolds: Sequence[str], parts: Sequence[str]) -> Split:
+    """The split called ``name`` of rows with these scaffolds and with these entries in the split's column.
+
+    Raises UserError for an unknown name, and for a split that leaves a part empty.
+    """
     kind, _, text = name.partition(":")
     try:
         share = float(text)
     except ValueError:
         share = -1.0
-    if kind != "scaffold" or not 0 <= share <= 1:
+    if kind == "given" and text:
+        split = given_split(parts)
+    elif kind == "scaffold" and 0 <= share <= 1:
+        split = scaffold_split(scaffolds, seed, share)
+    elif kind == "random" and 0 <= share <= 1:
+        split = random_split(len(scaffolds), seed, share)
+    else:
         raise UserError(
-            f"unknown split {name!r}: expected scaffold:SHARE with a share between 0 and 1, as in scaffold:0.8"
+            f"unknown split {name!r}: expected scaffold:SHARE or random:SHARE with a share between 0 and 1, as in "
+            "scaffold:0.8, or given:COLUMN"
         )
-    split = scaffold_split(molecules, seed, share)
-    for part, rows in split._asdict().items():
+    for part, rows in split.parts().items():
         if len(rows) == 0:
-            raise UserError(f"split {name!r} with canonical seed {seed} leaves no molecule in {part!r}")
+            raise UserError(f"split {name!r} with canonical seed {seed} leaves no row in {part!r}")
     return split

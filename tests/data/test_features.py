@@ -3,35 +3,103 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
-from rdkit.Chem import MolFromSmiles
+from rdkit.Chem import Descriptors, MolFromSmiles
 from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
 
-from benchmark.data.features import featurise
+from benchmark.data.features import featurise, standardise
+from benchmark.data.spec import DatasetSpec, load_spec
 from benchmark.errors import UserError
 
 MOLECULES = [MolFromSmiles(text) for text in ("CCO", "c1ccccc1C(=O)O", "CN1C=NC2=C1C(=O)N(C(=O)N2C)C", "[Na+].[Cl-]")]
+TABLE = pd.DataFrame({"name": list("abcd"), "y": list("0101"), "mass": ["1", "2.5", "", "4"], "(line)": [2, 3, 4, 5]})
+BACE = load_spec("bace")
+
+
+def spec(*features: str, **fields: object) -> DatasetSpec:
+    return BACE.model_copy(update={"features": features, **fields})
+
+
+def of_columns(**fields: object) -> DatasetSpec:
+    return spec("columns", **{"smiles": "", "id": "name", "target": "y", **fields})
 
 
 @pytest.mark.parametrize(("n_bits", "radius"), [(2048, 2), (64, 1)])
 def test_morgan_bits_are_the_unfolded_environments_modulo_the_length(n_bits, radius):
-    bits = featurise(MOLECULES, [f"morgan:{n_bits}:{radius}"])
+    bits, scaled = featurise(MOLECULES, TABLE, spec(f"morgan:{n_bits}:{radius}"))
     unfolded = GetMorganGenerator(radius=radius)
-    expected = np.zeros((len(MOLECULES), n_bits), dtype=np.float32)
+    expected = np.zeros((len(MOLECULES), n_bits))
     for row, molecule in enumerate(MOLECULES):
         for environment in unfolded.GetSparseCountFingerprint(molecule).GetNonzeroElements():
             expected[row, environment % n_bits] = 1
-    assert bits.dtype == np.float32
+    assert bits.dtype == np.uint8
+    assert not scaled.any()
     np.testing.assert_array_equal(bits, expected)
 
 
-def test_blocks_stand_side_by_side_in_the_order_named():
-    both = featurise(MOLECULES, ["morgan:64:2", "morgan:32:0"])
-    parts = [featurise(MOLECULES, [name]) for name in ("morgan:64:2", "morgan:32:0")]
+def test_blocks_stand_side_by_side_in_the_order_named_and_only_numbers_are_to_be_standardised():
+    both, scaled = featurise(MOLECULES, TABLE, spec("rdkit_descriptors", "morgan:32:0"))
+    parts = [featurise(MOLECULES, TABLE, spec(name))[0] for name in ("rdkit_descriptors", "morgan:32:0")]
     np.testing.assert_array_equal(both, np.hstack(parts))
+    assert scaled.tolist() == [True] * 217 + [False] * 32
 
 
-@pytest.mark.parametrize("name", ["morgn:2048:2", "morgan:2048", "morgan:2048:two"])
+def test_the_217_descriptors_are_rdkits():
+    x, _ = featurise(MOLECULES, TABLE, spec("rdkit_descriptors"))
+    names = [name for name, _ in Descriptors.descList]
+    assert x.shape == (4, 217)
+    assert x[:, names.index("MolWt")] == pytest.approx([Descriptors.MolWt(m) for m in MOLECULES])
+    assert not np.isinf(x).any()
+
+
+def test_columns_are_all_numbers_of_the_table_but_target_and_id_and_an_empty_one_is_missing():
+    x, scaled = featurise([], TABLE, of_columns())
+    np.testing.assert_array_equal(x, [[1], [2.5], [np.nan], [4]])
+    assert scaled.tolist() == [True]
+
+
+def test_a_column_of_text_is_named_with_its_line_unless_it_is_to_be_ignored():
+    table = TABLE.assign(colour=["7", "red", "8", "9"])
+    with pytest.raises(UserError, match=r"line 3, column 'colour': expected a number, found 'red'"):
+        featurise([], table, of_columns())
+    assert featurise([], table, of_columns(ignore=("colour",)))[0].shape == (4, 1)
+
+
+@pytest.mark.parametrize("name", ["morgn:2048:2", "morgan:2048", "morgan:2048:two", "morgan:0:2"])
 def test_features_that_cannot_be_made_are_an_error_of_the_user(name):
     with pytest.raises(UserError, match="morgan"):
-        featurise(MOLECULES, [name])
+        featurise(MOLECULES, TABLE, spec(name))
+
+
+def test_features_of_molecules_need_a_column_of_smiles():
+    with pytest.raises(UserError, match="name their column in 'smiles'"):
+        featurise([], TABLE, of_columns(features=("morgan:64:2",)))
+
+
+def test_standardising_is_fitted_on_the_training_pool_alone():
+    rng = np.random.default_rng(0)
+    x = rng.normal(5, 3, (50, 4))
+    x[:, 2] = rng.integers(0, 2, 50)
+    train = np.arange(30)
+    scaled = np.array([True, True, False, True])
+    got = standardise(x, scaled, train)
+    expected = (x - x[train].mean(axis=0)) / x[train].std(axis=0)
+    expected[:, 2] = x[:, 2]
+    np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
+    moved = x.copy()
+    moved[30:] *= 100  # what a test row holds changes nothing for the others
+    np.testing.assert_array_equal(standardise(moved, scaled, train)[:30], got[:30])
+
+
+def test_what_is_constant_on_the_pool_is_dropped_and_what_is_missing_becomes_its_mean():
+    x = np.array([[1.0, 7, np.nan, 3], [1.0, 8, np.nan, np.nan], [2.0, np.nan, 5, 5]])
+    got = standardise(x, np.full(4, True), np.array([0, 1]))
+    np.testing.assert_allclose(got, [[-1], [1], [0]])  # 0.1 and 3 are constant, 2 is absent on the pool
+
+
+def test_bits_stay_bits():
+    bits = np.eye(3, dtype=np.uint8)
+    got = standardise(bits, np.full(3, False), np.array([0]))
+    assert got.dtype == np.float32
+    np.testing.assert_array_equal(got, bits)

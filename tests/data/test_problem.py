@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.data.problem import example_ids, labels, load_dataset, load_problem
+from benchmark.data.problem import labels, load_problem
+from benchmark.data.rows import example_ids, load_rows
 from benchmark.data.spec import Recipe, load_spec
 from benchmark.errors import UserError
 
@@ -23,7 +24,7 @@ ZERO_ONE = load_spec("bace")
 
 def test_measured_b3db_has_1058_rows_split_677_169_212_at_seed_99():
     problem = load_problem("b3db_measured", canonical_seed=99)
-    assert len(load_dataset(MEDIAN)[0]) == 1058
+    assert len(load_rows(MEDIAN).used) == 1058
     assert [len(problem.train), *map(len, problem.evals.values())] == [677, 169, 212]
     assert list(problem.evals) == ["id", "ood"]
     assert problem.train.x.shape == (677, 2048)
@@ -32,9 +33,10 @@ def test_measured_b3db_has_1058_rows_split_677_169_212_at_seed_99():
 
 @pytest.mark.slow
 def test_b3db_keeps_the_7805_rows_that_rdkit_accepts():
-    examples, molecules = load_dataset(CLASSES)
-    assert len(examples) == len(molecules) == 7805
-    assert examples.y.mean() == pytest.approx(0.63, abs=0.01)
+    rows = load_rows(CLASSES)
+    assert len(rows.table) == 7807
+    assert len(rows.used) == len(rows.x) == 7805
+    assert labels(CLASSES, rows.used).mean() == pytest.approx(0.63, abs=0.01)
 
 
 def test_a_regression_has_the_column_itself_as_target_and_one_output():
@@ -55,7 +57,7 @@ def test_the_fingerprint_changes_with_the_split_and_the_recipe_and_nothing_else(
     longer = replace(problem, spec=MEDIAN.model_copy(update={"recipe": Recipe(epochs=31)}))
     prints = {problem.fingerprint, longer.fingerprint, load_problem("b3db_measured", 7).fingerprint}
     assert len(prints) == 3
-    load_dataset.cache_clear()
+    load_rows.cache_clear()
     assert load_problem("b3db_measured").fingerprint == problem.fingerprint
 
 
@@ -69,60 +71,87 @@ def test_a_method_is_given_no_test_examples():
 def test_ids_of_distinct_molecules_do_not_depend_on_the_order_of_rows(data):
     smiles = data.draw(st.lists(st.text("CNO()=1", min_size=1), unique=True))
     order = data.draw(st.permutations(range(len(smiles))))
-    ids = example_ids(pd.Series(smiles, dtype=object))
-    moved = example_ids(pd.Series([smiles[i] for i in order], dtype=object))
+    ids = example_ids(smiles, hashed=True)
+    moved = example_ids([smiles[i] for i in order], hashed=True)
     assert [ids[i] for i in order] == list(moved)
 
 
-@given(st.lists(st.sampled_from(["C", "CC", "CO"])))
-def test_ids_are_unique_even_where_a_molecule_repeats(smiles):
-    assert len(set(example_ids(pd.Series(smiles, dtype=object)))) == len(smiles)
+@given(st.lists(st.sampled_from(["C", "CC", "CO"])), st.booleans())
+def test_ids_are_unique_even_where_a_molecule_or_a_name_repeats(texts, hashed):
+    assert len(set(example_ids(texts, hashed=hashed))) == len(texts)
+
+
+def test_a_name_is_its_own_id():
+    assert example_ids(["a", "b", "a"], hashed=False).tolist() == ["a", "b", "a-2"]
+
+
+def rows(*texts: str) -> pd.DataFrame:
+    return pd.DataFrame({"target": pd.Series(texts), "line": range(2, len(texts) + 2)})
 
 
 def test_class_one_is_the_positive_text():
-    assert labels(CLASSES, pd.Series(["BBB-", "BBB+", "BBB+"])).tolist() == [0, 1, 1]
+    assert labels(CLASSES, rows("BBB-", "BBB+", "BBB+")).tolist() == [0, 1, 1]
 
 
 def test_class_one_is_the_upper_half_from_the_median_on():
-    assert labels(MEDIAN, pd.Series([0.3, -1.0, 0.2, 0.1, 2.0])).tolist() == [1, 0, 1, 0, 1]
+    assert labels(MEDIAN, rows("0.3", "-1.0", "0.2", "0.1", "2.0")).tolist() == [1, 0, 1, 0, 1]
 
 
 def test_class_one_may_be_a_number_by_its_text():
-    assert labels(CLASSES.model_copy(update={"positive": "1"}), pd.Series([2, 1, 1])).tolist() == [0, 1, 1]
+    assert labels(CLASSES.model_copy(update={"positive": "1"}), rows("2", "1", "1")).tolist() == [0, 1, 1]
 
 
-def test_zeros_and_ones_are_classes_as_they_are():
-    assert labels(ZERO_ONE, pd.Series([0.0, 1.0, 1.0])).tolist() == [0, 1, 1]
+@pytest.mark.parametrize("texts", [("0.0", "1.0", "1"), ("false", "True", "TRUE")])
+def test_zeros_and_ones_or_false_and_true_are_classes_as_they_are(texts):
+    assert labels(ZERO_ONE, rows(*texts)).tolist() == [0, 1, 1]
 
 
 @pytest.mark.parametrize(
-    ("spec", "values", "found"),
+    ("spec", "texts", "found"),
     [
-        pytest.param(ZERO_ONE, [0, 1, 2], "2", id="a third class"),
-        pytest.param(ZERO_ONE, ["0", "active"], "'0'", id="text for 0 and 1"),
-        pytest.param(CLASSES, ["BBB+", "BBB-", "BBB"], "3", id="a third text"),
-        pytest.param(CLASSES, ["BBB+", "BBB+"], "1", id="one class"),
-        pytest.param(CLASSES, ["yes", "no"], "BBB+", id="no row is positive"),
-        pytest.param(MEDIAN, ["low", "high"], "low", id="the median of texts"),
-        pytest.param(NUMBERS, ["0.1", "> 0.1"], "> 0.1", id="text for a target"),
-        pytest.param(NUMBERS, [0.1, float("inf")], "inf", id="an infinite target"),
+        pytest.param(ZERO_ONE, ["0", "1", "2"], "line 4: expected 0 or 1.*found '2'", id="a third class"),
+        pytest.param(ZERO_ONE, ["0", "active"], "line 3: .*found 'active'", id="text for 0 and 1"),
+        pytest.param(ZERO_ONE, ["1", "1"], "one class", id="nothing to tell apart"),
+        pytest.param(CLASSES, ["BBB+", "BBB-", "BBB"], "found 3", id="a third text"),
+        pytest.param(CLASSES, ["BBB+", "BBB+"], "found 1", id="one class"),
+        pytest.param(CLASSES, ["yes", "no"], r"'BBB\+'", id="no row is positive"),
+        pytest.param(MEDIAN, ["low", "high"], "line 2: expected a number, found 'low'", id="the median of texts"),
+        pytest.param(MEDIAN, ["1.5", "1.5"], "one class", id="the median of one value"),
+        pytest.param(NUMBERS, ["0.1", "> 0.1"], "line 3: expected a number, found '> 0.1'", id="text for a target"),
+        pytest.param(NUMBERS, ["0.1", "inf"], "found 'inf'", id="an infinite target"),
     ],
 )
-def test_unusable_labels_are_an_error_that_names_dataset_column_and_value(spec, values, found):
-    with pytest.raises(UserError) as caught:
-        labels(spec, pd.Series(values))
+def test_unusable_labels_are_an_error_that_names_dataset_column_line_and_value(spec, texts, found):
+    with pytest.raises(UserError, match=found) as caught:
+        labels(spec, rows(*texts))
     assert str(caught.value).startswith(f"{spec.name}: column {spec.target!r}")
-    assert found in str(caught.value)
 
 
 def test_rows_without_target_or_molecule_are_left_out_and_ids_stay(tmp_path, monkeypatch):
-    content = b"mol,Class\nCCO,1\n,1\nnot a molecule,0\nCCN,\n CCC ,0\n"
+    content = b"mol,Class\r\nCCO,1\r\n,1\r\nnot a molecule,0\r\nCCN,\r\n CCC ,0\r\n"
     (tmp_path / "molnet").mkdir()
     (tmp_path / "molnet" / "bace.csv").write_bytes(content)
     monkeypatch.setenv("CHURN_DATA_DIR", str(tmp_path))
     spec = ZERO_ONE.model_copy(update={"sha256": hashlib.sha256(content).hexdigest()})
-    examples, molecules = load_dataset(spec)
-    assert examples.smiles.tolist() == ["CCO", "CCC"]
-    assert examples.y.tolist() == [1, 0]
-    assert [molecule.GetNumAtoms() for molecule in molecules] == [3, 3]
-    assert examples.ids.tolist() == example_ids(pd.Series(["CCO", "CCC"])).tolist()
+    loaded = load_rows(spec)
+    assert loaded.used["smiles"].tolist() == ["CCO", "CCC"]
+    assert labels(spec, loaded.used).tolist() == [1, 0]
+    assert loaded.used["id"].tolist() == example_ids(["CCO", "CCC"], hashed=True).tolist()
+    reasons = loaded.table.set_index("line")[["no_smiles", "unparsable", "no_target"]]
+    assert [reasons.columns[reasons.loc[line]].tolist() for line in (3, 4, 5)] == [
+        ["no_smiles"],
+        ["unparsable"],
+        ["no_target"],
+    ]
+
+
+def test_materials_have_their_names_as_ids_and_standardised_columns(staged_data):
+    problem = load_problem("mof_thermal")
+    assert list(problem.evals) == ["id"]
+    assert problem.train.x.shape == (2505, 148)  # 174 descriptors, 26 of them constant
+    assert {"ABAVIJ_clean"} & {*problem.train.ids, *problem.evals["id"].ids}
+    assert set(problem.train.smiles) == {""}
+    np.testing.assert_allclose(problem.train.x.mean(axis=0), 0, atol=1e-4)
+    np.testing.assert_allclose(problem.train.x.std(axis=0), 1, atol=1e-4)
+    assert abs(problem.evals["id"].x.mean(axis=0)).max() > 0.02  # the test rows had no part in it
+    assert problem.train.y.mean() == pytest.approx(0.5, abs=0.02)

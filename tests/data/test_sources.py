@@ -1,80 +1,192 @@
-"""Raw files: found, verified, never touched, and a clear word where one is missing or altered."""
+"""Raw files: found, verified, never touched, downloaded past a failing server, and a clear word where one is wrong."""
 
 from __future__ import annotations
 
+import gc
 import gzip
 import hashlib
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
+import pooch
 import pytest
 
-from benchmark.data import sources
-from benchmark.data.sources import locate, read_table
+from benchmark.data import readers, sources
+from benchmark.data.sources import locate, obtain, offline
 from benchmark.data.spec import DatasetSpec, dataset_names, load_spec
 from benchmark.errors import UserError
 
+# pooch does not close the answer of a failing server, and leaves it to the garbage collector.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+
 CONTENT = b"mol,Class\nCCO,1\n" + b"".join(b"%s,0\n" % (b"C" * n) for n in range(1, 200))
-SHA256 = hashlib.sha256(CONTENT).hexdigest()
+ALTERED = CONTENT.replace(b"CCO,1", b"CCO,0")
+PACKED = gzip.compress(CONTENT)
+PAGE = b"<!DOCTYPE html>\n<html><body>Please log in, or come back later.</body></html>\n"
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+BACE = load_spec("bace").model_copy(update={"sha256": sha256(CONTENT)})
+CLINTOX = load_spec("clintox").model_copy(update={"sha256": sha256(CONTENT)})
+PGP = load_spec("pgp_broccatelli").model_copy(update={"sha256": sha256(CONTENT)})
+MOF = load_spec("mof_thermal").model_copy(update={"sha256": sha256(CONTENT)})
+TADF = load_spec("tadf")
+
+
+def put(path: Path, content: bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if not path.is_dir())
+
+
+@pytest.fixture(autouse=True)
+def nothing_verified_yet() -> None:
+    sources.verified.cache_clear()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def nothing_left_open() -> Iterator[None]:
+    yield
+    gc.collect()  # here, not in the middle of another module's test
 
 
 @pytest.fixture
-def spec() -> DatasetSpec:
-    return load_spec("bace").model_copy(update={"sha256": SHA256})
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's data folder."""
+    monkeypatch.setenv("CHURN_DATA_DIR", str(tmp_path / "mine"))
+    return tmp_path / "mine"
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("CHURN_DATA_DIR", str(tmp_path))
-    (tmp_path / "molnet").mkdir()
-    return tmp_path / "molnet"
+def raw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mine: Path) -> Path:
+    """The cache's folder of raw files, beside the user's."""
+    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "raw"
 
 
-@pytest.mark.parametrize("name", dataset_names())
-def test_every_dataset_that_is_here_has_the_published_bytes_and_the_named_columns(name):
+# What is here
+
+
+@pytest.mark.parametrize("name", [name for name in dataset_names() if not load_spec(name).source.startswith("hf:")])
+def test_every_dataset_that_is_here_has_the_bytes_rows_and_columns_of_its_toml(name):
     spec = load_spec(name)
-    try:
-        locate(spec)
-    except UserError as missing:
-        pytest.skip(str(missing))
-    assert len(read_table(spec)) > 0
+    if locate(spec) is None:
+        pytest.skip(f"{spec.source} is not here")
+    path, content = obtain(spec)
+    assert sha256(content) == spec.sha256
+    table = readers.read(content, str(path))
+    assert len(table) == spec.rows
+    assert {spec.smiles, spec.id, spec.target} - {""} <= set(table.columns)
 
 
-@pytest.mark.parametrize(("suffix", "pack"), [("", bytes), (".gz", gzip.compress)])
-def test_a_plain_and_a_compressed_file_give_the_same_rows(spec, folder, suffix, pack):
-    (folder / f"bace.csv{suffix}").write_bytes(pack(CONTENT))
-    table = read_table(spec)
-    assert len(table) == 200
-    assert table.iloc[0].to_list() == ["CCO", 1]
+@pytest.mark.parametrize(("end", "pack"), [("", bytes), (".gz", gzip.compress)])
+@pytest.mark.parametrize(
+    ("spec", "place"),
+    [
+        (BACE, "molnet/bace.csv"),
+        (CLINTOX, "molnet/clintox.csv"),
+        (PGP, "tdc/pgp_broccatelli.tab"),
+        (MOF, "mof/full_TSD_data.csv"),
+        (TADF, "tadf/subsidary.csv"),
+    ],
+)
+@pytest.mark.parametrize("folder", ["mine", "raw"])
+def test_a_file_is_found_in_the_users_folder_and_in_the_cache_plain_or_compressed(
+    folder, spec, place, end, pack, request, raw
+):
+    path = put(request.getfixturevalue(folder) / (place + end), pack(CONTENT))
+    assert obtain(spec) == (path, CONTENT)
 
 
-def test_a_missing_file_is_named_with_checksum_address_places_and_remedy(spec, folder):
-    with pytest.raises(UserError) as caught:
-        read_table(spec)
-    url = "https://deepchemdata.s3-us-west-1.amazonaws.com/datasets/bace.csv"
-    for part in ("bace.csv", SHA256, url, str(folder / "bace.csv"), str(folder / "bace.csv.gz"), "CHURN_DATA_DIR="):
-        assert part in str(caught.value)
+def test_the_users_file_goes_before_the_caches(mine, raw):
+    cached, own = put(raw / "molnet" / "bace.csv", CONTENT), mine / "molnet" / "bace.csv.gz"
+    assert locate(BACE) == cached
+    put(own, PACKED)
+    assert obtain(BACE) == (own, CONTENT)
 
 
-def test_without_a_data_folder_the_error_says_which_variable_to_set(spec, monkeypatch):
+def test_without_a_users_folder_the_cache_is_searched(monkeypatch, raw):
     monkeypatch.delenv("CHURN_DATA_DIR")
-    with pytest.raises(UserError, match=rf"CHURN_DATA_DIR is not set(.|\n)*{SHA256}"):
-        read_table(spec)
+    path = put(raw / "molnet" / "bace.csv", CONTENT)
+    assert obtain(BACE) == (path, CONTENT)
 
 
-def test_an_altered_file_is_refused_with_both_checksums_and_left_as_it_is(spec, folder):
-    path = folder / "bace.csv"
-    altered = CONTENT.replace(b"CCO,1", b"CCO,0")
-    path.write_bytes(altered)
+@pytest.mark.parametrize("end", ["", ".gz"])
+def test_a_file_source_is_that_file(tmp_path, raw, end):
+    path = put(tmp_path / f"table.csv{end}", PACKED if end else CONTENT)
+    assert obtain(BACE.model_copy(update={"source": f"file:{path}"})) == (path, CONTENT)
+
+
+def test_b3db_is_read_from_its_package_without_importing_it(raw):
+    package = find_spec("B3DB").submodule_search_locations[0]
+    assert locate(load_spec("b3db")) == Path(package) / "B3DB_classification.tsv"
+
+
+def test_a_package_that_is_not_installed_is_named_with_the_command_that_installs_it(monkeypatch):
+    monkeypatch.setattr(sources, "find_spec", lambda name: None)
+    with pytest.raises(UserError, match="pip install qc-B3DB"):
+        obtain(load_spec("b3db"))
+
+
+@pytest.mark.parametrize(
+    ("source", "answer"),
+    [
+        ("molnet:bace.csv", "did you mean 'moleculenet'"),
+        ("zenodo:bace.csv", "known: b3db, file, hf, mof, moleculenet, tadf, tdc"),
+        ("mof:TSD.csv", "'mof:TSD.csv' cannot be read"),
+        ("tdc:Pgp_Broccatelli", "'tdc:Pgp_Broccatelli' cannot be read"),
+    ],
+)
+def test_an_unknown_source_is_answered_with_the_nearest_or_with_itself(source, answer):
+    with pytest.raises(UserError, match=f"bace.*{answer}"):
+        obtain(BACE.model_copy(update={"source": source}))
+
+
+# What is wrong
+
+
+def refused(spec: DatasetSpec, path: Path, content: bytes) -> str:
+    """What is said about ``path``, after it was seen that nothing happened to it."""
     before = path.stat()
     with pytest.raises(UserError) as caught:
-        read_table(spec)
-    for part in (str(path), SHA256, hashlib.sha256(altered).hexdigest()):
-        assert part in str(caught.value)
-    assert path.read_bytes() == altered
+        obtain(spec)
+    assert path.read_bytes() == content
     assert (path.stat().st_mtime_ns, path.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
+    assert spec.name in str(caught.value)
+    assert str(path) in str(caught.value)
+    return str(caught.value)
 
 
-PACKED = gzip.compress(CONTENT)
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        pytest.param(ALTERED, "its checksum differs", id="altered"),
+        pytest.param(CONTENT[:-1], "its checksum differs", id="truncated"),
+        pytest.param(CONTENT.replace(b"\n", b"\r\n"), "its checksum differs", id="other line ends"),
+        pytest.param(PAGE, "it is a web page", id="web page"),
+        pytest.param(b"", "it is empty", id="empty"),
+    ],
+)
+@pytest.mark.parametrize("end", ["", ".gz"])
+def test_the_users_wrong_file_is_refused_with_both_checksums_and_left_as_it_is(mine, raw, end, content, what):
+    put(raw / "molnet" / "bace.csv", CONTENT)  # not taken instead: the user would not know which was read
+    stored = gzip.compress(content) if end else content
+    said = refused(BACE, put(mine / "molnet" / f"bace.csv{end}", stored), stored)
+    for part in (what, BACE.sha256, sha256(content)):
+        assert part in said
 
 
 @pytest.mark.parametrize(
@@ -82,31 +194,414 @@ PACKED = gzip.compress(CONTENT)
     [
         pytest.param(PACKED[: len(PACKED) // 2], id="truncated"),
         pytest.param(PACKED[:20] + b"\xff" * 20 + PACKED[40:], id="corrupt"),
-        pytest.param(CONTENT, id="not compressed"),
         pytest.param(b"", id="empty"),
     ],
 )
-def test_a_broken_gz_is_an_error_that_names_the_file(spec, folder, content):
-    path = folder / "bace.csv.gz"
-    path.write_bytes(content)
+def test_the_users_broken_gz_is_refused_by_its_path(mine, raw, content):
+    refused(BACE, put(mine / "molnet" / "bace.csv.gz", content), content)
+
+
+def test_a_folder_in_place_of_the_file_is_not_the_file(mine, raw):
+    (mine / "molnet" / "bace.csv").mkdir(parents=True)
+    assert locate(BACE) is None
+
+
+def test_an_altered_file_of_ones_own_is_refused_with_the_way_to_describe_it_anew(tmp_path, raw):
+    path = put(tmp_path / "table.csv", ALTERED)
+    said = refused(BACE.model_copy(update={"source": f"file:{path}"}), path, ALTERED)
+    assert "python -m benchmark new-dataset" in said
+
+
+def test_a_users_folder_below_the_cache_is_the_users(monkeypatch, raw):
+    monkeypatch.setenv("CHURN_DATA_DIR", str(raw.parent / "mine"))
+    refused(BACE, put(raw.parent / "mine" / "molnet" / "bace.csv", ALTERED), ALTERED)
+
+
+def test_an_altered_file_of_ones_own_is_left_as_it_is_below_the_cache_too(raw):
+    path = put(raw.parent / "table.csv", ALTERED)
+    refused(BACE.model_copy(update={"source": f"file:{path}"}), path, ALTERED)
+
+
+def test_a_missing_file_of_ones_own_is_named_with_its_toml(tmp_path, raw):
+    with pytest.raises(UserError, match=r"table\.csv is missing: .*bace\.toml"):
+        obtain(BACE.model_copy(update={"source": f"file:{tmp_path / 'table.csv'}"}))
+
+
+def test_a_table_without_checksum_must_at_least_not_be_empty(mine, raw):
+    refused(TADF, put(mine / "tadf" / "subsidary.csv", b" \n"), b" \n")
+
+
+# What is equal row by row
+
+WITH_ROWS = [name for name in dataset_names() if load_spec(name).rows_sha256]
+
+
+def rewritten(name: str, end: str, change: Callable[[list[list[str]]], object], quote: str = "") -> bytes:
+    """The published table of TDC with other quotes and line ends, its rows changed by ``change``."""
+    spec = load_spec(name)
+    if locate(spec) is None:
+        pytest.skip(f"{spec.source} is not here")
+    table = readers.read(obtain(spec)[1], name)[["Drug", "Y"]]
+    rows = [["row", *map(str, row)] for row in table.itertuples(index=False)]
+    change(rows)
+    lines = ["\t".join(f"{quote}{cell}{quote}" for cell in row) for row in [["Drug_ID", "Drug", "Y"], *rows]]
+    return (end.join(lines) + end).encode()
+
+
+def untouched(rows: list[list[str]]) -> None: ...
+
+
+def a_label(rows: list[list[str]]) -> None:
+    rows[-1][2] = "0" if float(rows[-1][2]) else "1"
+
+
+def a_molecule(rows: list[list[str]]) -> None:
+    rows[-1][1] += "C"
+
+
+def a_row(rows: list[list[str]]) -> None:
+    rows.pop()
+
+
+@pytest.mark.parametrize("name", WITH_ROWS)
+@pytest.mark.parametrize(("quote", "end"), [("", "\n"), ('"', "\n"), ('"', "\r\n")])
+def test_a_file_that_differs_only_in_quotes_and_names_is_the_file(name, quote, end, tmp_path):
+    spec, content = load_spec(name), rewritten(name, end, untouched, quote)
+    assert sha256(content) != spec.sha256
+    assert sources.verified(put(tmp_path / "table.tab", content), spec) == content
+
+
+@pytest.mark.parametrize("name", WITH_ROWS)
+@pytest.mark.parametrize("change", [a_label, a_molecule, a_row, list.reverse])
+def test_a_file_with_a_changed_row_is_not_the_file(name, change, tmp_path):
+    path = put(tmp_path / "table.tab", rewritten(name, "\n", change))
+    with pytest.raises(UserError, match="its checksum differs"):
+        sources.verified(path, load_spec(name))
+
+
+def test_the_digest_of_rows_is_of_smiles_and_target_line_by_line():
+    content = b'Y\tDrug\tDrug_ID\n"1"\tCCO\t1\n0.5\t"CC"\t"2"\n'
+    assert sources.rows_digest(content, PGP) == sha256(b"CCO\t1.0\nCC\t0.5\n")
+
+
+# What is downloaded
+
+Answer = Callable[[BaseHTTPRequestHandler], None]
+
+
+@dataclass
+class Server:
+    """A real HTTP server on loopback, that gives its answers in turn, and the last one from then on."""
+
+    url: str
+    answers: list[Answer] = field(default_factory=list)
+    seen: list[str] = field(default_factory=list)
+    closing: threading.Event = field(default_factory=threading.Event)
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long was waited before each new attempt, without waiting."""
+    waited: list[float] = []
+    monkeypatch.setattr(pooch.core, "time", SimpleNamespace(sleep=waited.append))
+    return waited
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch, raw: Path, waits: list[float]) -> Iterator[Server]:
+    """The server of all sources that download."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            running.seen.append(self.path)
+            answer = running.answers.pop(0) if len(running.answers) > 1 else running.answers[0]
+            answer(self)
+
+        def log_message(self, *words: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
+        running = http.running = Server(f"http://127.0.0.1:{http.server_port}/")
+        thread = threading.Thread(target=http.serve_forever, args=(0.01,))
+        thread.start()
+        monkeypatch.setenv("CHURN_OFFLINE", "0")
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        monkeypatch.setattr(sources, "DEEPCHEM", running.url)
+        monkeypatch.setattr(sources, "DATAVERSE", f"{running.url}datafile/")
+        monkeypatch.setitem(sources.MOF, "full_TSD_data.csv", f"{running.url}full_TSD_data.csv")
+        yield running
+        running.closing.set()
+        http.shutdown()
+        thread.join()
+
+
+def sends(body: bytes, status: int = 200, length: int | None = None, **headers: str) -> Answer:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(status)
+        handler.send_header("Content-Length", str(len(body) if length is None else length))
+        for name, value in headers.items():
+            handler.send_header(name.replace("_", "-"), value)
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    return answer
+
+
+def redirects_to(then: Answer) -> Answer:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        there = handler.path == "/there"
+        (then if there else sends(b"", 302, Location="/there"))(handler)
+
+    return answer
+
+
+def stalls_at_once(handler: BaseHTTPRequestHandler) -> None:
+    handler.server.running.closing.wait(5)
+
+
+def stalls_half_way(handler: BaseHTTPRequestHandler) -> None:
+    sends(CONTENT[:1000], length=len(CONTENT))(handler)
+    handler.server.running.closing.wait(5)
+
+
+def hangs_up(handler: BaseHTTPRequestHandler) -> None:
+    handler.connection.shutdown(socket.SHUT_RDWR)
+
+
+SENDS_IT = sends(CONTENT)
+
+
+@pytest.mark.parametrize(
+    ("spec", "asked", "place"),
+    [
+        (BACE, "/bace.csv", "molnet/bace.csv"),
+        (CLINTOX, "/clintox.csv.gz", "molnet/clintox.csv"),
+        (PGP, "/datafile/4259597", "tdc/pgp_broccatelli.tab"),
+        (MOF, "/full_TSD_data.csv", "mof/full_TSD_data.csv"),
+    ],
+)
+def test_a_file_that_is_not_here_is_downloaded_once_into_the_cache(server, raw, mine, spec, asked, place):
+    server.answers = [SENDS_IT]
+    assert obtain(spec) == (raw / place, CONTENT)
+    assert obtain(spec) == (raw / place, CONTENT)
+    assert server.seen == [asked]
+    assert files(raw.parent) == [raw / place]
+    assert files(mine) == []
+
+
+@pytest.mark.parametrize("cache", ["~/cache", "cache", "./a/../cache"])
+def test_a_cache_named_from_home_or_from_here_is_one_folder(server, tmp_path, monkeypatch, cache):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CHURN_CACHE_DIR", cache)
+    monkeypatch.chdir(tmp_path)
+    server.answers = [SENDS_IT]
+    assert obtain(BACE)[1] == obtain(BACE)[1] == CONTENT
+    assert server.seen == ["/bace.csv"]
+    assert files(tmp_path) == [tmp_path / "cache" / "raw" / "molnet" / "bace.csv"]
+
+
+@pytest.mark.parametrize("folder", ["mine", "raw"])
+def test_nothing_is_downloaded_that_is_here(server, request, folder):
+    put(request.getfixturevalue(folder) / "molnet" / "bace.csv.gz", PACKED)
+    assert obtain(BACE)[1] == CONTENT
+    assert server.seen == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(sends(PACKED), id="compressed"),
+        pytest.param(sends(PACKED, Content_Encoding="gzip"), id="compressed on the way"),
+        pytest.param(redirects_to(SENDS_IT), id="redirected"),
+        pytest.param(redirects_to(sends(PACKED)), id="redirected and compressed"),
+        pytest.param(sends(CONTENT, Content_Type="text/html"), id="called a web page"),
+    ],
+)
+def test_a_file_may_come_compressed_or_from_elsewhere_and_is_kept_plain(server, waits, raw, answer):
+    server.answers = [answer]
+    assert obtain(BACE) == (raw / "molnet" / "bace.csv", CONTENT)
+    assert (raw / "molnet" / "bace.csv").read_bytes() == CONTENT
+    assert waits == []
+
+
+FAILING = {
+    "forbidden": (sends(PAGE, 403), "403"),
+    "not there": (sends(PAGE, 404), "404"),
+    "overloaded": (sends(PAGE, 503), "503"),
+    "a page for the file": (sends(PAGE), "it is a web page"),
+    "a page for the file, compressed": (sends(gzip.compress(PAGE)), "it is a web page"),
+    "nothing": (sends(b""), "it is empty"),
+    "cut short": (sends(CONTENT[:1000], length=len(CONTENT)), ""),
+    "truncated": (sends(CONTENT[:1000]), "its checksum differs"),
+    "truncated, compressed": (sends(PACKED[:-9]), "an archive that cannot be unpacked"),
+    "another version": (sends(ALTERED), "its checksum differs"),
+    "redirected to a page": (redirects_to(sends(PAGE)), "it is a web page"),
+    "redirected for ever": (redirects_to(sends(b"", 302, Location="/there")), "redirects"),
+    "hangs up": (hangs_up, "cannot be reached"),
+    "stalls at once": (stalls_at_once, "timed out"),
+    "stalls half way": (stalls_half_way, ""),
+}
+STALLS = (stalls_at_once, stalls_half_way)
+
+
+def says_how_to_do_it_by_hand(said: str, url: str, raw: Path, mine: Path) -> bool:
+    named = ("bace", BACE.sha256, f"{url}bace.csv", raw / "molnet" / "bace.csv", mine / "molnet" / "bace.csv")
+    return all(str(part) in said for part in named)
+
+
+@pytest.mark.parametrize(("answer", "reason"), FAILING.values(), ids=FAILING)
+def test_a_failing_server_is_tried_four_times_and_leaves_nothing_behind(
+    server, waits, raw, mine, monkeypatch, answer, reason
+):
+    monkeypatch.setattr(sources, "TIMEOUT", (10, 0.1 if answer in STALLS else 10))
+    server.answers = [answer]
+    with pytest.raises(UserError, match="4 attempts") as caught:
+        obtain(BACE)
+    said = str(caught.value)
+    assert reason in said
+    assert says_how_to_do_it_by_hand(said, server.url, raw, mine)
+    assert "/bace.csv" in server.seen
+    assert waits == [1, 2, 3]
+    assert files(raw.parent) == []
+
+    monkeypatch.setattr(sources, "TIMEOUT", (10, 10))
+    server.answers = [SENDS_IT]
+    assert obtain(BACE) == (raw / "molnet" / "bace.csv", CONTENT)
+    assert files(raw.parent) == [raw / "molnet" / "bace.csv"]
+
+
+def test_what_the_server_sent_instead_is_told_apart_by_both_checksums(server):
+    server.answers = [sends(ALTERED)]
     with pytest.raises(UserError) as caught:
-        read_table(spec)
-    assert str(path) in str(caught.value)
-    assert path.read_bytes() == content
+        obtain(BACE)
+    assert BACE.sha256 in str(caught.value)
+    assert sha256(ALTERED) in str(caught.value)
 
 
-def test_an_unknown_column_is_answered_with_the_nearest(spec, folder):
-    (folder / "bace.csv").write_bytes(CONTENT)
-    with pytest.raises(UserError, match=r"column of bace\.csv 'class': did you mean 'Class'"):
-        read_table(spec.model_copy(update={"target": "class"}))
+def test_a_server_that_fails_twice_and_then_works_is_waited_for(server, waits, raw):
+    server.answers = [sends(PAGE, 500), hangs_up, SENDS_IT]
+    assert obtain(BACE) == (raw / "molnet" / "bace.csv", CONTENT)
+    assert waits == [1, 2]
+    assert files(raw.parent) == [raw / "molnet" / "bace.csv"]
 
 
-def test_an_unknown_source_is_answered_with_the_nearest(spec):
-    with pytest.raises(UserError, match="did you mean 'moleculenet'"):
-        locate(spec.model_copy(update={"source": "molnet:bace.csv"}))
+def test_no_server_at_all_is_an_error_with_the_way_to_do_it_by_hand(server, waits, raw, mine, monkeypatch):
+    with socket.socket() as silent:  # bound, so that nobody else is; it does not listen
+        silent.bind(("127.0.0.1", 0))
+        nowhere = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+        monkeypatch.setattr(sources, "DEEPCHEM", nowhere)
+        with pytest.raises(UserError, match=r"cannot be reached") as caught:
+            obtain(BACE)
+    assert says_how_to_do_it_by_hand(str(caught.value), nowhere, raw, mine)
+    assert waits == [1, 2, 3]
+    assert files(raw.parent) == []
+
+    monkeypatch.setattr(sources, "DEEPCHEM", server.url)
+    server.answers = [SENDS_IT]
+    assert obtain(BACE)[1] == CONTENT
 
 
-def test_a_package_that_is_not_installed_is_named_with_the_command_that_installs_it(monkeypatch):
-    monkeypatch.setattr(sources, "find_spec", lambda name: None)
-    with pytest.raises(UserError, match="pip install qc-B3DB"):
-        locate(load_spec("b3db"))
+def test_doing_it_by_hand_as_told_works(server, raw):
+    server.answers = [sends(PAGE, 403)]
+    with pytest.raises(UserError) as caught:
+        obtain(BACE)
+    places = [line.split(":", 1)[1].strip() for line in str(caught.value).splitlines() if " at: " in line]
+    assert len(places) == 2
+    for place in map(Path, places):
+        put(place, CONTENT)
+        assert obtain(BACE) == (place, CONTENT)
+        place.unlink()
+
+
+def test_without_a_users_folder_the_error_says_which_variable_to_set(server, monkeypatch):
+    monkeypatch.delenv("CHURN_DATA_DIR")
+    server.answers = [sends(PAGE, 403)]
+    with pytest.raises(UserError, match=r"FOLDER/molnet/bace\.csv with CHURN_DATA_DIR=FOLDER"):
+        obtain(BACE)
+
+
+def test_a_cache_that_cannot_be_written_is_an_error_with_the_way_to_do_it_by_hand(server, tmp_path, monkeypatch):
+    monkeypatch.setenv("CHURN_CACHE_DIR", str(put(tmp_path / "file", b"no folder")))
+    server.answers = [SENDS_IT]
+    with pytest.raises(UserError, match=r"(?s)Not a directory.*sha256"):
+        obtain(BACE)
+
+
+def test_a_table_that_is_not_downloaded_is_named_with_the_page_that_has_it(server, raw):
+    with pytest.raises(UserError, match="not downloaded automatically") as caught:
+        obtain(TADF)
+    for part in ("https://doi.org/10.6084/m9.figshare.24004182", raw / "tadf" / "subsidary.csv"):
+        assert str(part) in str(caught.value)
+    assert server.seen == []
+
+
+# What is wrong in the cache
+
+KEPT_BY_PYTDC = pytest.mark.parametrize(
+    ("end", "content"),
+    [
+        pytest.param("", PAGE, id="the page of a failing server, as PyTDC keeps it"),
+        pytest.param("", ALTERED, id="altered"),
+        pytest.param("", CONTENT[:-1], id="truncated"),
+        pytest.param("", b"", id="empty"),
+        pytest.param(".gz", PACKED[:-9], id="broken gz"),
+    ],
+)
+
+
+@KEPT_BY_PYTDC
+def test_a_wrong_file_in_the_cache_is_downloaded_anew(server, raw, end, content):
+    put(raw / "tdc" / f"pgp_broccatelli.tab{end}", content)
+    server.answers = [SENDS_IT]
+    assert obtain(PGP) == (raw / "tdc" / "pgp_broccatelli.tab", CONTENT)
+    assert files(raw) == [raw / "tdc" / "pgp_broccatelli.tab"]
+    assert server.seen == ["/datafile/4259597"]
+
+
+@KEPT_BY_PYTDC
+def test_a_wrong_file_in_the_cache_is_removed_even_if_the_server_fails(server, raw, end, content):
+    put(raw / "tdc" / f"pgp_broccatelli.tab{end}", content)
+    server.answers = [sends(PAGE, 503)]
+    with pytest.raises(UserError, match="503"):
+        obtain(PGP)
+    assert files(raw) == []
+
+
+@KEPT_BY_PYTDC
+def test_a_wrong_file_in_the_cache_is_removed_offline_with_a_word_what_to_do(server, raw, monkeypatch, end, content):
+    monkeypatch.setenv("CHURN_OFFLINE", "1")
+    put(raw / "tdc" / f"pgp_broccatelli.tab{end}", content)
+    with pytest.raises(UserError, match="offline") as caught:
+        obtain(PGP)
+    for part in ("pgp_broccatelli", PGP.sha256, f"{server.url}datafile/4259597", raw / "tdc" / "pgp_broccatelli.tab"):
+        assert str(part) in str(caught.value)
+    assert files(raw) == []
+    assert server.seen == []
+
+
+# What does not touch the network
+
+
+def test_offline_no_request_is_made_and_the_error_says_how_to_do_it_by_hand(server, raw, mine, monkeypatch):
+    monkeypatch.setenv("CHURN_OFFLINE", "1")
+    server.answers = [SENDS_IT]
+    with pytest.raises(UserError, match="--offline") as caught:
+        obtain(BACE)
+    assert says_how_to_do_it_by_hand(str(caught.value), server.url, raw, mine)
+    assert server.seen == []
+    assert files(raw.parent) == []
+
+
+def test_offline_what_is_here_is_read(server, raw, monkeypatch):
+    monkeypatch.setenv("CHURN_OFFLINE", "1")
+    path = put(raw / "molnet" / "bace.csv", CONTENT)
+    assert obtain(BACE) == (path, CONTENT)
+    assert server.seen == []
+
+
+@pytest.mark.parametrize(("value", "expected"), [("1", True), ("yes", True), ("0", False), ("", False), (None, False)])
+def test_offline_is_any_value_but_0(monkeypatch, value, expected):
+    if value is None:
+        monkeypatch.delenv("CHURN_OFFLINE", raising=False)
+    else:
+        monkeypatch.setenv("CHURN_OFFLINE", value)
+    assert offline() is expected

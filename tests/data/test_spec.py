@@ -27,7 +27,9 @@ def test_every_toml_of_the_registry_is_a_spec_named_after_its_file(name):
 def test_a_toml_anywhere_is_a_dataset(tmp_path):
     spec = load_spec(written(tmp_path, BACE))
     assert spec.name == "mine"
-    assert spec.model_copy(update={"name": "bace"}) == load_spec("bace")
+    assert spec.spelled == str(tmp_path / "mine.toml")
+    same = {"name": "bace", "family": "bace", "path": DATASETS / "bace.toml"}
+    assert spec.model_copy(update=same) == load_spec("bace")
 
 
 def test_the_recipe_is_the_papers_unless_the_toml_says_otherwise(tmp_path):
@@ -50,14 +52,14 @@ def test_an_unknown_dataset_near_nothing_is_answered_with_all_names():
 @pytest.mark.parametrize(
     ("old", "new", "field"),
     [
-        ('task     = "classification"', 'task = "ranking"', "task"),
-        ('group    = "dev"', 'group = "best"', "group"),
-        ('source   = "moleculenet:bace.csv"', 'source = "bace.csv"', "source"),
-        ('sha256   = "f3', 'sha256 = "F3', "sha256"),
-        ('target   = "Class"', "", "target"),
-        ('target   = "Class"', 'target = "Class"\ntarjet = "Class"', "tarjet"),
-        ('notes    = "', '[recipe]\nepochs = 0\n#"', "recipe.epochs"),
-        ('notes    = "', '[recipe]\nhidden = 250\n#"', "recipe.hidden"),
+        ('task        = "classification"', 'task = "ranking"', "task"),
+        ('group       = "dev"', 'group = "best"', "group"),
+        ('source      = "moleculenet:bace.csv"', 'source = "bace.csv"', "source"),
+        ('sha256      = "f3', 'sha256 = "F3', "sha256"),
+        ('target      = "Class"', "", "target"),
+        ('target      = "Class"', 'target = "Class"\ntarjet = "Class"', "tarjet"),
+        ('notes       = "', '[recipe]\nepochs = 0\n#"', "recipe.epochs"),
+        ('notes       = "', '[recipe]\nhidden = 250\n#"', "recipe.hidden"),
     ],
 )
 def test_a_wrong_field_is_named_with_its_file(tmp_path, old, new, field):

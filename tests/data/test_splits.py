@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import os
 from pathlib import Path
 
@@ -13,9 +14,10 @@ from hypothesis import strategies as st
 from rdkit.Chem import MolFromSmiles
 from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
 
-from benchmark.data.problem import digest, load_dataset
+from benchmark.data.problem import digest, load_problem, split_rows
+from benchmark.data.rows import load_rows
 from benchmark.data.spec import dataset_names, load_spec
-from benchmark.data.splits import make_split, scaffold_split
+from benchmark.data.splits import given_split, make_split, random_split, scaffold_split
 from benchmark.errors import UserError
 
 REFERENCE = Path(os.environ.get("CHURN_DATA_DIR", "")).parent / "reference" / "splits.csv"
@@ -37,8 +39,8 @@ TEXTS = [
     "C1CC1",
     "C1CCOC1",
 ]
-MOLECULES = {text: MolFromSmiles(text) for text in TEXTS}
-SCAFFOLDS = {text: MurckoScaffoldSmiles(mol=molecule) for text, molecule in MOLECULES.items()}
+SCAFFOLDS = {text: MurckoScaffoldSmiles(mol=MolFromSmiles(text), includeChirality=False) for text in TEXTS}
+ALL = [SCAFFOLDS[text] for text in TEXTS]
 
 
 @pytest.mark.usefixtures("staged_data")
@@ -47,47 +49,79 @@ SCAFFOLDS = {text: MurckoScaffoldSmiles(mol=molecule) for text, molecule in MOLE
 )
 def test_the_split_is_the_published_one_row_by_row(row):
     spec = load_spec(row["dataset"])
-    examples, molecules = load_dataset(spec)
-    assert len(examples) == int(row["n_parsed"])
-    split = make_split(molecules, spec.split, int(row["canonical_seed"]))
-    for part, rows in split._asdict().items():
-        assert len(rows) == int(row[f"n_{part}"]), part
-        assert digest(rows.astype("<i8")) == row[f"sha_{part}"], part
+    rows = load_rows(spec)
+    assert len(rows.used) == int(row["n_parsed"])
+    for part, index in split_rows(spec, rows, int(row["canonical_seed"])).parts().items():
+        assert len(index) == int(row[f"n_{part}"]), part
+        assert digest(index.astype("<i8")) == row[f"sha_{part}"], part
 
 
 @settings(deadline=None)
 @given(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=60), st.integers(0, 2**32 - 1), st.floats(0.1, 0.95))
 def test_the_parts_hold_each_row_once_and_share_no_scaffold_with_ood(texts, seed, share):
-    split = scaffold_split([MOLECULES[text] for text in texts], seed, share)
-    assert sorted(np.concatenate(split).tolist()) == list(range(len(texts)))
-    assert all(part.dtype == np.int64 for part in split)
-    taken = len(split.train) + len(split.id)
+    split = scaffold_split([SCAFFOLDS[text] for text in texts], seed, share)
+    train, test, ood = split.train, split.tests["id"], split.tests["ood"]
+    assert sorted([*train, *test, *ood]) == list(range(len(texts)))
+    assert all(part.dtype == np.int64 for part in split.parts().values())
+    taken = len(train) + len(test)
     assert taken <= share * len(texts)
-    assert len(split.id) == min(taken, max(1, taken // 5))
-    seen = {SCAFFOLDS[texts[row]] for row in [*split.train, *split.id]}
-    assert not seen & {SCAFFOLDS[texts[row]] for row in split.ood}
+    assert len(test) == min(taken, max(1, taken // 5))
+    seen = {SCAFFOLDS[texts[row]] for row in [*train, *test]}
+    assert not seen & {SCAFFOLDS[texts[row]] for row in ood}
 
 
-def test_the_split_depends_on_the_canonical_seed_and_on_nothing_else():
-    molecules = [MOLECULES[text] for text in TEXTS * 5]
-    first, again, other = (np.concatenate(scaffold_split(molecules, seed)) for seed in (99, 99, 7))
+@pytest.mark.parametrize("name", ["scaffold:0.8", "random:0.8"])
+def test_the_split_depends_on_the_canonical_seed_and_on_nothing_else(name):
+    first, again, other = (make_split(name, seed, ALL * 5, [""] * 50).train for seed in (99, 99, 7))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
 
 
-def test_mirror_images_share_a_scaffold():
-    twins = [MolFromSmiles(text) for text in ("O=C1N[C@@H](c2ccccc2)CO1", "O=C1N[C@H](c2ccccc2)CO1")]
-    split = scaffold_split(twins * 5, 99, share=0.5)
-    assert len(split.ood) == 10  # either image alone would fit into the share, both together do not
+@pytest.mark.parametrize(("n", "train"), [(3132, 2505), (2179, 1743), (10, 8), (3, 2)])
+def test_a_random_split_holds_each_row_once_and_has_no_ood_test(n, train):
+    split = random_split(n, 99)
+    assert list(split.tests) == ["id"]
+    assert (len(split.train), len(split.tests["id"])) == (train, n - train)
+    assert sorted([*split.train, *split.tests["id"]]) == list(range(n))
 
 
-@pytest.mark.parametrize("name", ["random:0.8", "scaffold", "scaffold:most"])
+def test_the_mof_tables_have_the_published_test_sizes(staged_data):
+    sizes = {name: len(load_problem(name).evals["id"]) for name in ("mof_thermal", "mof_solvent")}
+    assert sizes == {"mof_thermal": 627, "mof_solvent": 436}  # paper, tables of magnitudes and of filter outcomes
+
+
+def test_a_given_split_is_the_columns_and_validation_rows_are_left_out():
+    split = given_split(["train", "test", "val", "ood", "train", "id"])
+    assert {part: rows.tolist() for part, rows in split.parts().items()} == {"train": [0, 4], "id": [1, 5], "ood": [3]}
+    assert list(given_split(["train", "test"]).tests) == ["id"]
+
+
+def test_a_word_that_names_no_part_of_a_given_split_is_an_error():
+    with pytest.raises(UserError, match="found 'holdout'"):
+        make_split("given:Partition", 99, ["", ""], ["train", "holdout"])
+
+
+def test_mirror_images_share_a_scaffold(tmp_path):
+    smiles = ["O=C1N[C@@H](c2ccccc2)CO1", "O=C1N[C@H](c2ccccc2)CO1"]
+    content = "SMILES,y\n" + "".join(f"{smiles[i % 2]},{i % 3}\n" for i in range(10)) + "CCO,1\n" * 10
+    (tmp_path / "twins.csv").write_text(content, encoding="utf-8")
+    fields = 'title="T"\ntask="regression"\ngroup="extra"\nsource="file:twins.csv"\nsmiles="SMILES"\ntarget="y"\n'
+    sha256 = hashlib.sha256(content.encode()).hexdigest()
+    toml = fields + f'sha256="{sha256}"\nfeatures=["morgan:64:2"]\nsplit="scaffold:0.5"\n'
+    (tmp_path / "twins.toml").write_text(toml, encoding="utf-8")
+    used = load_rows(load_spec(str(tmp_path / "twins.toml"))).used
+    assert used["scaffold"].nunique() == 2  # one of the rings, one empty
+
+
+@pytest.mark.parametrize("name", ["randm:0.8", "scaffold", "scaffold:most", "given"])
 def test_an_unknown_split_is_an_error_that_shows_how_to_name_one(name):
     with pytest.raises(UserError, match=f"split '{name}'.*scaffold:0.8"):
-        make_split(list(MOLECULES.values()), name, 99)
+        make_split(name, 99, ALL, [""] * len(ALL))
 
 
-@pytest.mark.parametrize(("share", "part"), [(0.0, "train"), (1.0, "ood")])
-def test_a_split_that_leaves_a_part_empty_is_an_error_that_names_the_part(share, part):
-    with pytest.raises(UserError, match=f"leaves no molecule in '{part}'"):
-        make_split(list(MOLECULES.values()), f"scaffold:{share}", 99)
+@pytest.mark.parametrize(
+    ("name", "part"), [("scaffold:0.0", "train"), ("scaffold:1.0", "ood"), ("random:1.0", "id"), ("random:0.0", "id")]
+)
+def test_a_split_that_leaves_a_part_empty_is_an_error_that_names_the_part(name, part):
+    with pytest.raises(UserError, match=f"leaves no row in '{part}'"):
+        make_split(name, 99, ALL, [""] * len(ALL))

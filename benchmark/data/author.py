@@ -1,0 +1,155 @@
+"""A user's own table becomes a dataset: look at the file, infer what can be inferred, write the TOML."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import re
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import tomli_w
+
+from benchmark.data import readers
+from benchmark.data.problem import load_problem
+from benchmark.data.readers import LINE, MISSING
+from benchmark.data.spec import DATASETS, ROOT
+from benchmark.errors import UserError, did_you_mean
+
+POSITIVE = re.compile(r"\+|y|yes|pos|positive|t|true|active|toxic|hit|pass|inhibitor|binder|high|1", re.IGNORECASE)
+"""Texts that are taken for class 1, of two."""
+NEGATED = ("in", "non-", "non", "not ", "not_", "no ", "un")
+
+
+def describe_file(
+    file: Path,
+    *,
+    target: str,
+    smiles: str = "",
+    id_column: str = "",
+    task: str = "",
+    split: str = "",
+    positive: str = "",
+) -> dict[str, Any]:
+    """The fields of the TOML for ``file``; what is not given is inferred. Raises UserError naming row and column."""
+    try:
+        content = file.read_bytes()
+        content = gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
+    except (OSError, EOFError, zlib.error) as error:
+        raise UserError(f"cannot read {file}: {error}") from error
+    table = readers.read(content, str(file))
+    columns = [name for name in table.columns if name != LINE]
+    for column in filter(None, (target, smiles, id_column)):
+        if column not in columns:
+            raise did_you_mean(f"column of {file.name}", column, columns)
+    smiles = smiles or _smiles_column(columns)
+    molecules = {"smiles": smiles} if smiles else {"id": id_column or _id_column(table, columns, target)}
+    fields = {
+        "title": file.name.partition(".")[0],
+        "group": "extra",
+        "source": f"file:{file.resolve()}",
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "rows": len(table),
+        **molecules,
+        **({"id": id_column} if id_column else {}),
+        "target": target,
+        **_task(table, target, task, positive, file.name),
+        "features": ["morgan:2048:2"] if smiles else ["columns"],
+        "split": split or ("scaffold:0.8" if smiles else "random:0.8"),
+    }
+    if not smiles:
+        fields["ignore"] = [c for c in columns if c not in (target, fields["id"]) and not _numeric(table[c])]
+    return fields
+
+
+def _smiles_column(columns: Sequence[str]) -> str:
+    named = [name for name in columns if "smiles" in name.lower()]
+    exact = [name for name in named if name.lower() == "smiles"]
+    if len(named) > 1 and len(exact) != 1:
+        raise UserError(f"several columns may hold the SMILES: {', '.join(named)}; choose one with --smiles")
+    return next(iter(exact or named), "")
+
+
+def _id_column(table: pd.DataFrame, columns: Sequence[str], target: str) -> str:
+    for name in columns:
+        if name != target and table[name].is_unique and not _numeric(table[name]):
+            return name
+    raise UserError(
+        f"no column is called SMILES and none holds a unique name for each row: choose --smiles or --id among "
+        f"{', '.join(columns)}"
+    )
+
+
+def _numeric(texts: pd.Series) -> bool:
+    present = texts[~texts.str.strip().isin(MISSING)]
+    return len(present) > 0 and bool(pd.to_numeric(present, errors="coerce").notna().all())
+
+
+def _task(table: pd.DataFrame, target: str, task: str, positive: str, file: str) -> dict[str, Any]:
+    """``task``, and ``positive`` where the column does not hold 0 and 1 or false and true."""
+    texts = table[target].str.strip()
+    present = texts[~texts.isin(MISSING)]
+    if present.empty:
+        raise UserError(f"{file}: column {target!r} is empty")
+    values = sorted(set(present))
+    numbers = pd.to_numeric(present, errors="coerce")
+    numeric = bool(numbers.notna().all())
+    two = len(values) == 2 or (numeric and numbers.nunique() == 2)
+    task = task or ("classification" if two else "regression")
+    if task == "regression" or (numeric and not two):
+        if not numeric:
+            where = numbers[numbers.isna()].index[0]
+            raise UserError(
+                f"{file}: line {table[LINE][where]}, column {target!r}: expected a number, or two classes in all, "
+                f"found {texts[where]!r} among {len(values)} different values"
+            )
+        return {"task": task} if task == "regression" else {"task": task, "positive": positive or ">= median"}
+    if positive:
+        return {"task": task, "positive": positive}
+    if (numeric and set(numbers) == {0.0, 1.0}) or {value.lower() for value in values} == {"false", "true"}:
+        return {"task": task}
+    if len(values) != 2:
+        raise UserError(f"{file}: column {target!r}: expected two classes, found {', '.join(map(repr, values[:5]))}")
+    return {"task": task, "positive": _class_one(values)}
+
+
+def _class_one(values: Sequence[str]) -> str:
+    """Which of two texts is class 1: ``active`` of ``active, inactive``; else the one that says yes; else the last."""
+    for value, other in (values, values[::-1]):
+        if any(other.lower() == prefix + value.lower() for prefix in NEGATED):
+            return value
+    affirmative = [value for value in values if POSITIVE.fullmatch(value) or value.endswith("+")]
+    return affirmative[0] if len(affirmative) == 1 else values[-1]
+
+
+def write_dataset(file: Path, name: str, folder: Path | None, fields: dict[str, Any]) -> Path:
+    """Write ``folder/name.toml`` (default: the registry) and load it.
+
+    Raises UserError for a name that is taken, and, leaving nothing behind, for a dataset that cannot be used.
+    """
+    folder = (folder or DATASETS).resolve()
+    name = name or re.sub(r"\W+", "_", file.name.partition(".")[0].lower()).strip("_")
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_]*", name):
+        raise UserError(f"dataset name {name!r}: expected lower-case letters, digits and _; choose --name")
+    path = folder / f"{name}.toml"
+    if path.exists() or (DATASETS / f"{name}.toml").exists():
+        raise UserError(f"{path} exists; choose another --name, or remove it")
+    source = file.resolve()
+    if source.is_relative_to(ROOT) or source.is_relative_to(folder):  # so that the two can be moved together
+        fields = fields | {"source": f"file:{os.path.relpath(source, folder)}"}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with path.open("xb") as toml:
+            tomli_w.dump(fields, toml)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error}") from error
+    try:
+        load_problem(str(path))
+    except BaseException:
+        path.unlink()
+        raise
+    return path

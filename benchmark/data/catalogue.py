@@ -1,0 +1,72 @@
+"""The registry as a table: what there is, what is on this machine, and what to do about the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from benchmark.data import sources
+from benchmark.data.spec import DatasetSpec, dataset_names, load_spec
+from benchmark.errors import UserError
+
+
+@dataclass(frozen=True)
+class Availability:
+    """Whether the raw data of a dataset is on this machine (not whether it is sound), and else what to do."""
+
+    here: bool
+    remedy: str = ""
+
+
+def availability(spec: DatasetSpec) -> Availability:
+    """Without touching the network, and without reading the file."""
+    if spec.source.startswith("hf:"):
+        if find_spec("datasets") is None or getattr(find_spec("datasets"), "origin", None) is None:
+            return Availability(False, "pip install -e '.[vision]'; then it is downloaded on first use")
+        name = spec.source.partition(":")[2]
+        if any((folder / "hf" / name).is_dir() for folder in sources.folders()):
+            return Availability(True)
+        return Availability(False, "is loaded through Hugging Face's cache, or downloaded on first use")
+    try:
+        where = sources.origin(spec)
+    except UserError as error:
+        return Availability(False, str(error))
+    if sources.locate(spec):
+        return Availability(True)
+    if where.path:
+        return Availability(False, f"put the file back at {where.path}, or mend 'source' in {spec.path}")
+    if where.url and not sources.offline():
+        return Availability(False, "is downloaded on first use")
+    return Availability(False, f"get {where.page or where.url} and put it at {sources.folders()[0] / where.place}")
+
+
+def rows_text(spec: DatasetSpec) -> str:
+    """``2,039 of 2,050``: rows that can be parsed, of those in the file, as published."""
+    if spec.rows is None:
+        return "–"
+    return f"{spec.rows:,}" if spec.parsable in (None, spec.rows) else f"{spec.parsable:,} of {spec.rows:,}"
+
+
+def markdown() -> str:
+    """The registry as the README shows it."""
+    lines = [
+        "| name | dataset | target | task | group | family | rows | source | cite |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for name in dataset_names():
+        spec = load_spec(name)
+        unit = f" ({spec.unit})" if spec.unit else ""
+        family = "" if spec.family == spec.name else spec.family
+        cells = [
+            f"`{name}`",
+            spec.title,
+            spec.target_name + unit,
+            spec.task,
+            spec.group,
+            family,
+            rows_text(spec),
+            spec.source.partition(":")[0],
+            spec.cite,
+        ]
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines)

@@ -1,0 +1,323 @@
+"""What is wrong with a dataset, and what it shares with others: for a reader, and to be kept with every result."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from rdkit import Chem, rdBase
+
+from benchmark.data.features import morgan
+from benchmark.data.problem import labels, split_rows
+from benchmark.data.rows import Rows, load_rows
+from benchmark.data.sources import locate
+from benchmark.data.spec import DatasetSpec, dataset_names, load_spec
+from benchmark.data.splits import Split
+from benchmark.errors import UserError
+
+NEAR = 0.95
+"""Two molecules with at least this Tanimoto similarity (Morgan, 2048 bits, radius 2) are near-duplicates."""
+SHARED = 0.2
+"""Datasets that share at least this part of the smaller one's rows are named."""
+SAME = 0.95
+"""Datasets that share at least this part of both's rows, and of these rows the labels, are one."""
+REASONS = {
+    "unparsable": "SMILES that RDKit cannot parse",
+    "no_smiles": "no SMILES",
+    "no_target": "no target",
+    "repeated": "exact repetition of an earlier row",
+}
+
+
+@dataclass(frozen=True)
+class Left:
+    """A row that is left out: where it stands in the file, and why."""
+
+    line: int
+    reason: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """Rows that are one molecule (or, without molecules, have equal features), and whether their targets differ."""
+
+    what: str
+    lines: tuple[int, ...]
+    targets: tuple[str, ...]
+    conflict: bool
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the split: its rows, the share of class 1 (or mean and standard deviation of the target), and how
+    many of its rows are molecules of the training pool, exactly or nearly (``NEAR``)."""
+
+    rows: int
+    positive: float | None = None
+    mean: float | None = None
+    sd: float | None = None
+    in_train: int | None = None
+    near_train: int | None = None
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """What another dataset shares: rows with the same molecule, and among them those with the same label."""
+
+    dataset: str
+    family: str
+    rows: int
+    of: int
+    of_other: int
+    same_label: int | None
+    one_dataset: bool
+
+
+@dataclass(frozen=True)
+class Health:
+    """The report on a dataset under one canonical split; ``overlaps`` is None where it was not asked for."""
+
+    dataset: str
+    title: str
+    family: str
+    canonical_seed: int
+    rdkit: str
+    rows: int
+    expected_rows: int | None
+    parsable: int | None
+    expected_parsable: int | None
+    used: int
+    left_out: tuple[Left, ...]
+    repeats: tuple[Repeat, ...]
+    parts: dict[str, Part]
+    overlaps: tuple[Overlap, ...] | None = None
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), indent=1, ensure_ascii=False)
+
+
+def examine(spec: DatasetSpec, canonical_seed: int, *, overlaps: bool = False) -> Health:
+    """The report on ``spec`` split by ``canonical_seed``; with ``overlaps``, compared with the registry's others.
+
+    Raises UserError where the dataset cannot be loaded or split at all.
+    """
+    rows = load_rows(spec)
+    split = split_rows(spec, rows, canonical_seed)
+    return Health(
+        dataset=spec.name,
+        title=spec.title,
+        family=spec.family or spec.name,
+        canonical_seed=canonical_seed,
+        rdkit=rdBase.rdkitVersion,
+        rows=len(rows.table),
+        expected_rows=spec.rows,
+        parsable=int((rows.table["canonical"] != "").sum()) if spec.smiles else None,
+        expected_parsable=spec.parsable,
+        used=len(rows.used),
+        left_out=tuple(_left_out(rows.table)),
+        repeats=tuple(_repeats(rows)),
+        parts=_parts(spec, rows, split),
+        overlaps=tuple(_overlaps(spec)) if overlaps else None,
+    )
+
+
+@lru_cache(maxsize=16)
+def reports(spec: DatasetSpec, canonical_seed: int) -> dict[str, str]:
+    """The report as files, to be kept with a result."""
+    health = examine(spec, canonical_seed)
+    return {"health.json": health.to_json(), "health.txt": to_text(health)}
+
+
+def _left_out(table: pd.DataFrame) -> Iterable[Left]:
+    for row in table[~table["used"]].to_dict("records"):
+        smiles = str(row["smiles"])
+        for reason in REASONS:
+            if row[reason]:
+                text = f"{smiles}: {_complaint(smiles)}" if reason == "unparsable" else smiles
+                yield Left(int(row["line"]), reason, text)
+
+
+def _complaint(smiles: str) -> str:
+    with rdBase.BlockLogs():
+        molecule = Chem.MolFromSmiles(smiles, sanitize=False)
+        problems = Chem.DetectChemistryProblems(molecule) if molecule else []
+    return "; ".join(problem.Message() for problem in problems) or "not a SMILES"
+
+
+def _identity(rows: Rows, spec_has_smiles: bool) -> list[str]:
+    """What makes two used rows the same thing: the canonical SMILES, or the features."""
+    if spec_has_smiles:
+        return rows.used["canonical"].tolist()
+    return [row.tobytes().hex() for row in rows.x]
+
+
+def _repeats(rows: Rows) -> Iterable[Repeat]:
+    used = rows.used
+    molecules = bool((used["smiles"] != "").any())
+    used = used.assign(key=_identity(rows, molecules))
+    for key, group in used[used["key"].duplicated(keep=False)].groupby("key", sort=False):
+        targets = tuple(group["target"])
+        numbers = pd.to_numeric(group["target"], errors="coerce")
+        different = numbers.nunique() if numbers.notna().all() else len(set(targets))
+        what = str(key) if molecules else ", ".join(group["id"])
+        yield Repeat(what, tuple(map(int, group["line"])), targets, bool(different > 1))
+
+
+def _parts(spec: DatasetSpec, rows: Rows, split: Split) -> dict[str, Part]:
+    y = labels(spec, rows.used)
+    key = np.array(_identity(rows, bool(spec.smiles)))
+    bits = _bits(spec, rows)
+    parts = {}
+    for name, index in split.parts().items():
+        values = y[index]
+        about: dict[str, Any] = (
+            {"positive": float(values.mean())}
+            if spec.task == "classification"
+            else {"mean": float(values.mean()), "sd": float(values.std())}
+        )
+        if name != "train":
+            about["in_train"] = int(np.isin(key[index], key[split.train]).sum())
+            if bits is not None:
+                about["near_train"] = int((nearest(bits[index], bits[split.train]) >= NEAR).sum())
+        parts[name] = Part(len(index), **about)
+    return parts
+
+
+def _bits(spec: DatasetSpec, rows: Rows) -> np.ndarray | None:
+    if not spec.smiles:
+        return None
+    if spec.features[0] == "morgan:2048:2":
+        return rows.x[:, :2048].astype(np.float32)
+    with rdBase.BlockLogs():
+        return morgan([Chem.MolFromSmiles(text) for text in rows.used["canonical"]], 2048, 2).astype(np.float32)
+
+
+def nearest(bits: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """The Tanimoto similarity of each row of ``bits`` (T, D) to the most similar row of ``others`` (N, D): (T,)."""
+    result = np.zeros(len(bits))
+    sizes = others.sum(axis=1)
+    for start in range(0, len(bits), 500):
+        block = bits[start : start + 500]
+        both = block @ others.T
+        either = block.sum(axis=1)[:, None] + sizes - both
+        result[start : start + 500] = np.divide(both, either, out=np.ones_like(both), where=either > 0).max(axis=1)
+    return result
+
+
+def _overlaps(spec: DatasetSpec) -> Iterable[Overlap]:
+    if not spec.smiles:
+        return
+    molecules, labelled = _multisets(spec)
+    for name in dataset_names():
+        other = load_spec(name)
+        if name == spec.name or not other.smiles or _absent(other):
+            continue
+        theirs, their_labels = _multisets(other)
+        shared = (molecules & theirs).total()
+        if shared < SHARED * min(molecules.total(), theirs.total()):
+            continue
+        same_label = (labelled & their_labels).total() if other.task == spec.task else None
+        one = min(shared / molecules.total(), shared / theirs.total()) >= SAME and (same_label or 0) >= SAME * shared
+        family = other.family or other.name
+        yield Overlap(name, family, shared, molecules.total(), theirs.total(), same_label, one)
+
+
+def _absent(spec: DatasetSpec) -> bool:
+    try:
+        return locate(spec) is None
+    except UserError:
+        return True
+
+
+@lru_cache(maxsize=64)
+def _multisets(spec: DatasetSpec) -> tuple[Counter[str], Counter[tuple[str, float]]]:
+    """All molecules of the file, and the molecules with their labels, each as often as it stands there."""
+    table = load_rows(spec).table
+    table = table[(table["canonical"] != "") & ~table["no_target"]]
+    return Counter(table["canonical"]), Counter(zip(table["canonical"], labels(spec, table).tolist(), strict=True))
+
+
+def to_text(health: Health) -> str:
+    """The report for a reader."""
+    h = health
+
+    def expected(found: int | None, want: int | None) -> str:
+        return "" if want is None or want == found else f" (expected {want:,}: another RDKit or another file)"
+
+    lines = [f"{h.title} ({h.dataset}), family {h.family}, canonical seed {h.canonical_seed}, RDKit {h.rdkit}"]
+    lines.append(f"  rows in the file       {h.rows:,}{expected(h.rows, h.expected_rows)}")
+    if h.parsable is not None:
+        lines.append(f"  parsable SMILES        {h.parsable:,}{expected(h.parsable, h.expected_parsable)}")
+    lines.append(f"  rows used              {h.used:,}")
+    for reason, words in REASONS.items():
+        found = [left for left in h.left_out if left.reason == reason]
+        if found:
+            lines.append(f"  left out: {words}: {len(found)}")
+            lines += _some([f"line {left.line}: {left.text}".rstrip(": ") for left in found])
+    conflicts = [repeat for repeat in h.repeats if repeat.conflict]
+    what = "molecules on several lines" if h.parsable is not None else "rows with equal features"
+    lines.append(f"  {what}: {len(h.repeats)}, of which {len(conflicts)} with conflicting targets")
+    lines += _some([f"lines {_join(r.lines)}: {r.what}: {_join(r.targets)}" for r in conflicts])
+    for name, part in h.parts.items():
+        balance = f"{part.positive:.1%} of class 1" if part.positive is not None else f"{part.mean:.3g} ± {part.sd:.3g}"
+        line = f"  {name:5} {part.rows:6,} rows, {balance}"
+        if part.in_train is not None:
+            line += f"; {part.in_train} are in the training pool too"
+        if part.near_train is not None:
+            line += f", {part.near_train} ({part.near_train / part.rows:.1%}) nearly (Tanimoto ≥ {NEAR})"
+        lines.append(line)
+    for other in h.overlaps or ():
+        same = "" if other.same_label is None else f", {other.same_label:,} of them with the same label"
+        lines.append(
+            f"  shares {other.rows:,} rows with {other.dataset}{same} ({h.dataset} has {other.of:,}, "
+            f"{other.dataset} {other.of_other:,})"
+        )
+        if other.one_dataset:
+            lines.append("    these are one dataset" + _family(h.family, other.family))
+    if h.overlaps == () and h.parsable is not None:
+        lines.append("  shares few molecules with the other datasets of the registry that are here")
+    return "\n".join(lines)
+
+
+def to_lines(health: Health) -> list[str]:
+    """What a user should know before training, in a line or two; empty for a dataset with nothing wrong."""
+    kinds = {
+        words: [str(left.line) for left in health.left_out if left.reason == reason]
+        for reason, words in REASONS.items()
+    }
+    conflicts = [repeat for repeat in health.repeats if repeat.conflict]
+    kinds["the same with conflicting targets"] = ["+".join(map(str, repeat.lines)) for repeat in conflicts]
+    found = [
+        f"{words}: {len(lines)} (line {_join(lines[:12])}{', …' if len(lines) > 12 else ''})"
+        for words, lines in kinds.items()
+        if lines
+    ]
+    return (
+        [f"{health.dataset}: {health.used:,} of {health.rows:,} rows are used", *(f"  {line}" for line in found)]
+        if found
+        else []
+    )
+
+
+def _family(mine: str, other: str) -> str:
+    return (
+        f", of one family ({mine})"
+        if mine == other
+        else f': give them one "family" in their TOMLs, not {mine} and {other}'
+    )
+
+
+def _some(lines: list[str], limit: int = 20) -> list[str]:
+    more = [f"… and {len(lines) - limit} more; health.json has all"] if len(lines) > limit else []
+    return [f"    {line}" for line in [*lines[:limit], *more]]
+
+
+def _join(values: Iterable[object]) -> str:
+    return ", ".join(map(str, values))

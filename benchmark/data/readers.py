@@ -1,0 +1,146 @@
+"""Bytes of a raw file → a table of text, row by row as in the file, with the line (or record) of each row."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+import tempfile
+import warnings
+from collections import Counter
+from contextlib import redirect_stderr
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from rdkit import Chem, rdBase
+
+from benchmark.data.spec import DatasetSpec
+from benchmark.errors import UserError
+
+LINE = "(line)"
+"""The column that holds where a row stands: the line of a text file, from 1, or the record of another."""
+MISSING = frozenset({"", "#N/A", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"})
+"""Texts that mean that there is no value."""
+
+
+def read(content: bytes, name: str) -> pd.DataFrame:
+    """Every row of a table, all columns as text, blank lines left out; the column ``LINE`` says where each stands.
+
+    CSV (comma or semicolon), TSV, Parquet, SDF (its structure becomes the column ``SMILES``); told apart by the
+    content. Raises UserError that names the file, and the line where there is one.
+    """
+    try:
+        if content.startswith(b"PAR1"):
+            table = pd.read_parquet(io.BytesIO(content))
+            return _text(table).assign(**{LINE: np.arange(1, len(table) + 1)})
+        content = content.removeprefix(b"\xef\xbb\xbf")  # a byte order mark
+        text = content.decode("utf-8")
+        return _sdf(content) if "M  END" in text else _delimited(text)
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise UserError(f"{name}: line {line}: byte {content[error.start]:#04x} is not UTF-8; save as UTF-8") from error
+    except (ValueError, OSError, csv.Error) as error:
+        raise UserError(f"{name}: cannot be read as a table: {str(error).strip()}") from error
+
+
+def _text(table: pd.DataFrame) -> pd.DataFrame:
+    return table.astype(object).where(table.notna(), "").astype(str).rename(columns=str)
+
+
+def _delimited(text: str) -> pd.DataFrame:
+    separator = max(",\t;", key=text.lstrip().partition("\n")[0].count)
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    line = 1
+    try:
+        for fields in reader:
+            if any(fields):
+                rows.append(fields)
+                lines.append(line)
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise ValueError(f"line {line}: {error}") from error
+    if not rows:
+        raise ValueError("it is empty")
+    last = text.splitlines()[lines[-1] - 1 :]
+    if len(last) > 1 and "".join(last).count('"') % 2:
+        raise ValueError(f"line {lines[-1]}: a quote is opened and never closed")
+    header, *rows = rows
+    for line, fields in zip(lines[1:], rows, strict=True):
+        if len(fields) > len(header):
+            raise ValueError(f"line {line}: {len(fields)} fields, where the header has {len(header)}")
+        fields += [""] * (len(header) - len(fields))
+    return pd.DataFrame(rows, columns=_distinct(header), dtype=str).assign(**{LINE: np.array(lines[1:], dtype=int)})
+
+
+def _distinct(header: list[str]) -> list[str]:
+    """The names of columns without blanks around them; the second ``a`` becomes ``a.1``."""
+    seen: Counter[str] = Counter()
+    names = []
+    for name in map(str.strip, header):
+        names.append(f"{name}.{seen[name]}" if seen[name] else name)
+        seen[name] += 1
+    return names
+
+
+def _sdf(content: bytes) -> pd.DataFrame:
+    with rdBase.BlockLogs():
+        found = list(Chem.ForwardSDMolSupplier(io.BytesIO(content.rstrip() + b"\n")))
+    records = [
+        {} if mol is None else {**mol.GetPropsAsDict(autoConvertStrings=False), "SMILES": Chem.MolToSmiles(mol)}
+        for mol in found
+    ]
+    table = _text(pd.DataFrame(records, index=range(len(records))))
+    unread = [mol is None for mol in found]
+    table.loc[unread, "SMILES"] = "(a structure that RDKit cannot read)"
+    return table.assign(**{LINE: np.arange(1, len(table) + 1)})
+
+
+def clean(table: pd.DataFrame, content: bytes, spec: DatasetSpec) -> pd.DataFrame:
+    """What the published loader of a source does to its table; rows it drops as repeated are marked, not dropped."""
+    scheme, _, name = spec.source.partition(":")
+    repeated = pd.Series(False, index=table.index)
+    if scheme == "tdc":
+        repeated = table.drop(columns=LINE).duplicated()
+        if find_spec("tdc"):
+            task, dataset, _ = name.split("/")
+            _through_pytdc(task, dataset, content, table[~repeated & ~table[spec.target].isin(MISSING)], spec)
+    if scheme == "tadf":
+        table = _tadf(table, spec)
+    return table.assign(**{REPEATED: repeated})
+
+
+REPEATED = "(repeated)"
+
+
+def _through_pytdc(task: str, dataset: str, content: bytes, ours: pd.DataFrame, spec: DatasetSpec) -> None:
+    """Read the verified bytes with PyTDC too. Raises UserError unless its rows are ours, in order."""
+    before = list(sys.path)
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(), redirect_stderr(io.StringIO()):
+        warnings.simplefilter("ignore")  # importing it warns, and silences every warning from then on
+        try:
+            from tdc import single_pred
+
+            Path(folder, f"{dataset.lower()}.tab").write_bytes(content)
+            theirs = getattr(single_pred, task)(name=dataset, path=folder).get_data()
+        except (Exception, SystemExit) as error:
+            raise UserError(f"{spec.name}: PyTDC cannot read the file: {error!r}; pip uninstall PyTDC") from error
+        finally:
+            sys.path[:] = before
+    same = len(theirs) == len(ours) and (theirs[spec.smiles].to_numpy() == ours[spec.smiles].to_numpy()).all()
+    if not (same and (theirs[spec.target].to_numpy(float) == ours[spec.target].to_numpy(float)).all()):
+        raise UserError(
+            f"{spec.name}: PyTDC reads {len(theirs)} rows, not the {len(ours)} expected; pip install PyTDC==1.1.15"
+        )
+
+
+def _tadf(table: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:
+    """The emission wavelengths (nm) of the table of Huang and Cole, doi:10.1038/s41597-023-02897-3."""
+    if "model_name" not in table:
+        raise UserError(f"{spec.name}: the table has no column 'model_name': expected subsidary.csv of figshare")
+    table = table[table["model_name"] == "EmissionWavelength"].reset_index(drop=True)
+    first = table[spec.target].str.extract(r"(-?\d+(?:\.\d+)?)", expand=False).fillna("")
+    return table.assign(**{spec.target: first})

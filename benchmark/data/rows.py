@@ -1,0 +1,145 @@
+"""From a raw file to rows: molecules, scaffolds, targets and features, kept in the cache."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from rdkit import Chem, rdBase
+from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
+
+from benchmark.data import cache, features, images, readers, sources
+from benchmark.data.readers import LINE, MISSING, REPEATED
+from benchmark.data.spec import DatasetSpec
+from benchmark.errors import UserError, did_you_mean
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A dataset before it is split.
+
+    ``table`` has all rows of the file: ``line`` (where it stands), ``id``, ``smiles`` as written, ``canonical`` and
+    ``scaffold`` (empty where RDKit cannot parse it), ``target`` as written, ``part`` (of a given split), and the
+    reasons to leave a row out: ``repeated``, ``no_smiles``, ``no_target``, ``unparsable``; else it is ``used``.
+    ``x`` (N, D) are the features of the used rows, uint8 where all are bits, and ``scaled`` (D,) says which
+    columns are to be standardised.
+    """
+
+    table: pd.DataFrame
+    x: np.ndarray
+    scaled: np.ndarray
+    version: str
+    """16 hex digits of the raw data."""
+
+    @property
+    def used(self) -> pd.DataFrame:
+        return self.table[self.table["used"]].reset_index(drop=True)
+
+
+@lru_cache(maxsize=4)
+def load_rows(spec: DatasetSpec) -> Rows:
+    """The rows of a dataset: from the cache where raw file, spec, RDKit and this code are those it was made by.
+
+    Raises UserError for a missing or altered file, an unknown column, and where no row can be used.
+    """
+    if spec.source.startswith("hf:"):
+        version, table, x = images.load(spec)
+        _require_columns(table, spec)
+        return Rows(*_prepare(table, spec, x), version)
+    path, content = sources.obtain(spec)
+    version = spec.sha256[:16] or hashlib.sha256(content).hexdigest()[:16]
+    key = f"{spec.name}-{_key(spec, version)}"
+
+    def make() -> tuple[bytes, ...]:
+        raw = readers.read(content, str(path))
+        _require_columns(raw, spec)
+        raw = readers.clean(raw, content, spec)
+        table, x, scaled = _prepare(raw, spec)
+        packed, arrays = io.BytesIO(), io.BytesIO()
+        table.to_parquet(packed)
+        np.savez(arrays, x=x, scaled=scaled)
+        return packed.getvalue(), arrays.getvalue()
+
+    packed, arrays = cache.kept((f"{key}.rows", f"{key}.features"), make)
+    with np.load(io.BytesIO(arrays)) as stored:
+        return Rows(pd.read_parquet(io.BytesIO(packed)), stored["x"], stored["scaled"], version)
+
+
+def _key(spec: DatasetSpec, version: str) -> str:
+    """What rows and features depend on: the file, how it is read, RDKit, and the code that does it."""
+    code = hashlib.sha256()
+    for module in (readers, features):
+        code.update(Path(str(module.__file__)).read_bytes())
+    code.update(Path(__file__).read_bytes())
+    reading = spec.model_dump(include={"source", "smiles", "id", "target", "features", "ignore", "split"})
+    parts = [version, reading, rdBase.rdkitVersion, code.hexdigest()]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+def example_ids(texts: Sequence[str], *, hashed: bool) -> np.ndarray:
+    """Ids that survive reordering and filtering: a hash of the SMILES as written, or a name; numbered if repeated."""
+    seen: Counter[str] = Counter()
+    ids = []
+    for text in texts:
+        key = hashlib.sha256(text.encode()).hexdigest()[:12] if hashed else text
+        seen[key] += 1
+        ids.append(key if seen[key] == 1 else f"{key}-{seen[key]}")
+    return np.array(ids)
+
+
+def _given(spec: DatasetSpec) -> str:
+    """The column that holds the split, if one does."""
+    return spec.split.partition(":")[2] if spec.split.startswith("given") else ""
+
+
+def _require_columns(raw: pd.DataFrame, spec: DatasetSpec) -> None:
+    for column in filter(None, (spec.smiles, spec.id, spec.target, _given(spec), *spec.ignore)):
+        if column not in raw.columns:
+            known = [name for name in raw.columns if name not in (LINE, REPEATED)]
+            raise did_you_mean(f"column of {spec.name}'s file:", column, known)
+
+
+def _prepare(
+    raw: pd.DataFrame, spec: DatasetSpec, x: np.ndarray | None = None
+) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    """``table``, ``x`` and ``scaled`` of ``Rows`` from the table of a raw file (and pixels, where that is images)."""
+    given = _given(spec)
+    none = pd.Series("", index=raw.index)
+    smiles = raw[spec.smiles].str.strip() if spec.smiles else none
+    with rdBase.BlockLogs():
+        molecules = [Chem.MolFromSmiles(text) if text else None for text in smiles]
+    parsed = np.array([molecule is not None for molecule in molecules])
+    table = pd.DataFrame(
+        {
+            "line": raw[LINE].astype(int),
+            "smiles": smiles,
+            "canonical": [Chem.MolToSmiles(m) if m else "" for m in molecules],
+            "scaffold": [MurckoScaffoldSmiles(mol=m, includeChirality=False) if m else "" for m in molecules],
+            "target": raw[spec.target].str.strip(),
+            "part": raw[given].str.strip() if given else none,
+            "repeated": raw[REPEATED],
+            "no_smiles": (smiles == "") & bool(spec.smiles),
+            "no_target": raw[spec.target].str.strip().isin(MISSING),
+            "unparsable": ~parsed & (smiles != ""),
+        }
+    )
+    table["used"] = ~table[["repeated", "no_smiles", "no_target", "unparsable"]].any(axis=1)
+    used = table["used"].to_numpy()
+    if not used.any():
+        what = "both a SMILES that RDKit can parse and a target" if spec.smiles else "a target"
+        raise UserError(f"{spec.name}: no row has {what}")
+    table["id"] = ""
+    names = raw[spec.id].str.strip() if spec.id else smiles
+    table.loc[used, "id"] = example_ids(names[used].tolist(), hashed=not spec.id)
+    if x is not None:
+        return table, x[used], np.zeros(x.shape[1], dtype=bool)
+    chosen = [m for m, keep in zip(molecules, used, strict=True) if keep and m] if spec.smiles else []
+    return table, *features.featurise(chosen, raw[used], spec)

@@ -1,0 +1,107 @@
+"""Images of the hub's layout become rows of pixels."""
+
+from __future__ import annotations
+
+import csv
+import gc
+import warnings
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmark.data import images
+from benchmark.data.problem import load_problem
+from benchmark.data.rows import load_rows
+from benchmark.data.spec import load_spec
+from benchmark.errors import UserError
+
+SIZES = {"train": 6, "validation": 2, "test": 4}
+
+
+@pytest.fixture
+def waterbirds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A dozen images in the layout of grodino/waterbirds: a folder per split, with labels and places in a table."""
+    if getattr(find_spec("datasets"), "origin", None) is None:  # found, not imported: it reads its settings then
+        pytest.skip("Hugging Face's datasets is not installed: pip install -e '.[vision]'")
+    from PIL import Image
+
+    root = tmp_path / "data" / "hf" / "grodino" / "waterbirds"
+    for part, n in SIZES.items():
+        folder = root / part
+        folder.mkdir(parents=True)
+        with (folder / "metadata.csv").open("w", newline="", encoding="utf-8") as file:
+            table = csv.writer(file)
+            table.writerow(["file_name", "label", "place"])
+            for i in range(n):
+                Image.new("RGB", (40, 24 + i), (255 * (i % 2), 10 * i, 0)).save(folder / f"{i}.png")
+                table.writerow([f"{i}.png", i % 2, 1])
+    monkeypatch.setenv("CHURN_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    load_rows.cache_clear()
+    yield root
+    with warnings.catch_warnings():  # the hub's library leaves files open
+        warnings.simplefilter("ignore")
+        gc.collect()
+
+
+@pytest.mark.filterwarnings("ignore")  # of the hub's library
+def test_a_folder_of_the_hubs_layout_is_a_problem_with_the_given_split(waterbirds, tmp_path):
+    toml = tmp_path / "birds.toml"
+    text = Path(load_spec("waterbirds").path).read_text(encoding="utf-8").replace("pixels:224", "pixels:8")
+    toml.write_text(text, encoding="utf-8")
+    problem = load_problem(str(toml))
+    assert (len(problem.train), {name: len(test) for name, test in problem.evals.items()}) == (6, {"id": 4})
+    assert problem.train.x.shape == (6, 3 * 8 * 8)
+    assert problem.train.y.tolist() == [0, 1] * 3
+    assert problem.train.ids.tolist() == [f"train/{i}" for i in range(6)]
+    red = problem.train.x.reshape(6, 8, 8, 3)[:, :, :, 0]
+    np.testing.assert_array_equal(red, np.broadcast_to(255.0 * problem.train.y[:, None, None], red.shape))
+    load_rows.cache_clear()
+    assert load_problem(str(toml)).fingerprint == problem.fingerprint
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_another_image_is_another_version(waterbirds):
+    from PIL import Image
+
+    spec = load_spec("waterbirds").model_copy(update={"features": ("pixels:8",)})
+    before = images.load(spec)[0]
+    Image.new("RGB", (40, 24), (1, 2, 3)).save(waterbirds / "test" / "0.png")
+    assert images.load(spec)[0] != before
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_missing_column_is_named(waterbirds):
+    spec = load_spec("waterbirds").model_copy(update={"target": "species", "features": ("pixels:8",)})
+    with pytest.raises(UserError, match=r"'species'.*'label'"):
+        images.load(spec)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_offline_and_not_here_the_error_says_where_to_get_it_and_where_to_put_it(waterbirds, monkeypatch, tmp_path):
+    monkeypatch.setenv("CHURN_DATA_DIR", str(tmp_path / "elsewhere"))
+    with pytest.raises(UserError) as caught:
+        images.load(load_spec("waterbirds"))
+    for part in (
+        "https://huggingface.co/datasets/grodino/waterbirds",
+        str(tmp_path / "elsewhere/hf/grodino/waterbirds"),
+    ):
+        assert part in str(caught.value)
+
+
+@pytest.mark.parametrize("features", [("morgan:2048:2",), ("pixels",), ("pixels:0",), ("pixels:8", "pixels:8")])
+def test_images_have_pixels_and_nothing_else(features):
+    with pytest.raises(UserError, match="pixels:SIDE"):
+        images.load(load_spec("waterbirds").model_copy(update={"features": features}))
+
+
+def test_without_the_extra_the_error_names_it(monkeypatch):
+    def absent(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr(images.importlib, "import_module", absent)
+    with pytest.raises(UserError, match=r"pip install -e '\.\[vision\]'"):
+        images.load(load_spec("waterbirds"))

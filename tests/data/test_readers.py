@@ -1,0 +1,349 @@
+"""Raw bytes become rows of text, each with the line it stands in."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from rdkit import Chem
+
+from benchmark.data import readers
+from benchmark.data.problem import load_problem
+from benchmark.data.readers import LINE, REPEATED, clean, read
+from benchmark.data.rows import load_rows
+from benchmark.data.sources import locate, obtain
+from benchmark.data.spec import dataset_names, load_spec
+from benchmark.errors import UserError
+
+BOM = b"\xef\xbb\xbf"
+BBB = load_spec("bbb_martins")
+TADF = load_spec("tadf")
+
+
+def lines(content: bytes) -> dict[int, list[str]]:
+    """The cells of each row by the line it stands in."""
+    table = read(content, "table.csv")
+    return dict(zip(table[LINE].tolist(), table.drop(columns=LINE).to_numpy().tolist(), strict=True))
+
+
+# Texts
+
+
+@pytest.mark.parametrize("mark", [b"", BOM], ids=["", "BOM"])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"], ids=["LF", "CRLF"])
+@pytest.mark.parametrize("separator", [b",", b";", b"\t"])
+@pytest.mark.parametrize("last", [True, False], ids=["ended", "not ended"])
+def test_a_table_is_the_same_whatever_it_is_written_with(mark, end, separator, last):
+    rows = [b"name|mol|y", b"ethanol|CCO|1", "Ethansäure|CC(=O)O|0.50".encode(), b"NA||nan"]
+    content = mark + end.join(rows).replace(b"|", separator) + (end if last else b"")
+    table = read(content, "table.csv")
+    assert table.columns.tolist() == ["name", "mol", "y", LINE]
+    assert table[["name", "mol", "y"]].to_numpy().tolist() == [
+        ["ethanol", "CCO", "1"],
+        ["Ethansäure", "CC(=O)O", "0.50"],
+        ["NA", "", "nan"],
+    ]
+    assert table[LINE].tolist() == [2, 3, 4]
+
+
+def test_text_stays_as_written():
+    row = ["007", "1.50", "1e3", "True", "NULL", " x ", "1,5", 'say "x"']
+    content = b"a;b;c;d;e;f;g;h\n007;1.50;1e3;True;NULL; x ;1,5;" + b'"say ""x"""\n'
+    assert lines(content) == {2: row}
+
+
+def test_names_of_columns_are_stripped():
+    assert read(b" smiles , y\nC,1\n", "table.csv").columns.tolist() == ["smiles", "y", LINE]
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"], ids=["LF", "CRLF"])
+def test_blank_lines_and_empty_rows_are_left_out_and_counted(end):
+    content = end.join([b"a,b", b"", b"1,2", b"", b"", b",", b"3,4", b"", b""])
+    assert lines(content) == {3: ["1", "2"], 7: ["3", "4"]}
+
+
+def test_blank_lines_are_counted_in_one_column_too():
+    assert lines(b"a\n\n1\n\n2\n") == {3: ["1"], 5: ["2"]}
+
+
+@pytest.mark.parametrize("last", [b"\n", b"\n\n", b""], ids=["ended", "blank line", "not ended"])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"], ids=["LF", "CRLF"])
+def test_a_row_that_spans_lines_stands_in_its_first(end, last):
+    content = b'a,b\n"one\ntwo",x\n3,y\n\n"four\n\n\nfive","6\n7"\n8,z' + last
+    found = lines(content.replace(b"\n", end))
+    assert list(found) == [2, 4, 6, 11]
+    assert [" ".join(cells).split() for cells in found.values()] == [
+        ["one", "two", "x"],
+        ["3", "y"],
+        ["four", "five", "6", "7"],
+        ["8", "z"],
+    ]
+
+
+def test_a_row_that_spans_lines_is_counted_where_the_last_line_is_not_ended():
+    assert lines(b'a,b\n"one\ntwo",x\n3,y') == {2: ["one\ntwo", "x"], 4: ["3", "y"]}
+
+
+def test_a_header_that_spans_lines_is_counted():
+    assert lines(b'"wave\nlength",b\n1,2\n') == {3: ["1", "2"]}
+
+
+def test_a_short_row_is_filled_with_nothing():
+    assert lines(b"a,b,c\n1\n1,2\n1,2,3\n") == {2: ["1", "", ""], 3: ["1", "2", ""], 4: ["1", "2", "3"]}
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        pytest.param(b"a,b\n1,2,3\n4,5\n", 2, id="the first row"),
+        pytest.param(b"a,b\n1,2,\n4,5,\n", 2, id="all rows"),
+        pytest.param(b"a,b\n1,2\n4,5,6\n", 3, id="a later row"),
+        pytest.param(b"a,b\r\n1,2\r\n4,5,6\r\n", 3, id="a later row, CRLF"),
+        pytest.param(b"a,b\n\n\n4,5,6\n", 4, id="after blank lines"),
+        pytest.param(b'a,b\n"1\n1",2\n4,5,6\n', 4, id="after a row that spans lines"),
+    ],
+)
+def test_a_row_with_more_fields_than_the_header_is_named_by_its_line(content, line):
+    with pytest.raises(UserError, match=rf"^table\.csv: .*line {line}\b"):
+        read(content, "table.csv")
+
+
+@pytest.mark.parametrize("mark", [b"", BOM], ids=["", "BOM"])
+@pytest.mark.parametrize(
+    ("content", "line", "byte"),
+    [
+        pytest.param(b"a,b\nC,1\nCC,M\xfcller\n", 3, "0xfc", id="Latin-1"),
+        pytest.param(b"a,b\nC,1\n\xe9thanol,1\n", 3, "0xe9", id="at the start of a line"),
+        pytest.param(b"a,\xb5g\nC,1\n", 1, "0xb5", id="in the header"),
+        pytest.param(b"a,b\r\n\r\nC,10 \x80\r\n", 3, "0x80", id="CRLF and a blank line"),
+    ],
+)
+def test_what_is_not_utf8_is_named_by_line_and_byte(mark, content, line, byte):
+    with pytest.raises(UserError, match=rf"^table\.csv: line {line}: byte {byte} is not UTF-8"):
+        read(mark + content, "table.csv")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b"\n\n", id="blank"),
+        pytest.param(b'a,b\n"1,2\n3,4\n', id="a quote that is not closed"),
+        pytest.param(b"\x89PNG\r\n\x1a\n\x00\x00", id="an image"),
+        pytest.param(b"PK\x03\x04\x14\x00\x06\x00\x08\x00\xfe\xff", id="a spreadsheet"),
+        pytest.param(b"PAR1 and no more", id="a broken Parquet file"),
+    ],
+)
+def test_what_is_no_table_is_an_error_that_names_the_file(content):
+    with pytest.raises(UserError, match=r"^table\.csv: "):
+        read(content, "table.csv")
+
+
+# Parquet and SDF
+
+
+def test_parquet_is_read_as_text_and_counted_in_records():
+    table = pd.DataFrame({"mol": ["C", None, "CC"], "y": [1, 0, 1], "z": [0.5, np.nan, 2]}, index=[7, 8, 9])
+    packed = io.BytesIO()
+    table.to_parquet(packed)
+    found = read(packed.getvalue(), "table.parquet")
+    assert found.to_numpy().tolist() == [["C", "1", "0.5", 1], ["", "0", "", 2], ["CC", "1", "2.0", 3]]
+    assert found.columns.tolist() == ["mol", "y", "z", LINE]
+
+
+MOLECULES = ("CCO", "c1ccccc1", "CC(=O)[O-].[Na+]")
+
+
+def sdf(**more: str) -> str:
+    out = io.StringIO()
+    with Chem.SDWriter(out) as writer:
+        for number, text in enumerate(MOLECULES):
+            molecule = Chem.MolFromSmiles(text)
+            molecule.SetProp("y", f"0{number}")
+            for name, value in more.items() if number == 1 else ():
+                molecule.SetProp(name, value)
+            writer.write(molecule)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
+def test_an_sdf_is_read_with_its_structures_as_smiles_and_its_fields_as_text(end):
+    found = read(sdf(remark="2 µM").replace("\n", end).encode(), "table.sdf")
+    assert found["SMILES"].tolist() == [Chem.CanonSmiles(text) for text in MOLECULES]
+    assert found["y"].tolist() == ["00", "01", "02"]
+    assert found["remark"].tolist() == ["", "2 µM", ""]
+    assert found[LINE].tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(("  6  6  0", "  x  6  0"), id="counts that are no numbers"),
+        pytest.param((" C   0", " Qq  0"), id="an element that there is not"),
+        pytest.param(("  2  3  2  0", "  2 99  2  0"), id="a bond to nowhere"),
+    ],
+)
+def test_a_broken_record_stays_in_its_place_and_the_others_are_read(damage):
+    first, second, third = sdf().split("$$$$\n")[:3]
+    assert damage[0] in second
+    found = read("$$$$\n".join([first, second.replace(*damage), third, ""]).encode(), "table.sdf")
+    assert found[LINE].tolist() == [1, 2, 3]
+    assert found["SMILES"].tolist()[::2] == [Chem.CanonSmiles(text) for text in MOLECULES[::2]]
+    assert Chem.MolFromSmiles(found["SMILES"][1]) is None
+    assert found["SMILES"][1] == "(a structure that RDKit cannot read)"
+    assert found["y"].tolist()[::2] == ["00", "02"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\n\n"])
+def test_blank_lines_after_the_last_record_are_no_record(end):
+    assert read((sdf() + end).encode(), "table.sdf")[LINE].tolist() == [1, 2, 3]
+
+
+def test_an_sdf_that_is_not_utf8_is_named_by_line_and_byte():
+    content = sdf(remark="2 µM").encode("latin-1")
+    line = content[: content.index(b"\xb5")].count(b"\n") + 1
+    with pytest.raises(UserError, match=rf"^table\.sdf: line {line}: byte 0xb5 is not UTF-8"):
+        read(content, "table.sdf")
+
+
+# What the published loaders do
+
+
+@pytest.fixture
+def without_pytdc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "find_spec", lambda name: None)
+
+
+def cleaned(name: str) -> tuple[bytes, pd.DataFrame]:
+    spec = load_spec(name)
+    if locate(spec) is None:
+        pytest.skip(f"{spec.source} is not here")
+    path, content = obtain(spec)
+    return content, clean(read(content, str(path)), content, spec)
+
+
+@pytest.mark.parametrize("name", [name for name in dataset_names() if load_spec(name).source.startswith("tdc:")])
+def test_rows_that_repeat_as_a_whole_are_marked_as_pandas_finds_them_for_pytdc(name, without_pytdc):
+    content, table = cleaned(name)
+    pytdcs = pd.read_csv(io.BytesIO(content), sep="\t").drop_duplicates()
+    assert table.index[~table[REPEATED]].tolist() == pytdcs.index.tolist()
+    assert table.loc[~table[REPEATED], "Drug"].tolist() == pytdcs["Drug"].tolist()
+
+
+def test_nine_rows_of_bbb_martins_repeat(without_pytdc):
+    _, table = cleaned("bbb_martins")
+    assert table[REPEATED].sum() == 9
+
+
+def test_a_molecule_that_repeats_with_another_name_or_label_is_no_repetition(without_pytdc):
+    content = b"Drug_ID\tDrug\tY\na\tCCO\t1\nb\tCCO\t1\na\tCCO\t0\na\tCCO\t1\n"
+    table = clean(read(content, "table.tab"), content, BBB)
+    assert table[REPEATED].tolist() == [False, False, False, True]
+
+
+def test_only_tdc_drops_what_repeats():
+    content = b"mol,Class\nCCO,1\nCCO,1\n"
+    assert not clean(read(content, "table.csv"), content, load_spec("bace"))[REPEATED].any()
+
+
+def smiles_of_b3db(n: int) -> list[str]:
+    package = Path(find_spec("B3DB").submodule_search_locations[0])
+    return pd.read_csv(package / "B3DB_regression.tsv", sep="\t", nrows=n)["SMILES"].tolist()
+
+
+@pytest.fixture
+def tadf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
+    """A table in the layout of Huang and Cole, at its place; the emission wavelengths are in the column ``first``."""
+    smiles = smiles_of_b3db(40)
+    spread = [*range(400, 445, 3), *[450] * 10, *range(455, 500, 3)]  # ten at the median
+    first = [float(spread[i * 7 % 40]) for i in range(40)]
+    texts = [f"[{value}, {value + 300}]" if i % 3 == 0 else f"['{value}']" for i, value in enumerate(first)]
+    table = pd.DataFrame(
+        {
+            "model_name": "EmissionWavelength",
+            "compound.SMILES": smiles,
+            "standard_value": texts,
+            "first": first,
+            "doi": "10.1038/s41597-023-02897-3",
+        }
+    )
+    others = table.assign(model_name="PhotoluminescenceQuantumYield", standard_value="['0.9']", first=np.nan)
+    mixed = pd.concat([others.head(10), table, others.tail(5), table.assign(model_name="Delayed")]).sample(
+        frac=1, random_state=0
+    )
+    path = tmp_path / "tadf" / "subsidary.csv"
+    path.parent.mkdir()
+    mixed.drop(columns="first").to_csv(path, index=False)
+    monkeypatch.setenv("CHURN_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path / "cache"))
+    load_rows.cache_clear()
+    return table
+
+
+def test_tadf_is_the_upper_half_of_the_emission_wavelengths(tadf):
+    problem = load_problem("tadf")
+    (name, test) = next(iter(problem.evals.items()))
+    assert name == "id"
+    assert (len(problem.evals), len(problem.train), len(test)) == (1, 32, 8)
+    upper = dict(zip(tadf["compound.SMILES"], tadf["first"] >= tadf["first"].median(), strict=True))
+    found = {text: y for part in (problem.train, test) for text, y in zip(part.smiles, part.y, strict=True)}
+    assert found == upper
+    assert sum(found.values()) == 25
+
+
+def test_tadf_has_bits_and_standardised_descriptors(tadf):
+    problem = load_problem("tadf")
+    x = np.concatenate([problem.train.x, problem.evals["id"].x])
+    assert 2048 < x.shape[1] <= 2048 + 217
+    assert np.isfinite(x).all()
+    assert set(np.unique(x[:, :2048])) == {0.0, 1.0}
+    np.testing.assert_allclose(problem.train.x[:, 2048:].mean(axis=0), 0, atol=1e-4)
+    spread = problem.train.x[:, 2048:].std(axis=0)  # below 1 where a missing value became the mean
+    assert np.median(spread) == pytest.approx(1, abs=1e-4)
+    assert ((spread > 0.9) & (spread < 1.0001)).all()
+
+
+def test_tadf_rows_keep_the_lines_of_the_file(tadf):
+    path = Path(os.environ["CHURN_DATA_DIR"], "tadf", "subsidary.csv")
+    written = path.read_text(encoding="utf-8").splitlines()
+    table = load_rows(TADF).table
+    assert len(table) == 40
+    for line, target in zip(table["line"], table["target"], strict=True):
+        assert written[line - 1].startswith("EmissionWavelength,")
+        assert target in written[line - 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("['520.0']", "520.0"),
+        ("[520.0, 530.0]", "520.0"),
+        ("['520', '530']", "520"),
+        ("520", "520"),
+        ("[]", ""),
+        ("", ""),
+        ("['n/a']", ""),
+    ],
+)
+def test_the_wavelength_is_the_first_number_of_the_list(text, first):
+    content = f'model_name,compound.SMILES,standard_value\nEmissionWavelength,CCO,"{text}"\n'.encode()
+    assert clean(read(content, "subsidary.csv"), content, TADF)["standard_value"].tolist() == [first]
+
+
+@pytest.mark.parametrize("column", ["model_name", "compound.SMILES", "standard_value"])
+def test_another_table_in_place_of_tadfs_is_named_by_the_column_it_lacks(tadf, column):
+    path = Path(os.environ["CHURN_DATA_DIR"], "tadf", "subsidary.csv")
+    pd.read_csv(path).drop(columns=column).to_csv(path, index=False)
+    with pytest.raises(UserError, match=rf"column.* '{column}'"):
+        load_problem("tadf")
+
+
+def test_a_table_without_a_known_checksum_has_the_version_of_its_bytes(tadf):
+    content = Path(os.environ["CHURN_DATA_DIR"], "tadf", "subsidary.csv").read_bytes()
+    assert load_rows(TADF).version == hashlib.sha256(content).hexdigest()[:16]
