@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -92,6 +93,7 @@ def run(
             jobs=jobs,
             report=lambda line: console.print(line, markup=False),
             trained=lambda count: progress.advance(task, count),
+            reports=driver.health_of,
         )
     built = _build_site(site) if site and not outcome.trouble else None
     _summary(outcome, cells[0].key.dataset, built)
@@ -186,7 +188,10 @@ def health(
     """Show what is wrong with datasets: unusable rows, repetitions, conflicts, balance, leaks, and common molecules."""
     from benchmark.data.health import examine, to_text
 
-    found = [examine(load_spec(name), canonical_seed, overlaps=True) for name in expand(",".join(datasets))]
+    if not 0 <= canonical_seed < 2**32:
+        raise UserError(f"canonical seed {canonical_seed}: expected a number from 0 to {2**32 - 1}")
+    names = dict.fromkeys(name for words in datasets for name in expand(words))
+    found = [examine(load_spec(name), canonical_seed, overlaps=True) for name in names]
     if as_json:
         print("[" + ",\n".join(report.to_json() for report in found) + "]")
         return
@@ -217,10 +222,15 @@ def new_dataset(
     spec = load_spec(str(path))
     console.print(f"wrote {path}", markup=False)
     class_one = f"; class 1 is {spec.positive!r}" if spec.positive else ""
-    console.print(f"  {spec.task} of {target!r}{class_one}; split {spec.split}; features {', '.join(spec.features)}")
+    what = f"  {spec.task} of {target!r}{class_one}; split {spec.split}; features {', '.join(spec.features)}"
+    console.print(what, markup=False)
+    if not spec.smiles:
+        hint = "if a column holds SMILES, remove the TOML and name the column with --smiles"
+        console.print(f"  no SMILES: rows are named by {spec.id!r}, numbers are the features; {hint}", markup=False)
     console.print(to_text(examine(spec, 99, overlaps=True)), markup=False)
-    console.print(f"next: python -m benchmark run --method erm,twin --dataset {spec.spelled} --site site", markup=False)
-    console.print(f"or:   mlflow run . --env-manager local -P method=twin -P dataset={spec.spelled}", markup=False)
+    spelled = shlex.quote(spec.spelled)
+    console.print(f"next: python -m benchmark run --method erm,twin --dataset {spelled} --site site", markup=False)
+    console.print(f"or:   mlflow run . --env-manager local -P method=twin -P dataset={spelled}", markup=False)
 
 
 @app.command()

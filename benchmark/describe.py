@@ -26,7 +26,9 @@ def experiment_tags(cell: Cell) -> dict[str, str]:
     )
     task = cell.predictions["id"].task if cell.predictions else "classification"
     names = [
-        f"{evalset}/{name}" for evalset in ("id", "ood") for name in (*metrics.PAIRWISE[task], *metrics.PER_RUN[task])
+        f"{evalset}/{name}"
+        for evalset in (cell.predictions or ("id", "ood"))
+        for name in (*metrics.PAIRWISE[task], *metrics.PER_RUN[task])
     ]
     shown = ["compute_vs_erm", *(name for name in names if "log_loss" not in name)]
     columns = [f"metrics.`{name}`" for name in shown]

@@ -117,6 +117,6 @@ def _data(spec: DatasetSpec, vital: bool) -> Finding:
     try:
         sources.verified(path, spec)
     except UserError as error:
-        message, _, rest = str(error).partition("\n")
-        return Finding("bad", f"data of {message}", rest.strip().splitlines()[-1] if rest else "", vital)
+        message = str(error).partition("\n")[0].rstrip(".")
+        return Finding("bad", f"data of {message}", f"{sources.replacement(spec)} and put it at {path}", vital)
     return Finding("ok", f"data of {spec.name}: {path}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -86,12 +86,24 @@ class Outcome:
         return 1 if self.failed or self.trouble else 0
 
 
+def health_of(planned: Planned) -> dict[str, str]:
+    """What is wrong with the data of a cell, as files to be kept with it."""
+    return health.reports(planned.problem.spec, planned.key.canonical_seed)
+
+
 def fill(
-    cells: Sequence[Planned], *, force: bool, jobs: int | None, report: Report, trained: Callable[[int], None]
+    cells: Sequence[Planned],
+    *,
+    force: bool,
+    jobs: int | None,
+    report: Report,
+    trained: Callable[[int], None],
+    reports: Callable[[Planned], Mapping[str, str]] = lambda planned: {},
 ) -> Outcome:
     """Fill the cells that the store lacks (all with ``force``).
 
-    ``report`` is told a line for each finished cell, ``trained`` the number of train seeds just done. A finished
+    ``report`` is told a line for each finished cell, ``trained`` the number of train seeds just done; ``reports``
+    gives the texts that are kept with a cell, as ``health_of`` does for a dataset of the registry. A finished
     cell is on disk before the store hears of it; if the store fails, it stays there for the next invocation.
     """
     outcome = Outcome()
@@ -114,7 +126,7 @@ def fill(
             report(f"FAILED   {planned.title} on {planned.key.dataset}: {result.reason.strip().splitlines()[-1]}")
             _record_failure(store, result, outcome)
         else:
-            result = replace(result, reports=health.reports(planned.problem.spec, planned.key.canonical_seed))
+            result = replace(result, reports=reports(planned))
             outcome.trained.append(result)
             _record(store, result, outcome)
             report(f"finished {_name(result)}: {_headline(result)}")

@@ -46,7 +46,7 @@ class Examples:
 
 @dataclass(frozen=True)
 class Problem:
-    """One dataset under one canonical split: the training pool and the test sets ``id`` and ``ood``."""
+    """One dataset under one canonical split: the training pool and the test sets ``id`` and, if it has one, ``ood``."""
 
     spec: DatasetSpec
     canonical_seed: int

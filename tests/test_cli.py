@@ -141,7 +141,9 @@ def test_a_missing_data_file_is_listed_with_what_to_do(
     ):
         assert part in said
     assert call("list") == 0
-    assert re.search(r"not here: bace: get https://\S+/bace\.csv and put it at \S+/molnet/bace\.csv", capsys.readouterr().out)
+    assert re.search(
+        r"not here: bace: get it from https://\S+/bace\.csv and put it at \S+/molnet/bace\.csv", capsys.readouterr().out
+    )
 
 
 def test_status_shows_what_is_missing_with_a_command_that_is_understood(

@@ -15,7 +15,7 @@ import pandas as pd
 import tomli_w
 
 from benchmark.data import readers
-from benchmark.data.problem import load_problem
+from benchmark.data.problem import load_problem, plain
 from benchmark.data.readers import LINE, MISSING
 from benchmark.data.spec import DATASETS, ROOT
 from benchmark.errors import UserError, did_you_mean
@@ -36,6 +36,8 @@ def describe_file(
     positive: str = "",
 ) -> dict[str, Any]:
     """The fields of the TOML for ``file``; what is not given is inferred. Raises UserError naming row and column."""
+    if task not in ("", "classification", "regression"):
+        raise did_you_mean("task", task, ["classification", "regression"])
     try:
         content = file.read_bytes()
         content = gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
@@ -92,29 +94,33 @@ def _numeric(texts: pd.Series) -> bool:
 def _task(table: pd.DataFrame, target: str, task: str, positive: str, file: str) -> dict[str, Any]:
     """``task``, and ``positive`` where the column does not hold 0 and 1 or false and true."""
     texts = table[target].str.strip()
-    present = texts[~texts.isin(MISSING)]
-    if present.empty:
-        raise UserError(f"{file}: column {target!r} is empty")
-    values = sorted(set(present))
-    numbers = pd.to_numeric(present, errors="coerce")
+    texts = texts[~texts.isin(MISSING)]
+    column = f"{file}: column {target!r}"
+    if texts.empty:
+        raise UserError(f"{column} is empty")
+    values = sorted(set(plain(texts)))
+    words = sorted({value.lower() for value in values})
+    numbers = pd.to_numeric(texts, errors="coerce")
     numeric = bool(numbers.notna().all())
-    two = len(values) == 2 or (numeric and numbers.nunique() == 2)
-    task = task or ("classification" if two else "regression")
-    if task == "regression" or (numeric and not two):
-        if not numeric:
-            where = numbers[numbers.isna()].index[0]
-            raise UserError(
-                f"{file}: line {table[LINE][where]}, column {target!r}: expected a number, or two classes in all, "
-                f"found {texts[where]!r} among {len(values)} different values"
-            )
-        return {"task": task} if task == "regression" else {"task": task, "positive": positive or ">= median"}
+    if len(values) == 1:
+        raise UserError(f"{column} holds nothing but {values[0]!r}: nothing can be learned")
+    if task == "regression" or not (task or positive or len(values) == 2 or words == ["false", "true"]):
+        if numeric:
+            return {"task": "regression"}
+        where = numbers[numbers.isna()].index[0]
+        raise UserError(
+            f"{column}, line {table[LINE][where]}: expected a number, or two classes in all, "
+            f"found {texts[where]!r} among {len(values)} different values"
+        )
+    if numeric and len(values) > 2:
+        positive = positive or ">= median"
     if positive:
-        return {"task": task, "positive": positive}
-    if (numeric and set(numbers) == {0.0, 1.0}) or {value.lower() for value in values} == {"false", "true"}:
-        return {"task": task}
+        return {"task": "classification", "positive": positive}
+    if values == ["0", "1"] or words == ["false", "true"]:
+        return {"task": "classification"}
     if len(values) != 2:
-        raise UserError(f"{file}: column {target!r}: expected two classes, found {', '.join(map(repr, values[:5]))}")
-    return {"task": task, "positive": _class_one(values)}
+        raise UserError(f"{column}: expected two classes, found {len(values)}: {', '.join(map(repr, values[:5]))}")
+    return {"task": "classification", "positive": _class_one(values)}
 
 
 def _class_one(values: Sequence[str]) -> str:
@@ -136,20 +142,21 @@ def write_dataset(file: Path, name: str, folder: Path | None, fields: dict[str, 
     if not re.fullmatch(r"[a-z0-9][a-z0-9_]*", name):
         raise UserError(f"dataset name {name!r}: expected lower-case letters, digits and _; choose --name")
     path = folder / f"{name}.toml"
-    if path.exists() or (DATASETS / f"{name}.toml").exists():
-        raise UserError(f"{path} exists; choose another --name, or remove it")
+    for taken in (path, DATASETS / path.name):
+        if taken.exists():
+            raise UserError(f"{taken} exists: choose another --name")
+    if not folder.is_dir():
+        raise UserError(f"--to {folder}: no such folder")
     source = file.resolve()
     if source.is_relative_to(ROOT) or source.is_relative_to(folder):  # so that the two can be moved together
         fields = fields | {"source": f"file:{os.path.relpath(source, folder)}"}
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         with path.open("xb") as toml:
-            tomli_w.dump(fields, toml)
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error}") from error
-    try:
+            toml.write(tomli_w.dumps(fields).encode())
         load_problem(str(path))
-    except BaseException:
-        path.unlink()
+    except BaseException as error:  # also an interruption: a dataset that was not tried is not left behind
+        path.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise UserError(f"cannot write {path}: {error}") from error
         raise
     return path

@@ -21,12 +21,17 @@ class Availability:
 def availability(spec: DatasetSpec) -> Availability:
     """Without touching the network, and without reading the file."""
     if spec.source.startswith("hf:"):
-        if find_spec("datasets") is None or getattr(find_spec("datasets"), "origin", None) is None:
-            return Availability(False, "pip install -e '.[vision]'; then it is downloaded on first use")
+        if getattr(find_spec("datasets"), "origin", None) is None:  # our folder of that name is found too
+            after = "" if sources.offline() else "; then downloaded on first use"
+            return Availability(False, f"pip install -e '.[vision]'{after}")
         name = spec.source.partition(":")[2]
         if any((folder / "hf" / name).is_dir() for folder in sources.folders()):
             return Availability(True)
-        return Availability(False, "is loaded through Hugging Face's cache, or downloaded on first use")
+        if sources.offline():
+            return Availability(
+                False, f"is used if Hugging Face's cache has it; else put it at hf/{name} in CHURN_DATA_DIR"
+            )
+        return Availability(False, "is taken from Hugging Face's cache, or downloaded on first use")
     try:
         where = sources.origin(spec)
     except UserError as error:
@@ -36,8 +41,10 @@ def availability(spec: DatasetSpec) -> Availability:
     if where.path:
         return Availability(False, f"put the file back at {where.path}, or mend 'source' in {spec.path}")
     if where.url and not sources.offline():
-        return Availability(False, "is downloaded on first use")
-    return Availability(False, f"get {where.page or where.url} and put it at {sources.folders()[0] / where.place}")
+        return Availability(False, "downloaded on first use")
+    return Availability(
+        False, f"get it from {where.page or where.url} and put it at {sources.folders()[0] / where.place}"
+    )
 
 
 def rows_text(spec: DatasetSpec) -> str:

@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 from rdkit import Chem, rdBase
 
+from benchmark.data.catalogue import availability
 from benchmark.data.features import morgan
 from benchmark.data.problem import labels, split_rows
 from benchmark.data.rows import Rows, load_rows
-from benchmark.data.sources import locate
 from benchmark.data.spec import DatasetSpec, dataset_names, load_spec
 from benchmark.data.splits import Split
 from benchmark.errors import UserError
@@ -98,11 +98,14 @@ class Health:
     repeats: tuple[Repeat, ...]
     parts: dict[str, Part]
     overlaps: tuple[Overlap, ...] | None = None
+    not_compared: tuple[str, ...] = ()
+    """Datasets of the registry whose file is here and cannot be read."""
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), indent=1, ensure_ascii=False)
 
 
+@lru_cache(maxsize=32)
 def examine(spec: DatasetSpec, canonical_seed: int, *, overlaps: bool = False) -> Health:
     """The report on ``spec`` split by ``canonical_seed``; with ``overlaps``, compared with the registry's others.
 
@@ -110,6 +113,7 @@ def examine(spec: DatasetSpec, canonical_seed: int, *, overlaps: bool = False) -
     """
     rows = load_rows(spec)
     split = split_rows(spec, rows, canonical_seed)
+    shared, unread = _overlaps(spec) if overlaps else (None, [])
     return Health(
         dataset=spec.name,
         title=spec.title,
@@ -124,11 +128,11 @@ def examine(spec: DatasetSpec, canonical_seed: int, *, overlaps: bool = False) -
         left_out=tuple(_left_out(rows.table)),
         repeats=tuple(_repeats(rows)),
         parts=_parts(spec, rows, split),
-        overlaps=tuple(_overlaps(spec)) if overlaps else None,
+        overlaps=None if shared is None else tuple(shared),
+        not_compared=tuple(unread),
     )
 
 
-@lru_cache(maxsize=16)
 def reports(spec: DatasetSpec, canonical_seed: int) -> dict[str, str]:
     """The report as files, to be kept with a result."""
     health = examine(spec, canonical_seed)
@@ -205,35 +209,36 @@ def nearest(bits: np.ndarray, others: np.ndarray) -> np.ndarray:
     sizes = others.sum(axis=1)
     for start in range(0, len(bits), 500):
         block = bits[start : start + 500]
-        both = block @ others.T
+        both = (block @ others.T).astype(np.float64)  # exact counts: a share of just NEAR must not round below it
         either = block.sum(axis=1)[:, None] + sizes - both
-        result[start : start + 500] = np.divide(both, either, out=np.ones_like(both), where=either > 0).max(axis=1)
+        result[start : start + 500] = np.divide(both, either, out=np.zeros_like(both), where=either > 0).max(axis=1)
     return result
 
 
-def _overlaps(spec: DatasetSpec) -> Iterable[Overlap]:
+def _overlaps(spec: DatasetSpec) -> tuple[list[Overlap], list[str]]:
+    """What the other datasets of the registry that are here share with ``spec``, and which of them cannot be read."""
+    found: list[Overlap] = []
+    unread: list[str] = []
     if not spec.smiles:
-        return
+        return found, unread
     molecules, labelled = _multisets(spec)
     for name in dataset_names():
         other = load_spec(name)
-        if name == spec.name or not other.smiles or _absent(other):
+        if name == spec.name or not other.smiles or not availability(other).here:
             continue
-        theirs, their_labels = _multisets(other)
+        try:
+            theirs, their_labels = _multisets(other)
+        except UserError:
+            unread.append(name)
+            continue
         shared = (molecules & theirs).total()
         if shared < SHARED * min(molecules.total(), theirs.total()):
             continue
         same_label = (labelled & their_labels).total() if other.task == spec.task else None
         one = min(shared / molecules.total(), shared / theirs.total()) >= SAME and (same_label or 0) >= SAME * shared
         family = other.family or other.name
-        yield Overlap(name, family, shared, molecules.total(), theirs.total(), same_label, one)
-
-
-def _absent(spec: DatasetSpec) -> bool:
-    try:
-        return locate(spec) is None
-    except UserError:
-        return True
+        found.append(Overlap(name, family, shared, molecules.total(), theirs.total(), same_label, one))
+    return found, unread
 
 
 @lru_cache(maxsize=64)
@@ -266,13 +271,19 @@ def to_text(health: Health) -> str:
     lines.append(f"  {what}: {len(h.repeats)}, of which {len(conflicts)} with conflicting targets")
     lines += _some([f"lines {_join(r.lines)}: {r.what}: {_join(r.targets)}" for r in conflicts])
     for name, part in h.parts.items():
-        balance = f"{part.positive:.1%} of class 1" if part.positive is not None else f"{part.mean:.3g} ± {part.sd:.3g}"
-        line = f"  {name:5} {part.rows:6,} rows, {balance}"
+        line = f"  {name:5} {part.rows:6,} rows, "
+        if part.positive is not None:
+            line += f"{part.positive:.1%} of class 1"
+        else:
+            line += f"target {part.mean:.3g} on average, standard deviation {part.sd:.3g}"
         if part.in_train is not None:
             line += f"; {part.in_train} are in the training pool too"
         if part.near_train is not None:
-            line += f", {part.near_train} ({part.near_train / part.rows:.1%}) nearly (Tanimoto ≥ {NEAR})"
+            line += f", {part.near_train} ({part.near_train / part.rows:.1%}) at least nearly (Tanimoto ≥ {NEAR})"
         lines.append(line)
+    outside = h.used - sum(part.rows for part in h.parts.values())
+    if outside:
+        lines.append(f"  {outside:,} rows are in no part of the split")
     for other in h.overlaps or ():
         same = "" if other.same_label is None else f", {other.same_label:,} of them with the same label"
         lines.append(
@@ -281,6 +292,8 @@ def to_text(health: Health) -> str:
         )
         if other.one_dataset:
             lines.append("    these are one dataset" + _family(h.family, other.family))
+    if h.not_compared:
+        lines.append(f"  not compared, because their files cannot be read: {_join(h.not_compared)} (see doctor)")
     if h.overlaps == () and h.parsable is not None:
         lines.append("  shares few molecules with the other datasets of the registry that are here")
     return "\n".join(lines)

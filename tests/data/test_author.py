@@ -1,0 +1,473 @@
+"""A user's table becomes a dataset without a line of code, or an error that names the trouble and leaves nothing."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import shutil
+import tomllib
+
+import numpy as np
+import pandas as pd
+import pytest
+from rdkit.Chem import MolFromSmiles, MolToSmiles, SDWriter
+
+from benchmark.data import author, sources
+from benchmark.data.author import describe_file, write_dataset
+from benchmark.data.health import Left, Repeat, examine
+from benchmark.data.problem import load_problem
+from benchmark.data.rows import load_rows
+from benchmark.data.spec import DATASETS, load_spec
+from benchmark.errors import UserError
+
+RINGS = ("c1ccccc1", "c1ccncc1", "C1CCCCC1", "c1ccsc1", "c1ccoc1", "C1CCCC1", "c1ccc2ccccc2c1", "C1CCNCC1", "C1CC1")
+SMILES = [MolToSmiles(MolFromSmiles(tail + ring)) for ring in RINGS for tail in ("C", "CC", "O", "N")]
+
+
+def table(texts):
+    """36 molecules, their targets these texts in turn."""
+    return pd.DataFrame({"SMILES": SMILES, "y": [texts[i % len(texts)] for i in range(len(SMILES))]})
+
+
+def csv(folder, texts, name="assay.csv"):
+    folder.mkdir(parents=True, exist_ok=True)
+    table(texts).to_csv(folder / name, index=False)
+    return folder / name
+
+
+def made(file, target="y", name="mine", folder=None, **given):
+    """The spec of a dataset made of ``file``, in its folder unless another is named."""
+    fields = describe_file(file, target=target, **given)
+    return load_spec(str(write_dataset(file, name, folder or file.parent, fields)))
+
+
+def labelled(spec):
+    """The label of each SMILES as written in the file."""
+    problem = load_problem(str(spec.path))
+    parts = [problem.train, *problem.evals.values()]
+    return {s: y for part in parts for s, y in zip(part.smiles.tolist(), part.y.tolist(), strict=True)}
+
+
+# A file as users have them.
+
+TROUBLE = {  # what stands on these lines of the file
+    3: ("C1CC", "1"),
+    4: ("CN(C)(C)(C)C", "0"),
+    7: ("CCCCO", ""),
+    11: ("not-a-molecule", "1"),
+    12: ("CCCCN", " "),
+    20: ("C(C", "0"),
+    21: ("CCCCS", "NA"),
+    30: ("O(CC)CC", "1"),
+    31: ("CCOCC", "0"),
+    46: ("[Xx]", "1"),
+}
+
+
+def test_a_file_with_windows_line_ends_and_known_troubles_becomes_a_dataset(tmp_path):
+    rows = [(smiles, str(i % 2)) for i, smiles in enumerate(SMILES)]
+    for line, row in TROUBLE.items():
+        rows.insert(line - 2, row)
+    file = tmp_path / "messy.csv"
+    file.write_bytes("\r\n".join(["SMILES,y", *(f"{s},{y}" for s, y in rows), ""]).encode())
+
+    spec = made(file)
+    health = examine(spec, 99)
+    assert [(left.line, left.reason) for left in health.left_out] == [
+        (3, "unparsable"),
+        (4, "unparsable"),
+        (7, "no_target"),
+        (11, "unparsable"),
+        (12, "no_target"),
+        (20, "unparsable"),
+        (21, "no_target"),
+        (46, "unparsable"),
+    ]
+    assert Left(7, "no_target", "CCCCO") in health.left_out
+    assert health.left_out[1].text == ("CN(C)(C)(C)C: Explicit valence for atom # 1 N, 5, is greater than permitted")
+    assert health.repeats == (Repeat("CCOCC", (30, 31), ("1", "0"), True),)
+    assert (health.rows, health.parsable, health.used) == (46, 41, 38)
+    assert health.expected_rows == 46
+
+    want = {smiles: i % 2 for i, smiles in enumerate(SMILES)} | {"O(CC)CC": 1, "CCOCC": 0}
+    assert labelled(spec) == want
+
+
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_lines_are_those_of_the_file_where_a_field_spans_several(tmp_path, end):
+    rows = [f'{smiles},"first\nsecond",{i % 2}' if i == 0 else f"{smiles},,{i % 2}" for i, smiles in enumerate(SMILES)]
+    (tmp_path / "notes.csv").write_text("\n".join(["SMILES,note,y", *rows, "C1CC,,1"]) + end)
+    (left,) = examine(made(tmp_path / "notes.csv"), 99).left_out
+    assert (left.line, left.reason) == (len(SMILES) + 3, "unparsable")
+
+
+# What is seen from the target column.
+
+
+@pytest.mark.parametrize(
+    ("zero", "one", "positive"),
+    [
+        ("0", "1", None),
+        ("0.0", "1.0", None),
+        ("false", "true", None),
+        ("FALSE", "True", None),
+        ("inactive", "active", "active"),
+        ("Inactive", "Active", "Active"),
+        ("no", "yes", "yes"),
+        ("BBB-", "BBB+", "BBB+"),
+        ("-", "+", "+"),
+        ("non-toxic", "toxic", "toxic"),
+        ("insoluble", "soluble", "soluble"),
+        ("blue", "red", "red"),
+        ("2", "1", "1"),
+        ("-1", "1", "1"),
+        ("-1.0", "1.0", "1"),
+        ("5", "50", "50"),
+    ],
+)
+def test_two_values_are_classes_and_class_one_is_the_one_that_says_yes(tmp_path, zero, one, positive):
+    spec = made(csv(tmp_path, [zero, one]))
+    assert (spec.task, spec.positive) == ("classification", positive)
+    assert labelled(spec) == {smiles: i % 2 for i, smiles in enumerate(SMILES)}
+
+
+@pytest.mark.parametrize("texts", [["0", "1", "0.0", "1.0"], ["false", "TRUE", "False", "true"]])
+def test_two_values_written_in_several_ways_are_two_classes(tmp_path, texts):
+    spec = made(csv(tmp_path, texts))
+    assert spec.task == "classification"
+    assert labelled(spec) == {smiles: i % 2 for i, smiles in enumerate(SMILES)}
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [[f"{i / 7:.3f}" for i in range(36)], [str(i) for i in range(1, 11)], ["1e-9", "2.5E3", "-4"]],
+    ids=["continuous", "ints from 1 to 10", "exponents"],
+)
+def test_more_than_two_numbers_are_a_regression(tmp_path, texts):
+    spec = made(csv(tmp_path, texts))
+    assert (spec.task, spec.positive) == ("regression", None)
+    want = {smiles: float(texts[i % len(texts)]) for i, smiles in enumerate(SMILES)}
+    assert labelled(spec) == pytest.approx(want, rel=1e-6)
+
+
+@pytest.mark.parametrize("given", [{"task": "classification"}, {"positive": ">= median"}])
+def test_numbers_are_split_at_their_median_where_classes_are_asked_for(tmp_path, given):
+    spec = made(csv(tmp_path, [str(i) for i in range(36)]), **given)
+    assert (spec.task, spec.positive) == ("classification", ">= median")
+    assert labelled(spec) == {smiles: i >= 18 for i, smiles in enumerate(SMILES)}
+
+
+def test_zeros_and_ones_are_a_regression_where_it_is_asked_for(tmp_path):
+    assert made(csv(tmp_path, ["0", "1"]), task="regression").task == "regression"
+
+
+def test_class_one_is_the_text_that_is_given(tmp_path):
+    spec = made(csv(tmp_path, ["active", "inactive"]), positive="inactive")
+    assert labelled(spec) == {smiles: i % 2 for i, smiles in enumerate(SMILES)}
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        (["0.5", "7", ">10"], r"assay\.csv: column 'y', line 4: expected a number.* found '>10'"),
+        (["low", "middle", "high"], r"assay\.csv: column 'y', line 2: .*two classes.* found 'low' among 3"),
+        (["", "NA", "nan"], r"assay\.csv: column 'y' is empty"),
+        (["active"], r"'y' holds nothing but 'active'"),
+        (["1"], "'y'"),
+        (["1", "1.0"], "'y'"),
+        (["0.7"], "'y'"),
+        (["0", "1", "inf"], r"'y', line 4: expected a number, found 'inf'"),
+    ],
+)
+def test_a_column_that_cannot_be_learned_is_an_error_and_no_toml_is_left(tmp_path, texts, said):
+    file = csv(tmp_path, texts)
+    with pytest.raises(UserError, match=said):
+        made(file)
+    assert list(tmp_path.iterdir()) == [file]
+
+
+# Formats.
+
+
+def sdf(folder):
+    path = folder / "structures.sdf"
+    writer = SDWriter(str(path))
+    for smiles, y in table(["0", "1"]).to_numpy():
+        molecule = MolFromSmiles(smiles)
+        molecule.SetProp("y", y)
+        writer.write(molecule)
+    writer.close()
+    return path
+
+
+def packed(path):
+    return gzip.compress(path.read_bytes())
+
+
+@pytest.mark.parametrize("kind", ["csv.gz", "semicolon", "tsv", "parquet", "sdf", "sdf.gz"])
+def test_every_format_of_one_table_gives_the_same_problem(tmp_path, kind):
+    reference = csv(tmp_path, ["0", "1"], "reference.csv")
+    file = tmp_path / "other" / f"assay.{'csv' if kind == 'semicolon' else kind}"
+    file.parent.mkdir()
+    if kind == "parquet":
+        table([False, True]).to_parquet(file)
+    elif kind in ("tsv", "semicolon"):
+        table(["0", "1"]).to_csv(file, index=False, sep="\t" if kind == "tsv" else ";")
+    else:
+        source = reference if kind == "csv.gz" else sdf(tmp_path)
+        file.write_bytes(source.read_bytes() if kind == "sdf" else packed(source))
+    problems = [load_problem(str(made(one, name="mine").path)) for one in (reference, file)]
+    for pick in (lambda p: p.train, lambda p: p.evals["id"], lambda p: p.evals["ood"]):
+        one, other = map(pick, problems)
+        assert np.array_equal(one.x, other.x)
+        assert np.array_equal(one.y, other.y)
+        assert one.ids.tolist() == other.ids.tolist()
+    assert problems[0].train.x.any()
+
+
+def test_a_record_of_an_sdf_that_cannot_be_read_is_named_by_its_number(tmp_path):
+    file = sdf(tmp_path)
+    records = file.read_text().split("$$$$\n")
+    records[2] = records[2].replace(" C ", " Zq", 1)
+    file.write_text("$$$$\n".join(records))
+    health = examine(made(file), 99)
+    assert (3, "unparsable") in {(left.line, left.reason) for left in health.left_out}
+    assert {left.line for left in health.left_out} == {3}
+    assert health.used == 35
+
+
+# Columns.
+
+
+@pytest.mark.parametrize(
+    ("columns", "chosen"),
+    [
+        (["smiles", "y"], "smiles"),
+        (["id", "SMILES", "y"], "SMILES"),
+        (["y", "canonical_smiles"], "canonical_smiles"),
+        (["Ligand SMILES", "y"], "Ligand SMILES"),
+        (["smiles_of_salt", "Smiles", "y"], "Smiles"),
+    ],
+)
+def test_the_column_of_the_smiles_is_the_one_that_is_called_so(tmp_path, columns, chosen):
+    made_up = {"y": table(["0", "1"])["y"]}
+    pd.DataFrame({name: made_up.get(name, pd.Series(SMILES)) for name in columns}).to_csv(
+        tmp_path / "assay.csv", index=False
+    )
+    assert made(tmp_path / "assay.csv").smiles == chosen
+
+
+def test_of_several_columns_that_may_hold_the_smiles_one_must_be_chosen(tmp_path):
+    file = tmp_path / "assay.csv"
+    table(["0", "1"]).rename(columns={"SMILES": "smiles_raw"}).assign(smiles_clean=SMILES).to_csv(file, index=False)
+    with pytest.raises(UserError, match="smiles_raw, smiles_clean; choose one with --smiles"):
+        describe_file(file, target="y")
+    assert made(file, smiles="smiles_clean").smiles == "smiles_clean"
+
+
+@pytest.mark.parametrize(
+    ("given", "near"),
+    [
+        ({"target": "activty"}, "'activity'"),
+        ({"target": "Activity"}, "'activity'"),
+        ({"target": "activity", "smiles": "SMILE"}, "'SMILES'"),
+        ({"target": "activity", "id_column": "nane"}, "'name'"),
+    ],
+)
+def test_a_misspelt_column_is_answered_with_the_nearest(tmp_path, given, near):
+    file = tmp_path / "assay.csv"
+    table(["0", "1"]).rename(columns={"y": "activity"}).assign(name=range(36)).to_csv(file, index=False)
+    with pytest.raises(UserError, match=rf"unknown column of assay\.csv .*: did you mean {near}"):
+        describe_file(file, **given)
+
+
+def test_a_column_that_names_the_molecules_gives_the_ids(tmp_path):
+    file = tmp_path / "assay.csv"
+    table(["0", "1"]).assign(name=[f"m-{i}" for i in range(36)]).to_csv(file, index=False)
+    problem = load_problem(str(made(file, id_column="name").path))
+    ids = {i for part in (problem.train, *problem.evals.values()) for i in part.ids}
+    assert ids == {f"m-{i}" for i in range(36)}
+
+
+def materials(folder):
+    """No molecules: a name, two numbers (one missing), a text, and a target."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"material": [f"MOF-{i}" for i in range(30)], "pore": rng.normal(size=30).round(3)})
+    rows = rows.assign(density=rng.normal(size=30).round(3), metal=["Zn", "Cu"] * 15, stable=["yes", "no", "no"] * 10)
+    rows.loc[3, "pore"] = np.nan
+    rows.to_csv(folder / "materials.csv", index=False)
+    return folder / "materials.csv"
+
+
+def test_a_table_without_smiles_is_learned_from_its_numbers(tmp_path):
+    spec = made(materials(tmp_path), target="stable")
+    assert (spec.smiles, spec.id, spec.ignore) == ("", "material", ("metal",))
+    assert (spec.features, spec.split, spec.positive) == (("columns",), "random:0.8", "yes")
+    problem = load_problem(str(spec.path))
+    assert problem.train.x.shape == (24, 2)
+    assert list(problem.evals) == ["id"]
+    names = [*problem.train.ids, *problem.evals["id"].ids]
+    assert sorted(names) == sorted(f"MOF-{i}" for i in range(30))
+    values = dict(zip(names, [*problem.train.y, *problem.evals["id"].y], strict=True))
+    assert all(values[f"MOF-{i}"] == (i % 3 == 0) for i in range(30))
+
+
+def test_a_table_without_smiles_and_names_asks_for_one_of_them(tmp_path):
+    file = tmp_path / "numbers.csv"
+    pd.DataFrame({"a": [1, 2, 3], "b": [4, 5, 6], "y": [0, 1, 0]}).to_csv(file, index=False)
+    with pytest.raises(UserError, match="choose --smiles or --id among a, b, y"):
+        describe_file(file, target="y")
+
+
+def test_a_table_with_nothing_to_learn_from_is_an_error_in_the_words_of_its_columns(tmp_path):
+    file = tmp_path / "assay.csv"
+    table(["0", "1"]).rename(columns={"SMILES": "structure"}).to_csv(file, index=False)
+    with pytest.raises(UserError, match="name it \\(--smiles") as caught:
+        made(file)
+    assert "(line)" not in str(caught.value)
+
+
+# The TOML.
+
+
+def test_the_toml_holds_what_was_seen_and_nothing_is_guessed_about_the_origin(tmp_path):
+    file = csv(tmp_path, ["inactive", "active"], "My assay (2024).csv")
+    path = write_dataset(file, "", tmp_path, describe_file(file, target="y"))
+    assert path == tmp_path / "my_assay_2024.toml"
+    assert tomllib.loads(path.read_text(encoding="utf-8")) == {
+        "title": "My assay (2024)",
+        "group": "extra",
+        "source": "file:My assay (2024).csv",
+        "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
+        "rows": 36,
+        "smiles": "SMILES",
+        "target": "y",
+        "task": "classification",
+        "positive": "active",
+        "features": ["morgan:2048:2"],
+        "split": "scaffold:0.8",
+    }
+
+
+def test_a_folder_with_table_and_toml_can_be_moved(tmp_path):
+    spec = made(csv(tmp_path / "here", ["0", "1"]))
+    before = load_problem(str(spec.path))
+    shutil.move(tmp_path / "here", tmp_path / "there")
+    load_rows.cache_clear()
+    after = load_problem(str(tmp_path / "there" / "mine.toml"))
+    assert after.fingerprint == before.fingerprint
+
+
+def test_a_toml_in_another_folder_finds_the_table_from_anywhere(tmp_path, monkeypatch):
+    file = csv(tmp_path / "tables", ["0", "1"])
+    monkeypatch.chdir(file.parent)
+    (tmp_path / "tomls").mkdir()
+    spec = made(file.relative_to(file.parent), folder=tmp_path / "tomls")
+    monkeypatch.chdir("/")
+    assert spec.path == tmp_path / "tomls" / "mine.toml"
+    load_rows.cache_clear()
+    assert len(load_rows(load_spec(str(spec.path))).used) == 36
+
+
+def test_a_table_that_was_changed_afterwards_is_refused_with_both_checksums(tmp_path):
+    file = csv(tmp_path, ["0", "1"])
+    spec = made(file)
+    with file.open("a") as more:
+        more.write("CCCCCC,1\n")
+    load_rows.cache_clear()
+    sources.verified.cache_clear()
+    with pytest.raises(UserError) as caught:
+        load_problem(str(spec.path))
+    for part in (str(file), spec.sha256, hashlib.sha256(file.read_bytes()).hexdigest(), "new-dataset"):
+        assert part in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["bace", "mine"])
+def test_a_name_that_is_taken_is_refused_and_nothing_is_overwritten(tmp_path, name):
+    file = csv(tmp_path, ["0", "1"])
+    (tmp_path / "mine.toml").write_text("the user's own")
+    before = (DATASETS / "bace.toml").read_bytes()
+    with pytest.raises(UserError, match=rf"{name}\.toml exists: choose another --name"):
+        made(file, name=name)
+    assert (tmp_path / "mine.toml").read_text() == "the user's own"
+    assert (DATASETS / "bace.toml").read_bytes() == before
+    assert not (tmp_path / "bace.toml").exists()
+
+
+def test_the_error_for_a_taken_name_names_a_file_that_exists(tmp_path):
+    with pytest.raises(UserError) as caught:
+        made(csv(tmp_path, ["0", "1"]), name="bace")
+    assert str(DATASETS / "bace.toml") in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["My Assay", "../assay", "_assay", "assay.toml"])
+def test_a_name_that_cannot_be_one_is_refused(tmp_path, name):
+    file = csv(tmp_path, ["0", "1"])
+    with pytest.raises(UserError, match="expected lower-case letters"):
+        made(file, name=name)
+    assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"split": "scafold:0.8"}, "unknown split 'scafold:0.8'"),
+        ({"split": "given:part"}, "'part'"),
+        ({"split": "scaffold:1"}, "leaves no row in 'ood'"),
+        ({"positive": "active"}, "'active'"),
+        ({"task": "clasification"}, "task"),
+    ],
+)
+def test_a_dataset_that_cannot_be_used_leaves_nothing_behind(tmp_path, given, said):
+    file = csv(tmp_path, ["0", "1"])
+    with pytest.raises(UserError, match=said):
+        made(file, **given)
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_folder_that_is_not_there_is_an_error(tmp_path):
+    file = csv(tmp_path, ["0", "1"])
+    with pytest.raises(UserError, match="new/folder: no such folder"):
+        made(file, folder=tmp_path / "new" / "folder")
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_an_interruption_leaves_nothing_behind(tmp_path, monkeypatch):
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(author, "load_problem", interrupt)
+    file = csv(tmp_path, ["0", "1"])
+    with pytest.raises(KeyboardInterrupt):
+        made(file)
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
+    def full(fields):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(author.tomli_w, "dumps", full)
+    file = csv(tmp_path, ["0", "1"])
+    with pytest.raises(UserError, match=r"cannot write .*mine\.toml.* No space left"):
+        made(file)
+    assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "cannot read .*assay.csv"),
+        (b"", r"assay\.csv: "),
+        (b"\x1f\x8b broken", "cannot read .*assay.csv"),
+        (b"SMILES,y\nCCO,1\nCC\xb5,0\n", "line 3: byte 0xb5 is not UTF-8"),
+        (b"SMILES,y\nCCO,1\nCCC,0,7\n", r"assay\.csv: .*line 3"),
+    ],
+    ids=["missing", "empty", "broken gz", "not UTF-8", "a field too many"],
+)
+def test_a_file_that_cannot_be_read_is_named(tmp_path, content, said):
+    file = tmp_path / "assay.csv"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(UserError, match=said):
+        describe_file(file, target="y")

@@ -1,0 +1,185 @@
+"""The registry is whole, and says truly what is here and what to do about the rest."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tomllib
+from types import SimpleNamespace
+
+import pytest
+
+from benchmark.data import catalogue, sources
+from benchmark.data.catalogue import Availability, availability, markdown, rows_text
+from benchmark.data.spec import DATASETS, ROOT, dataset_names, load_spec
+
+PAPER = {
+    "dev": "bace",
+    "headline": "dili cyp2d6_substrate pgp_broccatelli tadf mof_thermal bbb_martins bbbp ames",
+    "borderline": "skin_reaction hia_hou herg",
+    "excluded": "cyp2c9_substrate cyp3a4_substrate clintox bioavailability_ma mof_solvent",
+    "regression": "esol freesolv lipo",
+    "scope": "waterbirds",
+    "extra": "b3db b3db_logbb b3db_measured",
+}
+COLLECTIONS = {"wu2018moleculenet", "huang2021tdc"}
+UNVERIFIED = {"tadf", "waterbirds"}
+BIBTEX = (DATASETS / "datasets.bib").read_text(encoding="utf-8")
+
+
+# The registry.
+
+
+@pytest.mark.parametrize("group", PAPER)
+def test_every_dataset_of_the_paper_is_there_in_its_group(group):
+    found = {name for name in dataset_names() if load_spec(name).group == group}
+    assert found == set(PAPER[group].split())
+
+
+@pytest.mark.parametrize("name", dataset_names())
+def test_every_toml_says_what_it_is_whose_it_is_and_how_to_check_it(name):
+    fields = tomllib.loads((DATASETS / f"{name}.toml").read_text(encoding="utf-8"))
+    wanted = ["title", "target_name", "licence", "cite"] + ([] if name in UNVERIFIED else ["rows", "sha256"])
+    for field in wanted:
+        assert fields.get(field), f"{name}.toml states no {field}"
+
+
+def test_every_dataset_of_molecules_says_how_many_rows_can_be_parsed():
+    for name in dataset_names():
+        spec = load_spec(name)
+        if spec.smiles and name not in UNVERIFIED:
+            assert spec.parsable is not None, f"{name}.toml states no parsable"
+            assert 0 < spec.parsable <= spec.rows
+
+
+def test_every_dataset_cites_an_entry_and_every_entry_is_cited_or_a_collection():
+    keys = re.findall(r"^@\w+\{([^,\s]+),", BIBTEX, flags=re.M)
+    cited = {load_spec(name).cite for name in dataset_names()}
+    assert len(keys) == len(set(keys)) == BIBTEX.count("\n@")
+    assert cited | COLLECTIONS == set(keys)
+    assert not cited & COLLECTIONS
+
+
+@pytest.mark.parametrize("entry", re.split(r"\n(?=@)", BIBTEX)[1:], ids=lambda entry: entry.split("{")[1].split(",")[0])
+def test_every_entry_says_who_what_when_and_where_to_find_it(entry):
+    fields = set(re.findall(r"^\s+(\w+)\s*=\s*\{", entry, flags=re.M))
+    assert {"author", "title", "year"} <= fields
+    assert fields & {"doi", "eprint"}
+    assert entry.count("{") == entry.count("}")
+
+
+def test_the_readme_shows_the_registry():
+    assert markdown() in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_table_has_a_line_of_equally_many_cells_for_every_dataset():
+    lines = markdown().splitlines()
+    assert [re.match(r"\| `(\w+)` \|", line).group(1) for line in lines[2:]] == dataset_names()
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {10}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("bbbp", "2,039 of 2,050"), ("bace", "1,513"), ("mof_thermal", "3,132"), ("tadf", "–")]
+)
+def test_rows_are_shown_as_parsable_of_all(name, text):
+    assert rows_text(load_spec(name)) == text
+
+
+# What is here.
+
+
+@pytest.fixture
+def bare(tmp_path, monkeypatch):
+    """A machine without any raw file, and with a network."""
+    monkeypatch.setenv("CHURN_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("CHURN_OFFLINE", raising=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize("place", ["data/molnet/bace.csv", "data/molnet/bace.csv.gz", "cache/raw/molnet/bace.csv"])
+def test_a_file_in_a_data_folder_or_in_the_cache_is_here(bare, place):
+    assert not availability(load_spec("bace")).here
+    (bare / place).parent.mkdir(parents=True)
+    (bare / place).write_bytes(b"anything")
+    assert availability(load_spec("bace")) == Availability(True)
+
+
+def test_a_file_that_can_be_downloaded_is_not_here_and_needs_nothing(bare):
+    assert availability(load_spec("bace")) == Availability(False, "downloaded on first use")
+    assert list(bare.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "address", "place"),
+    [
+        ("bace", "https://deepchemdata.s3-us-west-1.amazonaws.com/datasets/bace.csv", "molnet/bace.csv"),
+        ("dili", "https://dataverse.harvard.edu/api/access/datafile/4259585", "tdc/dili.tab"),
+        ("tadf", "https://doi.org/10.6084/m9.figshare.24004182", "tadf/subsidary.csv"),
+    ],
+)
+def test_offline_the_remedy_is_the_address_and_the_place(bare, monkeypatch, name, address, place):
+    monkeypatch.setenv("CHURN_OFFLINE", "1")
+    found = availability(load_spec(name))
+    assert not found.here
+    assert found.remedy == f"get it from {address} and put it at {bare / 'data' / place}"
+
+
+def test_a_file_that_must_be_fetched_by_hand_says_so_online_too(bare):
+    found = availability(load_spec("tadf"))
+    assert not found.here
+    assert "get it from https://doi.org/10.6084/m9.figshare.24004182 and put it at" in found.remedy
+    (bare / "data" / "tadf").mkdir(parents=True)
+    (bare / "data" / "tadf" / "subsidary.csv").write_text("model_name\n")
+    assert availability(load_spec("tadf")).here
+
+
+def test_following_the_remedy_word_by_word_works(bare, monkeypatch, staged_data):
+    monkeypatch.setenv("CHURN_OFFLINE", "1")
+    spec = load_spec("clintox")
+    said = re.fullmatch(r"get it from (\S+) and put it at (\S+)", availability(spec).remedy)
+    assert said.group(1).endswith("clintox.csv.gz")
+    place = bare / said.group(2)
+    place.parent.mkdir(parents=True)
+    shutil.copyfile(staged_data / "molnet" / "clintox.csv.gz", place)
+    assert sources.obtain(spec)[0] == place
+
+
+def test_a_table_of_the_user_that_is_gone_is_named_with_its_toml(bare):
+    spec = load_spec("bace").model_copy(update={"source": f"file:{bare}/mine.csv", "path": bare / "mine.toml"})
+    found = availability(spec)
+    assert not found.here
+    assert str(bare / "mine.csv") in found.remedy
+    assert str(bare / "mine.toml") in found.remedy
+
+
+def test_a_package_that_ships_data_and_is_not_installed_is_named(monkeypatch):
+    monkeypatch.setattr(sources, "find_spec", lambda name: None)
+    found = availability(load_spec("b3db"))
+    assert not found.here
+    assert "pip install qc-B3DB" in found.remedy
+
+
+def test_an_unknown_source_is_not_here_and_does_not_stop_the_list():
+    found = availability(load_spec("bace").model_copy(update={"source": "molnet:bace.csv"}))
+    assert not found.here
+    assert "did you mean 'moleculenet'" in found.remedy
+
+
+def test_images_need_a_package_first(bare, monkeypatch):
+    monkeypatch.setattr(catalogue, "find_spec", lambda name: None)
+    found = availability(load_spec("waterbirds"))
+    assert not found.here
+    assert found.remedy.startswith("pip install -e '.[vision]'")
+
+
+def test_images_in_a_data_folder_are_here(bare, monkeypatch):
+    monkeypatch.setattr(catalogue, "find_spec", lambda name: SimpleNamespace(origin="site-packages/datasets"))
+    assert not availability(load_spec("waterbirds")).here
+    (bare / "data" / "hf" / "grodino" / "waterbirds").mkdir(parents=True)
+    assert availability(load_spec("waterbirds")) == Availability(True)
+
+
+def test_offline_images_are_not_said_to_be_downloaded(bare, monkeypatch):
+    monkeypatch.setenv("CHURN_OFFLINE", "1")
+    assert "downloaded" not in availability(load_spec("waterbirds")).remedy

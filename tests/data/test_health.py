@@ -1,0 +1,386 @@
+"""What is wrong with a dataset is found, to the line, and agrees with RDKit and with what is published."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+import tomli_w
+from rdkit.Chem import MolFromSmiles
+from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
+from rdkit.DataStructs import BulkTanimotoSimilarity, ExplicitBitVect
+
+from benchmark.data.catalogue import availability
+from benchmark.data.features import morgan
+from benchmark.data.health import (
+    NEAR,
+    Left,
+    Part,
+    Repeat,
+    examine,
+    nearest,
+    reports,
+    to_lines,
+    to_text,
+)
+from benchmark.data.problem import split_rows
+from benchmark.data.rows import load_rows
+from benchmark.data.spec import dataset_names, load_spec
+
+MESSY = """smiles,y,part
+CCO,1,train
+OCC,0,train
+Oc1ccccc1,1,train
+Nc1ccccc1,0,train
+
+CCCCCCCCCCCC,1,train
+not-a-molecule,1,train
+,1,train
+CCC,,train
+C(C)(C)(C)(C)C,n/a,id
+c1ccccc1O,1,id
+CCCCCCCCCCCCC,0,id
+CCBr,0,id
+CCS,1,valid
+CCN,0,ood
+"""
+
+
+def dataset(folder, text, **fields):
+    """The spec of a table with the columns smiles, y and (unless another split is named) part."""
+    content = text.encode()
+    (folder / "mine.csv").write_bytes(content)
+    toml = {
+        "title": "Mine",
+        "task": "classification",
+        "group": "extra",
+        "source": "file:mine.csv",
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "smiles": "smiles",
+        "target": "y",
+        "features": ["morgan:2048:2"],
+        "split": "given:part",
+    }
+    (folder / "mine.toml").write_text(tomli_w.dumps(toml | fields), encoding="utf-8")
+    return load_spec(str(folder / "mine.toml"))
+
+
+def balanced(*rows):
+    """A table of these rows (smiles,y) in the training pool, and four good ones after them."""
+    fill = ["CCF,0,train", "CCCl,1,train", "CCBr,0,id", "CCI,1,id"]
+    return "\n".join(["smiles,y,part", *(f"{row},train" for row in rows), *fill]) + "\n"
+
+
+# On real data.
+
+
+@pytest.mark.usefixtures("staged_data")
+def test_the_unparsable_rows_of_bbbp_are_the_published_eleven():
+    health = examine(load_spec("bbbp"), 99)
+    assert {left.reason for left in health.left_out} == {"unparsable"}
+    assert [left.line for left in health.left_out] == [61, 63, 393, 616, 644, 647, 648, 649, 650, 651, 687]
+    assert (health.rows, health.parsable, health.used) == (2050, 2039, 2039)
+    assert all("Explicit valence for atom # " in left.text for left in health.left_out)
+
+
+@pytest.mark.usefixtures("staged_data")
+def test_bbb_martins_has_nine_exact_repetitions():
+    health = examine(load_spec("bbb_martins"), 99)
+    assert [left.reason for left in health.left_out] == ["repeated"] * 9
+    assert (health.rows, health.parsable, health.used) == (2039, 2039, 2030)
+    table = load_rows(load_spec("bbb_martins")).table.set_index("line")
+    for left in health.left_out:
+        earlier = table[table.index < left.line]
+        assert left.text in earlier["smiles"].tolist()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("staged_data")
+def test_bbbp_and_bbb_martins_are_found_to_be_one_dataset():
+    found = {other.dataset: other for other in examine(load_spec("bbbp"), 99, overlaps=True).overlaps}
+    martins = found["bbb_martins"]
+    assert (martins.rows, martins.of, martins.of_other, martins.same_label) == (2039, 2039, 2039, 2039)
+    assert martins.one_dataset
+    assert [name for name, other in found.items() if other.one_dataset] == ["bbb_martins"]
+
+
+@pytest.mark.usefixtures("staged_data")
+def test_datasets_with_the_same_molecules_and_other_labels_are_not_one():
+    found = {other.dataset: other for other in examine(load_spec("cyp2c9_substrate"), 99, overlaps=True).overlaps}
+    for name in ("cyp2d6_substrate", "cyp3a4_substrate"):
+        assert found[name].rows / found[name].of > 0.99
+        assert found[name].same_label < 0.75 * found[name].rows
+        assert not found[name].one_dataset
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("staged_data")
+def test_whatever_is_found_to_be_one_dataset_is_of_one_family():
+    here = [load_spec(name) for name in dataset_names() if availability(load_spec(name)).here]
+    found = [(spec, o) for spec in here for o in examine(spec, 99, overlaps=True).overlaps if o.one_dataset]
+    assert {(spec.name, other.dataset) for spec, other in found} == {("bbbp", "bbb_martins"), ("bbb_martins", "bbbp")}
+    for spec, other in found:
+        assert spec.family == load_spec(other.dataset).family
+
+
+@pytest.mark.usefixtures("staged_data")
+@pytest.mark.parametrize(
+    ("name", "distinct", "conflicting"),
+    [
+        ("bace", 1513, 0),
+        ("bbbp", 1975, 10),
+        ("clintox", 1461, 19),
+        ("esol", 1117, 6),
+        ("freesolv", 642, 0),
+        ("bbb_martins", 1975, 10),
+        ("cyp2c9_substrate", 666, 0),
+        ("cyp2d6_substrate", 664, 1),
+        ("cyp3a4_substrate", 667, 0),
+        ("herg", 648, 3),
+        ("pgp_broccatelli", 1212, 0),
+    ],
+)
+def test_distinct_and_conflicting_molecules_are_as_many_as_published(name, distinct, conflicting):
+    health = examine(load_spec(name), 99)
+    assert health.used - sum(len(repeat.lines) - 1 for repeat in health.repeats) == distinct
+    assert sum(repeat.conflict for repeat in health.repeats) == conflicting
+    for repeat in health.repeats:
+        assert repeat.conflict == (len({float(target) for target in repeat.targets}) > 1)
+
+
+@pytest.mark.usefixtures("staged_data")
+def test_materials_are_compared_by_their_features():
+    health = examine(load_spec("mof_thermal"), 99, overlaps=True)
+    (pair,) = health.repeats
+    table = load_rows(load_spec("mof_thermal")).table.set_index("line")
+    assert len(pair.lines) == 2
+    assert pair.what == ", ".join(table.loc[list(pair.lines), "id"])
+    assert pair.targets == tuple(table.loc[list(pair.lines), "target"])
+    assert (health.parsable, health.overlaps, health.left_out) == (None, (), ())
+    assert health.parts["id"].in_train in (0, 1)
+    assert health.parts["id"].near_train is None
+    text = to_text(health)
+    assert "rows with equal features: 1, of which 1 with conflicting targets" in text
+    assert "SMILES" not in text
+    assert "molecules" not in text
+
+
+# Near-duplicates.
+
+
+def fingerprints(smiles):
+    generator = GetMorganGenerator(radius=2, fpSize=2048)
+    return [generator.GetFingerprint(MolFromSmiles(text)) for text in smiles]
+
+
+def most_similar(some, others):
+    return np.array([max(BulkTanimotoSimilarity(one, others)) for one in some])
+
+
+@pytest.mark.usefixtures("staged_data")
+def test_the_nearest_molecule_is_as_near_as_rdkit_says():
+    smiles = load_rows(load_spec("hia_hou")).used["canonical"].tolist()
+    mine, others = smiles[:520], smiles[520:]  # more than one block
+    bits = [morgan([MolFromSmiles(s) for s in part], 2048, 2).astype(np.float32) for part in (mine, others)]
+    found = nearest(*bits)
+    np.testing.assert_allclose(found, most_similar(fingerprints(mine), fingerprints(others)), rtol=1e-6)
+    assert len(set(found.round(4))) > 100
+
+
+@pytest.mark.parametrize(("mine", "other"), [([], []), ([], [3]), ([3], [])])
+def test_fingerprints_without_a_bit_are_compared_as_rdkit_does(mine, other):
+    def both_ways(on):
+        theirs, ours = ExplicitBitVect(2048), np.zeros((1, 2048), dtype=np.float32)
+        theirs.SetBitsFromList(on)
+        ours[0, on] = 1
+        return theirs, ours
+
+    (their_one, one), (their_other, another) = both_ways(mine), both_ways(other)
+    assert nearest(one, another).tolist() == BulkTanimotoSimilarity(their_one, [their_other])
+
+
+def test_a_similarity_of_exactly_the_limit_is_near():
+    twenty = np.zeros((1, 2048), dtype=np.float32)
+    twenty[0, :20] = 1
+    nineteen = twenty.copy()
+    nineteen[0, 0] = 0
+    assert NEAR == 19 / 20
+    assert nearest(twenty, nineteen)[0] >= NEAR
+
+
+@pytest.mark.usefixtures("staged_data")
+@pytest.mark.parametrize("name", ["skin_reaction", "herg", "freesolv"])
+def test_as_many_test_molecules_are_near_the_training_pool_as_rdkit_says(name):
+    spec = load_spec(name)
+    split = split_rows(spec, load_rows(spec), 99)
+    prints = fingerprints(load_rows(spec).used["canonical"])
+    parts = examine(spec, 99).parts
+    for part, index in split.tests.items():
+        similar = most_similar([prints[i] for i in index], [prints[i] for i in split.train])
+        assert parts[part].near_train == (similar >= 0.95).sum()
+
+
+# A small table with known troubles.
+
+
+def test_every_row_that_is_left_out_is_reported_with_line_and_reason(tmp_path):
+    health = examine(dataset(tmp_path, MESSY), 0)
+    valence = "Explicit valence for atom # 0 C, 5, is greater than permitted"
+    assert health.left_out == (
+        Left(8, "unparsable", "not-a-molecule: not a SMILES"),
+        Left(9, "no_smiles", ""),
+        Left(10, "no_target", "CCC"),
+        Left(11, "unparsable", f"C(C)(C)(C)(C)C: {valence}"),
+        Left(11, "no_target", "C(C)(C)(C)(C)C"),
+    )
+    assert (health.rows, health.parsable, health.used) == (14, 11, 10)
+
+
+def test_molecules_on_several_lines_are_reported_with_their_targets(tmp_path):
+    health = examine(dataset(tmp_path, MESSY), 0)
+    assert health.repeats == (
+        Repeat("CCO", (2, 3), ("1", "0"), True),
+        Repeat("Oc1ccccc1", (4, 12), ("1", "1"), False),
+    )
+
+
+def test_balance_and_leaks_of_each_part_are_counted(tmp_path):
+    health = examine(dataset(tmp_path, MESSY), 0)
+    assert health.parts == {
+        "train": Part(5, positive=3 / 5),
+        "id": Part(3, positive=1 / 3, in_train=1, near_train=2),  # phenol itself; tridecane beside dodecane
+        "ood": Part(1, positive=0.0, in_train=0, near_train=0),
+    }
+
+
+def test_targets_that_are_written_differently_and_equal_do_not_conflict(tmp_path):
+    health = examine(dataset(tmp_path, balanced("CCO,1", "OCC,1.0")), 0)
+    assert [repeat.conflict for repeat in health.repeats] == [False]
+
+
+def test_targets_in_words_conflict(tmp_path):
+    text = balanced("CCO,1", "OCC,0").replace(",1,", ",yes,").replace(",0,", ",no,")
+    (pair,) = examine(dataset(tmp_path, text, positive="yes"), 0).repeats
+    assert (pair.targets, pair.conflict) == (("yes", "no"), True)
+
+
+def test_a_regression_has_mean_and_standard_deviation_in_place_of_balance(tmp_path):
+    text = "smiles,y,part\nCCO,1,train\nCCN,2,train\nCCC,6,train\nCCS,4,id\nCCF,5,id\n"
+    health = examine(dataset(tmp_path, text, task="regression"), 0)
+    train = health.parts["train"]
+    assert (train.rows, train.positive, train.mean) == (3, None, 3.0)
+    assert train.sd == pytest.approx(np.std([1, 2, 6]))
+    assert health.parts["id"].mean == 4.5
+    assert "train      3 rows, target 3 on average, standard deviation 2.16" in to_text(health)
+
+
+def test_near_duplicates_are_found_by_the_same_fingerprint_whatever_the_features_are(tmp_path):
+    plain = examine(dataset(tmp_path, MESSY), 0)
+    other = examine(dataset(tmp_path, MESSY, features=["morgan:64:1"]), 0)
+    assert other.parts == plain.parts
+
+
+def test_another_number_of_rows_than_published_is_said(tmp_path):
+    health = examine(dataset(tmp_path, MESSY, rows=15, parsable=11), 0)
+    text = to_text(health)
+    assert "rows in the file       14 (expected 15" in text
+    assert "parsable SMILES        11\n" in text
+
+
+@pytest.mark.usefixtures("staged_data")
+def test_a_copy_of_a_dataset_under_another_name_is_recognised(staged_data, tmp_path):
+    spec = load_spec("hia_hou")
+    copied = load_spec(str(_copy(spec, staged_data / "tdc" / "hia_hou.tab", tmp_path)))
+    health = examine(copied, 99, overlaps=True)
+    assert [other.dataset for other in health.overlaps if other.one_dataset] == ["hia_hou"]
+    assert 'these are one dataset: give them one "family" in their TOMLs, not copied and hia_hou' in to_text(health)
+
+
+def _copy(spec, file, folder):
+    (folder / "copied.tab").write_bytes(file.read_bytes())
+    fields = spec.model_dump(exclude={"name", "path", "family", "recipe"}, exclude_defaults=True)
+    path = folder / "copied.toml"
+    path.write_text(tomli_w.dumps(fields | {"source": "file:copied.tab"}), encoding="utf-8")
+    return path
+
+
+# Reports.
+
+
+def test_the_json_is_valid_and_holds_everything(tmp_path):
+    health = examine(dataset(tmp_path, MESSY), 0, overlaps=True)
+
+    def refuse(constant):
+        raise AssertionError(f"{constant} is no JSON")
+
+    back = json.loads(health.to_json(), parse_constant=refuse)
+    assert back == json.loads(json.dumps(asdict(health)))
+    assert [left["line"] for left in back["left_out"]] == [8, 9, 10, 11, 11]
+    assert [repeat["lines"] for repeat in back["repeats"]] == [[2, 3], [4, 12]]
+    assert back["parts"]["id"] == {
+        "rows": 3,
+        "positive": pytest.approx(1 / 3),
+        "mean": None,
+        "sd": None,
+        "in_train": 1,
+        "near_train": 2,
+    }
+
+
+def test_the_text_names_every_trouble(tmp_path):
+    text = to_text(examine(dataset(tmp_path, MESSY), 0))
+    for part in (
+        "Mine (mine), family mine, canonical seed 0",
+        "rows in the file       14\n",
+        "rows used              10\n",
+        "SMILES that RDKit cannot parse: 2\n    line 8: not-a-molecule: not a SMILES\n    line 11: C(C)(C)(C)(C)C: ",
+        "no SMILES: 1\n    line 9\n",
+        "no target: 2\n    line 10: CCC\n    line 11: C(C)(C)(C)(C)C\n",
+        "molecules on several lines: 2, of which 1 with conflicting targets\n    lines 2, 3: CCO: 1, 0\n",
+        "id         3 rows, 33.3% of class 1; 1 are in the training pool too, 2 (66.7%) at least nearly",
+    ):
+        assert part in text
+
+
+def test_the_text_shows_twenty_lines_of_a_kind_and_the_json_all(tmp_path):
+    unparsable = [f"{'C' * n}(,1" for n in range(1, 26)]
+    conflicts = [f"{smiles},{y}" for n in range(1, 24) for y, smiles in enumerate(("N" + "C" * n, "C" * n + "N"))]
+    health = examine(dataset(tmp_path, balanced(*unparsable, *conflicts)), 0)
+    lines = to_text(health).splitlines()
+    assert sum("not a SMILES" in line for line in lines) == 20
+    assert "    … and 5 more; health.json has all" in lines
+    assert sum(line.startswith("    lines ") for line in lines) == 20
+    assert "    … and 3 more; health.json has all" in lines
+    back = json.loads(health.to_json())
+    assert (len(back["left_out"]), len(back["repeats"])) == (25, 23)
+
+
+def test_a_run_warns_in_a_few_lines(tmp_path):
+    assert to_lines(examine(dataset(tmp_path, MESSY), 0)) == [
+        "mine: 10 of 14 rows are used",
+        "  SMILES that RDKit cannot parse: 2 (line 8, 11)",
+        "  no SMILES: 1 (line 9)",
+        "  no target: 2 (line 10, 11)",
+        "  the same with conflicting targets: 1 (line 2+3)",
+    ]
+
+
+def test_a_warning_names_a_dozen_lines_at_most(tmp_path):
+    health = examine(dataset(tmp_path, balanced(*(f"{'C' * n}(,1" for n in range(1, 16)))), 0)
+    lines = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13"
+    assert to_lines(health)[1] == f"  SMILES that RDKit cannot parse: 15 (line {lines}, …)"
+
+
+def test_a_run_does_not_warn_of_a_clean_dataset(tmp_path):
+    health = examine(dataset(tmp_path, balanced("CCO,1", "OCC,1")), 0)
+    assert health.repeats
+    assert to_lines(health) == []
+
+
+def test_the_files_kept_with_a_result_are_the_json_and_the_text(tmp_path):
+    spec = dataset(tmp_path, MESSY)
+    health = examine(spec, 0)
+    assert reports(spec, 0) == {"health.json": health.to_json(), "health.txt": to_text(health)}
