@@ -14,7 +14,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from benchmark import __version__
 from benchmark.errors import UserError
+from leaderboard import filter
 from leaderboard.columns import Column
+from leaderboard.filter import Outcome
 from leaderboard.table import EVALSETS, Board, Row
 
 LATEX = {
@@ -102,8 +104,10 @@ def environment() -> Environment:
     return html
 
 
-def write_site(boards: Sequence[Board], store: str, out: Path) -> Path:
+def write_site(boards: Sequence[Board], store: str, out: Path, filtered: Sequence[Outcome] = ()) -> Path:
     """Write ``index.html`` and, for each board, ``tables/DATASET-EVALSET.tex`` and ``.csv`` to the folder ``out``.
+
+    ``filtered`` are the outcomes of the paper's filter, shown below the boards and in ``tables/filter.csv``.
 
     The folder appears whole or not at all. Raises UserError if ``out`` is a file or a folder of something else.
     """
@@ -120,7 +124,8 @@ def write_site(boards: Sequence[Board], store: str, out: Path) -> Path:
             tex = templates.get_template("table.tex").render(board=board)
             stem.with_suffix(".tex").write_text(tex, encoding="utf-8")
             stem.with_suffix(".csv").write_text(to_csv(board), encoding="utf-8")
-        page = templates.get_template("index.html").render(boards=boards, store=store)
+        (temporary / "tables" / "filter.csv").write_text(filter.to_csv(filtered), encoding="utf-8")
+        page = templates.get_template("index.html").render(boards=boards, store=store, filtered=filtered)
         (temporary / "index.html").write_text(page, encoding="utf-8")
         if out.exists():
             out.rename(old)

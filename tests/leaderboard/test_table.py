@@ -17,6 +17,7 @@ from leaderboard.table import boards
 ABOUT = {
     "command": "python -m benchmark run --method …",
     "dataset.title": "Made up & <b>small</b>",
+    "dataset.group": "extra",
     "dataset.licence": "CC0-1.0",
     "dataset.cite": "-",
     "rows": "9 train, 40 id",

@@ -1,0 +1,76 @@
+"""The paper's filter, computed from ERM's predictions."""
+
+import csv
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmark.types import Cell, CellKey, Predictions
+from leaderboard.filter import Outcome, outcomes, to_csv, verdict
+from leaderboard.render import write_site
+
+ABOUT = {"dataset.title": "ClinTox", "dataset.group": "excluded", "rows": "948 train, 100 id", "command": "…"}
+
+
+def erm(
+    right: int, positives: int, *, n: int = 100, seed: int = 99, dataset: str = "clintox", method: str = "erm"
+) -> Cell:
+    """Two retrainings on ``n`` examples, ``positives`` of class 1, each wrong on all but the first ``right``."""
+    y = (np.arange(n) < positives).astype(int)
+    said = np.where(np.arange(n) < right, y, 1 - y)
+    values = np.eye(2)[said][None].repeat(2, axis=0)
+    ids = np.array([f"m{i}" for i in range(n)])
+    key = CellKey(dataset, method, {}, seed, (1, 2), "p", "c")
+    return Cell(key, "ERM", {"id": Predictions((1, 2), ids, y, values, "classification")}, 1.0, ABOUT)
+
+
+@pytest.mark.parametrize(
+    ("gap", "n", "said"),
+    [
+        (0.05, 60, "passes"),
+        (0.0499, 60, "ERM beats the majority by less than 5 pp"),
+        (0.2, 59, "fewer than 60 test examples"),
+        (-0.1, 3, "ERM beats the majority by less than 5 pp; fewer than 60 test examples"),
+    ],
+)
+def test_erm_must_beat_the_majority_by_5_pp_on_60_examples(gap, n, said):
+    assert verdict(gap, n) == said
+
+
+def test_the_outcome_is_computed_from_predictions_and_stands_beside_the_papers() -> None:
+    (outcome,) = outcomes([erm(right=80, positives=30)])
+    assert (outcome.majority, outcome.accuracy) == (pytest.approx(0.7), pytest.approx(0.8))
+    assert outcome.gap == pytest.approx(0.1)
+    assert (outcome.verdict, outcome.group) == ("passes", "excluded")
+    assert (outcome.n_train, outcome.n_id) == (948, 100)
+    paper = (outcome.paper_n_train, outcome.paper_n_id, outcome.paper_majority, outcome.paper_accuracy)
+    assert paper == (948, 236, 0.928, 0.918)
+
+
+def test_several_splits_are_averaged() -> None:
+    (outcome,) = outcomes([erm(80, 30), erm(60, 50, seed=7)])
+    assert (outcome.majority, outcome.accuracy, outcome.splits) == (pytest.approx(0.6), pytest.approx(0.7), "7 99")
+
+
+def test_datasets_without_erm_and_regressions_have_no_outcome() -> None:
+    regression = erm(80, 30, dataset="esol")
+    p = regression.predictions["id"]
+    regression = replace(
+        regression, predictions={"id": Predictions(p.seeds, p.ids, p.y, p.values[..., :1], "regression")}
+    )
+    assert outcomes([erm(80, 30, method="twin"), regression]) == []
+
+
+def test_the_page_and_the_csv_show_every_outcome(tmp_path: Path) -> None:
+    found = outcomes([erm(80, 30), erm(40, 30, dataset="mine", n=50)])
+    page = write_site([], "store", tmp_path / "site", found).read_text(encoding="utf-8")
+    assert "+10.0" in page
+    assert "fewer than 60 test examples" in page
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "site" / "tables" / "filter.csv").read_text(encoding="utf-8"))))
+    assert [row["verdict"] for row in rows] == [outcome.verdict for outcome in found]
+    assert rows[1]["paper_accuracy"] == ""
+    assert to_csv([]).startswith("dataset,")
+    assert isinstance(found[0], Outcome)
