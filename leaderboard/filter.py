@@ -50,8 +50,8 @@ class Outcome:
 
 def verdict(gap: float, n_id: int) -> str:
     """``passes``, or why not."""
-    reasons = [] if gap >= MARGIN else [f"ERM beats the majority by less than {MARGIN * 100:.0f} pp"]
-    reasons += [] if n_id >= SMALLEST else [f"fewer than {SMALLEST} test examples"]
+    reasons = [] if gap >= MARGIN else [f"gap below {MARGIN * 100:.0f} pp"]
+    reasons += [] if n_id >= SMALLEST else [f"test below {SMALLEST}"]
     return "; ".join(reasons) or "passes"
 
 
