@@ -12,6 +12,7 @@ class UserError(Exception):
 
 def did_you_mean(kind: str, name: str, known: Sequence[str]) -> UserError:
     """The error for an unknown ``name``: the nearest known names, or all of them where none is near."""
-    near = get_close_matches(name, known, n=3, cutoff=0.5)
+    folded = {text.lower(): text for text in reversed(known)}
+    near = [folded[text] for text in get_close_matches(name.lower(), folded, n=3, cutoff=0.5)]
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {', '.join(known) or 'none'}"
     return UserError(f"unknown {kind} {name!r}: {hint}")
