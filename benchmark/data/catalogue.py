@@ -55,13 +55,15 @@ def rows_text(spec: DatasetSpec) -> str:
 
 
 def markdown() -> str:
-    """The registry as the README shows it."""
+    """The registry as the README shows it, without the user's own tables."""
     lines = [
         "| name | dataset | target | task | group | family | rows | source | cite |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name in dataset_names():
         spec = load_spec(name)
+        if spec.source.startswith("file:"):
+            continue
         unit = f" ({spec.unit})" if spec.unit else ""
         family = "" if spec.family == spec.name else spec.family
         cells = [
