@@ -9,16 +9,17 @@ import shlex
 import time
 import traceback
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-import benchmark.train
 from benchmark import registry
 from benchmark.provenance import about
+from benchmark.train import bank
+from benchmark.train.stack import Stack
 from benchmark.types import Cell, CellKey, Method, Predictions, Problem
 
 
@@ -57,8 +58,8 @@ class _Block:
     """What a worker sends back: predictions of some train seeds on each test set, or a traceback."""
 
     values: dict[str, np.ndarray]
-    cpu_seconds: float
-    wall_seconds: float
+    seconds: float
+    """CPU seconds of training one seed, shared networks included."""
     error: str = ""
 
 
@@ -71,8 +72,8 @@ def spell_seeds(seeds: Sequence[int]) -> str:
 
 def code_fingerprint(method: Method) -> str:
     """16 hex digits that change with the source of the training package or of the method's own file."""
-    files = [*sorted(Path(benchmark.train.__path__[0]).glob("*.py")), Path(inspect.getfile(type(method)))]
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+    own = Path(inspect.getfile(type(method))).read_bytes()
+    return hashlib.sha256(bank.code().encode() + own).hexdigest()[:16]
 
 
 def plan(problem: Problem, method: Method, seeds: Sequence[int]) -> Planned:
@@ -89,46 +90,74 @@ def plan(problem: Problem, method: Method, seeds: Sequence[int]) -> Planned:
     return Planned(key, problem, method)
 
 
-def run(cells: Sequence[Planned], jobs: int | None = None) -> Iterator[tuple[Planned, Cell | Failed | int]]:
+def run(
+    cells: Sequence[Planned], jobs: int | None = None, *, fresh: bool = False
+) -> Iterator[tuple[Planned, Cell | Failed | int]]:
     """Fill ``cells`` on ``jobs`` worker processes (default: one per core) and yield what is done as it is done.
 
     Yields (planned, number of train seeds just trained), and, once all seeds of a cell are trained,
-    (planned, Cell) or (planned, Failed). A cell that fails never stops another.
+    (planned, Cell) or (planned, Failed). A cell that fails never stops another. Networks that cells share are
+    trained once, and taken from the cache unless ``fresh``.
     """
     jobs = jobs or os.cpu_count() or 1
-    work = [(i, block) for i, cell in enumerate(cells) for block in _blocks(cell.key.seeds, jobs)]
     done: dict[int, dict[tuple[int, ...], _Block]] = {i: {} for i in range(len(cells))}
-    tasks = [(i, cells[i].problem, cells[i].method, block) for i, block in work]
-    for i, block, result in _parallel(tasks, jobs):
-        cell = cells[i]
-        done[i][block] = result
-        yield cell, len(block)
-        if sum(map(len, done[i])) == len(cell.key.seeds):
-            yield cell, _assemble(cell, done.pop(i))
+    for seeds, results in _parallel(_units(cells, jobs, fresh), jobs):
+        for i, result in results.items():
+            cell = cells[i]
+            done[i][seeds] = result
+            yield cell, len(seeds)
+            if sum(map(len, done[i])) == len(cell.key.seeds):
+                yield cell, _assemble(cell, done.pop(i))
 
 
-_Task = tuple[int, Problem, Method, tuple[int, ...]]
+@dataclass(frozen=True)
+class _Unit:
+    """The work of one worker at a time: some train seeds of all methods on one problem, which may share networks."""
+
+    problem: Problem
+    methods: dict[int, Method]
+    """By the number of the cell."""
+    seeds: tuple[int, ...]
+    fresh: bool
 
 
-def _parallel(tasks: Sequence[_Task], jobs: int) -> Iterator[tuple[int, tuple[int, ...], _Block]]:
-    """``_work`` on worker processes. If one dies (out of memory, say), what is left is tried block by block."""
+def _units(cells: Sequence[Planned], jobs: int, fresh: bool) -> list[_Unit]:
+    alike: dict[tuple[str, int, tuple[int, ...]], list[int]] = {}
+    for i, cell in enumerate(cells):
+        alike.setdefault((cell.key.problem, id(cell.problem), cell.key.seeds), []).append(i)
+    return [
+        _Unit(cells[some[0]].problem, {i: cells[i].method for i in some}, block, fresh)
+        for (_, _, seeds), some in alike.items()
+        for block in _blocks(seeds, jobs)
+    ]
 
-    def start(some: Sequence[_Task], n: int) -> Iterator[tuple[int, tuple[int, ...], _Block]]:
+
+_Results = tuple[tuple[int, ...], dict[int, _Block]]
+
+
+def _parallel(units: Sequence[_Unit], jobs: int) -> Iterator[_Results]:
+    """``_work`` on worker processes. If one dies (out of memory, say), what is left is tried method by method."""
+
+    def start(some: Sequence[_Unit], n: int) -> Iterator[tuple[int, _Results]]:
         pool = Parallel(n_jobs=n, return_as="generator_unordered", inner_max_num_threads=1, backend="loky")
-        return pool(delayed(_work)(*task) for task in some)
+        return pool(delayed(_work)(number, unit) for number, unit in enumerate(some))
 
-    left = {(task[0], task[3]): task for task in tasks}
+    left = dict(enumerate(units))
     try:
-        for i, block, result in start(tasks, jobs):
-            del left[i, block]
-            yield i, block, result
+        for number, results in start(units, jobs):
+            del left[number]
+            yield results
     except TerminatedWorkerError:
-        for (i, block), task in left.items():
-            try:
-                yield from start([task], 2)  # 2: with one, joblib would work in this process
-            except TerminatedWorkerError:
-                died = f"the worker process died on train seeds {block}: out of memory, or a crash in native code"
-                yield i, block, _Block({}, 0.0, 0.0, died)
+        for unit in left.values():
+            for i, method in unit.methods.items():
+                try:
+                    alone = replace(unit, methods={i: method})
+                    yield from (results for _, results in start([alone], 2))  # 2: with one, joblib would work here
+                except TerminatedWorkerError:
+                    died = (
+                        f"the worker process died on train seeds {unit.seeds}: out of memory, or a crash in native code"
+                    )
+                    yield unit.seeds, {i: _Block({}, 0.0, died)}
 
 
 def _blocks(seeds: tuple[int, ...], jobs: int) -> list[tuple[int, ...]]:
@@ -137,18 +166,39 @@ def _blocks(seeds: tuple[int, ...], jobs: int) -> list[tuple[int, ...]]:
     return [tuple(map(int, block)) for block in np.array_split(seeds, count)]
 
 
-def _work(i: int, problem: Problem, method: Method, seeds: tuple[int, ...]) -> tuple[int, tuple[int, ...], _Block]:
-    """Train and predict some seeds of cell ``i``; runs in a worker process."""
+def _work(number: int, unit: _Unit) -> tuple[int, _Results]:
+    """Train and predict; runs in a worker process."""
+    tests = {evalset: test.x for evalset, test in unit.problem.evals.items()}
+    results: dict[int, _Block] = {}
+    stacks: dict[int, Stack] = {}
+    for i, method in unit.methods.items():
+        try:
+            start = time.process_time()
+            fitted = method.fit(unit.problem.without_tests(), list(unit.seeds))
+            seconds = time.process_time() - start
+            if isinstance(fitted, Stack):
+                stacks[i] = fitted
+            else:
+                values = {evalset: np.asarray(fitted.predict(x)) for evalset, x in tests.items()}
+                results[i] = _checked(unit, values, seconds / len(unit.seeds))
+        except (Exception, SystemExit):
+            results[i] = _Block({}, 0.0, traceback.format_exc())
+    together = bank.predict_all(list(stacks.values()), tests, fresh=unit.fresh)
+    for i, outcome in zip(stacks, together, strict=True):
+        if isinstance(outcome, str):
+            results[i] = _Block({}, 0.0, outcome)
+        else:
+            results[i] = _checked(unit, outcome.values, outcome.seconds)
+    return number, (unit.seeds, results)
+
+
+def _checked(unit: _Unit, values: dict[str, np.ndarray], seconds: float) -> _Block:
     try:
-        start, wall = time.process_time(), time.perf_counter()
-        fitted = method.fit(problem.without_tests(), list(seeds))
-        seconds, wall = time.process_time() - start, time.perf_counter() - wall
-        values = {evalset: np.asarray(fitted.predict(test.x)) for evalset, test in problem.evals.items()}
-        for evalset in problem.evals:
-            Predictions.of(problem, evalset, seeds, values[evalset])  # checks
-        return i, seeds, _Block({k: v.astype(np.float32) for k, v in values.items()}, seconds, wall)
-    except (Exception, SystemExit):
-        return i, seeds, _Block({}, 0.0, 0.0, traceback.format_exc())
+        for evalset in unit.problem.evals:
+            Predictions.of(unit.problem, evalset, unit.seeds, values[evalset])
+    except Exception:
+        return _Block({}, 0.0, traceback.format_exc())
+    return _Block({name: value.astype(np.float32) for name, value in values.items()}, seconds)
 
 
 def _assemble(cell: Planned, blocks: dict[tuple[int, ...], _Block]) -> Cell | Failed:
@@ -166,7 +216,6 @@ def _assemble(cell: Planned, blocks: dict[tuple[int, ...], _Block]) -> Cell | Fa
         }
     except ValueError:
         return Failed(cell, traceback.format_exc())
-    seconds = sum(block.cpu_seconds for block in ordered) / len(cell.key.seeds)
-    wall = sum(block.wall_seconds for block in ordered)
-    provenance = about(cell.problem, cell.command) | {"wall_seconds": f"{wall:.1f}"}
-    return Cell(cell.key, cell.title, predictions, seconds, provenance)
+    total = sum(block.seconds * len(seeds) for seeds, block in blocks.items())
+    provenance = about(cell.problem, cell.command) | {"wall_seconds": f"{total:.1f}"}
+    return Cell(cell.key, cell.title, predictions, total / len(cell.key.seeds), provenance)

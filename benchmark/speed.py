@@ -76,7 +76,7 @@ def compare(problem: Problem, twin: Method, seeds: Sequence[int]) -> list[dict[s
 
     def harness(jobs: int, some: Sequence[int]) -> np.ndarray:
         cell = runner.plan(problem, twin, some)
-        done = [result for _, result in runner.run([cell], jobs) if isinstance(result, Cell)]
+        done = [result for _, result in runner.run([cell], jobs, fresh=True) if isinstance(result, Cell)]
         return done[0].predictions["id"].values
 
     workers = os.cpu_count() or 1

@@ -1,7 +1,8 @@
-"""Training many small networks at once: resampling → networks and losses → stack."""
+"""Training many small networks at once: resampling → networks and losses → loop → stack → bank."""
 
+from benchmark.train.loop import Step
 from benchmark.train.losses import disagreement
 from benchmark.train.resampling import bootstrap, generator
-from benchmark.train.stack import Step, fit_stack
+from benchmark.train.stack import fit_stack
 
 __all__ = ["Step", "bootstrap", "disagreement", "fit_stack", "generator"]

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from typing import Any
 
 import numpy as np
 import torch
+from scipy.sparse import csc_matrix, csr_matrix
 from torch import Tensor
+from torch.nn.functional import embedding_bag
 
 from benchmark.train.resampling import Stream, generator
 
 LANES = 16
+SPARSE = 0.1
+"""Below this share of ones, sums of rows are faster than a matrix product."""
 
 
 class StackedMLP:
@@ -42,14 +47,61 @@ class StackedMLP:
         one.keys, one.parameters = self.keys[m : m + 1], [p[m : m + 1] for p in self.parameters]
         return one
 
-    def __call__(self, x: Tensor, masks: Sequence[Tensor] = ()) -> Tensor:
-        """Outputs (M, R, C) for ``x`` (M, R, D); ``masks`` are dropout factors (M, R, H), one per hidden layer."""
-        w1, b1, w2, b2, w3, b3 = self.parameters
-        h = torch.relu(torch.baddbmm(b1, x, w1))
+    def with_parameters(self, parameters: list[Tensor]) -> StackedMLP:
+        """The same networks with other weights."""
+        other = copy(self)
+        other.parameters = parameters
+        return other
+
+    def after(self, first: Tensor, masks: Sequence[Tensor] = ()) -> Tensor:
+        """Outputs (M, R, C) from the inputs times the first weights, (M, R, H).
+
+        ``masks`` are dropout factors (M, R, H), one per hidden layer.
+        """
+        _, b1, w2, b2, w3, b3 = self.parameters
+        h = torch.relu(first + b1)
         h = h * masks[0] if masks else h
         h = torch.relu(torch.baddbmm(b2, h, w2))
         h = h * masks[1] if masks else h
         return torch.baddbmm(b3, h, w3)[..., : self.n_outputs]
+
+
+class Inputs:
+    """Training features (N, D). Sparse bits, as fingerprints are, are multiplied as sums of rows of the weights."""
+
+    def __init__(self, x: np.ndarray):
+        self.x = torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32))
+        self.width = x.shape[1]
+        bits = bool(((x == 0) | (x == 1)).all())
+        self.ones = csr_matrix(x) if bits and x.mean() < SPARSE else None
+
+    def times(self, weight: Tensor, rows: Tensor) -> Tensor:
+        """The product (M, R, H) of rows (M, R) of the features with the weights (M, D, H) of M networks."""
+        if self.ones is None:
+            return torch.bmm(self.x[rows], weight)
+        picked = self.ones[rows.flatten().numpy()]  # (M·R, D), to become block-diagonal (M·R, M·D)
+        network = np.repeat(np.arange(len(rows), dtype=np.int32), np.diff(picked.indptr[:: rows.shape[1]]))
+        shape = (rows.numel(), len(rows) * self.width)
+        blocks = csr_matrix((picked.data, picked.indices + network * self.width, picked.indptr), shape=shape)
+        return _SumsOfRows.apply(weight, blocks, blocks.tocsc())
+
+
+class _SumsOfRows(torch.autograd.Function):
+    """A product of 0/1 blocks with weights: outputs are sums of rows of weights, gradients sums of rows of outputs."""
+
+    @staticmethod
+    def forward(context: Any, weight: Tensor, by_row: csr_matrix, by_column: csc_matrix) -> Tensor:
+        context.by_column, context.shape = by_column, weight.shape
+        return _sums(by_row, weight.flatten(0, 1)).view(len(weight), -1, weight.shape[2])
+
+    @staticmethod
+    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        return _sums(context.by_column, gradient.flatten(0, 1)).view(context.shape), None, None
+
+
+def _sums(ones: csr_matrix | csc_matrix, values: Tensor) -> Tensor:
+    index, offsets = torch.from_numpy(ones.indices), torch.from_numpy(ones.indptr[:-1])
+    return embedding_bag(index, values, offsets, mode="sum")
 
 
 class Dropout:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from benchmark.train.networks import Dropout, StackedMLP
+from benchmark.train.networks import Dropout, Inputs, StackedMLP
 
 KEYS = [(1, 0), (1, 1), (2, 0), (7, 3)]
 
@@ -25,11 +26,12 @@ def layers(network: StackedMLP, m: int) -> nn.Sequential:
 def test_each_network_of_a_stack_is_a_perceptron_with_two_hidden_layers():
     network = StackedMLP(KEYS, n_inputs=20, hidden=32, n_outputs=3)
     x = torch.randn(4, 9, 20, generator=torch.Generator().manual_seed(0))
-    outputs = network(x)
+    first = torch.bmm(x, network.parameters[0])
+    outputs = network.after(first)
     assert outputs.shape == (4, 9, 3)
     for m in range(4):
         torch.testing.assert_close(outputs[m], layers(network, m)(x[m]))
-        torch.testing.assert_close(network.select(m)(x[m : m + 1])[0], outputs[m])
+        torch.testing.assert_close(network.select(m).after(first[m : m + 1])[0], outputs[m])
 
 
 def test_initial_weights_are_spread_as_those_of_a_pytorch_layer():
@@ -74,3 +76,44 @@ def test_the_masks_of_a_network_do_not_depend_on_what_shares_its_stack():
 
 def test_without_dropout_there_is_no_mask():
     assert Dropout(KEYS, 0.0, "dropout").masks(8, 16) == []
+
+
+def bits(n: int, width: int, share: float) -> np.ndarray:
+    x = (np.random.default_rng(0).random((n, width)) < share).astype(np.float32)
+    x[0] = x[-1] = 0  # a molecule without a bit, also the last
+    x[:, 3] = x[:, -1] = 0  # a bit that no molecule has
+    return x
+
+
+@pytest.mark.parametrize("share", [0.0, 0.03])
+def test_sums_of_rows_are_the_product_with_sparse_bits_and_so_is_the_gradient(share):
+    inputs = Inputs(bits(40, 100, share))
+    assert inputs.ones is not None
+    rows = torch.tensor([[0, 5, 5, 39], [7, 0, 39, 1], [39, 39, 0, 0]])
+    weight = torch.randn(3, 100, 16, generator=torch.Generator().manual_seed(1), requires_grad=True)
+    slope = torch.randn(3, 4, 16, generator=torch.Generator().manual_seed(2))
+    product = inputs.times(weight, rows)
+    product.backward(slope)
+    ours, weight.grad = weight.grad, None
+    dense = torch.bmm(inputs.x[rows], weight)
+    dense.backward(slope)
+    torch.testing.assert_close(product, dense)
+    torch.testing.assert_close(ours, weight.grad)
+
+
+@pytest.mark.parametrize("x", [bits(40, 100, 0.5), bits(40, 100, 0.03) * 2, bits(40, 100, 0.03) - 0.1])
+def test_dense_or_other_numbers_are_multiplied_as_they_are(x):
+    inputs = Inputs(x)
+    assert inputs.ones is None
+    rows = torch.tensor([[0, 5], [7, 39]])
+    weight = torch.randn(2, 100, 16, generator=torch.Generator().manual_seed(1))
+    torch.testing.assert_close(inputs.times(weight, rows), torch.tensor(x)[rows] @ weight)
+
+
+def test_a_sum_of_rows_does_not_depend_on_what_shares_the_stack():
+    inputs = Inputs(bits(200, 300, 0.05))
+    rows = torch.randint(200, (5, 64), generator=torch.Generator().manual_seed(0))
+    weight = torch.randn(5, 300, 32, generator=torch.Generator().manual_seed(1))
+    together = inputs.times(weight, rows)
+    for m in range(5):
+        assert torch.equal(inputs.times(weight[m : m + 1], rows[m : m + 1])[0], together[m])

@@ -17,8 +17,9 @@ from benchmark.data.problem import load_problem
 from benchmark.data.spec import Recipe
 from benchmark.registry import make_method
 from benchmark.train import bootstrap, fit_stack, generator
-from benchmark.train.networks import Dropout, StackedMLP
-from benchmark.train.stack import Stack, clip_each
+from benchmark.train.loop import FINAL, clip_each, train
+from benchmark.train.networks import Dropout, Inputs, StackedMLP
+from benchmark.train.stack import Stack
 from benchmark.types import Examples, Problem, Task
 
 TASKS: list[Task] = ["classification", "regression"]
@@ -156,8 +157,8 @@ def test_predictions_are_the_same_to_the_bit_alone_with_other_seeds_and_in_anoth
 def test_every_member_is_the_same_to_the_bit_however_many_members_there_are(task):
     problem = problem_of(task)
     x = problem.evals["id"].x
-    five = replace(fitted(problem, "bagging:k=5"), members=1).predict(x).reshape(2, 5, len(x), -1)
-    two = replace(fitted(problem, "bagging:k=2"), members=1).predict(x).reshape(2, 2, len(x), -1)
+    five = fitted(problem, "bagging:k=5").each(x)
+    two = fitted(problem, "bagging:k=2").each(x)
     np.testing.assert_array_equal(two, five[:, :2])
     np.testing.assert_array_equal(predicted(problem, "erm"), five[:, 0])
     np.testing.assert_allclose(predicted(problem, "bagging:k=5"), five.mean(axis=1), atol=1e-6)
@@ -218,7 +219,7 @@ def test_a_strong_pull_makes_the_twins_agree():
     x = problem.evals["id"].x
 
     def gap(method: str) -> float:
-        a, b = replace(fitted(problem, method, [1]), members=1).predict(x)
+        a, b = fitted(problem, method, [1]).each(x)[0]
         return float(np.abs(a - b).mean())
 
     assert gap("twin:lam=300") < 0.1 * gap("twin:lam=0")
@@ -270,6 +271,11 @@ def test_mc_dropout_averages_the_probabilities_of_its_passes():
     stack = fitted(problem, "mc_dropout:p=0.5:passes=4", [1])
     x = torch.tensor(problem.evals["id"].x)
     noise = Dropout([(1, 0)], 0.5, "dropout at prediction")
-    passes = [stack.parts[0](x[None], noise.masks(len(x), problem.recipe.hidden))[0].softmax(-1) for _ in range(4)]
+    (network,) = (
+        part.networks[FINAL]
+        for part in train(Inputs(problem.train.x), torch.tensor(problem.train.y), stack.groups(), stack.rule)
+    )
+    first = torch.matmul(x, network.parameters[0])
+    passes = [network.after(first, noise.masks(len(x), problem.recipe.hidden))[0].softmax(-1) for _ in range(4)]
     assert not torch.allclose(passes[0], passes[1])
     np.testing.assert_allclose(stack.predict(x.numpy())[0], torch.stack(passes).mean(0).numpy(), atol=1e-6)

@@ -1,0 +1,148 @@
+"""Nothing is trained twice: what methods share, within one invocation and between them.
+
+ERM, SWA, bagging and deep ensembles are made of the same networks: the same bootstrap, initialisation and batch
+order, hence the same trajectory. Each is trained once, and its predictions are kept in the cache under everything
+that they depend on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import traceback
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import torch
+
+import benchmark.train
+from benchmark.data.cache import cache_folder, read, write
+from benchmark.train.loop import Group, one_thread, train
+from benchmark.train.networks import Inputs
+from benchmark.train.stack import Stack, evaluate
+
+Tests = Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a stack predicts: ``values`` (S, T, C) by test set, and the CPU seconds that training one seed takes."""
+
+    values: dict[str, np.ndarray]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """Predictions (K, T, C) of one group by test set, and the CPU seconds of its training."""
+
+    values: dict[str, np.ndarray]
+    seconds: float
+
+
+@cache
+def code() -> str:
+    """16 hex digits of the source of this package."""
+    files = sorted(Path(benchmark.train.__path__[0]).glob("*.py"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+
+
+def predict_all(stacks: Sequence[Stack], tests: Tests, *, fresh: bool = False) -> list[Outcome | str]:
+    """What each of ``stacks`` predicts for ``tests``, or the traceback of its failure.
+
+    All must be of one problem's data, or else bring their own; ``fresh`` trains also what the cache has.
+    """
+    results: list[Outcome | str] = [""] * len(stacks)
+    with one_thread():
+        for alike in _alike(stacks):
+            try:
+                kept = _shared([stacks[i] for i in alike], tests, fresh)
+                for i, own in zip(alike, kept, strict=True):
+                    values = {name: stacks[i].by_seed([one.values[name] for one in own]).mean(axis=1) for name in tests}
+                    results[i] = Outcome(values, sum(one.seconds for one in own) / len(stacks[i].seeds))
+            except Exception:
+                for i in alike:
+                    results[i] = traceback.format_exc()
+    return results
+
+
+def _alike(stacks: Sequence[Stack]) -> Iterable[list[int]]:
+    """Stacks whose networks can be the same: on the same rows of data, by the same rule, without a coupling."""
+    found: dict[object, list[int]] = {}
+    for i, stack in enumerate(stacks):
+        alone = i if stack.coupling is not None else None
+        found.setdefault((id(stack.problem.train), stack.rule, alone), []).append(i)
+    return found.values()
+
+
+def _shared(stacks: Sequence[Stack], tests: Tests, fresh: bool) -> list[list[_Kept]]:
+    """The predictions of the groups of each stack; a group that several stacks have is trained once."""
+    first = stacks[0]
+    y = np.ascontiguousarray(first.problem.train.y)
+    data = hashlib.sha256(np.ascontiguousarray(first.problem.train.x).tobytes() + y.tobytes()).hexdigest()
+    looked = {name: hashlib.sha256(np.ascontiguousarray(x).tobytes()).hexdigest() for name, x in tests.items()}
+    common = [code(), torch.__version__, "cpu", data, asdict(first.rule) | {"recipe": first.rule.recipe.model_dump()}]
+
+    def key(group: Group, readout: float, passes: int, test: str) -> str:
+        rows = hashlib.sha256(group.rows.tobytes()).hexdigest()
+        own = [*common, rows, group.keys, readout, passes, looked[test]]
+        return hashlib.sha256(json.dumps(own).encode()).hexdigest()
+
+    wanted = [
+        [
+            (group, stack.readout, {name: key(group, stack.readout, stack.passes, name) for name in tests})
+            for group in stack.groups()
+        ]
+        for stack in stacks
+    ]
+    have: dict[str, _Kept] = {}
+    missing: dict[tuple[str, tuple[tuple[int, int], ...]], Group] = {}
+    variants: dict[tuple[float, int], Stack] = {}
+    for stack, groups in zip(stacks, wanted, strict=True):
+        variants[stack.readout, stack.passes] = stack
+        for group, _, keys in groups:
+            found = None if fresh or stack.coupling is not None else _load(keys)
+            if found is None:
+                missing[hashlib.sha256(group.rows.tobytes()).hexdigest(), group.keys] = group
+            else:
+                have["".join(keys.values())] = found
+    inputs, target = Inputs(first.problem.train.x), torch.from_numpy(y)
+    for part in train(
+        inputs, target, list(missing.values()), first.rule, first.coupling, [share for share, _ in variants]
+    ):
+        k = len(part.groups[0].keys)
+        for (readout, _), stack in variants.items():
+            values = {name: evaluate(part.networks[readout], stack, x) for name, x in tests.items()}
+            for g, group in enumerate(part.groups):
+                own = _Kept({name: v[g * k : (g + 1) * k] for name, v in values.items()}, part.seconds)
+                keys = {name: key(group, readout, stack.passes, name) for name in tests}
+                have["".join(keys.values())] = own
+                if stack.coupling is None:
+                    _save(keys, own)
+    return [[have["".join(keys.values())] for _, _, keys in groups] for groups in wanted]
+
+
+def _path(key: str) -> Path:
+    return cache_folder() / "networks" / key[:2] / key
+
+
+def _load(keys: Mapping[str, str]) -> _Kept | None:
+    values, seconds = {}, 0.0
+    for name, key in keys.items():
+        content = read(_path(key))
+        if content is None:
+            return None
+        with np.load(io.BytesIO(content)) as stored:
+            values[name], seconds = stored["values"], float(stored["seconds"])
+    return _Kept(values, seconds)
+
+
+def _save(keys: Mapping[str, str], kept: _Kept) -> None:
+    for name, key in keys.items():
+        content = io.BytesIO()
+        np.savez(content, values=kept.values[name], seconds=kept.seconds)
+        write(_path(key), content.getvalue())

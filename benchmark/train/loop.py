@@ -1,0 +1,159 @@
+"""The one training loop of every network method: groups of networks, many at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from benchmark.data.spec import Recipe
+from benchmark.train.losses import fit_loss
+from benchmark.train.networks import Dropout, Inputs, StackedMLP
+from benchmark.train.resampling import generator
+from benchmark.types import Task
+
+CLIP = 1.0
+NETWORKS_PER_STACK = 8
+"""More does not help on a CPU, where the weights of a stack should stay near its caches."""
+FINAL = -1.0
+"""The readout of a network as it is at the end; another number is the share of training after which its weights at
+the ends of the epochs are averaged."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One training step, for a coupling: ``outputs`` (S, K, K, B, C) is network × whose batch."""
+
+    outputs: Tensor
+
+
+Coupling = Callable[[Step], Tensor]
+"""A loss term of each train seed, (S,), that ties its K networks together."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """K networks that are trained together: their training rows (K, N), and the seed and member that key each."""
+
+    rows: np.ndarray
+    keys: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a group is trained, apart from its data."""
+
+    task: Task
+    recipe: Recipe
+    n_outputs: int
+    dropout: float
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A stack of groups after training: its networks by readout, and the CPU seconds of one group."""
+
+    groups: Sequence[Group]
+    networks: dict[float, StackedMLP]
+    seconds: float
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """A second thread splits sums differently: results would depend on the machine's core count."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def train(
+    inputs: Inputs,
+    y: Tensor,
+    groups: Sequence[Group],
+    rule: Rule,
+    coupling: Coupling | None = None,
+    readouts: Sequence[float] = (FINAL,),
+) -> Iterator[Trained]:
+    """Train groups of K networks by the paper's protocol: AdamW, clipping per network, last partial batch kept.
+
+    A network's result depends on its own group alone, never on what shares its stack. Yields stack after stack.
+    """
+    per_stack = max(1, NETWORKS_PER_STACK // len(groups[0].keys)) if groups else 1
+    for i in range(0, len(groups), per_stack):
+        some = groups[i : i + per_stack]
+        start = time.process_time()
+        networks = _train_stack(inputs, y, some, rule, coupling, readouts)
+        yield Trained(some, networks, (time.process_time() - start) / len(some))
+
+
+def _train_stack(
+    inputs: Inputs,
+    y: Tensor,
+    groups: Sequence[Group],
+    rule: Rule,
+    coupling: Coupling | None,
+    readouts: Sequence[float],
+) -> dict[float, StackedMLP]:
+    """One stack of S × K networks on ``inputs`` (N, D) and ``y`` (N,), by readout."""
+    recipe = rule.recipe
+    rows = np.stack([group.rows for group in groups])
+    s, k, n = rows.shape
+    keys = [key for group in groups for key in group.keys]
+    network = StackedMLP(keys, inputs.width, recipe.hidden, rule.n_outputs)
+    noise = Dropout(keys, rule.dropout, "dropout")
+    orders = [generator("batches", *key) for key in keys]
+    for parameter in network.parameters:
+        parameter.requires_grad_()
+    optimiser = torch.optim.AdamW(network.parameters, lr=recipe.lr, weight_decay=recipe.weight_decay, fused=True)
+    means = {share: [torch.zeros_like(p) for p in network.parameters] for share in readouts if share != FINAL}
+    averaged = dict.fromkeys(means, 0)
+
+    for epoch in range(recipe.epochs):
+        order = np.stack([g.permutation(n) for g in orders]).reshape(s, k, n)
+        shuffled = torch.from_numpy(np.take_along_axis(rows, order, axis=2))
+        for batch in shuffled.split(recipe.batch_size, dim=2):  # (S, K, B)
+            size = batch.shape[2]
+            seen = batch if coupling is None else batch.flatten(1)[:, None].expand(s, k, k * size)
+            seen = seen.reshape(s * k, -1)
+            first = inputs.times(network.parameters[0], seen)
+            outputs = network.after(first, noise.masks(seen.shape[1], recipe.hidden))
+            if coupling is None:
+                loss = fit_loss(rule.task, outputs.unflatten(0, (s, k)), y[batch]).sum()
+            else:
+                everything = outputs.reshape(s, k, k, size, -1)
+                own = everything.diagonal(dim1=1, dim2=2).movedim(-1, 1)
+                loss = fit_loss(rule.task, own, y[batch]).sum() + coupling(Step(everything)).sum()
+            optimiser.zero_grad()
+            loss.backward()
+            clip_each(network.parameters, CLIP)
+            optimiser.step()
+        for share, mean in means.items():
+            if epoch >= share * recipe.epochs:
+                averaged[share] += 1
+                for total, parameter in zip(mean, network.parameters, strict=True):
+                    total += (parameter.detach() - total) / averaged[share]
+    network.parameters = [p.detach() for p in network.parameters]
+    return {share: network.with_parameters(means[share]) if averaged.get(share) else network for share in readouts}
+
+
+def clip_each(parameters: Sequence[Tensor], limit: float) -> None:
+    """Scale the gradient of each network, over all its parameters together, to a norm of at most ``limit``.
+
+    The squares are added parameter by parameter: a reduction over a short axis would round by its length.
+    """
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    square = torch.zeros(len(gradients[0]))
+    for gradient in gradients:
+        square += gradient.flatten(1).norm(dim=1).square()
+    scale = (limit / (square.sqrt() + 1e-6)).clamp(max=1)
+    if bool((scale < 1).any()):
+        for gradient in gradients:
+            gradient.mul_(scale[:, None, None])
