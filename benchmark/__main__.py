@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -316,22 +317,35 @@ def new_method(name: Annotated[str, typer.Argument(help="A lower-case Python nam
 def speed(
     dataset: Annotated[str, typer.Option("--dataset", help="A classification dataset.")] = DEFAULT_DATASET,
     seeds: Seeds = "10",
+    plain_seeds: Annotated[
+        str, typer.Option(help="Train seeds of the plain loop, which takes minutes for each.")
+    ] = "3",
+    out: Annotated[Path | None, typer.Option(help="Write the timings to this JSON file.")] = None,
     offline: Offline = False,
 ) -> None:
-    """Time the same twins in the plain per-model PyTorch loop and in the harness, in one run (minutes)."""
+    """Time the paper's table in the plain per-model PyTorch loop and in the harness, in one run (many minutes)."""
     from benchmark.data.problem import load_problem
     from benchmark.driver import parse_seeds
-    from benchmark.registry import make_method
-    from benchmark.speed import compare
+    from benchmark.speed import Timing, as_json, compare
 
     problem = load_problem(dataset)
     if problem.task != "classification":
         raise UserError(f"{dataset} is a {problem.task} dataset: speed compares classifiers")
-    results = compare(problem, make_method("twin", problem.task), parse_seeds(seeds))
-    for result in results:
-        ratio = float(results[0]["seconds"]) / float(result["seconds"])
-        line = f"{result['what']:24} {result['seconds']:7.1f} s   {ratio:5.2f}x"
-        console.print(f"{line}   accuracy {result['accuracy']:.3f}, churn {result['churn']:.1%}", markup=False)
+    timings: list[Timing] = []
+
+    def report(timing: Timing) -> None:
+        timings.append(timing)
+        churn = f"{timing.churn_erm:.1%}, {timing.churn_twin:.1%}" if timing.churn_erm and timing.churn_twin else "–"
+        ratio = timings[0].seconds / timing.seconds
+        line = f"{timing.what:42} {timing.seconds:8.2f} s  {ratio:6.2f}x   churn of ERM, twin: {churn}"
+        console.print(line, markup=False)
+
+    console.print("seconds for one train seed of seven methods")
+    compare(problem, parse_seeds(seeds), parse_seeds(plain_seeds), report)
+    if out:
+        temporary = out.with_name(f".{out.name}.{os.getpid()}")
+        temporary.write_text(json.dumps(as_json(timings), indent=1), encoding="utf-8")
+        temporary.replace(out)
 
 
 @app.callback(invoke_without_command=True)

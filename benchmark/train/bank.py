@@ -110,7 +110,7 @@ def _shared(stacks: Sequence[Stack], tests: Tests, fresh: bool) -> list[list[_Ke
                 missing[hashlib.sha256(group.rows.tobytes()).hexdigest(), group.keys] = group
             else:
                 have["".join(keys.values())] = found
-    inputs, target = Inputs(first.problem.train.x), torch.from_numpy(y)
+    inputs, target = Inputs(first.problem.train.x), torch.tensor(y)
     for part in train(
         inputs, target, list(missing.values()), first.rule, first.coupling, [share for share, _ in variants]
     ):

@@ -150,10 +150,10 @@ def clip_each(parameters: Sequence[Tensor], limit: float) -> None:
     The squares are added parameter by parameter: a reduction over a short axis would round by its length.
     """
     gradients = [p.grad for p in parameters if p.grad is not None]
-    square = torch.zeros(len(gradients[0]))
-    for gradient in gradients:
-        square += gradient.flatten(1).norm(dim=1).square()
-    scale = (limit / (square.sqrt() + 1e-6)).clamp(max=1)
-    if bool((scale < 1).any()):
-        for gradient in gradients:
-            gradient.mul_(scale[:, None, None])
+    for m in range(len(gradients[0])):
+        own = [gradient[m] for gradient in gradients]
+        square = sum(float(torch.dot(flat, flat)) for flat in (gradient.flatten() for gradient in own))
+        scale = limit / (square**0.5 + 1e-6)
+        if scale < 1:
+            for gradient in own:
+                gradient.mul_(scale)

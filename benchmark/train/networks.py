@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any
 
@@ -70,20 +70,26 @@ class Inputs:
     """Training features (N, D). Sparse bits, as fingerprints are, are multiplied as sums of rows of the weights."""
 
     def __init__(self, x: np.ndarray):
-        self.x = torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32))
+        self.x = torch.tensor(x, dtype=torch.float32)
         self.width = x.shape[1]
         bits = bool(((x == 0) | (x == 1)).all())
         self.ones = csr_matrix(x) if bits and x.mean() < SPARSE else None
 
     def times(self, weight: Tensor, rows: Tensor) -> Tensor:
         """The product (M, R, H) of rows (M, R) of the features with the weights (M, D, H) of M networks."""
+        return self.product(rows)(weight)
+
+    def product(self, rows: Tensor) -> Callable[[Tensor], Tensor]:
+        """``times`` for these rows."""
         if self.ones is None:
-            return torch.bmm(self.x[rows], weight)
+            x = self.x[rows]
+            return lambda weight: torch.bmm(x, weight)
         picked = self.ones[rows.flatten().numpy()]  # (M·R, D), to become block-diagonal (M·R, M·D)
         network = np.repeat(np.arange(len(rows), dtype=np.int32), np.diff(picked.indptr[:: rows.shape[1]]))
         shape = (rows.numel(), len(rows) * self.width)
         blocks = csr_matrix((picked.data, picked.indices + network * self.width, picked.indptr), shape=shape)
-        return _SumsOfRows.apply(weight, blocks, blocks.tocsc())
+        by_column = blocks.tocsc()
+        return lambda weight: _SumsOfRows.apply(weight, blocks, by_column)
 
 
 class _SumsOfRows(torch.autograd.Function):

@@ -87,7 +87,7 @@ class Stack:
 @torch.no_grad()
 def evaluate(networks: StackedMLP, stack: Stack, x: np.ndarray) -> np.ndarray:
     """Probabilities or targets (M, T, C) of M networks, one after the other so that memory does not grow with M."""
-    features = torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32))
+    features = torch.tensor(x, dtype=torch.float32)
     values = []
     for m, key in enumerate(networks.keys):
         network = networks.select(m)
