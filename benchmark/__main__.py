@@ -8,6 +8,8 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:  # these import torch or mlflow, which take seconds
     from benchmark.runner import Planned
 
 DEFAULT_DATASET = "b3db_measured"
+ALL_METHODS = "erm,swa,mc_dropout,deep_ensemble,bagging:k=2,bagging,twin,random_forest"
 
 app = App(help="Measure cross-sample prediction churn: how many predictions flip when a model is retrained.")
 console = Console(soft_wrap=True, highlight=False)
@@ -65,7 +68,19 @@ def _grid(method: str, dataset: str, canonical_seed: str, seeds: str, settings: 
     return plan_grid(names, expand(dataset), splits, parse_seeds(seeds), parse_settings(settings or []))
 
 
+@contextmanager
+def _resumable() -> Iterator[None]:
+    """After Ctrl-C, say how to go on, and exit with 130 as a shell does."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        console.print("Interrupted. What was finished is kept; the same command goes on from there:")
+        console.print(f"  {shlex.join(['python', '-m', 'benchmark', *sys.argv[1:]])}", markup=False)
+        raise typer.Exit(130) from None
+
+
 @app.command()
+@_resumable()
 def run(
     method: Methods,
     dataset: Datasets = DEFAULT_DATASET,
@@ -75,6 +90,8 @@ def run(
     force: Annotated[bool, typer.Option("--force", help="Train again what is already recorded.")] = False,
     jobs: Annotated[int | None, typer.Option(help="Worker processes; default: one per core.", min=1)] = None,
     site: Annotated[Path | None, typer.Option(help="Then build the leaderboard pages in this folder.")] = None,
+    scheduler: Annotated[str, typer.Option(help="Work on a Dask cluster: its scheduler, as in tcp://host:8786.")] = "",
+    slurm: Annotated[Path | None, typer.Option(help="Start Slurm jobs as this TOML says, and work there.")] = None,
     offline: Offline = False,
 ) -> None:
     """Train methods on datasets and record every run and every prediction in MLflow."""
@@ -86,7 +103,10 @@ def run(
     for line in driver.warnings(cells):
         console.print(line, markup=False)
     columns = (TextColumn("retrainings"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+    from benchmark.cluster import connect
+
+    workers = connect(scheduler, slurm) if scheduler or slurm else nullcontext()
+    with workers as client, Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task("retrainings", total=total)
         outcome = driver.fill(
             cells,
@@ -95,6 +115,7 @@ def run(
             report=lambda line: console.print(line, markup=False),
             trained=lambda count: progress.advance(task, count),
             reports=driver.health_of,
+            client=client,
         )
     built = _build_site(site) if site and not outcome.trouble else None
     _summary(outcome, cells[0].key.dataset, built)
@@ -250,7 +271,7 @@ def doctor() -> None:
 
 @app.command()
 def status(
-    method: Methods = "erm,swa,mc_dropout,deep_ensemble,bagging:k=2,bagging,twin,random_forest",
+    method: Methods = ALL_METHODS,
     dataset: Datasets = DEFAULT_DATASET,
     canonical_seed: CanonicalSeeds = "99",
     seeds: Seeds = "10",
@@ -267,6 +288,43 @@ def status(
         word = words.get(statuses.get(cell.key.digest, ""), "missing")
         line = f"{word:8} {cell.key.dataset}, split {cell.key.canonical_seed}: {cell.title}"
         console.print(line if word == "done" else f"{line}\n         {cell.command}", markup=False)
+
+
+@app.command()
+def plan(
+    method: Methods = ALL_METHODS,
+    dataset: Datasets = DEFAULT_DATASET,
+    canonical_seed: CanonicalSeeds = "99",
+    seeds: Seeds = "10",
+    settings: Settings = None,
+    workers: Annotated[int | None, typer.Option(help="Workers; default: one per core.", min=1)] = None,
+    offline: Offline = False,
+) -> None:
+    """Show what a grid will cost before anything is trained: networks, CPU hours, bytes."""
+    from benchmark.plan import costs
+
+    found = costs(_grid(method, dataset, canonical_seed, seeds, settings))
+    style: dict[str, Any] = {"box": None, "padding": (0, 1, 0, 0)}
+    table = Table("dataset", "split", "cells", "retrainings", "networks", "unshared", "CPU hours", "MB", **style)
+    table.columns[0].no_wrap = True
+    for cost in found:
+        numbers = (cost.cells, cost.retrainings, cost.networks, cost.unshared)
+        ends = (f"{cost.seconds / 3600:.2f}", f"{cost.bytes / 1e6:,.0f}")
+        table.add_row(cost.dataset, str(cost.canonical_seed), *(f"{number:,}" for number in numbers), *ends)
+    console.print(table)
+    total = {
+        name: sum(getattr(cost, name) for cost in found) for name in ("retrainings", "networks", "unshared", "bytes")
+    }
+    hours = sum(cost.seconds for cost in found) / 3600
+    count = workers or os.cpu_count() or 1
+    console.print(
+        f"in all: {total['retrainings']:,} retrainings, {total['networks']:,} networks "
+        f"({total['unshared']:,} if nothing were shared), {hours:.2f} CPU hours, {hours / count:.2f} hours on "
+        f"{count} workers, {total['bytes'] / 1e6:,.0f} MB in the store"
+    )
+    left_out = sorted({title for cost in found for title in cost.not_counted})
+    if left_out:
+        console.print(f"not counted, because they train no stack of networks: {', '.join(left_out)}", markup=False)
 
 
 @app.command()

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
+
+from joblib.externals.loky import get_reusable_executor
 
 from benchmark import describe, outbox, runner, tracking
 from benchmark.data import health
@@ -99,38 +103,61 @@ def fill(
     report: Report,
     trained: Callable[[int], None],
     reports: Callable[[Planned], Mapping[str, str]] = lambda planned: {},
+    client: Any = None,
 ) -> Outcome:
     """Fill the cells that the store lacks (all with ``force``).
 
     ``report`` is told a line for each finished cell, ``trained`` the number of train seeds just done; ``reports``
-    gives the texts that are kept with a cell, as ``health_of`` does for a dataset of the registry. A finished
+    gives the texts that are kept with a cell, as ``health_of`` does for a dataset of the registry; ``client`` is a
+    Dask client, where a cluster does the work. A finished
     cell is on disk before the store hears of it; if the store fails, it stays there for the next invocation.
     """
     outcome = Outcome()
     outbox.prepare()
     store = tracking.Store()
-    for path in outbox.pending():
-        cell = outbox.load(path)
-        store.log(cell)
-        outbox.drop(path)
-        report(f"recorded from {path}: {_name(cell)}")
+    with outbox.lock():
+        waiting = outbox.pending()
+    for path in waiting:
+        if cell := _hand_over(path, store):
+            report(f"recorded from {path}: {_name(cell)}")
     finished = {digest for digest, status in store.statuses().items() if status == "FINISHED"}
     todo = [cell for cell in cells if force or cell.key.digest not in finished]
     outcome.skipped = len(cells) - len(todo)
     trained(sum(len(cell.key.seeds) for cell in cells) - sum(len(cell.key.seeds) for cell in todo))
-    for planned, result in runner.run(todo, jobs):
-        if isinstance(result, int):
-            trained(result)
-        elif isinstance(result, Failed):
-            outcome.failed.append(result)
-            report(f"FAILED   {planned.title} on {planned.key.dataset}: {result.reason.strip().splitlines()[-1]}")
-            _record_failure(store, result, outcome)
-        else:
-            result = replace(result, reports=reports(planned))
-            outcome.trained.append(result)
-            _record(store, result, outcome)
-            report(f"finished {_name(result)}: {_headline(result)}")
+    with _workers_end():
+        for planned, result in runner.run(todo, jobs, fresh=force, client=client):
+            if isinstance(result, int):
+                trained(result)
+            elif isinstance(result, Failed):
+                outcome.failed.append(result)
+                report(f"FAILED   {planned.title} on {planned.key.dataset}: {result.reason.strip().splitlines()[-1]}")
+                _record_failure(store, result, outcome)
+            else:
+                result = replace(result, reports=reports(planned))
+                outcome.trained.append(result)
+                _record(store, result, outcome)
+                report(f"finished {_name(result)}: {_headline(result)}")
     return outcome
+
+
+@contextmanager
+def _workers_end() -> Iterator[None]:
+    """End the workers at once, also when Ctrl-C or a full disk cuts the work short: Python would wait for them."""
+    try:
+        yield
+    finally:
+        get_reusable_executor(reuse=True).shutdown(kill_workers=True)
+
+
+def _hand_over(path: Path, store: tracking.Store) -> Cell | None:
+    """Record a cell of the outbox, which then drops it; None if another driver has done so."""
+    with outbox.lock():
+        if not path.exists():
+            return None
+        cell = outbox.load(path)
+        store.log(cell)
+        outbox.drop(path)
+        return cell
 
 
 def _record(store: tracking.Store, cell: Cell, outcome: Outcome) -> None:
@@ -139,8 +166,7 @@ def _record(store: tracking.Store, cell: Cell, outcome: Outcome) -> None:
         outcome.unrecorded.append(path)
         return
     try:
-        store.log(cell)
-        outbox.drop(path)
+        _hand_over(path, store)
     except tracking.TrackingError as error:
         outcome.trouble = str(error)
         outcome.unrecorded.append(path)

@@ -1,4 +1,8 @@
-"""Finished cells on disk, until the tracking store has them: nothing that was trained is ever lost."""
+"""Finished cells on disk, until the tracking store has them: nothing that was trained is ever lost.
+
+One folder per cell, which appears and disappears at once. Drivers may share an outbox: each cell is recorded by the one
+that holds ``lock``.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,23 @@ import json
 import os
 import shutil
 import tempfile
+import time
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
 import pandas as pd
+from filelock import FileLock
 
 from benchmark.data.spec import ROOT
 from benchmark.errors import UserError
 from benchmark.tables import from_table, to_table
 from benchmark.types import Cell, CellKey
 
-OUTBOX = ROOT / "outbox"
+OUTBOX = Path(os.environ.get("CHURN_OUTBOX") or ROOT / "outbox")
+
+STALE_SECONDS = 3600
+"""How old a hidden folder is when a killed process, not one at work, must have left it."""
 
 
 def prepare(folder: Path | None = None) -> None:
@@ -24,32 +34,53 @@ def prepare(folder: Path | None = None) -> None:
     folder = folder or OUTBOX
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(65536))  # a full disk takes a new name, and then no byte
+        for left in folder.glob(".*/"):
+            with suppress(FileNotFoundError):  # its driver is at work, and removed it
+                if time.time() - left.stat().st_mtime > STALE_SECONDS:
+                    shutil.rmtree(left, ignore_errors=True)
     except OSError as error:
-        raise UserError(f"finished predictions are kept in {folder}, which cannot be written to: {error}") from error
+        remedy = "make room there, or set CHURN_OUTBOX to another folder"
+        raise UserError(
+            f"finished predictions are kept in {folder}, which cannot be written to: {error}\n  {remedy}"
+        ) from error
+
+
+def lock(folder: Path | None = None) -> FileLock:
+    """To be held while a cell of the outbox is recorded, so that no other driver records it too."""
+    return FileLock((folder or OUTBOX) / ".lock")
 
 
 def save(cell: Cell, folder: Path | None = None) -> Path:
     """Write ``cell`` as one folder, whole or not at all. Raises UserError if the disk refuses."""
     folder = folder or OUTBOX
     final, temporary = folder / cell.key.digest, folder / f".{cell.key.digest}.{os.getpid()}"
+    head = {
+        "key": asdict(cell.key),
+        "title": cell.title,
+        "fit_seconds": cell.fit_seconds,
+        "about": cell.about,
+        "reports": cell.reports,
+    }
     try:
         temporary.mkdir(parents=True, exist_ok=True)
         for evalset, predictions in cell.predictions.items():
             to_table(predictions).to_parquet(temporary / f"{evalset}.parquet", index=False)
-        head = {
-            "key": asdict(cell.key),
-            "title": cell.title,
-            "fit_seconds": cell.fit_seconds,
-            "about": cell.about,
-            "reports": cell.reports,
-        }
         (temporary / "cell.json").write_text(json.dumps(head, default=dict, indent=1), encoding="utf-8")
-        shutil.rmtree(final, ignore_errors=True)
-        temporary.rename(final)
+        for file in temporary.iterdir():
+            with file.open("rb+") as written:
+                os.fsync(written.fileno())  # else a power failure after the renaming leaves empty files
+        try:
+            temporary.rename(final)
+        except OSError:
+            if not final.exists():
+                raise
+            shutil.rmtree(temporary)  # another driver has just finished the same cell
     except OSError as error:
-        raise UserError(f"cannot keep the finished predictions in {folder}: {error}") from error
+        shutil.rmtree(temporary, ignore_errors=True)
+        remedy = "make room there and run the same command again: what is recorded is not trained again"
+        raise UserError(f"cannot keep the finished predictions in {folder}: {error}\n  {remedy}") from error
     return final
 
 
@@ -71,5 +102,8 @@ def pending(folder: Path | None = None) -> list[Path]:
 
 
 def drop(path: Path) -> None:
-    """Forget a cell that the tracking store has."""
-    shutil.rmtree(path, ignore_errors=True)
+    """Forget a cell that the tracking store has, at once: a kill leaves no half of it to be read."""
+    hidden = path.with_name(f".{path.name}.{os.getpid()}.done")
+    shutil.rmtree(hidden, ignore_errors=True)  # left by a kill
+    path.rename(hidden)
+    shutil.rmtree(hidden, ignore_errors=True)

@@ -11,12 +11,14 @@ import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from benchmark import registry
+from benchmark.cluster import spread
 from benchmark.provenance import about
 from benchmark.train import bank
 from benchmark.train.stack import Stack
@@ -91,17 +93,20 @@ def plan(problem: Problem, method: Method, seeds: Sequence[int]) -> Planned:
 
 
 def run(
-    cells: Sequence[Planned], jobs: int | None = None, *, fresh: bool = False
+    cells: Sequence[Planned], jobs: int | None = None, *, fresh: bool = False, client: Any = None
 ) -> Iterator[tuple[Planned, Cell | Failed | int]]:
     """Fill ``cells`` on ``jobs`` worker processes (default: one per core) and yield what is done as it is done.
+
+    ``client`` is a Dask client (``benchmark.cluster``), for the workers of a cluster instead.
 
     Yields (planned, number of train seeds just trained), and, once all seeds of a cell are trained,
     (planned, Cell) or (planned, Failed). A cell that fails never stops another. Networks that cells share are
     trained once, and taken from the cache unless ``fresh``.
     """
-    jobs = jobs or os.cpu_count() or 1
+    jobs = len(client.ncores()) or 1 if client else jobs or os.cpu_count() or 1
+    units = _units(cells, jobs, fresh)
     done: dict[int, dict[tuple[int, ...], _Block]] = {i: {} for i in range(len(cells))}
-    for seeds, results in _parallel(_units(cells, jobs, fresh), jobs):
+    for seeds, results in spread(client, _work, units, _alone, _died) if client else _parallel(units, jobs):
         for i, result in results.items():
             cell = cells[i]
             done[i][seeds] = result
@@ -114,33 +119,44 @@ def run(
 class _Unit:
     """The work of one worker at a time: some train seeds of all methods on one problem, which may share networks."""
 
-    problem: Problem
     methods: dict[int, Method]
     """By the number of the cell."""
     seeds: tuple[int, ...]
     fresh: bool
 
 
-def _units(cells: Sequence[Planned], jobs: int, fresh: bool) -> list[_Unit]:
-    alike: dict[tuple[str, int, tuple[int, ...]], list[int]] = {}
+_Units = list[tuple[Problem, _Unit]]
+_Results = tuple[tuple[int, ...], dict[int, _Block]]
+"""The seeds of a unit, and its blocks by cell."""
+
+
+def _units(cells: Sequence[Planned], jobs: int, fresh: bool) -> _Units:
+    alike: dict[tuple[int, tuple[int, ...]], list[int]] = {}
     for i, cell in enumerate(cells):
-        alike.setdefault((cell.key.problem, id(cell.problem), cell.key.seeds), []).append(i)
+        alike.setdefault((id(cell.problem), cell.key.seeds), []).append(i)
     return [
-        _Unit(cells[some[0]].problem, {i: cells[i].method for i in some}, block, fresh)
-        for (_, _, seeds), some in alike.items()
+        (cells[some[0]].problem, _Unit({i: cells[i].method for i in some}, block, fresh))
+        for (_, seeds), some in alike.items()
         for block in _blocks(seeds, jobs)
     ]
 
 
-_Results = tuple[tuple[int, ...], dict[int, _Block]]
+def _alone(unit: _Unit) -> list[_Unit]:
+    """The parts of a unit by method, to find the one that kills its worker."""
+    return [replace(unit, methods={i: method}) for i, method in unit.methods.items()]
 
 
-def _parallel(units: Sequence[_Unit], jobs: int) -> Iterator[_Results]:
+def _died(unit: _Unit) -> _Results:
+    error = f"the worker process died on train seeds {unit.seeds}: out of memory, or a crash in native code"
+    return unit.seeds, {i: _Block({}, 0.0, error) for i in unit.methods}
+
+
+def _parallel(units: _Units, jobs: int) -> Iterator[_Results]:
     """``_work`` on worker processes. If one dies (out of memory, say), what is left is tried method by method."""
 
-    def start(some: Sequence[_Unit], n: int) -> Iterator[tuple[int, _Results]]:
+    def start(some: _Units, n: int) -> Iterator[tuple[int, _Results]]:
         pool = Parallel(n_jobs=n, return_as="generator_unordered", inner_max_num_threads=1, backend="loky")
-        return pool(delayed(_work)(number, unit) for number, unit in enumerate(some))
+        return pool(delayed(_numbered)(number, problem, unit) for number, (problem, unit) in enumerate(some))
 
     left = dict(enumerate(units))
     try:
@@ -148,16 +164,12 @@ def _parallel(units: Sequence[_Unit], jobs: int) -> Iterator[_Results]:
             del left[number]
             yield results
     except TerminatedWorkerError:
-        for unit in left.values():
-            for i, method in unit.methods.items():
-                try:
-                    alone = replace(unit, methods={i: method})
-                    yield from (results for _, results in start([alone], 2))  # 2: with one, joblib would work here
+        for problem, unit in left.values():
+            for part in _alone(unit):
+                try:  # 2 processes: with one, joblib would work in this one
+                    yield from (results for _, results in start([(problem, part)], 2))
                 except TerminatedWorkerError:
-                    died = (
-                        f"the worker process died on train seeds {unit.seeds}: out of memory, or a crash in native code"
-                    )
-                    yield unit.seeds, {i: _Block({}, 0.0, died)}
+                    yield _died(part)
 
 
 def _blocks(seeds: tuple[int, ...], jobs: int) -> list[tuple[int, ...]]:
@@ -166,21 +178,25 @@ def _blocks(seeds: tuple[int, ...], jobs: int) -> list[tuple[int, ...]]:
     return [tuple(map(int, block)) for block in np.array_split(seeds, count)]
 
 
-def _work(number: int, unit: _Unit) -> tuple[int, _Results]:
+def _numbered(number: int, problem: Problem, unit: _Unit) -> tuple[int, _Results]:
+    return number, _work(problem, unit)
+
+
+def _work(problem: Problem, unit: _Unit) -> _Results:
     """Train and predict; runs in a worker process."""
-    tests = {evalset: test.x for evalset, test in unit.problem.evals.items()}
+    tests = {evalset: test.x for evalset, test in problem.evals.items()}
     results: dict[int, _Block] = {}
     stacks: dict[int, Stack] = {}
     for i, method in unit.methods.items():
         try:
             start = time.process_time()
-            fitted = method.fit(unit.problem.without_tests(), list(unit.seeds))
+            fitted = method.fit(problem.without_tests(), list(unit.seeds))
             seconds = time.process_time() - start
             if isinstance(fitted, Stack):
                 stacks[i] = fitted
             else:
                 values = {evalset: np.asarray(fitted.predict(x)) for evalset, x in tests.items()}
-                results[i] = _checked(unit, values, seconds / len(unit.seeds))
+                results[i] = _checked(problem, unit.seeds, values, seconds / len(unit.seeds))
         except (Exception, SystemExit):
             results[i] = _Block({}, 0.0, traceback.format_exc())
     together = bank.predict_all(list(stacks.values()), tests, fresh=unit.fresh)
@@ -188,14 +204,14 @@ def _work(number: int, unit: _Unit) -> tuple[int, _Results]:
         if isinstance(outcome, str):
             results[i] = _Block({}, 0.0, outcome)
         else:
-            results[i] = _checked(unit, outcome.values, outcome.seconds)
-    return number, (unit.seeds, results)
+            results[i] = _checked(problem, unit.seeds, outcome.values, outcome.seconds)
+    return unit.seeds, results
 
 
-def _checked(unit: _Unit, values: dict[str, np.ndarray], seconds: float) -> _Block:
+def _checked(problem: Problem, seeds: tuple[int, ...], values: dict[str, np.ndarray], seconds: float) -> _Block:
     try:
-        for evalset in unit.problem.evals:
-            Predictions.of(unit.problem, evalset, unit.seeds, values[evalset])
+        for evalset in problem.evals:
+            Predictions.of(problem, evalset, seeds, values[evalset])
     except Exception:
         return _Block({}, 0.0, traceback.format_exc())
     return _Block({name: value.astype(np.float32) for name, value in values.items()}, seconds)

@@ -148,7 +148,7 @@ def floor(problem: Problem, steps: int = 20) -> float:
 def compare(
     problem: Problem, seeds: Sequence[int], plain_seeds: Sequence[int], report: Callable[[Timing], None]
 ) -> None:
-    """Time one train seed of the table: the plain loop, ours part by part, the floor; ``report`` each as it is known."""
+    """Time one train seed of the table: the plain loop, ours part by part, the floor; ``report`` each when known."""
     workers = os.cpu_count() or 1
 
     def ours(what: str, jobs: int, groups: Sequence[Sequence[str]]) -> None:

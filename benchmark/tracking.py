@@ -7,7 +7,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from mlflow.data.code_dataset_source import CodeDatasetSource
 from mlflow.data.meta_dataset import MetaDataset
 from mlflow.entities import DatasetInput, InputTag, Metric, Param, Run
 from mlflow.exceptions import MlflowException
+from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 from mlflow.tracking import MlflowClient
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -33,6 +34,9 @@ from benchmark.types import Cell, CellKey
 
 EXPERIMENT = "churn/"
 """Prefix of the experiments' names: a shared server holds others too."""
+
+
+_STORE_ERRORS = (MlflowException, SQLAlchemyError, OSError)  # OSError: also every exception of requests
 
 
 class TrackingError(UserError):
@@ -48,9 +52,9 @@ def uri() -> str:
 def _speaking(where: str) -> Iterator[None]:
     try:
         yield
-    except (MlflowException, SQLAlchemyError, OSError) as error:  # OSError: also every exception of requests
+    except _STORE_ERRORS as error:
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
-        remedy = "start its server, or set MLFLOW_TRACKING_URI to another store, or unset it"
+        remedy = "start its server, make room on its disk, or set MLFLOW_TRACKING_URI to another store, or unset it"
         raise TrackingError(f"the tracking store {where} cannot be used: {first[:300]}\n  {remedy}") from error
 
 
@@ -84,25 +88,65 @@ class Store:
                 yield cell
 
     def log(self, cell: Cell) -> str:
-        """Record a finished cell once, whatever an interrupted attempt left behind; returns its run id."""
+        """Record a finished cell and return its run id.
+
+        Of whatever interrupted attempts and other drivers, also at this moment, record of a cell, one whole run remains.
+        """
         with _speaking(self.uri):
             experiment = self._experiment(cell)
-            older = self._find(experiment, cell.key.digest)
             summary = describe.summarise(cell.predictions)
             values = {name: value for name, value in summary.items() if value == value}
             values |= {"fit_seconds": cell.fit_seconds} | self._relative_compute(experiment, cell)
             training = float(cell.about.get("wall_seconds", 0))
-            parent = self._start(experiment, describe.finished_tags(cell, values), describe.run_name(cell), training)
-            self._values(parent, values, describe.params(cell))
-            self._inputs(parent, cell)
-            for name, text in cell.reports.items():
-                self.client.log_text(parent, text, name)
-            for i, seed in enumerate(cell.key.seeds):
-                self._log_seed(experiment, parent, cell, i, seed)
-            self.client.set_terminated(parent, "FINISHED")
-            for run in older:
+            with self._interruptible(experiment, cell):
+                tags = describe.finished_tags(cell, values)
+                parent = self._start(experiment, tags, describe.run_name(cell), training).info.run_id
+                try:
+                    self._log_whole(experiment, parent, cell, values)
+                except MlflowException:
+                    if self.client.get_run(parent).info.lifecycle_stage == "active":
+                        raise  # else another driver has recorded the cell meanwhile, and removed our attempt
+                return self._one_remains(experiment, cell)
+
+    def _log_whole(self, experiment: str, parent: str, cell: Cell, values: dict[str, float]) -> None:
+        self._values(parent, values, describe.params(cell))
+        self._inputs(parent, cell)
+        for name, text in cell.reports.items():
+            self.client.log_text(parent, text, name)
+        for i, seed in enumerate(cell.key.seeds):
+            self._log_seed(experiment, parent, cell, i, seed)
+        self.client.set_terminated(parent, "FINISHED")
+
+    def _one_remains(self, experiment: str, cell: Cell) -> str:
+        """Remove all runs of a cell but the youngest finished one, and return the id of that.
+
+        Drivers that do this at once agree on what remains, because the order of the attempts never changes. A younger
+        attempt that is under way is left alone: it will remove this one when it is finished.
+        """
+        found = self._find(experiment, cell.key.digest)
+        attempts = {run.info.run_id: run for run in self._find(experiment, cell.key.digest, "cell")}
+        finished = [run for run in attempts.values() if run.info.status == "FINISHED"]
+        if not finished:
+            raise MlflowException(f"the run of {cell.title} was deleted while it was recorded")
+        best = max(finished, key=_begun)
+        under_way = {i for i, run in attempts.items() if run.info.status == "RUNNING" and _begun(run) > _begun(best)}
+        spared = under_way | {best.info.run_id}
+        for run in [*attempts.values(), *found]:  # a parent before its nested runs: nobody reads it without them
+            if run.data.tags.get("mlflow.parentRunId", run.info.run_id) not in spared:
                 self.client.delete_run(run.info.run_id)
-            return parent
+        return str(best.info.run_id)
+
+    @contextmanager
+    def _interruptible(self, experiment: str, cell: Cell) -> Iterator[None]:
+        """On Ctrl-C, mark what is open of a cell as KILLED; the next attempt removes it."""
+        try:
+            yield
+        except (KeyboardInterrupt, SystemExit):
+            with suppress(*_STORE_ERRORS):
+                for run in self._find(experiment, cell.key.digest):
+                    if run.info.status == "RUNNING":
+                        self.client.set_terminated(run.info.run_id, "KILLED")
+            raise
 
     def log_failure(self, cell: Cell, reason: str) -> str:
         """Record that a cell failed, with the traceback; a later success replaces it."""
@@ -110,10 +154,12 @@ class Store:
             experiment = self._experiment(cell)
             older = self._find(experiment, cell.key.digest)
             note = f"**Failed.** Run it again: `{cell.about['command']}`\n\n```\n{reason[-4000:]}\n```"
-            run = self._start(experiment, {**describe.tags(cell), "mlflow.note.content": note}, describe.run_name(cell))
-            self._values(run, {}, describe.params(cell))
-            self.client.log_text(run, reason, "traceback.txt")
-            self.client.set_terminated(run, "FAILED")
+            tags = {**describe.tags(cell), "mlflow.note.content": note}
+            with self._interruptible(experiment, cell):
+                run = str(self._start(experiment, tags, describe.run_name(cell)).info.run_id)
+                self._values(run, {}, describe.params(cell))
+                self.client.log_text(run, reason, "traceback.txt")
+                self.client.set_terminated(run, "FAILED")
             good = {old.info.run_id for old in older if old.info.status == "FINISHED"}  # a result is never thrown away
             for old in older:
                 if not {old.info.run_id, old.data.tags.get("mlflow.parentRunId")} & good:
@@ -153,8 +199,10 @@ class Store:
         experiments = [e.experiment_id for e in self.client.search_experiments() if "churn.dataset" in e.tags]
         return self._search(experiments, f"tags.`churn.kind` = '{kind}'") if experiments else []
 
-    def _find(self, experiment: str, digest: str) -> list[Run]:
-        return self._search([experiment], f"tags.`churn.cell` = '{digest}'")
+    def _find(self, experiment: str, digest: str, kind: str = "") -> list[Run]:
+        """The runs of a cell, nested ones too, or those of one kind."""
+        query = f"tags.`churn.cell` = '{digest}'"
+        return self._search([experiment], f"{query} AND tags.`churn.kind` = '{kind}'" if kind else query)
 
     def _search(self, experiments: list[str], query: str) -> list[Run]:
         runs: list[Run] = []
@@ -165,10 +213,10 @@ class Store:
             if not (token := page.token):
                 return runs
 
-    def _start(self, experiment: str, tags: dict[str, str], name: str, seconds: float = 0.0) -> str:
+    def _start(self, experiment: str, tags: dict[str, str], name: str, seconds: float = 0.0) -> Run:
         """A new run that began ``seconds`` ago, so that the UI shows how long the training took."""
         start = int((time.time() - seconds) * 1000)
-        return str(self.client.create_run(experiment, start_time=start, tags=tags, run_name=name).info.run_id)
+        return self.client.create_run(experiment, start_time=start, tags=tags, run_name=name)
 
     def _values(self, run: str, values: dict[str, float], params: dict[str, Any]) -> None:
         now = int(time.time() * 1000)
@@ -187,16 +235,17 @@ class Store:
         self.client.log_inputs(run, [DatasetInput(data._to_mlflow_entity(), context)])
 
     def _log_seed(self, experiment: str, parent: str, cell: Cell, i: int, seed: int) -> None:
+        """One nested run, in as few transactions as MLflow allows."""
         tags = {"mlflow.parentRunId": parent, "churn.kind": "seed", "churn.cell": cell.key.digest}
-        run = self._start(experiment, tags, f"train seed {seed}")
+        info = self._start(experiment, {**tags, "churn.train_seed": str(seed)}, f"train seed {seed}").info
         one = {name: describe.one_run(predictions, i) for name, predictions in cell.predictions.items()}
         values = describe.summarise(one) | describe.against_others(cell.predictions, i)
-        self._values(run, {k: v for k, v in values.items() if v == v}, {"train_seed": seed})
+        self._values(info.run_id, {k: v for k, v in values.items() if v == v}, {})
         with tempfile.TemporaryDirectory() as folder:
             for evalset, predictions in one.items():
                 to_table(predictions).drop(columns="train_seed").to_parquet(Path(folder) / f"{evalset}.parquet")
-            self.client.log_artifacts(run, folder, "predictions")
-        self.client.set_terminated(run, "FINISHED")
+            get_artifact_repository(info.artifact_uri, tracking_uri=self.uri).log_artifacts(folder, "predictions")
+        self.client.set_terminated(info.run_id, "FINISHED")
 
     def _relative_compute(self, experiment: str, cell: Cell) -> dict[str, float]:
         """Training time in multiples of ERM's on the same problem, where the store has ERM's already."""
@@ -211,7 +260,7 @@ class Store:
         head = json.loads(tags["churn.key"])
         key = CellKey(**{**head, "seeds": tuple(head["seeds"])})
         query = f"tags.`mlflow.parentRunId` = '{run.info.run_id}'"
-        children = {int(r.data.params["train_seed"]): r for r in self._search([run.info.experiment_id], query)}
+        children = {int(r.data.tags["churn.train_seed"]): r for r in self._search([run.info.experiment_id], query)}
         tables: dict[str, list[pd.DataFrame]] = {}
         for seed in key.seeds:
             folder = Path(download_artifacts(artifact_uri=f"{children[seed].info.artifact_uri}/predictions"))
@@ -226,3 +275,9 @@ class Store:
 def _recorded(run: Run) -> int:
     """When a run was finished, or else started."""
     return int(run.info.end_time or run.info.start_time)
+
+
+def _begun(run: Run) -> tuple[float, str]:
+    """When recording of a cell's run began; its start time is that of the training."""
+    training = float(json.loads(run.data.tags.get("churn.about", "{}")).get("wall_seconds", 0))
+    return run.info.start_time + 1000 * training, str(run.info.run_id)
