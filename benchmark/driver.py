@@ -15,6 +15,7 @@ from benchmark import describe, outbox, runner, tracking
 from benchmark.data import health
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError, did_you_mean
+from benchmark.interrupt import deferred
 from benchmark.provenance import about
 from benchmark.registry import make_method
 from benchmark.runner import Failed, Planned
@@ -131,11 +132,13 @@ def fill(
             elif isinstance(result, Failed):
                 outcome.failed.append(result)
                 report(f"FAILED   {planned.title} on {planned.key.dataset}: {result.reason.strip().splitlines()[-1]}")
-                _record_failure(store, result, outcome)
+                with deferred():
+                    _record_failure(store, result, outcome)
             else:
-                result = replace(result, reports=reports(planned))
-                outcome.trained.append(result)
-                _record(store, result, outcome)
+                with deferred():
+                    result = replace(result, reports=reports(planned))
+                    outcome.trained.append(result)
+                    _record(store, result, outcome)
                 report(f"finished {_name(result)}: {_headline(result)}")
     return outcome
 
@@ -151,7 +154,7 @@ def _workers_end() -> Iterator[None]:
 
 def _hand_over(path: Path, store: tracking.Store) -> Cell | None:
     """Record a cell of the outbox, which then drops it; None if another driver has done so."""
-    with outbox.lock():
+    with deferred(), outbox.lock():
         if not path.exists():
             return None
         cell = outbox.load(path)

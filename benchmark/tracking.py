@@ -28,6 +28,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from benchmark import describe
 from benchmark.data.spec import ROOT
 from benchmark.errors import UserError
+from benchmark.interrupt import checkpoint
 from benchmark.registry import REFERENCE
 from benchmark.tables import from_table, to_table
 from benchmark.types import Cell, CellKey
@@ -90,7 +91,7 @@ class Store:
     def log(self, cell: Cell) -> str:
         """Record a finished cell and return its run id.
 
-        Of whatever interrupted attempts and other drivers, also at this moment, record of a cell, one whole run remains.
+        Of what interrupted attempts, and other drivers at this moment, record of a cell, one whole run remains.
         """
         with _speaking(self.uri):
             experiment = self._experiment(cell)
@@ -103,9 +104,12 @@ class Store:
                 parent = self._start(experiment, tags, describe.run_name(cell), training).info.run_id
                 try:
                     self._log_whole(experiment, parent, cell, values)
-                except MlflowException:
+                except MlflowException as error:
+                    if error.error_code != "INVALID_PARAMETER_VALUE":  # that of a deleted run
+                        raise
                     if self.client.get_run(parent).info.lifecycle_stage == "active":
-                        raise  # else another driver has recorded the cell meanwhile, and removed our attempt
+                        raise
+                    # another driver has recorded the cell meanwhile, and removed our attempt
                 return self._one_remains(experiment, cell)
 
     def _log_whole(self, experiment: str, parent: str, cell: Cell, values: dict[str, float]) -> None:
@@ -114,6 +118,7 @@ class Store:
         for name, text in cell.reports.items():
             self.client.log_text(parent, text, name)
         for i, seed in enumerate(cell.key.seeds):
+            checkpoint()
             self._log_seed(experiment, parent, cell, i, seed)
         self.client.set_terminated(parent, "FINISHED")
 

@@ -106,7 +106,7 @@ def test_a_dead_tracking_store_fails_with_a_remedy(
     assert call() == 1
     said = capsys.readouterr().out
     assert "bad   the tracking store http://127.0.0.1:9 cannot be used: " in said
-    assert "start its server, or set MLFLOW_TRACKING_URI" in said
+    assert "start its server, make room on its disk, or set MLFLOW_TRACKING_URI" in said
     assert "Traceback" not in said
 
 

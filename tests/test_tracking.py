@@ -112,7 +112,7 @@ def test_a_finished_cell_is_skipped_and_force_replaces_it(store: tracking.Store)
 def test_a_cell_left_half_recorded_is_recorded_once_and_whole(store: tracking.Store) -> None:
     one = cell("swa", [1, 2])
     experiment = store._experiment(one)
-    store._start(experiment, describe.tags(one), "interrupted")
+    store._start(experiment, describe.tags(one), "interrupted", float(one.about["wall_seconds"]))
     assert store.statuses()[one.key.digest] == "RUNNING"
     store.log(one)
     assert store.statuses()[one.key.digest] == "FINISHED"
