@@ -125,7 +125,7 @@ def floor(problem: Problem, steps: int = 20) -> float:
 
     def step_seconds(rows_per_batch: int) -> float:
         keys = [(0, m) for m in range(NETWORKS_PER_STACK)]
-        network = StackedMLP(keys, inputs.width, recipe.hidden, problem.n_outputs)
+        network = StackedMLP(keys, len(inputs.live), recipe.hidden, problem.n_outputs)
         rows = torch.randint(len(problem.train), (NETWORKS_PER_STACK, rows_per_batch))
         for parameter in network.parameters:
             parameter.requires_grad_()

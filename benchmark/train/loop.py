@@ -110,11 +110,14 @@ def _train_stack(
     network = StackedMLP(keys, inputs.width, recipe.hidden, rule.n_outputs)
     noise = Dropout(keys, rule.dropout, "dropout")
     orders = [generator("batches", *key) for key in keys]
+    first_weights = network.parameters[0]
+    network.parameters[0] = first_weights[:, inputs.live]
     for parameter in network.parameters:
         parameter.requires_grad_()
     optimiser = torch.optim.AdamW(network.parameters, lr=recipe.lr, weight_decay=recipe.weight_decay, fused=True)
     means = {share: [torch.zeros_like(p) for p in network.parameters] for share in readouts if share != FINAL}
     averaged = dict.fromkeys(means, 0)
+    kept, mean_kept = 1.0, dict.fromkeys(means, 0.0)
 
     for epoch in range(recipe.epochs):
         order = np.stack([g.permutation(n) for g in orders]).reshape(s, k, n)
@@ -135,13 +138,22 @@ def _train_stack(
             loss.backward()
             clip_each(network.parameters, CLIP)
             optimiser.step()
+            kept *= 1 - recipe.lr * recipe.weight_decay
         for share, mean in means.items():
             if epoch >= share * recipe.epochs:
                 averaged[share] += 1
+                mean_kept[share] += (kept - mean_kept[share]) / averaged[share]
                 for total, parameter in zip(mean, network.parameters, strict=True):
                     total += (parameter.detach() - total) / averaged[share]
-    network.parameters = [p.detach() for p in network.parameters]
-    return {share: network.with_parameters(means[share]) if averaged.get(share) else network for share in readouts}
+
+    def whole(parameters: Sequence[Tensor], decay: float) -> StackedMLP:
+        weights, *others = (parameter.detach() for parameter in parameters)
+        first = first_weights * decay  # what AdamW does where every gradient is 0
+        first[:, inputs.live] = weights
+        return network.with_parameters([first, *others])
+
+    final = whole(network.parameters, kept)
+    return {s: whole(means[s], mean_kept[s]) if averaged.get(s) else final for s in readouts}
 
 
 def clip_each(parameters: Sequence[Tensor], limit: float) -> None:

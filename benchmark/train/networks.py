@@ -67,16 +67,21 @@ class StackedMLP:
 
 
 class Inputs:
-    """Training features (N, D). Sparse bits, as fingerprints are, are multiplied as sums of rows of the weights."""
+    """Training features (N, D), without the columns that are 0 throughout: ``live`` (L,) are the others.
+
+    Sparse bits, as fingerprints are, are multiplied as sums of rows of the weights.
+    """
 
     def __init__(self, x: np.ndarray):
-        self.x = torch.tensor(x, dtype=torch.float32)
         self.width = x.shape[1]
+        self.live = torch.from_numpy(np.flatnonzero(x.any(axis=0)))
+        x = x[:, self.live.numpy()]
+        self.x = torch.tensor(x, dtype=torch.float32)
         bits = bool(((x == 0) | (x == 1)).all())
-        self.ones = csr_matrix(x) if bits and x.mean() < SPARSE else None
+        self.ones = csr_matrix(x) if bits and x.sum() < SPARSE * x.size else None
 
     def times(self, weight: Tensor, rows: Tensor) -> Tensor:
-        """The product (M, R, H) of rows (M, R) of the features with the weights (M, D, H) of M networks."""
+        """The product (M, R, H) of rows (M, R) of the features with the live weights (M, L, H) of M networks."""
         return self.product(rows)(weight)
 
     def product(self, rows: Tensor) -> Callable[[Tensor], Tensor]:
@@ -84,10 +89,11 @@ class Inputs:
         if self.ones is None:
             x = self.x[rows]
             return lambda weight: torch.bmm(x, weight)
-        picked = self.ones[rows.flatten().numpy()]  # (M·R, D), to become block-diagonal (M·R, M·D)
+        picked = self.ones[rows.flatten().numpy()]  # (M·R, L), to become block-diagonal (M·R, M·L)
         network = np.repeat(np.arange(len(rows), dtype=np.int32), np.diff(picked.indptr[:: rows.shape[1]]))
-        shape = (rows.numel(), len(rows) * self.width)
-        blocks = csr_matrix((picked.data, picked.indices + network * self.width, picked.indptr), shape=shape)
+        width = len(self.live)
+        shape = (rows.numel(), len(rows) * width)
+        blocks = csr_matrix((picked.data, picked.indices + network * width, picked.indptr), shape=shape)
         by_column = blocks.tocsc()
         return lambda weight: _SumsOfRows.apply(weight, blocks, by_column)
 
