@@ -59,13 +59,22 @@ Offline = Annotated[
 ]
 
 
-def _grid(method: str, dataset: str, canonical_seed: str, seeds: str, settings: list[str] | None) -> list[Planned]:
+DeviceOption = Annotated[
+    str, typer.Option("--device", help="cpu, cuda, or auto: the GPU of this machine if PyTorch can use one.")
+]
+
+
+def _grid(
+    method: str, dataset: str, canonical_seed: str, seeds: str, settings: list[str] | None, device: str
+) -> list[Planned]:
     from benchmark.driver import parse_seeds, plan_grid
     from benchmark.registry import parse_settings
+    from benchmark.train.device import device as named
 
     names = [name.strip() for name in method.split(",") if name.strip()]
     splits = parse_seeds(canonical_seed + ("" if "," in canonical_seed else ","))
-    return plan_grid(names, expand(dataset), splits, parse_seeds(seeds), parse_settings(settings or []))
+    where = named(device)
+    return plan_grid(names, expand(dataset), splits, parse_seeds(seeds), parse_settings(settings or []), where)
 
 
 @contextmanager
@@ -92,12 +101,13 @@ def run(
     site: Annotated[Path | None, typer.Option(help="Then build the leaderboard pages in this folder.")] = None,
     scheduler: Annotated[str, typer.Option(help="Work on a Dask cluster: its scheduler, as in tcp://host:8786.")] = "",
     slurm: Annotated[Path | None, typer.Option(help="Start Slurm jobs as this TOML says, and work there.")] = None,
+    device: DeviceOption = "auto",
     offline: Offline = False,
 ) -> None:
     """Train methods on datasets and record every run and every prediction in MLflow."""
     from benchmark import driver, tracking
 
-    cells = _grid(method, dataset, canonical_seed, seeds, settings)
+    cells = _grid(method, dataset, canonical_seed, seeds, settings, device)
     total = sum(len(cell.key.seeds) for cell in cells)
     console.print(f"{len(cells)} cells, {total} retrainings; tracking store: {tracking.uri()}")
     for line in driver.warnings(cells):
@@ -276,12 +286,13 @@ def status(
     canonical_seed: CanonicalSeeds = "99",
     seeds: Seeds = "10",
     settings: Settings = None,
+    device: DeviceOption = "auto",
     offline: Offline = False,
 ) -> None:
     """Show which cells of a grid are done, failed or missing, and the command that fills each."""
     from benchmark import tracking
 
-    cells = _grid(method, dataset, canonical_seed, seeds, settings)
+    cells = _grid(method, dataset, canonical_seed, seeds, settings, device)
     statuses = tracking.Store().statuses()
     words = {"FINISHED": "done", "FAILED": "failed", "RUNNING": "interrupted or running", "KILLED": "interrupted"}
     for cell in cells:
@@ -303,7 +314,7 @@ def plan(
     """Show what a grid will cost before anything is trained: networks, CPU hours, bytes."""
     from benchmark.plan import costs
 
-    found = costs(_grid(method, dataset, canonical_seed, seeds, settings))
+    found = costs(_grid(method, dataset, canonical_seed, seeds, settings, "cpu"))
     style: dict[str, Any] = {"box": None, "padding": (0, 1, 0, 0)}
     table = Table("dataset", "split", "cells", "retrainings", "networks", "unshared", "CPU hours", "MB", **style)
     table.columns[0].no_wrap = True

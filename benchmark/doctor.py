@@ -103,7 +103,7 @@ def _store() -> Finding:
 def _device() -> Finding:
     import torch
 
-    gpu = f", {torch.cuda.get_device_name()} (not used: training is on the CPU)" if torch.cuda.is_available() else ""
+    gpu = f", {torch.cuda.get_device_name()} (used unless --device cpu)" if torch.cuda.is_available() else ""
     return Finding("ok", f"device: CPU with {os.cpu_count()} cores{gpu}")
 
 

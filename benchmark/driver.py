@@ -19,6 +19,7 @@ from benchmark.interrupt import deferred
 from benchmark.provenance import about
 from benchmark.registry import make_method
 from benchmark.runner import Failed, Planned
+from benchmark.train.device import CPU, Device
 from benchmark.types import Cell
 
 Report = Callable[[str], None]
@@ -50,6 +51,7 @@ def plan_grid(
     canonical_seeds: Sequence[int],
     seeds: Sequence[int],
     settings: dict[str, str],
+    device: Device = CPU,
 ) -> list[Planned]:
     """Every cell of the grid, each once, a dataset's cells together. Raises UserError before anything runs."""
     cells: dict[str, Planned] = {}
@@ -61,7 +63,7 @@ def plan_grid(
             problem = load_problem(dataset, canonical_seed)
             for text in methods:
                 made = make_method(text, problem.task, settings)
-                planned = runner.plan(problem, made, seeds)
+                planned = runner.plan(problem, made, seeds, device)
                 cells.setdefault(planned.key.digest, planned)
                 known |= dict.fromkeys(planned.key.params)
     for name in settings:

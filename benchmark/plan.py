@@ -11,7 +11,8 @@ import numpy as np
 import torch
 
 from benchmark.runner import Planned
-from benchmark.train.loop import NETWORKS_PER_STACK, Group, one_thread, train
+from benchmark.train.device import CPU
+from benchmark.train.loop import Group, one_thread, train
 from benchmark.train.networks import Inputs
 from benchmark.train.stack import Stack
 from benchmark.types import Problem
@@ -92,11 +93,11 @@ def seconds_per_step(problem: Problem) -> float:
     recipe = problem.recipe.model_copy(update={"epochs": 2})
     spec = problem.spec.model_copy(update={"recipe": recipe})
     stack = Stack(replace(problem, spec=spec), rows[None, None], (0,), None, 0.0, 1, -1.0)
-    groups = [Group(rows[None], ((0, m),)) for m in range(NETWORKS_PER_STACK)]
+    groups = [Group(rows[None], ((0, m),)) for m in range(CPU.networks_per_stack)]
     seconds = []
     for _ in range(3):  # the first is a warm-up
         start = time.process_time()
         with one_thread():
             list(train(Inputs(x), torch.tensor(y), groups, stack.rule))
         seconds.append(time.process_time() - start)
-    return min(seconds) / (-(-len(rows) // recipe.batch_size) * recipe.epochs * NETWORKS_PER_STACK)
+    return min(seconds) / (-(-len(rows) // recipe.batch_size) * recipe.epochs * CPU.networks_per_stack)

@@ -21,6 +21,7 @@ from benchmark import registry
 from benchmark.cluster import spread
 from benchmark.provenance import about
 from benchmark.train import bank
+from benchmark.train.device import CPU, DEVICES, Device
 from benchmark.train.stack import Stack
 from benchmark.types import Cell, CellKey, Method, Predictions, Problem
 
@@ -44,6 +45,7 @@ class Planned:
         return (
             f"python -m benchmark run --method {spelled} --dataset {shlex.quote(self.problem.spec.spelled)} "
             f"--canonical-seed {self.key.canonical_seed} --seeds {spell_seeds(self.key.seeds)}"
+            + (f" --device {self.key.device}" if self.key.device != CPU.name else "")
         )
 
 
@@ -78,7 +80,7 @@ def code_fingerprint(method: Method) -> str:
     return hashlib.sha256(bank.code().encode() + own).hexdigest()[:16]
 
 
-def plan(problem: Problem, method: Method, seeds: Sequence[int]) -> Planned:
+def plan(problem: Problem, method: Method, seeds: Sequence[int], device: Device = CPU) -> Planned:
     """The cell of one method on one problem, named by everything its predictions depend on."""
     key = CellKey(
         dataset=problem.spec.name,
@@ -88,6 +90,7 @@ def plan(problem: Problem, method: Method, seeds: Sequence[int]) -> Planned:
         seeds=tuple(sorted(seeds)),
         problem=problem.fingerprint,
         code=code_fingerprint(method),
+        device=device.name,
     )
     return Planned(key, problem, method)
 
@@ -95,7 +98,9 @@ def plan(problem: Problem, method: Method, seeds: Sequence[int]) -> Planned:
 def run(
     cells: Sequence[Planned], jobs: int | None = None, *, fresh: bool = False, client: Any = None
 ) -> Iterator[tuple[Planned, Cell | Failed | int]]:
-    """Fill ``cells`` on ``jobs`` worker processes (default: one per core) and yield what is done as it is done.
+    """Fill ``cells`` on ``jobs`` worker processes and yield what is done as it is done.
+
+    By default there is one worker per core, or just one where a GPU does the work.
 
     ``client`` is a Dask client (``benchmark.cluster``), for the workers of a cluster instead.
 
@@ -103,7 +108,8 @@ def run(
     (planned, Cell) or (planned, Failed). A cell that fails never stops another. Networks that cells share are
     trained once, and taken from the cache unless ``fresh``.
     """
-    jobs = len(client.ncores()) or 1 if client else jobs or os.cpu_count() or 1
+    usual = (os.cpu_count() or 1) if all(cell.key.device == CPU.name for cell in cells) else 1
+    jobs = len(client.ncores()) or 1 if client else jobs or usual
     units = _units(cells, jobs, fresh)
     done: dict[int, dict[tuple[int, ...], _Block]] = {i: {} for i in range(len(cells))}
     for seeds, results in spread(client, _work, units, _alone, _died) if client else _parallel(units, jobs):
@@ -123,6 +129,7 @@ class _Unit:
     """By the number of the cell."""
     seeds: tuple[int, ...]
     fresh: bool
+    device: Device
 
 
 _Units = list[tuple[Problem, _Unit]]
@@ -131,12 +138,12 @@ _Results = tuple[tuple[int, ...], dict[int, _Block]]
 
 
 def _units(cells: Sequence[Planned], jobs: int, fresh: bool) -> _Units:
-    alike: dict[tuple[int, tuple[int, ...]], list[int]] = {}
+    alike: dict[tuple[int, tuple[int, ...], str], list[int]] = {}
     for i, cell in enumerate(cells):
-        alike.setdefault((id(cell.problem), cell.key.seeds), []).append(i)
+        alike.setdefault((id(cell.problem), cell.key.seeds, cell.key.device), []).append(i)
     return [
-        (cells[some[0]].problem, _Unit({i: cells[i].method for i in some}, block, fresh))
-        for (_, seeds), some in alike.items()
+        (cells[some[0]].problem, _Unit({i: cells[i].method for i in some}, block, fresh, DEVICES[device]))
+        for (_, seeds, device), some in alike.items()
         for block in _blocks(seeds, jobs)
     ]
 
@@ -199,7 +206,7 @@ def _work(problem: Problem, unit: _Unit) -> _Results:
                 results[i] = _checked(problem, unit.seeds, values, seconds / len(unit.seeds))
         except (Exception, SystemExit):
             results[i] = _Block({}, 0.0, traceback.format_exc())
-    together = bank.predict_all(list(stacks.values()), tests, fresh=unit.fresh)
+    together = bank.predict_all(list(stacks.values()), tests, fresh=unit.fresh, device=unit.device)
     for i, outcome in zip(stacks, together, strict=True):
         if isinstance(outcome, str):
             results[i] = _Block({}, 0.0, outcome)

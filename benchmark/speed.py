@@ -17,7 +17,8 @@ from torch.utils.data import DataLoader, Subset, TensorDataset
 
 from benchmark import metrics, runner
 from benchmark.registry import make_method
-from benchmark.train.loop import NETWORKS_PER_STACK, one_thread
+from benchmark.train.device import CPU, CUDA, Device
+from benchmark.train.loop import one_thread
 from benchmark.train.networks import Inputs, StackedMLP
 from benchmark.types import Cell, Problem
 
@@ -124,9 +125,9 @@ def floor(problem: Problem, steps: int = 20) -> float:
     batches = -(-len(problem.train) // recipe.batch_size) * recipe.epochs
 
     def step_seconds(rows_per_batch: int) -> float:
-        keys = [(0, m) for m in range(NETWORKS_PER_STACK)]
+        keys = [(0, m) for m in range(CPU.networks_per_stack)]
         network = StackedMLP(keys, len(inputs.live), recipe.hidden, problem.n_outputs)
-        rows = torch.randint(len(problem.train), (NETWORKS_PER_STACK, rows_per_batch))
+        rows = torch.randint(len(problem.train), (CPU.networks_per_stack, rows_per_batch))
         for parameter in network.parameters:
             parameter.requires_grad_()
         optimiser = torch.optim.AdamW(network.parameters, lr=recipe.lr, weight_decay=recipe.weight_decay, fused=True)
@@ -139,7 +140,7 @@ def floor(problem: Problem, steps: int = 20) -> float:
             outputs.backward(torch.ones_like(outputs))
             optimiser.step()
             seconds.append(time.perf_counter() - start)
-        return statistics.median(seconds) / NETWORKS_PER_STACK
+        return statistics.median(seconds) / CPU.networks_per_stack
 
     with one_thread():
         return batches * (10 * step_seconds(recipe.batch_size) + 2 * step_seconds(2 * recipe.batch_size))
@@ -151,10 +152,10 @@ def compare(
     """Time one train seed of the table: the plain loop, ours part by part, the floor; ``report`` each when known."""
     workers = os.cpu_count() or 1
 
-    def ours(what: str, jobs: int, groups: Sequence[Sequence[str]]) -> None:
+    def ours(what: str, jobs: int, groups: Sequence[Sequence[str]], device: Device = CPU) -> None:
         start, found = time.perf_counter(), {}
         for texts in groups:
-            cells = [runner.plan(problem, make_method(text, problem.task), seeds) for text in texts]
+            cells = [runner.plan(problem, make_method(text, problem.task), seeds, device) for text in texts]
             done = [result for _, result in runner.run(cells, jobs, fresh=True) if isinstance(result, Cell)]
             found.update({cell.key.method: cell.predictions["id"].values for cell in done})
         seconds = (time.perf_counter() - start) / len(seeds)
@@ -172,6 +173,8 @@ def compare(
     ours("    ours, nothing shared, 1 worker", 1, [[text] for text in TABLE])
     ours("(b) ours, 1 worker", 1, [TABLE])
     ours(f"(c) ours, {workers} workers", workers, [TABLE])
+    if torch.cuda.is_available():
+        ours("    ours, 1 GPU", 1, [TABLE], CUDA)
     report(Timing("(d) floor: products and optimiser alone", floor(problem)))
 
 

@@ -153,6 +153,7 @@ class CellKey:
     seeds: tuple[int, ...]
     problem: str
     code: str
+    device: str = "cpu"
 
     @property
     def digest(self) -> str:

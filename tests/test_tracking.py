@@ -1,12 +1,8 @@
 """What MLflow holds after a run, read back through MLflow."""
 
-import socket
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
-from urllib.request import urlopen
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -171,44 +167,12 @@ def test_a_damaged_cell_on_disk_is_named_and_kept(store: tracking.Store) -> None
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator["Server"]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{port}")
+def server(mlflow_server: Callable[[str], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(outbox, "OUTBOX", tmp_path / "outbox")
-    running = Server(port, tmp_path)
-    running.start()
-    yield running
-    running.stop()
+    return mlflow_server(f"sqlite:///{tmp_path}/server.db")
 
 
-class Server:
-    """A real ``mlflow server`` on loopback."""
-
-    def __init__(self, port: int, folder: Path):
-        self.port, self.folder = port, folder
-
-    def start(self) -> None:
-        words = ["server", "--host", "127.0.0.1", "--port", str(self.port), "--workers", "1"]
-        words += ["--backend-store-uri", f"sqlite:///{self.folder}/server.db"]
-        words += ["--artifacts-destination", str(self.folder / "artifacts")]
-        with (self.folder / "server.log").open("w") as log:
-            self.process = subprocess.Popen([sys.executable, "-m", "mlflow", *words], stdout=log, stderr=log)
-        for _ in range(240):
-            try:
-                with urlopen(f"http://127.0.0.1:{self.port}/health"):
-                    return
-            except OSError:
-                time.sleep(0.25)
-        raise RuntimeError((self.folder / "server.log").read_text())
-
-    def stop(self) -> None:
-        self.process.terminate()
-        self.process.wait(30)
-
-
-def test_a_server_that_goes_away_costs_no_prediction(server: Server) -> None:
+def test_a_server_that_goes_away_costs_no_prediction(server: Any) -> None:
     plans = [planned("erm", [1, 2]), planned("swa", [1, 2])]
     said: list[str] = []
 

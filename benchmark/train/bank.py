@@ -21,6 +21,7 @@ import torch
 
 import benchmark.train
 from benchmark.data.cache import cache_folder, read, write
+from benchmark.train.device import CPU, Device
 from benchmark.train.loop import Group, one_thread, train
 from benchmark.train.networks import Inputs
 from benchmark.train.stack import Stack, evaluate
@@ -51,8 +52,10 @@ def code() -> str:
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 
-def predict_all(stacks: Sequence[Stack], tests: Tests, *, fresh: bool = False) -> list[Outcome | str]:
-    """What each of ``stacks`` predicts for ``tests``, or the traceback of its failure.
+def predict_all(
+    stacks: Sequence[Stack], tests: Tests, *, fresh: bool = False, device: Device = CPU
+) -> list[Outcome | str]:
+    """What each of ``stacks`` predicts for ``tests`` after training on ``device``, or the traceback of its failure.
 
     All must be of one problem's data, or else bring their own; ``fresh`` trains also what the cache has.
     """
@@ -60,7 +63,7 @@ def predict_all(stacks: Sequence[Stack], tests: Tests, *, fresh: bool = False) -
     with one_thread():
         for alike in _alike(stacks):
             try:
-                kept = _shared([stacks[i] for i in alike], tests, fresh)
+                kept = _shared([stacks[i] for i in alike], tests, fresh, device)
                 for i, own in zip(alike, kept, strict=True):
                     values = {name: stacks[i].by_seed([one.values[name] for one in own]).mean(axis=1) for name in tests}
                     results[i] = Outcome(values, sum(one.seconds for one in own) / len(stacks[i].seeds))
@@ -79,13 +82,19 @@ def _alike(stacks: Sequence[Stack]) -> Iterable[list[int]]:
     return found.values()
 
 
-def _shared(stacks: Sequence[Stack], tests: Tests, fresh: bool) -> list[list[_Kept]]:
+def _shared(stacks: Sequence[Stack], tests: Tests, fresh: bool, device: Device) -> list[list[_Kept]]:
     """The predictions of the groups of each stack; a group that several stacks have is trained once."""
     first = stacks[0]
     y = np.ascontiguousarray(first.problem.train.y)
     data = hashlib.sha256(np.ascontiguousarray(first.problem.train.x).tobytes() + y.tobytes()).hexdigest()
     looked = {name: hashlib.sha256(np.ascontiguousarray(x).tobytes()).hexdigest() for name, x in tests.items()}
-    common = [code(), torch.__version__, "cpu", data, asdict(first.rule) | {"recipe": first.rule.recipe.model_dump()}]
+    common = [
+        code(),
+        torch.__version__,
+        device.name,
+        data,
+        asdict(first.rule) | {"recipe": first.rule.recipe.model_dump()},
+    ]
 
     def key(group: Group, readout: float, passes: int, test: str) -> str:
         rows = hashlib.sha256(group.rows.tobytes()).hexdigest()
@@ -111,9 +120,8 @@ def _shared(stacks: Sequence[Stack], tests: Tests, fresh: bool) -> list[list[_Ke
             else:
                 have["".join(keys.values())] = found
     inputs, target = Inputs(first.problem.train.x), torch.tensor(y)
-    for part in train(
-        inputs, target, list(missing.values()), first.rule, first.coupling, [share for share, _ in variants]
-    ):
+    readouts = [share for share, _ in variants]
+    for part in train(inputs, target, list(missing.values()), first.rule, first.coupling, readouts, device):
         k = len(part.groups[0].keys)
         for (readout, _), stack in variants.items():
             values = {name: evaluate(part.networks[readout], stack, x) for name, x in tests.items()}

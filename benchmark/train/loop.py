@@ -12,14 +12,13 @@ import torch
 from torch import Tensor
 
 from benchmark.data.spec import Recipe
+from benchmark.train.device import CPU, Device
 from benchmark.train.losses import fit_loss
 from benchmark.train.networks import Dropout, Inputs, StackedMLP
 from benchmark.train.resampling import generator
 from benchmark.types import Task
 
 CLIP = 1.0
-NETWORKS_PER_STACK = 8
-"""More does not help on a CPU, where the weights of a stack should stay near its caches."""
 FINAL = -1.0
 """The readout of a network as it is at the end; another number is the share of training after which its weights at
 the ends of the epochs are averaged."""
@@ -81,17 +80,25 @@ def train(
     rule: Rule,
     coupling: Coupling | None = None,
     readouts: Sequence[float] = (FINAL,),
+    device: Device = CPU,
 ) -> Iterator[Trained]:
     """Train groups of K networks by the paper's protocol: AdamW, clipping per network, last partial batch kept.
 
-    A network's result depends on its own group alone, never on what shares its stack. Yields stack after stack.
+    A network's result depends on its own group alone, never on what shares its stack. Yields stack after stack,
+    with networks on the CPU.
     """
-    per_stack = max(1, NETWORKS_PER_STACK // len(groups[0].keys)) if groups else 1
+    per_stack = max(1, device.networks_per_stack // len(groups[0].keys)) if groups else 1
+    inputs, y = inputs.to(device.name), y.to(device.name)
     for i in range(0, len(groups), per_stack):
         some = groups[i : i + per_stack]
-        start = time.process_time()
-        networks = _train_stack(inputs, y, some, rule, coupling, readouts)
-        yield Trained(some, networks, (time.process_time() - start) / len(some))
+        start = _clock(device)
+        networks = _train_stack(inputs, y, some, rule, coupling, readouts, device)
+        yield Trained(some, networks, (_clock(device) - start) / len(some))
+
+
+def _clock(device: Device) -> float:
+    """Seconds of work: of this process on a CPU, of the wall where a GPU does it."""
+    return time.process_time() if device.name == "cpu" else time.perf_counter()
 
 
 def _train_stack(
@@ -101,8 +108,9 @@ def _train_stack(
     rule: Rule,
     coupling: Coupling | None,
     readouts: Sequence[float],
+    device: Device,
 ) -> dict[float, StackedMLP]:
-    """One stack of S × K networks on ``inputs`` (N, D) and ``y`` (N,), by readout."""
+    """One stack of S × K networks on ``inputs`` (N, D) and ``y`` (N,), both on ``device``, by readout."""
     recipe = rule.recipe
     rows = np.stack([group.rows for group in groups])
     s, k, n = rows.shape
@@ -112,6 +120,7 @@ def _train_stack(
     orders = [generator("batches", *key) for key in keys]
     first_weights = network.parameters[0]
     network.parameters[0] = first_weights[:, inputs.live]
+    network.parameters = [parameter.to(device.name) for parameter in network.parameters]
     for parameter in network.parameters:
         parameter.requires_grad_()
     optimiser = torch.optim.AdamW(network.parameters, lr=recipe.lr, weight_decay=recipe.weight_decay, fused=True)
@@ -121,13 +130,13 @@ def _train_stack(
 
     for epoch in range(recipe.epochs):
         order = np.stack([g.permutation(n) for g in orders]).reshape(s, k, n)
-        shuffled = torch.from_numpy(np.take_along_axis(rows, order, axis=2))
+        shuffled = torch.from_numpy(np.take_along_axis(rows, order, axis=2)).to(device.name)
         for batch in shuffled.split(recipe.batch_size, dim=2):  # (S, K, B)
             size = batch.shape[2]
             seen = batch if coupling is None else batch.flatten(1)[:, None].expand(s, k, k * size)
             seen = seen.reshape(s * k, -1)
             first = inputs.times(network.parameters[0], seen)
-            outputs = network.after(first, noise.masks(seen.shape[1], recipe.hidden))
+            outputs = network.after(first, noise.masks(seen.shape[1], recipe.hidden, device.name))
             if coupling is None:
                 loss = fit_loss(rule.task, outputs.unflatten(0, (s, k)), y[batch]).sum()
             else:
@@ -136,7 +145,7 @@ def _train_stack(
                 loss = fit_loss(rule.task, own, y[batch]).sum() + coupling(Step(everything)).sum()
             optimiser.zero_grad()
             loss.backward()
-            clip_each(network.parameters, CLIP)
+            (clip_each if device.to_the_bit else clip_together)(network.parameters, CLIP)
             optimiser.step()
             kept *= 1 - recipe.lr * recipe.weight_decay
         for share, mean in means.items():
@@ -147,7 +156,7 @@ def _train_stack(
                     total += (parameter.detach() - total) / averaged[share]
 
     def whole(parameters: Sequence[Tensor], decay: float) -> StackedMLP:
-        weights, *others = (parameter.detach() for parameter in parameters)
+        weights, *others = (parameter.detach().cpu() for parameter in parameters)
         first = first_weights * decay  # what AdamW does where every gradient is 0
         first[:, inputs.live] = weights
         return network.with_parameters([first, *others])
@@ -169,3 +178,12 @@ def clip_each(parameters: Sequence[Tensor], limit: float) -> None:
         if scale < 1:
             for gradient in own:
                 gradient.mul_(scale)
+
+
+def clip_together(parameters: Sequence[Tensor], limit: float) -> None:
+    """``clip_each`` for all networks at once, up to rounding."""
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    squares = torch.stack([gradient.flatten(1).square().sum(1) for gradient in gradients]).sum(0)
+    scales = (limit / (squares.sqrt() + 1e-6)).clamp(max=1)
+    for gradient in gradients:
+        gradient.mul_(scales[:, None, None])

@@ -80,6 +80,14 @@ class Inputs:
         bits = bool(((x == 0) | (x == 1)).all())
         self.ones = csr_matrix(x) if bits and x.sum() < SPARSE * x.size else None
 
+    def to(self, device: str) -> Inputs:
+        """The same on another device; sums of rows win on a CPU only."""
+        if device == "cpu":
+            return self
+        other = copy(self)
+        other.x, other.ones = self.x.to(device), None
+        return other
+
     def times(self, weight: Tensor, rows: Tensor) -> Tensor:
         """The product (M, R, H) of rows (M, R) of the features with the live weights (M, L, H) of M networks."""
         return self.product(rows)(weight)
@@ -123,10 +131,10 @@ class Dropout:
         states = [int(generator(stream, seed, member).integers(2**63)) for seed, member in keys]
         self.p, self.generators = p, [torch.Generator().manual_seed(state) for state in states]
 
-    def masks(self, rows: int, hidden: int) -> list[Tensor]:
-        """One tensor (M, rows, hidden) for each of the two hidden layers; none if p is 0."""
+    def masks(self, rows: int, hidden: int, device: str = "cpu") -> list[Tensor]:
+        """One tensor (M, rows, hidden) for each of the two hidden layers; none if p is 0. Drawn on the CPU."""
         if self.p == 0:
             return []
         keep = 1 - self.p
         both = torch.stack([torch.empty(2, rows, hidden).bernoulli_(keep, generator=g) for g in self.generators], 1)
-        return list(both / keep)
+        return list((both / keep).to(device))

@@ -17,7 +17,7 @@ from benchmark.data.problem import load_problem
 from benchmark.data.spec import Recipe
 from benchmark.registry import make_method
 from benchmark.train import bootstrap, fit_stack, generator
-from benchmark.train.loop import FINAL, clip_each, train
+from benchmark.train.loop import FINAL, clip_each, clip_together, train
 from benchmark.train.networks import Dropout, Inputs, StackedMLP
 from benchmark.train.stack import Stack
 from benchmark.types import Examples, Problem, Task
@@ -226,8 +226,9 @@ def test_a_strong_pull_makes_the_twins_agree():
     assert gap("twin:lam=300") < 0.1 * gap("twin:lam=0")
 
 
+@pytest.mark.parametrize("clip", [clip_each, clip_together])
 @pytest.mark.parametrize("limit", [1.0, 1e-3, 1e6])
-def test_gradients_are_clipped_for_each_network_as_pytorch_clips_one(limit):
+def test_gradients_are_clipped_for_each_network_as_pytorch_clips_one(limit, clip):
     draw = torch.Generator().manual_seed(0)
     scales = torch.tensor([1e-3, 0.05, 1.0, 100.0, 0.0])[:, None, None]
     parameters = [torch.zeros(5, rows, 16) for rows in (8, 1, 16)]
@@ -240,7 +241,7 @@ def test_gradients_are_clipped_for_each_network_as_pytorch_clips_one(limit):
             one.grad = parameter.grad[m].clone()
         nn.utils.clip_grad_norm_(alone, limit)
         expected.append([one.grad for one in alone])
-    clip_each(parameters, limit)
+    clip(parameters, limit)
     for m in range(5):
         torch.testing.assert_close([parameter.grad[m] for parameter in parameters], expected[m])
 

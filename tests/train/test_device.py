@@ -1,0 +1,76 @@
+"""Training elsewhere than on the CPU gives the same predictions, up to rounding."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from benchmark.check import synthetic
+from benchmark.data.problem import load_problem
+from benchmark.data.spec import Recipe
+from benchmark.errors import UserError
+from benchmark.registry import make_method
+from benchmark.runner import code_fingerprint, plan
+from benchmark.train import bank
+from benchmark.train.device import CPU, CUDA, Device, device
+from benchmark.types import Problem
+
+METHODS = ["erm", "swa", "mc_dropout:passes=3", "bagging:k=2", "twin"]
+TOLERANCE = 1e-4
+"""In probability: sums in another order, amplified by a few epochs of training."""
+
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch finds no GPU")
+
+
+@pytest.fixture
+def molecules() -> Problem:
+    problem = load_problem("b3db_measured")
+    return replace(problem, spec=problem.spec.model_copy(update={"recipe": Recipe(epochs=2)}))
+
+
+def predicted(problem: Problem, where: Device) -> np.ndarray:
+    stacks = [make_method(text, problem.task).fit(problem.without_tests(), [1, 2]) for text in METHODS]
+    outcomes = bank.predict_all(stacks, {"id": problem.evals["id"].x}, fresh=True, device=where)  # type: ignore[arg-type]
+    assert all(isinstance(outcome, bank.Outcome) for outcome in outcomes), outcomes
+    return np.stack([outcome.values["id"] for outcome in outcomes])  # type: ignore[union-attr]
+
+
+def test_what_a_gpu_computes_gives_the_same_predictions_on_a_cpu(molecules: Problem) -> None:
+    all_at_once = Device("cpu", networks_per_stack=64, to_the_bit=False)
+    assert np.abs(predicted(molecules, all_at_once) - predicted(molecules, CPU)).max() < TOLERANCE
+
+
+@needs_gpu
+def test_a_gpu_gives_the_same_predictions(molecules: Problem) -> None:
+    one, other = predicted(molecules, CUDA), predicted(molecules, CPU)
+    assert np.abs(one - other).max() < TOLERANCE
+    assert (one.argmax(-1) == other.argmax(-1)).all()
+
+
+@needs_gpu
+def test_a_gpu_gives_the_same_predictions_again(molecules: Problem) -> None:
+    assert np.array_equal(predicted(molecules, CUDA), predicted(molecules, CUDA))
+
+
+def test_the_device_is_found_or_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for there in (False, True):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda there=there: there)
+        assert device("auto") is (CUDA if there else CPU)
+        assert device("cpu") is CPU
+    assert device("cuda") is CUDA
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(UserError, match="needs a GPU"):
+        device("cuda")
+    with pytest.raises(UserError, match="unknown device tpu: expected auto, cpu or cuda"):
+        device("tpu")
+
+
+def test_a_cell_of_a_gpu_is_another_cell_and_says_how_to_fill_it() -> None:
+    problem = synthetic("classification")
+    here, there = (plan(problem, make_method("erm", problem.task), [1, 2], where) for where in (CPU, CUDA))
+    assert here.key.digest != there.key.digest
+    assert here.key.code == there.key.code == code_fingerprint(here.method)
+    assert there.command == f"{here.command} --device cuda"
