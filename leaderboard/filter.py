@@ -11,9 +11,7 @@ from importlib.resources import files
 import numpy as np
 
 from benchmark import metrics
-from benchmark.registry import REFERENCE
-from benchmark.types import Cell
-from leaderboard.table import newest
+from leaderboard.results import Results
 
 MARGIN = 0.05
 """ERM must beat the majority class by this (paper, section Datasets), …"""
@@ -55,28 +53,26 @@ def verdict(gap: float, n_id: int) -> str:
     return "; ".join(reasons) or "passes"
 
 
-def outcomes(cells: Iterable[Cell]) -> list[Outcome]:
-    """The filter on every classification dataset that has a cell of ERM; ``cells`` newest first."""
-    shown, _ = newest(cells)
+def outcomes(results: Results) -> list[Outcome]:
+    """The filter on every classification dataset that has a cell of ERM."""
     published = _published()
     found = []
-    for dataset, some in shown.items():
-        erm = sorted((c for c in some if c.key.method == REFERENCE), key=lambda c: c.key.canonical_seed)
-        tests = [cell.predictions["id"] for cell in erm]
-        if not tests or tests[0].task != "classification":
+    for dataset in results.of_task("classification"):
+        if dataset.reference is None:
             continue
+        erm = dataset.reference.cells
+        tests = [cell.predictions["id"] for cell in erm.values()]
         majority = float(np.mean([np.bincount(p.y).max() / len(p.y) for p in tests]))
         accuracy = float(np.mean([metrics.accuracy(p.values, p.y).mean() for p in tests]))
         n_id = min(len(p.y) for p in tests)
-        paper = published.get(dataset, {})
-        about = erm[0].about
+        paper = published.get(dataset.name, {})
         found.append(
             Outcome(
-                dataset=dataset,
-                title=about["dataset.title"],
-                group=about["dataset.group"],
-                splits=" ".join(str(cell.key.canonical_seed) for cell in erm),
-                n_train=int(about["rows"].partition(" ")[0]),
+                dataset=dataset.name,
+                title=dataset.title,
+                group=dataset.group,
+                splits=" ".join(map(str, erm)),
+                n_train=dataset.n_train,
                 n_id=n_id,
                 majority=majority,
                 accuracy=accuracy,

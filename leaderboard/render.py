@@ -15,9 +15,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from benchmark import __version__
 from benchmark.errors import UserError
 from leaderboard import filter
+from leaderboard.boards import EVALSETS, Board, Row
 from leaderboard.columns import Column
 from leaderboard.filter import Outcome
-from leaderboard.table import EVALSETS, Board, Row
 
 LATEX = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},

@@ -11,6 +11,7 @@ import pytest
 from benchmark.types import Cell, CellKey, Predictions
 from leaderboard.filter import Outcome, outcomes, to_csv, verdict
 from leaderboard.render import write_site
+from leaderboard.results import collect
 
 ABOUT = {"dataset.title": "ClinTox", "dataset.group": "excluded", "rows": "948 train, 100 id", "command": "…"}
 
@@ -41,7 +42,7 @@ def test_erm_must_beat_the_majority_by_5_pp_on_60_examples(gap, n, said):
 
 
 def test_the_outcome_is_computed_from_predictions_and_stands_beside_the_papers() -> None:
-    (outcome,) = outcomes([erm(right=80, positives=30)])
+    (outcome,) = outcomes(collect([erm(right=80, positives=30)]))
     assert (outcome.majority, outcome.accuracy) == (pytest.approx(0.7), pytest.approx(0.8))
     assert outcome.gap == pytest.approx(0.1)
     assert (outcome.verdict, outcome.group) == ("passes", "excluded")
@@ -51,7 +52,7 @@ def test_the_outcome_is_computed_from_predictions_and_stands_beside_the_papers()
 
 
 def test_several_splits_are_averaged() -> None:
-    (outcome,) = outcomes([erm(80, 30), erm(60, 50, seed=7)])
+    (outcome,) = outcomes(collect([erm(80, 30), erm(60, 50, seed=7)]))
     assert (outcome.majority, outcome.accuracy, outcome.splits) == (pytest.approx(0.6), pytest.approx(0.7), "7 99")
 
 
@@ -61,11 +62,11 @@ def test_datasets_without_erm_and_regressions_have_no_outcome() -> None:
     regression = replace(
         regression, predictions={"id": Predictions(p.seeds, p.ids, p.y, p.values[..., :1], "regression")}
     )
-    assert outcomes([erm(80, 30, method="twin"), regression]) == []
+    assert outcomes(collect([erm(80, 30, method="twin"), regression])) == []
 
 
 def test_the_page_and_the_csv_show_every_outcome(tmp_path: Path) -> None:
-    found = outcomes([erm(80, 30), erm(40, 30, dataset="mine", n=50)])
+    found = outcomes(collect([erm(80, 30), erm(40, 30, dataset="mine", n=50)]))
     page = write_site([], "store", tmp_path / "site", found).read_text(encoding="utf-8")
     assert "+10.0" in page
     assert "test below 60" in page

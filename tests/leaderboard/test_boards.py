@@ -11,8 +11,9 @@ import pytest
 
 from benchmark.errors import UserError
 from benchmark.types import Cell, CellKey, Predictions
+from leaderboard.boards import boards
 from leaderboard.render import latex, texts, to_csv, write_site
-from leaderboard.table import boards
+from leaderboard.results import collect
 
 ABOUT = {
     "command": "python -m benchmark run --method …",
@@ -63,7 +64,7 @@ CALM = cell("calm", noisy(RNG, 0.05), seconds=2.5)
 
 def test_differences_are_taken_pair_by_pair_at_equal_seeds() -> None:
     fewer = cell("calm", CALM.predictions["id"].values[[4, 0, 2]], seeds=(5, 1, 3))
-    (board,) = boards([fewer, ERM])
+    (board,) = boards(collect([fewer, ERM]))
     row = next(row for row in board.rows if row.method == "calm")
     ours = fewer.predictions["id"].values.argmax(-1)[[1, 2, 0]]
     theirs = ERM.predictions["id"].values.argmax(-1)[[0, 2, 4]]
@@ -77,7 +78,7 @@ def test_differences_are_taken_pair_by_pair_at_equal_seeds() -> None:
 
 
 def test_the_lowest_churn_comes_first_and_erm_has_no_difference_to_itself() -> None:
-    (board,) = boards([ERM, CALM])
+    (board,) = boards(collect([ERM, CALM]))
     assert [row.method for row in board.rows] == ["calm", "erm"]
     assert board.rows[1].estimates["delta_churn"] is None
     assert board.rows[0].estimates["compute"].value == 2.5  # type: ignore[union-attr]
@@ -86,7 +87,7 @@ def test_the_lowest_churn_comes_first_and_erm_has_no_difference_to_itself() -> N
 def test_the_newest_cell_counts_and_other_data_is_left_out_with_a_note() -> None:
     older = replace(ERM, key=replace(ERM.key, problem="older data"))
     repeated = cell("erm", noisy(RNG, 0.4))
-    (board,) = boards([CALM, ERM, repeated, older])
+    (board,) = boards(collect([CALM, ERM, repeated, older]))
     erm = next(row for row in board.rows if row.method == "erm")
     assert erm.estimates["accuracy"].value == pytest.approx(  # type: ignore[union-attr]
         (ERM.predictions["id"].values.argmax(-1) == ERM.predictions["id"].y).mean()
@@ -97,7 +98,7 @@ def test_the_newest_cell_counts_and_other_data_is_left_out_with_a_note() -> None
 def test_low_churn_bought_with_errors_is_marked_and_never_best() -> None:
     wrong = cell("wrong", classes(np.repeat(1 - (np.arange(40) % 2)[None], 5, axis=0)))
     constant = cell("constant", classes(np.zeros((5, 40), dtype=int)))
-    (board,) = boards([ERM, CALM, wrong, constant])
+    (board,) = boards(collect([ERM, CALM, wrong, constant]))
     marks = {row.method: row.marks for row in board.rows}
     assert marks == {"erm": (), "calm": (), "wrong": ("†",), "constant": ("†", "collapsed")}
     page = to_csv(board)
@@ -105,15 +106,15 @@ def test_low_churn_bought_with_errors_is_marked_and_never_best() -> None:
 
 
 def test_without_erm_the_board_says_how_to_get_it() -> None:
-    (board,) = boards([CALM])
+    (board,) = boards(collect([CALM]))
     assert any("run --method erm --dataset made_up" in note for note in board.notes)
     assert texts(board)[1][2] == "–"
 
 
 def test_several_splits_are_averaged() -> None:
     other = cell("erm", noisy(RNG, 0.1), canonical_seed=7)
-    (board,) = boards([ERM, other])
-    single = [boards([c])[0].rows[0].estimates["churn"].value for c in (ERM, other)]  # type: ignore[union-attr]
+    (board,) = boards(collect([ERM, other]))
+    single = [boards(collect([c]))[0].rows[0].estimates["churn"].value for c in (ERM, other)]  # type: ignore[union-attr]
     assert board.rows[0].estimates["churn"].value == pytest.approx(np.mean(single))  # type: ignore[union-attr]
     assert board.rows[0].splits == (7, 99)
 
@@ -121,13 +122,13 @@ def test_several_splits_are_averaged() -> None:
 def test_a_regression_has_its_own_columns() -> None:
     y = np.linspace(-1, 1, 40).astype(np.float32)
     values = y[None, :, None] + RNG.normal(size=(4, 40, 1))
-    (board,) = boards([cell("erm", values, y=y)])
+    (board,) = boards(collect([cell("erm", values, y=y)]))
     assert [column.key for column in board.columns] == ["mae", "delta_mae", "churn", "delta_churn", "compute"]
     assert board.rows[0].estimates["churn"].value > 0.5  # type: ignore[union-attr]
 
 
 def test_the_csv_holds_the_numbers_of_the_table() -> None:
-    (board,) = boards([ERM, CALM])
+    (board,) = boards(collect([ERM, CALM]))
     rows = list(csv.DictReader(io.StringIO(to_csv(board))))
     assert [row["method"] for row in rows] == ["calm", "erm"]
     assert float(rows[0]["churn"]) == pytest.approx(board.rows[0].estimates["churn"].value)  # type: ignore[union-attr]
@@ -142,7 +143,7 @@ def test_latex_escapes_what_latex_would_misread() -> None:
 
 def test_the_site_is_whole_escaped_and_needs_no_network(tmp_path: Path) -> None:
     out = tmp_path / "site"
-    page = write_site(boards([ERM, CALM]), "sqlite:///x.db", out).read_text()
+    page = write_site(boards(collect([ERM, CALM])), "sqlite:///x.db", out).read_text()
     assert "Made up &amp; &lt;b&gt;small&lt;/b&gt;" in page
     assert "http" not in page.replace("https://www.w3.org", "")
     tex = (out / "tables" / "made_up-id.tex").read_text()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from benchmark.metrics import predicted_class
 from benchmark.registry import REFERENCE
 from benchmark.types import Cell, Task
 from leaderboard.columns import COLUMNS, Column, Pair, common
+from leaderboard.results import Dataset, Results
 from leaderboard.stats.intervals import Estimate
 
 ACCURACY_FLOOR = -0.05
@@ -46,54 +47,19 @@ class Board:
     provenance: Mapping[str, str]
 
 
-def newest(cells: Iterable[Cell]) -> tuple[dict[str, list[Cell]], dict[str, list[str]]]:
-    """The cells to show by dataset, from ``cells`` newest first, and notes on what was left out.
-
-    Of each method, hyperparameters and split the newest code counts, with the most retrainings, on the data
-    version that was logged last: methods are only compared on identical rows.
-    """
-    chosen: dict[str, dict[tuple[str, str, int], Cell]] = {}
-    version: dict[tuple[str, int], str] = {}
-    notes: dict[str, list[str]] = {}
-    for cell in cells:
-        key = cell.key
-        current = version.setdefault((key.dataset, key.canonical_seed), key.problem)
-        if key.problem != current:
-            notes.setdefault(key.dataset, []).append(
-                f"{cell.title} on split {key.canonical_seed} is left out: it ran on other data, features or recipe "
-                f"(fingerprint {key.problem}, now {current}). Run again: {cell.about['command']}"
-            )
-            continue
-        kind = (key.method, repr(sorted(key.params.items())), key.canonical_seed)
-        known = chosen.setdefault(key.dataset, {}).setdefault(kind, cell)
-        if key.code == known.key.code and len(key.seeds) > len(known.key.seeds):
-            chosen[key.dataset][kind] = cell
-    return {name: list(found.values()) for name, found in sorted(chosen.items())}, notes
+def boards(results: Results) -> list[Board]:
+    """A board for each dataset and test set of ``results``."""
+    return [_board(dataset, evalset) for dataset in results.datasets for evalset in dataset.evalsets]
 
 
-def boards(cells: Iterable[Cell]) -> list[Board]:
-    """A board for each dataset and test set that ``cells`` (newest first) hold."""
-    shown, notes = newest(cells)
-    return [
-        _board(dataset, found, evalset, notes.get(dataset, []))
-        for dataset, found in shown.items()
-        for evalset in found[0].predictions
-    ]
-
-
-def _board(dataset: str, cells: Sequence[Cell], evalset: str, notes: Sequence[str]) -> Board:
-    task = cells[0].predictions[evalset].task
-    columns = tuple(column for column in COLUMNS if column.task == task)
-    erm = {cell.key.canonical_seed: cell for cell in cells if cell.key.method == REFERENCE}
-    by_method: dict[tuple[str, str], list[Cell]] = {}
-    for cell in cells:
-        by_method.setdefault((cell.key.method, repr(sorted(cell.key.params.items()))), []).append(cell)
-    rows = [_row(found, erm, evalset, columns) for found in by_method.values()]
+def _board(dataset: Dataset, evalset: str) -> Board:
+    columns = tuple(column for column in COLUMNS if column.task == dataset.task)
+    erm = dataset.reference.cells if dataset.reference else {}
+    rows = [_row(list(entry.cells.values()), erm, evalset, columns) for entry in dataset.entries]
     rows.sort(key=lambda row: (_value(row, "churn"), row.title))
-    about = cells[0].about
-    all_notes = list(notes)
+    all_notes = list(dataset.notes)
     if not erm:
-        command = f"python -m benchmark run --method {REFERENCE} --dataset {dataset}"
+        command = f"python -m benchmark run --method {REFERENCE} --dataset {dataset.name}"
         all_notes.append(f"There is no ERM here to compare with. Run: {command}")
     fewest = min(row.n_seeds[0] for row in rows)
     if fewest < 3:
@@ -101,11 +67,10 @@ def _board(dataset: str, cells: Sequence[Cell], evalset: str, notes: Sequence[st
     widths = {row.splits for row in rows}
     if len(widths) > 1:
         all_notes.append("Not every method ran on every split: averages over different splits are not comparable.")
-    return Board(dataset, about["dataset.title"], evalset, columns, tuple(rows), tuple(all_notes), about)
+    return Board(dataset.name, dataset.title, evalset, columns, tuple(rows), tuple(all_notes), dataset.about)
 
 
 def _row(cells: Sequence[Cell], erm: Mapping[int, Cell], evalset: str, columns: Sequence[Column]) -> Row:
-    cells = sorted(cells, key=lambda cell: cell.key.canonical_seed)
     pairs: list[Pair] = [(cell, _comparable(cell, erm.get(cell.key.canonical_seed))) for cell in cells]
     estimates = {column.key: column.value(pairs, evalset) for column in columns}
     sizes = [len(cell.key.seeds) for cell in cells]

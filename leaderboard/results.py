@@ -1,0 +1,161 @@
+"""What is shown: cells sorted into datasets and methods, wherever they were kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from benchmark.metrics import PAIRWISE, mean_over_pairs
+from benchmark.registry import REFERENCE
+from benchmark.types import Cell, Task
+
+GROUPS = ("dev", "headline", "borderline", "excluded", "regression", "extra", "scope")
+"""The order of the groups; the paper's main tables show the first two together."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One method with its hyperparameters on one dataset: ``cells`` by canonical seed, in ascending order."""
+
+    title: str
+    method: str
+    cells: Mapping[int, Cell]
+
+    @property
+    def slug(self) -> str:
+        return slug(self.title)
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A dataset with the entries on it, the reference first; all its cells ran on one version of the data."""
+
+    name: str
+    entries: tuple[Entry, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def about(self) -> Mapping[str, str]:
+        """The provenance of a cell, for what all have in common."""
+        return next(iter(self.entries[0].cells.values())).about
+
+    @property
+    def title(self) -> str:
+        return self.about["dataset.title"]
+
+    @property
+    def group(self) -> str:
+        return self.about["dataset.group"]
+
+    @property
+    def family(self) -> str:
+        """Datasets with the same molecules and labels share a family; a rank test counts it once."""
+        return self.about.get("dataset.family", self.name)
+
+    @property
+    def task(self) -> Task:
+        return next(iter(self.entries[0].cells.values())).predictions["id"].task
+
+    @property
+    def n_train(self) -> int:
+        return int(self.about["rows"].partition(" ")[0])
+
+    @property
+    def evalsets(self) -> tuple[str, ...]:
+        return tuple(next(iter(self.entries[0].cells.values())).predictions)
+
+    @property
+    def splits(self) -> tuple[int, ...]:
+        """All canonical seeds that any entry has."""
+        return tuple(sorted({seed for entry in self.entries for seed in entry.cells}))
+
+    @property
+    def reference(self) -> Entry | None:
+        """ERM, with which every method is compared."""
+        return next((entry for entry in self.entries if entry.method == REFERENCE), None)
+
+    def entry(self, title: str) -> Entry | None:
+        return next((entry for entry in self.entries if entry.title == title), None)
+
+
+@dataclass(frozen=True)
+class Results:
+    """Everything that is shown: datasets by group and size; ``source`` says where the cells were read."""
+
+    datasets: tuple[Dataset, ...]
+    source: str = ""
+    unreadable: tuple[str, ...] = field(default=())
+
+    def dataset(self, name: str) -> Dataset | None:
+        return next((dataset for dataset in self.datasets if dataset.name == name), None)
+
+    def methods(self) -> tuple[str, ...]:
+        """The titles of all entries, the reference first, then as the datasets have them."""
+        titles = dict.fromkeys(entry.title for dataset in self.datasets for entry in dataset.entries)
+        first = {d.reference.title for d in self.datasets if d.reference is not None}
+        return tuple(sorted(titles, key=lambda title: title not in first))
+
+    def of_task(self, task: Task) -> tuple[Dataset, ...]:
+        return tuple(dataset for dataset in self.datasets if dataset.task == task)
+
+    def headline(self) -> tuple[Dataset, ...]:
+        """The classification datasets of the paper's main table: development and held-out."""
+        return tuple(d for d in self.of_task("classification") if d.group in ("dev", "headline"))
+
+
+def slug(title: str) -> str:
+    """A title as part of an address: ``twin-bootstrap-lambda-300``."""
+    spelled = title.lower().replace("λ", "lambda")
+    return re.sub(r"[^a-z0-9.]+", "-", spelled).strip("-")
+
+
+def collect(cells: Iterable[Cell], source: str = "", unreadable: Iterable[str] = ()) -> Results:
+    """Sort ``cells``, newest first, into datasets and entries.
+
+    Of each method, hyperparameters and split the newest code counts, with the most retrainings, on the data
+    version that was logged last: methods are only compared on identical rows. What is left out for its data
+    is said in the dataset's notes.
+    """
+    chosen: dict[str, dict[tuple[str, str, int], Cell]] = {}
+    version: dict[tuple[str, int], str] = {}
+    notes: dict[str, list[str]] = {}
+    for cell in cells:
+        key = cell.key
+        current = version.setdefault((key.dataset, key.canonical_seed), key.problem)
+        if key.problem != current:
+            notes.setdefault(key.dataset, []).append(
+                f"{cell.title} on split {key.canonical_seed} is left out: it ran on other data, features or recipe "
+                f"(fingerprint {key.problem}, now {current}). Run again: {cell.about['command']}"
+            )
+            continue
+        kind = (key.method, repr(sorted(key.params.items())), key.canonical_seed)
+        known = chosen.setdefault(key.dataset, {}).setdefault(kind, cell)
+        if key.code == known.key.code and len(key.seeds) > len(known.key.seeds):
+            chosen[key.dataset][kind] = cell
+    datasets = [_dataset(name, list(found.values()), notes.get(name, [])) for name, found in sorted(chosen.items())]
+    datasets.sort(key=lambda d: (_group(d), d.n_train, d.title))
+    return Results(tuple(datasets), source, tuple(unreadable))
+
+
+def _group(dataset: Dataset) -> int:
+    group = "headline" if dataset.group == "dev" else dataset.group
+    return GROUPS.index(group) if group in GROUPS else len(GROUPS)
+
+
+def _dataset(name: str, cells: list[Cell], notes: list[str]) -> Dataset:
+    by_method: dict[tuple[str, str], dict[int, Cell]] = {}
+    for cell in sorted(cells, key=lambda cell: cell.key.canonical_seed):
+        kind = (cell.key.method, repr(sorted(cell.key.params.items())))
+        by_method.setdefault(kind, {})[cell.key.canonical_seed] = cell
+    entries = [Entry(next(iter(of.values())).title, method, of) for (method, _), of in by_method.items()]
+    entries.sort(key=lambda entry: (entry.method != REFERENCE, _mean_churn(entry), entry.title))
+    return Dataset(name, tuple(entries), tuple(notes))
+
+
+def _mean_churn(entry: Entry) -> float:
+    parts = [cell.predictions["id"] for cell in entry.cells.values()]
+    value = float(np.mean([mean_over_pairs(PAIRWISE[p.task]["churn"](p.values)) for p in parts]))
+    return value if value == value else float("inf")
