@@ -111,7 +111,7 @@ def _rdkit(smiles: str, width: int, height: int) -> str:
     if molecule is None or not molecule.GetNumAtoms():
         raise UserError(f"cannot draw {smiles!r}: RDKit does not read it as a molecule; mend the SMILES in its data")
     drawer = rdMolDraw2D.MolDraw2DSVG(width, height)
-    options = drawer.drawOptions()
+    options: Any = drawer.drawOptions()
     options.clearBackground = False
     options.padding = 0.03
     options.bondLineWidth = 1.2

@@ -1,0 +1,96 @@
+"""ERM beside the method with the lowest churn, retraining by retraining: what heat map and case study draw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from benchmark.metrics import predicted_class
+from leaderboard.boards import Board
+from leaderboard.columns import common
+from leaderboard.figures.parts import known
+from leaderboard.results import Dataset
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+SPLIT = 99
+"""The canonical split that is shown, as in the paper, or else the first that both methods have."""
+CLASSES = ("#9fc5de", "#d55e00", "#009e73", "#cc79a7", "#b08900", "#7f7f7f")
+"""By predicted class; classes beyond these share the last."""
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Predicted classes (R, T) of ERM and of another method at the same train seeds of one split."""
+
+    method: str
+    split: int
+    ids: np.ndarray
+    y: np.ndarray
+    erm: np.ndarray
+    other: np.ndarray
+
+    @property
+    def flips(self) -> tuple[np.ndarray, np.ndarray]:
+        """Share of the pairs of retrainings in which each example flips, (T,) of ERM and of the other method."""
+        return share_of_pairs(self.erm), share_of_pairs(self.other)
+
+
+def share_of_pairs(classes: np.ndarray) -> np.ndarray:
+    """Share of the pairs of R retrainings that give an example different classes, (T,)."""
+    runs = len(classes)
+    counts = np.stack([(classes == c).sum(axis=0) for c in np.unique(classes)])
+    return np.asarray(1 - (counts * (counts - 1)).sum(axis=0) / (runs * (runs - 1)))
+
+
+def contrast(dataset: Dataset, board: Board) -> Contrast | None:
+    """ERM and the unmarked method with the lowest churn; None where a classification lacks either, or has one run."""
+    rows = [row for row in board.rows if known(row, "delta_churn") and known(row, "churn") and not row.marks]
+    if dataset.task != "classification" or dataset.reference is None or not rows:
+        return None
+    row = min(rows, key=lambda row: (row.estimates["churn"].value, row.title))  # type: ignore[union-attr]
+    entry = dataset.entry(row.title)
+    shared = sorted(set(entry.cells) & set(dataset.reference.cells)) if entry else []
+    if entry is None or not shared:
+        return None
+    split = SPLIT if SPLIT in shared else shared[0]
+    erm, other = dataset.reference.cells[split], entry.cells[split]
+    ours, theirs = (common(a, b).predictions["id"] for a, b in ((erm, other), (other, erm)))
+    if len(ours.seeds) < 2:
+        return None
+    return Contrast(entry.title, split, ours.ids, ours.y, predicted_class(ours.values), predicted_class(theirs.values))
+
+
+def cells(ax: Axes, classes: np.ndarray, *, down: float = 0, gap: float = 0.14) -> None:
+    """Predicted classes (rows, columns) as coloured cells from ``down`` on, one path a class to keep the file small.
+
+    Equal neighbours in a column are one rectangle; ``gap`` is the share of a column that stays empty.
+    """
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    corners: dict[int, list[tuple[float, float]]] = {}
+    for i, column in enumerate(classes.T):
+        starts = [0, *(np.flatnonzero(np.diff(column)) + 1), len(column)]
+        for top, bottom in pairwise(starts):
+            x0, x1, y0, y1 = i + gap / 2, i + 1 - gap / 2, down + top, down + bottom
+            box = [(x0, y0), (x1, y0), (x1, y1), (x0, y1), (x0, y0)]
+            corners.setdefault(int(column[top]), []).extend(box)
+    codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
+    for c, points in sorted(corners.items()):
+        path = Path(points, codes * (len(points) // 5))
+        ax.add_patch(PathPatch(path, facecolor=CLASSES[min(c, len(CLASSES) - 1)], linewidth=0))
+
+
+def key(classes: np.ndarray) -> list[Line2D]:
+    """The colours of ``classes``, for a legend."""
+    from matplotlib.lines import Line2D
+
+    found = [min(int(c), len(CLASSES) - 1) for c in np.unique(classes)]
+    square: dict[str, Any] = {"marker": "s", "markersize": 5, "markeredgewidth": 0, "linewidth": 0}
+    return [Line2D([], [], color=CLASSES[c], label=f"class {c}", **square) for c in dict.fromkeys(found)]

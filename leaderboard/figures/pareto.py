@@ -1,0 +1,129 @@
+"""Accuracy against churn (of a regression: MAE against churn), with the methods that none beats in both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from leaderboard.boards import Board
+from leaderboard.figures import Figure
+from leaderboard.figures.parts import HOLLOW, INTERVALS, handles, known, limits, row_of, whiskers
+from leaderboard.figures.style import COLUMN, MUTED, Style, axes, finish, sheet
+from leaderboard.results import Dataset
+from leaderboard.stats.intervals import Estimate
+
+
+@dataclass(frozen=True)
+class Point:
+    """A method: how well it predicts, how much it churns, and whether its row carries a mark (†, collapsed)."""
+
+    method: str
+    quality: Estimate
+    churn: Estimate
+    marked: bool
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What the two axes show. ``better`` is +1 where a higher ``quality`` is better."""
+
+    quality: str
+    churn: str
+    better: int
+    times: float
+
+
+ACCURACY = Scale("Accuracy (%)", "Churn (%)", +1, 100)
+DIFFERENCE = Scale("Mean Δ accuracy vs ERM (pp)", "Mean Δ churn vs ERM (pp)", +1, 100)
+FRONT = "Line: the methods that none beats in both, marked ones aside."
+
+
+def front(points: Sequence[Point], better: int) -> list[Point]:
+    """The unmarked points that no other unmarked one equals or beats in both, by quality.
+
+    A marked point is no bargain: a constant never churns.
+    """
+
+    def key(point: Point) -> tuple[float, float]:
+        return -better * point.quality.value, point.churn.value
+
+    found: list[Point] = []
+    for point in sorted((p for p in points if not p.marked), key=key):
+        if not found or point.churn.value < found[-1].churn.value:
+            found.append(point)
+    return found
+
+
+def pareto(dataset: Dataset, board: Board, styles: Mapping[str, Style], methods: Sequence[str]) -> Figure | None:
+    """The methods on one dataset; None if fewer than two have both numbers."""
+    regression = dataset.task == "regression"
+    unit = dataset.about.get("dataset.unit") or "target units"
+    scale = Scale(f"MAE ({unit})", f"Churn |f − f′| ({unit})", -1, 1) if regression else ACCURACY
+    points = []
+    for method in methods:
+        row = row_of(board, method)
+        quality, churn = known(row, "mae" if regression else "accuracy"), known(row, "churn")
+        if row and quality and churn:
+            points.append(Point(method, quality, churn, bool(row.marks)))
+    if len(points) < 2:
+        return None
+    return _plot(
+        points,
+        scale,
+        styles,
+        key=f"pareto-{dataset.name}",
+        title=f"{'MAE' if regression else 'Accuracy'} and churn, {dataset.title}",
+        over="ID test",
+        dataset=dataset.name,
+    )
+
+
+def _plot(
+    points: list[Point],
+    scale: Scale,
+    styles: Mapping[str, Style],
+    *,
+    key: str,
+    title: str,
+    over: str,
+    dataset: str = "",
+) -> Figure:
+    on = sheet(COLUMN, 2.5)
+    ax = axes(on, 0.42, 1.38, 0.26, 0.4)
+    best = front(points, scale.better)
+    corners = [(p.quality.value * scale.times, p.churn.value * scale.times) for p in best]
+    ax.plot(*zip(*corners, strict=True), color=MUTED, linewidth=0.8, linestyle=(0, (3, 2)), zorder=1)
+    for p in points:
+        whiskers(ax, p.quality, p.churn, styles[p.method], hollow=p.marked, scale=scale.times)
+    ax.set_xlim(*limits([p.quality for p in points], scale.times))
+    low, high = limits([p.churn for p in points], scale.times)
+    ax.set_ylim(low if min(p.churn.value for p in points) < 0 else max(low, 0), high)
+    ax.set_xlabel(scale.quality)
+    ax.set_title(scale.churn, loc="left", fontsize=7.5, pad=4)
+    ax.grid()
+    ax.locator_params(nbins=5)
+    ax.set_title("↘ better" if scale.better > 0 else "↙ better", loc="right", fontsize=7, pad=4, color=MUTED)
+    order = [p.method for p in sorted(points, key=lambda p: -p.churn.value)]
+    on.legend(
+        handles=handles(order, styles, [p.method for p in points if p.marked]),
+        loc="center right",
+        borderaxespad=0,
+        handletextpad=0,
+        labelspacing=0.7,
+        fontsize=7,
+    )
+    lowest, highest = min(best, key=lambda p: p.churn.value), max(points, key=lambda p: p.churn.value)
+
+    def numbers(p: Point) -> str:
+        quality, churn = p.quality.value * scale.times, p.churn.value * scale.times
+        return f"{p.method} ({quality:.3g}, {churn:.3g})"
+
+    return finish(
+        on,
+        key=key,
+        title=title,
+        caption=f"{over}. {INTERVALS} {FRONT} {HOLLOW}",
+        alt=f"{len(points)} methods by {scale.quality} and {scale.churn}, from {numbers(highest)} to "
+        f"{numbers(lowest)}. Beaten by none in both: {', '.join(p.method for p in best)}.",
+        dataset=dataset,
+    )
