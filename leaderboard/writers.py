@@ -1,0 +1,149 @@
+"""A table as HTML, LaTeX, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Sequence
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from leaderboard.table import Table, Value
+
+LATEX = {
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "*": r"$^{*}$",
+    "λ": r"$\lambda$",
+    "Δ": r"$\Delta$",
+    "χ": r"$\chi$",
+    "²": "$^2$",
+    "×": r"$\times$",
+    "−": "$-$",
+    "′": "$'$",
+    "≥": r"$\geq$",
+    "≤": r"$\leq$",
+    "→": r"$\rightarrow$",
+    "∣": r"$\mid$",
+    "–": "--",
+    "…": r"\ldots{}",
+    "†": r"$^\dagger$",
+    "·": r"$\cdot$",
+}
+
+
+def latex(text: str) -> str:
+    """``text`` as LaTeX shows it: special characters escaped, the symbols of the tables as maths."""
+    escaped = "".join(LATEX.get(character, character) for character in text)
+    return re.sub(r"(?<![\w.])-(?=\d)", "$-$", escaped)
+
+
+def to_html(table: Table) -> Markup:
+    """A ``table`` element with its caption; numbers at full precision are in ``data-value``."""
+    environment = Environment(
+        loader=PackageLoader("leaderboard"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return Markup(environment.get_template("table.html").render(table=table, numeric=table.numeric()))
+
+
+def to_latex(table: Table, stamp: Sequence[str] = ()) -> str:
+    """A complete ``table`` environment; needs booktabs and graphicx.
+
+    ``stamp`` are lines of a comment at its head: where the numbers come from. A table that is wider than the text is
+    scaled down to it.
+    """
+    columns = "".join("r" if number else "l" for number in table.numeric())
+    lines = [f"% {line}" for line in (*stamp, "Needs \\usepackage{booktabs,graphicx}.")]
+    lines += [
+        r"\begin{table}[t]",
+        r"\centering",
+        rf"\caption{{\textbf{{{latex(table.title)}.}} {latex(table.caption)}}}",
+    ]
+    lines += [rf"\label{{tab:{table.key}}}", r"\scriptsize"]
+    lines += [r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%", rf"\begin{{tabular}}{{{columns}}}"]
+    lines.append(r"\toprule")
+    if table.over:
+        lines += _over(table)
+    lines += [" & ".join(map(latex, table.header)) + r" \\", r"\midrule"]
+    lines += [" & ".join(map(_latex_cell, row)) + r" \\" for row in table.rows]
+    lines += [r"\bottomrule", r"\end{tabular}}"]
+    if table.notes:
+        lines += ["", r"\smallskip", rf"\parbox{{\linewidth}}{{\raggedright {latex(' '.join(table.notes))}}}"]
+    return "\n".join([*lines, r"\end{table}", ""])
+
+
+def _over(table: Table) -> list[str]:
+    cells, rules, start = [], [], 1
+    for text, span in table.over:
+        cells.append(rf"\multicolumn{{{span}}}{{c}}{{{latex(text)}}}" if span > 1 else latex(text))
+        if text:
+            rules.append(rf"\cmidrule(lr){{{start}-{start + span - 1}}}")
+        start += span
+    return [" & ".join(cells) + r" \\", "".join(rules)]
+
+
+def _latex_cell(cell: str | Value) -> str:
+    if isinstance(cell, str):
+        return latex(cell)
+    text = latex(f"{cell.text} {cell.flags}".strip())
+    return rf"\textbf{{{text}}}" if cell.mark == "best" else text
+
+
+def _names(table: Table) -> list[str]:
+    """The columns' names, with what stands above them."""
+    above = [text for text, span in table.over for _ in range(span)] or [""] * len(table.header)
+    return [f"{text}: {name}" if text else name for text, name in zip(above, table.header, strict=True)]
+
+
+def to_csv(table: Table) -> str:
+    """The numbers at full precision, in the units of the header; beside them the ends of the interval and the flags,
+    in columns of their own where a column has any."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    head: list[str] = []
+    columns: list[list[str]] = []
+    for c, (name, number) in enumerate(zip(_names(table), table.numeric(), strict=True)):
+        cells = [row[c] for row in table.rows]
+        values = [cell if isinstance(cell, Value) else Value(cell) for cell in cells]
+        parts = {
+            "": [_exact(value.number) for value in values] if number else [value.text for value in values],
+            " low": [_exact(value.low) for value in values],
+            " high": [_exact(value.high) for value in values],
+            " flags": [value.flags for value in values],
+        }
+        for end, texts in parts.items():
+            if not end or any(texts):
+                head.append(name + end)
+                columns.append(texts)
+    writer.writerow(head)
+    writer.writerows(zip(*columns, strict=True))
+    return out.getvalue()
+
+
+def _exact(number: float) -> str:
+    return "" if math.isnan(number) else repr(round(number, 10))
+
+
+def to_json(table: Table) -> str:
+    """The whole table; a cell is a text or an object with text, value, low, high, mark and flags."""
+    rows = [[cell if isinstance(cell, str) else _object(cell) for cell in row] for row in table.rows]
+    whole = {name: getattr(table, name) for name in ("key", "title", "caption", "kind", "datasets", "notes", "over")}
+    return json.dumps({**whole, "header": table.header, "rows": rows}, ensure_ascii=False, indent=1) + "\n"
+
+
+def _object(value: Value) -> dict[str, str | float | None]:
+    low, high, number = (None if math.isnan(x) else round(x, 10) for x in (value.low, value.high, value.number))
+    return {"text": value.text, "value": number, "low": low, "high": high, "mark": value.mark, "flags": value.flags}
