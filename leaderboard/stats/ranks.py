@@ -1,0 +1,187 @@
+"""Ranks of methods over datasets: Friedman's test, Nemenyi's critical difference, and how sure a mean rank is.
+
+Values come as (D, M), D datasets × M methods, nan where a method has none. Rank 1 is the lowest value, ties share
+their mean rank; negate what is better when higher. The unit of Friedman's test is the dataset, never the retraining.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import friedmanchisquare, rankdata, studentized_range
+
+from leaderboard.stats.intervals import Estimate, influence
+
+ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """M methods over n blocks; what a test needs at least 3 methods and 2 blocks for is nan with fewer.
+
+    ``mean_ranks`` (M,); ``chi2`` and ``p`` of Friedman's test, corrected for ties; ``critical_difference`` of mean
+    ranks at 0.05 and ``pairwise`` p-values (M, M) after Nemenyi, which allow for all pairs being compared;
+    ``groups``: the maximal sets of methods that do not differ significantly, best first, each method in at least one.
+    ``blocks`` are the datasets that count, joined by " + " where a family counts once; ``dropped`` are those that
+    lack a value of some method.
+    """
+
+    methods: tuple[str, ...]
+    blocks: tuple[str, ...]
+    dropped: tuple[str, ...]
+    mean_ranks: np.ndarray
+    chi2: float
+    p: float
+    critical_difference: float
+    pairwise: np.ndarray
+    groups: tuple[tuple[str, ...], ...]
+
+    @property
+    def n(self) -> int:
+        return len(self.blocks)
+
+
+@dataclass(frozen=True)
+class RankIntervals:
+    """The mean rank of each method with its interval, and ``best`` (M,): the chance that it has the lowest of all."""
+
+    estimates: tuple[Estimate, ...]
+    best: np.ndarray
+
+
+def friedman(
+    values: np.ndarray, methods: Sequence[str], datasets: Sequence[str], families: Sequence[str] | None = None
+) -> Ranking:
+    """Rank the methods within each dataset and test whether they differ (Demšar 2006, JMLR 7, section 3.2).
+
+    Only complete blocks count: a dataset without a value of each method is dropped and named, never imputed.
+    ``families`` names each dataset's family: datasets with the same molecules and labels are no independent evidence,
+    and what is left of a family is averaged into one block, which uses all of its runs and favours no version. The
+    paper counts each dataset (``None``).
+
+    >>> churn = np.array([[16.1, 13.3, 5.7], [20.0, 14.0, 10.7], [13.3, 7.3, 4.0], [12.0, np.nan, 5.0]])
+    >>> ranking = friedman(churn, ["ERM", "bagging", "twin"], ["BACE", "Pgp", "CYP2D6", "new"])
+    >>> ranking.mean_ranks.tolist(), ranking.chi2, round(ranking.critical_difference, 2), ranking.dropped
+    ([3.0, 2.0, 1.0], 6.0, 1.91, ('new',))
+    >>> ranking.groups
+    (('twin', 'bagging'), ('bagging', 'ERM'))
+    """
+    values = np.asarray(values, dtype=np.float64).reshape(len(datasets), len(methods))
+    members = _blocks(values, families)
+    blocks = np.array([values[of].mean(axis=0) for of in members]).reshape(-1, len(methods))
+    used = {d for of in members for d in of}
+    n, k = blocks.shape
+    mean_ranks = rankdata(blocks, axis=1).mean(axis=0) if n else np.full(k, np.nan)
+    chi2 = p = difference = np.nan
+    pairwise = np.full((k, k), np.nan)
+    if n >= 2 and k >= 3:
+        from scikit_posthocs import posthoc_nemenyi_friedman  # late: it takes a second
+
+        with np.errstate(invalid="ignore"):  # nan where all values of all blocks are equal
+            chi2, p = map(float, friedmanchisquare(*blocks.T))
+        difference = critical_difference(n, k)
+        pairwise = posthoc_nemenyi_friedman(blocks).to_numpy()
+    return Ranking(
+        tuple(methods),
+        tuple(" + ".join(datasets[d] for d in of) for of in members),
+        tuple(name for d, name in enumerate(datasets) if d not in used),
+        mean_ranks,
+        chi2,
+        p,
+        difference,
+        pairwise,
+        tuple(tuple(methods[m] for m in group) for group in _groups(mean_ranks, difference)),
+    )
+
+
+def critical_difference(n: int, k: int) -> float:
+    """The least difference of mean ranks that is significant at 0.05 for k methods on n datasets (Nemenyi 1963).
+
+    CD = q √(k(k+1) / 6n), with q the quantile of the studentised range, divided by √2 (Demšar 2006, table 5a).
+
+    >>> round(critical_difference(14, 4), 2)
+    1.25
+    """
+    q = float(studentized_range.ppf(1 - ALPHA, k, np.inf)) / np.sqrt(2)
+    return float(q * np.sqrt(k * (k + 1) / (6 * n)))
+
+
+Quantities = Sequence[Sequence[Sequence[np.ndarray]]]
+"""By dataset, method and canonical split: per run (R,) or per pair of runs (R, R); no split where a cell is missing."""
+
+
+def rank_intervals(
+    quantities: Quantities, families: Sequence[str] | None = None, resamples: int = 2000, seed: int = 0
+) -> RankIntervals:
+    """How far the mean ranks of ``friedman`` would move with other retrainings on the same datasets.
+
+    Drawing runs with replacement would let a run meet itself, which never churns. Instead each run r gets a random
+    weight ε₍ᵣ₎ ~ N(0, 1), shared by the methods of a split, and a resample of a value is θ + √ν/χ²(ν) · √(R−1)/R ·
+    Σ ε₍ᵣ₎ (θ₍₋ᵣ₎ − mean θ₍₋·₎) with ν = R−1: it has the variance and, between methods, the covariance of
+    ``jackknife``, and Student's tails (the jackknife multiplier bootstrap: Chen and Kato 2020,
+    doi:10.1007/s00440-019-00936-y). Runs are paired by position, so methods should come with the same train seeds in
+    the same order; runs that do not correspond cost precision, not validity.
+
+    The interval is the mean rank ± the 95 % quantile of |resampled − observed| (Hall 1988,
+    doi:10.1111/j.2517-6161.1988.tb01709.x), cut to the possible ranks 1 to M: percentiles could miss the observed
+    rank, because noise pulls ranks towards the middle. It covers the mean rank that the protocol gives on average;
+    where methods are near ties this lies closer to the middle than the rank of their true values. One run, or two of
+    a pairwise quantity, of any method that counts leave the intervals and ``best`` nan.
+    """
+    n_methods = len(quantities[0]) if quantities else 0
+    cells = [[influence(splits) if splits else (np.nan, []) for splits in methods] for methods in quantities]
+    values = np.array([[value for value, _ in methods] for methods in cells]).reshape(-1, n_methods)
+    members = _blocks(values, families)
+    if not members:
+        return RankIntervals((Estimate(np.nan, np.nan, np.nan),) * n_methods, np.full(n_methods, np.nan))
+    rng = np.random.default_rng(seed)
+    observed = np.zeros(n_methods)
+    drawn = np.zeros((resamples, n_methods))
+    for of in members:
+        observed += rankdata(values[of].mean(axis=0))
+        resampled = np.mean(
+            [values[d] + _deviations(rng, [runs for _, runs in cells[d]], resamples) for d in of], axis=0
+        )
+        drawn += rankdata(resampled, axis=1)
+    leads = drawn == drawn.min(axis=1, keepdims=True)
+    best = (leads / leads.sum(axis=1, keepdims=True)).mean(axis=0) if leads.any() else np.full(n_methods, np.nan)
+    observed, drawn = observed / len(members), drawn / len(members)
+    half = np.quantile(np.abs(drawn - observed), 0.95, axis=0)
+    bounds = zip(observed, np.maximum(observed - half, 1), np.minimum(observed + half, n_methods), strict=True)
+    return RankIntervals(tuple(Estimate(float(x), float(low), float(high)) for x, low, high in bounds), best)
+
+
+def _deviations(rng: np.random.Generator, cells: Sequence[Sequence[np.ndarray]], resamples: int) -> np.ndarray:
+    """Draws (resamples, M) of how one dataset's values differ from their truth, jointly for its M methods."""
+    total = np.zeros((resamples, len(cells)))
+    for split in range(max(map(len, cells))):
+        of_split = [runs[split] if split < len(runs) else np.zeros(0) for runs in cells]
+        weights = rng.standard_normal((resamples, max(map(len, of_split))))
+        for m, runs in enumerate(of_split):
+            total[:, m] += weights[:, : len(runs)] @ runs
+    df = min(len(runs) for cell in cells for runs in cell) - 1
+    return total * np.sqrt(df / rng.chisquare(df, size=(resamples, 1))) if df > 0 else total
+
+
+def _blocks(values: np.ndarray, families: Sequence[str] | None) -> list[list[int]]:
+    """The complete datasets, by index, those of a family together."""
+    blocks: dict[str | int, list[int]] = {}
+    for d in np.flatnonzero(~np.isnan(values).any(axis=1)).tolist():
+        blocks.setdefault(d if families is None else families[d], []).append(d)
+    return list(blocks.values())
+
+
+def _groups(mean_ranks: np.ndarray, difference: float) -> list[list[int]]:
+    """Maximal sets of methods closer than ``difference``, which on a line are stretches; one set where it is nan."""
+    order = np.argsort(mean_ranks, kind="stable")
+    groups: list[list[int]] = []
+    end = 0
+    for start, first in enumerate(order):
+        far = mean_ranks[order] - mean_ranks[first] >= difference
+        stop = int(far.argmax()) if far.any() else len(order)
+        if stop > end:
+            groups.append([int(m) for m in order[start:stop]])
+            end = stop
+    return groups
