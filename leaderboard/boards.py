@@ -9,15 +9,20 @@ import numpy as np
 
 from benchmark.metrics import predicted_class
 from benchmark.registry import REFERENCE
-from benchmark.types import Cell, Task
-from leaderboard.columns import COLUMNS, Column, Pair, common
-from leaderboard.results import Dataset, Results
-from leaderboard.stats.intervals import Estimate
+from leaderboard.columns import COLUMNS, Column, Pair, pairs_of
+from leaderboard.results import Dataset, Entry, Results
+from leaderboard.stats.intervals import KINDS, Estimate, Kind
+from leaderboard.table import Table
 
 ACCURACY_FLOOR = -0.05
 """A method further below ERM than this is marked †: low churn is cheap for a bad model (paper, overlap appendix)."""
 COLLAPSED = 0.99
 """A method that gives one class to at least this share of all examples has collapsed to a constant."""
+MARKS = {
+    "†": "† Accuracy more than 5 pp below ERM's.",
+    "collapsed": "Collapsed: one class is given to at least 99 % of the examples; a constant never churns.",
+}
+DROP = next(column for column in COLUMNS if column.key == "delta_accuracy")
 EVALSETS = {"id": "ID test", "ood": "OOD test"}
 
 
@@ -45,63 +50,92 @@ class Board:
     rows: tuple[Row, ...]
     notes: tuple[str, ...]
     provenance: Mapping[str, str]
+    kind: Kind = "runs"
 
 
-def boards(results: Results) -> list[Board]:
-    """A board for each dataset and test set of ``results``."""
-    return [_board(dataset, evalset) for dataset in results.datasets for evalset in dataset.evalsets]
+def boards(results: Results, kind: Kind = "runs") -> list[Board]:
+    """A board for each dataset and test set of ``results``, with intervals of one kind."""
+    return [board(dataset, evalset, kind) for dataset in results.datasets for evalset in dataset.evalsets]
 
 
-def _board(dataset: Dataset, evalset: str) -> Board:
+def board(dataset: Dataset, evalset: str = "id", kind: Kind = "runs") -> Board:
     columns = tuple(column for column in COLUMNS if column.task == dataset.task)
-    erm = dataset.reference.cells if dataset.reference else {}
-    rows = [_row(list(entry.cells.values()), erm, evalset, columns) for entry in dataset.entries]
+    rows = [_row(dataset, entry, evalset, columns, kind) for entry in dataset.entries]
     rows.sort(key=lambda row: (_value(row, "churn"), row.title))
-    all_notes = list(dataset.notes)
-    if not erm:
+    notes = list(dataset.notes)
+    if dataset.reference is None:
         command = f"python -m benchmark run --method {REFERENCE} --dataset {dataset.name}"
-        all_notes.append(f"There is no ERM here to compare with. Run: {command}")
-    fewest = min(row.n_seeds[0] for row in rows)
-    if fewest < 3:
-        all_notes.append("An interval for churn needs at least three retrainings.")
-    widths = {row.splits for row in rows}
-    if len(widths) > 1:
-        all_notes.append("Not every method ran on every split: averages over different splits are not comparable.")
-    return Board(dataset.name, dataset.title, evalset, columns, tuple(rows), tuple(all_notes), dataset.about)
+        notes.append(f"There is no ERM here to compare with. Run: {command}")
+    if min(row.n_seeds[0] for row in rows) < 3:
+        notes.append("An interval for churn needs at least three retrainings.")
+    if len({row.splits for row in rows}) > 1:
+        notes.append("Not every method ran on every split: averages over different splits are not comparable.")
+    return Board(dataset.name, dataset.title, evalset, columns, tuple(rows), tuple(notes), dataset.about, kind)
 
 
-def _row(cells: Sequence[Cell], erm: Mapping[int, Cell], evalset: str, columns: Sequence[Column]) -> Row:
-    pairs: list[Pair] = [(cell, _comparable(cell, erm.get(cell.key.canonical_seed))) for cell in cells]
-    estimates = {column.key: column.value(pairs, evalset) for column in columns}
+def to_table(board: Board) -> Table:
+    """The board as a table: a row per method, the best of each column marked among methods that carry no mark."""
+    shown = {column.key: _best(board, column) for column in board.columns}
+    rows = []
+    for row in board.rows:
+        values = [column.show(row.estimates[column.key]) for column in board.columns]
+        values = [
+            value.but(mark="best") if not row.marks and value.number == shown[column.key] else value
+            for column, value in zip(board.columns, values, strict=True)
+        ]
+        fewest, most = row.n_seeds
+        runs = str(fewest) if fewest == most else f"{fewest}–{most}"
+        rows.append((" ".join([row.title, *row.marks]), *values, ", ".join(map(str, row.splits)), runs))
+    flags = {mark for row in board.rows for mark in row.marks}
+    return Table(
+        key=f"{board.dataset}-{board.evalset}",
+        title=f"{board.title}, {EVALSETS.get(board.evalset, board.evalset)}",
+        caption="Mean over retrainings, or over pairs of them, and over splits; Δ is the difference to ERM at equal "
+        f"bootstraps. {KINDS[board.kind]}",
+        header=("Method", *(column.title for column in board.columns), "Splits", "Retrainings"),
+        rows=tuple(rows),
+        notes=(*board.notes, *(text for mark, text in MARKS.items() if mark in flags)),
+        datasets=(board.dataset,),
+        kind=board.kind,
+    )
+
+
+def marks(pairs: Sequence[Pair], evalset: str = "id") -> tuple[str, ...]:
+    """What qualifies the churn of a classification: † and "collapsed"; see ``MARKS``."""
+    predictions = [cell.predictions[evalset] for cell, _ in pairs]
+    if predictions[0].task != "classification":
+        return ()
+    found = []
+    drop = DROP.value(pairs, evalset)
+    if drop is not None and drop.value < ACCURACY_FLOOR:
+        found.append("†")
+    shares = [np.bincount(predicted_class(p.values).ravel()).max() / p.values[..., 0].size for p in predictions]
+    if min(shares) >= COLLAPSED:
+        found.append("collapsed")
+    return tuple(found)
+
+
+def _row(dataset: Dataset, entry: Entry, evalset: str, columns: Sequence[Column], kind: Kind) -> Row:
+    pairs = pairs_of(dataset, entry)
+    cells = list(entry.cells.values())
     sizes = [len(cell.key.seeds) for cell in cells]
     return Row(
-        title=cells[0].title,
-        method=cells[0].key.method,
-        splits=tuple(cell.key.canonical_seed for cell in cells),
+        title=entry.title,
+        method=entry.method,
+        splits=tuple(entry.cells),
         n_seeds=(min(sizes), max(sizes)),
-        estimates=estimates,
-        marks=_marks(cells, estimates, evalset),
+        estimates={column.key: column.value(pairs, evalset, kind) for column in columns},
+        marks=marks(pairs, evalset),
         commands=tuple(cell.about["command"] for cell in cells),
     )
 
 
-def _comparable(cell: Cell, erm: Cell | None) -> Cell | None:
-    """ERM's cell if it shares a train seed with ``cell``."""
-    return erm if erm is not None and common(cell, erm).predictions["id"].seeds else None
-
-
-def _marks(cells: Sequence[Cell], estimates: Mapping[str, Estimate | None], evalset: str) -> tuple[str, ...]:
-    marks = []
-    drop = estimates.get("delta_accuracy")
-    if drop is not None and drop.value < ACCURACY_FLOOR:
-        marks.append("†")
-    predictions = [cell.predictions[evalset] for cell in cells]
-    task: Task = predictions[0].task
-    if task == "classification":
-        shares = [np.bincount(predicted_class(p.values).ravel()).max() / p.values[..., 0].size for p in predictions]
-        if min(shares) >= COLLAPSED:
-            marks.append("collapsed")
-    return tuple(marks)
+def _best(board: Board, column: Column) -> float:
+    """The best value in a column as shown, among methods that carry no mark; nan if there is nothing to compare."""
+    if column.versus or column.quantity is None:
+        return np.nan
+    values = [e.value for row in board.rows if not row.marks and (e := row.estimates[column.key]) is not None]
+    return (max if column.better > 0 else min)(values) * column.scale if len(values) > 1 else np.nan
 
 
 def _value(row: Row, key: str) -> float:

@@ -1,4 +1,4 @@
-"""What the tables show: one entry a column."""
+"""What the tables show: a quantity is one value, a column shows it, absolute or against ERM."""
 
 from __future__ import annotations
 
@@ -9,77 +9,54 @@ import numpy as np
 
 from benchmark import metrics
 from benchmark.types import Cell, Predictions, Task
-from leaderboard.stats.intervals import Estimate, difference, jackknife
+from leaderboard import quantities as q
+from leaderboard.results import Dataset, Entry
+from leaderboard.stats.intervals import Estimate, Kind, difference, jackknife, over_both, over_examples, pair_bootstrap
+from leaderboard.table import Value
 
 Pair = tuple[Cell, Cell | None]
-"""A method's cell on one canonical split, and the reference's there, cut to the train seeds of both."""
+"""A method's cell on one canonical split, and the reference's there, None if it shares no train seed."""
 
 
 @dataclass(frozen=True)
-class Column:
-    """One column. ``better`` says which way is good, ``scale`` and ``digits`` how the number is written."""
+class Quantity:
+    """A number of a cell's predictions: ``runs`` gives it for each run (R,) or pair of runs (R, R).
 
-    key: str
-    title: str
-    task: Task
-    value: Callable[[Sequence[Pair], str], Estimate | None]
-    better: int
-    """+1: higher is better; −1: lower is better."""
-    scale: float = 1
-    digits: int = 3
-    signed: bool = False
-    help: str = ""
+    ``examples`` gives the contributions of the examples, whose mean is the mean of ``runs``; None where the quantity
+    is no mean over examples, so that only an interval over runs is defined.
+    """
 
-    def text(self, estimate: Estimate | None) -> str:
-        """``16.1 [13.9, 18.3]``, or a dash where there is nothing to say."""
-        if estimate is None or np.isnan(estimate.value):
-            return "–"
-        sign = "+" if self.signed else ""
-        number, low, high = (
-            f"{x * self.scale:{sign}.{self.digits}f}" for x in (estimate.value, estimate.low, estimate.high)
-        )
-        return number if np.isnan(estimate.low) else f"{number} [{low}, {high}]"
+    runs: Callable[[Predictions], np.ndarray]
+    examples: Callable[[Predictions], np.ndarray] | None = None
 
+    def interval(self, kind: Kind) -> Kind:
+        """The kind of interval that is shown where ``kind`` is asked for."""
+        return "runs" if self.examples is None and kind != "paper" else kind
 
-Quantity = Callable[[Predictions], np.ndarray]
+    def estimate(self, splits: Sequence[tuple[Predictions, Predictions | None]], kind: Kind) -> Estimate:
+        """The mean over ``splits`` of the first, less the second where there is one (at equal seeds), with interval."""
 
+        def of(measure: Callable[[Predictions], np.ndarray]) -> list[np.ndarray]:
+            return [measure(a) if b is None else difference(measure(a), measure(b)) for a, b in splits]
 
-def absolute(quantity: Quantity) -> Callable[[Sequence[Pair], str], Estimate | None]:
-    """The method's own value, with the jackknife over its runs."""
-    return lambda pairs, evalset: jackknife([quantity(cell.predictions[evalset]) for cell, _ in pairs])
+        match self.interval(kind), self.examples:
+            case "paper", _:
+                return pair_bootstrap(of(self.runs))
+            case "examples", examples if examples is not None:
+                return over_examples(of(examples))
+            case "both", examples if examples is not None:
+                return over_both(of(self.runs), of(examples))
+        return jackknife(of(self.runs))
 
 
-def versus_reference(quantity: Quantity) -> Callable[[Sequence[Pair], str], Estimate | None]:
-    """The method minus ERM at equal train seeds, over the splits that have both; nothing for ERM itself."""
-
-    def value(pairs: Sequence[Pair], evalset: str) -> Estimate | None:
-        differences = [
-            difference(
-                quantity(common(cell, erm).predictions[evalset]), quantity(common(erm, cell).predictions[evalset])
-            )
-            for cell, erm in pairs
-            if erm is not None and erm is not cell
-        ]
-        return jackknife(differences) if differences else None
-
-    return value
+def churn_given(label: int) -> Quantity:
+    """Churn over the test examples of true class ``label``."""
+    return Quantity(lambda p: q.churn_of_class(p, label), lambda p: q.example_churn(p)[p.y == label])
 
 
-def common(cell: Cell, other: Cell) -> Cell:
-    """``cell`` with only the train seeds that ``other`` has too, in ascending order."""
-    keep = sorted(set(cell.key.seeds) & set(other.key.seeds))
-    index = [cell.key.seeds.index(seed) for seed in keep]
-    predictions = {
-        evalset: Predictions(tuple(keep), p.ids, p.y, p.values[index], p.task)
-        for evalset, p in cell.predictions.items()
-    }
-    return Cell(cell.key, cell.title, predictions, cell.fit_seconds, cell.about, cell.run_id)
-
-
-def compute(pairs: Sequence[Pair], evalset: str) -> Estimate | None:
-    """CPU time of one training in multiples of ERM's, averaged over splits."""
-    ratios = [cell.fit_seconds / erm.fit_seconds for cell, erm in pairs if erm is not None and erm.fit_seconds > 0]
-    return Estimate(float(np.mean(ratios)), np.nan, np.nan) if ratios else None
+def drift(of_run: Callable[[Predictions], np.ndarray]) -> Quantity:
+    """|Δ| between two retrainings of a per-run quantity."""
+    return Quantity(lambda p: q.drift(of_run(p)))
 
 
 def accuracy(p: Predictions) -> np.ndarray:
@@ -90,28 +67,93 @@ def churn(p: Predictions) -> np.ndarray:
     return metrics.PAIRWISE[p.task]["churn"](p.values)
 
 
-def sym_kl(p: Predictions) -> np.ndarray:
-    return metrics.sym_kl(p.values)
+ACCURACY = Quantity(accuracy, q.example_accuracy)
+CHURN = Quantity(churn, q.example_churn)
+SYM_KL = Quantity(lambda p: metrics.sym_kl(p.values), q.example_sym_kl)
+MAE = Quantity(lambda p: metrics.mae(p.values, p.y), q.example_error)
+JACCARD = Quantity(q.top_jaccard)
+HIT_RATE = Quantity(q.hit_rate)
 
 
-def mae(p: Predictions) -> np.ndarray:
-    return metrics.mae(p.values, p.y)
+@dataclass(frozen=True)
+class Column:
+    """One column. ``better`` says which way is good, ``scale`` and ``digits`` how the number is written.
+
+    Without a ``quantity`` it shows the compute of a cell. ``versus`` shows the difference to ERM.
+    """
+
+    key: str
+    title: str
+    task: Task
+    quantity: Quantity | None
+    better: int
+    """+1: higher is better; −1: lower is better."""
+    scale: float = 1
+    digits: int = 3
+    versus: bool = False
+    help: str = ""
+
+    def value(self, pairs: Sequence[Pair], evalset: str = "id", kind: Kind = "runs") -> Estimate | None:
+        """The estimate over splits; of a difference over those that have both, and none for ERM itself."""
+        if self.quantity is None:
+            return compute(pairs)
+        if not self.versus:
+            return self.quantity.estimate([(cell.predictions[evalset], None) for cell, _ in pairs], kind)
+        both = [
+            (common(cell, erm).predictions[evalset], common(erm, cell).predictions[evalset])
+            for cell, erm in pairs
+            if erm is not None and erm is not cell
+        ]
+        return self.quantity.estimate(both, kind) if both else None
+
+    def show(self, estimate: Estimate | None) -> Value:
+        return Value.of(estimate, self.scale, self.digits, self.versus)
+
+
+def pairs_of(dataset: Dataset, entry: Entry) -> list[Pair]:
+    """The cells of ``entry``, each with ERM's on the same split."""
+    erm = dataset.reference.cells if dataset.reference else {}
+    return [(cell, _comparable(cell, erm.get(seed))) for seed, cell in entry.cells.items()]
+
+
+def _comparable(cell: Cell, erm: Cell | None) -> Cell | None:
+    return erm if erm is not None and set(cell.key.seeds) & set(erm.key.seeds) else None
+
+
+def common(cell: Cell, other: Cell) -> Cell:
+    """``cell`` with only the train seeds that ``other`` has too, in ascending order."""
+    keep = sorted(set(cell.key.seeds) & set(other.key.seeds))
+    if tuple(keep) == cell.key.seeds:
+        return cell
+    index = [cell.key.seeds.index(seed) for seed in keep]
+    predictions = {
+        evalset: Predictions(tuple(keep), p.ids, p.y, p.values[index], p.task)
+        for evalset, p in cell.predictions.items()
+    }
+    return Cell(cell.key, cell.title, predictions, cell.fit_seconds, cell.about, cell.run_id)
+
+
+def compute(pairs: Sequence[Pair]) -> Estimate | None:
+    """CPU time of one training in multiples of ERM's, averaged over splits."""
+    ratios = [cell.fit_seconds / erm.fit_seconds for cell, erm in pairs if erm is not None and erm.fit_seconds > 0]
+    return Estimate(float(np.mean(ratios)), np.nan, np.nan) if ratios else None
 
 
 COMPUTE_HELP = "measured CPU time of one retraining, in multiples of ERM's"
 FLIP_HELP = "share of test predictions whose class differs between two retrainings, mean over all pairs"
+DIFFERENCE_HELP = "mean absolute difference of two retrainings"
 COLUMNS = (
-    Column("accuracy", "Accuracy", "classification", absolute(accuracy), +1),
-    Column("delta_accuracy", "Δ accuracy (pp)", "classification", versus_reference(accuracy), +1, 100, 1, True),
-    Column("churn", "Churn (%)", "classification", absolute(churn), -1, 100, 1, help=FLIP_HELP),
-    Column("delta_churn", "Δ churn (pp)", "classification", versus_reference(churn), -1, 100, 1, True),
-    Column("sym_kl", "Sym-KL (nats)", "classification", absolute(sym_kl), -1, digits=3),
-    Column("compute", "Compute (× ERM)", "classification", compute, -1, digits=1, help=COMPUTE_HELP),
-    Column("mae", "MAE", "regression", absolute(mae), -1),
-    Column("delta_mae", "Δ MAE", "regression", versus_reference(mae), -1, signed=True),
-    Column(
-        "churn", "Churn |f − f′|", "regression", absolute(churn), -1, help="mean absolute difference of two retrainings"
-    ),
-    Column("delta_churn", "Δ churn", "regression", versus_reference(churn), -1, signed=True),
-    Column("compute", "Compute (× ERM)", "regression", compute, -1, digits=1, help=COMPUTE_HELP),
+    Column("accuracy", "Accuracy", "classification", ACCURACY, +1),
+    Column("delta_accuracy", "Δ accuracy (pp)", "classification", ACCURACY, +1, 100, 1, versus=True),
+    Column("churn", "Churn (%)", "classification", CHURN, -1, 100, 1, help=FLIP_HELP),
+    Column("delta_churn", "Δ churn (pp)", "classification", CHURN, -1, 100, 1, versus=True),
+    Column("sym_kl", "Sym-KL (nats)", "classification", SYM_KL, -1),
+    Column("delta_sym_kl", "Δ sym-KL (nats)", "classification", SYM_KL, -1, versus=True),
+    Column("compute", "Compute (× ERM)", "classification", None, -1, digits=1, help=COMPUTE_HELP),
+    Column("mae", "MAE", "regression", MAE, -1),
+    Column("delta_mae", "Δ MAE", "regression", MAE, -1, versus=True),
+    Column("churn", "Churn |f − f′|", "regression", CHURN, -1, help=DIFFERENCE_HELP),
+    Column("delta_churn", "Δ churn", "regression", CHURN, -1, versus=True),
+    Column("compute", "Compute (× ERM)", "regression", None, -1, digits=1, help=COMPUTE_HELP),
 )
+"""The columns of a dataset's board."""

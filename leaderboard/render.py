@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import os
-import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,35 +17,12 @@ from leaderboard import filter
 from leaderboard.boards import EVALSETS, Board, Row
 from leaderboard.columns import Column
 from leaderboard.filter import Outcome
-
-LATEX = {
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "λ": r"$\lambda$",
-    "Δ": r"$\Delta$",
-    "×": r"$\times$",
-    "−": "$-$",
-    "′": "$'$",
-    "–": "--",
-    "†": r"$^\dagger$",
-    "·": r"$\cdot$",
-}
-
-
-def latex(text: str) -> str:
-    """``text`` as LaTeX shows it: special characters escaped, the symbols of the tables as maths."""
-    escaped = "".join(LATEX.get(character, character) for character in text)
-    return re.sub(r"(?<![\w.])-(?=\d)", "$-$", escaped)
+from leaderboard.writers import latex
 
 
 def best(board: Board, column: Column) -> float | None:
     """The best value in a column, among methods that carry no mark; None if there is nothing to compare."""
-    if column.key.startswith("delta_") or column.key == "compute":
+    if column.versus or column.quantity is None:
         return None
     values = [e.value for row in board.rows if not row.marks and (e := row.estimates[column.key]) is not None]
     return (max if column.better > 0 else min)(values) if len(values) > 1 else None
@@ -63,7 +39,7 @@ def texts(board: Board) -> list[list[str]]:
     body = [
         [
             " ".join([row.title, *row.marks]),
-            *[column.text(row.estimates[column.key]) for column in board.columns],
+            *[column.show(row.estimates[column.key]).text for column in board.columns],
             ", ".join(map(str, row.splits)),
             str(row.n_seeds[0]) if row.n_seeds[0] == row.n_seeds[1] else f"{row.n_seeds[0]}–{row.n_seeds[1]}",
         ]
