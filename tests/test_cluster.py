@@ -16,7 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark import cluster, runner
+from benchmark import cluster, outbox, runner, tracking
+from benchmark.__main__ import app
 from benchmark.check import synthetic
 from benchmark.errors import UserError
 from benchmark.registry import make_method
@@ -178,3 +179,16 @@ def test_a_wrong_description_of_slurm_is_named_by_its_file(tmp_path, text, said)
     with pytest.raises(UserError, match=said) as caught, cluster.connect(slurm=file):
         pass
     assert str(file) in str(caught.value)
+
+
+@pytest.mark.slow
+def test_the_command_line_works_on_a_cluster_and_records_here(dask, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    monkeypatch.setattr(outbox, "OUTBOX", tmp_path / "outbox")
+    monkeypatch.chdir(tmp_path)
+    words = ["--method", "erm,random_forest:trees=2", "--dataset", "b3db_measured", "--seeds", "3"]
+    with pytest.raises(SystemExit) as exit_:
+        app(["run", *words, "--scheduler", dask.address])
+    assert exit_.value.code in (0, None)
+    assert "2 cells trained, 0 already there, 0 failed" in capsys.readouterr().out
+    assert {cell.title for cell in tracking.Store().cells()} == {"ERM", "Random forest, trees=2"}

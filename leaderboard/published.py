@@ -1,0 +1,137 @@
+"""Results as files in the repository: from them the leaderboard is made again without training anything.
+
+A folder holds ``manifest.json`` and, for each dataset and canonical split, ``predictions/DATASET-SEED.parquet``: a row per
+test example (``evalset, example_id, y_true``) and a float32 column per cell, train seed and output, ``DIGEST/SEED/OUTPUT``.
+Of a classification the probabilities of classes 1 and up are kept; class 0 is what remains to one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmark import __version__
+from benchmark.errors import UserError
+from benchmark.types import Cell, CellKey, Predictions
+from leaderboard.results import Results
+
+FORMAT = 1
+PUBLISHED = Path(str(files("leaderboard"))) / "published" / __version__
+"""The results that come with this version of the suite."""
+
+
+def write(results: Results, folder: Path) -> None:
+    """Write the cells of ``results`` to ``folder``, which is replaced: whole or not at all.
+
+    Raises UserError if ``folder`` holds something else.
+    """
+    if folder.exists() and any(folder.iterdir()) and not (folder / "manifest.json").is_file():
+        raise UserError(f"{folder} exists and holds no published results: choose another folder")
+    cells = [cell for d in results.datasets for entry in d.entries for cell in entry.cells.values()]
+    temporary, old = folder.with_name(f".{folder.name}.new"), folder.with_name(f".{folder.name}.old")
+    for left in (temporary, old):
+        shutil.rmtree(left, ignore_errors=True)
+    (temporary / "predictions").mkdir(parents=True)
+    hashes = {}
+    for (dataset, seed), some in sorted(_by_split(cells).items()):
+        name = f"predictions/{dataset}-{seed}.parquet"
+        _table(some).to_parquet(temporary / name, index=False, compression="zstd")
+        hashes[name] = hashlib.sha256((temporary / name).read_bytes()).hexdigest()
+    common = dict(set.intersection(*(set(cell.about.items()) for cell in cells))) if cells else {}
+    manifest = {
+        "format": FORMAT,
+        "suite": __version__,
+        "files": hashes,
+        "about": dict(sorted(common.items())),
+        "cells": [_head(cell, common) for cell in sorted(cells, key=lambda cell: _order(cell.key))],
+    }
+    (temporary / "manifest.json").write_text(json.dumps(manifest, indent=1, default=dict) + "\n", encoding="utf-8")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    if folder.exists():
+        folder.rename(old)
+    temporary.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def read(folder: Path) -> list[Cell]:
+    """The cells in ``folder``. Raises UserError for a folder that is not as ``write`` left it, naming the file."""
+    path = folder / "manifest.json"
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read as published results: {error}") from error
+    if manifest.get("format") != FORMAT:
+        raise UserError(f"{path}: format {manifest.get('format')!r}, expected {FORMAT}: use the suite that wrote it")
+    tables = {}
+    for name, expected in manifest["files"].items():
+        content = (folder / name).read_bytes() if (folder / name).is_file() else b""
+        found = hashlib.sha256(content).hexdigest()
+        if found != expected:
+            raise UserError(f"{folder / name}: sha256 {found}, expected {expected}: restore the file, or export again")
+        tables[name] = pd.read_parquet(folder / name)
+    return [_cell(head, tables, manifest["about"]) for head in manifest["cells"]]
+
+
+def _by_split(cells: Sequence[Cell]) -> dict[tuple[str, int], list[Cell]]:
+    found: dict[tuple[str, int], list[Cell]] = {}
+    for cell in cells:
+        found.setdefault((cell.key.dataset, cell.key.canonical_seed), []).append(cell)
+    return found
+
+
+def _order(key: CellKey) -> tuple[str, int, str, str]:
+    return key.dataset, key.canonical_seed, key.method, key.digest
+
+
+def _table(cells: Sequence[Cell]) -> pd.DataFrame:
+    """All cells of one split side by side; they share their examples, or the data would differ."""
+    columns: dict[str, np.ndarray] = {}
+    first = cells[0].predictions
+    columns["evalset"] = np.concatenate([np.full(len(p.ids), name, dtype=object) for name, p in first.items()])
+    columns["example_id"] = np.concatenate([p.ids.astype(object) for p in first.values()])
+    columns["y_true"] = np.concatenate([p.y for p in first.values()])
+    for cell in sorted(cells, key=lambda cell: _order(cell.key)):
+        for i, seed in enumerate(cell.key.seeds):
+            values = np.concatenate([p.values[i] for p in cell.predictions.values()])
+            for c in _kept(values.shape[1]):
+                columns[f"{cell.key.digest}/{seed}/{c}"] = values[:, c].astype(np.float32)
+    return pd.DataFrame(columns)
+
+
+def _kept(n_outputs: int) -> Iterable[int]:
+    return range(1, n_outputs) if n_outputs > 1 else (0,)
+
+
+def _head(cell: Cell, common: dict[str, str]) -> dict[str, Any]:
+    own = {name: value for name, value in cell.about.items() if name not in common}
+    n_outputs = next(iter(cell.predictions.values())).values.shape[2]
+    head = {"digest": cell.key.digest, "key": asdict(cell.key), "title": cell.title, "n_outputs": n_outputs}
+    return head | {"fit_seconds": cell.fit_seconds, "about": own}
+
+
+def _cell(head: dict[str, Any], tables: dict[str, pd.DataFrame], common: dict[str, str]) -> Cell:
+    key = CellKey(**{**head["key"], "seeds": tuple(head["key"]["seeds"])})
+    table = tables[f"predictions/{key.dataset}-{key.canonical_seed}.parquet"]
+    task = "regression" if head["n_outputs"] == 1 else "classification"
+    predictions = {}
+    for evalset, rows in table.groupby("evalset", sort=False):
+        kept = [
+            np.stack([rows[f"{head['digest']}/{seed}/{c}"].to_numpy() for c in _kept(head["n_outputs"])], axis=-1)
+            for seed in key.seeds
+        ]
+        values = np.stack(kept)
+        if task == "classification":
+            rest = np.maximum(1 - values.sum(axis=-1, keepdims=True, dtype=np.float32), 0)
+            values = np.concatenate([rest, values], axis=-1)
+        ids = rows["example_id"].to_numpy(dtype=str)
+        predictions[str(evalset)] = Predictions(key.seeds, ids, rows["y_true"].to_numpy(), values, task)
+    return Cell(key, head["title"], predictions, head["fit_seconds"], {**common, **head["about"]})

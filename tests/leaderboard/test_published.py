@@ -1,0 +1,77 @@
+"""Results as files: what is written comes back, and what was changed is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmark import runner
+from benchmark.check import synthetic
+from benchmark.errors import UserError
+from benchmark.registry import make_method
+from benchmark.types import Cell
+from leaderboard import published
+from leaderboard.results import Results, collect
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    cells = []
+    for task in ("classification", "regression"):
+        problem = synthetic(task)  # type: ignore[arg-type]
+        plans = [runner.plan(problem, make_method(f"random_forest:trees={n}", task), [1, 2, 3]) for n in (2, 3)]
+        cells += [result for _, result in runner.run(plans, jobs=1) if isinstance(result, Cell)]
+    return collect(cells)
+
+
+def test_what_is_written_comes_back(results: Results, tmp_path: Path) -> None:
+    published.write(results, tmp_path / "0")
+    back = collect(published.read(tmp_path / "0"))
+    assert [d.name for d in back.datasets] == [d.name for d in results.datasets]
+    for one, other in zip(results.datasets, back.datasets, strict=True):
+        assert [entry.title for entry in one.entries] == [entry.title for entry in other.entries]
+        for entry in one.entries:
+            again = other.entry(entry.title)
+            assert again is not None
+            for seed, cell in entry.cells.items():
+                same = again.cells[seed]
+                assert (same.key, same.title, same.fit_seconds) == (cell.key, cell.title, cell.fit_seconds)
+                assert same.about == cell.about
+                for evalset, p in cell.predictions.items():
+                    q = same.predictions[evalset]
+                    assert (q.ids == p.ids).all()
+                    assert (q.y == p.y).all()
+                    np.testing.assert_allclose(q.values, p.values, atol=1e-7)
+                    assert (q.values[..., 1:] == p.values[..., 1:]).all()
+
+
+def test_writing_again_gives_the_same_bytes(results: Results, tmp_path: Path) -> None:
+    published.write(results, tmp_path / "0")
+    first = {path.name: path.read_bytes() for path in (tmp_path / "0").rglob("*.*")}
+    published.write(collect(published.read(tmp_path / "0")), tmp_path / "0")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "0").rglob("*.*")} == first
+    assert [path.name for path in tmp_path.iterdir()] == ["0"]
+
+
+def test_a_changed_or_missing_file_is_refused_by_name(results: Results, tmp_path: Path) -> None:
+    published.write(results, tmp_path / "0")
+    file = next((tmp_path / "0" / "predictions").iterdir())
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(UserError, match=f"{file.name}: sha256 .*, expected .*: restore the file"):
+        published.read(tmp_path / "0")
+    file.unlink()
+    with pytest.raises(UserError, match=file.name):
+        published.read(tmp_path / "0")
+
+
+def test_a_folder_of_something_else_is_left_alone(results: Results, tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(UserError, match="holds no published results"):
+        published.write(results, tmp_path)
+    with pytest.raises(UserError, match="cannot be read as published results"):
+        published.read(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
