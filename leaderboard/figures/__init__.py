@@ -40,20 +40,31 @@ def build(results: Results, structures: Mapping[str, Mapping[str, str]] | None =
 
 def _figures(results: Results, structures: Mapping[str, Mapping[str, str]]) -> Iterator[Figure]:
     from leaderboard.boards import boards
-    from leaderboard.figures import style
+    from leaderboard.figures import pareto, ranks, style, triage
     from leaderboard.figures.cases import cases
     from leaderboard.figures.contrast import contrast
     from leaderboard.figures.forest import forests
     from leaderboard.figures.heatmap import heat_map
-    from leaderboard.figures.pareto import pareto
+    from leaderboard.site.summary import summaries
 
+    all_boards = boards(results)
+    board_of = {board.dataset: board for board in all_boards if board.evalset == "id"}
     methods = results.methods()[: style.MOST]
     styles = style.styles(methods)
-    found = {board.dataset: board for board in boards(results) if board.evalset == "id"}
-    yield from forests(results, found, styles, methods)
+    curves = {dataset.name: found for dataset in results.datasets if (found := triage.curves(dataset))}
+    made: list[Figure | None] = [*forests(results, board_of, styles, methods)]
+    for summary in summaries(results, all_boards):
+        if summary.key == "classification/headline":
+            made.append(pareto.overall(summary, styles, methods[0]))
+            made.append(ranks.rank_intervals(summary, styles))
+            made.append(ranks.critical_difference(summary.ranking, styles) if summary.ranking else None)
+    if headline := [curves[dataset.name] for dataset in results.headline() if dataset.name in curves]:
+        made.append(triage.overall(headline))
     for dataset in results.datasets:
-        board = found[dataset.name]
-        made = [pareto(dataset, board, styles, methods)]
-        if shown := contrast(dataset, board):
-            made += [heat_map(dataset, shown), cases(dataset, shown, structures.get(dataset.name, {}))]
-        yield from (figure for figure in made if figure)
+        made.append(pareto.pareto(dataset, board_of[dataset.name], styles, methods))
+        if found := curves.get(dataset.name):
+            made.append(triage.triage(dataset, found))
+        if shown := contrast(dataset, board_of[dataset.name]):
+            made.append(heat_map(dataset, shown))
+            made.append(cases(dataset, shown, structures.get(dataset.name, {})))
+    yield from (figure for figure in made if figure)

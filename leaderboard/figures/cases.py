@@ -11,6 +11,7 @@ import numpy as np
 from leaderboard import molecules
 from leaderboard.figures import Figure
 from leaderboard.figures.contrast import Contrast, cells, key
+from leaderboard.figures.parts import percent
 from leaderboard.figures.style import INK, PAGE, axes, finish, sheet
 from leaderboard.results import Dataset
 
@@ -29,7 +30,7 @@ PIXELS = 100
 
 def cases(dataset: Dataset, shown: Contrast, smiles: Mapping[str, str]) -> Figure | None:
     """Up to six molecules, those that ERM flips most; None if there is none, or no structure is known."""
-    erm, other = shown.flips
+    erm, other = shown.erm_flips, shown.other_flips
     wanted = (erm >= FLIPPING) & (other == 0) & np.isin(shown.ids, list(smiles))
     chosen = [t for t in np.lexsort((shown.ids, -erm)) if wanted[t]][:CASES]
     if not chosen:
@@ -44,7 +45,7 @@ def cases(dataset: Dataset, shown: Contrast, smiles: Mapping[str, str]) -> Figur
         right = PAGE - left - WIDE + 0.12
         ax = axes(on, left, right, top + words, height - top - words - TALL)
         _draw(ax, smiles[str(shown.ids[t])])
-        ax.set_title(f"true class {shown.y[t]}; ERM flips in {erm[t]:.0%} of pairs", loc="left", fontsize=7, pad=3)
+        ax.set_title(f"true class {shown.y[t]}; ERM flips in {percent(erm[t])} of pairs", loc="left", fontsize=7, pad=3)
         ax = axes(on, left, right, top + words + TALL, height - top - words - TALL - strip)
         cells(ax, shown.erm[None, :, t])
         cells(ax, shown.other[None, :, t], down=1.2)
@@ -61,11 +62,11 @@ def cases(dataset: Dataset, shown: Contrast, smiles: Mapping[str, str]) -> Figur
         on,
         key=f"cases-{dataset.name}",
         title=f"Molecules that flip, {dataset.title}",
-        caption=f"The {n} test molecules that flip most among ERM's {runs} retrainings, in at least {FLIPPING:.0%} "
-        f"of pairs, and never with {shown.method}. Below each: the predicted class in each retraining. "
-        f"Canonical split {shown.split}.",
-        alt=f"Drawings of {n} test molecules. ERM's retrainings disagree on each in {erm[chosen].min():.0%} to "
-        f"{erm[chosen].max():.0%} of pairs; those of {shown.method} always agree.",
+        caption=f"The {n} test molecules that flip most among ERM's {runs} retrainings, in at least "
+        f"{percent(FLIPPING)} of pairs, and never with {shown.method}. Below each: the predicted class in each "
+        f"retraining. Canonical split {shown.split}.",
+        alt=f"Drawings of {n} test molecules. ERM's retrainings disagree on each in {percent(erm[chosen].min())} to "
+        f"{percent(erm[chosen].max())} of pairs; those of {shown.method} always agree.",
         dataset=dataset.name,
     )
 

@@ -12,6 +12,7 @@ from benchmark.metrics import predicted_class
 from leaderboard.boards import Board
 from leaderboard.columns import common
 from leaderboard.figures.parts import known
+from leaderboard.quantities import example_churn
 from leaderboard.results import Dataset
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ CLASSES = ("#9fc5de", "#d55e00", "#009e73", "#cc79a7", "#b08900", "#7f7f7f")
 
 @dataclass(frozen=True)
 class Contrast:
-    """Predicted classes (R, T) of ERM and of another method at the same train seeds of one split."""
+    """ERM and another method on the ID test of one split: predicted classes (R, T) at the same train seeds, and the
+    share of pairs of retrainings in which each example flips (T,)."""
 
     method: str
     split: int
@@ -34,18 +36,8 @@ class Contrast:
     y: np.ndarray
     erm: np.ndarray
     other: np.ndarray
-
-    @property
-    def flips(self) -> tuple[np.ndarray, np.ndarray]:
-        """Share of the pairs of retrainings in which each example flips, (T,) of ERM and of the other method."""
-        return share_of_pairs(self.erm), share_of_pairs(self.other)
-
-
-def share_of_pairs(classes: np.ndarray) -> np.ndarray:
-    """Share of the pairs of R retrainings that give an example different classes, (T,)."""
-    runs = len(classes)
-    counts = np.stack([(classes == c).sum(axis=0) for c in np.unique(classes)])
-    return np.asarray(1 - (counts * (counts - 1)).sum(axis=0) / (runs * (runs - 1)))
+    erm_flips: np.ndarray
+    other_flips: np.ndarray
 
 
 def contrast(dataset: Dataset, board: Board) -> Contrast | None:
@@ -63,7 +55,16 @@ def contrast(dataset: Dataset, board: Board) -> Contrast | None:
     ours, theirs = (common(a, b).predictions["id"] for a, b in ((erm, other), (other, erm)))
     if len(ours.seeds) < 2:
         return None
-    return Contrast(entry.title, split, ours.ids, ours.y, predicted_class(ours.values), predicted_class(theirs.values))
+    return Contrast(
+        entry.title,
+        split,
+        ours.ids,
+        ours.y,
+        predicted_class(ours.values),
+        predicted_class(theirs.values),
+        example_churn(ours),
+        example_churn(theirs),
+    )
 
 
 def cells(ax: Axes, classes: np.ndarray, *, down: float = 0, gap: float = 0.14) -> None:

@@ -32,13 +32,18 @@ def forests(
     for key, (what, groups) in GROUPS.items():
         chosen = [boards[d.name] for d in results.of_task("classification") if d.group in groups]
         chosen = [board for board in chosen if any(known(row, "delta_churn") for row in board.rows)]
-        shown = [m for m in compared if any(known(row_of(board, m), "delta_churn") for board in chosen)]
-        if shown:
+        if shown := _ordered(chosen, compared):
             yield _classification(key, what, chosen, shown, styles)
     regressions = [(d.about.get("dataset.unit", ""), boards[d.name]) for d in results.of_task("regression")]
     regressions = [(unit, board) for unit, board in regressions if any(known(r, "delta_churn") for r in board.rows)]
     if regressions:
         yield _regression(regressions, compared, styles)
+
+
+def _ordered(boards: Sequence[Board], methods: Sequence[str]) -> list[str]:
+    """The methods that have a value on any of ``boards``, the lowest mean first."""
+    values = {m: [e.value for board in boards if (e := known(row_of(board, m), "delta_churn"))] for m in methods}
+    return sorted((m for m in methods if values[m]), key=lambda m: sum(values[m]) / len(values[m]))
 
 
 def _classification(
@@ -79,7 +84,7 @@ def _classification(
 
 def _regression(boards: Sequence[tuple[str, Board]], methods: Sequence[str], styles: Mapping[str, Style]) -> Figure:
     """A panel per dataset, because each has its own unit."""
-    shown = [m for m in methods if any(known(row_of(board, m), "delta_churn") for _, board in boards)]
+    shown = _ordered([board for _, board in boards], methods)
     across = min(3, len(boards))
     down = -(-len(boards) // across)
     label, width, panel = 1.25, (PAGE - 1.25) / across, LINE * len(shown) + 0.7

@@ -6,6 +6,7 @@ import numpy as np
 
 from leaderboard.figures import Figure
 from leaderboard.figures.contrast import Contrast, cells, key
+from leaderboard.figures.parts import percent
 from leaderboard.figures.style import PAGE, axes, finish, sheet
 from leaderboard.results import Dataset
 
@@ -17,7 +18,7 @@ ROW, TALLEST = 0.085, 1.7
 
 def heat_map(dataset: Dataset, shown: Contrast) -> Figure:
     """Predicted class of each example (columns) in each retraining (rows), ERM above the other method."""
-    erm, other = shown.flips
+    erm, other = shown.erm_flips, shown.other_flips
     order = np.lexsort((shown.ids, -np.abs(erm - other)))[:SHOWN]
     # Within a true class by how often ERM says class 1, the same order in both panels.
     order = order[np.lexsort((shown.ids[order], shown.erm[:, order].mean(axis=0), shown.y[order]))]
@@ -25,8 +26,8 @@ def heat_map(dataset: Dataset, shown: Contrast) -> Figure:
     tall = min(ROW * runs, TALLEST)
     panels = [
         ("True class", shown.y[None, order], 0.1),
-        (f"ERM: {runs} retrainings, churn {erm.mean():.1%} on all {len(erm):,}", shown.erm[:, order], tall),
-        (f"{shown.method}: churn {other.mean():.1%}", shown.other[:, order], tall),
+        (f"ERM: {runs} retrainings, churn {percent(erm.mean(), 1)} on all {len(erm):,}", shown.erm[:, order], tall),
+        (f"{shown.method}: churn {percent(other.mean(), 1)}", shown.other[:, order], tall),
     ]
     title, bottom = 0.19, 0.2
     height = sum(size + title for *_, size in panels) + bottom
@@ -56,6 +57,6 @@ def heat_map(dataset: Dataset, shown: Contrast) -> Figure:
         caption=f"The {n} test examples whose share of flips differs most between ERM and {shown.method}, the unmarked "
         f"method with the lowest churn here. A column of one colour never flips. Canonical split {shown.split}.",
         alt=f"Heat map of {n} test examples by {runs} retrainings. Over all {len(erm)} test examples two retrainings "
-        f"disagree on {erm.mean():.1%} with ERM and on {other.mean():.1%} with {shown.method}.",
+        f"disagree on {percent(erm.mean(), 1)} with ERM and on {percent(other.mean(), 1)} with {shown.method}.",
         dataset=dataset.name,
     )

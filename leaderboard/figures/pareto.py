@@ -10,6 +10,7 @@ from leaderboard.figures import Figure
 from leaderboard.figures.parts import HOLLOW, INTERVALS, handles, known, limits, row_of, whiskers
 from leaderboard.figures.style import COLUMN, MUTED, Style, axes, finish, sheet
 from leaderboard.results import Dataset
+from leaderboard.site.summary import Summary
 from leaderboard.stats.intervals import Estimate
 
 
@@ -75,6 +76,26 @@ def pareto(dataset: Dataset, board: Board, styles: Mapping[str, Style], methods:
         title=f"{'MAE' if regression else 'Accuracy'} and churn, {dataset.title}",
         over="ID test",
         dataset=dataset.name,
+    )
+
+
+def overall(summary: Summary, styles: Mapping[str, Style], reference: str) -> Figure | None:
+    """The methods that have every headline dataset, by their mean differences to ERM, which is at the origin."""
+    zero = Estimate(0.0, 0.0, 0.0)
+    points = [Point(reference, zero, zero, False)]
+    for row in summary.rows:
+        quality, churn = row.estimates.get("delta_accuracy"), row.estimates.get("delta_churn")
+        if row.title in styles and quality and churn:
+            points.append(Point(row.title, quality, churn, bool(row.marks)))
+    if len(points) < 2:
+        return None
+    return _plot(
+        points,
+        DIFFERENCE,
+        styles,
+        key="pareto",
+        title="Accuracy and churn against ERM",
+        over=f"Mean over {len(summary.datasets)} headline datasets, ID test",
     )
 
 

@@ -67,3 +67,31 @@ def limits(estimates: Sequence[Estimate], scale: float = 1, *, zero: bool = Fals
     low, high = max(low, values.min() - span), min(high, values.max() + span)
     room = 0.04 * (high - low)
     return float(low - room), float(high + room)
+
+
+def spread(wanted: Sequence[float], gap: float) -> list[float]:
+    """Positions of labels, as near to ``wanted`` as a distance of ``gap`` between neighbours allows, in equal order.
+
+    >>> spread([0.0, 0.2, 5.0], gap=1.0)
+    [-0.4, 0.6, 5.0]
+    """
+    blocks: list[list[float]] = []  # sum of what its labels want for the first of them, and their number
+    order = np.argsort(wanted, kind="stable")
+    for i in order:
+        blocks.append([wanted[i], 1])
+        while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] + gap * blocks[-2][1] > blocks[-1][0] / blocks[-1][1]:
+            total, count = blocks.pop()
+            blocks[-1][0] += total - gap * blocks[-1][1] * count
+            blocks[-1][1] += count
+    placed = [total / count + gap * j for total, count in blocks for j in range(int(count))]
+    found = np.empty(len(order))
+    found[order] = placed
+    return [float(x) for x in found]
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """
+    >>> percent(0.287), percent(0.287, 1)
+    ('29 %', '28.7 %')
+    """
+    return f"{100 * share:.{digits}f} %"
