@@ -241,4 +241,6 @@ def _assemble(cell: Planned, blocks: dict[tuple[int, ...], _Block]) -> Cell | Fa
         return Failed(cell, traceback.format_exc())
     total = sum(block.seconds * len(seeds) for seeds, block in blocks.items())
     provenance = about(cell.problem, cell.command) | {"wall_seconds": f"{total:.1f}"}
+    if cell.key.device != CPU.name:
+        provenance["device"] = cell.key.device
     return Cell(cell.key, cell.title, predictions, total / len(cell.key.seeds), provenance)

@@ -21,7 +21,7 @@ import pandas as pd
 
 from benchmark import __version__
 from benchmark.errors import UserError
-from benchmark.types import Cell, CellKey, Predictions
+from benchmark.types import Cell, CellKey, Predictions, Task
 from leaderboard.results import Results
 
 FORMAT = 1
@@ -121,7 +121,7 @@ def _head(cell: Cell, common: dict[str, str]) -> dict[str, Any]:
 def _cell(head: dict[str, Any], tables: dict[str, pd.DataFrame], common: dict[str, str]) -> Cell:
     key = CellKey(**{**head["key"], "seeds": tuple(head["key"]["seeds"])})
     table = tables[f"predictions/{key.dataset}-{key.canonical_seed}.parquet"]
-    task = "regression" if head["n_outputs"] == 1 else "classification"
+    task: Task = "regression" if head["n_outputs"] == 1 else "classification"
     predictions = {}
     for evalset, rows in table.groupby("evalset", sort=False):
         kept = [
