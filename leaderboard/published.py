@@ -1,8 +1,8 @@
 """Results as files in the repository: from them the leaderboard is made again without training anything.
 
-A folder holds ``manifest.json`` and, for each dataset and canonical split, ``predictions/DATASET-SEED.parquet``: a row per
-test example (``evalset, example_id, y_true``) and a float32 column per cell, train seed and output, ``DIGEST/SEED/OUTPUT``.
-Of a classification the probabilities of classes 1 and up are kept; class 0 is what remains to one.
+A folder holds ``manifest.json`` and, for each dataset and canonical split, ``predictions/DATASET-SEED.parquet``: a row
+per test example (``evalset, example_id, y_true``) and a float32 column ``DIGEST/SEED/OUTPUT`` per cell, train seed and
+output. Of a classification the probabilities of classes 1 and up are kept; class 0 is what remains to one.
 """
 
 from __future__ import annotations
