@@ -70,7 +70,7 @@ def friedman(
     """
     values = np.asarray(values, dtype=np.float64).reshape(len(datasets), len(methods))
     members = _blocks(values, families)
-    blocks = np.array([values[of].mean(axis=0) for of in members]).reshape(-1, len(methods))
+    blocks = np.array([values[of].mean(axis=0) for of in members]).reshape(len(members), len(methods))
     used = {d for of in members for d in of}
     n, k = blocks.shape
     mean_ranks = rankdata(blocks, axis=1).mean(axis=0) if n else np.full(k, np.nan)
@@ -118,8 +118,8 @@ def rank_intervals(
     """How far the mean ranks of ``friedman`` would move with other retrainings on the same datasets.
 
     Drawing runs with replacement would let a run meet itself, which never churns. Instead each run r gets a random
-    weight ε₍ᵣ₎ ~ N(0, 1), shared by the methods of a split, and a resample of a value is θ + √ν/χ²(ν) · √(R−1)/R ·
-    Σ ε₍ᵣ₎ (θ₍₋ᵣ₎ − mean θ₍₋·₎) with ν = R−1: it has the variance and, between methods, the covariance of
+    weight ε₍ᵣ₎ ~ N(0, 1), shared by the methods of a split, and a resample of a value is θ + √(ν/χ²(ν)) ·
+    √((R−1)/R) · Σ ε₍ᵣ₎ (θ₍₋ᵣ₎ − mean θ₍₋·₎), with ν the sum of R−1 over splits: it has the variance and, between methods, the covariance of
     ``jackknife``, and Student's tails (the jackknife multiplier bootstrap: Chen and Kato 2020,
     doi:10.1007/s00440-019-00936-y). Runs are paired by position, so methods should come with the same train seeds in
     the same order; runs that do not correspond cost precision, not validity.
@@ -132,7 +132,7 @@ def rank_intervals(
     """
     n_methods = len(quantities[0]) if quantities else 0
     cells = [[influence(splits) if splits else (np.nan, []) for splits in methods] for methods in quantities]
-    values = np.array([[value for value, _ in methods] for methods in cells]).reshape(-1, n_methods)
+    values = np.array([[value for value, _ in methods] for methods in cells]).reshape(len(cells), n_methods)
     members = _blocks(values, families)
     if not members:
         return RankIntervals((Estimate(np.nan, np.nan, np.nan),) * n_methods, np.full(n_methods, np.nan))
@@ -157,11 +157,11 @@ def _deviations(rng: np.random.Generator, cells: Sequence[Sequence[np.ndarray]],
     """Draws (resamples, M) of how one dataset's values differ from their truth, jointly for its M methods."""
     total = np.zeros((resamples, len(cells)))
     for split in range(max(map(len, cells))):
-        of_split = [runs[split] if split < len(runs) else np.zeros(0) for runs in cells]
-        weights = rng.standard_normal((resamples, max(map(len, of_split))))
-        for m, runs in enumerate(of_split):
+        of_split = {m: runs[split] for m, runs in enumerate(cells) if split < len(runs)}
+        weights = rng.standard_normal((resamples, max(map(len, of_split.values()))))
+        for m, runs in of_split.items():
             total[:, m] += weights[:, : len(runs)] @ runs
-    df = min(len(runs) for cell in cells for runs in cell) - 1
+    df = min(sum(len(runs) - 1 for runs in cell) for cell in cells)
     return total * np.sqrt(df / rng.chisquare(df, size=(resamples, 1))) if df > 0 else total
 
 

@@ -1,10 +1,20 @@
-"""The jackknife against Student's t, a plain loop, and a simulation whose truth is known."""
+"""Intervals against Student's t, scipy's bootstrap, plain loops and hand calculation."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from leaderboard.stats.intervals import difference, jackknife, leave_one_out
+from leaderboard.stats.intervals import (
+    KINDS,
+    Estimate,
+    difference,
+    holm,
+    jackknife,
+    leave_one_out,
+    over_both,
+    over_examples,
+    pair_bootstrap,
+)
 
 
 def random_matrix(rng: np.random.Generator, r: int) -> np.ndarray:
@@ -12,11 +22,16 @@ def random_matrix(rng: np.random.Generator, r: int) -> np.ndarray:
     return upper + upper.T
 
 
-def test_for_a_mean_over_runs_it_is_students_interval() -> None:
-    runs = np.random.default_rng(0).normal(0.8, 0.02, size=10)
+def half(estimate: Estimate) -> float:
+    return estimate.high - estimate.value
+
+
+def test_for_a_mean_over_runs_it_is_students_interval_and_test() -> None:
+    runs = np.random.default_rng(0).normal(0.8, 0.02, size=10) - 0.79
     ours = jackknife([runs])
-    theirs = stats.ttest_1samp(runs, 0).confidence_interval(0.95)
-    assert [ours.low, ours.high] == pytest.approx([theirs.low, theirs.high])
+    theirs = stats.ttest_1samp(runs, 0)
+    interval = theirs.confidence_interval(0.95)
+    assert [ours.low, ours.high, ours.p] == pytest.approx([interval.low, interval.high, theirs.pvalue])
 
 
 def test_over_pairs_it_equals_leaving_each_run_out_in_a_loop() -> None:
@@ -27,25 +42,59 @@ def test_over_pairs_it_equals_leaving_each_run_out_in_a_loop() -> None:
     for r in range(7):
         assert without[r] == pytest.approx(np.mean([matrix[i, j] for i, j in pairs if r not in (i, j)]))
     error = np.sqrt(6 / 7 * sum((without - without.mean()) ** 2))
-    estimate = jackknife([matrix])
-    assert estimate.high - estimate.value == pytest.approx(stats.t.ppf(0.975, 6) * error)
+    assert half(jackknife([matrix])) == pytest.approx(stats.t.ppf(0.975, 6) * error)
+
+
+def test_three_runs_by_hand() -> None:
+    # Pairs 1, 2, 6: mean 3; without a run 6, 2, 1, mean 3, so se² = 2/3 · (9 + 1 + 4), and t(0.975, 2) = 4.3027.
+    estimate = jackknife([np.array([[0, 1, 2], [1, 0, 6], [2, 6, 0]])])
+    assert [estimate.value, half(estimate)] == pytest.approx([3, 4.3027 * np.sqrt(28 / 3)], rel=1e-4)
 
 
 def test_over_splits_the_values_are_averaged_and_the_variance_divided() -> None:
-    rng = np.random.default_rng(2)
-    one, two = random_matrix(rng, 6), random_matrix(rng, 6)
-    a, b, both = jackknife([one]), jackknife([two]), jackknife([one, two])
-    assert both.value == pytest.approx((a.value + b.value) / 2)
-    half = np.sqrt(((a.high - a.value) ** 2 + (b.high - b.value) ** 2) / 2 / 2)
-    assert both.high - both.value == pytest.approx(half)
+    matrix = random_matrix(np.random.default_rng(2), 6)
+    one, twice = jackknife([matrix]), jackknife([matrix, matrix])
+    assert twice.value == pytest.approx(one.value)
+    error = half(one) / stats.t.ppf(0.975, 5) / np.sqrt(2)
+    assert half(twice) == pytest.approx(stats.t.ppf(0.975, 10) * error)
 
 
-def test_too_few_runs_give_a_value_without_an_interval() -> None:
-    two = jackknife([np.array([[0.0, 0.2], [0.2, 0.0]])])
+def test_splits_of_different_size_are_welchs_two_samples() -> None:
+    # The sum of two means is the difference of one and minus the other.
+    rng = np.random.default_rng(3)
+    small, large = rng.normal(size=4), rng.normal(size=9)
+    theirs = stats.ttest_ind(small, -large, equal_var=False)
+    interval = theirs.confidence_interval(0.95)
+    ours = jackknife([small, large])
+    assert [ours.low, ours.high, ours.p] == pytest.approx([interval.low / 2, interval.high / 2, theirs.pvalue])
+
+
+def test_the_p_value_is_below_5_percent_just_when_the_interval_excludes_zero() -> None:
+    rng = np.random.default_rng(4)
+    estimates = [jackknife([difference(random_matrix(rng, 5), random_matrix(rng, 5)) + 0.4]) for _ in range(200)]
+    assert [e.p < 0.05 for e in estimates] == [e.excludes_zero for e in estimates]
+    assert 20 < sum(e.excludes_zero for e in estimates) < 180
+
+
+@pytest.mark.parametrize("estimate", [jackknife, pair_bootstrap])
+def test_too_few_runs_give_a_value_without_an_interval(estimate) -> None:
+    two = estimate([np.array([[0.0, 0.2], [0.2, 0.0]])])
     assert two.value == pytest.approx(0.2)
-    assert np.isnan([two.low, two.high]).all()
-    assert np.isnan(jackknife([np.zeros((1, 1))]).value)
-    assert np.isnan(jackknife([np.array([0.7])]).low)
+    assert np.isnan([two.low, two.high, two.p]).all()
+    assert np.isnan(estimate([np.zeros((1, 1))]).value)
+    one = estimate([np.array([0.7])])
+    assert one.value == 0.7
+    assert np.isnan([one.low, one.p]).all()
+
+
+@pytest.mark.parametrize("estimate", [jackknife, pair_bootstrap])
+def test_runs_that_all_agree_give_an_interval_without_width(estimate) -> None:
+    constant = estimate([np.zeros((5, 5))])  # one class for everything never churns
+    assert constant == Estimate(0.0, 0.0, 0.0, 1.0)
+    lower = estimate([np.full(5, -0.25)])
+    assert [lower.low, lower.high] == [-0.25, -0.25]
+    assert lower.excludes_zero
+    assert lower.p < 0.001
 
 
 def test_only_equal_runs_are_paired() -> None:
@@ -53,26 +102,95 @@ def test_only_equal_runs_are_paired() -> None:
         difference(np.zeros((3, 3)), np.zeros((4, 4)))
 
 
-def simulated_churn(rng: np.random.Generator, r: int, logits: np.ndarray) -> np.ndarray:
-    """Runs whose latent logits are a fixed part, a shift of the whole run, and noise: pairs share their runs."""
-    labels = logits + rng.normal(size=(r, 1)) * 0.5 + rng.normal(size=(r, len(logits))) > 0
-    return (labels[:, None] != labels[None]).mean(axis=2)
+def test_over_examples_it_is_students_interval() -> None:
+    flips = np.random.default_rng(5).beta(0.4, 2, size=240)
+    ours = over_examples([flips])
+    theirs = stats.ttest_1samp(flips, 0).confidence_interval(0.95)
+    assert [ours.low, ours.high] == pytest.approx([theirs.low, theirs.high])
 
 
-@pytest.mark.parametrize("r", [5, 10, 20])
-def test_the_interval_covers_a_known_churn_about_95_percent_of_the_time(r: int) -> None:
-    rng = np.random.default_rng(r)
-    logits = rng.normal(size=240) * 1.5
-    truth = simulated_churn(rng, 1500, logits)[np.triu_indices(1500, 1)].mean()
-    estimates = [jackknife([simulated_churn(rng, r, logits)]) for _ in range(500)]
-    covered = np.mean([e.low <= truth <= e.high for e in estimates])
-    assert 0.92 <= covered <= 0.99  # ± 2 standard errors of the simulation around 95 %, and a little caution
+def test_over_both_the_variances_are_added_with_welchs_degrees_of_freedom() -> None:
+    # A mean over runs less a mean over examples is Welch's two-sample problem: scipy's t-test has the same error.
+    rng = np.random.default_rng(6)
+    runs, examples = rng.normal(0.8, 0.03, size=8), rng.normal(0.8, 0.2, size=60)
+    runs += examples.mean() - runs.mean()
+    ours = over_both([runs], [examples])
+    theirs = stats.ttest_ind(runs, examples, equal_var=False).confidence_interval(0.95)
+    assert half(ours) == pytest.approx((theirs.high - theirs.low) / 2)
 
 
-def test_two_equal_methods_rarely_differ_significantly() -> None:
+def test_over_both_it_is_wider_than_over_either() -> None:
     rng = np.random.default_rng(7)
-    logits = rng.normal(size=240) * 1.5
-    differences = [
-        jackknife([difference(simulated_churn(rng, 10, logits), simulated_churn(rng, 10, logits))]) for _ in range(400)
-    ]
-    assert np.mean([d.excludes_zero for d in differences]) <= 0.07
+    labels = rng.random((10, 100)) < rng.beta(1, 1, size=100)
+    flips = (labels[:, None] != labels[None]).astype(float)
+    by_run, by_example = [flips.mean(axis=2)], [flips.sum(axis=(0, 1)) / 90]
+    both = over_both(by_run, by_example)
+    assert half(both) > max(half(jackknife(by_run)), half(over_examples(by_example)))
+    assert both.value == jackknife(by_run).value
+
+
+def test_over_both_needs_one_quantity_and_enough_runs() -> None:
+    with pytest.raises(ValueError, match="one quantity"):
+        over_both([np.array([0.1, 0.2, 0.3])], [np.array([0.4, 0.5])])
+    two_runs = over_both([np.array([[0.0, 0.5], [0.5, 0.0]])], [np.array([0.0, 1.0])])
+    assert two_runs.value == 0.5
+    assert np.isnan(two_runs.low)
+    assert over_both([np.zeros(3)], [np.zeros(9)]) == Estimate(0.0, 0.0, 0.0, 1.0)
+
+
+def test_the_pair_bootstrap_agrees_with_scipys_percentile_bootstrap() -> None:
+    matrix = random_matrix(np.random.default_rng(8), 10)
+    ours = pair_bootstrap([matrix], resamples=50_000)
+    pairs = matrix[np.triu_indices(10, 1)]
+    theirs = stats.bootstrap(
+        (pairs,), np.mean, n_resamples=50_000, method="percentile", rng=np.random.default_rng(9)
+    ).confidence_interval
+    # A 2.5 % quantile of 50,000 draws has a Monte-Carlo error of about 1 % of the half-width.
+    assert [ours.low, ours.high] == pytest.approx([theirs.low, theirs.high], abs=0.05 * half(ours))
+
+
+def test_the_pair_bootstrap_over_splits_has_the_spread_of_a_mean_of_independent_means() -> None:
+    rng = np.random.default_rng(10)
+    splits = [random_matrix(rng, r) for r in (10, 10, 20)]
+    estimate = pair_bootstrap(splits)
+    pairs = [m[np.triu_indices(len(m), 1)] for m in splits]
+    error = np.sqrt(sum(p.var() / len(p) for p in pairs)) / 3
+    assert estimate.value == pytest.approx(np.mean([p.mean() for p in pairs]))
+    assert (estimate.high - estimate.low) / 2 == pytest.approx(1.96 * error, rel=0.05)
+
+
+def test_the_pair_bootstrap_of_a_value_per_run_draws_runs() -> None:
+    runs = np.random.default_rng(11).normal(size=10)
+    estimate = pair_bootstrap([runs])
+    assert (estimate.high - estimate.low) / 2 == pytest.approx(1.96 * runs.std() / np.sqrt(10), rel=0.05)
+
+
+def test_the_pair_bootstrap_is_the_same_each_time_and_its_p_value_says_whether_zero_is_inside() -> None:
+    rng = np.random.default_rng(12)
+    for shift in (-0.1, 0.0, 0.05, 0.1, 0.3):
+        matrix = [difference(random_matrix(rng, 6), random_matrix(rng, 6)) + shift]
+        estimate = pair_bootstrap(matrix)
+        assert estimate == pair_bootstrap(matrix)
+        assert (estimate.p < 0.05) == estimate.excludes_zero
+    assert pair_bootstrap([np.ones(5)]).p == pytest.approx(2 / 10_001)
+
+
+def test_the_pair_bootstrap_of_many_runs_is_done_in_blocks() -> None:
+    many = random_matrix(np.random.default_rng(13), 60)  # 1770 pairs × 1000 resamples are more than one block
+    estimate = pair_bootstrap([many], resamples=1000)
+    pairs = many[np.triu_indices(60, 1)]
+    assert (estimate.high - estimate.low) / 2 == pytest.approx(1.96 * pairs.std() / np.sqrt(1770), rel=0.15)
+
+
+def test_holm_by_hand() -> None:
+    # Sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1, and never less than the one before (Holm 1979).
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.01, float("nan"), 0.03]) == pytest.approx([0.02, np.nan, 0.03], nan_ok=True)
+    assert holm([0.6, 0.9]).tolist() == [1.0, 1.0]
+    assert holm([]).size == 0
+    assert np.isnan(holm([float("nan")])).all()
+
+
+def test_each_kind_has_one_sentence() -> None:
+    assert list(KINDS) == ["runs", "examples", "both", "paper"]
+    assert all(text.endswith(".") and text.count(". ") == 0 for text in KINDS.values())
