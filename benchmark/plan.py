@@ -55,7 +55,7 @@ def _cost(cells: Sequence[Planned]) -> Cost:
     unshared, left_out = 0, []
     for cell in cells:
         seeds = cell.key.seeds
-        stack = cell.method.fit(problem.without_tests(), list(seeds[:1])) if _lazy(cell) else None
+        stack = cell.method.fit(problem.without_tests(), list(seeds[:1])) if lazy(type(cell.method)) else None
         if not isinstance(stack, Stack):
             left_out.append(cell.title)
             continue
@@ -81,9 +81,9 @@ def _cost(cells: Sequence[Planned]) -> Cost:
     )
 
 
-def _lazy(cell: Planned) -> bool:
+def lazy(method: type) -> bool:
     """Whether ``fit`` only describes what is to be trained: true of the methods that return ``fit_stack``'s."""
-    return "fit_stack" in type(cell.method).fit.__code__.co_names
+    return "fit_stack" in method.fit.__code__.co_names  # type: ignore[attr-defined]
 
 
 def seconds_per_step(problem: Problem) -> float:

@@ -12,7 +12,7 @@ from benchmark.registry import REFERENCE
 from leaderboard.columns import COLUMNS, Column, Pair, pairs_of
 from leaderboard.results import Dataset, Entry, Results
 from leaderboard.stats.intervals import KINDS, Estimate, Kind
-from leaderboard.table import Table
+from leaderboard.table import Table, Value
 
 ACCURACY_FLOOR = -0.05
 """A method further below ERM than this is marked †: low churn is cheap for a bad model (paper, overlap appendix)."""
@@ -76,7 +76,7 @@ def board(dataset: Dataset, evalset: str = "id", kind: Kind = "runs") -> Board:
 def to_table(board: Board) -> Table:
     """The board as a table: a row per method, the best of each column marked among methods that carry no mark."""
     shown = {column.key: _best(board, column) for column in board.columns}
-    rows = []
+    rows: list[tuple[str | Value, ...]] = []
     for row in board.rows:
         values = [column.show(row.estimates[column.key]) for column in board.columns]
         values = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -29,24 +30,28 @@ class Quantity:
     runs: Callable[[Predictions], np.ndarray]
     examples: Callable[[Predictions], np.ndarray] | None = None
 
-    def interval(self, kind: Kind) -> Kind:
-        """The kind of interval that is shown where ``kind`` is asked for."""
-        return "runs" if self.examples is None and kind != "paper" else kind
-
     def estimate(self, splits: Sequence[tuple[Predictions, Predictions | None]], kind: Kind) -> Estimate:
         """The mean over ``splits`` of the first, less the second where there is one (at equal seeds), with interval."""
 
         def of(measure: Callable[[Predictions], np.ndarray]) -> list[np.ndarray]:
             return [measure(a) if b is None else difference(measure(a), measure(b)) for a, b in splits]
 
-        match self.interval(kind), self.examples:
-            case "paper", _:
-                return pair_bootstrap(of(self.runs))
-            case "examples", examples if examples is not None:
-                return over_examples(of(examples))
-            case "both", examples if examples is not None:
-                return over_both(of(self.runs), of(examples))
-        return jackknife(of(self.runs))
+        return interval(kind, lambda: of(self.runs), partial(of, self.examples) if self.examples else None)
+
+
+Arrays = Callable[[], Sequence[np.ndarray]]
+
+
+def interval(kind: Kind, runs: Arrays, examples: Arrays | None) -> Estimate:
+    """The mean over splits with an interval of ``kind``; where ``examples`` are None, over runs at the least.
+
+    Both are functions, because only what the kind needs is computed.
+    """
+    if kind == "paper":
+        return pair_bootstrap(runs())
+    if kind == "runs" or examples is None:
+        return jackknife(runs())
+    return over_examples(examples()) if kind == "examples" else over_both(runs(), examples())
 
 
 def churn_given(label: int) -> Quantity:
@@ -99,11 +104,7 @@ class Column:
             return compute(pairs)
         if not self.versus:
             return self.quantity.estimate([(cell.predictions[evalset], None) for cell, _ in pairs], kind)
-        both = [
-            (common(cell, erm).predictions[evalset], common(erm, cell).predictions[evalset])
-            for cell, erm in pairs
-            if erm is not None and erm is not cell
-        ]
+        both = matched(pairs, evalset)
         return self.quantity.estimate(both, kind) if both else None
 
     def show(self, estimate: Estimate | None) -> Value:
@@ -118,6 +119,15 @@ def pairs_of(dataset: Dataset, entry: Entry) -> list[Pair]:
 
 def _comparable(cell: Cell, erm: Cell | None) -> Cell | None:
     return erm if erm is not None and set(cell.key.seeds) & set(erm.key.seeds) else None
+
+
+def matched(pairs: Sequence[Pair], evalset: str = "id") -> list[tuple[Predictions, Predictions]]:
+    """The predictions of method and ERM at the train seeds of both, on each split that has both; empty for ERM."""
+    return [
+        (common(cell, erm).predictions[evalset], common(erm, cell).predictions[evalset])
+        for cell, erm in pairs
+        if erm is not None and erm is not cell
+    ]
 
 
 def common(cell: Cell, other: Cell) -> Cell:

@@ -147,19 +147,16 @@ def _top(p: Predictions, k: int) -> np.ndarray:
 
 
 def good_flips(before: Predictions, after: Predictions) -> np.ndarray:
-    """Share of examples that are wrong before and right after a change of method at equal train seeds, (R,)."""
-    was, becomes = _right(before), _right(after)
-    return np.asarray((~was & becomes).mean(axis=1))
+    """What a change of method mends: wrong before and right after, at equal train seeds, (R, T) of bool."""
+    return ~_right(before) & _right(after)
 
 
 def bad_flips(before: Predictions, after: Predictions) -> np.ndarray:
-    """Share of examples that are right before and wrong after, (R,): negative flips (Yan et al. 2021,
-    arXiv:2011.09161).
+    """What it breaks: right before and wrong after, (R, T): negative flips (Yan et al. 2021, arXiv:2011.09161).
 
     Between retrainings of one method good and bad flips are equal in expectation, so only a change of method has both.
     """
-    was, becomes = _right(before), _right(after)
-    return np.asarray((was & ~becomes).mean(axis=1))
+    return _right(before) & ~_right(after)
 
 
 def _right(p: Predictions) -> np.ndarray:
