@@ -118,9 +118,9 @@ def rank_intervals(
     """How far the mean ranks of ``friedman`` would move with other retrainings on the same datasets.
 
     Drawing runs with replacement would let a run meet itself, which never churns. Instead each run r gets a random
-    weight ε₍ᵣ₎ ~ N(0, 1), shared by the methods of a split, and a resample of a value is θ + √(ν/χ²(ν)) ·
-    √((R−1)/R) · Σ ε₍ᵣ₎ (θ₍₋ᵣ₎ − mean θ₍₋·₎), with ν the sum of R−1 over splits: it has the variance and, between methods, the covariance of
-    ``jackknife``, and Student's tails (the jackknife multiplier bootstrap: Chen and Kato 2020,
+    weight ε₍ᵣ₎ ~ N(0, 1), shared by the methods of a split, and a resample of a value is θ + √(ν/χ²(ν)) · √((R−1)/R) ·
+    Σ ε₍ᵣ₎ (θ₍₋ᵣ₎ − mean θ₍₋·₎), with ν the sum of R−1 over splits: it has the variance and, between methods, the
+    covariance of ``jackknife``, and Student's tails (the jackknife multiplier bootstrap: Chen and Kato 2020,
     doi:10.1007/s00440-019-00936-y). Runs are paired by position, so methods should come with the same train seeds in
     the same order; runs that do not correspond cost precision, not validity.
 
@@ -130,8 +130,8 @@ def rank_intervals(
     where methods are near ties this lies closer to the middle than the rank of their true values. One run, or two of
     a pairwise quantity, of any method that counts leave the intervals and ``best`` nan.
     """
-    n_methods = len(quantities[0]) if quantities else 0
-    cells = [[influence(splits) if splits else (np.nan, []) for splits in methods] for methods in quantities]
+    n_methods = len(quantities[0]) if len(quantities) else 0
+    cells = [[influence(splits) if len(splits) else (np.nan, []) for splits in methods] for methods in quantities]
     values = np.array([[value for value, _ in methods] for methods in cells]).reshape(len(cells), n_methods)
     members = _blocks(values, families)
     if not members:
