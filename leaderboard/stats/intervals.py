@@ -81,7 +81,7 @@ def jackknife(splits: Sequence[np.ndarray], level: float = 0.95) -> Estimate:
     a pairwise quantity, give no interval.
 
     Resampling pairs as if they were independent would give intervals that are about three times too narrow. In
-    simulations this one covers 94 to 98 %, of churn from 1 to 40 % at R = 5 to 20, but 87 to 93 % where churn is low
+    simulations this one covers 93 to 98 %, of churn from 1 to 40 % at R = 5 to 20, but 87 to 93 % where churn is low
     and whole runs shift together (``tests/leaderboard/stats/test_coverage.py``).
 
     >>> runs = np.array([0.70, 0.74, 0.78])
