@@ -10,10 +10,10 @@ import numpy as np
 from benchmark.types import Predictions
 from leaderboard import filter
 from leaderboard import quantities as q
-from leaderboard.boards import board, boards
+from leaderboard.boards import board, boards, marks
 from leaderboard.columns import COLUMNS, Column, compute, interval, matched, pairs_of
 from leaderboard.footprint import footprint
-from leaderboard.layouts import Body, Cell, Choice, Fill, Measure, averaged, name, with_reference
+from leaderboard.layouts import Body, Cell, Choice, Fill, Measure, averaged, explained, name, with_reference
 from leaderboard.results import Dataset, Entry, Results
 from leaderboard.stats.intervals import Estimate, Kind
 from leaderboard.table import MISSING, Value, spelled
@@ -83,7 +83,7 @@ def split_by_split(choice: Choice) -> Fill:
         if not rows:
             return None
         header = [f"{title}, churn (%)" if i == 0 else f"{title}, Δ" for i, title in enumerate(titles)]
-        return Body(("Dataset", "Split", *header), tuple(rows), datasets)
+        return Body(("Dataset", "Split", *header), tuple(rows), datasets, explained(rows))
 
     return fill
 
@@ -93,7 +93,8 @@ def _on_split(dataset: Dataset, title: str, split: int, column: Column, kind: Ki
     if entry is None or split not in entry.cells:
         return Value(MISSING)
     one = replace(entry, cells={split: entry.cells[split]})
-    value = column.show(column.value(pairs_of(dataset, one), "id", kind))
+    pairs = pairs_of(dataset, one)
+    value = column.show(column.value(pairs, "id", kind)).but(flags=" ".join(marks(pairs)))
     return replace(value, text=value.text.partition(" [")[0])  # the interval is in the downloads: a column per method
 
 
@@ -214,7 +215,7 @@ def ranks(results: Results, kind: Kind) -> Body | None:
     ]
     notes = [
         f"{ranking.n} datasets: {', '.join(ranking.blocks)}.",
-        f"Friedman χ² = {spelled(ranking.chi2)}, p = {ranking.p:.1e}; Nemenyi critical difference "
+        f"Friedman χ² = {spelled(ranking.chi2)}, p = {_power(ranking.p)}; Nemenyi critical difference "
         f"{spelled(ranking.critical_difference, 2)} at 0.05. Methods that share a letter do not differ significantly.",
         "Intervals: 95 %, for other retrainings on the same datasets.",
     ]
@@ -223,6 +224,14 @@ def ranks(results: Results, kind: Kind) -> Body | None:
     if left_out:
         notes.append(f"Left out, because only complete blocks can be ranked: {', '.join(left_out)}.")
     return Body(("Method", "Mean rank", "Group", "Marks"), tuple(rows), summary.datasets, tuple(notes))
+
+
+def _power(p: float) -> str:
+    """``0.012`` or ``3.7 × 10⁻⁵``."""
+    mantissa, _, exponent = f"{p:.1e}".partition("e")
+    if p > 0.001 or not exponent:
+        return spelled(p, 3)
+    return f"{mantissa} × 10{str(int(exponent)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
 
 
 def footprints(results: Results, kind: Kind) -> Body | None:

@@ -109,14 +109,13 @@ def per_method(choice: Choice, column: Column, *extra: Measure, compare: bool = 
                 shown = " ".join([*(["*"] if star else []), *flags])
                 cells.append(column.show(estimate).but(mark="best" if title == best else mark, flags=shown))
             rows.append((name(d), *(measure.show(d, kind) for measure in extra), *cells))
-        used = {flag for row in compared.values() for _, flags in row.values() for flag in flags}
         return Body(
             ("Dataset", *(measure.header for measure in extra), *titles),
             tuple(rows),
             datasets,
             (
                 *notes,
-                *(text for flag, text in MARKS.items() if flag in used),
+                *explained(rows),
                 *fallback(kind, [*extra, Measure(column.title, size, quantity=column.quantity)]),
                 *averaged(datasets),
             ),
@@ -214,6 +213,12 @@ def fallback(kind: Kind, measures: Iterable[Measure]) -> tuple[str, ...]:
         if over_runs
         else ()
     )
+
+
+def explained(rows: Iterable[Iterable[Cell]]) -> tuple[str, ...]:
+    """What the marks in ``rows`` mean."""
+    used = {flag for row in rows for cell in row if isinstance(cell, Value) for flag in cell.flags.split()}
+    return tuple(text for flag, text in MARKS.items() if flag in used)
 
 
 def averaged(datasets: Sequence[Dataset]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import io
 import json
 import math
 import re
+import textwrap
 from collections.abc import Sequence
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -26,7 +27,6 @@ LATEX = {
     "λ": r"$\lambda$",
     "Δ": r"$\Delta$",
     "χ": r"$\chi$",
-    "²": "$^2$",
     "×": r"$\times$",
     "−": "$-$",
     "′": "$'$",
@@ -38,6 +38,7 @@ LATEX = {
     "…": r"\ldots{}",
     "†": r"$^\dagger$",
     "·": r"$\cdot$",
+    **{sign: f"$^{{{digit}}}$" for sign, digit in zip("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789", strict=True)},
 }
 
 
@@ -62,27 +63,49 @@ def to_html(table: Table) -> Markup:
 def to_latex(table: Table, stamp: Sequence[str] = ()) -> str:
     """A complete ``table`` environment; needs booktabs and graphicx.
 
-    ``stamp`` are lines of a comment at its head: where the numbers come from. A table that is wider than the text is
-    scaled down to it.
+    ``stamp`` are lines of a comment at its head: where the numbers come from. A wide table has its intervals below
+    the numbers; one that is wider than the text is scaled down to it.
     """
+    stacked = _width(table) > ONE_LINE
     columns = "".join("r" if number else "l" for number in table.numeric())
-    lines = [f"% {line}" for line in (*stamp, "Needs \\usepackage{booktabs,graphicx}.")]
+    lines = [f"% {line}" for line in (*stamp, r"Needs \usepackage{booktabs,graphicx}.")]
     lines += [
         r"\begin{table}[t]",
         r"\centering",
         rf"\caption{{\textbf{{{latex(table.title)}.}} {latex(table.caption)}}}",
     ]
-    lines += [rf"\label{{tab:{table.key}}}", r"\scriptsize"]
+    lines += [rf"\label{{tab:{table.key}}}", r"\smallskip", r"\scriptsize"]
+    lines += [r"\setlength{\tabcolsep}{4pt}"] if stacked else []
     lines += [r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%", rf"\begin{{tabular}}{{{columns}}}"]
-    lines.append(r"\toprule")
-    if table.over:
-        lines += _over(table)
-    lines += [" & ".join(map(latex, table.header)) + r" \\", r"\midrule"]
-    lines += [" & ".join(map(_latex_cell, row)) + r" \\" for row in table.rows]
+    lines += [
+        r"\toprule",
+        *_over(table),
+        " & ".join(_head(name, stacked) for name in table.header) + r" \\",
+        r"\midrule",
+    ]
+    for i, row in enumerate(table.rows):
+        if stacked:
+            lines += [r"\addlinespace[2pt]"] if i else []
+            lines += [" & ".join(_latex_number(cell) for cell in row) + r" \\"]
+            below = [_latex_interval(cell) for cell in row]
+            lines += [" & ".join(below) + r" \\"] if any(below) else []
+        else:
+            lines += [" & ".join(_latex_cell(cell) for cell in row) + r" \\"]
     lines += [r"\bottomrule", r"\end{tabular}}"]
     if table.notes:
         lines += ["", r"\smallskip", rf"\parbox{{\linewidth}}{{\raggedright {latex(' '.join(table.notes))}}}"]
     return "\n".join([*lines, r"\end{table}", ""])
+
+
+ONE_LINE = 120
+"""A table with more characters a line has its intervals below the numbers."""
+
+
+def _width(table: Table) -> int:
+    texts = [
+        [cell if isinstance(cell, str) else cell.text for cell in column] for column in zip(*table.rows, strict=True)
+    ]
+    return sum(2 + max(map(len, (name, *column))) for name, column in zip(table.header, texts, strict=True))
 
 
 def _over(table: Table) -> list[str]:
@@ -92,14 +115,35 @@ def _over(table: Table) -> list[str]:
         if text:
             rules.append(rf"\cmidrule(lr){{{start}-{start + span - 1}}}")
         start += span
-    return [" & ".join(cells) + r" \\", "".join(rules)]
+    return [" & ".join(cells) + r" \\", "".join(rules)] if table.over else []
+
+
+def _head(name: str, stacked: bool) -> str:
+    lines = [latex(line) for line in (textwrap.wrap(name, 14) if stacked else [name])]
+    return lines[0] if len(lines) == 1 else r"\shortstack[r]{" + r" \\ ".join(lines) + "}"
 
 
 def _latex_cell(cell: str | Value) -> str:
     if isinstance(cell, str):
         return latex(cell)
-    text = latex(f"{cell.text} {cell.flags}".strip())
-    return rf"\textbf{{{text}}}" if cell.mark == "best" else text
+    return _latex_marked(cell, cell.text)
+
+
+def _latex_number(cell: str | Value) -> str:
+    return latex(cell) if isinstance(cell, str) else _latex_marked(cell, cell.text.partition(" [")[0])
+
+
+def _latex_interval(cell: str | Value) -> str:
+    interval = "" if isinstance(cell, str) else cell.text.partition(" ")[2]
+    return rf"{{\tiny {latex(interval)}}}" if interval else ""
+
+
+def _latex_marked(value: Value, text: str) -> str:
+    """Symbols hang over to the right, so that the numbers of a column stay aligned."""
+    signs = "".join(flag for flag in value.flags.split() if len(flag) == 1)
+    words = [flag for flag in value.flags.split() if len(flag) > 1]
+    shown = rf"\textbf{{{latex(text)}}}" if value.mark == "best" else latex(text)
+    return " ".join([shown + (rf"\rlap{{{latex(signs)}}}" if signs else ""), *map(latex, words)])
 
 
 def _names(table: Table) -> list[str]:
