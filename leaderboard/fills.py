@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 import numpy as np
 
@@ -13,47 +14,51 @@ from leaderboard import quantities as q
 from leaderboard.boards import board, boards, marks
 from leaderboard.columns import COLUMNS, Column, compute, interval, matched, pairs_of
 from leaderboard.footprint import footprint
-from leaderboard.layouts import Body, Cell, Choice, Fill, Measure, averaged, explained, name, with_reference
+from leaderboard.layouts import Body, Cell, Choice, Fill, averaged, explained, name, with_reference
 from leaderboard.results import Dataset, Entry, Results
 from leaderboard.stats.intervals import Estimate, Kind
 from leaderboard.table import MISSING, Value, spelled
-from leaderboard.triage import Gain, average, by_churn, by_entropy, decile
+from leaderboard.triage import estimates
 
-Curves = Callable[[Predictions], Sequence[Gain]]
-
-
-def few(p: Predictions) -> Sequence[Gain]:
-    """The churn of two runs: what one extra training tells."""
-    return by_churn(p, 2) if len(p.seeds) > 1 else ()
-
-
-def every(p: Predictions) -> Sequence[Gain]:
-    """The churn of all runs, judged by the same runs: the paper's way."""
-    return by_churn(p, len(p.seeds)) if len(p.seeds) > 1 else ()
-
-
-def same_runs(p: Predictions) -> Sequence[Gain]:
-    """The entropy of each run, judged by all runs: the paper's way."""
-    return by_entropy(p, in_sample=True)
+TRIAGE = (
+    ("Flips in the top 10 % (%)", "churn", "recall of churn", 100, 1, False),
+    ("Flips in the top 10 % (%)", "entropy", "recall of entropy", 100, 1, False),
+    ("Flips in the top 10 % (%)", "difference", "recall, difference", 100, 1, True),
+    ("AuPC", "churn", "area of churn", 1, 3, False),
+    ("AuPC", "entropy", "area of entropy", 1, 3, False),
+    ("AuPC", "difference", "area, difference", 1, 3, True),
+    ("Seen flips, top 10 % (%)", "churn", "recall of churn, seen", 100, 1, False),
+    ("Seen flips, top 10 % (%)", "entropy", "recall of entropy, seen", 100, 1, False),
+    ("Seen flips, AuPC", "churn", "area of churn, seen", 1, 3, False),
+    ("Seen flips, AuPC", "entropy", "area of entropy, seen", 1, 3, False),
+)
+"""Columns: the header above, the header, the number of ``leaderboard.triage.measured``, and how it is written."""
 
 
-def triage(header: str, curves: Curves, what: str, over: str) -> Measure:
-    """``what`` of triage by ERM's scores, "recall" in the top decile or "area", mean over sets of runs and splits."""
-    number, scale, digits = (decile, 100, 1) if what == "recall" else (_area, 1, 3)
+def triage(choice: Choice) -> Fill:
+    """A row for each dataset: how well scores of ERM's predictions find the examples that flip."""
 
-    def show(dataset: Dataset, kind: Kind) -> Cell:
-        assert dataset.reference is not None
-        found = [curves(cell.predictions["id"]) for cell in dataset.reference.cells.values()]
-        if not all(found):
-            return Value(MISSING)
-        value = float(np.mean([average(some, number) for some in found]))
-        return Value.of(Estimate(value, np.nan, np.nan), scale, digits)
+    def fill(results: Results, kind: Kind) -> Body | None:
+        rows: list[tuple[Cell, ...]] = []
+        datasets = with_reference(choice(results))
+        for dataset in datasets:
+            assert dataset.reference is not None
+            tests = [cell.predictions["id"] for cell in dataset.reference.cells.values()]
+            found = estimates(tests) if min(len(p.seeds) for p in tests) > 1 else {}
+            shown = [Value.of(found.get(key), scale, digits, signed) for _, _, key, scale, digits, signed in TRIAGE]
+            rows.append((name(dataset), *shown))
+        if not rows:
+            return None
+        over = tuple((text, len(list(some))) for text, some in groupby(column[0] for column in TRIAGE))
+        notes = (
+            "The score is the churn of two runs, or the entropy of one, and flips are counted among the other runs; "
+            "mean over choices of runs. Seen flips, as in the paper: churn of all runs, flips among the same runs.",
+            "Intervals: 95 %, jackknife over retrainings.",
+        )
+        header = ("Dataset", *(column[1] for column in TRIAGE))
+        return Body(header, tuple(rows), datasets, (*notes, *averaged(datasets)), (("", 1), *over))
 
-    return Measure(header, show, over)
-
-
-def _area(curve: Gain) -> float:
-    return curve.area
+    return fill
 
 
 def split_by_split(choice: Choice) -> Fill:

@@ -21,12 +21,10 @@ from leaderboard.columns import (
     churn_given,
     drift,
 )
-from leaderboard.fills import triage
 from leaderboard.layouts import Fill, Measure, minority, of_erm, per_dataset, per_method, positives, size, tested
 from leaderboard.results import Dataset, Results
 from leaderboard.stats.intervals import KINDS, Kind
 from leaderboard.table import Table, Value
-from leaderboard.triage import by_entropy
 
 __all__ = ["TABLES", "Table", "Value", "build", "stamp"]
 
@@ -56,10 +54,6 @@ MAGNITUDES = (
     of_erm("|Δ accuracy| (pp)", drift(accuracy), over=AGGREGATE),
     of_erm("Churn (%)", CHURN, over=EACH),
     of_erm("Sym-KL (nats)", SYM_KL, 1, 3, EACH),
-)
-RECALL, AREA, PAPER = "Flips in the top 10 % (%)", "AuPC", "As in the paper: judged by the runs that give the score"
-UNSEEN = (
-    "Flips are counted among runs that the score has not seen, where two or more are left; mean over choices of runs."
 )
 TABLES = (
     Entry(
@@ -171,20 +165,7 @@ TABLES = (
         "Churn and entropy as predictors of flips",
         "How well scores of ERM's predictions put those first that flip: the share of all flips in the first tenth of "
         "the ID test, and the area under the curve of the flip rate of those reviewed against their share (AuPC).",
-        per_dataset(
-            Results.headline,
-            (
-                triage("churn, 2 runs", fills.few, "recall", RECALL),
-                triage("entropy, 1 run", by_entropy, "recall", RECALL),
-                triage("churn, 2 runs", fills.few, "area", AREA),
-                triage("entropy, 1 run", by_entropy, "area", AREA),
-                triage("churn (%)", fills.every, "recall", PAPER),
-                triage("entropy (%)", fills.same_runs, "recall", PAPER),
-                triage("churn, AuPC", fills.every, "area", PAPER),
-                triage("entropy, AuPC", fills.same_runs, "area", PAPER),
-            ),
-            UNSEEN,
-        ),
+        fills.triage(Results.headline),
         intervals=False,
     ),
     Entry(

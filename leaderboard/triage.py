@@ -13,12 +13,14 @@ from math import comb
 
 import numpy as np
 
+from benchmark.metrics import predicted_class
 from benchmark.types import Predictions
-from leaderboard.quantities import entropy, example_churn
+from leaderboard.quantities import entropy
+from leaderboard.stats.intervals import Estimate, jackknife
 
 DECILE = 0.1
-SUBSETS = 30
-"""So many sets of runs are tried for a score from few runs, as in the paper; all of them where there are no more."""
+SUBSETS = 45
+"""So many sets of runs are tried for a score from few runs: all pairs of ten, and no more of them."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def gain(score: np.ndarray, flips: np.ndarray) -> Gain:
 
 
 def by_churn(p: Predictions, k: int) -> list[Gain]:
-    """Curves of the per-example churn of ``k`` runs, for up to 30 sets of runs: see ``average``.
+    """Curves of the per-example churn of ``k`` runs of a classification, for up to 45 sets of runs: see ``average``.
 
     Each is judged by the flips among the other runs if there are two or more, else by those among all runs: with
     ``k`` = R as in the paper. Raises ValueError for ``k`` below 2 or above R.
@@ -66,7 +68,9 @@ def by_churn(p: Predictions, k: int) -> list[Gain]:
     r = len(p.seeds)
     if not 2 <= k <= r:
         raise ValueError(f"a score needs 2 to {r} of {r} runs, got {k}")
-    return [_gain(example_churn(_only(p, chosen)), p, chosen) for chosen in _subsets(r, k)]
+    votes = _votes(p)
+    chosen = [votes[runs].sum(axis=0) for runs in _subsets(r, k)]
+    return [gain(_churn(some), _flips(votes.sum(axis=0), some)) for some in chosen]
 
 
 def by_entropy(p: Predictions, in_sample: bool = False) -> list[Gain]:
@@ -74,9 +78,10 @@ def by_entropy(p: Predictions, in_sample: bool = False) -> list[Gain]:
 
     With ``in_sample``, as in the paper, by those among all runs.
     """
-    flips = example_churn(p)
-    scores = entropy(p)
-    return [gain(score, flips) if in_sample else _gain(score, p, (run,)) for run, score in enumerate(scores)]
+    votes = _votes(p)
+    every = votes.sum(axis=0)
+    seen = np.zeros_like(votes) if in_sample else votes
+    return [gain(score, _flips(every, own)) for score, own in zip(entropy(p), seen, strict=True)]
 
 
 def average(curves: Sequence[Gain], what: Callable[[Gain], float]) -> float:
@@ -94,18 +99,74 @@ def decile(curve: Gain) -> float:
     return float(curve.recall(DECILE))
 
 
-def _gain(score: np.ndarray, p: Predictions, used: Sequence[int]) -> Gain:
-    others = [run for run in range(len(p.seeds)) if run not in used]
-    return gain(score, example_churn(_only(p, others) if len(others) >= 2 else p))
+def measured(p: Predictions) -> dict[str, float]:
+    """How well scores of one retraining workflow find flips: of the churn of two runs and of the entropy of one.
+
+    "seen" ones are judged by the runs that give the score, as in the paper, which takes the churn of all runs.
+    """
+    curves = {
+        "churn": by_churn(p, 2),
+        "entropy": by_entropy(p),
+        "churn, seen": by_churn(p, len(p.seeds)),
+        "entropy, seen": by_entropy(p, in_sample=True),
+    }
+    found = {f"recall of {score}": average(some, decile) for score, some in curves.items()}
+    found |= {f"area of {score}": average(some, _area) for score, some in curves.items()}
+    for what in ("recall", "area"):
+        found[f"{what}, difference"] = found[f"{what} of churn"] - found[f"{what} of entropy"]
+    return found
 
 
-def _only(p: Predictions, runs: Sequence[int]) -> Predictions:
-    return Predictions(tuple(p.seeds[run] for run in runs), p.ids, p.y, p.values[list(runs)], p.task)
+def estimates(splits: Sequence[Predictions]) -> dict[str, Estimate]:
+    """The numbers of ``measured``, mean over splits, with the jackknife over runs; no interval below four runs.
+
+    A score uses runs together, so that each number is computed again without each run: Tukey's pseudo-values.
+    """
+    whole = [measured(p) for p in splits]
+    values = {key: float(np.mean([of[key] for of in whole])) for key in whole[0]}
+    if min(len(p.seeds) for p in splits) < 4:
+        return {key: Estimate(value, np.nan, np.nan) for key, value in values.items()}
+    without = [[measured(_without(p, run)) for run in range(len(p.seeds))] for p in splits]
+
+    def spread(key: str) -> Estimate:
+        pseudo = [
+            np.array([len(parts) * of[key] - (len(parts) - 1) * part[key] for part in parts])
+            for of, parts in zip(whole, without, strict=True)
+        ]
+        around = jackknife(pseudo)
+        return Estimate(values[key], *(values[key] + end - around.value for end in (around.low, around.high)))
+
+    return {key: spread(key) for key in values}
 
 
-def _subsets(r: int, k: int) -> list[tuple[int, ...]]:
+def _area(curve: Gain) -> float:
+    return curve.area
+
+
+def _votes(p: Predictions) -> np.ndarray:
+    """1 for the class that a run predicts, (R, T, C)."""
+    return np.eye(p.values.shape[2], dtype=np.int64)[predicted_class(p.values)]
+
+
+def _churn(votes: np.ndarray) -> np.ndarray:
+    """Share of pairs of runs that differ at each example, (T,), from how many runs predict each class, (T, C)."""
+    r = votes[0].sum()
+    return np.asarray((r * r - np.square(votes).sum(axis=1)) / (r * (r - 1)))
+
+
+def _flips(every: np.ndarray, used: np.ndarray) -> np.ndarray:
+    """The churn among the runs that are not ``used``, or among all where fewer than two are left."""
+    others = every - used
+    return _churn(others if others[0].sum() >= 2 else every)
+
+
+def _without(p: Predictions, run: int) -> Predictions:
+    return Predictions(p.seeds[:run] + p.seeds[run + 1 :], p.ids, p.y, np.delete(p.values, run, axis=0), p.task)
+
+
+def _subsets(r: int, k: int) -> list[list[int]]:
     """All sets of ``k`` of ``r`` runs, or ``SUBSETS`` of them drawn at random, the same each time."""
     if comb(r, k) <= SUBSETS:
-        return list(combinations(range(r), k))
+        return [list(runs) for runs in combinations(range(r), k)]
     rng = np.random.default_rng(0)
-    return [tuple(int(run) for run in rng.choice(r, size=k, replace=False)) for _ in range(SUBSETS)]
+    return [rng.choice(r, size=k, replace=False).tolist() for _ in range(SUBSETS)]
