@@ -115,6 +115,7 @@ def _rdkit(smiles: str, width: int, height: int) -> str:
     options.clearBackground = False
     options.padding = 0.03
     options.bondLineWidth = 1.2
+    options.fixedBondLength = min(width, height) / 5  # a small molecule is not blown up
     options.setAtomPalette(_palette())
     rdMolDraw2D.PrepareAndDrawMolecule(drawer, molecule)
     drawer.FinishDrawing()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from leaderboard.results import Results
 
@@ -27,7 +27,7 @@ class Figure:
 
 
 def build(results: Results, structures: Mapping[str, Mapping[str, str]] | None = None) -> list[Figure]:
-    """Every figure that ``results`` support, overall ones first.
+    """Every figure that ``results`` support, each group from the headline datasets to the single ones.
 
     ``structures`` are SMILES by dataset and example id (see ``leaderboard.molecules``); molecules are drawn where they
     are known.
@@ -40,7 +40,7 @@ def build(results: Results, structures: Mapping[str, Mapping[str, str]] | None =
 
 def _figures(results: Results, structures: Mapping[str, Mapping[str, str]]) -> Iterator[Figure]:
     from leaderboard.boards import boards
-    from leaderboard.figures import pareto, ranks, style, triage
+    from leaderboard.figures import pareto, parts, ranks, style, triage
     from leaderboard.figures.cases import cases
     from leaderboard.figures.contrast import contrast
     from leaderboard.figures.forest import forests
@@ -49,22 +49,29 @@ def _figures(results: Results, structures: Mapping[str, Mapping[str, str]]) -> I
 
     all_boards = boards(results)
     board_of = {board.dataset: board for board in all_boards if board.evalset == "id"}
-    methods = results.methods()[: style.MOST]
-    styles = style.styles(methods)
+    reference = next((d.reference.title for d in results.datasets if d.reference), "")
+    methods, left_out = parts.shown(results.methods(), list(board_of.values()))
+    styles = style.styles(results.methods(), reference)
+    compared = [method for method in methods if method != reference]
     curves = {dataset.name: found for dataset in results.datasets if (found := triage.curves(dataset))}
-    made: list[Figure | None] = [*forests(results, board_of, styles, methods)]
-    for summary in summaries(results, all_boards):
-        if summary.key == "classification/headline":
-            made.append(pareto.overall(summary, styles, methods[0]))
-            made.append(ranks.rank_intervals(summary, styles))
-            made.append(ranks.critical_difference(summary.ranking, styles) if summary.ranking else None)
-    if headline := [curves[dataset.name] for dataset in results.headline() if dataset.name in curves]:
-        made.append(triage.overall(headline))
+    headline = next((s for s in summaries(results, all_boards) if s.key == "classification/headline"), None)
+
+    by_colour: list[Figure | None] = [*forests(results, board_of, styles, compared)]
+    if headline:
+        by_colour.append(pareto.overall(headline, styles, methods, reference))
+    by_colour += [pareto.pareto(d, board_of[d.name], styles, methods) for d in results.datasets]
+    yield from (replace(figure, caption=figure.caption + left_out) for figure in by_colour if figure)
+
+    others: list[Figure | None] = []
+    if headline:
+        others.append(ranks.rank_intervals(headline, styles))
+        others.append(ranks.critical_difference(headline.ranking, styles) if headline.ranking else None)
+    if some := [curves[dataset.name] for dataset in results.headline() if dataset.name in curves]:
+        others.append(triage.overall(some))
     for dataset in results.datasets:
-        made.append(pareto.pareto(dataset, board_of[dataset.name], styles, methods))
         if found := curves.get(dataset.name):
-            made.append(triage.triage(dataset, found))
-        if shown := contrast(dataset, board_of[dataset.name]):
-            made.append(heat_map(dataset, shown))
-            made.append(cases(dataset, shown, structures.get(dataset.name, {})))
-    yield from (figure for figure in made if figure)
+            others.append(triage.triage(dataset, found))
+        if pair := contrast(dataset, board_of[dataset.name]):
+            others.append(heat_map(dataset, pair))
+            others.append(cases(dataset, pair, structures.get(dataset.name, {})))
+    yield from (figure for figure in others if figure)

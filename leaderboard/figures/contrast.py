@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SPLIT = 99
 """The canonical split that is shown, as in the paper, or else the first that both methods have."""
-CLASSES = ("#9fc5de", "#d55e00", "#009e73", "#cc79a7", "#b08900", "#7f7f7f")
+CLASSES = ("#9fc5de", "#d55e00", "#1aa75f", "#8f5368", "#d17f06", "#7f7f7f")
 """By predicted class; classes beyond these share the last."""
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from leaderboard.boards import Board
 from leaderboard.figures import Figure
 from leaderboard.figures.parts import HOLLOW, INTERVALS, handles, known, limits, row_of, whiskers
-from leaderboard.figures.style import INK, MUTED, PAGE, Style, axes, finish, sheet
+from leaderboard.figures.style import INK, MUTED, PAGE, Style, axes, finish, sheet, ticks
 from leaderboard.results import Results
 
 if TYPE_CHECKING:
@@ -28,16 +28,15 @@ def forests(
     results: Results, boards: Mapping[str, Board], styles: Mapping[str, Style], methods: Sequence[str]
 ) -> Iterator[Figure]:
     """One plot for the headline datasets, one for other classifications, and one for regressions in their units."""
-    compared = [m for m in methods if m != methods[0]]
     for key, (what, groups) in GROUPS.items():
         chosen = [boards[d.name] for d in results.of_task("classification") if d.group in groups]
         chosen = [board for board in chosen if any(known(row, "delta_churn") for row in board.rows)]
-        if shown := _ordered(chosen, compared):
+        if shown := _ordered(chosen, methods):
             yield _classification(key, what, chosen, shown, styles)
     regressions = [(d.about.get("dataset.unit", ""), boards[d.name]) for d in results.of_task("regression")]
     regressions = [(unit, board) for unit, board in regressions if any(known(r, "delta_churn") for r in board.rows)]
     if regressions:
-        yield _regression(regressions, compared, styles)
+        yield _regression(regressions, methods, styles)
 
 
 def _ordered(boards: Sequence[Board], methods: Sequence[str]) -> list[str]:
@@ -67,6 +66,7 @@ def _classification(
     ax.set_ylim(len(boards) * each, 0)
     ax.set_yticks([(i + 0.5) * each for i in range(len(boards))], [board.title for board in boards])
     _rows(ax)
+    ticks(ax, 10, "x")
     ax.set_xlabel("Δ churn vs ERM (pp); left of the line: fewer flips than ERM")
     on.legend(handles=handles(methods, styles), loc="upper left", ncols=4, borderaxespad=0.1, handletextpad=0.2)
     lower = {m: sum(e.high < 0 for (_, name), e in found.items() if name == m) for m in methods}
@@ -103,7 +103,7 @@ def _regression(boards: Sequence[tuple[str, Board]], methods: Sequence[str], sty
         ax.set_ylim(len(shown) - 0.4, -0.6)
         ax.set_yticks(range(len(shown)), shown if i % across == 0 else [""] * len(shown))
         _rows(ax)
-        ax.locator_params(axis="x", nbins=4)
+        ticks(ax, 4, "x")
         ax.set_title(board.title, loc="left", fontsize=8)
         ax.set_xlabel(f"Δ churn vs ERM ({unit or 'target units'})")
     names = ", ".join(board.title for _, board in boards)

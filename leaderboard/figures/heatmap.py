@@ -54,9 +54,13 @@ def heat_map(dataset: Dataset, shown: Contrast) -> Figure:
         on,
         key=f"heatmap-{dataset.name}",
         title=f"Predicted class in each retraining, {dataset.title}",
-        caption=f"The {n} test examples whose share of flips differs most between ERM and {shown.method}, the unmarked "
-        f"method with the lowest churn here. A column of one colour never flips. Canonical split {shown.split}.",
+        caption=f"{_which(n, len(erm))} ERM and {shown.method}, the unmarked method with the lowest churn here. "
+        f"A column of one colour never flips. Canonical split {shown.split}.",
         alt=f"Heat map of {n} test examples by {runs} retrainings. Over all {len(erm)} test examples two retrainings "
         f"disagree on {percent(erm.mean(), 1)} with ERM and on {percent(other.mean(), 1)} with {shown.method}.",
         dataset=dataset.name,
     )
+
+
+def _which(n: int, of: int) -> str:
+    return "All test examples with" if n == of else f"The {n} test examples whose share of flips differs most between"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from leaderboard.boards import Board
+from leaderboard.boards import ACCURACY_FLOOR, Board
 from leaderboard.figures import Figure
 from leaderboard.figures.parts import HOLLOW, INTERVALS, handles, known, limits, row_of, whiskers
-from leaderboard.figures.style import COLUMN, MUTED, Style, axes, finish, sheet
+from leaderboard.figures.style import COLUMN, MUTED, Style, axes, finish, sheet, ticks
 from leaderboard.results import Dataset
 from leaderboard.site.summary import Summary
 from leaderboard.stats.intervals import Estimate
@@ -79,14 +79,14 @@ def pareto(dataset: Dataset, board: Board, styles: Mapping[str, Style], methods:
     )
 
 
-def overall(summary: Summary, styles: Mapping[str, Style], reference: str) -> Figure | None:
+def overall(summary: Summary, styles: Mapping[str, Style], methods: Sequence[str], reference: str) -> Figure | None:
     """The methods that have every headline dataset, by their mean differences to ERM, which is at the origin."""
     zero = Estimate(0.0, 0.0, 0.0)
     points = [Point(reference, zero, zero, False)]
     for row in summary.rows:
         quality, churn = row.estimates.get("delta_accuracy"), row.estimates.get("delta_churn")
-        if row.title in styles and quality and churn:
-            points.append(Point(row.title, quality, churn, bool(row.marks)))
+        if row.title in methods and quality and churn:
+            points.append(Point(row.title, quality, churn, quality.value < ACCURACY_FLOOR))
     if len(points) < 2:
         return None
     return _plot(
@@ -122,7 +122,7 @@ def _plot(
     ax.set_xlabel(scale.quality)
     ax.set_title(scale.churn, loc="left", fontsize=7.5, pad=4)
     ax.grid()
-    ax.locator_params(nbins=5)
+    ticks(ax)
     ax.set_title("↘ better" if scale.better > 0 else "↙ better", loc="right", fontsize=7, pad=4, color=MUTED)
     order = [p.method for p in sorted(points, key=lambda p: -p.churn.value)]
     on.legend(
@@ -133,18 +133,16 @@ def _plot(
         labelspacing=0.7,
         fontsize=7,
     )
-    lowest, highest = min(best, key=lambda p: p.churn.value), max(points, key=lambda p: p.churn.value)
 
     def numbers(p: Point) -> str:
-        quality, churn = p.quality.value * scale.times, p.churn.value * scale.times
-        return f"{p.method} ({quality:.3g}, {churn:.3g})"
+        return f"{p.method} ({p.quality.value * scale.times:.3g}, {p.churn.value * scale.times:.3g})"
 
     return finish(
         on,
         key=key,
         title=title,
         caption=f"{over}. {INTERVALS} {FRONT} {HOLLOW}",
-        alt=f"{len(points)} methods by {scale.quality} and {scale.churn}, from {numbers(highest)} to "
-        f"{numbers(lowest)}. Beaten by none in both: {', '.join(p.method for p in best)}.",
+        alt=f"{len(points)} methods by {scale.quality} and {scale.churn}, {numbers(points[0])} among them. "
+        f"Beaten by none in both: {', '.join(numbers(p) for p in best)}.",
         dataset=dataset,
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from leaderboard.boards import Board, Row
-from leaderboard.figures.style import Style
+from leaderboard.figures.style import MOST, Style
 from leaderboard.stats.intervals import Estimate
 
 if TYPE_CHECKING:
@@ -27,6 +27,27 @@ def known(row: Row | None, key: str) -> Estimate | None:
     """The estimate called ``key``, None where there is no number to draw."""
     estimate = row.estimates.get(key) if row else None
     return None if estimate is None or np.isnan(estimate.value) else estimate
+
+
+def shown(methods: Sequence[str], boards: Sequence[Board]) -> tuple[list[str], str]:
+    """The methods that figures tell apart, and what a caption says of the rest.
+
+    The first of ``methods``, the reference, stays; of the others those on the most boards, of these the lowest churn.
+    """
+    if len(methods) <= MOST:
+        return list(methods), ""
+
+    def order(method: str) -> tuple[int, float]:
+        found = [estimate for board in boards if (estimate := known(row_of(board, method), "churn"))]
+        places = [[row.title for row in board.rows].index(method) for board in boards if row_of(board, method)]
+        return -len(found), sum(places) / max(len(places), 1)
+
+    best = set(sorted(methods[1:], key=order)[: MOST - 1])
+    kept = [methods[0], *(method for method in methods[1:] if method in best)]
+    return (
+        kept,
+        f" {MOST} of {len(methods)} methods: {methods[0]}, and those with the lowest churn on the most datasets.",
+    )
 
 
 def whiskers(ax: Axes, x: Estimate, y: Estimate | float, style: Style, *, hollow: bool, scale: float = 1) -> None:
@@ -65,7 +86,7 @@ def limits(estimates: Sequence[Estimate], scale: float = 1, *, zero: bool = Fals
     low = np.nanmin([*(e.low * scale for e in estimates), values.min()])
     high = np.nanmax([*(e.high * scale for e in estimates), values.max()])
     low, high = max(low, values.min() - span), min(high, values.max() + span)
-    room = 0.04 * (high - low)
+    room = 0.04 * max(high - low, span)
     return float(low - room), float(high + room)
 
 

@@ -44,17 +44,18 @@ def critical_difference(ranking: Ranking, styles: Mapping[str, Style]) -> Figure
         ax.text(tick, axis - 0.07, str(tick), ha="center", va="bottom")
     cd = ranking.critical_difference
     ax.plot([1, 1 + cd], [0.12, 0.12], color=INK, linewidth=1.6, **free)
-    ax.text(1 + cd, 0.12, f"  critical difference {cd:.2f}", va="center", fontsize=7)
+    ax.text(1.1 + cd, 0.12, f"critical difference {cd:.2f}", va="center", fontsize=7)
     for i, method in enumerate(methods):
         left = i < half
         y = first + line * (i if left else k - 1 - i)
         end = 1 if left else k
-        step = -0.06 if left else 0.06
+        step = (k - 1) / 115 * (-1 if left else 1)  # of the axis, 3.5 inches long
         x, style = rank[method], styles[method]
         ax.plot([x, x, end], [axis, y, y], color=style.colour, linewidth=0.9, **free)
         ax.plot([x], [axis], color=style.colour, marker=style.marker, markersize=4, clip_on=False, zorder=3)
-        text = f"{method}  {x:.2f}" if left else f"{x:.2f}  {method}"
-        ax.text(end + step, y, text, ha="right" if left else "left", va="center")
+        side: dict[str, Any] = {"ha": "right" if left else "left", "va": "center"}
+        ax.text(end + step, y, f"{x:.2f}", **side)
+        ax.text(end + 10 * step, y, method, **side)
     for i, group in enumerate(groups):
         y = axis + 0.12 + bar * i
         reach = [rank[method] for method in group]
@@ -98,7 +99,7 @@ def rank_intervals(summary: Summary, styles: Mapping[str, Style]) -> Figure | No
     ax.set_yticks(range(len(shown)), [row.title for row, _ in shown])
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
-    ax.locator_params(axis="x", integer=True)
+    ax.set_xticks(range(1, len(ranked) + 1, 1 + len(ranked) // 10))
     ax.grid(axis="x")
     n = summary.ranking.n if summary.ranking else len(summary.datasets)
     ax.set_xlabel(f"Mean rank by churn, {n} datasets")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from xml.etree import ElementTree
+
+from leaderboard.figures.font import families
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,8 +34,9 @@ KNOWN = (
     "Twin-bootstrap λ=300",
 )
 """These keep their colours whatever else is in the results."""
-COLOURS = ("#3a9bd0", "#0072b2", "#009e73", "#cc79a7", "#7f7f7f", "#b08900", "#d55e00")
-"""After Okabe and Ito (2008), yellow and light blue darkened: each has a contrast of at least 3 on white and black."""
+COLOURS = ("#0196fa", "#2168a8", "#1aa75f", "#8f5368", "#7096b5", "#d17f06", "#b33f20")
+"""Near the hues of Okabe and Ito (2008), moved until each has a contrast of 3 on white and on near-black and any two
+are at least 25 apart in CIELAB, also for readers who see no red or no green."""
 MARKERS = "osD^vPX"
 MOST = 12
 """A figure that tells methods apart by colour shows no more of them."""
@@ -47,7 +50,6 @@ RC = {
     "axes.spines.right": False,
     "axes.spines.top": False,
     "figure.facecolor": "none",
-    "font.family": ["DejaVu Sans"],  # comes with matplotlib: the same everywhere
     "font.size": 7.5,
     "grid.alpha": 0.3,
     "grid.color": MUTED,
@@ -74,12 +76,11 @@ class Style:
     marker: str
 
 
-def styles(titles: Sequence[str]) -> dict[str, Style]:
-    """A colour and a marker for each method: ink for the first, the reference; no two of the next 49 look the same."""
-    found = {title: Style(INK, "o") for title in titles[:1]}
-    others = [*KNOWN, *sorted(set(titles) - {*KNOWN, *found})]
+def styles(titles: Iterable[str], reference: str) -> dict[str, Style]:
+    """A colour and a marker for each method: ink for the reference; no two of the next 49 look the same."""
+    found = {reference: Style(INK, "o")}
     n = len(COLOURS)
-    for i, title in enumerate(others):
+    for i, title in enumerate([*KNOWN, *sorted(set(titles) - {*KNOWN, reference})]):
         found[title] = Style(COLOURS[i % n], MARKERS[(i + i // n) % n])
     return found
 
@@ -89,7 +90,7 @@ def look() -> Iterator[None]:
     """Our settings on top of matplotlib's own, whatever the user's are."""
     import matplotlib.style
 
-    with matplotlib.style.context(["default", RC]):
+    with matplotlib.style.context(["default", {**RC, "font.family": list(families())}]):
         yield
 
 
@@ -109,6 +110,11 @@ def axes(on: Sheet, left: float, right: float, top: float, bottom: float) -> Axe
     return on.add_axes(
         (left / width, bottom / height, (width - left - right) / width, (height - top - bottom) / height)
     )
+
+
+def ticks(ax: Axes, most: int = 6, axis: Literal["both", "x", "y"] = "both") -> None:
+    """At most so many round numbers on an axis: no 2.5 or 12.5."""
+    ax.locator_params(axis, nbins=most, steps=[1, 2, 5, 10])
 
 
 def finish(on: Sheet, *, key: str, title: str, caption: str, alt: str, dataset: str = "") -> Figure:

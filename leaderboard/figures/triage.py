@@ -11,7 +11,7 @@ import numpy as np
 
 from leaderboard.figures import Figure
 from leaderboard.figures.parts import percent, spread
-from leaderboard.figures.style import COLUMN, INK, MUTED, PAGE, axes, finish, sheet
+from leaderboard.figures.style import COLOURS, COLUMN, INK, MUTED, PAGE, axes, finish, sheet
 from leaderboard.results import Dataset
 from leaderboard.triage import by_churn, by_entropy, recall_curve
 
@@ -23,9 +23,9 @@ RUNS = (2, 3, 5, 10)
 REVIEWED = 0.3
 """The share of predictions that the paper has reviewed."""
 SHARES = np.linspace(0, 1, 101)
-SHADES = ("#3a9bd0", "#0072b2", "#009e73", INK)
+SHADES = (*COLOURS[:3], INK)
 """Of the curves by number of runs; entropy is drawn in another colour, with dashes."""
-ENTROPY = "#d55e00"
+ENTROPY = COLOURS[5]
 GUIDES = f"Diagonal: random order. Shaded: {percent(REVIEWED)} reviewed."
 SEEN = "judged by flips that the score has seen"
 
