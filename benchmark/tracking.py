@@ -10,12 +10,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 # A dead server would hang the client for minutes. MLflow reads these at import.
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "20")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
 
-import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 from mlflow.artifacts import download_artifacts
 from mlflow.data.code_dataset_source import CodeDatasetSource
 from mlflow.data.meta_dataset import MetaDataset
@@ -62,8 +65,8 @@ def _speaking(where: str) -> Iterator[None]:
 class Store:
     """The cells in an MLflow tracking store. Raises TrackingError whenever the store does."""
 
-    def __init__(self) -> None:
-        self.uri = uri()
+    def __init__(self, address: str = "") -> None:
+        self.uri = address or uri()
         self.unreadable: list[str] = []
         with _speaking(self.uri):
             self.client = MlflowClient(self.uri)
@@ -79,14 +82,37 @@ class Store:
         """All finished cells with their predictions, newest first; ``unreadable`` gets a line for each damaged one."""
         with _speaking(self.uri):
             runs = [run for run in self._runs("cell") if run.info.status == "FINISHED"]
+            nested: dict[str, list[Run]] = {}
+            for run in self._runs("seed"):  # all at once: a query for each cell would take most of the time
+                nested.setdefault(run.data.tags["mlflow.parentRunId"], []).append(run)
             for run in sorted(runs, key=_recorded, reverse=True):
                 try:
-                    cell = self._read(run)
+                    cell = self._read(run, nested.get(run.info.run_id, []))
                 except (MlflowException, OSError, KeyError, ValueError) as error:
                     name = f"{run.info.run_name} ({run.info.run_id})"
                     self.unreadable.append(f"{name} is left out, its predictions cannot be read: {error!r}")
                     continue
                 yield cell
+
+    def failures(self) -> list[str]:
+        """A line for each cell that was tried and never finished, with the command that tries again."""
+        with _speaking(self.uri):
+            runs = self._runs("cell")
+        finished = {run.data.tags["churn.cell"] for run in runs if run.info.status == "FINISHED"}
+        return [
+            f"{run.info.run_name} on {run.data.tags['churn.dataset']} failed. Run it again: "
+            f"{json.loads(run.data.tags['churn.about'])['command']}"
+            for run in sorted(runs, key=_recorded, reverse=True)
+            if run.info.status == "FAILED" and run.data.tags["churn.cell"] not in finished
+        ]
+
+    def report(self, run_id: str, name: str) -> str:
+        """A text that was kept with a cell's run, as ``health.txt``; empty if it has none of that name."""
+        with _speaking(self.uri):
+            if name not in {file.path for file in self.client.list_artifacts(run_id)}:
+                return ""
+            where = self.client.get_run(run_id).info.artifact_uri
+            return Path(download_artifacts(artifact_uri=f"{where}/{name}")).read_text(encoding="utf-8")
 
     def log(self, cell: Cell) -> str:
         """Record a finished cell and return its run id.
@@ -260,21 +286,28 @@ class Store:
         runs = [r for r in self._search([experiment], query) if "fit_seconds" in r.data.metrics]
         return {"compute_vs_erm": cell.fit_seconds / runs[0].data.metrics["fit_seconds"]} if runs else {}
 
-    def _read(self, run: Run) -> Cell:
+    def _read(self, run: Run, nested: list[Run]) -> Cell:
         tags = run.data.tags
         head = json.loads(tags["churn.key"])
         key = CellKey(**{**head, "seeds": tuple(head["seeds"])})
-        query = f"tags.`mlflow.parentRunId` = '{run.info.run_id}'"
-        children = {int(r.data.tags["churn.train_seed"]): r for r in self._search([run.info.experiment_id], query)}
-        tables: dict[str, list[pd.DataFrame]] = {}
+        children = {int(child.data.tags["churn.train_seed"]): child for child in nested}
+        tables: dict[str, list[pa.Table]] = {}
         for seed in key.seeds:
-            folder = Path(download_artifacts(artifact_uri=f"{children[seed].info.artifact_uri}/predictions"))
-            for file in sorted(folder.glob("*.parquet")):
-                tables.setdefault(file.stem, []).append(pd.read_parquet(file).assign(train_seed=seed))
-        predictions = {name: from_table(pd.concat(parts)) for name, parts in tables.items()}
+            for file in sorted(_folder(f"{children[seed].info.artifact_uri}/predictions").glob("*.parquet")):
+                table = pq.ParquetFile(file).read()
+                tables.setdefault(file.stem, []).append(table.append_column("train_seed", [[seed] * len(table)]))
+        predictions = {name: from_table(pa.concat_tables(parts).to_pandas()) for name, parts in tables.items()}
         seconds = run.data.metrics["fit_seconds"]
         about = json.loads(tags["churn.about"])
         return Cell(key, tags["churn.title"], predictions, seconds, about, run.info.run_id)
+
+
+def _folder(artifact_uri: str) -> Path:
+    """A folder of artifacts on this machine; what lies here already is not copied."""
+    here = urlsplit(artifact_uri)
+    if here.scheme in ("", "file") and not here.netloc:
+        return Path(url2pathname(here.path))
+    return Path(download_artifacts(artifact_uri=artifact_uri))
 
 
 def _recorded(run: Run) -> int:

@@ -3,33 +3,59 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from benchmark.cli import App
+from benchmark.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from leaderboard.results import Results
 
 app = App(help="Turn the runs in the tracking store into a leaderboard.")
+STORE = typer.Option(help="MLflow store, or a folder of exported results. [default: MLFLOW_TRACKING_URI]")
 
 
 @app.command()
-def build(out: Annotated[Path, typer.Option(help="Folder of the pages; it is replaced.")] = Path("site")) -> None:
-    """Write the leaderboard as HTML, LaTeX and CSV."""
-    from benchmark.tracking import Store
-    from leaderboard.boards import boards
-    from leaderboard.filter import outcomes
-    from leaderboard.render import write_site
-    from leaderboard.results import collect
+def build(
+    out: Annotated[Path, typer.Option(help="Folder of the pages; it is replaced.")] = Path("site"),
+    ci: Annotated[
+        str, typer.Option(help="What intervals are over: runs, examples, both, or paper (too narrow).")
+    ] = "runs",
+    store: Annotated[str, STORE] = "",
+) -> None:
+    """Write the leaderboard as pages, LaTeX, CSV and JSON."""
+    from leaderboard import site
+    from leaderboard.stats.intervals import KINDS
 
-    store = Store()
-    cells = list(store.cells())
-    results = collect(cells, store.uri, store.unreadable)
-    found = boards(results)
-    page = write_site(found, store.uri, out, outcomes(results))
+    kind = next((kind for kind in KINDS if kind == ci), None)
+    if kind is None:
+        raise did_you_mean("kind of interval", ci, list(KINDS))
+    folder = site.claim(out)
+    results, health = read(store)
     for line in results.unreadable:
         typer.echo(f"warning: {line}", err=True)
-    rows = sum(len(board.rows) for board in found)
-    typer.echo(f"{len(found)} tables, {rows} rows: {page.resolve()}")
+    page = site.write(results, folder, kind, health)
+    entries = sum(len(dataset.entries) for dataset in results.datasets)
+    typer.echo(f"{len(results.datasets)} datasets, {entries} rows: {page}")
+
+
+def read(store: str = "") -> tuple[Results, dict[str, str]]:
+    """The results in an MLflow store or a folder of exported ones, and the health reports of their datasets."""
+    from leaderboard import published
+    from leaderboard.results import collect
+
+    if store and Path(store).is_dir():
+        return collect(published.read(Path(store)), store), {}
+    from benchmark.tracking import Store
+
+    found = Store(store)
+    cells = list(found.cells())
+    results = collect(cells, found.uri, [*found.unreadable, *found.failures()])
+    first = {dataset.name: next(iter(dataset.entries[0].cells.values())) for dataset in results.datasets}
+    health = {name: found.report(cell.run_id, "health.txt") for name, cell in first.items()}
+    return results, health
 
 
 @app.callback()

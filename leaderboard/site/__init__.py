@@ -1,0 +1,56 @@
+"""Results as a site of static pages that needs no server: written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from benchmark import __version__
+from benchmark.errors import UserError
+from leaderboard import published
+from leaderboard.results import Results
+from leaderboard.site.pages import files
+from leaderboard.stats.intervals import Kind
+
+MARKER = ".churn-leaderboard"
+"""A folder with this file is a site of ours and may be replaced."""
+
+
+def claim(out: Path) -> Path:
+    """The absolute path of ``out``, if a site may be written there.
+
+    Raises UserError if it is a file or a folder of something else.
+    """
+    out = out.resolve()
+    if out.exists() and not ((out / MARKER).is_file() or (out.is_dir() and not any(out.iterdir()))):
+        raise UserError(f"{out} exists and is not a leaderboard of ours: choose another --out")
+    return out
+
+
+def write(results: Results, out: Path, kind: Kind = "runs", health: Mapping[str, str] | None = None) -> Path:
+    """Write the site of ``results`` to the folder ``out`` and return its first page.
+
+    The folder appears whole or not at all. ``kind`` is that of all intervals; ``health`` holds the health report of
+    each dataset that has one. Raises UserError if ``out`` is a file or a folder of something else.
+    """
+    out = claim(out)
+    temporary, old = out.with_name(f".{out.name}.{os.getpid()}"), out.with_name(f".{out.name}.old.{os.getpid()}")
+    try:
+        temporary.mkdir(parents=True)
+        (temporary / MARKER).write_text(f"{__version__}\n", encoding="utf-8")
+        for name, content in files(results, kind, health or {}):
+            path = temporary / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        published.write(results, temporary / "results")
+        if out.exists():
+            out.rename(old)
+        temporary.rename(out)
+    except OSError as error:
+        raise UserError(f"cannot write the leaderboard to {out}: {error}") from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+    return out / "index.html"

@@ -1,0 +1,76 @@
+"""The data of the decision page: for each dataset, and each set of them, what the methods would cost and bring."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from benchmark.registry import REFERENCE
+from leaderboard.boards import Board
+from leaderboard.results import Results, slug
+from leaderboard.site.summary import Summary
+from leaderboard.stats.intervals import Estimate
+
+Ends = list[float | None]
+"""Value, low and high; None where there is no interval."""
+
+
+def choices(results: Results, boards: Sequence[Board], summaries: Sequence[Summary]) -> list[dict[str, object]]:
+    """What the page's script needs: sets of classification datasets first, then single datasets, those with ERM.
+
+    Of each method ``churn`` is a fraction, or in target units; ``loss`` what it loses against ERM in pp of accuracy or
+    % of MAE, negative where it gains, and None for ERM itself; ``compute`` is in multiples of ERM's.
+    """
+    found = []
+    for summary in summaries:
+        if summary.task != "classification" or len(summary.datasets) < 2 or summary.reference is None:
+            continue
+        methods = [
+            _method(row.title, row.method, row.estimates, -100.0, bool(row.unranked))
+            for row in summary.rows
+            if row.estimates
+        ]
+        note = f"Mean over {', '.join(dataset.title for dataset in summary.datasets)}."
+        title = f"{summary.title} classification"
+        found.append(_choice(summary.key, "A kind of dataset, on average", title, "classification", "", note, methods))
+    for board in boards:
+        dataset = results.dataset(board.dataset)
+        if board.evalset != "id" or dataset is None or dataset.reference is None:
+            continue
+        erm = next(row for row in board.rows if row.method == REFERENCE)
+        mae = erm.estimates.get("mae")
+        scale = -100.0 if mae is None else 100 / mae.value
+        methods = [_method(row.title, row.method, row.estimates, scale, "collapsed" in row.marks) for row in board.rows]
+        unit = dataset.about.get("dataset.unit", "")
+        found.append(_choice(dataset.name, "One dataset", dataset.title, dataset.task, unit, "", methods))
+    return found
+
+
+def _choice(
+    key: str, kind: str, title: str, task: str, unit: str, note: str, methods: list[dict[str, object]]
+) -> dict[str, object]:
+    of = [method for method in methods if method]
+    return {"key": key, "kind": kind, "title": title, "task": task, "unit": unit, "note": note, "methods": of}
+
+
+def _method(
+    title: str, method: str, estimates: Mapping[str, Estimate | None], scale: float, collapsed: bool
+) -> dict[str, object]:
+    """Empty for a method that shares no train seed with ERM, or has one retraining only."""
+    churn = estimates["churn"]
+    change = estimates.get("delta_accuracy") or estimates.get("delta_mae")
+    if churn is None or churn.value != churn.value or (change is None and method != REFERENCE):
+        return {}
+    compute = estimates.get("compute")
+    return {
+        "title": title,
+        "slug": slug(title),
+        "churn": _ends(churn),
+        "loss": _ends(change, scale) if change else None,
+        "compute": compute.value if compute else None,
+        "collapsed": collapsed,
+    }
+
+
+def _ends(estimate: Estimate, scale: float = 1) -> Ends:
+    low, high = sorted((estimate.low * scale, estimate.high * scale))
+    return [None if x != x else x for x in (estimate.value * scale, low, high)]

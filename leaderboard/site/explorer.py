@@ -1,0 +1,88 @@
+"""The data of the flip explorer: what each retraining said about each test example, in files for a script tag."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from benchmark.errors import UserError
+from benchmark.metrics import predicted_class
+from benchmark.types import Predictions
+from leaderboard.molecules import draw
+from leaderboard.quantities import example_churn
+from leaderboard.results import Dataset, Entry
+
+SHARD = 32
+"""Drawings per file: a page of the explorer needs one to a few of them."""
+WIDTH, HEIGHT = 220, 150
+SPAN = 95
+"""The scale of a regression's strips holds the spread of this percentage of the examples."""
+
+
+def shards(dataset: Dataset) -> list[tuple[str, str, int]]:
+    """The name of each file of predictions, the test set and the canonical split in it: the first split's first."""
+    return [(f"{seed}-{evalset}", evalset, seed) for seed in dataset.splits for evalset in dataset.evalsets]
+
+
+def files(dataset: Dataset, smiles: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The files of one dataset, by name: predictions by split and test set, and drawings where ``smiles`` has them."""
+    drawn: dict[str, int] = {}
+    for name, evalset, seed in shards(dataset):
+        entries = [entry for entry in dataset.entries if seed in entry.cells]
+        if not entries:
+            continue
+        predictions = [entry.cells[seed].predictions[evalset] for entry in entries]
+        churns = [example_churn(p) for p in predictions]
+        ids = predictions[0].ids.tolist()
+        for i in np.argsort(-np.nan_to_num(churns[0]), kind="stable"):  # the order in which the page shows them
+            if ids[i] in smiles:
+                drawn.setdefault(ids[i], len(drawn) // SHARD)
+        yield f"{name}.js", _script(name, _predictions(entries, predictions, churns, smiles, drawn))
+    for k in range(max(drawn.values(), default=-1) + 1):
+        structures = {i: svg for i, shard in drawn.items() if shard == k and (svg := _draw(smiles[i]))}
+        yield f"drawings-{k}.js", _script(f"drawings-{k}", structures)
+
+
+def _predictions(
+    entries: Sequence[Entry],
+    predictions: Sequence[Predictions],
+    churns: Sequence[np.ndarray],
+    smiles: Mapping[str, str],
+    drawn: Mapping[str, int],
+) -> dict[str, object]:
+    first = predictions[0]
+    classes = first.task == "classification"
+    rates = [np.nan_to_num(churn * 100 if classes else churn) for churn in churns]
+    spread = np.concatenate([np.ptp(p.values[..., 0], axis=0) for p in predictions])
+    return {
+        "ids": first.ids.tolist(),
+        "y": first.y.tolist() if classes else _rounded(first.y),
+        "smiles": [smiles.get(i) for i in first.ids.tolist()],
+        "drawings": [drawn.get(i) for i in first.ids.tolist()],
+        "methods": [{"title": entry.title, "slug": entry.slug} for entry in entries],
+        "strips": [_classes(p) if classes else [_rounded(v) for v in p.values[..., 0].T] for p in predictions],
+        "rates": [_rounded(rate) for rate in rates],
+        "span": float(np.percentile(spread, SPAN)) or 1.0,
+    }
+
+
+def _classes(p: Predictions) -> list[str]:
+    """Of each example the predicted classes, a digit for each retraining."""
+    return ["".join(map(str, row)) for row in np.minimum(predicted_class(p.values).T, 9).tolist()]
+
+
+def _rounded(values: np.ndarray) -> list[float]:
+    return [float(f"{x:.4g}") for x in values.tolist()]
+
+
+def _draw(smiles: str) -> str:
+    try:
+        return draw(smiles, WIDTH, HEIGHT)
+    except UserError:  # shown without a drawing
+        return ""
+
+
+def _script(name: str, content: object) -> str:
+    return f"load({json.dumps(name)},{json.dumps(content, ensure_ascii=False, separators=(',', ':'))});\n"

@@ -1,0 +1,345 @@
+// The one script. Every page works without it, the flip explorer and the decision page excepted; nothing is fetched.
+"use strict";
+
+// ---- light and dark: the system's choice, until the reader chooses ----
+const remembered = {
+  get: () => { try { return localStorage.getItem("theme"); } catch { return null; } },
+  set: (value) => { try { localStorage.setItem("theme", value); } catch { /* a private window */ } },
+};
+const theme = () => document.documentElement.dataset.theme
+  || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+if (remembered.get()) document.documentElement.dataset.theme = remembered.get();
+
+function themeButton(button) {
+  const show = () => button.setAttribute("aria-label", `Switch to a ${theme() === "dark" ? "light" : "dark"} page`);
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    document.documentElement.dataset.theme = theme() === "dark" ? "light" : "dark";
+    remembered.set(theme());
+    show();
+  });
+  show();
+}
+
+// ---- small helpers ----
+const $ = (selector, within = document) => within.querySelector(selector);
+const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
+
+/** An element: make("td", {class: "x"}, "text", child). */
+function make(name, attributes = {}, ...children) {
+  const svg = ["svg", "path", "circle", "line"].includes(name);
+  const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.append(...children);
+  return element;
+}
+
+const data = (id) => JSON.parse($(`#${id}`).textContent);
+
+/** 1.234 → "1.2", "+1.2" with sign, and a true minus. */
+function number(value, digits = 1, signed = false) {
+  const text = Math.abs(value).toFixed(digits);
+  const zero = Number(text) === 0;
+  return (value < 0 && !zero ? "−" : signed && !zero ? "+" : "") + text;
+}
+
+const interval = ([, low, high], digits, signed) =>
+  low === null ? "" : `[${number(low, digits, signed)}, ${number(high, digits, signed)}]`;
+
+/** Ties a form to the address: what differs from the page as it came is kept behind the #. */
+function bind(form, apply) {
+  const fields = [...form.elements].filter((field) => field.name);
+  const read = () => {
+    const state = {};
+    for (const field of fields) {
+      if (field.type !== "checkbox") state[field.name] = field.value;
+      else state[field.name] = [state[field.name], field.checked ? field.value : ""].filter(Boolean).join(" ");
+    }
+    return state;
+  };
+  const initial = read();
+  const fill = () => {
+    const wanted = { ...initial, ...Object.fromEntries(new URLSearchParams(location.hash.slice(1))) };
+    for (const field of fields) {
+      const value = wanted[field.name];
+      if (field.type === "checkbox") field.checked = value.split(" ").includes(field.value);
+      else {
+        field.value = value;
+        if (field.value !== value) field.value = initial[field.name]; // no such option or number
+      }
+    }
+  };
+  const changed = () => {
+    const state = read();
+    const differs = Object.entries(state).filter(([name, value]) => value !== initial[name]);
+    const hash = new URLSearchParams(differs).toString();
+    history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
+    apply(state);
+  };
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("input", changed);
+  addEventListener("hashchange", () => { fill(); apply(read()); });
+  fill();
+  apply(read());
+  return { read, set: (values) => { for (const [name, value] of Object.entries(values)) form.elements[name].value = value; changed(); } };
+}
+
+// ---- tables ----
+const value = (cell) => cell.dataset.value ?? cell.textContent.trim();
+
+/** Rows in the order of one column: numbers by size, else by the alphabet; what is missing comes last. */
+function sortRows(table, index, direction) {
+  const body = table.tBodies[0];
+  const key = (row) => {
+    const text = value(row.cells[index]).replaceAll("−", "-").replaceAll(",", "");
+    const parsed = parseFloat(text);
+    return text === "" || text === "–" ? null : Number.isNaN(parsed) ? text.toLowerCase() : parsed;
+  };
+  const compare = (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b)));
+  const rows = [...body.rows].map((row) => [key(row), row]);
+  rows.sort(([a], [b]) => (a === null) - (b === null) || (a === null ? 0 : direction * compare(a, b)));
+  body.append(...rows.map(([, row]) => row));
+  for (const [i, th] of headers(table).entries()) {
+    if (i === index) th.setAttribute("aria-sort", direction > 0 ? "ascending" : "descending");
+    else th.removeAttribute("aria-sort");
+  }
+}
+
+const headers = (table) => [...table.tHead.rows[table.tHead.rows.length - 1].cells];
+
+/** A button in each header; `chosen(index, direction)` replaces sorting at once. */
+function sortable(table, chosen = (index, direction) => sortRows(table, index, direction)) {
+  if (table.dataset.sortable === "done" || !table.tHead || !table.tBodies[0]) return;
+  table.dataset.sortable = "done";
+  for (const [index, th] of headers(table).entries()) {
+    const button = make("button", { type: "button" }, ...th.childNodes);
+    th.append(button);
+    button.addEventListener("click", () => chosen(index, th.getAttribute("aria-sort") === "ascending" ? -1 : 1));
+  }
+}
+
+// ---- the leaderboard ----
+function leaderboard(board) {
+  const form = $("#filters");
+  const sections = new Map($$("template", board).map((t) => [t.dataset.set, t.content.firstElementChild]));
+  const first = $("section", board);
+  sections.set(first.dataset.set, first);
+  const order = new Map(); // the rows of each table as they came: by rank
+  const groups = [...form.elements.group.options].map((option) => [option.value, option.text]);
+
+  function apply(state) {
+    const known = groups.filter(([group]) => sections.has(`${state.task}/${group}`));
+    if (!known.some(([group]) => group === state.group)) state.group = known[0][0];
+    form.elements.group.replaceChildren(...known.map(([group, text]) => make("option", { value: group }, text)));
+    form.elements.group.value = state.group;
+    const section = sections.get(`${state.task}/${state.group}`);
+    if (!section.isConnected) { $("section", board).replaceWith(section); }
+    const table = $("table", section);
+    const keys = headers(table).map((th) => th.dataset.key);
+    if (!order.has(table)) order.set(table, [...table.tBodies[0].rows]);
+    sortable(table, (index, direction) => form.state.set({ sort: keys[index], dir: direction > 0 ? "up" : "down" }));
+    if (keys.includes(state.sort)) sortRows(table, keys.indexOf(state.sort), state.dir === "down" ? -1 : 1);
+    else {
+      table.tBodies[0].append(...order.get(table));
+      headers(table).forEach((th) => th.removeAttribute("aria-sort"));
+    }
+    const shown = new Set(["method", ...state.show.split(" ")]);
+    for (const row of table.rows) [...row.cells].forEach((cell, i) => { cell.hidden = !shown.has(keys[i]); });
+    const needle = state.q.trim().toLowerCase();
+    const budget = state.compute === "" ? Infinity : Number(state.compute);
+    const compute = keys.indexOf("compute");
+    let visible = 0;
+    for (const row of table.tBodies[0].rows) {
+      const cost = Number(row.cells[compute].dataset.value || 0);
+      row.hidden = !row.cells[0].textContent.toLowerCase().includes(needle) || cost > budget;
+      visible += !row.hidden;
+    }
+    const all = table.tBodies[0].rows.length;
+    $("#count").textContent = visible === all ? `${all} methods` : `${visible} of ${all} methods`;
+  }
+  form.hidden = false;
+  form.state = bind(form, apply);
+}
+
+// ---- flip explorer ----
+const arrived = new Map(); // what the data files hand over: load(name, content)
+function load(name, content) { arrived.set(name, content); }
+
+/** The content of a data file beside the page, by a script tag: works from file:// too. */
+function file(folder, name) {
+  if (arrived.has(name)) return Promise.resolve(arrived.get(name));
+  return new Promise((resolve, reject) => {
+    const script = make("script", { src: `${folder}${name}.js` });
+    script.onload = () => resolve(arrived.get(name));
+    script.onerror = () => reject(new Error(`${name}.js is missing: build the site again`));
+    document.head.append(script);
+  });
+}
+
+/** One cell a retraining: dark is class 1 (or the classes above). */
+function classStrip(classes) {
+  const runs = [...classes];
+  const cells = (wanted) => runs.map((c, i) => ((c !== "0") === wanted ? `M${i + 0.06} 0h.88v1h-.88z` : "")).join("");
+  const counts = [...new Set(runs)].sort().map((c) => `class ${c} in ${runs.filter((x) => x === c).length}`);
+  const label = `${counts.join(", ")} of ${runs.length} retrainings`;
+  return make("svg", { viewBox: `0 0 ${runs.length} 1`, preserveAspectRatio: "none", role: "img", "aria-label": label },
+    make("path", { class: "zero", d: cells(false) }), make("path", { class: "one", d: cells(true) }));
+}
+
+/** One dot a retraining on a scale of `span` around `centre`; the line is the measured value. */
+function valueStrip(values, truth, centre, span) {
+  const x = (v) => 4 + 92 * Math.min(1, Math.max(0, 0.5 + (v - centre) / span));
+  const label = `${number(Math.min(...values), 2)} to ${number(Math.max(...values), 2)}, measured ${number(truth, 2)}`;
+  return make("svg", { viewBox: "0 0 100 4", role: "img", "aria-label": label },
+    make("line", { class: "truth", x1: x(truth), x2: x(truth), y1: 0, y2: 4 }),
+    ...values.map((v) => make("circle", { class: "run", cx: x(v), cy: 2, r: 1 })));
+}
+
+async function explorer(holder) {
+  const about = data("about");
+  const form = $("#filters");
+  const list = $("#molecules");
+  const page = 25;
+  let shown = page;
+  let current = null;
+  let drawn = 0;
+
+  async function show(state, more = false) {
+    const turn = ++drawn;
+    if (!more) shown = page;
+    const flips = await file(about.folder, state.shard);
+    const under = Math.max(0, flips.methods.findIndex((m) => m.slug === state.under));
+    const rates = flips.rates[under];
+    const least = Number(state.least) || 0;
+    const needle = state.q.trim();
+    const text = (i) => `${flips.ids[i]} ${flips.smiles[i] ?? ""}`;
+    const chosen = flips.ids.map((_, i) => i).filter((i) =>
+      rates[i] >= least && (state.label === "" || String(flips.y[i]) === state.label) && text(i).includes(needle));
+    const by = {
+      flips: (i) => -rates[i], calm: (i) => rates[i], contrast: (i) => -Math.abs(flips.rates[0][i] - rates[i]),
+      id: (i) => flips.ids[i], label: (i) => flips.y[i],
+    }[state.sort];
+    const key = chosen.map((i) => [by(i), i]);
+    key.sort(([a, i], [b, j]) => (a < b ? -1 : a > b ? 1 : i - j));
+    const visible = key.slice(0, shown).map(([, i]) => i);
+    const methods = flips.methods.map((m, k) => [m, k]).filter(([m]) => state.show.split(" ").includes(m.slug));
+    const shards = [...new Set(visible.map((i) => flips.drawings[i]).filter((n) => n !== null))];
+    const drawings = Object.assign({}, ...await Promise.all(shards.map((n) => file(about.folder, `drawings-${n}`))));
+    if (turn !== drawn) return; // the reader has gone on
+    current = state;
+    list.replaceChildren(...visible.map((i) => molecule(flips, i, methods, drawings)));
+    $("#count").textContent = `${chosen.length.toLocaleString("en")} of ${flips.ids.length.toLocaleString("en")} examples`;
+    $("#more").hidden = visible.length >= chosen.length;
+  }
+
+  function molecule(flips, i, methods, drawings) {
+    const structure = make("div", { class: "structure" });
+    if (drawings[flips.ids[i]]) structure.innerHTML = drawings[flips.ids[i]]; // made by us, from the data
+    const label = about.task === "classification" ? `true class ${flips.y[i]}` : `measured ${number(flips.y[i], 2)} ${about.unit}`;
+    const all = methods.flatMap(([, k]) => flips.strips[k][i]);
+    const centre = about.task === "regression" ? (Math.min(...all) + Math.max(...all)) / 2 : 0;
+    const rows = methods.map(([method, k]) => {
+      const strip = about.task === "classification" ? classStrip(flips.strips[k][i])
+        : valueStrip(flips.strips[k][i], flips.y[i], centre, flips.span);
+      const rate = about.task === "classification" ? `${number(flips.rates[k][i], 0)} %` : number(flips.rates[k][i], 2);
+      return make("tr", {}, make("th", { scope: "row" }, method.title), make("td", { class: "strip" }, strip), make("td", {}, rate));
+    });
+    const table = make("table", { class: "strips", "aria-label": `Retrainings of each method on ${flips.ids[i]}` }, make("tbody", {}, ...rows));
+    return make("article", { class: "molecule" }, structure, make("div", {},
+      make("h3", {}, flips.ids[i]),
+      make("p", { class: "soft small" }, label, flips.smiles[i] ? " · " : "", flips.smiles[i] ? make("code", {}, flips.smiles[i]) : ""), table));
+  }
+
+  const guarded = (state, more) => show(state, more).catch((error) => { $("#count").textContent = error.message; });
+  form.hidden = false;
+  bind(form, (state) => guarded(state, false));
+  $("#more").addEventListener("click", () => { shown += page; guarded(current, true); });
+}
+
+// ---- which method to use ----
+function decide() {
+  const choices = new Map(data("choices").map((choice) => [choice.key, choice]));
+  const form = $("#wish");
+  const answer = $("#answer");
+
+  function verdict(method, state, words) {
+    const loss = method.loss;
+    if (method.collapsed) return [false, "gives one class to nearly all examples"];
+    if (method.compute !== null && method.compute > Number(state.pay)) return [false, `costs ${number(method.compute)} × ERM`];
+    if (loss === null) return [true, "the reference"];
+    const [value, low, high] = loss;
+    const limit = Number(state.lose);
+    const text = `${number(limit, 1)} ${words.loss}`;
+    if ((low ?? value) > limit) return [false, `shown to lose more than ${text}`];
+    if (high !== null && high <= limit) return [true, `shown to lose no more than ${text}`];
+    return [state.strict === "", `not shown to lose more than ${text}`];
+  }
+
+  function dots(count, label) {
+    const at = (i) => `M${(i % 50) * 10} ${Math.floor(i / 50) * 10}h8v8h-8z`;
+    const path = (from, to) => Array.from({ length: to - from }, (_, i) => at(from + i)).join("");
+    return make("svg", { class: "thousand", viewBox: "0 0 498 198", role: "img", "aria-label": label },
+      make("path", { class: "flips", d: path(0, count) }), make("path", { class: "still", d: path(count, 1000) }));
+  }
+
+  function amount(method, choice) {
+    const regression = choice.task === "regression";
+    const scale = regression ? 1 : 1000;
+    const digits = regression ? 3 : 0;
+    const scaled = method.churn.map((x) => (x === null ? null : x * scale));
+    const big = number(scaled[0], digits);
+    const words = regression ? `${choice.unit || "target units"} between two retrainings` : "of 1,000 predictions flip";
+    const parts = [make("p", { class: "soft small" }, method.title), make("p", { class: "big" }, big),
+      make("p", {}, `${words} ${interval(scaled, digits)}`)];
+    if (!regression) parts.push(dots(Math.round(scaled[0]), `${big} of 1,000`));
+    return make("div", {}, ...parts);
+  }
+
+  function apply(state) {
+    const choice = choices.get(state.on);
+    const regression = choice.task === "regression";
+    const words = { loss: regression ? "% of MAE" : "pp of accuracy" };
+    $("#lose-unit").textContent = regression ? "MAE you may lose (% of ERM's)" : "Accuracy you may lose (pp)";
+    const judged = choice.methods.map((method) => ({ method, verdict: verdict(method, state, words) }));
+    judged.sort((a, b) => a.method.churn[0] - b.method.churn[0]);
+    const best = judged.find(({ verdict: [fits] }) => fits);
+    const reference = choice.methods.find((method) => method.loss === null);
+    if (!best) answer.replaceChildren(make("h2", {}, "No method fits"), make("p", {}, "Allow more compute, or a larger loss."));
+    else {
+      const { method, verdict: [, why] } = best;
+      const loss = method.loss ? `Its ${regression ? "MAE" : "accuracy"} differs from ERM's by ${number(regression ? method.loss[0] : -method.loss[0], 1, true)} ${regression ? "%" : "pp"}: ${why}.` : "";
+      const cost = method.compute === null ? "" : ` It takes ${number(method.compute)} times ERM's compute to train.`;
+      const others = reference && reference !== method ? [amount(reference, choice)] : [];
+      answer.replaceChildren(make("h2", {}, "Use ", make("a", { href: `methods/${method.slug}.html` }, method.title)),
+        make("p", {}, method === reference ? "No other method keeps to both limits with less churn." : loss + cost),
+        make("div", { class: "pair" }, amount(method, choice), ...others));
+    }
+    const scale = regression ? 1 : 1000;
+    const digits = regression ? 3 : 0;
+    $("#others tbody").replaceChildren(...judged.map(({ method, verdict: [fits, why] }) => {
+      const churn = method.churn.map((x) => (x === null ? null : x * scale));
+      const gain = method.loss && method.loss.map((x) => (x === null ? null : regression ? x : -x));
+      const ends = gain && (regression ? gain : [gain[0], gain[2], gain[1]]);
+      return make("tr", {},
+        make("th", { scope: "row" }, make("a", { href: `methods/${method.slug}.html` }, method.title)),
+        make("td", {}, `${number(churn[0], digits)} `, make("span", { class: "interval" }, interval(churn, digits))),
+        make("td", {}, ends ? `${number(ends[0], 1, true)} ` : "–", make("span", { class: "interval" }, ends ? interval(ends, 1, true) : "")),
+        make("td", {}, method.compute === null ? "–" : number(method.compute)),
+        make("td", { class: fits ? "left better" : "left soft" }, why));
+    }));
+    $("#others").hidden = false;
+    $("#others .churn").textContent = regression ? `Churn (${choice.unit || "target units"})` : "Flips per 1,000";
+    $("#others .loss").textContent = regression ? "Δ MAE (%)" : "Δ accuracy (pp)";
+    $("#datasets").textContent = choice.note;
+  }
+  form.hidden = false;
+  bind(form, apply);
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  themeButton($("#theme"));
+  if ($("#board")) leaderboard($("#board"));
+  if ($("#molecules")) explorer();
+  if ($("#wish")) decide();
+  $$("main table").filter((table) => !table.closest("#board, .strips, .plain")).forEach((table) => sortable(table));
+});
