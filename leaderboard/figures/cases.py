@@ -45,7 +45,7 @@ def cases(dataset: Dataset, shown: Contrast, smiles: Mapping[str, str]) -> Figur
         right = PAGE - left - WIDE + 0.12
         ax = axes(on, left, right, top + words, height - top - words - TALL)
         _draw(ax, smiles[str(shown.ids[t])])
-        ax.set_title(f"true class {shown.y[t]}; ERM flips in {percent(erm[t])} of pairs", loc="left", fontsize=7, pad=3)
+        ax.set_title(f"class {shown.y[t]}; flips in {percent(erm[t])} of pairs", loc="left", fontsize=7, pad=3)
         ax = axes(on, left, right, top + words + TALL, height - top - words - TALL - strip)
         cells(ax, shown.erm[None, :, t])
         cells(ax, shown.other[None, :, t], down=1.2)
@@ -63,8 +63,8 @@ def cases(dataset: Dataset, shown: Contrast, smiles: Mapping[str, str]) -> Figur
         key=f"cases-{dataset.name}",
         title=f"Molecules that flip, {dataset.title}",
         caption=f"The {n} test molecules that flip most among ERM's {runs} retrainings, in at least "
-        f"{percent(FLIPPING)} of pairs, and never with {shown.method}. Below each: the predicted class in each "
-        f"retraining. Canonical split {shown.split}.",
+        f"{percent(FLIPPING)} of pairs, and never with {shown.method}. Above each: its true class and the share of "
+        f"ERM's pairs; below: the predicted class in each retraining. Canonical split {shown.split}.",
         alt=f"Drawings of {n} test molecules. ERM's retrainings disagree on each in {percent(erm[chosen].min())} to "
         f"{percent(erm[chosen].max())} of pairs; those of {shown.method} always agree.",
         dataset=dataset.name,
