@@ -52,7 +52,7 @@ def triage(choice: Choice) -> Fill:
         over = tuple((text, len(list(some))) for text, some in groupby(column[0] for column in TRIAGE))
         notes = (
             "The score is the churn of two runs, or the entropy of one, and flips are counted among the other runs; "
-            "mean over choices of runs. Seen flips, as in the paper: churn of all runs, flips among the same runs.",
+            "mean over choices of runs. Seen flips, as in the paper: a score of all runs, flips among the same runs.",
             "Intervals: 95 %, jackknife over retrainings.",
         )
         header = ("Dataset", *(column[1] for column in TRIAGE))

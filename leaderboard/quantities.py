@@ -139,10 +139,14 @@ def hit_rate(p: Predictions, k: int = TOP) -> np.ndarray:
 
 
 def _top(p: Predictions, k: int) -> np.ndarray:
-    """Which examples are among the first ``k`` of each run, (R, T)."""
+    """Which examples are among the first ``k`` of each run, (R, T).
+
+    They are ordered by the probability of the other classes, low first: near 1 that of class 1 is all ties in float32.
+    """
     members = np.zeros(p.values.shape[:2], dtype=bool)
-    for row, score in zip(members, p.values[..., 1], strict=True):
-        row[np.lexsort((p.ids, -score))[:k]] = True
+    others = np.delete(p.values, 1, axis=2).sum(axis=2, dtype=np.float64)
+    for row, score in zip(members, others, strict=True):
+        row[np.lexsort((p.ids, score))[:k]] = True
     return members
 
 

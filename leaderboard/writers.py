@@ -181,6 +181,28 @@ def _exact(number: float) -> str:
     return "" if math.isnan(number) else repr(round(number, 10))
 
 
+def to_markdown(table: Table) -> str:
+    """The header and rows as a table of Markdown, aligned, so that it reads as plain text too."""
+    rows = [list(table.header), *([_shown(cell) for cell in row] for row in table.rows)]
+    rows = [[text.replace("|", "\\|") for text in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    right = table.numeric()
+
+    def line(texts: Sequence[str]) -> str:
+        aligned = [
+            text.rjust(width) if number else text.ljust(width)
+            for text, width, number in zip(texts, widths, right, strict=True)
+        ]
+        return f"| {' | '.join(aligned)} |"
+
+    rule = ["-" * (width - 1) + (":" if number else "-") for width, number in zip(widths, right, strict=True)]
+    return "\n".join([line(rows[0]), line(rule), *map(line, rows[1:]), ""])
+
+
+def _shown(cell: str | Value) -> str:
+    return cell if isinstance(cell, str) else f"{cell.text} {cell.flags}".strip()
+
+
 def to_json(table: Table) -> str:
     """The whole table; a cell is a text or an object with text, value, low, high, mark and flags."""
     rows = [[cell if isinstance(cell, str) else _object(cell) for cell in row] for row in table.rows]

@@ -1,0 +1,290 @@
+"""Our numbers beside those of a published table, value by value.
+
+A file of published numbers is a CSV with the columns ``table, dataset, method, canonical_seed, metric, unit, value,
+low, high``; ``published.csv`` of the paper is one. Ours are of the canonical split that the row names. Every value of
+the paper's main table equals its value for split 99 in the table of seed sensitivity, although the caption says that
+it is a mean over three splits: it is compared with our split 99.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from benchmark.errors import UserError
+from benchmark.types import Predictions
+from leaderboard import quantities as q
+from leaderboard.columns import (
+    ACCURACY,
+    CHURN,
+    HIT_RATE,
+    JACCARD,
+    MAE,
+    SYM_KL,
+    Quantity,
+    accuracy,
+    churn,
+    churn_given,
+    drift,
+    matched,
+    pairs_of,
+)
+from leaderboard.results import Dataset, Entry, Results
+from leaderboard.stats.intervals import Estimate, leave_one_out
+from leaderboard.stats.ranks import friedman, rank_intervals
+from leaderboard.triage import estimates
+
+K = TypeVar("K")
+COLUMNS = ("table", "dataset", "method", "canonical_seed", "metric", "unit", "value", "low", "high")
+RULE = (
+    "A published value agrees with ours if it lies within √2 times the half-width of our 95 % interval over "
+    "retrainings, plus half a unit of its last digit. Ours and theirs are two replications of one protocol with as "
+    "many retrainings, each with that uncertainty: their difference has √2 times the standard error of either. The "
+    "published intervals are not used, being too narrow. Of true replications on the same test examples one in twenty "
+    "disagrees; test sets that differ add to that, which the interval over retrainings and examples allows for."
+)
+METHODS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "erm": ("erm", {}),
+    "swa": ("swa", {"start": 0.5}),
+    "mc_dropout": ("mc_dropout", {"p": 0.2, "passes": 20}),
+    "deep_ensemble_k5": ("deep_ensemble", {"k": 5}),
+    "bagging_k2": ("bagging", {"k": 2}),
+    "bagging_k5": ("bagging", {"k": 5}),
+    "twin_lam300": ("twin", {"lam": 300.0, "members": 2}),
+    "twin_lam3": ("twin", {"lam": 3.0, "members": 2}),
+}
+"""Published names of methods, as our method and hyperparameters."""
+MAJORITY = "majority"
+"""The constant that predicts the largest class of the ID test; the paper gives its accuracy."""
+RANKED = ("erm", "mc_dropout", "swa", "deep_ensemble_k5", "bagging_k2", "bagging_k5", "twin_lam300")
+SUBSETS = ("nscaling_bace",)
+"""Tables of other training sets than the cells'."""
+STUDIES = {
+    "nscaling_bace": "a study of the number of training rows",
+    "overlap_spectrum": "a study of how much the bootstraps of two networks overlap",
+    "bayes_twin": "a study that tunes λ on each dataset",
+}
+"""Tables that no cell of the leaderboard answers; where a row names a method of ``METHODS``, it is compared."""
+SCALES = {"pp": 100, "%": 100, "nats": 1, "target": 1, "": 1}
+QUANTITIES: Mapping[str, tuple[Quantity, bool]] = {
+    "accuracy": (ACCURACY, False),
+    "churn": (CHURN, False),
+    "churn_abs": (CHURN, False),
+    "churn_y0": (churn_given(0), False),
+    "churn_y1": (churn_given(1), False),
+    "sym_kl": (SYM_KL, False),
+    "mae": (MAE, False),
+    "abs_delta_accuracy": (drift(accuracy), False),
+    "abs_delta_precision": (drift(q.precision), False),
+    "abs_delta_recall": (drift(q.recall), False),
+    "abs_delta_f1": (drift(q.f1), False),
+    "abs_delta_average_precision": (drift(q.average_precision), False),
+    "hit_rate": (HIT_RATE, False),
+    "top10_jaccard": (JACCARD, False),
+    "delta_churn_vs_erm": (CHURN, True),
+    "delta_sym_kl_vs_erm": (SYM_KL, True),
+}
+"""By published metric: our quantity, and whether it is the difference to ERM."""
+COUNTS: Mapping[str, Callable[[Dataset, Predictions], float]] = {
+    "n_train": lambda dataset, p: dataset.n_train,
+    "n_id_test": lambda dataset, p: len(p.ids),
+    "positive_fraction": lambda dataset, p: q.positive_fraction(p),
+}
+"""Facts of a split: these must be equal."""
+TRIAGE = {
+    "top10_recall_churn": "recall of churn, seen",
+    "top10_recall_entropy": "recall of entropy, seen",
+    "aupc_churn": "area of churn, seen",
+    "aupc_entropy": "area of entropy, seen",
+}
+"""The numbers of ``leaderboard.triage.measured`` that are made in the paper's way."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """A row of the file; ``last_place`` is one unit of the last digit of ``value``."""
+
+    table: str
+    dataset: str
+    method: str
+    canonical_seed: int
+    metric: str
+    unit: str
+    value: float
+    low: float
+    high: float
+    last_place: float
+
+
+@dataclass(frozen=True)
+class Ours:
+    """Our number as a fraction; ``wider`` gives it with the interval over retrainings and examples, if defined."""
+
+    estimate: Estimate
+    wider: Callable[[], Estimate] | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Our number, in the published unit, beside the published one; None where we have none, for the reason ``why``.
+
+    ``agrees`` follows ``RULE``; it is None where there is nothing to compare or no interval to judge by.
+    ``agrees_wider``, for what does not agree, is the same with the interval over retrainings and test examples.
+    """
+
+    published: Published
+    ours: Estimate | None
+    agrees: bool | None
+    agrees_wider: bool | None = None
+    why: str = ""
+
+
+def compare(results: Results, published_csv: Path) -> list[Comparison]:
+    """Our number for every row of the file. Raises UserError for a file that is not as described, naming the line."""
+    rows = read(published_csv)
+    ranked = [row.dataset for row in rows if row.table == "main"]
+    ranks = cache(lambda split: _ranks(results, dict.fromkeys(ranked), split))
+    triage = cache(lambda dataset, split: _triage(results, dataset, split))
+    found = []
+    for row in rows:
+        if row.table == "friedman":
+            found.append(_compared(row, _item(ranks(row.canonical_seed), (row.metric, row.method))))
+        elif row.metric in TRIAGE:
+            found.append(_compared(row, _item(triage(row.dataset, row.canonical_seed), TRIAGE[row.metric])))
+        else:
+            found.append(_compared(row, _ours(results, row)))
+    return found
+
+
+def _item(found: Mapping[K, Ours] | str, key: K) -> Ours | str:
+    return found if isinstance(found, str) else found.get(key, f"no number of ours is called {key}")
+
+
+def _compared(row: Published, ours: Ours | str) -> Comparison:
+    if isinstance(ours, str):
+        return Comparison(row, None, None, why=ours)
+    agrees = _agree(row, ours.estimate)
+    wider = _agree(row, ours.wider()) if agrees is False and ours.wider else None
+    e, scale = ours.estimate, SCALES[row.unit]
+    why = "no interval to judge by" if agrees is None else ""
+    return Comparison(row, Estimate(e.value * scale, e.low * scale, e.high * scale), agrees, wider, why)
+
+
+def _agree(row: Published, ours: Estimate) -> bool | None:
+    scale = SCALES[row.unit]
+    allowed = np.sqrt(2) * (ours.high - ours.low) / 2 * scale + row.last_place / 2
+    return None if np.isnan(allowed) else bool(abs(ours.value * scale - row.value) <= allowed + 1e-9)
+
+
+def read(path: Path) -> list[Published]:
+    """The rows of a file of published numbers. Raises UserError."""
+    try:
+        with path.open(encoding="utf-8", newline="") as lines:
+            reader = csv.DictReader(lines)
+            missing = set(COLUMNS) - set(reader.fieldnames or ())
+            if missing:
+                raise UserError(
+                    f"{path}: lacks the columns {', '.join(sorted(missing))}; expected {', '.join(COLUMNS)}"
+                )
+            return [_published(row, f"{path}, line {reader.line_num}") for row in reader]
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read: {error}") from error
+
+
+def _published(row: Mapping[str, str], where: str) -> Published:
+    def number(column: str, empty: float | None = None) -> float:
+        text = row[column] or ""
+        if not text and empty is not None:
+            return empty
+        try:
+            return float(text)
+        except ValueError:
+            raise UserError(f"{where}: {column} is {text!r}, expected a number") from None
+
+    if row["unit"] not in SCALES:
+        raise UserError(f"{where}: unknown unit {row['unit']!r}, expected one of {', '.join(map(repr, SCALES))}")
+    value = number("value")
+    digits = len(row["value"].partition(".")[2])
+    names = (row["table"], row["dataset"], row["method"], int(number("canonical_seed")), row["metric"], row["unit"])
+    return Published(*names, value, number("low", np.nan), number("high", np.nan), 10.0**-digits)
+
+
+def _ours(results: Results, row: Published) -> Ours | str:
+    """Our number for a row, or why there is none."""
+    constant = row.method == MAJORITY
+    found = _find(results, row.table, row.dataset, "erm" if constant else row.method, row.canonical_seed)
+    if isinstance(found, str):
+        return found
+    dataset, entry = found
+    p = entry.cells[row.canonical_seed].predictions["id"]
+    if constant or row.metric in COUNTS:
+        count = float(np.bincount(p.y).max() / len(p.y)) if constant else COUNTS[row.metric](dataset, p)
+        return Ours(Estimate(count, count, count))
+    if row.metric not in QUANTITIES:
+        return f"no quantity of ours is called {row.metric}"
+    quantity, versus = QUANTITIES[row.metric]
+    splits = matched(pairs_of(dataset, entry)) if versus else [(p, None)]
+    if not splits:
+        return f"ERM has not been run on {row.dataset}, split {row.canonical_seed}"
+    wider = partial(quantity.estimate, splits, "both") if quantity.examples else None
+    return Ours(quantity.estimate(splits, "runs"), wider)
+
+
+def _find(results: Results, table: str, dataset: str, method: str, split: int) -> tuple[Dataset, Entry] | str:
+    """The entry with its cell of that split only, or why there is none."""
+    if method not in METHODS or table in SUBSETS:
+        return STUDIES.get(table, f"no method of ours is called {method}")
+    found = results.dataset(dataset)
+    if found is None:
+        return f"{dataset} has not been run"
+    entry = _entry(found, method)
+    if entry is None or split not in entry.cells:
+        return f"{method} has not been run on {dataset}, split {split}"
+    return found, replace(entry, cells={split: entry.cells[split]})
+
+
+def _entry(dataset: Dataset, method: str) -> Entry | None:
+    name, params = METHODS[method]
+    for entry in dataset.entries:
+        key = next(iter(entry.cells.values())).key
+        if key.method == name and dict(key.params) == dict(params):
+            return entry
+    return None
+
+
+def _triage(results: Results, dataset: str, split: int) -> Mapping[str, Ours] | str:
+    found = _find(results, "", dataset, "erm", split)
+    if isinstance(found, str):
+        return found
+    made = estimates([found[1].cells[split].predictions["id"]])
+    return {key: Ours(estimate) for key, estimate in made.items()}
+
+
+def _ranks(results: Results, names: Iterable[str], split: int) -> Mapping[tuple[str, str], Ours] | str:
+    """The ranks of the paper's methods on one split, by metric and method, or why there are none.
+
+    Each dataset counts, as in the paper, though two of them are one family.
+    """
+    found = {(name, method): _find(results, "", name, method, split) for name in names for method in RANKED}
+    missing = [reason for reason in found.values() if isinstance(reason, str)]
+    if missing:
+        return f"{len(missing)} of {len(found)} cells are missing: {missing[0]}"
+    churns = [[[_churn(found[name, method], split)] for method in RANKED] for name in names]
+    values = np.array([[leave_one_out(of)[0] for (of,) in row] for row in churns])
+    ranking = friedman(values, RANKED, list(names))
+    shown = {("mean_rank", m): Ours(e) for m, e in zip(RANKED, rank_intervals(churns).estimates, strict=True)}
+    shown["chi2", ""] = Ours(Estimate(ranking.chi2, np.nan, np.nan))
+    difference = ranking.critical_difference
+    shown["nemenyi_cd", ""] = Ours(Estimate(difference, difference, difference))
+    return shown
+
+
+def _churn(found: tuple[Dataset, Entry] | str, split: int) -> np.ndarray:
+    assert not isinstance(found, str)
+    return churn(found[1].cells[split].predictions["id"])
