@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 
 import numpy as np
+from joblib import Parallel, cpu_count, delayed
 
 from benchmark.errors import UserError
 from benchmark.metrics import predicted_class
@@ -16,6 +18,8 @@ from leaderboard.results import Dataset, Entry
 
 SHARD = 32
 """Drawings per file: a page of the explorer needs one to a few of them."""
+WORTH_WORKERS = 8
+"""So many files of drawings are made by several processes: a molecule takes 4 ms."""
 WIDTH, HEIGHT = 220, 150
 SPAN = 95
 """The scale of a regression's strips holds the spread of this percentage of the examples."""
@@ -31,8 +35,6 @@ def files(dataset: Dataset, smiles: Mapping[str, str]) -> Iterator[tuple[str, st
     drawn: dict[str, int] = {}
     for name, evalset, seed in shards(dataset):
         entries = [entry for entry in dataset.entries if seed in entry.cells]
-        if not entries:
-            continue
         predictions = [entry.cells[seed].predictions[evalset] for entry in entries]
         churns = [example_churn(p) for p in predictions]
         ids = predictions[0].ids.tolist()
@@ -40,8 +42,10 @@ def files(dataset: Dataset, smiles: Mapping[str, str]) -> Iterator[tuple[str, st
             if ids[i] in smiles:
                 drawn.setdefault(ids[i], len(drawn) // SHARD)
         yield f"{name}.js", _script(name, _predictions(entries, predictions, churns, smiles, drawn))
-    for k in range(max(drawn.values(), default=-1) + 1):
-        structures = {i: svg for i, shard in drawn.items() if shard == k and (svg := _draw(smiles[i]))}
+    order = list(drawn)
+    parts = [{i: smiles[i] for i in order[start : start + SHARD]} for start in range(0, len(order), SHARD)]
+    jobs = cpu_count() if len(parts) >= WORTH_WORKERS else 1
+    for k, structures in enumerate(Parallel(jobs, return_as="generator")(delayed(_drawings)(part) for part in parts)):
         yield f"drawings-{k}.js", _script(f"drawings-{k}", structures)
 
 
@@ -77,11 +81,13 @@ def _rounded(values: np.ndarray) -> list[float]:
     return [float(f"{x:.4g}") for x in values.tolist()]
 
 
-def _draw(smiles: str) -> str:
-    try:
-        return draw(smiles, WIDTH, HEIGHT)
-    except UserError:  # shown without a drawing
-        return ""
+def _drawings(smiles: Mapping[str, str]) -> dict[str, str]:
+    """The drawings of one file; what RDKit cannot draw is shown without."""
+    found = {}
+    for i, text in smiles.items():
+        with suppress(UserError):
+            found[i] = draw(text, WIDTH, HEIGHT)
+    return found
 
 
 def _script(name: str, content: object) -> str:

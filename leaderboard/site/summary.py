@@ -57,7 +57,7 @@ class Measure:
         return value.but(mark="better" if estimate.value * self.better > 0 else "worse")
 
 
-COMPUTE = Measure("compute", "Compute (× ERM)", "compute", help="measured CPU time of one retraining")
+COMPUTE = Measure("compute", "Compute (×\u00a0ERM)", "compute", help="measured CPU time of one retraining")
 MEASURES: Mapping[Task, tuple[Measure, ...]] = {
     "classification": (
         Measure(

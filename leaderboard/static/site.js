@@ -257,79 +257,83 @@ async function explorer(holder) {
 }
 
 // ---- which method to use ----
+const UNITS = {
+  classification: { scale: 1000, digits: 0, churn: "Flips per 1,000", change: "Δ accuracy (pp)", loss: "pp of accuracy", field: "Accuracy you may lose (pp)" },
+  regression: { scale: 1, digits: 3, churn: "Churn", change: "Δ MAE (%)", loss: "% of the MAE", field: "MAE you may lose (% of ERM's)" },
+};
+
+/** Whether a method stays within the limits, and why, in words; `loss` is null for the reference. */
+function judge(method, state, unit) {
+  if (method.collapsed) return [false, "gives one class to nearly all examples"];
+  if (method.compute !== null && method.compute > Number(state.pay)) return [false, `costs ${number(method.compute)} × ERM`];
+  if (method.loss === null) return [true, "the reference"];
+  const [value, low, high] = method.loss;
+  const limit = Number(state.lose);
+  const text = `${limit} ${unit.loss}`;
+  if (low === null) return [value <= limit && !state.strict, `too few retrainings to show whether it loses more than ${text}`];
+  if (low > limit) return [false, `shown to lose more than ${text}`];
+  if (high <= limit) return [true, `shown to lose no more than ${text}`];
+  return [!state.strict, `not shown to lose more than ${text}`];
+}
+
+/** What a method loses as the difference that tables show: of an accuracy the negative. */
+function change(method, task) {
+  if (method.loss === null) return null;
+  const [value, low, high] = method.loss;
+  return task === "regression" ? [value, low, high] : [-value, low === null ? null : -high, low === null ? null : -low];
+}
+
+function dots(count) {
+  const at = (i) => `M${(i % 50) * 10} ${Math.floor(i / 50) * 10}h8v8h-8z`;
+  const path = (from, to) => Array.from({ length: to - from }, (_, i) => at(from + i)).join("");
+  return make("svg", { class: "thousand", viewBox: "0 0 498 198", role: "img", "aria-label": `${count} of 1,000` },
+    make("path", { class: "flips", d: path(0, count) }), make("path", { class: "still", d: path(count, 1000) }));
+}
+
 function decide() {
   const choices = new Map(data("choices").map((choice) => [choice.key, choice]));
   const form = $("#wish");
   const answer = $("#answer");
-
-  function verdict(method, state, words) {
-    const loss = method.loss;
-    if (method.collapsed) return [false, "gives one class to nearly all examples"];
-    if (method.compute !== null && method.compute > Number(state.pay)) return [false, `costs ${number(method.compute)} × ERM`];
-    if (loss === null) return [true, "the reference"];
-    const [value, low, high] = loss;
-    const limit = Number(state.lose);
-    const text = `${number(limit, 1)} ${words.loss}`;
-    if ((low ?? value) > limit) return [false, `shown to lose more than ${text}`];
-    if (high !== null && high <= limit) return [true, `shown to lose no more than ${text}`];
-    return [state.strict === "", `not shown to lose more than ${text}`];
-  }
-
-  function dots(count, label) {
-    const at = (i) => `M${(i % 50) * 10} ${Math.floor(i / 50) * 10}h8v8h-8z`;
-    const path = (from, to) => Array.from({ length: to - from }, (_, i) => at(from + i)).join("");
-    return make("svg", { class: "thousand", viewBox: "0 0 498 198", role: "img", "aria-label": label },
-      make("path", { class: "flips", d: path(0, count) }), make("path", { class: "still", d: path(count, 1000) }));
-  }
-
-  function amount(method, choice) {
-    const regression = choice.task === "regression";
-    const scale = regression ? 1 : 1000;
-    const digits = regression ? 3 : 0;
-    const scaled = method.churn.map((x) => (x === null ? null : x * scale));
-    const big = number(scaled[0], digits);
-    const words = regression ? `${choice.unit || "target units"} between two retrainings` : "of 1,000 predictions flip";
-    const parts = [make("p", { class: "soft small" }, method.title), make("p", { class: "big" }, big),
-      make("p", {}, `${words} ${interval(scaled, digits)}`)];
-    if (!regression) parts.push(dots(Math.round(scaled[0]), `${big} of 1,000`));
-    return make("div", {}, ...parts);
-  }
+  const link = (method) => make("a", { href: `methods/${method.slug}.html` }, method.title);
 
   function apply(state) {
     const choice = choices.get(state.on);
-    const regression = choice.task === "regression";
-    const words = { loss: regression ? "% of MAE" : "pp of accuracy" };
-    $("#lose-unit").textContent = regression ? "MAE you may lose (% of ERM's)" : "Accuracy you may lose (pp)";
-    const judged = choice.methods.map((method) => ({ method, verdict: verdict(method, state, words) }));
-    judged.sort((a, b) => a.method.churn[0] - b.method.churn[0]);
-    const best = judged.find(({ verdict: [fits] }) => fits);
+    const unit = UNITS[choice.task];
+    const churn = (method) => method.churn.map((x) => (x === null ? null : x * unit.scale));
+    const judged = choice.methods.map((method) => [method, ...judge(method, state, unit)]).sort(([a], [b]) => a.churn[0] - b.churn[0]);
     const reference = choice.methods.find((method) => method.loss === null);
+
+    function amount(method) {
+      const ends = churn(method);
+      const words = choice.task === "regression" ? `${choice.unit || "target units"} between two retrainings` : "of 1,000 predictions flip";
+      return make("div", {}, make("p", { class: "soft small" }, method.title),
+        make("p", { class: "big" }, number(ends[0], unit.digits)), make("p", {}, `${words} ${interval(ends, unit.digits)}`),
+        ...(choice.task === "regression" ? [] : [dots(Math.round(ends[0]))]));
+    }
+
+    const best = judged.find(([, fits]) => fits);
     if (!best) answer.replaceChildren(make("h2", {}, "No method fits"), make("p", {}, "Allow more compute, or a larger loss."));
     else {
-      const { method, verdict: [, why] } = best;
-      const loss = method.loss ? `Its ${regression ? "MAE" : "accuracy"} differs from ERM's by ${number(regression ? method.loss[0] : -method.loss[0], 1, true)} ${regression ? "%" : "pp"}: ${why}.` : "";
-      const cost = method.compute === null ? "" : ` It takes ${number(method.compute)} times ERM's compute to train.`;
-      const others = reference && reference !== method ? [amount(reference, choice)] : [];
-      answer.replaceChildren(make("h2", {}, "Use ", make("a", { href: `methods/${method.slug}.html` }, method.title)),
-        make("p", {}, method === reference ? "No other method keeps to both limits with less churn." : loss + cost),
-        make("div", { class: "pair" }, amount(method, choice), ...others));
+      const [method, , why] = best;
+      const ends = change(method, choice.task);
+      const loss = ends === null ? "No other method keeps to both limits with less churn."
+        : `${unit.change}: ${number(ends[0], 1, true)} ${interval(ends, 1, true)}, ${why}.`;
+      const cost = method.compute === null || ends === null ? "" : ` It takes ${number(method.compute)} times ERM's compute.`;
+      answer.replaceChildren(make("h2", {}, "Use ", link(method)), make("p", {}, loss + cost),
+        make("div", { class: "pair" }, amount(method), ...(reference && reference !== method ? [amount(reference)] : [])));
     }
-    const scale = regression ? 1 : 1000;
-    const digits = regression ? 3 : 0;
-    $("#others tbody").replaceChildren(...judged.map(({ method, verdict: [fits, why] }) => {
-      const churn = method.churn.map((x) => (x === null ? null : x * scale));
-      const gain = method.loss && method.loss.map((x) => (x === null ? null : regression ? x : -x));
-      const ends = gain && (regression ? gain : [gain[0], gain[2], gain[1]]);
-      return make("tr", {},
-        make("th", { scope: "row" }, make("a", { href: `methods/${method.slug}.html` }, method.title)),
-        make("td", {}, `${number(churn[0], digits)} `, make("span", { class: "interval" }, interval(churn, digits))),
-        make("td", {}, ends ? `${number(ends[0], 1, true)} ` : "–", make("span", { class: "interval" }, ends ? interval(ends, 1, true) : "")),
+    $("#others tbody").replaceChildren(...judged.map(([method, fits, why]) => {
+      const ends = change(method, choice.task);
+      return make("tr", {}, make("th", { scope: "row" }, link(method)),
+        make("td", {}, number(churn(method)[0], unit.digits), " ", make("span", { class: "interval" }, interval(churn(method), unit.digits))),
+        make("td", {}, ends ? number(ends[0], 1, true) : "–", " ", make("span", { class: "interval" }, ends ? interval(ends, 1, true) : "")),
         make("td", {}, method.compute === null ? "–" : number(method.compute)),
-        make("td", { class: fits ? "left better" : "left soft" }, why));
+        make("td", { class: fits ? "left" : "left soft" }, make("span", { "aria-hidden": "true" }, fits ? "✓ " : "✕ "), why));
     }));
+    $("#lose-unit").textContent = unit.field;
+    $("#others .churn").textContent = choice.unit ? `${unit.churn} (${choice.unit})` : unit.churn;
+    $("#others .change").textContent = unit.change;
     $("#others").hidden = false;
-    $("#others .churn").textContent = regression ? `Churn (${choice.unit || "target units"})` : "Flips per 1,000";
-    $("#others .loss").textContent = regression ? "Δ MAE (%)" : "Δ accuracy (pp)";
     $("#datasets").textContent = choice.note;
   }
   form.hidden = false;
