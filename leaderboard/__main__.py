@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,6 +57,36 @@ def read(store: str = "") -> tuple[Results, dict[str, str]]:
     first = {dataset.name: next(iter(dataset.entries[0].cells.values())) for dataset in results.datasets}
     health = {name: found.report(cell.run_id, "health.txt") for name, cell in first.items()}
     return results, health
+
+
+@app.command()
+def export(
+    out: Annotated[Path, typer.Argument(help="Folder of the results; what was exported there before is replaced.")],
+    store: Annotated[str, STORE] = "",
+) -> None:
+    """Keep the results of a store as files, from which the leaderboard can be built without it."""
+    from leaderboard import published
+
+    results, _ = read(store)
+    published.write(results, out)
+    typer.echo(f"{sum(len(entry.cells) for d in results.datasets for entry in d.entries)} cells: {out.resolve()}")
+
+
+@app.command()
+def compare(
+    file: Annotated[Path | None, typer.Argument(help="CSV of published numbers. [default: the paper's]")] = None,
+    store: Annotated[str, STORE] = "",
+    markdown: Annotated[Path | None, typer.Option(help="Write a report to this file instead of every value.")] = None,
+) -> None:
+    """Show our number beside each published one, and whether they agree within our intervals."""
+    from leaderboard import compare, report
+
+    paper = Path(str(files("leaderboard"))) / "paper" / "published.csv"
+    found = compare.compare(read(store)[0], file or paper)
+    if markdown is None:
+        typer.echo(report.text(found))
+    else:
+        markdown.write_text(report.markdown(found), encoding="utf-8")
 
 
 @app.callback()
