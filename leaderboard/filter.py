@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass
 from importlib.resources import files
 
 import numpy as np
@@ -90,11 +89,3 @@ def _published() -> dict[str, dict[str, str]]:
     """The paper's tables of magnitudes, borderline datasets and filter outcomes (canonical seed 99)."""
     text = (files("leaderboard") / "paper" / "filter.csv").read_text(encoding="utf-8")
     return {row["dataset"]: row for row in csv.DictReader(io.StringIO(text))}
-
-
-def to_csv(found: Iterable[Outcome]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([field.name for field in fields(Outcome)])
-    writer.writerows(["" if value is None else value for value in astuple(outcome)] for outcome in found)
-    return out.getvalue()

@@ -48,7 +48,7 @@ def gain(score: np.ndarray, flips: np.ndarray) -> Gain:
 
     Without any flip nothing can be captured: nan.
 
-    >>> gain(np.array([0.9, 0.1, 0.5, 0.5]), np.array([0.4, 0.0, 0.4, 0.0])).captured.tolist()
+    >>> gain(np.array([0.9, 0.1, 0.5, 0.5]), np.array([0.5, 0.0, 0.5, 0.0])).captured.tolist()
     [0.0, 0.5, 0.75, 1.0, 1.0]
     """
     _, group = np.unique(-score, return_inverse=True)

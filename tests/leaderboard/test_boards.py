@@ -1,19 +1,15 @@
-"""From cells to boards and to HTML, LaTeX and CSV."""
+"""From cells to boards."""
 
-import csv
-import io
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmark.errors import UserError
 from benchmark.types import Cell, CellKey, Predictions
-from leaderboard.boards import boards
-from leaderboard.render import latex, texts, to_csv, write_site
+from leaderboard.boards import boards, to_table
 from leaderboard.results import collect
+from leaderboard.table import Value
 
 ABOUT = {
     "command": "python -m benchmark run --method …",
@@ -101,14 +97,12 @@ def test_low_churn_bought_with_errors_is_marked_and_never_best() -> None:
     (board,) = boards(collect([ERM, CALM, wrong, constant]))
     marks = {row.method: row.marks for row in board.rows}
     assert marks == {"erm": (), "calm": (), "wrong": ("†",), "constant": ("†", "collapsed")}
-    page = to_csv(board)
-    assert page.count("†") == 2
 
 
 def test_without_erm_the_board_says_how_to_get_it() -> None:
     (board,) = boards(collect([CALM]))
     assert any("run --method erm --dataset made_up" in note for note in board.notes)
-    assert texts(board)[1][2] == "–"
+    assert to_table(board).rows[0][2] == Value("–")
 
 
 def test_several_splits_are_averaged() -> None:
@@ -127,36 +121,27 @@ def test_a_regression_has_its_own_columns() -> None:
     assert board.rows[0].estimates["churn"].value > 0.5  # type: ignore[union-attr]
 
 
-def test_the_csv_holds_the_numbers_of_the_table() -> None:
-    (board,) = boards(collect([ERM, CALM]))
-    rows = list(csv.DictReader(io.StringIO(to_csv(board))))
-    assert [row["method"] for row in rows] == ["calm", "erm"]
-    assert float(rows[0]["churn"]) == pytest.approx(board.rows[0].estimates["churn"].value)  # type: ignore[union-attr]
-    assert rows[1]["delta_churn"] == ""
+def test_the_table_of_a_board_marks_the_best_that_is_not_marked_as_bad() -> None:
+    wrong = cell("wrong", classes(np.repeat(1 - (np.arange(40) % 2)[None], 5, axis=0)))
+    (board,) = boards(collect([ERM, CALM, wrong]))
+    table = to_table(board)
+    assert table.header[:4] == ("Method", "Accuracy", "Δ accuracy (pp)", "Churn (%)")
+    assert [row[0] for row in table.rows] == ["WRONG †", "CALM", "ERM"]
+    best = [
+        (row[0], name) for row in table.rows for name, v in zip(table.header, row, strict=True) if mark(v) == "best"
+    ]
+    assert best == [("CALM", "Accuracy"), ("CALM", "Churn (%)"), ("CALM", "Sym-KL (nats)")]
+    assert "† Accuracy more than 5 pp below ERM's." in table.notes
+    assert (table.datasets, table.key, table.kind) == (("made_up",), "made_up-id", "runs")
 
 
-def test_latex_escapes_what_latex_would_misread() -> None:
-    assert latex("50 % & a_b {x} λ=3 Δ −1 ×2 \\ -4.2 a-b") == (
-        r"50 \% \& a\_b \{x\} $\lambda$=3 $\Delta$ $-$1 $\times$2 \textbackslash{} $-$4.2 a-b"
-    )
+def mark(value: object) -> str:
+    return value.mark if isinstance(value, Value) else ""
 
 
-def test_the_site_is_whole_escaped_and_needs_no_network(tmp_path: Path) -> None:
-    out = tmp_path / "site"
-    page = write_site(boards(collect([ERM, CALM])), "sqlite:///x.db", out).read_text()
-    assert "Made up &amp; &lt;b&gt;small&lt;/b&gt;" in page
-    assert "http" not in page.replace("https://www.w3.org", "")
-    tex = (out / "tables" / "made_up-id.tex").read_text()
-    assert tex.count(r"\\") == 3
-    assert "jackknife over runs" in tex
-    write_site([], "sqlite:///x.db", out)
-    assert "holds no finished cell yet" in (out / "index.html").read_text()
-    assert not (out / "tables" / "made_up-id.tex").exists()
-    assert [path.name for path in tmp_path.iterdir()] == ["site"]
-
-
-def test_a_folder_that_is_not_ours_is_never_replaced(tmp_path: Path) -> None:
-    (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(UserError, match="not a leaderboard"):
-        write_site([], "sqlite:///x.db", tmp_path)
-    assert (tmp_path / "thesis.tex").read_text() == "years of work"
+def test_the_kind_of_interval_reaches_every_column_and_the_caption() -> None:
+    (over_runs,), (over_examples,) = boards(collect([ERM, CALM])), boards(collect([ERM, CALM]), "examples")
+    for ours, theirs in zip(over_runs.rows, over_examples.rows, strict=True):
+        assert ours.estimates["churn"].value == pytest.approx(theirs.estimates["churn"].value)  # type: ignore[union-attr]
+        assert ours.estimates["churn"].low != theirs.estimates["churn"].low  # type: ignore[union-attr]
+    assert "over test examples" in to_table(over_examples).caption

@@ -1,0 +1,98 @@
+"""Made-up results: what the leaderboard's tests look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pytest
+
+from benchmark.types import Cell, CellKey, Predictions
+from leaderboard.results import Results, collect
+
+MakeCell = Callable[..., Cell]
+
+
+@pytest.fixture(scope="session")
+def make_cell() -> MakeCell:
+    """A cell from its predicted values (R, T, C)."""
+
+    def make(
+        method: str,
+        values: np.ndarray,
+        *,
+        y: np.ndarray | None = None,
+        dataset: str = "made_up",
+        title: str = "",
+        split: int = 99,
+        seeds: tuple[int, ...] = (),
+        params: Mapping[str, object] | None = None,
+        seconds: float = 1.0,
+        about: Mapping[str, str] | None = None,
+        problem: str = "p",
+    ) -> Cell:
+        n = values.shape[1]
+        seeds = seeds or tuple(range(1, len(values) + 1))
+        y = np.arange(n) % 2 if y is None else y
+        ids = np.array([f"m{i:04d}" for i in range(n)])
+        task = "classification" if values.shape[2] > 1 else "regression"
+        key = CellKey(dataset, method, dict(params or {}), split, seeds, problem, "c")
+        facts = {
+            "command": f"python -m benchmark run --method {method} --dataset {dataset}",
+            "dataset.title": dataset.replace("_", " ").capitalize(),
+            "dataset.group": "headline",
+            "dataset.family": dataset,
+            "dataset.licence": "CC0-1.0",
+            "dataset.cite": "-",
+            "rows": f"{4 * n} train, {n} id",
+            "fingerprint.data": "d",
+            "fingerprint.split": "s",
+        }
+        made = Predictions(seeds, ids, y, values, task)
+        return Cell(key, title or method.upper(), {"id": made}, seconds, {**facts, **(about or {})})
+
+    return make
+
+
+def noisy(rng: np.random.Generator, y: np.ndarray, noise: float, runs: int = 6) -> np.ndarray:
+    """Probabilities (R, T, 2) of runs that see the truth through ``noise``, some of it common to all runs."""
+    logit = (2 * y - 1) * 1.2 + rng.normal(size=len(y)) + noise * rng.normal(size=(runs, len(y)))
+    p = 1 / (1 + np.exp(-logit))
+    return np.stack([1 - p, p], axis=-1)
+
+
+@pytest.fixture(scope="session")
+def world(make_cell: MakeCell) -> Results:
+    """Three headline datasets, a borderline and a regression one, four methods; with gaps.
+
+    ``mid`` lacks the method ``calm`` and has one split; ``Wrong`` loses accuracy everywhere; ``small`` and ``twin of
+    small`` are one family.
+    """
+    rng = np.random.default_rng(0)
+    cells = []
+    noise = {"erm": 1.5, "bagging": 0.9, "calm": 0.4}
+    groups = {"small": "dev", "twin_of_small": "headline", "mid": "headline", "edge": "borderline"}
+    for dataset, group in groups.items():
+        y = (rng.random(80) < 0.4).astype(int)
+        family = "small" if dataset == "twin_of_small" else dataset
+        about = {"dataset.group": group, "dataset.family": family}
+        for split in (99,) if dataset == "mid" else (7, 99):
+            for method, size in noise.items():
+                if (dataset, method) == ("mid", "calm"):
+                    continue
+                params = {"k": 5} if method == "bagging" else {}
+                seconds = 5.0 if method == "bagging" else 1.0
+                values = noisy(rng, y, size)
+                cells.append(
+                    make_cell(
+                        method, values, y=y, dataset=dataset, split=split, params=params, seconds=seconds, about=about
+                    )
+                )
+            constant = np.where(y[None, :, None] == np.arange(2), 0.3, 0.7).repeat(6, axis=0)
+            cells.append(make_cell("wrong", constant, y=y, dataset=dataset, split=split, about=about))
+    y = np.linspace(-1, 1, 50).astype(np.float32)
+    about = {"dataset.group": "regression", "dataset.unit": "log mol/l"}
+    for method, size in noise.items():
+        values = y[None, :, None] + size * rng.normal(size=(6, 50, 1))
+        cells.append(make_cell(method, values, y=y, dataset="solubility", about=about))
+    return collect(cells, "made up")
