@@ -94,7 +94,7 @@ def _reasons(left: Sequence[Comparison]) -> list[str]:
     for table, some in _grouped(left, lambda c: c.published.table):
         reasons = [f"{why} ({len(those)})" for why, those in _grouped(some, lambda c: c.why)]
         more = f"; and {len(reasons) - 4} more reasons" if len(reasons) > 4 else ""
-        lines.append(f"- {table}: {len(some)} values. {'; '.join(reasons[:4])}{more}.")
+        lines.append(f"- {table}: {len(some)} value{'s' * (len(some) > 1)}. {'; '.join(reasons[:4])}{more}.")
     return lines
 
 

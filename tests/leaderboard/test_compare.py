@@ -1,0 +1,151 @@
+"""Our numbers beside published ones: a made-up paper about made-up results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmark.errors import UserError
+from leaderboard.columns import CHURN, matched, pairs_of
+from leaderboard.compare import RANKED, compare
+from leaderboard.report import markdown, text
+from leaderboard.results import Results, collect
+from leaderboard.triage import estimates
+
+HEAD = "table,dataset,method,canonical_seed,metric,unit,value,low,high"
+PARAMS = {
+    "swa": ("swa", {"start": 0.5}),
+    "mc_dropout": ("mc_dropout", {"p": 0.2, "passes": 20}),
+    "deep_ensemble_k5": ("deep_ensemble", {"k": 5}),
+    "bagging_k2": ("bagging", {"k": 2}),
+    "bagging_k5": ("bagging", {"k": 5}),
+    "twin_lam300": ("twin", {"lam": 300.0, "members": 2}),
+}
+
+
+@pytest.fixture(scope="module")
+def ours(make_cell) -> Results:
+    """Two datasets on which all seven methods ran, on split 99 only."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(90) < 0.3).astype(int)
+    cells = []
+    for dataset in ("bace", "dili"):
+        common = rng.normal(size=90)
+        for i, name in enumerate(RANKED):
+            method, params = PARAMS.get(name, (name, {}))
+            logit = 2 * y - 1 + common + (2 - 0.25 * i) * rng.normal(size=(6, 90))
+            p = 1 / (1 + np.exp(-logit))
+            values = np.stack([1 - p, p], axis=-1)
+            cells.append(make_cell(method, values, y=y, dataset=dataset, params=params, title=name))
+    return collect(cells)
+
+
+def published(tmp_path: Path, *rows: str) -> Path:
+    path = tmp_path / "published.csv"
+    path.write_text("\n".join([HEAD, *rows, ""]), encoding="utf-8")
+    return path
+
+
+def one(ours: Results, tmp_path: Path, row: str):
+    (comparison,) = compare(ours, published(tmp_path, row))
+    return comparison
+
+
+def test_a_difference_is_compared_by_the_interval_of_two_replications(ours, tmp_path):
+    dataset = ours.dataset("bace")
+    estimate = CHURN.estimate(matched(pairs_of(dataset, dataset.entry("twin_lam300"))), "runs")
+    allowed = np.sqrt(2) * 100 * (estimate.high - estimate.low) / 2
+    for shift, agrees in ((0.9 * allowed, True), (-0.9 * allowed, True), (1.1 * allowed, False)):
+        value = f"{100 * estimate.value + shift:.4f}"
+        found = one(ours, tmp_path, f"main,bace,twin_lam300,99,delta_churn_vs_erm,pp,{value},,")
+        assert found.agrees is agrees
+        assert found.ours.value == pytest.approx(100 * estimate.value)
+    assert found.agrees_wider is True
+
+
+def test_a_count_agrees_if_it_is_the_same_and_a_share_to_the_last_digit(ours, tmp_path):
+    share = np.mean(ours.dataset("bace").reference.cells[99].predictions["id"].y)
+    cases = {
+        "fragility_magnitudes,bace,erm,99,n_id_test,,90": True,
+        "fragility_magnitudes,bace,erm,99,n_id_test,,91": False,
+        f"per_class_churn,bace,erm,99,positive_fraction,,{share:.2f}": True,
+        f"per_class_churn,bace,erm,99,positive_fraction,,{share + 0.02:.2f}": False,
+        f"filter_outcomes,bace,majority,99,accuracy,,{1 - share:.3f}": True,
+    }
+    assert {row: one(ours, tmp_path, f"{row},,").agrees for row in cases} == cases
+
+
+def test_triage_is_compared_with_the_papers_way_of_scoring(ours, tmp_path):
+    p = ours.dataset("dili").reference.cells[99].predictions["id"]
+    found = one(ours, tmp_path, "entropy_vs_fragility,dili,erm,99,aupc_churn,,0.5,,")
+    assert found.ours.value == estimates([p])["area of churn, seen"].value
+
+
+def test_ranks_are_those_of_all_methods_on_the_datasets_of_the_main_table(ours, tmp_path):
+    main = [f"main,{name},bagging_k2,99,delta_churn_vs_erm,pp,0,," for name in ("bace", "dili")]
+    rows = ["friedman,all2,twin_lam300,99,mean_rank,,1.0,,", "friedman,all2,,99,chi2,,9.0,,"]
+    rank, chi2 = compare(ours, published(tmp_path, *main, *rows))[2:]
+    assert rank.ours.value == 1
+    assert (chi2.agrees, chi2.why) == (None, "no interval to judge by")
+    assert 0 < chi2.ours.value <= 12
+    (missing,) = compare(ours, published(tmp_path, "main,tadf,erm,99,x,pp,0,,", rows[0]))[1:]
+    assert missing.why == "7 of 7 cells are missing: tadf has not been run"
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ("main,tadf,erm,99,churn,%,1,,", "tadf has not been run"),
+        ("main,bace,erm,7,churn,%,1,,", "erm has not been run on bace, split 7"),
+        ("regression,bace,twin_lam3,99,mae,target,1,,", "twin_lam3 has not been run on bace, split 99"),
+        ("nscaling_bace,bace,erm,99,churn,%,1,,", "a study of the number of training rows"),
+        ("bayes_twin,bace,bo_vs_erm,99,mean_lambda,,1,,", "a study that tunes λ on each dataset"),
+        ("main,bace,erm,99,charm,%,1,,", "no quantity of ours is called charm"),
+        ("main,bace,erm,99,delta_churn_vs_erm,pp,1,,", "ERM has not been run"),
+    ],
+)
+def test_what_we_have_no_number_for_says_why(ours, tmp_path, row, why):
+    found = one(ours, tmp_path, row)
+    assert (found.ours, found.agrees) == (None, None)
+    assert found.why.startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("table,dataset\n", "lacks the columns canonical_seed, high"),
+        (f"{HEAD}\nmain,bace,erm,99,churn,%,many,,\n", "line 2: value is 'many', expected a number"),
+        (f"{HEAD}\nmain,bace,erm,99,churn,furlongs,1,,\n", "line 2: unknown unit 'furlongs'"),
+    ],
+)
+def test_a_file_of_another_kind_is_refused_with_its_line(ours, tmp_path, content, said):
+    path = tmp_path / "x.csv"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(UserError, match=said):
+        compare(ours, path)
+
+
+def test_a_file_that_is_not_there_is_refused(ours, tmp_path):
+    with pytest.raises(UserError, match=r"nowhere\.csv: cannot be read"):
+        compare(ours, tmp_path / "nowhere.csv")
+
+
+def test_the_report_counts_and_lists_what_disagrees(ours, tmp_path):
+    rows = [
+        "fragility_magnitudes,bace,erm,99,n_train,,360,,",
+        "fragility_magnitudes,bace,erm,99,n_id_test,,91,,",
+        "borderline,bace,erm,99,churn,%,99.0,98.0,99.5",
+        "main,tadf,erm,99,churn,%,1,,",
+    ]
+    found = compare(ours, published(tmp_path, *rows))
+    report = markdown(found)
+    assert report.startswith(
+        "1 of 3 compared values agree (33 %); 2 disagree; 1 of 4 published values were not compared."
+    )
+    assert "| 99.0 [98.0, 99.5] |" in report
+    assert "- main: 1 value. tadf has not been run (1)." in report
+    assert report.count("| n_id_test") == 2  # counted and listed
+    assert text(found).count("\n|") == 5
+    assert markdown([]).startswith("0 of 0 compared values agree")
