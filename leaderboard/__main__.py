@@ -76,17 +76,20 @@ def export(
 def compare(
     file: Annotated[Path | None, typer.Argument(help="CSV of published numbers. [default: the paper's]")] = None,
     store: Annotated[str, STORE] = "",
-    markdown: Annotated[Path | None, typer.Option(help="Write a report to this file instead of every value.")] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(help="Write the main tables and a report to this file instead.")
+    ] = None,
 ) -> None:
     """Show our number beside each published one, and whether they agree within our intervals."""
     from leaderboard import compare, report
 
     paper = Path(str(files("leaderboard"))) / "paper" / "published.csv"
-    found = compare.compare(read(store)[0], file or paper)
+    results, _ = read(store)
+    found = compare.compare(results, file or paper)
     if markdown is None:
         typer.echo(report.text(found))
     else:
-        markdown.write_text(report.markdown(found), encoding="utf-8")
+        markdown.write_text(report.page(results, found), encoding="utf-8")
 
 
 @app.callback()

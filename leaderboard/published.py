@@ -3,6 +3,7 @@
 A folder holds ``manifest.json`` and, for each dataset and canonical split, ``predictions/DATASET-SEED.parquet``: a row
 per test example (``evalset, example_id, y_true``) and a float32 column ``DIGEST/SEED/OUTPUT`` per cell, train seed and
 output. Of a classification the probabilities of classes 1 and up are kept; class 0 is what remains to one.
+``tables/`` are made from these alone.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from benchmark import __version__
 from benchmark.errors import UserError
 from benchmark.types import Cell, CellKey, Predictions, Task
 from leaderboard.results import Results
+from leaderboard.tables import build, stamp
+from leaderboard.writers import to_csv, to_json, to_latex
 
 FORMAT = 1
 PUBLISHED = Path(str(files("leaderboard"))) / "published" / __version__
@@ -46,6 +49,11 @@ def write(results: Results, folder: Path) -> None:
         name = f"predictions/{dataset}-{seed}.parquet"
         _table(some).to_parquet(temporary / name, index=False, compression="zstd")
         hashes[name] = hashlib.sha256((temporary / name).read_bytes()).hexdigest()
+    (temporary / "tables").mkdir()
+    for table in build(results):
+        texts = {"csv": to_csv(table), "json": to_json(table), "tex": to_latex(table, stamp(results, table))}
+        for suffix, text in texts.items():
+            (temporary / "tables" / f"{table.key}.{suffix}").write_text(text, encoding="utf-8")
     common = dict(set.intersection(*(set(cell.about.items()) for cell in cells))) if cells else {}
     manifest = {
         "format": FORMAT,

@@ -7,9 +7,12 @@ from typing import TypeVar
 
 import numpy as np
 
+from benchmark import __version__
 from leaderboard.compare import RULE, Comparison
+from leaderboard.results import Results
 from leaderboard.stats.intervals import Estimate
 from leaderboard.table import MISSING, Table, Value, spelled
+from leaderboard.tables import build
 from leaderboard.writers import to_markdown
 
 VERDICTS = {True: "agrees", False: "disagrees", None: "not compared"}
@@ -22,6 +25,14 @@ EXPLANATIONS = {
     "split that the paper describes.",
 }
 """By metric that disagrees: what explains it, found by computing the alternatives."""
+
+
+INTRODUCTION = (
+    "Made by `python -m leaderboard compare --store leaderboard/published/"
+    f"{__version__} --markdown RESULTS.md` from the predictions in that folder; nothing here is written by hand. "
+    "`python -m leaderboard build --store leaderboard/published/"
+    f"{__version__}` makes the pages from them."
+)
 
 
 def text(comparisons: Sequence[Comparison]) -> str:
@@ -44,6 +55,20 @@ def markdown(comparisons: Sequence[Comparison]) -> str:
     left = [c for c in comparisons if c.agrees is None]
     if left:
         parts += ["### Not compared", "\n".join(_reasons(left))]
+    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+
+
+SHOWN = ("main", "magnitudes", "ranks", "borderline", "filter", "regression", "compute")
+
+
+def page(results: Results, comparisons: Sequence[Comparison]) -> str:
+    """The main tables of ``results`` and their comparison with what was published, as a page of Markdown."""
+    parts = [f"# Results of churn-benchmark {__version__}", INTRODUCTION]
+    found = {table.key: table for table in build(results)}
+    for table in (found[key] for key in SHOWN if key in found):
+        notes = "\n".join(f"- {note}" for note in table.notes)
+        parts += [f"## {table.title}", table.caption, to_markdown(table), *([notes] if notes else [])]
+    parts += ["## Beside the paper's numbers", markdown(comparisons)]
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
 
