@@ -97,7 +97,7 @@ def to_latex(table: Table, stamp: Sequence[str] = ()) -> str:
     return "\n".join([*lines, r"\end{table}", ""])
 
 
-ONE_LINE = 120
+ONE_LINE = 130
 """A table with more characters a line has its intervals below the numbers."""
 
 
