@@ -2,7 +2,8 @@
 
 A folder holds ``manifest.json`` and, for each dataset and canonical split, ``predictions/DATASET-SEED.parquet``: a row
 per test example (``evalset, example_id, y_true``) and a float32 column ``DIGEST/SEED/OUTPUT`` per cell, train seed and
-output. Of a classification the probabilities of classes 1 and up are kept; class 0 is what remains to one.
+output. Of two classes the smaller probability is kept, with a minus if it is that of class 0: next to one, float32
+has no room for what sym-KL and rankings depend on.
 ``tables/`` are made from these alone.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
@@ -23,7 +24,7 @@ import pandas as pd
 from benchmark import __version__
 from benchmark.errors import UserError
 from benchmark.types import Cell, CellKey, Predictions, Task
-from leaderboard.results import Results
+from leaderboard.results import Results, collect
 from leaderboard.tables import build, stamp
 from leaderboard.writers import to_csv, to_json, to_latex
 
@@ -49,11 +50,6 @@ def write(results: Results, folder: Path) -> None:
         name = f"predictions/{dataset}-{seed}.parquet"
         _table(some).to_parquet(temporary / name, index=False, compression="zstd")
         hashes[name] = hashlib.sha256((temporary / name).read_bytes()).hexdigest()
-    (temporary / "tables").mkdir()
-    for table in build(results):
-        texts = {"csv": to_csv(table), "json": to_json(table), "tex": to_latex(table, stamp(results, table))}
-        for suffix, text in texts.items():
-            (temporary / "tables" / f"{table.key}.{suffix}").write_text(text, encoding="utf-8")
     common = dict(set.intersection(*(set(cell.about.items()) for cell in cells))) if cells else {}
     manifest = {
         "format": FORMAT,
@@ -63,6 +59,12 @@ def write(results: Results, folder: Path) -> None:
         "cells": [_head(cell, common) for cell in sorted(cells, key=lambda cell: _order(cell.key))],
     }
     (temporary / "manifest.json").write_text(json.dumps(manifest, indent=1, default=dict) + "\n", encoding="utf-8")
+    (temporary / "tables").mkdir()
+    kept = collect(read(temporary))
+    for table in build(kept):
+        texts = {"csv": to_csv(table), "json": to_json(table), "tex": to_latex(table, stamp(kept, table))}
+        for suffix, text in texts.items():
+            (temporary / "tables" / f"{table.key}.{suffix}").write_text(text, encoding="utf-8")
     folder.parent.mkdir(parents=True, exist_ok=True)
     if folder.exists():
         folder.rename(old)
@@ -109,14 +111,26 @@ def _table(cells: Sequence[Cell]) -> pd.DataFrame:
     columns["y_true"] = np.concatenate([p.y for p in first.values()])
     for cell in sorted(cells, key=lambda cell: _order(cell.key)):
         for i, seed in enumerate(cell.key.seeds):
-            values = np.concatenate([p.values[i] for p in cell.predictions.values()])
-            for c in _kept(values.shape[1]):
-                columns[f"{cell.key.digest}/{seed}/{c}"] = values[:, c].astype(np.float32)
+            packed = _packed(np.concatenate([p.values[i] for p in cell.predictions.values()]).astype(np.float32))
+            for c in range(packed.shape[1]):
+                columns[f"{cell.key.digest}/{seed}/{c}"] = packed[:, c]
     return pd.DataFrame(columns)
 
 
-def _kept(n_outputs: int) -> Iterable[int]:
-    return range(1, n_outputs) if n_outputs > 1 else (0,)
+def _packed(values: np.ndarray) -> np.ndarray:
+    """Of two outputs the smaller, negative for class 0; else all."""
+    if values.shape[1] != 2:
+        return values
+    zero, one = values.T
+    return np.where(one <= zero, one, -zero)[:, None]
+
+
+def _unpacked(packed: np.ndarray, n_outputs: int) -> np.ndarray:
+    if n_outputs != 2:
+        return packed
+    smaller = np.abs(packed)
+    larger = 1 - smaller
+    return np.where(np.signbit(packed), np.concatenate([smaller, larger], -1), np.concatenate([larger, smaller], -1))
 
 
 def _head(cell: Cell, common: dict[str, str]) -> dict[str, Any]:
@@ -132,14 +146,10 @@ def _cell(head: dict[str, Any], tables: dict[str, pd.DataFrame], common: dict[st
     task: Task = "regression" if head["n_outputs"] == 1 else "classification"
     predictions = {}
     for evalset, rows in table.groupby("evalset", sort=False):
-        kept = [
-            np.stack([rows[f"{head['digest']}/{seed}/{c}"].to_numpy() for c in _kept(head["n_outputs"])], axis=-1)
-            for seed in key.seeds
-        ]
-        values = np.stack(kept)
-        if task == "classification":
-            rest = np.maximum(1 - values.sum(axis=-1, keepdims=True, dtype=np.float32), 0)
-            values = np.concatenate([rest, values], axis=-1)
+        n_outputs = head["n_outputs"]
+        columns = range(1 if n_outputs == 2 else n_outputs)
+        packed = [[rows[f"{head['digest']}/{seed}/{c}"].to_numpy() for c in columns] for seed in key.seeds]
+        values = _unpacked(np.moveaxis(np.array(packed), 1, -1), n_outputs)
         ids = rows["example_id"].to_numpy(dtype=str)
         predictions[str(evalset)] = Predictions(key.seeds, ids, rows["y_true"].to_numpy(), values, task)
     return Cell(key, head["title"], predictions, head["fit_seconds"], {**common, **head["about"]})
