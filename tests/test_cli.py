@@ -164,7 +164,7 @@ def test_the_leaderboard_of_an_empty_store_says_how_to_fill_it(
 ) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     assert call("build", "--out", str(tmp_path / "site"), which=leaderboard_app) == 0
-    assert "0 tables" in capsys.readouterr().out
+    assert "0 datasets" in capsys.readouterr().out
     page = (tmp_path / "site" / "index.html").read_text()
     for words in commands_in(page):
         assert_understood(words)

@@ -1,0 +1,95 @@
+"""Cells for the pages: real ones, trained in seconds, and made-up ones, and the site of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmark import runner
+from benchmark.data.problem import load_problem
+from benchmark.data.spec import Recipe
+from benchmark.registry import make_method
+from benchmark.types import Cell, CellKey, Predictions
+from leaderboard import site
+from leaderboard.results import Results, collect
+
+MakeCell = Callable[..., Cell]
+
+
+@pytest.fixture(scope="session")
+def make_cell() -> MakeCell:
+    """``make_cell("made_up", "erm", flips=0.2)``: a cell whose retrainings have so large a share of wrong classes.
+
+    With ``values`` (R, T, C) instead these are its predictions; a regression has one output.
+    """
+
+    def make(
+        dataset: str,
+        method: str,
+        flips: float = 0.2,
+        *,
+        values: np.ndarray | None = None,
+        y: np.ndarray | None = None,
+        seeds: tuple[int, ...] = (1, 2, 3, 4, 5),
+        split: int = 99,
+        n: int = 40,
+        seconds: float = 1.0,
+        about: Mapping[str, str] | None = None,
+    ) -> Cell:
+        if values is None:
+            rng = np.random.default_rng(sum(map(ord, f"{dataset}{method}{split}")))
+            labels = np.where(rng.random((len(seeds), n)) < flips, 1 - np.arange(n) % 2, np.arange(n) % 2)
+            values = np.where(labels[..., None] == np.arange(2), 0.9, 0.1)
+        n = values.shape[1]
+        task = "classification" if values.shape[2] > 1 else "regression"
+        y = np.arange(n) % 2 if y is None else y
+        ids = np.array([f"m{i}" for i in range(n)])
+        known = {
+            "command": f"python -m benchmark run --method {method} --dataset {dataset}",
+            "dataset.title": dataset.upper(),
+            "dataset.group": "headline" if task == "classification" else "regression",
+            "dataset.target": "does <b>it</b>",
+            "dataset.licence": "CC0-1.0",
+            "dataset.cite": "-",
+            "rows": f"90 train, {n} id",
+        }
+        key = CellKey(dataset, method, {}, split, seeds, f"p{split}", "c")
+        predictions = {"id": Predictions(seeds, ids, y, values, task)}
+        return Cell(key, method.upper(), predictions, seconds, {**known, **(about or {})}, "0123456789abcdef")
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def real_cells() -> list[Cell]:
+    """Three methods, trained for a moment on real molecules."""
+    problem = load_problem("b3db_measured")
+    problem = replace(problem, spec=problem.spec.model_copy(update={"recipe": Recipe(hidden=32, epochs=2)}))
+    made = [make_method(name, problem.task) for name in ("erm", "bagging:k=2", "random_forest:trees=5")]
+    plans = [runner.plan(problem, method, [1, 2, 3, 4]) for method in made]
+    return [cell for _, cell in runner.run(plans, jobs=1) if isinstance(cell, Cell)]
+
+
+@pytest.fixture(scope="session")
+def results(real_cells: list[Cell], make_cell: MakeCell) -> Results:
+    """Real cells, and made-up ones: three headline datasets with two splits, a regression, and a name full of tags."""
+    y = np.linspace(-1, 1, 30).astype(np.float32)
+    noise = np.random.default_rng(0).normal(size=(5, 30, 1))
+    made_up = [
+        make_cell(f"d{i}", method, rate, split=split, about={"dataset.title": f"Made up & <b>{i}</b>"})
+        for i in range(3)
+        for method, rate in (("erm", 0.3), ("calm", 0.05), ("<i>odd</i>", 0.15))
+        for split in (99, 7)
+    ]
+    made_up += [make_cell("r", m, values=y[:, None] + s * noise, y=y) for m, s in (("erm", 0.2), ("calm", 0.1))]
+    return collect([*real_cells, *made_up], "sqlite:///made-up.db", ["twin · split 99 (abc) is left out"])
+
+
+@pytest.fixture(scope="session")
+def built(results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the site."""
+    return site.write(results, tmp_path_factory.mktemp("built") / "site", health={"d0": "12 rows & more"}).parent

@@ -1,0 +1,307 @@
+"""The pages in a real browser, from files: what a reader sees, clicks and links to."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leaderboard.quantities import example_churn
+from leaderboard.results import Results
+
+webdriver = pytest.importorskip("selenium.webdriver")
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+if CHROMIUM is None or DRIVER is None:
+    pytest.skip("no chromium and chromedriver: apt-get install chromium chromium-driver", allow_module_level=True)
+
+FLAGS = (
+    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+)
+
+
+class Page:
+    """A browser on the site, by CSS selectors."""
+
+    def __init__(self, driver: Any, folder: Path) -> None:
+        self.driver, self.folder = driver, folder
+
+    def open(self, path: str) -> None:
+        self.driver.get("about:blank")  # else only the part behind the # would change
+        self.driver.get((self.folder / path.partition("#")[0]).as_uri() + path[len(path.partition("#")[0]) :])
+
+    def run(self, script: str, *arguments: object) -> Any:
+        return self.driver.execute_script(script, *arguments)
+
+    def texts(self, selector: str) -> list[str]:
+        """The texts of what is visible."""
+        script = """return [...document.querySelectorAll(arguments[0])]
+            .filter((e) => e.checkVisibility()).map((e) => (e.innerText ?? "").trim())"""
+        return self.run(script, selector)
+
+    def wait(self, script: str, *arguments: object) -> Any:
+        from selenium.webdriver.support.ui import WebDriverWait
+
+        return WebDriverWait(self.driver, 20, 0.05).until(lambda _: self.run(f"return {script}", *arguments))
+
+    def click(self, selector: str) -> None:
+        self.driver.find_element("css selector", selector).click()
+
+    def fill(self, name: str, value: str) -> None:
+        """Put a value into a field of the form, as typing or choosing does."""
+        script = """const field = document.querySelector("form").elements[arguments[0]];
+            field.value = arguments[1]; field.dispatchEvent(new Event("input", {bubbles: true}))"""
+        self.run(script, name, value)
+
+    @property
+    def hash(self) -> str:
+        return self.run("return location.hash")
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in (*FLAGS.split(), "--window-size=1280,1000", f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    yield browser
+    browser.quit()
+
+
+@pytest.fixture
+def page(driver: Any, built: Path) -> Iterator[Page]:
+    """A page; afterwards nothing may have been logged, and nothing but files been asked for."""
+    for kind in ("browser", "performance"):
+        driver.get_log(kind)
+    yield Page(driver, built)
+    assert [line["message"] for line in driver.get_log("browser")] == []
+    messages = [json.loads(line["message"])["message"] for line in driver.get_log("performance")]
+    asked = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
+    assert [url for url in asked if url.startswith(("http", "ws", "ftp"))] == []
+
+
+METHODS = "#board tbody th.row a"
+
+
+def test_the_leaderboard_opens_on_headline_datasets_by_rank(page: Page) -> None:
+    page.open("index.html")
+    assert page.texts(METHODS) == ["CALM", "<I>ODD</I>", "ERM"]
+    assert page.texts("#count") == ["3 methods"]
+    assert "CALM ranks best" in page.texts(".lede")[0]
+
+
+def test_a_column_sorts_both_ways_and_the_address_keeps_it(page: Page) -> None:
+    page.open("index.html")
+    page.click("th[data-key=churn] button")
+    assert page.texts(METHODS) == ["CALM", "<I>ODD</I>", "ERM"]
+    page.click("th[data-key=churn] button")
+    assert page.texts(METHODS) == ["ERM", "<I>ODD</I>", "CALM"]
+    assert page.run("return document.querySelector('[aria-sort]').dataset.key") == "churn"
+    assert page.hash == "#sort=churn&dir=down"
+    page.open("index.html" + page.hash)
+    assert page.texts(METHODS) == ["ERM", "<I>ODD</I>", "CALM"]
+    page.open("index.html#sort=delta_churn")  # ERM has no difference to itself: last in either direction
+    assert page.texts(METHODS)[-1] == "ERM"
+    page.open("index.html#sort=delta_churn&dir=down")
+    assert page.texts(METHODS)[-1] == "ERM"
+
+
+def test_search_compute_and_columns_narrow_the_table(page: Page) -> None:
+    page.open("index.html")
+    page.fill("q", "cal")
+    assert page.texts(METHODS) == ["CALM"]
+    assert page.texts("#count") == ["1 of 3 methods"]
+    assert page.hash == "#q=cal"
+    page.fill("q", "")
+    page.fill("compute", "0.5")
+    assert page.texts(METHODS) == []
+    page.fill("compute", "")
+    assert page.hash == ""
+    page.click(".picker summary")
+    page.click("input[value=churn]")
+    assert "churn" not in page.run(
+        "return [...document.querySelectorAll('#board thead th')].filter(th => !th.hidden).map(th => th.dataset.key)"
+    )
+    assert "show=" in page.hash
+
+
+def test_groups_and_tasks_have_tables_of_their_own(page: Page) -> None:
+    page.open("index.html#group=extra")
+    assert set(page.texts(METHODS)) == {"ERM", "Bagging K=2", "Random forest, trees=5"}
+    page.fill("task", "regression")
+    assert page.texts(METHODS) == ["CALM", "ERM"]
+    assert page.run("return [...document.querySelector('[name=group]').options].map(o => o.value)") == ["regression"]
+    page.fill("task", "classification")
+    assert page.run("return [...document.querySelector('[name=group]').options].map(o => o.value)") == [
+        "headline",
+        "extra",
+        "all",
+    ]
+    page.run("location.hash = 'group=all&sort=nonsense'")
+    page.wait("document.querySelector('#board section').dataset.set === 'classification/all'")
+    assert page.texts("#count") == ["5 methods"]
+
+
+def test_a_dark_page_follows_the_system_until_the_reader_chooses(page: Page) -> None:
+    def back() -> str:
+        return page.run("return getComputedStyle(document.body).backgroundColor")
+
+    def system(scheme: str) -> None:
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+    system("light")
+    page.open("index.html")
+    light = back()
+    system("dark")
+    dark = back()
+    assert light == "rgb(255, 255, 255)"
+    assert dark != light
+    page.open("decide.html")
+    page.click("#theme")
+    assert back() == light
+    page.open("index.html")
+    assert back() == light
+    page.run("localStorage.clear()")
+    system("light")
+
+
+def test_the_keyboard_reaches_content_and_columns(page: Page) -> None:
+    from selenium.webdriver import ActionChains, Keys
+
+    page.open("index.html")
+    ActionChains(page.driver).send_keys(Keys.TAB).perform()
+    assert page.run("return document.activeElement.className") == "skip"
+    ActionChains(page.driver).send_keys(Keys.ENTER).perform()
+    assert page.run("return document.activeElement.id") == "main"
+    unlabelled = """return [...document.querySelectorAll("input:not([type=hidden]), select, button")]
+        .filter((e) => !e.closest("label") && !e.ariaLabel && !e.textContent.trim()).length"""
+    assert page.run(unlabelled) == 0
+    page.run("document.querySelector('th[data-key=churn] button').focus()")
+    ActionChains(page.driver).send_keys(Keys.ENTER).perform()
+    assert page.run("return document.querySelector('[aria-sort]').ariaSort") == "ascending"
+
+
+def contrast(one: list[float], other: list[float]) -> float:
+    """The contrast of two colours of sRGB values 0 to 255 (WCAG 2.2)."""
+
+    def luminance(colour: list[float]) -> float:
+        linear = [x / 255 / 12.92 if x / 255 <= 0.04045 else ((x / 255 + 0.055) / 1.055) ** 2.4 for x in colour]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_text_has_the_contrast_that_aa_asks_for(page: Page, theme: str) -> None:
+    page.open("index.html")
+    colours = page.run(
+        """document.documentElement.dataset.theme = arguments[0];
+        const probe = document.body.appendChild(document.createElement("i")), found = {};
+        for (const name of ["ink", "soft", "mark", "good", "bad", "back", "band"]) {
+            probe.style.color = `var(--${name})`;
+            found[name] = getComputedStyle(probe).color.match(/[\\d.]+/g).slice(0, 3).map(Number);
+        }
+        return found""",
+        theme,
+    )
+    for ink in ("ink", "soft", "mark", "good", "bad"):
+        assert min(contrast(colours[ink], colours[back]) for back in ("back", "band")) >= 4.5, (theme, ink)
+
+
+@pytest.mark.parametrize(
+    "path", ["index", "decide", "tables", "definitions", "datasets/d0", "flips/b3db_measured", "methods/erm"]
+)
+def test_no_page_is_wider_than_a_phone(page: Page, path: str) -> None:
+    size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        page.open(f"{path}.html")
+        assert page.run("return document.documentElement.scrollWidth") <= 390
+    finally:
+        page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def opened(page: Page, where: str = "") -> None:
+    page.open(f"flips/b3db_measured.html{where}")
+    page.wait("document.querySelector('.molecule') !== null")
+
+
+def test_the_flip_explorer_shows_what_flips_most(page: Page, results: Results) -> None:
+    opened(page)
+    p = results.dataset("b3db_measured").entry("ERM").cells[99].predictions["id"]
+    rates = example_churn(p)
+    i = max(range(len(rates)), key=lambda i: rates[i])
+    first = page.run("return document.querySelector('.molecule h3').textContent")
+    assert rates[list(p.ids).index(first)] == rates[i]
+    labels = p.values.argmax(-1)[:, list(p.ids).index(first)]
+    aria = page.run("return document.querySelector('.molecule .strip svg').getAttribute('aria-label')")
+    assert f"class 1 in {labels.sum()}" in aria
+    assert page.run("return document.querySelectorAll('.molecule').length") == 25
+    assert page.run("return document.querySelectorAll('.molecule .structure svg').length") == 25
+    page.click("#more")
+    page.wait("document.querySelectorAll('.molecule').length === 50")
+
+
+def test_the_flip_explorer_finds_substructures_classes_and_flips(page: Page, results: Results) -> None:
+    opened(page)
+    (all_of_them,) = page.texts("#count")
+    page.fill("q", "c1ccccc1")
+    page.wait("document.querySelector('#count').textContent !== arguments[0]", all_of_them)
+    smiles = page.run("return [...document.querySelectorAll('.molecule code')].map((e) => e.textContent)")
+    assert smiles
+    assert all("c1ccccc1" in text for text in smiles)
+    assert page.hash == "#q=c1ccccc1"
+    p = results.dataset("b3db_measured").entry("ERM").cells[99].predictions["id"]
+    expected = int(((p.y == 1) & (example_churn(p) >= 0.5)).sum())
+    opened(page, "#label=1&least=50")
+    assert page.texts("#count")[0].startswith(f"{expected} of ")
+    labels = page.run("return [...document.querySelectorAll('.molecule p')].map((e) => e.textContent)")
+    assert labels
+    assert all(label.startswith("true class 1") for label in labels)
+    opened(page, "#sort=calm&under=random-forest-trees-5")
+    forest = results.dataset("b3db_measured").entry("Random forest, trees=5").cells[99].predictions
+    first = page.run("return document.querySelector('.molecule h3').textContent")
+    rates = example_churn(forest["id"])
+    assert rates[list(forest["id"].ids).index(first)] == rates.min()
+    (shown,) = page.texts("#count")
+    page.fill("shard", "99-ood")
+    page.wait("document.querySelector('#count').textContent !== arguments[0]", shown)
+    assert page.texts("#count")[0].startswith(f"{len(forest['ood'].ids)} of ")
+
+
+def test_a_regression_has_its_own_strips(page: Page) -> None:
+    page.open("flips/r.html")
+    page.wait("document.querySelector('.molecule') !== null")
+    assert page.run("return document.querySelectorAll('.molecule')[0].querySelectorAll('circle').length") == 10
+    assert "Structures are not at hand" in page.texts(".note")[0]
+
+
+def test_the_decision_names_the_method_within_both_limits(page: Page) -> None:
+    page.open("decide.html")
+    assert page.texts("#answer h2") == ["Use CALM"]
+    assert len(page.texts("#answer .thousand")) == 2
+    page.fill("pay", "0.5")
+    assert page.texts("#answer h2") == ["No method fits"]
+    assert page.hash == "#pay=0.5"
+    page.fill("pay", "10")
+    page.fill("on", "r")
+    assert page.texts("#lose-unit") == ["MAE you may lose (% of ERM's)"]
+    assert page.texts("#answer h2") == ["Use CALM"]
+
+
+def test_each_download_is_there(page: Page) -> None:
+    page.open("tables.html")
+    links = page.run(
+        "return [...document.querySelectorAll('main a')].map(a => a.href).filter(h => !h.includes('.html'))"
+    )
+    suffixes = {Path(link).suffix for link in links}
+    assert suffixes == {".tex", ".csv", ".json", ".svg", ".pdf", ".parquet", ".bib"}
+    assert all(Path(link.removeprefix("file://")).stat().st_size > 0 for link in links)

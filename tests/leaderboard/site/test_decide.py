@@ -1,0 +1,48 @@
+"""The decision page's data: losses with the right sign and interval."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from leaderboard.boards import boards
+from leaderboard.results import collect
+from leaderboard.site.decide import choices
+from leaderboard.site.summary import summaries
+
+
+def test_losses_are_what_a_method_gives_up_against_erm(make_cell) -> None:
+    cells = [make_cell(f"d{i}", m, rate) for i in range(2) for m, rate in (("erm", 0.1), ("worse", 0.3))]
+    y = np.linspace(-1, 1, 30).astype(np.float32)
+    noise = np.random.default_rng(0).normal(size=(5, 30, 1))
+    cells += [make_cell("r", m, values=y[:, None] + s * noise, y=y) for m, s in (("erm", 0.2), ("worse", 0.3))]
+    results = collect(cells)
+    shown = boards(results, "both")
+    found = {choice["key"]: choice for choice in choices(results, shown, summaries(results, shown))}
+    assert list(found) == ["classification/headline", "d0", "d1", "r"]
+    for key in ("d0", "classification/headline"):
+        by_title = {method["title"]: method for method in found[key]["methods"]}
+        assert by_title["ERM"]["loss"] is None
+        loss = by_title["WORSE"]["loss"]
+        assert loss[0] > 10
+        assert loss[1] < loss[0] < loss[2]
+    erm, worse = (
+        np.mean([accuracy(cell) for cell in cells if cell.key.dataset == "d0" and cell.title == title])
+        for title in ("ERM", "WORSE")
+    )
+    of = {method["title"]: method for method in found["d0"]["methods"]}
+    assert of["WORSE"]["loss"][0] == pytest.approx(100 * (erm - worse))
+    assert of["WORSE"]["compute"] == pytest.approx(1.0)
+    regression = {method["title"]: method for method in found["r"]["methods"]}
+    assert regression["WORSE"]["loss"][0] == pytest.approx(50, rel=0.01)
+
+
+def accuracy(cell) -> float:
+    p = cell.predictions["id"]
+    return float((p.values.argmax(-1) == p.y).mean())
+
+
+def test_without_erm_there_is_nothing_to_decide(make_cell) -> None:
+    results = collect([make_cell("d", "calm")])
+    shown = boards(results)
+    assert choices(results, shown, summaries(results, shown)) == []

@@ -1,0 +1,183 @@
+"""The site as files: whole, linked, without a network, and with something to say about every kind of store."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pyarrow.parquet as pq
+import pytest
+
+from benchmark.errors import UserError
+from benchmark.tracking import Store
+from leaderboard import site
+from leaderboard.__main__ import build, read
+from leaderboard.results import Results, collect
+from leaderboard.site import citation
+
+HEALTH = {"d0": "12 rows & more"}
+
+
+class Links(HTMLParser):
+    """What a page refers to, and the ids it has."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.ids: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.links += [value for name, value in attrs if name in ("href", "src") and value]
+        self.ids += [value for name, value in attrs if name == "id" and value]
+
+
+def pages(folder: Path) -> Iterator[tuple[Path, Links]]:
+    for path in folder.rglob("*.html"):
+        yield path, Links(path.read_text(encoding="utf-8"))
+
+
+def test_every_link_leads_to_a_file_or_a_place_in_it(built: Path) -> None:
+    seen = dict(pages(built))
+    assert len(seen) == 4 + 5 + 5 + 5  # general ones, datasets, flips, methods
+    for path, links in seen.items():
+        assert len(set(links.ids)) == len(links.ids), f"an id twice in {path}"
+        for link in links.links:
+            if link.startswith("data:"):
+                continue
+            parts = urlsplit(link)
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            assert target.is_file(), f"{link} in {path}"
+            if parts.fragment:
+                assert parts.fragment in seen[target].ids, f"{link} in {path}"
+
+
+def test_nothing_is_loaded_from_elsewhere(built: Path) -> None:
+    for path in built.rglob("*"):
+        if path.suffix in (".html", ".css", ".js"):
+            text = path.read_text(encoding="utf-8")
+            assert set(re.findall(r"https?://[^\s\"'<)\\]+", text)) <= {
+                "http://www.w3.org/2000/svg",
+                "http://www.w3.org/1999/xlink",
+            }, path
+
+
+def test_names_are_escaped_everywhere(built: Path) -> None:
+    for path in built.rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        assert "<b>" not in text, path
+        assert "<i>odd" not in text.lower(), path
+
+
+def test_all_predictions_can_be_downloaded(built: Path, results: Results) -> None:
+    table = pq.read_table(built / "results" / "predictions" / "d0-99.parquet")
+    assert table.num_rows == 40
+    assert table.num_columns == 3 + 3 * 5
+    again, _ = read(str(built / "results"))
+    assert [dataset.name for dataset in again.datasets] == [dataset.name for dataset in results.datasets]
+
+
+def test_each_table_and_figure_has_its_files(built: Path) -> None:
+    for folder, kinds in (("tables", {".tex", ".csv", ".json"}), ("figures", {".svg", ".pdf"})):
+        found: dict[str, set[str]] = {}
+        for path in (built / folder).iterdir():
+            found.setdefault(path.stem, set()).add(path.suffix)
+        assert found
+        assert all(suffixes == kinds for suffixes in found.values()), found
+
+
+def test_what_could_not_be_read_and_the_health_of_data_are_shown(built: Path) -> None:
+    assert "twin · split 99 (abc) is left out" in (built / "index.html").read_text()
+    assert "12 rows &amp; more" in (built / "datasets" / "d0.html").read_text()
+    assert "python -m benchmark health d1" in (built / "datasets" / "d1.html").read_text()
+
+
+def test_a_site_is_replaced_whole_and_equal_results_give_equal_bytes(tmp_path: Path, make_cell) -> None:
+    out = tmp_path / "site"
+    made = collect([make_cell("d", "erm"), make_cell("d", "calm")])
+    before, after = (
+        {path.relative_to(out): path.read_bytes() for path in site.write(made, out).parent.rglob("*") if path.is_file()}
+        for _ in range(2)
+    )
+    assert before == after
+    site.write(Results((), "sqlite:///empty.db"), out)
+    assert not (out / "tables").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
+
+
+def test_a_folder_that_is_not_ours_is_refused_before_the_store_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    monkeypatch.setattr("leaderboard.__main__.read", lambda store: pytest.fail("the store was read"))
+    with pytest.raises(UserError, match="not a leaderboard"):
+        build(tmp_path)
+    with pytest.raises(UserError, match="kind of interval"):
+        build(tmp_path / "site", ci="pair")
+    assert (tmp_path / "thesis.tex").read_text() == "years of work"
+
+
+def test_only_what_is_shown_is_cited(make_cell) -> None:
+    cells = [make_cell("d", "erm", about={"dataset.cite": "subramanian2016bace"})]
+    found = citation.bibtex(collect(cells))
+    assert re.findall(r"^@\w+\{(\w+),", found, flags=re.M) == [
+        "prastalo2026churn",
+        "churnbenchmark",
+        "subramanian2016bace",
+    ]
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    return Store()
+
+
+def whole(cell, **about: str):
+    """A cell with all that the store wants to know of it."""
+    known = {"git.commit": "abc", "dataset.source": "none:none"}
+    return replace(cell, about={**cell.about, **known, **about}, run_id="")
+
+
+@pytest.mark.slow
+def test_failed_damaged_foreign_and_doubled_runs_are_told_apart(
+    store: Store, tmp_path: Path, make_cell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = whole(make_cell("d", "erm", 0.1, seeds=(1, 2, 3)))
+    store.log(replace(old, key=replace(old.key, code="older")))
+    store.log(whole(make_cell("d", "erm", 0.3, seeds=(1, 2, 3))))
+    store.log(whole(make_cell("d", "short", 0.1, seeds=(1, 2))))
+    damaged = store.log(whole(make_cell("d", "damaged", seeds=(1, 2, 3))))
+    (nested, *_) = store.client.search_runs(
+        [store.client.get_run(damaged).info.experiment_id], f"tags.`mlflow.parentRunId` = '{damaged}'"
+    )
+    store.client.delete_run(nested.info.run_id)
+    store.log_failure(replace(whole(make_cell("d", "broken")), predictions={}), "Traceback: no memory")
+    foreign = store.client.create_experiment("someone's")
+    store.client.create_run(foreign)
+
+    build(tmp_path / "site")
+    warnings = capsys.readouterr().err
+    text = (tmp_path / "site" / "index.html").read_text()
+    for words in (
+        "BROKEN · split 99 on d failed. Run it again: python -m benchmark run --method broken",
+        "is left out",
+    ):
+        assert words in warnings
+        assert words in text
+    dataset = (tmp_path / "site" / "datasets" / "d.html").read_text()
+    assert "An interval for churn needs at least three retrainings." in dataset
+    assert "DAMAGED" not in dataset
+    results, _ = read()
+    assert [entry.title for entry in results.datasets[0].entries] == ["ERM", "SHORT"]
+    assert results.datasets[0].reference.cells[99].key.code == "c"
+
+
+def test_a_run_in_a_server_is_linked(make_cell, tmp_path: Path) -> None:
+    results = replace(collect([make_cell("d", "erm")]), source="http://mlflow.example:5000/")
+    out = site.write(results, tmp_path / "site").parent
+    assert 'href="http://mlflow.example:5000/#/runs/0123456789abcdef"' in (out / "methods" / "erm.html").read_text()

@@ -1,0 +1,149 @@
+"""The first page's numbers: complete blocks, ranks, and means over datasets with their intervals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import rankdata, t
+
+from leaderboard.boards import boards
+from leaderboard.results import Results, collect
+from leaderboard.site import sentences
+from leaderboard.site.summary import Row, Summary, complete_block, summaries
+
+
+def summary_of(results: Results, key: str = "classification/headline") -> Summary:
+    return next(summary for summary in summaries(results, boards(results)) if summary.key == key)
+
+
+def row_of(summary: Summary, title: str) -> Row:
+    return next(row for row in summary.rows if row.title == title)
+
+
+@pytest.fixture(scope="module")
+def grid(make_cell) -> Results:
+    """Three methods on four datasets."""
+    rates = {"erm": 0.3, "calm": 0.05, "middle": 0.15}
+    return collect([make_cell(f"d{i}", method, rate) for i in range(4) for method, rate in rates.items()])
+
+
+def churn(cell) -> float:
+    """A plain double loop."""
+    labels = cell.predictions["id"].values.argmax(-1)
+    r = len(labels)
+    return float(np.mean([(labels[i] != labels[j]).mean() for i in range(r) for j in range(i)]))
+
+
+def test_mean_ranks_are_those_of_the_churns(grid: Results) -> None:
+    summary = summary_of(grid)
+    titles = ["ERM", "CALM", "MIDDLE"]
+    table = [[churn(d.entry(title).cells[99]) for title in titles] for d in grid.datasets]
+    expected = dict(zip(titles, rankdata(table, axis=1).mean(axis=0), strict=True))
+    found = {row.title: row.rank.value for row in summary.rows if row.rank}
+    assert found == pytest.approx(expected)
+    assert [row.title for row in summary.rows] == ["CALM", "MIDDLE", "ERM"]
+    assert summary.best is summary.rows[0]
+
+
+def test_a_mean_over_datasets_has_the_interval_of_independent_datasets(grid: Results) -> None:
+    found = row_of(summary_of(grid), "CALM").estimates["churn"]
+    values, errors = [], []
+    for dataset in grid.datasets:
+        cell = dataset.entry("CALM").cells[99]
+        labels = cell.predictions["id"].values.argmax(-1)
+        values.append(churn(cell))
+        without = []
+        for out in range(5):
+            kept = [i for i in range(5) if i != out]
+            without.append(np.mean([(labels[i] != labels[j]).mean() for i in kept for j in kept if j < i]))
+        errors.append(np.sqrt(4 / 5 * np.sum((np.array(without) - np.mean(without)) ** 2)))
+    half = t.ppf(0.975, 4) * np.sqrt(np.sum(np.square(errors))) / 4
+    assert (found.value, found.low, found.high) == pytest.approx(
+        (np.mean(values), np.mean(values) - half, np.mean(values) + half)
+    )
+
+
+def test_a_method_that_lacks_a_dataset_is_listed_with_what_is_missing(grid: Results, make_cell) -> None:
+    cells = [cell for d in grid.datasets for entry in d.entries for cell in entry.cells.values()]
+    summary = summary_of(collect([*cells, *(make_cell(f"d{i}", "partial") for i in range(3))]))
+    row = row_of(summary, "PARTIAL")
+    assert (row.rank, row.unranked, row.estimates) == (None, "missing on D3", {})
+    assert summary.rows[-1] is row
+    assert len(summary.datasets) == 4
+
+
+def test_a_dataset_that_few_methods_ran_on_takes_no_method_with_it(grid: Results, make_cell) -> None:
+    cells = [cell for d in grid.datasets for entry in d.entries for cell in entry.cells.values()]
+    results = collect([*cells, make_cell("new", "erm")])
+    block, titles = complete_block(results.headline())
+    assert {d.name for d in block} == {"d0", "d1", "d2", "d3"}
+    assert set(titles) == {"ERM", "CALM", "MIDDLE"}
+    summary = summary_of(results)
+    assert [d.name for d in summary.left_out] == ["new"]
+    assert any("NEW" in note for note in sentences.notes(summary))
+
+
+def test_a_constant_predictor_is_not_ranked(grid: Results, make_cell) -> None:
+    cells = [cell for d in grid.datasets for entry in d.entries for cell in entry.cells.values()]
+    constant = np.broadcast_to([0.9, 0.1], (5, 40, 2))
+    summary = summary_of(collect([*cells, *(make_cell(f"d{i}", "constant", values=constant) for i in range(4))]))
+    row = row_of(summary, "CONSTANT")
+    assert row.rank is None
+    assert "collapsed" in row.unranked
+    assert row.marks[0].startswith("†")
+    assert summary.best.title == "CALM"
+
+
+def test_a_regression_is_compared_in_percent_of_erm(make_cell) -> None:
+    rng = np.random.default_rng(0)
+    y = np.linspace(-1, 1, 30).astype(np.float32)
+    noise = rng.normal(size=(5, 30, 1))
+    cells = [
+        make_cell(f"r{i}", method, values=y[None, :, None] + scale * unit * noise, y=y * unit)
+        for i, unit in enumerate((1, 100))
+        for method, scale in (("erm", 0.4), ("calm", 0.1))
+    ]
+    summary = summary_of(collect(cells), "regression/regression")
+    assert row_of(summary, "CALM").estimates["delta_churn"].value == pytest.approx(-0.75)
+
+
+def test_methods_that_share_a_letter_are_not_told_apart(make_cell) -> None:
+    rates = {"erm": 0.3, "twin": 0.02, "same": 0.3}
+    summary = summary_of(collect([make_cell(f"d{i}", m, rate) for i in range(12) for m, rate in rates.items()]))
+    assert not set(summary.ties("TWIN")) & set(summary.ties("ERM"))
+    assert summary.ties("SAME") == summary.ties("ERM")
+
+
+def test_datasets_of_one_family_count_once_except_as_in_the_paper(make_cell) -> None:
+    cells = [
+        make_cell(f"d{i}", method, rate, about={"dataset.family": "f" if i < 2 else f"d{i}"})
+        for i in range(4)
+        for method, rate in {"erm": 0.3, "calm": 0.05, "middle": 0.15}.items()
+    ]
+    results = collect(cells)
+    once, each = (summaries(results, boards(results), kind)[0].ranking.n for kind in ("runs", "paper"))
+    assert (once, each) == (3, 4)
+
+
+def test_each_group_and_task_has_its_own_summary(grid: Results, make_cell) -> None:
+    cells = [cell for d in grid.datasets for entry in d.entries for cell in entry.cells.values()]
+    other = [make_cell("e", method, about={"dataset.group": "extra"}) for method in ("erm", "calm")]
+    values = np.random.default_rng(0).normal(size=(5, 20, 1))
+    results = collect([*cells, *other, make_cell("r", "erm", values=values, y=np.zeros(20, dtype=np.float32))])
+    keys = [summary.key for summary in summaries(results, boards(results))]
+    assert keys == [
+        "classification/headline",
+        "classification/extra",
+        "classification/all",
+        "regression/regression",
+    ]
+
+
+def test_the_answer_names_the_best_method_and_its_price(grid: Results) -> None:
+    answer = str(sentences.answer(summary_of(grid)))
+    assert "Over 4 datasets, two retrainings of" in answer
+    assert '<strong><a href="methods/calm.html">CALM</a></strong> ranks best' in answer
+
+
+def test_without_erm_the_answer_says_how_to_get_it(make_cell) -> None:
+    assert "run --method erm" in sentences.answer(summary_of(collect([make_cell("d0", "calm")])))
