@@ -66,13 +66,13 @@ def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
 
 
 def average_precision(p: Predictions) -> np.ndarray:
-    """Average precision of class 1 by its probability, (R,), as scikit-learn has it; nan without an example of it."""
+    """Average precision of class 1 by its odds, (R,), as scikit-learn has it; nan without an example of it."""
     from sklearn.metrics import average_precision_score  # late: it takes a second
 
     true = p.y == 1
     if not true.any():
         return np.full(len(p.seeds), np.nan)
-    return np.array([average_precision_score(true, score) for score in p.values[..., 1]])
+    return np.array([average_precision_score(true, score) for score in _log_odds(p)])
 
 
 def example_accuracy(p: Predictions) -> np.ndarray:
@@ -139,15 +139,18 @@ def hit_rate(p: Predictions, k: int = TOP) -> np.ndarray:
 
 
 def _top(p: Predictions, k: int) -> np.ndarray:
-    """Which examples are among the first ``k`` of each run, (R, T).
-
-    They are ordered by the probability of the other classes, low first: near 1 that of class 1 is all ties in float32.
-    """
+    """Which examples are among the first ``k`` of each run, (R, T)."""
     members = np.zeros(p.values.shape[:2], dtype=bool)
-    others = np.delete(p.values, 1, axis=2).sum(axis=2, dtype=np.float64)
-    for row, score in zip(members, others, strict=True):
-        row[np.lexsort((p.ids, score))[:k]] = True
+    for row, score in zip(members, _log_odds(p), strict=True):
+        row[np.lexsort((p.ids, -score))[:k]] = True
     return members
+
+
+def _log_odds(p: Predictions) -> np.ndarray:
+    """Log-odds of class 1, (R, T): the order of its probability, without the ties that float32 has next to one."""
+    tiny = np.finfo(np.float64).tiny
+    one, others = p.values[..., 1].astype(np.float64), np.delete(p.values, 1, axis=2).sum(axis=2, dtype=np.float64)
+    return np.log(np.maximum(one, tiny)) - np.log(np.maximum(others, tiny))
 
 
 def good_flips(before: Predictions, after: Predictions) -> np.ndarray:
