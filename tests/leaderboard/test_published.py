@@ -9,10 +9,12 @@ import pytest
 
 from benchmark import runner
 from benchmark.check import synthetic
+from benchmark.data.spec import ROOT
 from benchmark.errors import UserError
 from benchmark.registry import make_method
 from benchmark.types import Cell
 from leaderboard import published
+from leaderboard.__main__ import app
 from leaderboard.results import Results, collect
 
 
@@ -43,8 +45,12 @@ def test_what_is_written_comes_back(results: Results, tmp_path: Path) -> None:
                     q = same.predictions[evalset]
                     assert (q.ids == p.ids).all()
                     assert (q.y == p.y).all()
-                    np.testing.assert_allclose(q.values, p.values, atol=1e-7)
-                    assert (q.values[..., 1:] == p.values[..., 1:]).all()
+                    np.testing.assert_allclose(q.values, p.values, rtol=1e-6)
+
+
+def test_a_probability_next_to_zero_keeps_its_digits_whichever_class_it_is_of() -> None:
+    values = np.array([[1e-20, 1], [1, 3e-9], [0, 1], [1, 0], [0.5, 0.5], [0.25, 0.75]], dtype=np.float32)
+    assert (published._unpacked(published._packed(values), 2) == values).all()
 
 
 def test_writing_again_gives_the_same_bytes(results: Results, tmp_path: Path) -> None:
@@ -75,3 +81,19 @@ def test_a_folder_of_something_else_is_left_alone(results: Results, tmp_path: Pa
     with pytest.raises(UserError, match="cannot be read as published results"):
         published.read(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_the_tables_that_come_with_the_suite_are_made_again_from_its_predictions_byte_for_byte(tmp_path: Path) -> None:
+    again = tmp_path / published.PUBLISHED.name
+    published.write(collect(published.read(published.PUBLISHED)), again)
+    kept = {path.name: path.read_text() for path in (published.PUBLISHED / "tables").iterdir()}
+    assert len(kept) > 30
+    assert {path.name: path.read_text() for path in (again / "tables").iterdir()} == kept
+    assert (again / "manifest.json").read_text() == (published.PUBLISHED / "manifest.json").read_text()
+
+
+def test_the_page_of_results_is_made_again_from_the_predictions_that_come_with_the_suite(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        app(["compare", "--store", str(published.PUBLISHED), "--markdown", str(tmp_path / "RESULTS.md")])
+    assert exit_.value.code in (0, None)
+    assert (tmp_path / "RESULTS.md").read_text() == (ROOT / "RESULTS.md").read_text()
