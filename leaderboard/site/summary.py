@@ -133,9 +133,8 @@ class Summary:
         """Letters: methods that share one do not differ significantly (Nemenyi); empty where that cannot be tested."""
         if self.ranking is None or np.isnan(self.ranking.critical_difference):
             return ""
-        return "".join(
-            letter for letter, group in zip(ascii_uppercase, self.ranking.groups, strict=False) if title in group
-        )
+        own = [i for i, group in enumerate(self.ranking.groups) if title in group]  # neighbours: ranks lie on a line
+        return "–".join(dict.fromkeys(_letter(i) for i in (own[0], own[-1]))) if own else ""
 
     @property
     def reference(self) -> Row | None:
@@ -283,6 +282,11 @@ def _mean(measure: Measure, of: Sequence[tuple[Dataset, BoardRow]], boards: Boar
     mean = float(value.mean())
     below, above = (float(np.sqrt(np.sum((value - end) ** 2))) / len(found) for end in (low, high))
     return Estimate(mean, mean - below, mean + above)
+
+
+def _letter(i: int) -> str:
+    """A to Z, then AA, AB, …"""
+    return (_letter(i // 26 - 1) if i > 25 else "") + ascii_uppercase[i % 26]
 
 
 def _some(titles: Sequence[str]) -> str:
