@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, cpu_count, delayed
+from rdkit import rdBase
 
+from benchmark.data.cache import kept
 from benchmark.errors import UserError
 from benchmark.metrics import predicted_class
 from benchmark.types import Predictions
-from leaderboard.molecules import draw
+from leaderboard import molecules
 from leaderboard.quantities import example_churn
 from leaderboard.results import Dataset, Entry
 
 SHARD = 32
 """Drawings per file: a page of the explorer needs one to a few of them."""
-WORTH_WORKERS = 8
-"""So many files of drawings are made by several processes: a molecule takes 4 ms."""
+CHUNK = 100
+"""So many molecules are drawn by a process at a time."""
 WIDTH, HEIGHT = 220, 150
 SPAN = 95
 """The scale of a regression's strips holds the spread of this percentage of the examples."""
@@ -43,10 +47,10 @@ def files(dataset: Dataset, smiles: Mapping[str, str]) -> Iterator[tuple[str, st
                 drawn.setdefault(ids[i], len(drawn) // SHARD)
         yield f"{name}.js", _script(name, _predictions(entries, predictions, churns, smiles, drawn))
     order = list(drawn)
-    parts = [{i: smiles[i] for i in order[start : start + SHARD]} for start in range(0, len(order), SHARD)]
-    jobs = cpu_count() if len(parts) >= WORTH_WORKERS else 1
-    for k, structures in enumerate(Parallel(jobs, return_as="generator")(delayed(_drawings)(part) for part in parts)):
-        yield f"drawings-{k}.js", _script(f"drawings-{k}", structures)
+    drawings = _drawings({i: smiles[i] for i in sorted(drawn)})
+    for k, start in enumerate(range(0, len(order), SHARD)):
+        some = {i: drawings[i] for i in order[start : start + SHARD] if i in drawings}
+        yield f"drawings-{k}.js", _script(f"drawings-{k}", some)
 
 
 def _predictions(
@@ -82,11 +86,25 @@ def _rounded(values: np.ndarray) -> list[float]:
 
 
 def _drawings(smiles: Mapping[str, str]) -> dict[str, str]:
-    """The drawings of one file; what RDKit cannot draw is shown without."""
-    found = {}
-    for i, text in smiles.items():
+    """Drawings by id, of what RDKit can draw; kept in the cache, since a molecule takes 3 ms."""
+    recipe = [rdBase.rdkitVersion, Path(molecules.__file__).read_text(encoding="utf-8"), WIDTH, HEIGHT, dict(smiles)]
+    name = hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:32]
+
+    def make() -> tuple[bytes]:
+        texts = list(smiles.items())
+        parts = [texts[start : start + CHUNK] for start in range(0, len(texts), CHUNK)]
+        found = Parallel(cpu_count() if len(parts) > 2 else 1)(delayed(_draw)(part) for part in parts)
+        return (json.dumps([drawing for part in found for drawing in part]).encode(),)
+
+    (content,) = kept((f"drawings-{name}.json",), make)
+    return dict(json.loads(content))
+
+
+def _draw(smiles: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    found = []
+    for i, text in smiles:
         with suppress(UserError):
-            found[i] = draw(text, WIDTH, HEIGHT)
+            found.append((i, molecules.draw(text, WIDTH, HEIGHT)))
     return found
 
 
