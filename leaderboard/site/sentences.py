@@ -11,16 +11,22 @@ from leaderboard.table import Value, spelled
 
 
 def answer(summary: Summary) -> Markup:
-    """The one sentence that a reader should leave with."""
-    erm, best = summary.reference, summary.best
+    """The sentences that a reader should leave with: how much ERM churns, what ranks best, and at what price."""
+    erm = summary.reference
     if erm is None:
         command = f"python -m benchmark run --method {REFERENCE}"
         return Markup("There is no ERM here to compare with. Run <code>{}</code> on these datasets.").format(command)
     found = [_reference(summary, erm)]
-    if best is None or best is erm:
-        found.append(Markup("No other method that keeps its accuracy ranks better."))
-    else:
-        found.append(_best(summary, best))
+    first, unmarked = summary.best(marked=True), summary.best(marked=False)
+    if first is None or first is erm:
+        return Markup(" ").join([*found, Markup("No other method ranks better.")])
+    found.append(_price(summary, first, "ranks best"))
+    if first.marks:
+        found.append(
+            Markup("But {} its accuracy is more than 5 pp below ERM's.").format(first.marks[0].removeprefix("† "))
+        )
+        if unmarked is not None and unmarked is not erm:
+            found.append(_price(summary, unmarked, "is the best that nowhere loses so much"))
     return Markup(" ").join(found)
 
 
@@ -29,27 +35,29 @@ def _reference(summary: Summary, erm: Row) -> Markup:
     where = f"{n} datasets" if n > 1 else summary.datasets[0].title
     churn = erm.estimates.get("churn")
     if churn is None:
-        return Markup("Over {}:").format(where) if n > 1 else Markup("On {}:").format(where)
+        return Markup("{} {},").format("Over" if n > 1 else "On", where)
     return Markup("{} {}, two retrainings of {} disagree on {} % of the test predictions.").format(
         "Over" if n > 1 else "On", where, _link(erm), spelled(100 * churn.value)
     )
 
 
-def _best(summary: Summary, best: Row) -> Markup:
+def _price(summary: Summary, best: Row, praise: str) -> Markup:
     shown = {measure.key: measure.show(best.estimates.get(measure.key)) for measure in summary.measures}
     name = Markup("<strong>{}</strong>").format(_link(best))
     compute = Markup("at {} times the compute").format(_number(shown["compute"]))
     if summary.task == "classification":
-        return Markup("{} ranks best: its retrainings disagree on {} % ({} pp{}), with accuracy {} pp, {}.").format(
+        return Markup("{} {}: its retrainings disagree on {} % ({} pp{}), with accuracy {} pp, {}.").format(
             name,
+            praise,
             _number(shown["churn"]),
             _number(shown["delta_churn"]),
             _interval(shown["delta_churn"]),
             _number(shown["delta_accuracy"]),
             compute,
         )
-    return Markup("{} ranks best: its churn differs from ERM's by {} %{}, its error by {} %, {}.").format(
+    return Markup("{} {}: its churn differs from ERM's by {} %{}, its error by {} %, {}.").format(
         name,
+        praise,
         _number(shown["delta_churn"]),
         _interval(shown["delta_churn"]),
         _number(shown["delta_mae"]),
@@ -68,8 +76,9 @@ def notes(summary: Summary) -> list[str]:
     if ranking is not None and ranking.chi2 == ranking.chi2:
         together = [block for block in ranking.blocks if " + " in block]
         once = f" ({'; '.join(together)} count once)" if together else ""
+        chance = "p < 0.001" if ranking.p < 0.001 else f"p = {ranking.p:.2g}"
         lines.append(
-            f"Friedman's test over {ranking.n} datasets{once}: χ² = {ranking.chi2:.1f}, p = {ranking.p:.2g}. Mean "
+            f"Friedman's test over {ranking.n} datasets{once}: χ² = {ranking.chi2:.1f}, {chance}. Mean "
             f"ranks closer than {ranking.critical_difference:.2f} do not differ significantly (Nemenyi): those methods "
             "share a letter."
         )

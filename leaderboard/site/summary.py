@@ -140,10 +140,9 @@ class Summary:
     def reference(self) -> Row | None:
         return next((row for row in self.rows if row.method == REFERENCE), None)
 
-    @property
-    def best(self) -> Row | None:
-        """The ranked method with the best mean rank that carries no mark."""
-        return next((row for row in self.rows if row.rank is not None and not row.marks), None)
+    def best(self, *, marked: bool) -> Row | None:
+        """The method with the best mean rank, among all or those that carry no mark."""
+        return next((row for row in self.rows if row.rank is not None and (marked or not row.marks)), None)
 
 
 def summaries(results: Results, boards: Sequence[Board], kind: Kind = "runs") -> list[Summary]:
