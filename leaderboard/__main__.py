@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from benchmark.cli import App
-from benchmark.errors import did_you_mean
+from benchmark.errors import UserError, did_you_mean
 
 if TYPE_CHECKING:
     from leaderboard.results import Results
@@ -49,6 +49,9 @@ def read(store: str = "") -> tuple[Results, dict[str, str]]:
 
     if store and Path(store).is_dir():
         return collect(published.read(Path(store)), store), {}
+    if store and "://" not in store and store != "databricks":
+        example = "sqlite:///mlflow.db or http://127.0.0.1:5000"
+        raise UserError(f"{store}: no such folder; give one of exported results, or an MLflow address as {example}")
     from benchmark.tracking import Store
 
     found = Store(store)

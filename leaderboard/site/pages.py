@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files as resources
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -71,6 +72,16 @@ class Site:
     figures: Sequence[Figure]
 
     @cached_property
+    def source(self) -> str:
+        """Where the results were read, without the user and password of a server's address."""
+        parts = urlsplit(self.results.source)
+        return (
+            urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+            if "@" in parts.netloc
+            else self.results.source
+        )
+
+    @cached_property
     def templates(self) -> Environment:
         made = Environment(
             loader=PackageLoader("leaderboard"),
@@ -82,7 +93,7 @@ class Site:
         made.filters.update(slug=slug, inline=_inline)
         made.globals.update(
             version=__version__,
-            source=self.results.source,
+            source=self.source,
             reference=REFERENCE,
             evalsets=EVALSETS,
             to_html=writers.to_html,
@@ -177,8 +188,8 @@ class Site:
 
     def _run_link(self, cell: Cell) -> str:
         """Where a cell's run is in the MLflow UI; empty if the store is no server."""
-        source = self.results.source
-        return f"{source.rstrip('/')}/#/runs/{cell.run_id}" if source.startswith("http") and cell.run_id else ""
+        here = self.source.rstrip("/")
+        return f"{here}/#/runs/{cell.run_id}" if here.startswith("http") and cell.run_id else ""
 
     def _glance(self, dataset: Dataset) -> dict[str, Any]:
         """A dataset in a line: ERM there, and the method with the lowest churn that carries no mark."""

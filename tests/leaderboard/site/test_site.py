@@ -177,7 +177,15 @@ def test_failed_damaged_foreign_and_doubled_runs_are_told_apart(
     assert results.datasets[0].reference.cells[99].key.code == "c"
 
 
-def test_a_run_in_a_server_is_linked(make_cell, tmp_path: Path) -> None:
-    results = replace(collect([make_cell("d", "erm")]), source="http://mlflow.example:5000/")
+def test_a_run_in_a_server_is_linked_and_no_password_is_published(make_cell, tmp_path: Path) -> None:
+    results = replace(collect([make_cell("d", "erm")]), source="http://me:secret@mlflow.example:5000/")
     out = site.write(results, tmp_path / "site").parent
+    assert not any(b"secret" in path.read_bytes() for path in out.rglob("*") if path.is_file())
     assert 'href="http://mlflow.example:5000/#/runs/0123456789abcdef"' in (out / "methods" / "erm.html").read_text()
+
+
+def test_a_store_that_is_neither_folder_nor_address_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no such folder"):
+        read(str(tmp_path / "reslts"))
+    with pytest.raises(UserError, match=r"manifest\.json"):
+        read(str(tmp_path))
