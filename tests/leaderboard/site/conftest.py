@@ -76,12 +76,12 @@ def real_cells() -> list[Cell]:
 
 @pytest.fixture(scope="session")
 def results(real_cells: list[Cell], make_cell: MakeCell) -> Results:
-    """Real cells, and made-up ones: three headline datasets with two splits, a regression, and a name full of tags."""
+    """Real cells, and made-up ones: two headline datasets with two splits, a regression, and a name full of tags."""
     y = np.linspace(-1, 1, 30).astype(np.float32)
     noise = np.random.default_rng(0).normal(size=(5, 30, 1))
     made_up = [
         make_cell(f"d{i}", method, rate, split=split, about={"dataset.title": f"Made up & <b>{i}</b>"})
-        for i in range(3)
+        for i in range(2)
         for method, rate in (("erm", 0.3), ("calm", 0.05), ("<i>odd</i>", 0.15))
         for split in (99, 7)
     ]
