@@ -1,15 +1,11 @@
-"""The site as files: whole, linked, without a network, and with something to say about every kind of store."""
+"""The site is written whole or not at all, and has something to say about every kind of store."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
-import pyarrow.parquet as pq
 import pytest
 
 from benchmark.errors import UserError
@@ -18,82 +14,6 @@ from leaderboard import site
 from leaderboard.__main__ import build, read
 from leaderboard.results import Results, collect
 from leaderboard.site import citation
-
-HEALTH = {"d0": "12 rows & more"}
-
-
-class Links(HTMLParser):
-    """What a page refers to, and the ids it has."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.links: list[str] = []
-        self.ids: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.links += [value for name, value in attrs if name in ("href", "src") and value]
-        self.ids += [value for name, value in attrs if name == "id" and value]
-
-
-def pages(folder: Path) -> Iterator[tuple[Path, Links]]:
-    for path in folder.rglob("*.html"):
-        yield path, Links(path.read_text(encoding="utf-8"))
-
-
-def test_every_link_leads_to_a_file_or_a_place_in_it(built: Path) -> None:
-    seen = dict(pages(built))
-    assert len(seen) == 4 + 4 + 4 + 5  # general ones, datasets, flips, methods
-    for path, links in seen.items():
-        assert len(set(links.ids)) == len(links.ids), f"an id twice in {path}"
-        for link in links.links:
-            if link.startswith("data:"):
-                continue
-            parts = urlsplit(link)
-            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-            assert target.is_file(), f"{link} in {path}"
-            if parts.fragment:
-                assert parts.fragment in seen[target].ids, f"{link} in {path}"
-
-
-def test_nothing_is_loaded_from_elsewhere(built: Path) -> None:
-    for path in built.rglob("*"):
-        if path.suffix in (".html", ".css", ".js"):
-            text = path.read_text(encoding="utf-8")
-            assert set(re.findall(r"https?://[^\s\"'<)\\]+", text)) <= {
-                "http://www.w3.org/2000/svg",
-                "http://www.w3.org/1999/xlink",
-            }, path
-
-
-def test_names_are_escaped_everywhere(built: Path) -> None:
-    for path in built.rglob("*.html"):
-        text = path.read_text(encoding="utf-8")
-        assert "<b>" not in text, path
-        assert "<i>odd" not in text.lower(), path
-
-
-def test_all_predictions_can_be_downloaded(built: Path, results: Results) -> None:
-    table = pq.read_table(built / "results" / "predictions" / "d0-99.parquet")
-    assert table.num_rows == 40
-    assert table.num_columns == 3 + 3 * 5
-    again, _ = read(str(built / "results"))
-    assert [dataset.name for dataset in again.datasets] == [dataset.name for dataset in results.datasets]
-
-
-def test_each_table_and_figure_has_its_files(built: Path) -> None:
-    for folder, kinds in (("tables", {".tex", ".csv", ".json"}), ("figures", {".svg", ".pdf"})):
-        found: dict[str, set[str]] = {}
-        for path in (built / folder).iterdir():
-            found.setdefault(path.stem, set()).add(path.suffix)
-        assert found
-        assert all(suffixes == kinds for suffixes in found.values()), found
-
-
-def test_what_could_not_be_read_and_the_health_of_data_are_shown(built: Path) -> None:
-    assert "twin · split 99 (abc) is left out" in (built / "index.html").read_text()
-    assert "12 rows &amp; more" in (built / "datasets" / "d0.html").read_text()
-    assert "python -m benchmark health d1" in (built / "datasets" / "d1.html").read_text()
 
 
 def test_a_site_is_replaced_whole_and_equal_results_give_equal_bytes(tmp_path: Path, make_cell) -> None:
