@@ -25,8 +25,6 @@ SHARD = 32
 CHUNK = 100
 """So many molecules are drawn by a process at a time."""
 WIDTH, HEIGHT = 220, 150
-SPAN = 95
-"""The scale of a regression's strips holds the spread of this percentage of the examples."""
 
 
 def shards(dataset: Dataset) -> list[tuple[str, str, int]]:
@@ -63,7 +61,7 @@ def _predictions(
     first = predictions[0]
     classes = first.task == "classification"
     rates = [np.nan_to_num(churn * 100 if classes else churn) for churn in churns]
-    spread = np.concatenate([np.ptp(p.values[..., 0], axis=0) for p in predictions])
+    every = np.concatenate([p.values[..., 0] for p in predictions])
     return {
         "ids": first.ids.tolist(),
         "y": first.y.tolist() if classes else _rounded(first.y),
@@ -72,7 +70,7 @@ def _predictions(
         "methods": [{"title": entry.title, "slug": entry.slug} for entry in entries],
         "strips": [_classes(p) if classes else [_rounded(v) for v in p.values[..., 0].T] for p in predictions],
         "rates": [_rounded(rate) for rate in rates],
-        "span": float(np.percentile(spread, SPAN)) or 1.0,
+        "span": float(np.ptp(every, axis=0).max()) or 1.0,  # of the widest example: no dot lies outside its strip
     }
 
 

@@ -26,7 +26,7 @@ def answer(summary: Summary) -> Markup:
             Markup("But {} its accuracy is more than 5 pp below ERM's.").format(first.marks[0].removeprefix("† "))
         )
         if unmarked is not None and unmarked is not erm:
-            found.append(_price(summary, unmarked, "is the best that nowhere loses so much"))
+            found.append(_price(summary, unmarked, "nowhere loses so much"))
     return Markup(" ").join(found)
 
 
@@ -41,27 +41,16 @@ def _reference(summary: Summary, erm: Row) -> Markup:
     )
 
 
-def _price(summary: Summary, best: Row, praise: str) -> Markup:
-    shown = {measure.key: measure.show(best.estimates.get(measure.key)) for measure in summary.measures}
-    name = Markup("<strong>{}</strong>").format(_link(best))
-    compute = Markup("at {} times the compute").format(_number(shown["compute"]))
+def _price(summary: Summary, row: Row, praise: str) -> Markup:
+    shown = {measure.key: measure.show(row.estimates.get(measure.key)) for measure in summary.measures}
+    name = Markup("<strong>{}</strong> {}").format(_link(row), praise)
+    change, compute = shown["delta_churn"], _number(shown["compute"])
     if summary.task == "classification":
-        return Markup("{} {}: its retrainings disagree on {} % ({} pp{}), with accuracy {} pp, {}.").format(
-            name,
-            praise,
-            _number(shown["churn"]),
-            _number(shown["delta_churn"]),
-            _interval(shown["delta_churn"]),
-            _number(shown["delta_accuracy"]),
-            compute,
+        return Markup("{}: its retrainings disagree on {} % ({} pp{}), accuracy {} pp, {} times the compute.").format(
+            name, _number(shown["churn"]), _number(change), _interval(change), _number(shown["delta_accuracy"]), compute
         )
-    return Markup("{} {}: its churn differs from ERM's by {} %{}, its error by {} %, {}.").format(
-        name,
-        praise,
-        _number(shown["delta_churn"]),
-        _interval(shown["delta_churn"]),
-        _number(shown["delta_mae"]),
-        compute,
+    return Markup("{}: its churn is {} %{} from ERM's, its error {} %, {} times the compute.").format(
+        name, _number(change), _interval(change), _number(shown["delta_mae"]), compute
     )
 
 

@@ -258,8 +258,8 @@ async function explorer(holder) {
 
 // ---- which method to use ----
 const UNITS = {
-  classification: { scale: 1000, digits: 0, churn: "Flips per 1,000", change: "Δ accuracy (pp)", loss: "pp of accuracy", field: "Accuracy you may lose (pp)" },
-  regression: { scale: 1, digits: 3, churn: "Churn", change: "Δ MAE (%)", loss: "% of the MAE", field: "MAE you may lose (% of ERM's)" },
+  classification: { scale: 1000, digits: 0, churn: "Flips per 1,000", change: "Δ accuracy (pp)", verb: "lose", loss: "pp of accuracy", field: "Accuracy you may lose (pp)" },
+  regression: { scale: 1, digits: 3, churn: "Churn", change: "Δ MAE (%)", verb: "add", loss: "% to the error", field: "Error you may add (% of ERM's MAE)" },
 };
 
 /** Whether a method stays within the limits, and why, in words; `loss` is null for the reference. */
@@ -270,10 +270,10 @@ function judge(method, state, unit) {
   const [value, low, high] = method.loss;
   const limit = Number(state.lose);
   const text = `${limit} ${unit.loss}`;
-  if (low === null) return [value <= limit && !state.strict, `too few retrainings to show whether it loses more than ${text}`];
-  if (low > limit) return [false, `shown to lose more than ${text}`];
-  if (high <= limit) return [true, `shown to lose no more than ${text}`];
-  return [!state.strict, `not shown to lose more than ${text}`];
+  if (low === null) return [value <= limit && !state.strict, `too few retrainings to show whether it would ${unit.verb} more than ${text}`];
+  if (low > limit) return [false, `shown to ${unit.verb} more than ${text}`];
+  if (high <= limit) return [true, `shown to ${unit.verb} no more than ${text}`];
+  return [!state.strict, `not shown to ${unit.verb} more than ${text}`];
 }
 
 /** What a method loses as the difference that tables show: of an accuracy the negative. */

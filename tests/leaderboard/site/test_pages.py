@@ -371,7 +371,7 @@ def test_the_decision_names_the_method_within_both_limits(page: Page) -> None:
     assert page.hash == "#pay=0.5"
     page.fill("pay", "10")
     page.fill("on", "r")
-    assert page.texts("#lose-unit") == ["MAE you may lose (% of ERM's)"]
+    assert page.texts("#lose-unit") == ["Error you may add (% of ERM's MAE)"]
     assert page.texts("#answer h2") == ["Use CALM"]
 
 
