@@ -89,8 +89,8 @@ def triage(
     known = list(standing.captured(results, part).values())
     if known:
         typer.echo(
-            f"Out of sample, two published runs of ERM find {np.mean(known):.0%} of the flips among further runs in the "
-            f"first {part:.0%} ({min(known):.0%} to {max(known):.0%} on {len(known)} datasets): expect this."
+            f"Out of sample, two published runs of ERM find {np.mean(known):.0%} of the flips among further runs in "
+            f"the first {part:.0%} ({min(known):.0%} to {max(known):.0%} on {len(known)} datasets): expect this."
         )
     if found.score.margin is None:
         typer.echo("Those runs gave probabilities, which break ties; with labels alone ties stay as they were given.")

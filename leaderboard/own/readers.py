@@ -39,7 +39,7 @@ def read(path: Path, kind: str = "", truth: Path | None = None) -> Runs:
     y_pred (class labels if they are texts or integers, else values of a regression). Without a run column, one run.
     Wide: example_id and a column for each run: labels, probabilities of class 1 (all within 0 to 1) or values.
     ``kind`` says which it is, where that guess would be wrong. The truth is the column y_true, or that of ``truth``.
-    Raises UserError, naming column and row, for what is missing, double, not a number or no probability.
+    Raises UserError, naming column and row (the first below the header is 1), for what is missing, double, not a number or no probability.
     """
     if kind and kind not in KINDS:
         raise UserError(f"unknown kind of prediction {kind!r}: choose {', '.join(KINDS)}")
@@ -293,10 +293,10 @@ def _fill(path: Path, found: Found, outside: dict[str, tuple[str, int]] | None) 
     ids = np.array(found.ids.to_pylist(), dtype=str)
     known = truth.spelled() if inside else None
     if outside is not None:
-        lacking = next((name for name in ids if name not in outside), None)
+        lacking = next((name for name in ids.tolist() if name not in outside), None)
         if lacking is not None:
             raise UserError(f"{path}: example {lacking!r} has no true value in the truth file: one for each expected")
-        known = [outside[name][0] for name in ids]
+        known = [outside[name][0] for name in ids.tolist()]
     values, classes, y = _classes(path, found, values, known)
     return Runs(found.names, ids, found.kind, values, classes, y, str(path))
 

@@ -91,7 +91,7 @@ def _cell(value: Any) -> str | Value:
         return value
     if isinstance(value, bool) or not pd.api.types.is_number(value):
         return "yes" if value else "no"
-    number = float(value)
+    number = float(str(value))
     return Value(f"{number:.0f}" if number == round(number) else f"{number:.3f}", number)
 
 

@@ -50,7 +50,7 @@ def join(first: Runs, second: Runs) -> Runs:
     y, other_y = (truth for _, truth in moved)
     other_y = None if other_y is None else other_y[order]
     if y is not None and other_y is not None and (y != other_y).any():
-        name = first.ids[int((y != other_y).argmax())]
+        name = str(first.ids[int((y != other_y).argmax())])
         raise UserError(f"{where}: the true value of example {name!r} differs: the same expected")
     values = np.concatenate([moved[0][0], moved[1][0][:, order]])
     names = tuple(f"{side} {name}" for side, runs in (("a", first), ("b", second)) for name in runs.names)
