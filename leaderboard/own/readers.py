@@ -39,7 +39,8 @@ def read(path: Path, kind: str = "", truth: Path | None = None) -> Runs:
     y_pred (class labels if they are texts or integers, else values of a regression). Without a run column, one run.
     Wide: example_id and a column for each run: labels, probabilities of class 1 (all within 0 to 1) or values.
     ``kind`` says which it is, where that guess would be wrong. The truth is the column y_true, or that of ``truth``.
-    Raises UserError, naming column and row (the first below the header is 1), for what is missing, double, not a number or no probability.
+    Raises UserError, naming column and row (the first below the header is 1), for
+    what is missing, double, not a number or no probability.
     """
     if kind and kind not in KINDS:
         raise UserError(f"unknown kind of prediction {kind!r}: choose {', '.join(KINDS)}")
@@ -89,7 +90,7 @@ def _batches(path: Path, columns: list[str]) -> Iterator[tuple[int, pa.RecordBat
     row = 1
     try:
         if path.suffix == ".parquet":
-            with pa.parquet.ParquetFile(path) as file:
+            with pa.parquet.ParquetFile(path, pre_buffer=False) as file:  # else the whole file is kept
                 for batch in file.iter_batches(BATCH, columns=columns, use_threads=False):
                     yield row, batch
                     row += len(batch)

@@ -95,4 +95,6 @@ class Runs:
 
     def classes_said(self) -> np.ndarray:
         """The predicted class of each run, (R, T), as indices of ``classes``."""
-        return self.values if self.kind == "labels" else self.values.argmax(axis=-1)
+        if self.kind == "labels":
+            return self.values
+        return np.stack([of_run.argmax(axis=-1).astype(np.uint16) for of_run in self.values])
