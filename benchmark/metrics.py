@@ -64,10 +64,10 @@ def sym_kl(values: np.ndarray) -> np.ndarray:
     probabilities = np.maximum(values.astype(np.float64), CLIP)
 
     def compare(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-        divergence = 0.5 * (p - q) * (np.log(p) - np.log(q))
+        divergence = 0.5 * (p[0] - q[:, 0]) * (p[1] - q[:, 1])
         return np.asarray(divergence.sum(axis=-1).mean(axis=-1))
 
-    return _pairwise(probabilities, compare)
+    return _pairwise(np.stack([probabilities, np.log(probabilities)], axis=1), compare)
 
 
 def absolute_difference(values: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ import typer
 
 from benchmark.cli import App
 from benchmark.errors import UserError, did_you_mean
+from leaderboard.own import commands
 
 if TYPE_CHECKING:
     from leaderboard.results import Results
@@ -93,6 +94,10 @@ def compare(
         typer.echo(report.text(found))
     else:
         markdown.write_text(report.page(results, found), encoding="utf-8")
+
+
+for command in (commands.score, commands.triage, commands.power, commands.gate):
+    app.command()(command)
 
 
 @app.callback()

@@ -1,0 +1,164 @@
+"""A score as text for the terminal, JSON, and a page of its own."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any
+
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from benchmark import __version__
+from leaderboard import writers
+from leaderboard.own.review import fragile
+from leaderboard.own.score import Score
+from leaderboard.own.standing import Standing
+from leaderboard.stats.intervals import KINDS, Estimate
+from leaderboard.table import Table, Value
+
+TITLES = {
+    "churn": "Churn",
+    "sym_kl": "Sym-KL (nats)",
+    "accuracy": "Accuracy (%)",
+    "mae": "MAE",
+}
+TWO = (
+    "Two runs say which predictions flipped once, and that is what to review first. They cannot tell how much the "
+    "churn itself would vary (its interval needs three runs), nor how often an example flips: those that agreed "
+    "by luck look stable."
+)
+HERE = "The same runs rank the examples and count their flips: of further runs, fewer flips lie at the top."
+
+
+def facts(score: Score) -> Table:
+    """The estimates in one table."""
+    share = score.runs.task == "classification"
+    rows: list[tuple[str | Value, ...]] = []
+    for name, estimate in score.estimates.items():
+        percent = name == "accuracy" or (name == "churn" and share)
+        title = "Churn (%)" if name == "churn" and share else "Churn |f − f′|" if name == "churn" else TITLES[name]
+        rows.append((title, Value.of(estimate, 100 if percent else 1, 1 if percent else 3)))
+    caption = f"{len(score.runs.names)} runs, {len(score.runs.ids)} examples, read as {score.runs.kind}."
+    return Table("score", "Score", caption, ("Quantity", "Estimate"), tuple(rows), kind=score.kind)
+
+
+def by_class(score: Score) -> Table | None:
+    """Churn over the examples of each true class; None without truth."""
+    rows = [(name, Value(str(n), n), Value.of(found, 100)) for name, (n, found) in score.per_class.items()]
+    header = ("True class", "Examples", "Churn (%)")
+    return Table("per_class", "By true class", "Churn over its examples.", header, tuple(rows)) if rows else None
+
+
+def sentences(score: Score) -> list[str]:
+    """What to know beside the numbers."""
+    found = [] if len(score.runs.names) > 2 else [TWO]
+    if score.kind != "runs" or len(score.runs.names) > 2:
+        found.insert(0, KINDS[score.kind])
+    flips = score.flips
+    if flips and flips.broken is not None and flips.mended is not None:
+        found.append(
+            f"From the first run to the second {flips.broken:.1%} of the examples turn wrong (bad flips) and "
+            f"{flips.mended:.1%} right (good flips); {flips.rest:.1%} go from one wrong class to another."
+        )
+    elif flips:
+        found.append(
+            f"Between two runs {flips.changed:.1%} of the examples change between right and wrong, half of them either "
+            f"way because neither run comes first; {flips.rest:.1%} go from one wrong class to another."
+        )
+    if score.example_churn.max() > 0:
+        ordered = score.example_churn[score.ranking]
+        tenth = math.ceil(len(ordered) / 10)
+        found.append(
+            f"The first tenth of the list has {ordered[:tenth].sum() / ordered.sum():.0%} of the churn. {HERE}"
+        )
+    return found
+
+
+def triage(score: Score, n: int) -> Table:
+    """The first ``n`` examples of the ranking."""
+    frame = fragile(score, n)
+    rows = tuple(tuple(_cell(value) for value in row) for row in frame.itertuples(index=False))
+    caption = f"The {len(frame)} most fragile of {len(score.runs.ids)} examples."
+    return Table("fragile", "Most fragile examples", caption, tuple(map(str, frame.columns)), rows)
+
+
+def _cell(value: Any) -> str | Value:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not pd.api.types.is_number(value):
+        return "yes" if value else "no"
+    number = float(str(value))
+    return Value(f"{number:.0f}" if number == round(number) else f"{number:.3f}", number)
+
+
+def terminal(tables: Sequence[Table], lines: Sequence[str] = ()) -> None:
+    """Print ``tables`` and ``lines``; plain text where the output is no terminal."""
+    from rich.console import Console
+    from rich.table import Table as Shown
+    from rich.text import Text
+
+    console = Console(width=None if Console().is_terminal else 120)
+    for table in tables:
+        shown = Shown(title=table.title, title_justify="left", caption=table.caption, caption_justify="left")
+        for name, number in zip(table.header, table.numeric(), strict=True):
+            shown.add_column(name, justify="right" if number else "left", overflow="fold")
+        for row in table.rows:
+            shown.add_row(*(Text(cell if isinstance(cell, str) else cell.text) for cell in row))
+        console.print(shown)
+    for line in lines:
+        console.print(Text(line))
+
+
+def to_json(score: Score, where: Standing) -> str:
+    """Everything, at full precision: fractions and target units; null where there is no interval."""
+    made = {
+        "suite": __version__,
+        "source": score.runs.source,
+        "read_as": score.runs.kind,
+        "runs": score.runs.names,
+        "classes": score.runs.classes,
+        "n_examples": len(score.runs.ids),
+        "interval": score.kind,
+        **{name: _ends(estimate) for name, estimate in score.estimates.items()},
+        "per_class": {name: {"n": n, "churn": _ends(found)} for name, (n, found) in score.per_class.items()},
+        "flips": vars(score.flips) if score.flips else None,
+        "notes": sentences(score),
+        "standing": list(where.sentences),
+        "published": json.loads(writers.to_json(where.table)) if where.table else None,
+        "ranking": [
+            {"example_id": str(score.runs.ids[t]), "churn": round(float(score.example_churn[t]), 10)}
+            for t in score.ranking
+        ],
+    }
+    return json.dumps(made, ensure_ascii=False, indent=1) + "\n"
+
+
+def _ends(estimate: Estimate) -> dict[str, float | None]:
+    ends = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+    return {name: None if math.isnan(x) else x for name, x in ends.items()}
+
+
+def to_html(score: Score, where: Standing, n: int) -> str:
+    """One page that needs nothing else, in the style of the leaderboard."""
+    tables = [table for table in (facts(score), by_class(score)) if table]
+    environment = Environment(
+        loader=PackageLoader("leaderboard"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("score.html").render(
+        style=Markup((files("leaderboard") / "static" / "site.css").read_text(encoding="utf-8")),
+        score=score,
+        tables=tables,
+        sentences=sentences(score),
+        where=where,
+        triage=triage(score, n),
+        to_html=writers.to_html,
+        version=__version__,
+    )

@@ -1,0 +1,100 @@
+"""Retrainings needed to tell two methods apart, from the cells that are there."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmark.errors import UserError, did_you_mean
+from leaderboard.columns import CHURN, common
+from leaderboard.results import Dataset, Entry, Results, slug
+from leaderboard.stats import power as p
+from leaderboard.stats.intervals import Estimate, difference, jackknife
+from leaderboard.table import Table, Value
+
+USUAL = 10
+"""The retrainings of the paper's cells."""
+
+
+def table(results: Results, delta: float, methods: tuple[str, str], dataset: str = "") -> Table:
+    """For each dataset with both ``methods``: how many retrainings resolve a difference in churn of ``delta``, and what
+    ten can resolve. ``delta`` is in percentage points, of a regression in target units.
+
+    Raises UserError for an unknown dataset or method, or where no dataset has both with four train seeds in common.
+    """
+    if delta <= 0:
+        raise UserError(f"--delta {delta:g}: a difference above 0 expected")
+    chosen = results.datasets
+    if dataset:
+        chosen = tuple(d for d in chosen if d.name == dataset)
+        if not chosen:
+            raise did_you_mean("dataset", dataset, [d.name for d in results.datasets])
+    first, second = (_known(results, name) for name in methods)
+    rows = []
+    for of in chosen:
+        found = [next((entry for entry in of.entries if _is(entry, name)), None) for name in (first, second)]
+        matrices = [] if None in found else _differences(*[entry for entry in found if entry is not None])
+        if matrices:
+            rows.append(_row(of, delta, matrices))
+    if not rows:
+        raise UserError(
+            f"no dataset has both {first} and {second} with four train seeds in common: run them with --seeds 10, or "
+            "name others with --methods"
+        )
+    caption = (
+        f"Retrainings of {first} and of {second}, at equal bootstraps on one split, after which the 95 % interval over "
+        f"runs excludes 0 in {p.POWER:.0%} of cases if their churn truly differs by {delta:g}; in brackets, what the "
+        "uncertainty of the variances allows. A percentage point for classes, target units for values."
+    )
+    header = ("Dataset", "Difference found", "Retrainings needed", f"Least difference that {USUAL} resolve", "Pilot")
+    return Table("power", "Retrainings needed", caption, header, tuple(rows), notes=(NOTE,))
+
+
+NOTE = (
+    "The variances come from the pilot's runs, split into what a run brings to all its pairs and what is left of a "
+    "pair; several canonical splits would divide them further, and show other data too."
+)
+
+
+def _is(entry: Entry, name: str) -> bool:
+    return name in (entry.title, entry.slug, entry.method)
+
+
+def _known(results: Results, name: str) -> str:
+    entries = [entry for d in results.datasets for entry in d.entries if _is(entry, name)]
+    if not entries:
+        raise did_you_mean("method", name, [*dict.fromkeys(e.method for d in results.datasets for e in d.entries)])
+    titles = tuple(dict.fromkeys(entry.title for entry in entries))
+    if len(titles) > 1:
+        raise UserError(f"{name!r} is {' and '.join(titles)}: name one, as {' or '.join(map(slug, titles))}")
+    return titles[0]
+
+
+def _differences(first: Entry, second: Entry) -> list[np.ndarray]:
+    """The difference in churn of each pair of runs (R, R), on each split with four train seeds of both."""
+    found = []
+    for seed in sorted(set(first.cells) & set(second.cells)):
+        a, b = (common(x.cells[seed], y.cells[seed]) for x, y in ((first, second), (second, first)))
+        if len(a.key.seeds) >= 4:
+            found.append(difference(*(CHURN.runs(cell.predictions["id"]) for cell in (a, b))))
+    return found
+
+
+def _row(of: Dataset, delta: float, matrices: list[np.ndarray]) -> tuple[str | Value, ...]:
+    scale, digits = (100.0, 1) if of.task == "classification" else (1.0, 3)
+    pilot = p.components(matrices)
+    low, high = pilot.range()
+    needed, least, most = (p.needed(variances, delta / scale) for variances in (pilot, low, high))
+    ends = [p.resolvable(variances, USUAL) for variances in (pilot, low, high)]
+    text = f"{_count(needed)} [{_count(least)}, {_count(most)}]"
+    number, from_, to = (float("nan") if x is None else float(x) for x in (needed, least, most))
+    return (
+        of.title,
+        Value.of(jackknife(matrices), scale, digits, signed=True),
+        Value(text, number, from_, to),
+        Value.of(Estimate(*ends), scale, digits + 1),
+        f"{pilot.runs} runs, {pilot.splits} split{'s' if pilot.splits > 1 else ''}",
+    )
+
+
+def _count(runs: int | None) -> str:
+    return f"over {p.MOST}" if runs is None else str(runs)
