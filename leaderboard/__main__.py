@@ -160,7 +160,7 @@ def submit(
     results, health = read()
     page = site.write(results, pages, "runs", health)
     for table in places(results, found.cells):
-        typer.echo(to_markdown(table))
+        typer.echo(f"{table.title}\n{to_markdown(table)}")
     typer.echo(f"{len(found.cells)} cells recorded in {store.uri}: {page}")
 
 
