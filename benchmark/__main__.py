@@ -417,6 +417,24 @@ def speed(
         temporary.replace(out)
 
 
+@app.command("export-protocol")
+def export_protocol(
+    dataset: Annotated[str, typer.Argument(help="A dataset's name, or the path of its TOML.")],
+    out: Annotated[Path, typer.Option(help="Folder of the files.")],
+    canonical_seed: CanonicalSeeds = "99",
+    seeds: Seeds = "10",
+    members: Annotated[int, typer.Option(help="Bootstraps for each train seed.", min=1)] = 1,
+    offline: Offline = False,
+) -> None:
+    """Write what a trainer outside the suite needs: bootstraps, training labels, test ids, features."""
+    from benchmark.driver import parse_seeds
+    from benchmark.protocol import export
+
+    splits = parse_seeds(canonical_seed + ("" if "," in canonical_seed else ","))
+    path = export(dataset, out, splits, parse_seeds(seeds), members)
+    console.print(f"wrote {path}\nnext: submissions/README.md", markup=False)
+
+
 @app.callback(invoke_without_command=True)
 def main(version: Annotated[bool, typer.Option("--version", help="Print the suite's version.")] = False) -> None:
     if version:

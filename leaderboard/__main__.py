@@ -96,6 +96,102 @@ def compare(
         markdown.write_text(report.page(results, found), encoding="utf-8")
 
 
+SUBMISSIONS = typer.Option(help="Folder of all submissions, METHOD/VERSION, with which copies are looked for.")
+SUBMISSION = typer.Argument(help="Folder METHOD/VERSION of the submission.")
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of submission.yml."""
+    import json
+
+    from leaderboard.submission.spec import schema
+
+    typer.echo(json.dumps(schema(), indent=2))
+
+
+@app.command()
+def manifest(
+    folder: Annotated[Path, SUBMISSION],
+    protocol: Annotated[list[Path], typer.Option(help="Folder that export-protocol wrote; one for each dataset.")],
+) -> None:
+    """Write a submission's manifest.json: hashes, rows, and the fingerprints of its protocols."""
+    from leaderboard.submission import manifest
+
+    typer.echo(f"wrote {manifest.write(folder, protocol)}")
+
+
+@app.command()
+def validate(
+    folder: Annotated[Path, SUBMISSION],
+    submissions: Annotated[Path, SUBMISSIONS] = Path("submissions"),
+    store: Annotated[str, STORE] = "",
+    comment: Annotated[Path | None, typer.Option(help="Write the place of the submission to this file.")] = None,
+) -> None:
+    """Check whether a submission keeps all rules; nothing is recorded."""
+    from leaderboard.submission.check import validate
+
+    found = validate(folder, submissions)
+    typer.echo(f"{folder}: {len(found.cells)} cells keep all rules")
+    if comment is not None:
+        from leaderboard.results import collect
+        from leaderboard.submission.place import places, to_comment
+
+        known, _ = read(store)
+        everyone = [cell for d in known.datasets for entry in d.entries for cell in entry.cells.values()]
+        tables = places(collect([*found.cells, *everyone]), found.cells)
+        comment.write_text("\n\n".join(map(to_comment, tables)) + "\n", encoding="utf-8")
+
+
+@app.command()
+def submit(
+    folder: Annotated[Path, SUBMISSION],
+    submissions: Annotated[Path, SUBMISSIONS] = Path("submissions"),
+    out: Annotated[Path, typer.Option(help="Folder of the pages; it is replaced.")] = Path("site"),
+) -> None:
+    """Check a submission, record it in MLflow as self-reported, rebuild the pages and show its place."""
+    from benchmark.tracking import Store
+    from leaderboard import site
+    from leaderboard.submission.check import validate
+    from leaderboard.submission.place import places
+    from leaderboard.writers import to_markdown
+
+    pages = site.claim(out)
+    found = validate(folder, submissions)
+    store = Store()
+    for cell in found.cells:
+        store.log(cell)
+    results, health = read()
+    page = site.write(results, pages, "runs", health)
+    for table in places(results, found.cells):
+        typer.echo(f"{table.title}\n{to_markdown(table)}")
+    typer.echo(f"{len(found.cells)} cells recorded in {store.uri}: {page}")
+
+
+@app.command()
+def verify(
+    method: Annotated[str, typer.Argument(help="A submitted method whose code is in methods/.")],
+    submissions: Annotated[Path, SUBMISSIONS] = Path("submissions"),
+    dataset: Annotated[str, typer.Option(help="The dataset to run; by default one at random.")] = "",
+) -> None:
+    """Run a submitted method again on one random dataset; mark it as verified if it comes out the same."""
+    from benchmark.tracking import Store
+    from leaderboard.submission import verify
+    from leaderboard.submission.check import validate
+
+    found = validate(verify.newest(submissions, method))
+    checks = verify.rerun(found, dataset)
+    for check in checks:
+        typer.echo(str(check))
+    if not all(check.agrees for check in checks):
+        typer.echo(f"{method} stays self-reported", err=True)
+        raise typer.Exit(1)
+    store = Store()
+    for cell in verify.mark(found, checks):
+        store.log(cell)
+    typer.echo(f"{method} is verified")
+
+
 for command in (commands.score, commands.triage, commands.power, commands.gate):
     app.command()(command)
 

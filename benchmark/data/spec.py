@@ -16,6 +16,9 @@ DATASETS = ROOT / "datasets"
 UNVERIFIED = ("tadf", "hf")
 """Sources without a known checksum: a table that the user supplies, a dataset that its hub verifies."""
 
+SUITES = {"lite": ("b3db_measured", "dili", "cyp2d6_substrate")}
+"""Named selections besides the groups; ``lite`` gives a first impression within minutes."""
+
 
 class Recipe(BaseModel):
     """Training settings of the networks (paper, section Methods). A TOML names only what differs."""
@@ -112,13 +115,13 @@ def _fields(path: Path) -> dict[str, Any]:
 
 
 def expand(names: str) -> list[str]:
-    """Dataset names from a comma-separated list of names, paths and groups, each once, in the order given."""
+    """Dataset names from a comma-separated list of names, paths, groups and suites, each once, in the order given."""
     if names.endswith(".toml") and Path(names).is_file():  # its folder may have a comma
         return [names]
     specs = [load_spec(name) for name in dataset_names()]
     chosen: dict[str, None] = {}
     for item in filter(None, (part.strip() for part in names.split(","))):
-        members = [spec.name for spec in specs if spec.group == item]
+        members = SUITES.get(item) or [spec.name for spec in specs if spec.group == item]
         for name in members or [item]:
             load_spec(name)
             chosen[name] = None

@@ -1,0 +1,260 @@
+"""The rules: what makes a folder of predictions a result on the leaderboard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmark import __version__
+from benchmark.data.problem import load_problem
+from benchmark.errors import UserError
+from benchmark.metrics import predicted_class
+from benchmark.protocol import CANONICAL_SEEDS, TRAIN_SEEDS, bootstrap_fingerprint
+from benchmark.provenance import about
+from benchmark.types import Cell, CellKey, Predictions, Problem
+from leaderboard.boards import COLLAPSED
+from leaderboard.submission.read import Folder, Table, open_folder, read_table
+from leaderboard.submission.spec import Description
+
+MAX_SPLITS = 5
+MAX_SEEDS = 100
+SAME = 1e-6
+"""Two predictions that differ by no more are the same: of two retrainings, or of two submissions."""
+SUM_TOLERANCE = 1e-3
+STATUS = "self-reported"
+
+
+class Refused(UserError):
+    """A submission that breaks rules; one line for each."""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A submission that keeps all rules, with its predictions as the harness would have recorded them."""
+
+    method: str
+    description: Description
+    cells: tuple[Cell, ...]
+
+
+def validate(path: Path, submissions: Path | None = None) -> Submission:
+    """The submission in the folder METHOD/VERSION at ``path``.
+
+    The truth, the examples and the bootstraps come from the suite, never from the submission. ``submissions`` is the
+    folder of all others, with which it is compared. Raises UserError for what cannot be read, and Refused with a line
+    for each rule that is broken: file, row, expected and found.
+    """
+    folder = open_folder(path)
+    if folder.manifest.suite.split(".")[:2] != __version__.split(".")[:2]:
+        raise UserError(f"manifest.json: suite {folder.manifest.suite[:40]!r}, expected {__version__}: export again")
+    cells: list[Cell] = []
+    wrong: list[str] = []
+    for dataset in folder.files:
+        try:
+            cells += _cells(folder, dataset)
+        except UserError as error:
+            wrong.append(str(error))
+    others = list(_others(submissions, folder.method)) if submissions else []
+    wrong += [line for cell in cells for line in _copies(cell, others)]
+    if wrong:
+        raise Refused("\n".join(wrong))
+    return Submission(folder.method, folder.description, tuple(cells))
+
+
+def _cells(folder: Folder, dataset: str) -> list[Cell]:
+    table = read_table(folder.path, dataset)
+    listed = folder.manifest.files[table.name]
+    if listed.sha256 != table.sha256:
+        raise UserError(f"{table.name}: sha256 {table.sha256}, expected {listed.sha256} as manifest.json says")
+    if listed.rows != len(table):
+        raise UserError(f"{table.name}: {len(table)} rows, expected {listed.rows} as manifest.json says")
+    _check_values(table)
+    splits, seeds = _check_seeds(table)
+    made = []
+    for canonical_seed in splits:
+        problem = load_problem(dataset, canonical_seed)
+        truth = {"problems": problem.fingerprint, "bootstraps": bootstrap_fingerprint(problem, seeds)}
+        for field, expected in truth.items():
+            if (found := getattr(listed, field).get(canonical_seed)) != expected:
+                raise UserError(
+                    f"manifest.json: {table.name}: {field} of canonical seed {canonical_seed}: expected {expected}, "
+                    f"found {found}: trained on other data or other bootstraps; export the protocol again"
+                )
+        of_split = np.flatnonzero(table.canonical_seed == canonical_seed)
+        predictions = _aligned(table, of_split, problem, seeds)
+        _check_retrainings(table.name, canonical_seed, predictions, dataset in folder.description.collapsed)
+        made.append(_cell(folder, problem, seeds, predictions, table.sha256))
+    return made
+
+
+def _check_values(table: Table) -> None:
+    if not (finite := np.isfinite(table.values)).all():
+        row, c = (int(i) for i in np.argwhere(~finite)[0])
+        raise UserError(f"{table.where(row)}: expected finite numbers, found {table.values[row, c]}")
+    if table.values.shape[1] == 1:
+        return
+    values = table.values.astype(np.float64)
+    off = np.maximum(np.abs(values.sum(axis=1) - 1), -values.min(axis=1))
+    if off.max() > SUM_TOLERANCE:
+        row = int(np.argmax(off > SUM_TOLERANCE))
+        raise UserError(
+            f"{table.where(row)}: expected probabilities that are at least 0 and sum to 1 (tolerance {SUM_TOLERANCE}), "
+            f"found {table.values[row].tolist()}"
+        )
+    if table.label is None:
+        return
+    inside = (table.label >= 0) & (table.label < values.shape[1])
+    given = np.take_along_axis(values, np.where(inside, table.label, 0)[:, None], axis=1)[:, 0]
+    disagree = ~inside | (given < values.max(axis=1) - SAME)
+    if disagree.any():
+        row = int(disagree.argmax())
+        raise UserError(
+            f"{table.where(row)}: y_pred: expected {values[row].argmax()}, the most probable class of "
+            f"{table.values[row].tolist()}, found {table.label[row]}"
+        )
+
+
+def _check_seeds(table: Table) -> tuple[list[int], tuple[int, ...]]:
+    splits, seeds = (sorted(map(int, np.unique(column))) for column in (table.canonical_seed, table.train_seed))
+    for kind, found, needed, most in (
+        ("canonical_seed", splits, CANONICAL_SEEDS, MAX_SPLITS),
+        ("train_seed", seeds, TRAIN_SEEDS, MAX_SEEDS),
+    ):
+        if len(found) > most:
+            raise UserError(f"{table.name}: {kind}: {len(found)} different seeds, at most {most} are allowed")
+        if found[0] < 0 or found[-1] >= 2**32:
+            raise UserError(f"{table.name}: {kind}: expected seeds from 0 to 2^32 - 1, found {found[0]}, {found[-1]}")
+        if missing := sorted(set(needed) - set(found)):
+            raise UserError(f"{table.name}: {kind}: expected {_list(needed)}, found {_list(found)}: no {missing[0]}")
+    return splits, tuple(seeds)
+
+
+def _list(seeds: Iterable[int]) -> str:
+    shown = [str(seed) for seed in seeds]
+    return ", ".join(shown[:12]) + (", …" if len(shown) > 12 else "")
+
+
+def _aligned(table: Table, rows: np.ndarray, problem: Problem, seeds: tuple[int, ...]) -> dict[str, Predictions]:
+    """The rows of one split as predictions in the problem's order; every example of every run exactly once."""
+    sets = {name: i for i, name in enumerate(problem.evals)}
+    evalset = np.array([sets.get(str(name), -1) for name in table.evalset_texts])[table.evalset[rows]]
+    if (evalset < 0).any():
+        row = int(rows[(evalset < 0).argmax()])
+        raise UserError(f"{table.where(row)}: evalset: expected {' or '.join(sets)}")
+    run = np.searchsorted(seeds, table.train_seed[rows])
+    found = {}
+    for name, test in problem.evals.items():
+        place = {example: i for i, example in enumerate(test.ids.tolist())}
+        known = np.array([place.get(str(text), -1) for text in table.example_texts])
+        here = np.flatnonzero(evalset == sets[name])
+        example = known[table.example[rows[here]]]
+        if (example < 0).any():
+            row = int(rows[here[(example < 0).argmax()]])
+            raise UserError(f"{table.where(row)}: expected the id of an example of this test set; see test.parquet")
+        cell = run[here] * len(test) + example
+        count = np.bincount(cell, minlength=len(seeds) * len(test))
+        if count.max(initial=0) > 1:
+            first, second = here[cell == count.argmax()][:2]
+            raise UserError(f"{table.where(int(rows[second]))}: is there already, in row {rows[first]}; expected once")
+        if count.min() == 0:
+            s, t = divmod(int(count.argmin()), len(test))
+            raise UserError(
+                f"{table.name}: canonical seed {problem.canonical_seed}, train seed {seeds[s]}, {name!r}: expected "
+                f"{len(test)} examples, found {int((run[here] == s).sum())}: no row for example {str(test.ids[t])!r}"
+            )
+        values = np.empty((len(seeds) * len(test), table.values.shape[1]), dtype=np.float32)
+        values[cell] = table.values[rows[here]]
+        try:
+            found[name] = Predictions.of(problem, name, seeds, values.reshape(len(seeds), len(test), -1))
+        except ValueError as error:  # a float64 that no float32 can hold
+            raise UserError(f"{table.name}: {name!r}: {error}") from error
+    return found
+
+
+def _check_retrainings(name: str, split: int, predictions: Mapping[str, Predictions], marked: bool) -> None:
+    """A model that does not look at its bootstrap has no churn to measure, and a constant one has none to show."""
+    where = f"{name}, canonical seed {split}"
+    for evalset, p in predictions.items():
+        if not marked and _constant(p):
+            raise UserError(
+                f"{where}, {evalset!r}: expected predictions that depend on the example, found the same for at least "
+                f"{COLLAPSED:.0%} of all: name the dataset in 'collapsed' of submission.yml if this is meant"
+            )
+    values = np.concatenate([p.values for p in predictions.values()], axis=1)
+    seeds = next(iter(predictions.values())).seeds
+    for i, j in _equal_runs(values, values):
+        if i < j and not marked:
+            raise UserError(
+                f"{where}: train seeds {seeds[i]} and {seeds[j]} have identical predictions for all "
+                f"{values.shape[1]} examples; expected a model retrained on the bootstrap of each seed"
+            )
+
+
+def _constant(p: Predictions) -> bool:
+    if p.task == "regression":
+        return bool(np.ptp(p.values, axis=1).max() <= SAME)
+    return bool(np.bincount(predicted_class(p.values).ravel()).max() / p.values[..., 0].size >= COLLAPSED)
+
+
+def _equal_runs(a: np.ndarray, b: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Which runs of ``a`` (S, T, C) and of ``b`` (S', T, C) are the same."""
+    for i, run in enumerate(a):
+        near = np.abs(b[:, :8] - run[:8]).max(axis=(1, 2)) <= SAME  # most differ at once
+        yield from ((i, int(j)) for j in np.flatnonzero(near) if np.abs(b[j] - run).max() <= SAME)
+
+
+def _others(submissions: Path, method: str) -> Iterator[Cell]:
+    """What other methods have submitted; what is kept there was valid when it came."""
+    for path in sorted(submissions.glob("*/*/submission.yml")):
+        if path.parent.parent.name != method:
+            other = open_folder(path.parent)
+            for dataset in other.files:
+                yield from _cells(other, dataset)
+
+
+def _copies(cell: Cell, others: Iterable[Cell]) -> Iterator[str]:
+    for other in others:
+        same = (other.key.dataset, other.key.problem) == (cell.key.dataset, cell.key.problem)
+        for evalset, p in cell.predictions.items() if same else ():
+            for i, j in _equal_runs(p.values, other.predictions[evalset].values):
+                yield (
+                    f"predictions/{cell.key.dataset}.parquet: train seed {p.seeds[i]}, {evalset!r}: the same as train "
+                    f"seed {other.key.seeds[j]} of {other.key.method!r}; expected predictions of its own"
+                )
+                return
+
+
+def _cell(
+    folder: Folder, problem: Problem, seeds: tuple[int, ...], predictions: Mapping[str, Predictions], sha256: str
+) -> Cell:
+    text = folder.description
+    key = CellKey(
+        dataset=problem.spec.name,
+        method=folder.method,
+        params={"version": text.version},
+        canonical_seed=problem.canonical_seed,
+        seeds=seeds,
+        problem=problem.fingerprint,
+        code=sha256[:16],
+        device="unknown",
+    )
+    said = {
+        "status": STATUS,
+        "submission.authors": ", ".join(text.authors),
+        "submission.licence": text.licence,
+        "submission.compute": text.compute,
+        "submission.training_data": text.training_data,
+        "submission.sha256": sha256,
+        "git.commit": "unknown",
+        "device": "unknown",
+    }
+    optional = {"code": text.code, "paper": text.paper, "superseded_by": text.superseded_by}
+    said |= {f"submission.{name}": value for name, value in optional.items() if value}
+    command = f"python -m leaderboard submit submissions/{folder.method}/{text.version}"
+    facts = {name: value for name, value in about(problem, command).items() if not name.startswith("version.")}
+    facts |= {"version.suite": __version__}
+    title = f"{text.name} {text.version} ({STATUS})"
+    return Cell(key, title, predictions, float("nan"), facts | said)

@@ -1,0 +1,180 @@
+"""From a folder of unknown origin to arrays: what is read, how much of it, and nothing beside it."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmark.data.spec import dataset_names, load_spec
+from benchmark.errors import UserError, did_you_mean
+from leaderboard.submission import decode
+from leaderboard.submission.spec import NAME, Description, Manifest, parse_description, parse_manifest
+
+LIMITS = {"submission.yml": 2**16, "manifest.json": 2**20, "predictions": 64 * 2**20}
+"""Bytes of each file."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """The predictions for one dataset, a row each: ``values`` (rows, C); texts as indices into ``*_texts``."""
+
+    name: str
+    canonical_seed: np.ndarray
+    train_seed: np.ndarray
+    evalset: np.ndarray
+    evalset_texts: np.ndarray
+    example: np.ndarray
+    example_texts: np.ndarray
+    values: np.ndarray
+    label: np.ndarray | None
+    sha256: str
+
+    def __len__(self) -> int:
+        return len(self.canonical_seed)
+
+    def where(self, row: int) -> str:
+        """How errors name a row, counted from 0."""
+        evalset, example = self.evalset_texts[self.evalset[row]], self.example_texts[self.example[row]]
+        return (
+            f"{self.name}, row {row} (canonical seed {self.canonical_seed[row]}, train seed {self.train_seed[row]}, "
+            f"{str(evalset)[:20]!r}, example {str(example)[:80]!r})"
+        )
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A submission's small files, read and checked one by one; ``files`` are its predictions by dataset."""
+
+    path: Path
+    method: str
+    description: Description
+    manifest: Manifest
+    files: tuple[str, ...]
+
+
+def open_folder(path: Path) -> Folder:
+    """The submission at ``path``, METHOD/VERSION. Raises UserError for anything that does not belong there."""
+    path = Path(os.path.abspath(path))  # the names as given: a link is refused, not followed
+    datasets = _files(path)
+    method, version = path.parent.name, path.name
+    for name in (method, version):
+        if not re.fullmatch(NAME, name):
+            raise UserError(f"{path}: folder {name!r}: expected lower-case letters, digits, '.', '_' and '-'")
+    description = parse_description(_bytes(path, "submission.yml"), "submission.yml")
+    if description.version != version:
+        raise UserError(
+            f"submission.yml: field 'version': expected {version!r}, the folder's name, found {description.version!r}"
+        )
+    manifest = parse_manifest(_bytes(path, "manifest.json"), "manifest.json")
+    listed, found = set(manifest.files), {_file(name) for name in datasets}
+    if odd := sorted(listed ^ found):
+        there, missing = ("manifest.json", "the folder") if odd[0] in listed else ("the folder", "manifest.json")
+        raise UserError(f"{odd[0][:80]!r} is in {there} but not in {missing}: make the manifest again")
+    return Folder(path, method, description, manifest, tuple(datasets))
+
+
+def read_table(folder: Path, dataset: str) -> Table:
+    """The predictions of a submission for ``dataset``. Raises UserError for what is no table of predictions."""
+    name = _file(dataset)
+    content = _bytes(folder, name)
+    n_outputs = 2 if load_spec(dataset).task == "classification" else 1
+    arrays = _decoded(content, n_outputs, name)
+    classes = n_outputs > 1
+    columns = [f"p{c}" for c in range(n_outputs)] if classes else ["y_pred"]
+    return Table(
+        name=name,
+        canonical_seed=arrays["canonical_seed"],
+        train_seed=arrays["train_seed"],
+        evalset=arrays["evalset"],
+        evalset_texts=arrays["evalset_texts"],
+        example=arrays["example_id"],
+        example_texts=arrays["example_id_texts"],
+        values=np.stack([arrays[column] for column in columns], axis=1),
+        label=arrays.get("y_pred") if classes else None,
+        sha256=hashlib.sha256(content).hexdigest(),
+    )
+
+
+def _file(dataset: str) -> str:
+    return f"predictions/{dataset}.parquet"
+
+
+def _files(path: Path) -> list[str]:
+    """The datasets in a folder that holds a submission and nothing else."""
+    _refuse_unless(path, stat.S_ISDIR, str(path), "a folder")
+    for entry in _entries(path):
+        if entry not in LIMITS:
+            raise UserError(f"{entry[:80]!r} does not belong to a submission; expected only {', '.join(LIMITS)}")
+    _refuse_unless(path / "predictions", stat.S_ISDIR, "predictions", "a folder")
+    known, found = dataset_names(), []
+    for entry in _entries(path / "predictions"):
+        name, dot, suffix = entry.rpartition(".")
+        if not dot or suffix != "parquet":
+            raise UserError(f"'predictions/{entry[:80]}': expected DATASET.parquet")
+        if name not in known:
+            raise did_you_mean("dataset", name[:80], known)
+        found.append(name)
+    if not found:
+        raise UserError("predictions: expected a file DATASET.parquet, found none")
+    return sorted(found)
+
+
+def _entries(path: Path) -> Iterator[str]:
+    with os.scandir(path) as entries:
+        for count, entry in enumerate(entries):
+            if count > 1000:
+                raise UserError(f"{path.name}: more than 1000 files")
+            yield entry.name
+
+
+def _refuse_unless(path: Path, kind: object, name: str, expected: str) -> None:
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError as error:
+        raise UserError(f"{name}: {error.strerror}; expected {expected}") from error
+    if not kind(mode):  # type: ignore[operator]
+        found = "a link" if stat.S_ISLNK(mode) else "something else"
+        raise UserError(f"{name}: expected {expected}, found {found}")
+
+
+def _bytes(folder: Path, name: str) -> bytes:
+    """A regular file, at most as long as allowed: a link, a pipe or a device is never opened."""
+    limit = LIMITS[name.partition("/")[0]]
+    _refuse_unless(folder / name, stat.S_ISREG, name, "a regular file")
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        with open(os.open(folder / name, flags), "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            content = file.read(limit + 1) if size <= limit else b""
+    except OSError as error:
+        raise UserError(f"{name}: cannot be read: {error.strerror}") from error
+    if max(size, len(content)) > limit:
+        raise UserError(f"{name}: {max(size, len(content)):,} bytes, at most {limit:,} are allowed")
+    return content
+
+
+def _decoded(content: bytes, n_outputs: int, name: str) -> dict[str, np.ndarray]:
+    """The arrays of a Parquet file, decoded by a process that can be killed; see ``decode``."""
+    one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+    command = [sys.executable, "-I", str(Path(decode.__file__)), str(n_outputs)]
+    try:
+        done = subprocess.run(
+            command, input=content, capture_output=True, timeout=2 * decode.SECONDS, env=dict(os.environ) | one
+        )
+    except subprocess.TimeoutExpired:
+        raise UserError(f"{name}: not read within {2 * decode.SECONDS} s") from None
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip()[-500:] if done.returncode == decode.REFUSED else ""
+        raise UserError(f"{name}: {said or f'reading it ended with {done.returncode}: it is damaged, or hostile'}")
+    with np.load(io.BytesIO(done.stdout), allow_pickle=False) as arrays:
+        return dict(arrays)

@@ -1,0 +1,99 @@
+"""Does the code give what was submitted? One dataset, drawn at random, is run again."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchmark import runner
+from benchmark.data.problem import load_problem
+from benchmark.errors import UserError, did_you_mean
+from benchmark.registry import make_method
+from benchmark.types import Cell
+from leaderboard.columns import ACCURACY, CHURN, MAE
+from leaderboard.stats.intervals import Estimate
+from leaderboard.submission.check import STATUS, Submission
+from leaderboard.submission.read import open_folder
+
+VERIFIED = "verified"
+
+
+@dataclass(frozen=True)
+class Check:
+    """A quantity as submitted, and as the code gives it."""
+
+    where: str
+    quantity: str
+    submitted: Estimate
+    rerun: float
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the rerun lies within the interval, which deterministic methods may shrink to a point."""
+        slack = 1e-6 * max(1.0, abs(self.rerun))
+        return self.submitted.low - slack <= self.rerun <= self.submitted.high + slack
+
+    def __str__(self) -> str:
+        s = self.submitted
+        verdict = "within" if self.agrees else "outside"
+        return (
+            f"{self.where}, {self.quantity}: {self.rerun:.4f}, {verdict} the submitted "
+            f"{s.value:.4f} [{s.low:.4f}, {s.high:.4f}]"
+        )
+
+
+def newest(submissions: Path, method: str) -> Path:
+    """The version of a method that no other supersedes, the last in order of name. Raises UserError."""
+    versions = sorted(path.parent for path in submissions.glob(f"{method}/*/submission.yml"))
+    if not versions:
+        raise did_you_mean("submission", method, sorted(path.name for path in submissions.glob("*") if path.is_dir()))
+    current = [path for path in versions if open_folder(path).description.superseded_by is None]
+    return (current or versions)[-1]
+
+
+def rerun(submission: Submission, dataset: str = "") -> list[Check]:
+    """Train the method of that name from code on one dataset of ``submission``, on all its splits.
+
+    Raises UserError for a method without code, a dataset that was not submitted, and a training that fails.
+    """
+    names = sorted({cell.key.dataset for cell in submission.cells})
+    if dataset and dataset not in names:
+        raise did_you_mean("dataset", dataset, names)
+    chosen = dataset or random.SystemRandom().choice(names)  # so that nobody can prepare for it
+    planned, theirs = [], []
+    for cell in submission.cells:
+        if cell.key.dataset == chosen:
+            problem = load_problem(chosen, cell.key.canonical_seed)
+            planned.append(runner.plan(problem, make_method(submission.method, problem.task), cell.key.seeds))
+            theirs.append(cell)
+    ours: dict[int, Cell] = {}
+    for plan, outcome in runner.run(planned, fresh=True):
+        if isinstance(outcome, runner.Failed):
+            raise UserError(f"{plan.command} failed: {outcome.reason.strip().splitlines()[-1]}")
+        if isinstance(outcome, Cell):
+            ours[plan.key.canonical_seed] = outcome
+    return [check for cell in theirs for check in _compare(cell, ours[cell.key.canonical_seed])]
+
+
+def mark(submission: Submission, checks: Sequence[Check]) -> list[Cell]:
+    """The cells of a submission as verified, with what was found."""
+    about = {"status": VERIFIED, "verified": "; ".join(map(str, checks))}
+    return [
+        replace(cell, title=cell.title.replace(f"({STATUS})", f"({VERIFIED})"), about={**cell.about, **about})
+        for cell in submission.cells
+    ]
+
+
+def _compare(submitted: Cell, rerun: Cell) -> list[Check]:
+    found = []
+    for evalset, p in submitted.predictions.items():
+        quantities = (
+            {"churn": CHURN, "accuracy": ACCURACY} if p.task == "classification" else {"churn": CHURN, "MAE": MAE}
+        )
+        for name, quantity in quantities.items():
+            ours = quantity.estimate([(rerun.predictions[evalset], None)], "runs").value
+            where = f"{submitted.key.dataset}, canonical seed {submitted.key.canonical_seed}, {evalset}"
+            found.append(Check(where, name, quantity.estimate([(p, None)], "runs"), ours))
+    return found

@@ -1,0 +1,136 @@
+"""The rules, each broken once; the right way through is an exact copy of the harness."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from benchmark import runner
+from benchmark.data.problem import load_problem
+from benchmark.errors import UserError
+from benchmark.registry import make_method
+from benchmark.types import Cell
+from leaderboard.submission.check import Refused, validate
+
+from .conftest import DATASET, TREES
+
+
+@pytest.fixture(scope="module")
+def inside() -> Cell:
+    """The same forest, trained by the harness."""
+    planned = runner.plan(
+        load_problem(DATASET), make_method(f"random_forest:trees={TREES}", "classification"), range(1, 11)
+    )
+    return next(outcome for _, outcome in runner.run([planned], jobs=1) if isinstance(outcome, Cell))
+
+
+def test_a_model_trained_outside_gives_exactly_what_it_gives_inside(good, inside):
+    (cell,) = validate(good, good.parents[1]).cells
+    assert cell.key.problem == inside.key.problem
+    assert cell.key.seeds == inside.key.seeds
+    assert cell.about["status"] == "self-reported"
+    assert set(cell.predictions) == set(inside.predictions) == {"id", "ood"}
+    for evalset, ours in inside.predictions.items():
+        theirs = cell.predictions[evalset]
+        np.testing.assert_array_equal(theirs.ids, ours.ids)
+        np.testing.assert_array_equal(theirs.y, ours.y)
+        np.testing.assert_array_equal(theirs.values, ours.values)
+
+
+def test_the_order_of_rows_does_not_matter(forest, submit, good):
+    (cell,), (shuffled,) = validate(good).cells, validate(submit(forest.sample(frac=1, random_state=0))).cells
+    np.testing.assert_array_equal(cell.predictions["ood"].values, shuffled.predictions["ood"].values)
+
+
+def change(**columns):
+    def spoil(table):
+        for name, value in columns.items():
+            table.loc[3, name] = value
+        return table
+
+    return spoil
+
+
+def label(table):
+    table["y_pred"] = table[["p0", "p1"]].to_numpy().argmax(axis=1)
+    table.loc[5, "y_pred"] = 1 - table.loc[5, "y_pred"]
+    return table
+
+
+def identical(table):
+    first = table.loc[table["train_seed"] == 1, ["p0", "p1"]].to_numpy()
+    table.loc[table["train_seed"] == 4, ["p0", "p1"]] = first
+    return table
+
+
+def constant(table):
+    return table.assign(p0=0.6 + 0.01 * np.random.default_rng(0).random(len(table))).assign(p1=lambda t: 1 - t["p0"])
+
+
+ROW = rf"predictions/{DATASET}\.parquet, row 3 \(canonical seed 99, train seed 1, 'id', example '.+'\): "
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (change(p0=np.nan), "row 3: column 'p0': expected a value, found none"),
+        (change(p0=np.inf), ROW + "expected finite numbers, found inf"),
+        (change(p0=0.7, p1=0.7), ROW + r"expected probabilities .* sum to 1 .*, found \[0\.7, 0\.7\]"),
+        (change(p0=-0.5, p1=1.5), ROW + r"expected probabilities .* at least 0 .*, found \[-0\.5, 1\.5\]"),
+        (change(evalset="test"), r"row 3 .*evalset: expected id or ood"),
+        (change(example_id="../x"), r"row 3 .*'\.\./x'\): expected the id of an example of this test set"),
+        (change(train_seed=2), "row .* is there already, in row .*; expected once"),
+        (change(train_seed=-1), "expected seeds from 0 to .*found -1"),
+        (lambda t: t.drop(index=3), "train seed 1, 'id': expected 169 examples, found 168: no row for example"),
+        (lambda t: t[t["train_seed"] != 7], "train_seed: expected 1, 2, .*: no 7"),
+        (lambda t: t.assign(canonical_seed=98), "canonical_seed: expected 99, found 98: no 99"),
+        (lambda t: t[t["evalset"] == "id"], "'ood': expected 212 examples, found 0"),
+        (label, "row 5 .*y_pred: expected ., the most probable class of .*, found"),
+        (identical, "train seeds 1 and 4 have identical predictions for all 381 examples"),
+        (constant, "'id': expected predictions that depend on the example.*name the dataset in 'collapsed'"),
+    ],
+)
+def test_a_broken_rule_is_named_with_row_expected_and_found(forest, submit, spoil, said):
+    with pytest.raises(Refused, match=said):
+        validate(submit(spoil(forest.copy())))
+
+
+def test_a_collapsed_model_is_taken_if_it_says_so(forest, submit):
+    folder = submit(constant(forest))
+    with (folder / "submission.yml").open("a") as file:
+        file.write(f"collapsed: [{DATASET}]\n")
+    assert len(validate(folder).cells) == 1
+
+
+def test_a_copy_of_another_submission_is_refused_whatever_its_seeds_are_called(good, forest, submit):
+    renumbered = forest.assign(train_seed=11 - forest["train_seed"])
+    with pytest.raises(Refused, match="train seed 1, 'id': the same as train seed 10 of 'forest'"):
+        validate(submit(renumbered), good.parents[1])
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("sha256", "0" * 64, r"sha256 \w+, expected 0000"),
+        ("rows", 5, "3810 rows, expected 5 as manifest.json says"),
+        ("problems", {"99": "0" * 16}, "problems of canonical seed 99: expected .*, found 0000"),
+        ("bootstraps", {"99": "0" * 16}, "bootstraps of canonical seed 99: expected .*, found 0000"),
+        ("bootstraps", {}, "bootstraps of canonical seed 99: expected .*, found None"),
+    ],
+)
+def test_a_manifest_that_is_not_of_these_files_is_refused(copied, field, value, said):
+    path = copied / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["files"][f"predictions/{DATASET}.parquet"][field] = value
+    path.write_text(json.dumps(manifest))
+    with pytest.raises(UserError, match=said):
+        validate(copied)
+
+
+def test_results_of_another_suite_are_refused(copied):
+    path = copied / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"suite": "99.0.0"}))
+    with pytest.raises(UserError, match=r"suite '99\.0\.0', expected"):
+        validate(copied)

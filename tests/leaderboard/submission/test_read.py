@@ -1,0 +1,172 @@
+"""What a folder may hold; files that were made to hurt whoever opens them."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+from contextlib import suppress
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from benchmark.errors import UserError
+from leaderboard.submission.read import open_folder, read_table
+
+FILE = "predictions/b3db_measured.parquet"
+COLUMNS = {
+    "canonical_seed": pa.array([99, 99]),
+    "train_seed": pa.array([1, 2]),
+    "evalset": pa.array(["id", "id"]),
+    "example_id": pa.array(["a", "b"]),
+    "p0": pa.array([0.5, 0.1]),
+    "p1": pa.array([0.5, 0.9]),
+}
+
+
+def read_all(folder):
+    opened = open_folder(folder)
+    return [read_table(opened.path, dataset) for dataset in opened.files]
+
+
+def refused(folder, said):
+    with pytest.raises(UserError, match=said):
+        read_all(folder)
+
+
+def put(folder, columns, **options):
+    pq.write_table(pa.table(columns), folder / FILE, **options)
+
+
+def test_a_small_table_is_read_as_written(copied):
+    put(copied, COLUMNS)
+    table = read_table(copied, "b3db_measured")
+    assert table.values.tolist() == [[0.5, 0.5], [0.1, 0.9]]
+    assert table.example_texts[table.example].tolist() == ["a", "b"]
+    assert "row 1 (canonical seed 99, train seed 2, 'id', example 'b')" in table.where(1)
+
+
+@pytest.mark.parametrize("name", ["notes.txt", ".git", "setup.py", "predictions/x.pkl", "predictions/..parquet"])
+def test_a_file_that_does_not_belong_is_refused(copied, name):
+    (copied / name).write_text("x")
+    refused(copied, re.escape(name.rpartition("/")[2]) + "|unknown dataset")
+
+
+@pytest.mark.parametrize("name", ["submission.yml", "manifest.json", FILE])
+def test_links_and_pipes_are_never_opened(copied, tmp_path, name):
+    (copied / name).rename(tmp_path / "elsewhere")
+    (copied / name).symlink_to(tmp_path / "elsewhere")
+    refused(copied, "expected a regular file, found a link")
+    (copied / name).unlink()
+    os.mkfifo(copied / name)
+    refused(copied, "expected a regular file, found something else")
+
+
+def test_a_linked_folder_is_refused(copied, tmp_path):
+    (copied / "predictions").rename(tmp_path / "elsewhere")
+    (copied / "predictions").symlink_to(tmp_path / "elsewhere")
+    refused(copied, "expected a folder, found a link")
+    (tmp_path / "linked").symlink_to(copied)
+    refused(tmp_path / "linked", "expected a folder, found a link")
+
+
+def test_a_folder_with_an_odd_name_is_refused(copied):
+    odd = copied.with_name("1.0 && rm")
+    copied.rename(odd)
+    refused(odd, "expected lower-case letters")
+
+
+@pytest.mark.parametrize("name", ["submission.yml", "manifest.json", FILE])
+def test_ten_gigabytes_of_zeros_are_refused_unread(copied, name):
+    with open(copied / name, "r+b") as file:
+        file.truncate(10 * 2**30)
+    refused(copied, "10,737,418,240 bytes, at most")
+
+
+@pytest.mark.parametrize("file", ["manifest.json", FILE])
+def test_a_manifest_that_lists_other_files_is_refused(copied, file):
+    manifest = copied / "manifest.json"
+    manifest.write_text(manifest.read_text().replace(FILE, "../../../etc/passwd"))
+    refused(copied, "is in manifest.json but not in the folder")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"y_true": pa.array([0, 1])}, "column 'y_true' is not allowed; expected canonical_seed, train_seed"),
+        ({"p1": None}, "column 'p1' is there 0 times"),
+        ({"p1": pa.array(["a", "b"])}, "column 'p1': expected FLOAT or DOUBLE, found BYTE_ARRAY"),
+        ({"p1": pa.array([[0.5], [0.9]])}, r"column 'p1\.list\.\w+' is not allowed"),
+        ({"p1": pa.array([{"a": 0.5}, {"a": 0.9}])}, r"column 'p1\.a' is not allowed"),
+        ({"p1": pa.array([0.5, None])}, "row 1: column 'p1': expected a value, found none"),
+        ({"train_seed": pa.array([1.0, 2.0])}, "column 'train_seed': expected INT32 or INT64"),
+        ({"train_seed": pa.array([0, 1], pa.timestamp("us"))}, "column 'train_seed': expected plain numbers"),
+        ({"example_id": pa.array([b"a", b"\xff"])}, "column 'example_id': expected plain text"),
+        ({"example_id": pa.array(["a", "b" * 501])}, "a text of 501 bytes; at most 500"),
+        ({"p1": pa.array([0.5, 0.9], pa.float16())}, "column 'p1': expected FLOAT or DOUBLE"),
+    ],
+)
+def test_a_column_that_is_not_as_agreed_is_refused(copied, change, said):
+    put(copied, {name: column for name, column in (COLUMNS | change).items() if column is not None})
+    refused(copied, said)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "not a Parquet file"),
+        (b"\0" * 1000, "not a Parquet file"),
+        (b"PAR1" + b"\0" * 100 + b"\xff\xff\xff\x7fPAR1", "its footer says it has 2147483647 bytes"),
+        (b"PAR1" + b"\x15" * 100 + b"\x50\0\0\0PAR1", "cannot be read as Parquet"),
+    ],
+)
+def test_what_is_no_parquet_is_refused(copied, content, said):
+    (copied / FILE).write_bytes(content)
+    refused(copied, said)
+
+
+def bomb(rows: int) -> dict[str, pa.Array]:
+    """A few kilobytes that become gigabytes: every column the same value, millions of times."""
+    return {name: pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), column[:1]).dictionary_decode()
+            for name, column in COLUMNS.items()}  # fmt: skip
+
+
+def test_more_rows_than_any_submission_has_are_refused_from_the_footer(copied):
+    put(copied, bomb(5_000_001), compression="zstd")
+    assert (copied / FILE).stat().st_size < 2**20
+    refused(copied, "it says it has 5000001 rows")
+
+
+def test_a_dictionary_bomb_and_a_huge_text_stay_small(copied):
+    rows = 400_000
+    long = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array(["x" * 2_000_000]))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    put(copied, bomb(rows) | {"example_id": long}, compression="zstd")
+    refused(copied, "a text of 2000000 bytes|needs more than|cannot be read")
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss <= max(before, 2**20)
+
+
+def test_headers_that_lie_are_refused_or_harmless(copied):
+    """Random bytes, of the descriptions of pages and columns for the most part in so small a file."""
+    put(copied, COLUMNS)
+    whole = (copied / FILE).read_bytes()
+    rng = np.random.default_rng(0)
+    for _ in range(6):
+        content = bytearray(whole)
+        for at in rng.integers(4, len(content) - 8, size=8):
+            content[at] = rng.integers(256)
+        (copied / FILE).write_bytes(content)
+        with suppress(UserError):
+            read_table(copied, "b3db_measured")
+
+
+def test_types_as_pandas_and_polars_write_them_are_read(copied):
+    frame = pd.DataFrame({name: column.to_pandas() for name, column in COLUMNS.items()})
+    frame["evalset"] = frame["evalset"].astype("category")
+    frame.astype({"train_seed": "int32", "p0": "float32"}).to_parquet(copied / FILE, index=False)
+    assert len(read_table(copied, "b3db_measured")) == 2
+    put(copied, COLUMNS | {"example_id": COLUMNS["example_id"].cast(pa.large_string())})
+    assert len(read_table(copied, "b3db_measured")) == 2

@@ -1,0 +1,100 @@
+"""The shell parts of the workflows, on a repository of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from benchmark.data.spec import ROOT
+
+FILES = {"submission.yml": b"a", "manifest.json": b"b", "predictions/bace.parquet": b"c\0d"}
+
+
+def git(folder: Path, *words: str) -> str:
+    who = ["-c", "user.name=x", "-c", "user.email=x@x"]
+    done = subprocess.run(["git", *who, *words], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path):
+    folder = tmp_path / "repository"
+    (folder / "submissions").mkdir(parents=True)
+    (folder / "submissions/README.md").write_text("x")
+    git(folder, "init", "-q")
+    commit(folder)
+    for name, content in FILES.items():
+        path = folder / "submissions/mine/1.0" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return folder
+
+
+def commit(folder):
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "x")
+
+
+def take(folder, out):
+    commit(folder)
+    base, head = git(folder, "rev-list", "--max-parents=0", "HEAD"), git(folder, "rev-parse", "HEAD")
+    script = ROOT / ".github/scripts/take-data"
+    return subprocess.run([script, base, head, out], cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_the_data_files_of_a_proposal_are_taken_and_nothing_else(repository, tmp_path):
+    (repository / "setup.py").write_text("raise SystemExit")
+    done = take(repository, tmp_path / "out")
+    assert (done.returncode, done.stdout) == (0, "mine/1.0\n")
+    taken = {path.relative_to(tmp_path / "out/mine/1.0").as_posix(): path.read_bytes()
+             for path in (tmp_path / "out").rglob("*") if path.is_file()}  # fmt: skip
+    assert taken == FILES
+
+
+def test_proposals_of_other_things_are_refused(repository, tmp_path):
+    mine = repository / "submissions/mine/1.0"
+
+    def refused(said):
+        done = take(repository, tmp_path / "out")
+        assert done.returncode == 1
+        assert said in done.stderr
+
+    (mine / "link").symlink_to("/etc/passwd")
+    refused("expected regular files only, found blob with mode 120000")
+    (mine / "link").unlink()
+    (mine / "run.py").write_text("x")
+    refused("expected only submission.yml")
+    (mine / "run.py").unlink()
+    os.chmod(mine / "submission.yml", 0o755)
+    refused("mode 100755")
+    os.chmod(mine / "submission.yml", 0o644)
+    (repository / "submissions/x; id").mkdir()
+    (repository / "submissions/x; id/y").write_text("x")
+    refused("one submission at a time")
+    for path in sorted((repository / "submissions").rglob("*"), reverse=True):
+        path.unlink() if path.is_file() and path.name != "README.md" else None
+    refused("nothing below submissions/ is changed")
+
+
+def test_a_refused_proposal_gets_a_comment_that_says_why(repository, tmp_path):
+    (repository / "submissions/mine/1.0/``` @all").write_text("x")
+    commit(repository)
+    base, head = git(repository, "rev-list", "--max-parents=0", "HEAD"), git(repository, "rev-parse", "HEAD")
+    script, comment = ROOT / ".github/scripts/judge", tmp_path / "comment.md"
+    done = subprocess.run(
+        [script, base, head, tmp_path / "out", comment], cwd=repository, check=False, capture_output=True
+    )
+    assert done.returncode == 1
+    assert "expected only submission.yml" in comment.read_text()
+    assert comment.read_text().count("```") == 2
+
+
+def test_no_workflow_checks_out_or_runs_the_proposal():
+    text = (ROOT / ".github/workflows/submission.yml").read_text()
+    assert "pull_request.head.ref" not in text
+    assert "ref: ${{ github.event.pull_request.base.sha }}" in text
+    runs = [line for line in text.splitlines() if "run:" in line]
+    assert not any("${{" in line for line in runs)  # what strangers wrote is never part of a command

@@ -1,0 +1,40 @@
+"""Running a submitted method again from code."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmark.errors import UserError
+from benchmark.registry import make_method
+from leaderboard.stats.intervals import Estimate
+from leaderboard.submission import verify
+from leaderboard.submission.check import validate
+
+from .conftest import TREES
+
+
+@pytest.mark.slow
+def test_what_the_code_gives_again_is_verified(good, monkeypatch):
+    found = validate(verify.newest(good.parents[1], "forest"))
+    code = {"forest": f"random_forest:trees={TREES}"}
+    monkeypatch.setattr(verify, "make_method", lambda name, task: make_method(code[name], task))
+    checks = verify.rerun(found)
+    assert [check.agrees for check in checks] == [True] * 4
+    assert {(check.quantity, check.rerun) for check in checks} == {(c.quantity, c.submitted.value) for c in checks}
+    (cell,) = verify.mark(found, checks)
+    assert (cell.title, cell.about["status"]) == ("Forest elsewhere 1.0 (verified)", "verified")
+
+
+def test_what_lies_outside_the_interval_does_not_agree():
+    submitted = Estimate(0.20, 0.18, 0.22)
+    agree = [verify.Check("bace", "churn", submitted, rerun).agrees for rerun in (0.17, 0.18, 0.22, 0.23)]
+    assert agree == [False, True, True, False]
+
+
+def test_an_unknown_method_or_dataset_is_refused(good):
+    with pytest.raises(UserError, match="unknown submission 'forst': did you mean 'forest'"):
+        verify.newest(good.parents[1], "forst")
+    with pytest.raises(UserError, match="unknown dataset 'bace'"):
+        verify.rerun(validate(good), "bace")
+    with pytest.raises(UserError, match="unknown method 'forest'"):
+        verify.rerun(validate(good))
