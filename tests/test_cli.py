@@ -50,7 +50,7 @@ def test_the_first_screen_of_the_readme_has_exactly_the_two_commands() -> None:
     blocks = re.findall(r"```sh\n(.*?)```", README.partition("\n## ")[0], flags=re.S)
     assert [block.strip() for block in blocks] == [
         "pip install -c constraints.txt -e . && mlflow run . --env-manager local -P method=twin",
-        'pip install -c constraints.txt -e ".[test]" && pytest',
+        'pip install -c constraints.txt -e ".[test]" && pytest -n auto',
     ]
 
 
