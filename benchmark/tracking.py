@@ -263,7 +263,13 @@ class Store:
         name = f"split {cell.key.canonical_seed}"
         data = MetaDataset(source, name=name, digest=cell.key.problem)  # type: ignore[abstract]
         context = [InputTag("mlflow.data.context", "training")]
-        self.client.log_inputs(run, [DatasetInput(data._to_mlflow_entity(), context)])
+        inputs = [DatasetInput(data._to_mlflow_entity(), context)]
+        try:
+            self.client.log_inputs(run, inputs)
+        except MlflowException as error:
+            if error.error_code != "BAD_REQUEST":  # that of a refused insertion
+                raise
+            self.client.log_inputs(run, inputs)  # another driver has inserted the dataset after MLflow looked for it
 
     def _log_seed(self, experiment: str, parent: str, cell: Cell, i: int, seed: int) -> None:
         """One nested run, in as few transactions as MLflow allows."""

@@ -4,11 +4,12 @@ import hashlib
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,13 @@ def rerun(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 def waiting() -> list[Path]:
     return outbox.pending(outbox.OUTBOX)
+
+
+def recorded_seeds() -> int:
+    """Read past MLflow, which would make the tables itself."""
+    with closing(sqlite3.connect("file:mlflow.db?mode=ro", uri=True)) as store, suppress(sqlite3.OperationalError):
+        return int(store.execute("SELECT count(*) FROM tags WHERE key = 'churn.train_seed'").fetchone()[0])
+    return 0
 
 
 def assert_each_once_and_whole(titles: dict[str, int]) -> None:
@@ -259,6 +267,33 @@ assert at_once(apart, range(3)) == [0, 0, 0]
 
 
 @pytest.mark.slow
+def test_drivers_whose_stores_meet_the_same_new_dataset_at_once_record_all(here: Path) -> None:
+    """MLflow looks whether it has a dataset and then inserts it; here none inserts before all have looked."""
+    script("""
+import multiprocessing
+from mlflow.store.tracking.dbmodels.models import SqlDataset
+from sqlalchemy import event
+from sqlalchemy.orm import Session
+
+done = [result for planned, result in runner.run(cells, 1) if isinstance(result, Cell)]
+first = tracking.Store()
+all_looked = multiprocessing.get_context("fork").Barrier(2)
+
+def together(number):
+    @event.listens_for(Session, "before_flush")
+    def wait(session, *_):
+        if any(isinstance(row, SqlDataset) for row in session.new):
+            all_looked.wait(10)
+    store = tracking.Store()
+    store.log(done[number])
+
+first._experiment(done[0])
+assert at_once(together, range(2)) == [0, 0]
+""")
+    assert_each_once_and_whole(WHOLE)
+
+
+@pytest.mark.slow
 def test_drivers_with_one_outbox_record_each_cell_once(here: Path) -> None:
     said = script("""
 outbox.prepare()
@@ -301,8 +336,7 @@ def test_ctrl_c_while_recording_marks_the_run_as_killed_and_keeps_the_cell(
 ) -> None:
     words = ("--method", "random_forest:trees=2", "--dataset", "small.toml", "--seeds", "80")
     driver = drive(*words, "--jobs", "2")
-    driver.until(waiting)
-    time.sleep(1)
+    driver.until(lambda: waiting() and recorded_seeds())
     driver.process.send_signal(signal.SIGINT)
     assert driver.end(15) == 130, driver.said
     assert "Traceback" not in driver.said
