@@ -67,14 +67,15 @@ DeviceOption = Annotated[
 def _grid(
     method: str, dataset: str, canonical_seed: str, seeds: str, settings: list[str] | None, device: str
 ) -> list[Planned]:
-    from benchmark.driver import parse_seeds, plan_grid
+    from benchmark.driver import parse_seeds, parse_splits, plan_grid
     from benchmark.registry import parse_settings
     from benchmark.train.device import device as named
 
     names = [name.strip() for name in method.split(",") if name.strip()]
-    splits = parse_seeds(canonical_seed + ("" if "," in canonical_seed else ","))
     where = named(device)
-    return plan_grid(names, expand(dataset), splits, parse_seeds(seeds), parse_settings(settings or []), where)
+    return plan_grid(
+        names, expand(dataset), parse_splits(canonical_seed), parse_seeds(seeds), parse_settings(settings or []), where
+    )
 
 
 @contextmanager
@@ -277,6 +278,43 @@ def doctor() -> None:
         broken |= finding.vital and finding.state == "bad"
     console.print("The default job cannot run here." if broken else "The default job can run here.")
     raise typer.Exit(1 if broken else 0)
+
+
+@app.command()
+@_resumable()
+def study(
+    name: Annotated[str, typer.Argument(help="The study; without one, all are listed.")] = "",
+    dataset: Annotated[str, typer.Option(help="Datasets or groups, where the study has a choice.")] = "",
+    canonical_seed: Annotated[str, typer.Option(help="Seeds of the train/test split, separated by commas.")] = "",
+    seeds: Annotated[str, typer.Option(help="Train seeds, as for run.")] = "",
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the study.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(help="Worker processes; default: one per core.", min=1)] = None,
+    device: DeviceOption = "auto",
+    offline: Offline = False,
+) -> None:
+    """Run a study: train what it needs and is not recorded yet, record it, and show the answer."""
+    from dataclasses import fields
+
+    from benchmark.registry import parse_settings
+    from benchmark.study import discover, make_study
+
+    if not name:
+        table = Table("study", "title", "settings", box=None, padding=(0, 1, 0, 0))
+        for known, cls in discover().items():
+            table.add_row(known, cls.title, ", ".join(f"{f.name}={f.default}" for f in fields(cls)))  # type: ignore[attr-defined]
+        console.print(table)
+        return
+    from benchmark.lab import Lab
+    from benchmark.train.device import device as named
+
+    given = {"dataset": dataset, "canonical_seed": canonical_seed, "seeds": seeds}
+    made = make_study(name, {k: v for k, v in given.items() if v} | parse_settings(settings or []))
+    lab = Lab(made, jobs, named(device), lambda line: console.print(line, markup=False))
+    lab.finish(made.report(lab))
+    shown = subprocess.run([sys.executable, "-m", "leaderboard", "study", name], check=False)
+    raise typer.Exit(1 if shown.returncode else 0)
 
 
 @app.command()

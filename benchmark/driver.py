@@ -20,7 +20,7 @@ from benchmark.provenance import about
 from benchmark.registry import make_method
 from benchmark.runner import Failed, Planned
 from benchmark.train.device import CPU, Device
-from benchmark.types import Cell
+from benchmark.types import STUDY, Cell
 
 Report = Callable[[str], None]
 
@@ -43,6 +43,11 @@ def parse_seeds(text: str) -> list[int]:
     if not seeds or min(seeds) < 0:
         raise UserError(f"seeds {text!r}: expected a count as in 10, a range as in 1-10, or a list as in 1,3,5")
     return list(dict.fromkeys(seeds))
+
+
+def parse_splits(text: str) -> list[int]:
+    """Canonical seeds: ``99`` is one, ``99,7`` are two. Raises UserError."""
+    return parse_seeds(text + ("" if "," in text else ","))
 
 
 def plan_grid(
@@ -107,12 +112,14 @@ def fill(
     trained: Callable[[int], None],
     reports: Callable[[Planned], Mapping[str, str]] = lambda planned: {},
     client: Any = None,
+    study: str = "",
 ) -> Outcome:
     """Fill the cells that the store lacks (all with ``force``).
 
     ``report`` is told a line for each finished cell, ``trained`` the number of train seeds just done; ``reports``
     gives the texts that are kept with a cell, as ``health_of`` does for a dataset of the registry; ``client`` is a
-    Dask client, where a cluster does the work. A finished
+    Dask client, where a cluster does the work. What is trained for a ``study`` is marked as its own: the boards of the
+    leaderboard leave it out, until a call without one asks for the same cell. A finished
     cell is on disk before the store hears of it; if the store fails, it stays there for the next invocation.
     """
     outcome = Outcome()
@@ -125,6 +132,8 @@ def fill(
             report(f"recorded from {path}: {_name(cell)}")
     finished = {digest for digest, status in store.statuses().items() if status == "FINISHED"}
     todo = [cell for cell in cells if force or cell.key.digest not in finished]
+    if not study:
+        store.adopt({cell.key.digest for cell in cells} & finished)
     outcome.skipped = len(cells) - len(todo)
     trained(sum(len(cell.key.seeds) for cell in cells) - sum(len(cell.key.seeds) for cell in todo))
     with _workers_end():
@@ -138,7 +147,8 @@ def fill(
                     _record_failure(store, result, outcome)
             else:
                 with deferred():
-                    result = replace(result, reports=reports(planned))
+                    mark = {STUDY: study} if study else {}
+                    result = replace(result, reports=reports(planned), about={**result.about, **mark})
                     outcome.trained.append(result)
                     _record(store, result, outcome)
                 report(f"finished {_name(result)}: {_headline(result)}")

@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -31,13 +31,15 @@ from sqlalchemy.exc import SQLAlchemyError
 from benchmark import describe
 from benchmark.data.spec import ROOT
 from benchmark.errors import UserError
-from benchmark.interrupt import checkpoint
+from benchmark.interrupt import checkpoint, deferred
 from benchmark.registry import REFERENCE
 from benchmark.tables import from_table, to_table
-from benchmark.types import Cell, CellKey
+from benchmark.types import STUDY, Cell, CellKey, Record
 
 EXPERIMENT = "churn/"
 """Prefix of the experiments' names: a shared server holds others too."""
+STUDIES = "churn-studies"
+"""The experiment of what studies keep beside their cells."""
 
 
 _STORE_ERRORS = (MlflowException, SQLAlchemyError, OSError)  # OSError: also every exception of requests
@@ -78,10 +80,15 @@ class Store:
             runs = sorted(self._runs("cell"), key=lambda run: (run.info.status == "FINISHED", _recorded(run)))
         return {run.data.tags["churn.cell"]: run.info.status for run in runs}
 
-    def cells(self) -> Iterator[Cell]:
-        """All finished cells with their predictions, newest first; ``unreadable`` gets a line for each damaged one."""
+    def cells(self, only: Container[str] | None = None) -> Iterator[Cell]:
+        """All finished cells with their predictions, newest first; ``unreadable`` gets a line for each damaged one.
+
+        With ``only``, those whose digests it holds.
+        """
         with _speaking(self.uri):
             runs = [run for run in self._runs("cell") if run.info.status == "FINISHED"]
+            if only is not None:
+                runs = [run for run in runs if run.data.tags["churn.cell"] in only]
             nested: dict[str, list[Run]] = {}
             for run in self._runs("seed"):  # all at once: a query for each cell would take most of the time
                 nested.setdefault(run.data.tags["mlflow.parentRunId"], []).append(run)
@@ -197,6 +204,48 @@ class Store:
                     self.client.delete_run(old.info.run_id)
             return run
 
+    def adopt(self, digests: Container[str]) -> None:
+        """Take the mark of a study from the cells with these digests: a run has asked for them too."""
+        with _speaking(self.uri):
+            for run in self._runs("cell", f" AND tags.`{STUDY}` LIKE '%'"):
+                if run.data.tags["churn.cell"] in digests:
+                    about = json.loads(run.data.tags["churn.about"])
+                    about.pop(STUDY, None)
+                    self.client.set_tag(run.info.run_id, "churn.about", json.dumps(about))
+                    self.client.delete_tag(run.info.run_id, STUDY)
+
+    def log_record(self, record: Record, note: str = "") -> None:
+        """Keep a record of a study; the newest of a key counts. ``note`` is shown on its page, as Markdown."""
+        tags = {
+            "churn.kind": "record",
+            "churn.study": record.study,
+            "churn.key": record.key,
+            "churn.code": record.code,
+            "mlflow.note.content": note,
+        }
+        with _speaking(self.uri):
+            found = self.client.get_experiment_by_name(STUDIES)
+            where = found.experiment_id if found else self._create(STUDIES, "studies", {"churn.studies": "1"})
+            with deferred():
+                run = self._start(where, tags, " · ".join(filter(None, (record.study, record.key)))).info.run_id
+                self.client.log_text(run, json.dumps(record.content, indent=1), "record.json")
+                self.client.set_terminated(run, "FINISHED")
+
+    def records(self) -> list[Record]:
+        """The records of all studies, newest first; a damaged one is left out with a line in ``unreadable``."""
+        found = []
+        with _speaking(self.uri):
+            experiment = self.client.get_experiment_by_name(STUDIES)
+            runs = self._search([experiment.experiment_id], "attributes.status = 'FINISHED'") if experiment else []
+            for run in sorted(runs, key=_recorded, reverse=True):
+                tags = run.data.tags
+                try:
+                    content = json.loads((_folder(run.info.artifact_uri) / "record.json").read_text(encoding="utf-8"))
+                    found.append(Record(tags["churn.study"], tags["churn.key"], tags["churn.code"], content))
+                except (MlflowException, OSError, KeyError, ValueError) as error:
+                    self.unreadable.append(f"{run.info.run_name} ({run.info.run_id}) cannot be read: {error!r}")
+        return found
+
     def describe_launch(self, lines: list[str]) -> None:
         """If ``mlflow run`` started us: say in its run what was done, and where to look."""
         if run_id := os.environ.get("MLFLOW_RUN_ID"):
@@ -216,8 +265,10 @@ class Store:
         found = self.client.get_experiment_by_name(name)
         if found is not None:
             return str(found.experiment_id)
-        tags = describe.experiment_tags(cell)
-        place = None if os.environ.get("MLFLOW_TRACKING_URI") else (ROOT / "mlruns" / cell.key.dataset).as_uri()
+        return self._create(name, cell.key.dataset, describe.experiment_tags(cell))
+
+    def _create(self, name: str, folder: str, tags: dict[str, str]) -> str:
+        place = None if os.environ.get("MLFLOW_TRACKING_URI") else (ROOT / "mlruns" / folder).as_uri()
         try:
             return str(self.client.create_experiment(name, artifact_location=place, tags=tags))
         except MlflowException:  # another process was first
@@ -226,9 +277,9 @@ class Store:
                 raise
             return str(found.experiment_id)
 
-    def _runs(self, kind: str) -> list[Run]:
+    def _runs(self, kind: str, further: str = "") -> list[Run]:
         experiments = [e.experiment_id for e in self.client.search_experiments() if "churn.dataset" in e.tags]
-        return self._search(experiments, f"tags.`churn.kind` = '{kind}'") if experiments else []
+        return self._search(experiments, f"tags.`churn.kind` = '{kind}'{further}") if experiments else []
 
     def _find(self, experiment: str, digest: str, kind: str = "") -> list[Run]:
         """The runs of a cell, nested ones too, or those of one kind."""

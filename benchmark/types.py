@@ -17,6 +17,8 @@ import numpy as np
 from benchmark.data.spec import DatasetSpec, Recipe
 
 Task = Literal["classification", "regression"]
+STUDY = "study"
+"""Of the facts about a cell: the study that it was trained for, if no run asked for it."""
 
 
 @dataclass(frozen=True)
@@ -175,3 +177,14 @@ class Cell:
     run_id: str = ""
     reports: Mapping[str, str] = field(default_factory=dict)
     """Texts to be kept beside the predictions, by file name: what is wrong with the data."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a study keeps that is no cell: ``content`` is JSON, ``key`` names within the study what it depends on."""
+
+    study: str
+    key: str
+    code: str
+    """16 hex digits that change with the source of the study and of the training package."""
+    content: Mapping[str, Any]

@@ -49,15 +49,15 @@ def read(store: str = "") -> tuple[Results, dict[str, str]]:
     from leaderboard.results import collect
 
     if store and Path(store).is_dir():
-        return collect(published.read(Path(store)), store), {}
+        return published.gather(Path(store)), {}
     if store and "://" not in store and store != "databricks":
         example = "sqlite:///mlflow.db or http://127.0.0.1:5000"
         raise UserError(f"{store}: no such folder; give one of exported results, or an MLflow address as {example}")
     from benchmark.tracking import Store
 
     found = Store(store)
-    cells = list(found.cells())
-    results = collect(cells, found.uri, [*found.unreadable, *found.failures()])
+    cells, records = list(found.cells()), found.records()
+    results = collect(cells, found.uri, [*found.unreadable, *found.failures()], records)
     first = {dataset.name: next(iter(dataset.entries[0].cells.values())) for dataset in results.datasets}
     health = {name: found.report(cell.run_id, "health.txt") for name, cell in first.items()}
     return results, health
@@ -74,6 +74,27 @@ def export(
     results, _ = read(store)
     published.write(results, out)
     typer.echo(f"{sum(len(entry.cells) for d in results.datasets for entry in d.entries)} cells: {out.resolve()}")
+
+
+@app.command()
+def study(
+    name: Annotated[str, typer.Argument(help="The study.")],
+    store: Annotated[str, STORE] = "",
+) -> None:
+    """Show what a study found, as pages do."""
+    from leaderboard import studies, writers
+
+    results, _ = read(store)
+    found, troubles = studies.told(results)
+    shown = [one for one in found if one.study.name == name]
+    for line in troubles if not shown else ():
+        typer.echo(f"warning: {line}", err=True)
+    if not shown:
+        known = ", ".join(dict.fromkeys(one.study.name for one in found)) or "none"
+        raise UserError(f"no finished study {name!r} here ({known}): run it with python -m benchmark study {name}")
+    for one in shown:
+        tables = [studies.table(one, sheet) for sheet in one.report.sheets]
+        typer.echo("\n\n".join([one.title, *one.report.answer, *map(writers.to_markdown, tables)]))
 
 
 @app.command()

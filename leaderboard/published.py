@@ -23,7 +23,7 @@ import pandas as pd
 
 from benchmark import __version__
 from benchmark.errors import UserError
-from benchmark.types import Cell, CellKey, Predictions, Task
+from benchmark.types import Cell, CellKey, Predictions, Record, Task
 from leaderboard.results import Results, collect
 from leaderboard.tables import build, stamp
 from leaderboard.writers import to_csv, to_json, to_latex
@@ -41,6 +41,7 @@ def write(results: Results, folder: Path) -> None:
     if folder.exists() and any(folder.iterdir()) and not (folder / "manifest.json").is_file():
         raise UserError(f"{folder} exists and holds no published results: choose another folder")
     cells = [cell for d in results.datasets for entry in d.entries for cell in entry.cells.values()]
+    cells += results.of_studies
     temporary, old = folder.with_name(f".{folder.name}.new"), folder.with_name(f".{folder.name}.old")
     for left in (temporary, old):
         shutil.rmtree(left, ignore_errors=True)
@@ -57,10 +58,11 @@ def write(results: Results, folder: Path) -> None:
         "files": hashes,
         "about": dict(sorted(common.items())),
         "cells": [_head(cell, common) for cell in sorted(cells, key=lambda cell: _order(cell.key))],
+        "records": sorted((asdict(record) for record in results.records), key=lambda r: (r["study"], r["key"], str(r))),
     }
     (temporary / "manifest.json").write_text(json.dumps(manifest, indent=1, default=dict) + "\n", encoding="utf-8")
     (temporary / "tables").mkdir()
-    kept = collect(read(temporary))
+    kept = gather(temporary)
     for table in build(kept):
         texts = {"csv": to_csv(table), "json": to_json(table), "tex": to_latex(table, stamp(kept, table))}
         for suffix, text in texts.items():
@@ -72,15 +74,15 @@ def write(results: Results, folder: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
+def gather(folder: Path) -> Results:
+    """The results in ``folder``. Raises UserError as ``read`` does."""
+    found = [Record(**record) for record in _manifest(folder).get("records", [])]
+    return collect(read(folder), str(folder), records=found)
+
+
 def read(folder: Path) -> list[Cell]:
     """The cells in ``folder``. Raises UserError for a folder that is not as ``write`` left it, naming the file."""
-    path = folder / "manifest.json"
-    try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read as published results: {error}") from error
-    if manifest.get("format") != FORMAT:
-        raise UserError(f"{path}: format {manifest.get('format')!r}, expected {FORMAT}: use the suite that wrote it")
+    manifest = _manifest(folder)
     tables = {}
     for name, expected in manifest["files"].items():
         content = (folder / name).read_bytes() if (folder / name).is_file() else b""
@@ -89,6 +91,17 @@ def read(folder: Path) -> list[Cell]:
             raise UserError(f"{folder / name}: sha256 {found}, expected {expected}: restore the file, or export again")
         tables[name] = pd.read_parquet(folder / name)
     return [_cell(head, tables, manifest["about"]) for head in manifest["cells"]]
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    path = folder / "manifest.json"
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read as published results: {error}") from error
+    if manifest.get("format") != FORMAT:
+        raise UserError(f"{path}: format {manifest.get('format')!r}, expected {FORMAT}: use the suite that wrote it")
+    return dict(manifest)
 
 
 def _by_split(cells: Sequence[Cell]) -> dict[tuple[str, int], list[Cell]]:

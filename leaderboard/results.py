@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmark.metrics import PAIRWISE, mean_over_pairs
 from benchmark.registry import REFERENCE
-from benchmark.types import Cell, Task
+from benchmark.types import STUDY, Cell, Record, Task
 
 GROUPS = ("dev", "headline", "borderline", "excluded", "regression", "extra", "scope")
 """The order of the groups; the paper's main tables show the first two together."""
@@ -88,6 +88,9 @@ class Results:
     datasets: tuple[Dataset, ...]
     source: str = ""
     unreadable: tuple[str, ...] = field(default=())
+    of_studies: tuple[Cell, ...] = ()
+    """Cells that only a study asked for, newest first; they are in no dataset."""
+    records: tuple[Record, ...] = ()
 
     def dataset(self, name: str) -> Dataset | None:
         return next((dataset for dataset in self.datasets if dataset.name == name), None)
@@ -112,8 +115,10 @@ def slug(title: str) -> str:
     return re.sub(r"[^a-z0-9.]+", "-", spelled).strip("-")
 
 
-def collect(cells: Iterable[Cell], source: str = "", unreadable: Iterable[str] = ()) -> Results:
-    """Sort ``cells``, newest first, into datasets and entries.
+def collect(
+    cells: Iterable[Cell], source: str = "", unreadable: Iterable[str] = (), records: Iterable[Record] = ()
+) -> Results:
+    """Sort ``cells``, newest first, into datasets and entries, those of studies apart.
 
     Of each method, hyperparameters and split the newest code counts, with the most retrainings, on the data
     version that was logged last: methods are only compared on identical rows. What is left out for its data
@@ -122,6 +127,7 @@ def collect(cells: Iterable[Cell], source: str = "", unreadable: Iterable[str] =
     chosen: dict[str, dict[tuple[str, str, int], Cell]] = {}
     version: dict[tuple[str, int], str] = {}
     notes: dict[str, list[str]] = {}
+    of_studies: dict[tuple[object, ...], Cell] = {}
     for cell in cells:
         key = cell.key
         current = version.setdefault((key.dataset, key.canonical_seed), key.problem)
@@ -132,12 +138,22 @@ def collect(cells: Iterable[Cell], source: str = "", unreadable: Iterable[str] =
             )
             continue
         kind = (key.method, repr(sorted(key.params.items())), key.canonical_seed)
+        if STUDY in cell.about:
+            of_studies.setdefault((key.dataset, *kind, key.seeds), cell)
+            continue
         known = chosen.setdefault(key.dataset, {}).setdefault(kind, cell)
         if key.code == known.key.code and len(key.seeds) > len(known.key.seeds):
             chosen[key.dataset][kind] = cell
     datasets = [_dataset(name, list(found.values()), notes.get(name, [])) for name, found in sorted(chosen.items())]
+    newest = tuple(
+        {(record.study, record.key, _settings(record)): record for record in reversed(list(records))}.values()
+    )
     datasets.sort(key=lambda d: (_group(d), d.n_train, d.title))
-    return Results(tuple(datasets), source, tuple(unreadable))
+    return Results(tuple(datasets), source, tuple(unreadable), tuple(of_studies.values()), newest)
+
+
+def _settings(record: Record) -> str:
+    return repr(record.content.get("settings"))
 
 
 def _group(dataset: Dataset) -> int:

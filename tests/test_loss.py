@@ -323,7 +323,7 @@ def test_ctrl_c_while_training_ends_at_once_and_keeps_what_is_finished(
     driver = drive(*words, "--jobs", "2")
     driver.until(lambda: "finished ERM on small" in driver.said)
     os.killpg(driver.process.pid, signal.SIGINT)  # as a terminal does: workers get it too
-    assert driver.end(15) == 130, driver.said
+    assert driver.end(60) == 130, driver.said
     assert "Traceback" not in driver.said
     assert f"goes on from there:\n  python -m benchmark run {' '.join(words)} --jobs 2\n" in driver.said
     assert driver.alive() == []
@@ -338,7 +338,7 @@ def test_ctrl_c_while_recording_marks_the_run_as_killed_and_keeps_the_cell(
     driver = drive(*words, "--jobs", "2")
     driver.until(lambda: waiting() and recorded_seeds())
     driver.process.send_signal(signal.SIGINT)
-    assert driver.end(15) == 130, driver.said
+    assert driver.end(60) == 130, driver.said
     assert "Traceback" not in driver.said
     assert driver.alive() == []
     store = tracking.Store()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from leaderboard.results import Results
+from leaderboard.studies import Told, charts
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,15 @@ def build(results: Results, structures: Mapping[str, Mapping[str, str]] | None =
 
     with look():
         return list(_figures(results, structures or {}))
+
+
+def of_studies(found: Sequence[Told]) -> list[Figure]:
+    """The charts of studies."""
+    from leaderboard.figures.charts import draw
+    from leaderboard.figures.style import look
+
+    with look():
+        return [draw(key, chart) for one in found for key, chart in charts(one)]
 
 
 def _figures(results: Results, structures: Mapping[str, Mapping[str, str]]) -> Iterator[Figure]:

@@ -24,6 +24,7 @@ from leaderboard.results import Dataset, Results, slug
 from leaderboard.site import citation, decide, explorer, sentences
 from leaderboard.site.summary import GROUP_TITLES, Summary, summaries
 from leaderboard.stats.intervals import KINDS, Estimate, Kind
+from leaderboard.studies import Told, table, told
 from leaderboard.table import Table
 
 File = tuple[str, str | bytes]
@@ -51,11 +52,12 @@ def files(results: Results, kind: Kind, health: Mapping[str, str]) -> Iterator[F
         yield from site.explorer(dataset, smiles.get(dataset.name, {}))
     for title in results.methods():
         yield f"methods/{slug(title)}.html", site.method(title)
-    for table in (*site.tables, *map(to_table, site.boards)):
+    yield from site.study_pages()
+    for table in (*site.tables, *map(to_table, site.boards), *site.study_tables):
         yield f"tables/{table.key}.tex", writers.to_latex(table, tables.stamp(results, table))
         yield f"tables/{table.key}.csv", writers.to_csv(table)
         yield f"tables/{table.key}.json", writers.to_json(table)
-    for figure in site.figures:
+    for figure in (*site.figures, *site.study_figures):
         yield f"figures/{figure.key}.svg", figure.svg
         yield f"figures/{figure.key}.pdf", figure.pdf
 
@@ -70,6 +72,37 @@ class Site:
     boards: Sequence[Board]
     tables: Sequence[Table]
     figures: Sequence[Figure]
+
+    @cached_property
+    def studies(self) -> tuple[list[Told], list[str]]:
+        return told(self.results)
+
+    @cached_property
+    def study_tables(self) -> list[Table]:
+        return [table(one, sheet, self.kind) for one in self.studies[0] for sheet in one.report.sheets]
+
+    @cached_property
+    def study_figures(self) -> list[Figure]:
+        return figures.of_studies(self.studies[0])
+
+    def study_pages(self) -> Iterator[File]:
+        """An index of the studies that were run, and a page for each; no page if there is none."""
+        found, troubles = self.studies
+        if not found:
+            return
+        yield "studies.html", self.page("studies.html", "studies.html", studies=found, troubles=troubles)
+        every = {table.key: table for table in (*self.study_tables, *self.tables)}
+        drawn = {figure.key: figure for figure in self.study_figures}
+        for one in found:
+            start = f"study-{one.slug}-"
+            keys = [start + sheet.key for sheet in one.report.sheets] + list(one.report.shown)
+            values = {
+                "one": one,
+                "words": (sys.modules[type(one.study).__module__].__doc__ or "").strip(),
+                "tables": [every[key] for key in keys if key in every],
+                "figures": [drawn[start + chart.key] for chart in one.report.charts],
+            }
+            yield f"studies/{one.slug}.html", self.page("study.html", f"studies/{one.slug}.html", **values)
 
     @cached_property
     def source(self) -> str:
@@ -98,6 +131,7 @@ class Site:
             evalsets=EVALSETS,
             to_html=writers.to_html,
             kind=KINDS[self.kind],
+            has_studies=bool(self.studies[0]),
         )
         return made
 

@@ -1,0 +1,72 @@
+"""The lab of ``python -m benchmark study``: it trains what a study asks for and the tracking store lacks."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from joblib import Parallel, delayed
+
+from benchmark import driver, tracking
+from benchmark.errors import UserError
+from benchmark.study import REPORT, Content, Report, Study, arrange
+from benchmark.train import bank
+from benchmark.train.device import Device
+from benchmark.types import Cell, Record
+
+
+class Lab:
+    """The lab that trains what the tracking store lacks, and records it there."""
+
+    def __init__(self, study: Study, jobs: int | None, device: Device, report: driver.Report) -> None:
+        self.study, self.jobs, self.device, self.note = study, jobs, device, report
+        self.store = tracking.Store()
+        source = Path(inspect.getfile(type(study))).read_bytes()
+        self.code = hashlib.sha256(bank.code().encode() + source).hexdigest()[:16]
+
+    def cells(
+        self, methods: Sequence[str], datasets: Sequence[str], canonical_seeds: Sequence[int], seeds: Sequence[int]
+    ) -> Mapping[tuple[str, str], Sequence[Cell]]:
+        planned = driver.plan_grid(methods, datasets, canonical_seeds, seeds, {}, self.device)
+        outcome = driver.fill(
+            planned,
+            force=False,
+            jobs=self.jobs,
+            report=self.note,
+            trained=lambda count: None,
+            reports=driver.health_of,
+            study=self.study.name,
+        )
+        if outcome.trouble:
+            raise UserError(outcome.trouble)
+        if outcome.failed:
+            first = outcome.failed[0]
+            raise UserError(
+                f"{len(outcome.failed)} cells of the study failed; {first.planned.title} on "
+                f"{first.planned.key.dataset}:\n{first.reason}"
+            )
+        found = self.store.cells({cell.key.digest for cell in planned})
+        return arrange(found, methods, datasets, canonical_seeds, seeds)
+
+    def record(self, key: str, make: Callable[[Lab], Content]) -> Content:
+        for known in self.store.records():
+            if (known.study, known.key, known.code) == (self.study.name, key, self.code):
+                return known.content
+        self.note(f"computing {key}")
+        content = make(self)
+        self.store.log_record(Record(self.study.name, key, self.code, content))
+        return content
+
+    def map(self, function: Callable[..., Any], items: Sequence[tuple[Any, ...]]) -> list[Any]:
+        pool = Parallel(n_jobs=self.jobs or -1, inner_max_num_threads=1, backend="loky")
+        return list(pool(delayed(function)(*item) for item in items))
+
+    def finish(self, report: Report) -> None:
+        """Record that the study is finished; from then on the leaderboard shows it."""
+        settings = asdict(self.study)  # type: ignore[call-overload]
+        record = Record(self.study.name, REPORT, self.code, {"settings": settings})
+        self.store.log_record(record, "\n\n".join(report.answer))

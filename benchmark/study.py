@@ -1,0 +1,234 @@
+"""What a study is: a question that more than one grid of cells answers, and the report that says the answer.
+
+A study is one file of ``benchmark/studies/``: a frozen dataclass whose ``report`` asks a ``Lab`` for cells and records.
+The lab that ``python -m benchmark study`` gives trains what is missing; the leaderboard's only reads. Both run the same
+``report``, so that a page never says anything else than what was computed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
+
+import numpy as np
+
+from benchmark.data.spec import load_spec
+from benchmark.errors import did_you_mean
+from benchmark.registry import build, make_method, params
+from benchmark.registry import title as title_of
+from benchmark.types import Cell
+
+T = TypeVar("T", bound=type)
+Content = Mapping[str, Any]
+"""What a lab keeps that is no cell: numbers, texts, lists and mappings, as JSON has them."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A quantity of predictions, averaged over canonical splits, with its interval over retrainings.
+
+    ``quantity`` is ``accuracy``, ``churn``, ``sym_kl`` or ``mae``; ``cells`` hold one cell per split. With ``versus``
+    it is the difference to these, at equal train seeds.
+    """
+
+    quantity: str
+    cells: Sequence[Cell]
+    versus: Sequence[Cell] = ()
+    evalset: str = "id"
+    flags: str = ""
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """A statistic of replicates: ``values`` are (R,), one of each, or a symmetric (R, R), one of each pair."""
+
+    values: np.ndarray
+    statistic: Literal["mean", "std"] = "mean"
+    flags: str = ""
+
+
+Number = Measured | Sampled
+Row = Sequence[str | Number]
+
+
+@dataclass(frozen=True)
+class Head:
+    """The header of a column of numbers, which are shown times ``scale`` with so many ``digits``."""
+
+    text: str
+    scale: float = 1
+    digits: int = 3
+    signed: bool = False
+
+
+ACCURACY, CHURN, SYM_KL = Head("Accuracy"), Head("Churn (%)", 100, 1), Head("Sym-KL (nats)")
+DELTA_ACCURACY = Head("Δ accuracy (pp)", 100, 1, signed=True)
+DELTA_CHURN = Head("Δ churn (pp)", 100, 1, signed=True)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table of a report: a header of texts and ``Head``, and rows of texts and numbers, as long as the header."""
+
+    key: str
+    title: str
+    caption: str
+    header: Sequence[str | Head]
+    rows: Sequence[Row]
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Axis:
+    label: str
+    scale: float = 1
+    log: bool = False
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a chart: ``x`` is known, or a number with an interval as ``y`` is; ``label`` stands beside it."""
+
+    x: float | Number
+    y: Number
+    label: str = ""
+    chosen: bool = False
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure of a report: series of points by name, joined by lines if they have an order."""
+
+    key: str
+    title: str
+    caption: str
+    x: Axis
+    y: Axis
+    series: Mapping[str, Sequence[Point]]
+    joined: bool = True
+
+
+@dataclass(frozen=True)
+class Report:
+    """The answer of a study in sentences, tables and charts; ``shown`` names tables that the leaderboard has anyway."""
+
+    answer: Sequence[str]
+    sheets: Sequence[Sheet] = ()
+    charts: Sequence[Chart] = ()
+    shown: Sequence[str] = ()
+
+
+REPORT = "report"
+"""The key of the record that says that a study was finished, with its settings."""
+
+
+class Missing(Exception):
+    """A lab that only reads has no such cell or record: the study has not been run to its end."""
+
+
+class Trainer(Protocol):
+    """What the making of a record may use."""
+
+    def map(self, function: Callable[..., Any], items: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """``function(*item)`` of each item, in their order, on the workers; results do not depend on their number."""
+
+    def note(self, line: str) -> None:
+        """Tell the user how far it is."""
+
+
+class Lab(Protocol):
+    """Where a study gets what it reports on. Raises Missing if it only reads, and UserError for what cannot be had."""
+
+    def cells(
+        self, methods: Sequence[str], datasets: Sequence[str], canonical_seeds: Sequence[int], seeds: Sequence[int]
+    ) -> Mapping[tuple[str, str], Sequence[Cell]]:
+        """The cells of a grid by dataset and method, as they are named here, one for each canonical seed."""
+
+    def record(self, key: str, make: Callable[[Trainer], Content]) -> Content:
+        """What ``make`` gave when it was first asked for the record of this ``key``, which names all it depends on."""
+
+
+class Study(Protocol):
+    """A study: a frozen dataclass, registered with ``@study``, whose fields are its settings."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+
+    def report(self, lab: Lab) -> Report: ...
+
+
+_studies: dict[str, type] = {}
+
+
+def study(name: str, *, title: str) -> Callable[[T], T]:
+    """Register a frozen dataclass as the study ``name``."""
+
+    def register(cls: T) -> T:
+        cls.name, cls.title, cls.regression = name, title, {}  # type: ignore[attr-defined]
+        _studies[name] = cls
+        return cls
+
+    return register
+
+
+@cache
+def discover() -> dict[str, type]:
+    """All studies of ``benchmark/studies/`` by name."""
+    package = importlib.import_module("benchmark.studies")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"benchmark.studies.{module.name}")
+    return dict(sorted(_studies.items()))
+
+
+def make_study(name: str, settings: Mapping[str, str]) -> Study:
+    """The study ``name`` with ``settings`` written as text. Raises UserError for an unknown name, setting or value."""
+    known = discover()
+    if name not in known:
+        raise did_you_mean("study", name, list(known))
+    made: Study = build(known[name], "classification", settings)  # type: ignore[assignment]
+    return made
+
+
+def arrange(
+    cells: Iterable[Cell],
+    methods: Sequence[str],
+    datasets: Sequence[str],
+    canonical_seeds: Sequence[int],
+    seeds: Sequence[int],
+) -> Mapping[tuple[str, str], Sequence[Cell]]:
+    """The cells of a grid, as ``benchmark.study.Lab.cells`` gives them, from ``cells``, newest first.
+
+    Those with further train seeds count. Raises Missing, naming the first that is not there.
+    """
+    known: dict[tuple[str, str, str, int], list[Cell]] = {}
+    for cell in cells:
+        key = cell.key
+        known.setdefault((key.dataset, key.method, _spell(key.params), key.canonical_seed), []).append(cell)
+    found: dict[tuple[str, str], Sequence[Cell]] = {}
+    for dataset in datasets:
+        spec = load_spec(dataset)
+        for text in methods:
+            made = make_method(text, spec.task)
+            some = []
+            for split in canonical_seeds:
+                fitting = known.get((spec.name, made.name, _spell(params(made)), split), [])
+                enough = [cell for cell in fitting if set(seeds) <= set(cell.key.seeds)]
+                if not enough:
+                    raise Missing(f"{title_of(made, spec.task)} on {dataset}, split {split}")
+                some.append(enough[0])
+            found[dataset, text] = some
+    return found
+
+
+def _spell(params: Mapping[str, Any]) -> str:
+    return repr(sorted(params.items()))
+
+
+def mean(quantity: Callable[[np.ndarray, np.ndarray], np.ndarray], cells: Sequence[Cell], evalset: str = "id") -> float:
+    """The mean over splits and retrainings of a quantity of ``benchmark.metrics.PER_RUN``."""
+    found = [cell.predictions[evalset] for cell in cells]
+    return float(np.mean([quantity(p.values, p.y).mean() for p in found]))

@@ -1,0 +1,139 @@
+"""The reports of studies as tables and charts, from the cells and records at hand; nothing is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmark.errors import UserError
+from benchmark.study import (
+    REPORT,
+    Chart,
+    Content,
+    Head,
+    Measured,
+    Missing,
+    Number,
+    Report,
+    Sampled,
+    Sheet,
+    Study,
+    Trainer,
+    arrange,
+    make_study,
+)
+from benchmark.types import Cell, Record
+from leaderboard.columns import ACCURACY, CHURN, MAE, SYM_KL, Quantity, common, interval
+from leaderboard.results import Results, slug
+from leaderboard.stats.intervals import KINDS, Estimate, Kind, standard_deviation
+from leaderboard.table import Table, Value
+
+QUANTITIES: Mapping[str, Quantity] = {"accuracy": ACCURACY, "churn": CHURN, "sym_kl": SYM_KL, "mae": MAE}
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A lab that only reads: what is not there is Missing."""
+
+    study: str
+    known: Sequence[Cell]
+    records: Sequence[Record]
+
+    def cells(
+        self, methods: Sequence[str], datasets: Sequence[str], canonical_seeds: Sequence[int], seeds: Sequence[int]
+    ) -> Mapping[tuple[str, str], Sequence[Cell]]:
+        return arrange(self.known, methods, datasets, canonical_seeds, seeds)
+
+    def record(self, key: str, make: Callable[[Trainer], Content]) -> Content:
+        for record in self.records:
+            if (record.study, record.key) == (self.study, key):
+                return record.content
+        raise Missing(f"the record {key!r}")
+
+
+@dataclass(frozen=True)
+class Told:
+    """A study that was run, with its report; ``settings`` are those that differ from the defaults, as text."""
+
+    study: Study
+    settings: str
+    report: Report
+
+    @property
+    def slug(self) -> str:
+        return slug(" ".join(filter(None, (self.study.name, self.settings))))
+
+    @property
+    def options(self) -> str:
+        """The settings as the command line takes them."""
+        return "".join(f" --set {setting}" for setting in self.settings.split("; ") if setting)
+
+    @property
+    def title(self) -> str:
+        return f"{self.study.title} ({self.settings})" if self.settings else self.study.title
+
+
+def told(results: Results) -> tuple[list[Told], list[str]]:
+    """The studies that were finished, by name, each setting once; and a line for each that cannot be shown."""
+    known = [cell for d in results.datasets for e in d.entries for cell in e.cells.values()]
+    found: dict[str, Told] = {}
+    troubles = []
+    for record in results.records:
+        if record.key != REPORT:
+            continue
+        settings = {name: str(value) for name, value in record.content["settings"].items()}
+        try:
+            study = make_study(record.study, settings)
+            report = study.report(Reader(record.study, [*results.of_studies, *known], results.records))
+        except (Missing, UserError) as error:
+            troubles.append(f"study {record.study} is left out, it lacks {error}: run it again")
+            continue
+        defaults = make_study(record.study, {})
+        changed = [f"{name}={value}" for name, value in settings.items() if str(getattr(defaults, name)) != value]
+        one = Told(study, "; ".join(changed), report)
+        found.setdefault(one.slug, one)
+    return [found[key] for key in sorted(found)], troubles
+
+
+def estimate(number: Number, kind: Kind = "runs") -> Estimate:
+    """A number of a report with its interval."""
+    if isinstance(number, Sampled):
+        values = np.asarray(number.values, dtype=float)
+        return interval(kind, lambda: [values], None) if number.statistic == "mean" else standard_deviation(values)
+    quantity = QUANTITIES[number.quantity]
+    if not number.versus:
+        return quantity.estimate([(cell.predictions[number.evalset], None) for cell in number.cells], kind)
+    pairs = zip(number.cells, number.versus, strict=True)
+    both = [(common(a, b).predictions[number.evalset], common(b, a).predictions[number.evalset]) for a, b in pairs]
+    return quantity.estimate(both, kind)
+
+
+def table(one: Told, sheet: Sheet, kind: Kind = "runs") -> Table:
+    """A sheet of a report with its numbers computed."""
+    heads = [head if isinstance(head, Head) else Head(head) for head in sheet.header]
+
+    def show(head: Head, cell: str | Number) -> str | Value:
+        if isinstance(cell, str):
+            return cell
+        return Value.of(estimate(cell, kind), head.scale, head.digits, head.signed).but(flags=cell.flags)
+
+    rows = [tuple(show(head, cell) for head, cell in zip(heads, row, strict=True)) for row in sheet.rows]
+    measured = any(isinstance(cell, Value) and cell.low == cell.low for row in rows for cell in row)
+    datasets = {cell.key.dataset for row in sheet.rows for n in row if isinstance(n, Measured) for cell in n.cells}
+    return Table(
+        f"study-{one.slug}-{sheet.key}",
+        sheet.title,
+        f"{sheet.caption} {KINDS[kind]}" if measured else sheet.caption,
+        tuple(head.text for head in heads),
+        tuple(rows),
+        tuple(sheet.notes),
+        datasets=tuple(sorted(datasets)),
+        kind=kind,
+    )
+
+
+def charts(one: Told) -> list[tuple[str, Chart]]:
+    """The charts of a report with the keys of their files."""
+    return [(f"study-{one.slug}-{chart.key}", chart) for chart in one.report.charts]
