@@ -146,8 +146,8 @@ def fold(problem: Problem, i: int, k: int) -> Problem:
         raise UserError(f"{problem.spec.name}: {k} folds need {k} rows{of} in the training pool, found {fewest}")
     splitter = (StratifiedKFold if classes else KFold)(k, shuffle=True, random_state=problem.canonical_seed)
     train, held_out = list(splitter.split(pool.x, pool.y))[i]
-    numbers = (pool.x < 0).any(axis=0)  # bits and pixels never are; what varies about a mean of 0 is
-    x = standardise(pool.x, numbers, train)
+    scaled = pool.x.min(axis=0) < 0  # no bit or pixel is; of numbers that vary about a mean of 0, some are
+    x = standardise(pool.x, scaled, train)
     name = f"fold={i + 1}of{k}"
 
     def take(index: np.ndarray) -> Examples:

@@ -142,8 +142,9 @@ def _variant(spec: DatasetSpec, settings: str) -> DatasetSpec:
     try:
         values = Settings.model_validate_strings(given).model_dump(include=set(given))
     except ValidationError as error:
-        name = error.errors()[0]["loc"][0]
-        raise UserError(f"{spec.name}@{name}={given[str(name)]}: {error.errors()[0]['msg']}") from error
+        first = error.errors()[0]
+        wrong = str(first["loc"][0])
+        raise UserError(f"{spec.name}@{wrong}={given[wrong]}: {first['msg']}") from error
     spelled = [f"{name}={values[name]}" for name in sorted(values)]
     changes = {
         "name": "@".join([spec.name, *spelled]),
