@@ -7,7 +7,7 @@ import importlib.util
 import pkgutil
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, fields
 from functools import cache
 from pathlib import Path
@@ -18,6 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from benchmark.data.spec import ROOT
 from benchmark.errors import UserError, did_you_mean
+from benchmark.settings import assignments
 from benchmark.types import Method, Task
 
 REFERENCE = "erm"
@@ -98,7 +99,7 @@ def make_method(text: str, task: Task, overrides: Mapping[str, str] | None = Non
     if name not in methods:
         raise did_you_mean("method", name, sorted(methods))
     known = [f.name for f in fields(methods[name])]
-    given = _assignments(settings, text)
+    given = assignments(settings, text)
     shared = {key: value for key, value in (overrides or {}).items() if key in known}
     return build(methods[name], task, shared | given)
 
@@ -121,25 +122,9 @@ def build(cls: type, task: Task, given: Mapping[str, str]) -> Method:
     return made
 
 
-def _assignment(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not (equals and key and value):
-        raise UserError(f"expected NAME=VALUE, found {text!r}")
-    return key, value
-
-
-def _assignments(parts: Iterable[str], where: str) -> dict[str, str]:
-    given: dict[str, str] = {}
-    for key, value in map(_assignment, parts):
-        if key in given:
-            raise UserError(f"{where}: {key} is given twice")
-        given[key] = value
-    return given
-
-
 def parse_settings(texts: list[str]) -> dict[str, str]:
     """``--set`` values: each ``NAME=VALUE``, several separated by commas."""
-    return _assignments((part for text in texts for part in text.split(",") if part), "--set")
+    return assignments((part for text in texts for part in text.split(",") if part), "--set")
 
 
 def params(made: Method) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from benchmark.metrics import PAIRWISE, mean_over_pairs
 from benchmark.registry import REFERENCE
 from benchmark.types import STUDY, Cell, Record, Task
 
-GROUPS = ("dev", "headline", "borderline", "excluded", "regression", "extra", "scope")
+GROUPS = ("dev", "headline", "borderline", "excluded", "regression", "extra", "scope", "variant")
 """The order of the groups; the paper's main tables show the first two together."""
 
 
@@ -102,7 +102,12 @@ class Results:
         return tuple(sorted(titles, key=lambda title: title not in first))
 
     def of_task(self, task: Task) -> tuple[Dataset, ...]:
-        return tuple(dataset for dataset in self.datasets if dataset.task == task)
+        """The datasets of a task without variants of them, which are no further evidence."""
+        return tuple(d for d in self.datasets if d.task == task and d.group != "variant")
+
+    def variants(self, task: Task) -> tuple[Dataset, ...]:
+        """Datasets under other settings, as ``bace@train=200``."""
+        return tuple(d for d in self.datasets if d.task == task and d.group == "variant")
 
     def headline(self) -> tuple[Dataset, ...]:
         """The classification datasets of the paper's main table: development and held-out."""

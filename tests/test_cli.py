@@ -98,6 +98,10 @@ def test_the_environment_of_mlflow_run_is_built_from_the_same_list() -> None:
         (["run", "--method", "erm", "--dataset", "b3db_mesured"], "did you mean 'b3db_measured'"),
         (["run", "--method", "twin:lma=3"], "unknown hyperparameter of twin: 'lma': did you mean 'lam'?"),
         (["run", "--method", "twin", "--set", "lma=3"], "did you mean 'lam'?"),
+        (
+            ["plan", "--dataset", "b3db_measured@trian=9"],
+            "unknown setting of b3db_measured: 'trian': did you mean 'train'?",
+        ),
         (["run", "--method", "twin", "--set", "lam"], "expected NAME=VALUE, found 'lam'"),
         (["run", "--method", "twin:lam=much"], "lam=much"),
         (["run", "--method", "twin:lam=-1"], "lam must be at least 0"),

@@ -224,7 +224,7 @@ def _overlaps(spec: DatasetSpec) -> tuple[list[Overlap], list[str]]:
     molecules, labelled = _multisets(spec)
     for name in dataset_names():
         other = load_spec(name)
-        if name == spec.name or not other.smiles or not availability(other).here:
+        if other.path == spec.path or not other.smiles or not availability(other).here:
             continue
         try:
             theirs, their_labels = _multisets(other)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from sklearn.model_selection import KFold, StratifiedKFold
 
 from benchmark.data.features import standardise
 from benchmark.data.rows import Rows, load_rows
 from benchmark.data.spec import DatasetSpec, load_spec
-from benchmark.data.splits import Split, make_split
+from benchmark.data.splits import Split, first_rows, make_split
 from benchmark.errors import UserError
 from benchmark.types import Examples, Problem
 
@@ -71,20 +73,40 @@ def labels(spec: DatasetSpec, table: pd.DataFrame) -> np.ndarray:
 
 
 def split_rows(spec: DatasetSpec, rows: Rows, canonical_seed: int) -> Split:
-    """The canonical split of the used rows. Raises UserError for an unknown split or an empty part."""
+    """The canonical split of the used rows, with as much of the training pool as ``spec.train`` says.
+
+    Raises UserError for an unknown split, an empty part, and a pool with fewer rows than that.
+    """
     used = rows.used
-    return make_split(spec.split, canonical_seed, used["scaffold"].tolist(), used["part"].tolist())
+    split = make_split(spec.split, canonical_seed, used["scaffold"].tolist(), used["part"].tolist())
+    if spec.train is None:
+        return split
+    if spec.train > len(split.train):
+        raise UserError(
+            f"{spec.name}: the training pool of canonical seed {canonical_seed} has {len(split.train)} rows: "
+            f"train={spec.train} is too many"
+        )
+    return replace(split, train=first_rows(split.train, spec.train, canonical_seed))
 
 
 def load_problem(dataset: str, canonical_seed: int = 99) -> Problem:
     """The dataset called ``dataset`` (or described by the TOML at that path), split by ``canonical_seed``.
 
-    Raises UserError for an unknown dataset, a missing or altered data file, or an unusable column.
+    ``bace@train=200@weight_decay=0.1`` is a variant of it, see ``load_spec``.
+
+    Raises UserError for an unknown dataset, a missing or altered data file, an unusable column, and a training pool
+    from which nothing can be learned.
     """
     spec = load_spec(dataset)
     rows = load_rows(spec)
     used, y = rows.used, labels(spec, rows.used)
     split = split_rows(spec, rows, canonical_seed)
+    if len(np.unique(y[split.train])) < 2:
+        what = "of one class" if spec.task == "classification" else "of one value"
+        raise UserError(
+            f"{spec.name}: all {len(split.train)} rows of the training pool of canonical seed {canonical_seed} are "
+            f"{what}: nothing can be learned"
+        )
     x = standardise(rows.x, rows.scaled, split.train)
     ids, smiles = used["id"].to_numpy(dtype=str), used["smiles"].to_numpy(dtype=str)
 
@@ -103,4 +125,40 @@ def load_problem(dataset: str, canonical_seed: int = 99) -> Problem:
             "labels": digest(y),
             "split": digest(np.concatenate(list(split.parts().values()))),
         },
+    )
+
+
+def fold(problem: Problem, i: int, k: int) -> Problem:
+    """Fold ``i`` (from 0) of ``k``-fold cross-validation on the training pool of ``problem``.
+
+    The held-out fold is the only test set, ``id``; the others are the training pool. Folds are drawn by the canonical
+    seed, and have equal shares of the classes. Nothing of the test sets of ``problem`` is used. Standardised columns
+    are standardised again on the rows that are left to train on. No name loads a fold, and none belongs in the store.
+
+    Raises ValueError if there is no fold ``i``, and UserError for a pool with fewer than ``k`` rows of a class.
+    """
+    if not 0 <= i < k or k < 2:
+        raise ValueError(f"fold {i} of {k}: expected a number from 0 to {k - 1}, of at least 2 folds")
+    pool, classes = problem.train, problem.task == "classification"
+    fewest = int(np.unique(pool.y, return_counts=True)[1].min()) if classes else len(pool)
+    if fewest < k:
+        of = " of the rarer class" if classes else ""
+        raise UserError(f"{problem.spec.name}: {k} folds need {k} rows{of} in the training pool, found {fewest}")
+    splitter = (StratifiedKFold if classes else KFold)(k, shuffle=True, random_state=problem.canonical_seed)
+    train, held_out = list(splitter.split(pool.x, pool.y))[i]
+    scaled = pool.x.min(axis=0) < 0  # no bit or pixel is; of numbers that vary about a mean of 0, some are
+    x = standardise(pool.x, scaled, train)
+    name = f"fold={i + 1}of{k}"
+
+    def take(index: np.ndarray) -> Examples:
+        return Examples(x[index], pool.y[index], pool.ids[index], pool.smiles[index])
+
+    spec = problem.spec
+    named = {"name": f"{spec.name}@{name}", "title": f"{spec.title}, {name}", "group": "variant"}
+    return replace(
+        problem,
+        spec=spec.model_copy(update=named),
+        train=take(train),
+        evals={"id": take(held_out)},
+        fingerprints={**problem.fingerprints, "fold": f"{i + 1}of{k}-{digest(held_out)}"},
     )

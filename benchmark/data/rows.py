@@ -56,7 +56,7 @@ def load_rows(spec: DatasetSpec) -> Rows:
         return Rows(*_prepare(table, spec, x), version)
     path, content = sources.obtain(spec)
     version = spec.sha256[:16] or hashlib.sha256(content).hexdigest()[:16]
-    key = f"{spec.name}-{_key(spec, version)}"
+    key = f"{spec.path.stem}-{_key(spec, version)}"  # not the name: variants have the same rows
 
     def make() -> tuple[bytes, ...]:
         raw = readers.read(content, str(path))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from benchmark.errors import UserError, did_you_mean
+from benchmark.settings import assignments
 
 ROOT = Path(__file__).resolve().parents[2]
 DATASETS = ROOT / "datasets"
@@ -26,14 +28,26 @@ class Recipe(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     hidden: int = Field(256, gt=0, multiple_of=16)
-    lr: float = Field(1e-3, gt=0)
-    weight_decay: float = Field(1e-4, ge=0)
+    lr: float = Field(1e-3, gt=0, allow_inf_nan=False)
+    weight_decay: float = Field(1e-4, ge=0, allow_inf_nan=False)
     batch_size: int = Field(64, gt=0)
     epochs: int = Field(30, gt=0)
 
 
+PoolSize = Annotated[int, Field(ge=2)]
+
+
+class Settings(Recipe):
+    """What may follow ``@`` in the name of a variant: the rows of its training pool, and the fields of its recipe."""
+
+    train: PoolSize | None = None
+
+
 class DatasetSpec(BaseModel):
-    """One dataset. ``name`` is the stem of the file at ``path``; all else is in it (fields: datasets/README.md)."""
+    """One dataset. ``name`` is the stem of the file at ``path``; all else is in it (fields: datasets/README.md).
+
+    A variant has the name with its settings, ``bace@train=200``.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -41,7 +55,7 @@ class DatasetSpec(BaseModel):
     path: Path = Path()
     title: str
     task: Literal["classification", "regression"]
-    group: Literal["dev", "headline", "borderline", "excluded", "regression", "scope", "extra"]
+    group: Literal["dev", "headline", "borderline", "excluded", "regression", "scope", "extra", "variant"]
     family: str = ""
     source: str = Field(pattern=r"^\w+:.+")
     sha256: str = Field("", pattern=r"^([0-9a-f]{64})?$")
@@ -57,6 +71,7 @@ class DatasetSpec(BaseModel):
     features: tuple[str, ...] = Field(min_length=1)
     ignore: tuple[str, ...] = ()
     split: str
+    train: PoolSize | None = None
     licence: str = "unknown"
     cite: str = ""
     notes: str = ""
@@ -65,7 +80,9 @@ class DatasetSpec(BaseModel):
     @property
     def spelled(self) -> str:
         """How the command line names this dataset: by its name, or by the path of a TOML outside the registry."""
-        return self.name if self.path.parent in (DATASETS, Path()) else str(self.path)
+        if self.path.parent in (DATASETS, Path()):
+            return self.name
+        return str(self.path) + self.name.removeprefix(self.path.stem)
 
     @model_validator(mode="after")
     def _complete(self) -> DatasetSpec:
@@ -85,23 +102,58 @@ def dataset_names() -> list[str]:
 
 
 def load_spec(name: str) -> DatasetSpec:
-    """The spec of a dataset of the registry, or of the TOML file at the path ``name``.
+    """The spec of a dataset of the registry, or of the TOML file at a path; ``@`` and settings make it a variant.
 
-    Raises UserError for an unknown name, and for a TOML that cannot be read, naming file and field.
+    ``bace@train=200@epochs=10`` is a dataset of its own, named with its settings in one order and spelling. A setting
+    that says what the dataset has anyway stays in the name, though the problem is the same.
+
+    Raises UserError for an unknown name or setting, a value that the setting cannot have, and for a TOML that cannot
+    be read, naming file and field.
     """
-    path = Path(name).resolve() if name.endswith(".toml") else DATASETS / f"{name}.toml"
-    if not path.is_file() and name.endswith(".toml"):
+    base, settings = _parts(name)
+    path = Path(base).resolve() if base.endswith(".toml") else DATASETS / f"{base}.toml"
+    if not path.is_file() and base.endswith(".toml"):
         raise UserError(f"{path}: no such file")
     if not path.is_file():
-        raise did_you_mean("dataset", name, dataset_names())
+        raise did_you_mean("dataset", base, dataset_names())
     try:
-        return DatasetSpec(name=path.stem, path=path, **_fields(path))
+        spec = DatasetSpec(name=path.stem, path=path, **_fields(path))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: not a TOML file: {error}") from error
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or first["type"]
         raise UserError(f"{path}: field '{where}': {first['msg']} (see datasets/README.md)") from error
+    return _variant(spec, settings) if settings else spec
+
+
+def _parts(name: str) -> tuple[str, str]:
+    """The name or path of a dataset, and the settings that follow it: ``bace``, ``@train=200``."""
+    base, settings = re.fullmatch(r"(.+\.toml|[^@]*)(@.*)?", name, re.DOTALL).groups("")  # type: ignore[union-attr]
+    return base, settings
+
+
+def _variant(spec: DatasetSpec, settings: str) -> DatasetSpec:
+    """``spec`` with other ``settings``, ``@train=200@epochs=10``. Raises UserError."""
+    given = assignments(settings.split("@")[1:], spec.name + settings)
+    for name in given:
+        if name not in Settings.model_fields:
+            raise did_you_mean(f"setting of {spec.name}:", name, list(Settings.model_fields))
+    try:
+        values = Settings.model_validate_strings(given).model_dump(include=set(given))
+    except ValidationError as error:
+        first = error.errors()[0]
+        wrong = str(first["loc"][0])
+        raise UserError(f"{spec.name}@{wrong}={given[wrong]}: {first['msg']}") from error
+    spelled = [f"{name}={values[name]}" for name in sorted(values)]
+    changes = {
+        "name": "@".join([spec.name, *spelled]),
+        "title": ", ".join([spec.title, *spelled]),
+        "group": "variant",
+        "train": values.pop("train", spec.train),
+        "recipe": spec.recipe.model_copy(update=values),
+    }
+    return spec.model_copy(update=changes)
 
 
 def _fields(path: Path) -> dict[str, Any]:
@@ -115,16 +167,20 @@ def _fields(path: Path) -> dict[str, Any]:
 
 
 def expand(names: str) -> list[str]:
-    """Dataset names from a comma-separated list of names, paths, groups and suites, each once, in the order given."""
-    if names.endswith(".toml") and Path(names).is_file():  # its folder may have a comma
-        return [names]
+    """Dataset names from a comma-separated list of names, paths, groups and suites, each once, in the order given.
+
+    All may have settings: ``headline@epochs=10`` names a variant of each headline dataset.
+    """
+    path, _ = _parts(names)
+    if path.endswith(".toml") and Path(path).is_file():  # its folder may have a comma
+        return [load_spec(names).spelled]
     specs = [load_spec(name) for name in dataset_names()]
     chosen: dict[str, None] = {}
     for item in filter(None, (part.strip() for part in names.split(","))):
-        members = SUITES.get(item) or [spec.name for spec in specs if spec.group == item]
-        for name in members or [item]:
-            load_spec(name)
-            chosen[name] = None
+        base, settings = _parts(item)
+        members = SUITES.get(base) or [spec.name for spec in specs if spec.group == base]
+        for name in members or [base]:
+            chosen[load_spec(name + settings).spelled] = None
     if not chosen:
         raise UserError(f"no dataset in {names!r}: name at least one, as in b3db_measured")
     return list(chosen)

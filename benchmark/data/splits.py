@@ -56,6 +56,14 @@ def random_split(n: int, seed: int, share: float = 0.8) -> Split:
     return Split(train, {"id": test})
 
 
+def first_rows(pool: np.ndarray, n: int, seed: int) -> np.ndarray:
+    """The first ``n`` rows of one shuffle of the training pool (paper, appendix N-scaling), in the pool's order.
+
+    A smaller pool lies in every larger one of the same seed, and all rows are the pool as it was.
+    """
+    return pool[np.sort(np.random.default_rng(seed).permutation(len(pool))[:n])]
+
+
 GIVEN = {"train": "train", "id": "id", "test": "id", "ood": "ood", "val": "", "valid": "", "validation": ""}
 """What the texts of a column that holds a split mean; validation rows are left out."""
 

@@ -22,7 +22,9 @@ def choices(results: Results, boards: Sequence[Board], summaries: Sequence[Summa
     """
     found = []
     for summary in summaries:
-        if summary.task != "classification" or len(summary.datasets) < 2 or summary.reference is None:
+        if summary.task != "classification" or summary.group == "variant":
+            continue
+        if len(summary.datasets) < 2 or summary.reference is None:
             continue
         methods = [
             _method(row.title, row.method, row.estimates, -100.0, bool(row.unranked))

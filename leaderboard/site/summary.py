@@ -26,8 +26,10 @@ GROUP_TITLES = {
     "extra": "Extra",
     "scope": "Scope",
     "all": "All",
+    "variant": "Variants of datasets",
 }
-"""The sets that a reader can choose; development datasets count as headline, as in the paper's main table."""
+"""The sets that a reader can choose; development datasets count as headline, as in the paper's main table, and
+variants are not among all."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,7 @@ class Summary:
 
 
 def summaries(results: Results, boards: Sequence[Board], kind: Kind = "runs") -> list[Summary]:
-    """A summary for each set of datasets with cells: the headline classification first, each task's all last."""
+    """A summary for each set of datasets with cells: the headline classification first, each task's variants last."""
     of = {board.dataset: {row.title: row for row in board.rows} for board in boards if board.evalset == "id"}
     found = []
     for task in MEASURES:
@@ -155,6 +157,8 @@ def summaries(results: Results, boards: Sequence[Board], kind: Kind = "runs") ->
         groups = {group: some for group, some in groups.items() if some}
         if len(groups) > 1:
             groups["all"] = datasets
+        if variants := results.variants(task):
+            groups["variant"] = variants
         found += [_summary(task, group, some, of, kind) for group, some in groups.items()]
     return found
 

@@ -121,6 +121,10 @@ def _files(path: Path) -> list[str]:
         name, dot, suffix = entry.rpartition(".")
         if not dot or suffix != "parquet":
             raise UserError(f"'predictions/{entry[:80]}': expected DATASET.parquet")
+        if "@" in name:
+            raise UserError(
+                f"'predictions/{entry[:80]}': variants of datasets are not accepted; expected DATASET.parquet"
+            )
         if name not in known:
             raise did_you_mean("dataset", name[:80], known)
         found.append(name)

@@ -76,7 +76,7 @@ def real_cells() -> list[Cell]:
 
 @pytest.fixture(scope="session")
 def results(real_cells: list[Cell], make_cell: MakeCell) -> Results:
-    """Real cells, and made-up ones: two headline datasets with two splits, a regression, and a name full of tags."""
+    """Real cells, and made-up ones: two headline datasets with two splits, a variant, a regression, a name of tags."""
     y = np.linspace(-1, 1, 30).astype(np.float32)
     noise = np.random.default_rng(0).normal(size=(5, 30, 1))
     made_up = [
@@ -85,6 +85,8 @@ def results(real_cells: list[Cell], make_cell: MakeCell) -> Results:
         for method, rate in (("erm", 0.3), ("calm", 0.05), ("<i>odd</i>", 0.15))
         for split in (99, 7)
     ]
+    variant = {"dataset.group": "variant", "dataset.family": "d0"}
+    made_up += [make_cell("d0@train=20@weight_decay=0.1", method, about=variant) for method in ("erm", "calm")]
     made_up += [make_cell("r", m, values=y[:, None] + s * noise, y=y) for m, s in (("erm", 0.2), ("calm", 0.1))]
     return collect([*real_cells, *made_up], "sqlite:///made-up.db", ["twin · split 99 (abc) is left out"])
 

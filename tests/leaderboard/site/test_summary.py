@@ -139,6 +139,7 @@ def test_datasets_of_one_family_count_once_except_as_in_the_paper(make_cell) -> 
 def test_each_group_and_task_has_its_own_summary(grid: Results, make_cell) -> None:
     cells = [cell for d in grid.datasets for entry in d.entries for cell in entry.cells.values()]
     other = [make_cell("e", method, about={"dataset.group": "extra"}) for method in ("erm", "calm")]
+    other += [make_cell("e@train=9", "erm", about={"dataset.group": "variant"})]
     values = np.random.default_rng(0).normal(size=(5, 20, 1))
     results = collect([*cells, *other, make_cell("r", "erm", values=values, y=np.zeros(20, dtype=np.float32))])
     keys = [summary.key for summary in summaries(results, boards(results))]
@@ -146,8 +147,24 @@ def test_each_group_and_task_has_its_own_summary(grid: Results, make_cell) -> No
         "classification/headline",
         "classification/extra",
         "classification/all",
+        "classification/variant",
         "regression/regression",
     ]
+
+
+def test_variants_of_a_dataset_do_not_count_as_datasets(grid: Results, make_cell) -> None:
+    cells = [cell for d in grid.datasets for entry in d.entries for cell in entry.cells.values()]
+    other = [make_cell("e", method, about={"dataset.group": "extra"}) for method in ("erm", "calm")]
+    sizes = [make_cell(f"d0@train={n}", "erm", about={"dataset.group": "variant"}) for n in range(200, 260)]
+    before, after = (
+        {s.key: s for s in summaries(r, boards(r))} for r in map(collect, ([*cells, *other], [*cells, *other, *sizes]))
+    )
+    assert [row.title for row in after["classification/all"].rows] == [
+        r.title for r in before["classification/all"].rows
+    ]
+    assert after["classification/all"].datasets == before["classification/all"].datasets
+    assert len(after["classification/variant"].datasets) == 60
+    assert {d.group for d in collect([*cells, *sizes]).of_task("classification")} == {"headline"}
 
 
 def test_the_answer_names_the_best_method_and_its_price(grid: Results) -> None:

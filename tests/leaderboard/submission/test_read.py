@@ -55,6 +55,11 @@ def test_a_file_that_does_not_belong_is_refused(copied, name):
     refused(copied, re.escape(name.rpartition("/")[2]) + "|unknown dataset")
 
 
+def test_variants_of_datasets_are_not_accepted(copied):
+    (copied / FILE).rename(copied / "predictions" / "b3db_measured@train=200.parquet")
+    refused(copied, "variants of datasets are not accepted")
+
+
 @pytest.mark.parametrize("name", ["submission.yml", "manifest.json", FILE])
 def test_links_and_pipes_are_never_opened(copied, tmp_path, name):
     (copied / name).rename(tmp_path / "elsewhere")

@@ -1,0 +1,307 @@
+"""A dataset under other settings, ``bace@train=200``, and folds of a training pool."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.preprocessing import StandardScaler
+
+from benchmark.data.health import examine
+from benchmark.data.problem import fold, load_problem
+from benchmark.data.rows import load_rows
+from benchmark.data.spec import DATASETS, Settings, dataset_names, expand, load_spec
+from benchmark.data.splits import first_rows
+from benchmark.errors import UserError
+from benchmark.registry import make_method
+from benchmark.runner import plan
+from benchmark.types import Problem
+
+
+@pytest.fixture(scope="module")
+def base() -> Problem:
+    return load_problem("b3db_measured")
+
+
+def same(one: Problem, other: Problem) -> bool:
+    """Whether two problems hold the same examples."""
+    parts = [(one.train, other.train), *((one.evals[name], other.evals[name]) for name in one.evals)]
+    fields = ("x", "y", "ids", "smiles")
+    return all(np.array_equal(getattr(a, name), getattr(b, name)) for a, b in parts for name in fields)
+
+
+# Names
+
+
+def test_a_variant_is_a_dataset_of_its_own_in_the_family_of_the_first():
+    spec, bace = load_spec("bace@train=200@weight_decay=0.1"), load_spec("bace")
+    assert spec.name == spec.spelled == "bace@train=200@weight_decay=0.1"
+    assert spec.title == "BACE, train=200, weight_decay=0.1"
+    assert (spec.family, spec.group, spec.train) == ("bace", "variant", 200)
+    assert spec.recipe.model_dump() == bace.recipe.model_dump() | {"weight_decay": 0.1}
+    changed = ("name", "title", "group", "train", "recipe")
+    assert spec.model_copy(update={name: getattr(bace, name) for name in changed}) == bace
+
+
+@pytest.mark.parametrize(
+    "name", ["bace@weight_decay=0.1@epochs=10", "bace@epochs=010@weight_decay=1e-1", "bace@epochs=10@weight_decay=.10"]
+)
+def test_settings_have_one_order_and_one_spelling(name):
+    assert load_spec(name) == load_spec("bace@epochs=10@weight_decay=0.1")
+
+
+@given(st.fixed_dictionaries({}, optional={"lr": st.floats(1e-12, 1e12), "train": st.integers(2, 10**9)}))
+def test_the_name_of_a_variant_names_it(settings):
+    spec = load_spec("@".join(["bace", *(f"{name}={value!r}" for name, value in settings.items())]))
+    assert load_spec(spec.spelled) == spec
+    assert {"lr": spec.recipe.lr, "train": spec.train} == {"lr": 1e-3, "train": None} | settings
+
+
+def test_a_toml_anywhere_has_variants_too(tmp_path):
+    folder = tmp_path / "me@home, again"
+    folder.mkdir()
+    path = folder / "mine.toml"
+    path.write_text((DATASETS / "bace.toml").read_text(encoding="utf-8"), encoding="utf-8")
+    spec = load_spec(f"{path}@train=0200@lr=1e-2")
+    assert spec.name == "mine@lr=0.01@train=200"
+    assert spec.spelled == f"{path}@lr=0.01@train=200"
+    assert load_spec(spec.spelled) == spec
+    assert expand(f"{path}@train=0200") == [f"{path}@train=200"]
+    assert load_spec(str(path)).name == "mine"
+
+
+def test_a_variant_of_a_group_is_one_of_each_of_its_datasets():
+    headline = [name for name in dataset_names() if load_spec(name).group == "headline"]
+    assert len(headline) > 5
+    assert expand("headline@epochs=5") == [f"{name}@epochs=5" for name in headline]
+    assert expand("bace,bace@train=0200,bace@train=200,bace@lr=1e-2@train=9") == [
+        "bace",
+        "bace@train=200",
+        "bace@lr=0.01@train=9",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("bace@trian=200", "unknown setting of bace: 'trian': did you mean 'train'?"),
+        ("bace@split=random", "unknown setting of bace: 'split': known: " + ", ".join(Settings.model_fields)),
+        ("bace@fold=1of3", "unknown setting of bace: 'fold'"),
+        ("bacee@train=200", "unknown dataset 'bacee': did you mean 'bace'?"),
+        ("mine.toml@train=200", f"{Path('mine.toml').resolve()}: no such file"),
+        ("bace@train=many", "bace@train=many: Input should be a valid integer"),
+        ("bace@train=2.5", "bace@train=2.5: Input should be a valid integer"),
+        ("bace@lr=fast", "bace@lr=fast: Input should be a valid number"),
+        ("bace@lr=inf", "bace@lr=inf: Input should be a finite number"),
+        ("bace@weight_decay=-1", "bace@weight_decay=-1: Input should be greater than or equal to 0"),
+        ("bace@train=1", "bace@train=1: Input should be greater than or equal to 2"),
+        ("bace@hidden=100", "bace@hidden=100: Input should be a multiple of 16"),
+        ("bace@train=3@train=4", "bace@train=3@train=4: train is given twice"),
+        ("bace@train", "bace@train: expected NAME=VALUE, found 'train'"),
+        ("bace@", "bace@: expected NAME=VALUE, found ''"),
+    ],
+)
+def test_a_mistake_in_a_setting_is_answered_with_what_is_expected(name, said):
+    with pytest.raises(UserError) as caught:
+        load_spec(name)
+    assert str(caught.value).startswith(said)
+
+
+# Fewer rows to train on
+
+
+@pytest.mark.parametrize("seed", [99, 7])
+def test_the_pool_is_the_first_rows_of_one_shuffle_and_the_test_sets_stay(seed):
+    whole, part = (load_problem(f"b3db_measured{settings}", seed) for settings in ("", "@train=200"))
+    order = np.random.default_rng(seed).permutation(len(whole.train))
+    assert len(part.train) == 200
+    assert set(part.train.ids) == set(whole.train.ids[order[:200]])
+    rows = np.flatnonzero(np.isin(whole.train.ids, part.train.ids))
+    np.testing.assert_array_equal(part.train.x, whole.train.x[rows])
+    np.testing.assert_array_equal(part.train.y, whole.train.y[rows])
+    assert same(part, replace(whole, train=part.train))
+
+
+def test_a_smaller_pool_of_bace_lies_in_a_larger_one(staged_data):
+    sizes = (200, 300, 400, 500, 600, 700, 800, 900, 968)
+    pools = [set(load_problem(f"bace@train={n}").train.ids) for n in sizes]
+    assert [len(pool) for pool in pools] == list(sizes)
+    assert all(small < large for small, large in pairwise(pools))
+    assert pools[-1] == set(load_problem("bace").train.ids)
+
+
+@given(st.integers(2, 60), st.integers(0, 2**32 - 1), st.data())
+def test_pools_are_nested_and_keep_their_order(rows, seed, data):
+    pool = data.draw(st.permutations(range(rows)).map(np.array))
+    small, large = sorted(data.draw(st.tuples(*[st.integers(1, rows)] * 2)))
+    few, more = (first_rows(pool, n, seed).tolist() for n in (small, large))
+    assert (len(few), len(more)) == (small, large)
+    assert few == [row for row in more if row in few]
+    assert first_rows(pool, rows, seed).tolist() == pool.tolist()
+
+
+def test_what_a_setting_changes_changes_the_fingerprint(base):
+    names = ["@train=200", "@train=201", "@weight_decay=0.1", "@epochs=10", "@epochs=10@train=200"]
+    problems = [base, *(load_problem(f"b3db_measured{name}") for name in names)]
+    assert len({problem.fingerprint for problem in problems}) == len(problems)
+    fewer = problems[1].fingerprints
+    assert {part for part in fewer if fewer[part] != base.fingerprints[part]} == {"split"}
+
+
+@pytest.mark.parametrize("name", ["train=677", "weight_decay=0.0001", "batch_size=64@train=677"])
+def test_a_setting_that_changes_nothing_gives_the_same_problem_under_its_own_name(base, name):
+    problem = load_problem(f"b3db_measured@{name}")
+    assert problem.spec.name == f"b3db_measured@{name}"
+    assert problem.fingerprint == base.fingerprint
+    assert same(problem, base)
+    one, other = (plan(p, make_method("erm", "classification"), [1]).key for p in (problem, base))
+    assert one.digest != other.digest
+    assert replace(one, dataset=other.dataset) == other
+
+
+def test_the_command_of_a_variant_names_it():
+    planned = plan(load_problem("b3db_measured@train=0200"), make_method("erm", "classification"), [1, 2])
+    assert " --dataset b3db_measured@train=200 --canonical-seed 99 --seeds 1-2" in planned.command
+
+
+def test_variants_share_the_rows_in_the_cache(monkeypatch):
+    load_problem("b3db_measured")
+    monkeypatch.setattr("benchmark.data.rows._prepare", lambda *_: pytest.fail("made again"))
+    load_rows.cache_clear()
+    assert len(load_problem("b3db_measured@train=20").train) == 20
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("b3db_measured@train=678", r"b3db_measured@train=678: the training pool of canonical seed 99 has 677 rows"),
+        ("b3db_measured@train=2", "b3db_measured@train=2: all 2 rows of the training pool .* are of one class"),
+    ],
+)
+def test_a_pool_that_cannot_be_is_refused(name, said):
+    with pytest.raises(UserError, match=said):
+        load_problem(name, canonical_seed=99)
+
+
+def test_health_is_that_of_the_smaller_pool_and_its_own_dataset_is_no_other(monkeypatch):
+    monkeypatch.setattr("benchmark.data.health.dataset_names", lambda: ["b3db_logbb", "b3db_measured"])
+    health = examine(load_spec("b3db_measured@train=200"), 99, overlaps=True)
+    assert health.parts["train"].rows == 200
+    assert health.parts["id"].rows == 169
+    assert {other.dataset for other in health.overlaps} == {"b3db_logbb"}
+
+
+def written(folder: Path, numbers: np.ndarray) -> str:
+    """A dataset of 80 rows with these columns of numbers, which the table splits into 60 and 20."""
+    lines = ["name,part,y,a,b,c"]
+    for i, row in enumerate(numbers):
+        lines.append(",".join([f"r{i}", "train" if i < 60 else "test", str(i % 2), *map(repr, row.tolist())]))
+    content = "\n".join([*lines, ""]).encode()
+    folder.mkdir()
+    (folder / "t.csv").write_bytes(content)
+    (folder / "t.toml").write_text(
+        f'title="T"\ntask="classification"\ngroup="extra"\nsource="file:t.csv"\nid="name"\ntarget="y"\n'
+        f'features=["columns"]\nsplit="given:part"\nsha256="{hashlib.sha256(content).hexdigest()}"\n'
+    )
+    return str(folder / "t.toml")
+
+
+@pytest.fixture
+def numbers() -> np.ndarray:
+    return np.random.default_rng(0).normal(3, [1, 5, 0.1], (80, 3))
+
+
+def test_numbers_are_standardised_on_the_smaller_pool_alone(tmp_path, numbers):
+    problem = load_problem(written(tmp_path / "a", numbers) + "@train=20")
+    chosen = [int(i[1:]) for i in problem.train.ids]
+    assert len(chosen) == 20
+    scaler = StandardScaler().fit(numbers[chosen])
+    np.testing.assert_allclose(problem.train.x, scaler.transform(numbers[chosen]), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(problem.evals["id"].x, scaler.transform(numbers[60:]), rtol=1e-5, atol=1e-6)
+    numbers[sorted(set(range(60)) - set(chosen))] *= 1000  # rows of the pool that are not used
+    assert same(load_problem(written(tmp_path / "b", numbers) + "@train=20"), problem)
+
+
+def test_descriptors_are_standardised_on_the_smaller_pool_alone(staged_data):
+    whole, part = load_problem("mof_thermal"), load_problem("mof_thermal@train=300")
+    np.testing.assert_allclose(part.train.x.mean(axis=0), 0, atol=1e-5)
+    np.testing.assert_allclose(part.train.x.std(axis=0), 1, atol=1e-4)
+    assert abs(whole.train.x[np.isin(whole.train.ids, part.train.ids)].mean(axis=0)).max() > 0.05
+
+
+# Folds
+
+
+def test_the_folds_of_a_classification_are_those_of_scikit_learn(base):
+    reference = StratifiedKFold(3, shuffle=True, random_state=99).split(base.train.x, base.train.y)
+    for i, (train, held_out) in enumerate(reference):
+        problem = fold(base, i, 3)
+        assert list(problem.evals) == ["id"]
+        for part, rows in ((problem.train, train), (problem.evals["id"], held_out)):
+            for name in ("x", "y", "ids", "smiles"):
+                np.testing.assert_array_equal(getattr(part, name), getattr(base.train, name)[rows])
+        assert problem.evals["id"].y.mean() == pytest.approx(base.train.y.mean(), abs=0.01)
+        assert (problem.task, problem.n_outputs, problem.recipe) == (base.task, base.n_outputs, base.recipe)
+
+
+def test_the_folds_of_a_regression_are_those_of_scikit_learn():
+    base = load_problem("b3db_logbb", 7)
+    reference = KFold(4, shuffle=True, random_state=7).split(base.train.x)
+    held = [fold(base, i, 4).evals["id"].ids.tolist() for i in range(4)]
+    assert held == [base.train.ids[rows].tolist() for _, rows in reference]
+    assert sorted(i for ids in held for i in ids) == sorted(base.train.ids)
+
+
+def test_a_fold_has_its_own_name_and_fingerprint_and_cannot_be_loaded(base):
+    folds = [*(fold(base, i, 3) for i in range(3)), *(fold(base, i, 2) for i in range(2))]
+    assert folds[0].spec.name == "b3db_measured@fold=1of3"
+    assert folds[0].fingerprints["fold"].startswith("1of3-")
+    assert len({problem.fingerprint for problem in [base, *folds]}) == 6
+    with pytest.raises(UserError, match="unknown setting of b3db_measured: 'fold'"):
+        load_problem(folds[0].spec.name)
+    smaller = fold(load_problem("b3db_measured@train=200"), 0, 3)
+    assert smaller.spec.name == "b3db_measured@train=200@fold=1of3"
+    assert len(smaller.train) + len(smaller.evals["id"]) == 200
+
+
+def test_nothing_of_the_test_sets_is_in_a_fold(base):
+    poison = {
+        name: replace(test, x=test.x + 1e9, y=1 - test.y, smiles=test.smiles + "!") for name, test in base.evals.items()
+    }
+    for other in (replace(base, evals=poison), base.without_tests()):
+        one, clean = fold(other, 1, 3), fold(base, 1, 3)
+        assert same(one, clean)
+        assert one.fingerprint == clean.fingerprint
+    tests = {i for test in base.evals.values() for i in test.ids}
+    assert not tests & {*clean.train.ids, *clean.evals["id"].ids}
+
+
+def test_a_fold_standardises_numbers_on_the_rows_it_trains_on(tmp_path, numbers):
+    numbers[:60, 2] = 7.0  # constant but for one row: dropped where that is held out
+    numbers[5, 2] = 8.0
+    base = load_problem(written(tmp_path / "a", numbers))
+    assert base.train.x.shape == (60, 3)
+    for i in range(3):
+        problem = fold(base, i, 3)
+        train, held_out = ([int(name[1:]) for name in part.ids] for part in (problem.train, problem.evals["id"]))
+        kept = [0, 1, 2] if 5 in train else [0, 1]
+        scaler = StandardScaler().fit(numbers[train][:, kept])
+        for part, rows in ((problem.train, train), (problem.evals["id"], held_out)):
+            np.testing.assert_allclose(part.x, scaler.transform(numbers[rows][:, kept]), rtol=1e-4, atol=1e-5)
+
+
+def test_folds_that_cannot_be_are_refused(base):
+    for i, k in ((3, 3), (-1, 3), (0, 1)):
+        with pytest.raises(ValueError, match=f"fold {i} of {k}"):
+            fold(base, i, k)
+    tiny = load_problem("b3db_measured@train=12")
+    rarer = int(np.bincount(tiny.train.y).min())
+    with pytest.raises(UserError, match=f"12 folds need 12 rows of the rarer class .* found {rarer}"):
+        fold(tiny, 0, 12)
