@@ -58,6 +58,8 @@ METHODS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "bagging_k5": ("bagging", {"k": 5}),
     "twin_lam300": ("twin", {"lam": 300.0, "members": 2}),
     "twin_lam3": ("twin", {"lam": 3.0, "members": 2}),
+    "codistillation_lam300": ("codistillation", {"lam": 300.0}),
+    "twin_shared_lam300": ("twin_shared", {"lam": 300.0}),
 }
 """Published names of methods, as our method and hyperparameters."""
 MAJORITY = "majority"
