@@ -69,7 +69,6 @@ SUBSETS = ("nscaling_bace",)
 """Tables of other training sets than the cells'."""
 STUDIES = {
     "nscaling_bace": "a study of the number of training rows",
-    "overlap_spectrum": "a study of how much the bootstraps of two networks overlap",
     "bayes_twin": "a study that tunes λ on each dataset",
 }
 """Tables that no cell of the leaderboard answers; where a row names a method of ``METHODS``, it is compared."""

@@ -41,6 +41,6 @@ class GradNorm:
 
 
 def norms(losses: Tensor, outputs: Tensor) -> Tensor:
-    """The norm (S,), a constant, of the gradient of each train seed's loss (S,) with respect to its outputs (S, ...)."""
+    """Norms (S,), constants, of the gradients of each train seed's loss (S,) with respect to its outputs (S, ...)."""
     (gradients,) = torch.autograd.grad(losses.sum(), outputs, retain_graph=True)
     return torch.stack([own.flatten().square().sum() for own in gradients]).sqrt()  # each alone: to the bit
