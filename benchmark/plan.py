@@ -50,8 +50,7 @@ def costs(cells: Sequence[Planned]) -> list[Cost]:
 
 def _cost(cells: Sequence[Planned]) -> Cost:
     problem = cells[0].problem
-    batches = -(-len(problem.train) // problem.recipe.batch_size) * problem.recipe.epochs
-    networks: dict[Any, int] = {}
+    networks: dict[Any, tuple[int, float]] = {}  # how many, and the steps that they take together
     unshared, left_out = 0, []
     for cell in cells:
         seeds = cell.key.seeds
@@ -61,10 +60,12 @@ def _cost(cells: Sequence[Planned]) -> Cost:
             continue
         coupled = cell.key.digest if stack.coupling is not None else ""
         for group in stack.groups():
-            k = len(group.keys)
-            unshared += k * len(seeds)
-            networks[coupled, group.rows.tobytes(), group.keys, stack.dropout, seeds] = k * len(seeds)
-    steps = batches * sum(count * (COUPLED if len(key[2]) > 1 else 1) for key, count in networks.items())
+            k, rows = group.rows.shape
+            count = k * len(seeds)
+            unshared += count
+            batches = -(-rows // problem.recipe.batch_size) * problem.recipe.epochs
+            steps = count * batches * (COUPLED if k > 1 else 1)
+            networks[coupled, group.rows.tobytes(), group.keys, stack.dropout, seeds] = count, steps
     tests = sum(len(test) for test in problem.evals.values())
     retrainings = sum(len(cell.key.seeds) for cell in cells)
     row = 24 + 4 * problem.n_outputs  # id, label, outputs
@@ -73,9 +74,9 @@ def _cost(cells: Sequence[Planned]) -> Cost:
         canonical_seed=problem.canonical_seed,
         cells=len(cells),
         retrainings=retrainings,
-        networks=sum(networks.values()),
+        networks=sum(count for count, _ in networks.values()),
         unshared=unshared,
-        seconds=steps * seconds_per_step(problem) if networks else 0.0,
+        seconds=sum(steps for _, steps in networks.values()) * seconds_per_step(problem) if networks else 0.0,
         bytes=retrainings * (tests * row + RUN_BYTES),
         not_counted=tuple(left_out),
     )

@@ -58,6 +58,8 @@ METHODS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "bagging_k5": ("bagging", {"k": 5}),
     "twin_lam300": ("twin", {"lam": 300.0, "members": 2}),
     "twin_lam3": ("twin", {"lam": 3.0, "members": 2}),
+    "codistillation_lam300": ("codistillation", {"lam": 300.0}),
+    "twin_shared_lam300": ("twin_shared", {"lam": 300.0}),
 }
 """Published names of methods, as our method and hyperparameters."""
 MAJORITY = "majority"
@@ -67,7 +69,6 @@ SUBSETS = ("nscaling_bace",)
 """Tables of other training sets than the cells'."""
 STUDIES = {
     "nscaling_bace": "a study of the number of training rows",
-    "overlap_spectrum": "a study of how much the bootstraps of two networks overlap",
     "bayes_twin": "a study that tunes λ on each dataset",
 }
 """Tables that no cell of the leaderboard answers; where a row names a method of ``METHODS``, it is compared."""

@@ -52,7 +52,7 @@ def footprint(method: str, params: Mapping[str, Any], task: Task) -> Footprint |
 
 
 def _smallest(task: Task) -> Problem:
-    """Two examples of one feature: nothing is trained on them."""
+    """Sixteen examples of one feature: nothing is trained on them, but a bootstrap of them can be divided."""
     from benchmark.data.spec import DatasetSpec
 
     spec = DatasetSpec(
@@ -66,6 +66,6 @@ def _smallest(task: Task) -> Problem:
         features=("columns:x",),
         split="random:0.5",
     )
-    y = np.array([0, 1]) if task == "classification" else np.array([0.0, 1.0], dtype=np.float32)
-    rows = Examples(np.zeros((2, 1), dtype=np.float32), y, np.array(["a", "b"]), np.array(["", ""]))
+    y = np.arange(16) % 2 if task == "classification" else np.arange(16, dtype=np.float32)
+    rows = Examples(np.zeros((16, 1), dtype=np.float32), y, np.arange(16).astype(str), np.full(16, ""))
     return Problem(spec, 0, rows, {}, 2 if task == "classification" else 1, {})

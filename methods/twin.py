@@ -5,13 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
-
-import torch
-from torch import Tensor
 
 from benchmark.registry import method
-from benchmark.train import Step, bootstrap, disagreement, fit_stack
+from benchmark.train import bootstrap, consistency, fit_stack
 from benchmark.types import Fitted, Problem
 
 
@@ -28,10 +24,5 @@ class Twin:
             raise ValueError(f"lam must be at least 0 and members at least 2, got {self.lam} and {self.members}")
 
     def fit(self, problem: Problem, seeds: Sequence[int]) -> Fitted:
-        def pull(step: Step) -> Tensor:  # outputs (S, K, K, B, C): network × whose batch
-            pairs = combinations(range(self.members), 2)
-            between = [disagreement(problem.task, step.outputs[:, a], step.outputs[:, b]) for a, b in pairs]
-            return self.lam * torch.stack(between).mean(dim=(0, 2))  # over pairs and over the batches
-
         rows = bootstrap(problem, seeds, members=self.members)
-        return fit_stack(problem, rows, seeds, coupling=pull)
+        return fit_stack(problem, rows, seeds, coupling=lambda step: self.lam * consistency(problem.task, step.outputs))

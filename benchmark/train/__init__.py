@@ -1,8 +1,18 @@
 """Training many small networks at once: resampling → networks and losses → loop → stack → bank."""
 
 from benchmark.train.loop import Step
-from benchmark.train.losses import disagreement
-from benchmark.train.resampling import bootstrap, generator
+from benchmark.train.losses import consistency, disagreement
+from benchmark.train.resampling import bootstrap, generator, overlap, overlapping, shards
 from benchmark.train.stack import fit_stack
 
-__all__ = ["Step", "bootstrap", "disagreement", "fit_stack", "generator"]
+__all__ = [
+    "Step",
+    "bootstrap",
+    "consistency",
+    "disagreement",
+    "fit_stack",
+    "generator",
+    "overlap",
+    "overlapping",
+    "shards",
+]

@@ -26,13 +26,18 @@ the ends of the epochs are averaged."""
 
 @dataclass(frozen=True)
 class Step:
-    """One training step, for a coupling: ``outputs`` (S, K, K, B, C) is network × whose batch."""
+    """One training step of S seeds × K networks, for a coupling."""
 
     outputs: Tensor
+    """(S, K, K, B, C): network × whose batch. Everything else of the graph follows from it."""
+    rows: Tensor
+    """(S, K, B) int64: the rows of the training pool that are each network's batch."""
+    fit: Tensor
+    """(S, K): the loss of each network on its own batch, in the graph."""
 
 
 Coupling = Callable[[Step], Tensor]
-"""A loss term of each train seed, (S,), that ties its K networks together."""
+"""A loss term of each train seed, (S,), that ties its K networks together, or to something else; K may be 1."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +147,8 @@ def _train_stack(
             else:
                 everything = outputs.reshape(s, k, k, size, -1)
                 own = everything.diagonal(dim1=1, dim2=2).movedim(-1, 1)
-                loss = fit_loss(rule.task, own, y[batch]).sum() + coupling(Step(everything)).sum()
+                fit = fit_loss(rule.task, own, y[batch])
+                loss = fit.sum() + coupling(Step(everything, batch, fit)).sum()
             optimiser.zero_grad()
             loss.backward()
             (clip_each if device.to_the_bit else clip_together)(network.parameters, CLIP)

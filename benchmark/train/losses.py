@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
+import torch
 from torch import Tensor
 from torch.nn import functional
 
@@ -26,3 +29,13 @@ def disagreement(task: Task, a: Tensor, b: Tensor) -> Tensor:
         return (a - b).square().mean((-2, -1))
     log_p, log_q = functional.log_softmax(a, -1), functional.log_softmax(b, -1)
     return 0.5 * ((log_p.exp() - log_q.exp()) * (log_p - log_q)).sum(-1).mean(-1)
+
+
+def consistency(task: Task, outputs: Tensor) -> Tensor:
+    """The disagreement averaged over the pairs of K ≥ 2 networks and over the batches: (S, K, K, B, C) → (S,).
+
+    ``outputs`` are network × whose batch, as of a ``Step`` (paper, Algorithm 1).
+    """
+    pairs = combinations(range(outputs.shape[1]), 2)
+    between = [disagreement(task, outputs[:, a], outputs[:, b]) for a, b in pairs]
+    return torch.stack(between).mean(dim=(0, 2))

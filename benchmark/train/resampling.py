@@ -7,13 +7,16 @@ initialisations and batch orders, whichever methods and seeds run beside it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from benchmark.errors import UserError
 from benchmark.types import Problem
 
-Stream = Literal["bootstrap", "initialisation", "batches", "dropout", "dropout at prediction", "forest", "other"]
+Stream = Literal[
+    "bootstrap", "initialisation", "batches", "dropout", "dropout at prediction", "forest", "other", "shards", "overlap"
+]
 STREAMS: dict[Stream, int] = {
     "bootstrap": 0,
     "initialisation": 1,
@@ -22,6 +25,8 @@ STREAMS: dict[Stream, int] = {
     "dropout at prediction": 4,
     "forest": 5,
     "other": 6,
+    "shards": 7,
+    "overlap": 8,
 }
 
 
@@ -38,3 +43,65 @@ def bootstrap(problem: Problem, seeds: Sequence[int], members: int = 1) -> np.nd
     n = len(problem.train)
     draws = [[generator("bootstrap", s, k).integers(0, n, size=n) for k in range(members)] for s in seeds]
     return np.array(draws, dtype=np.int64).reshape(len(seeds), members, n)
+
+
+def shards(problem: Problem, seeds: Sequence[int]) -> np.ndarray:
+    """Rows (S, 2, N//2) int64: the bootstrap of each seed (its member 0) in two shards that share no molecule.
+
+    A molecule goes with all its repeats to the shard that is shorter so far, the most often drawn first and ties in
+    random order. The lengths then differ by one at most; what is over is left out. Raises UserError for a training
+    pool so small that its bootstrap cannot be divided.
+    """
+    size = len(problem.train) // 2
+    found = []
+    for seed, (rows,) in zip(seeds, bootstrap(problem, seeds), strict=True):
+        molecules, repeats = np.unique(rows, return_counts=True)
+        order = generator("shards", seed).permutation(len(molecules))
+        parts: list[list[int]] = [[], []]
+        for i in order[np.argsort(-repeats[order], kind="stable")]:
+            min(parts, key=len).extend([molecules[i]] * repeats[i])
+        if min(map(len, parts)) < size:
+            raise UserError(
+                f"{problem.spec.name}: the bootstrap of train seed {seed} cannot be divided into two shards of {size} "
+                f"rows without a molecule in common: {len(rows)} training rows are too few, take a larger dataset"
+            )
+        found.append([part[:size] for part in parts])
+    return np.array(found, dtype=np.int64).reshape(len(seeds), 2, size)
+
+
+def overlapping(problem: Problem, seeds: Sequence[int], share: float) -> np.ndarray:
+    """Rows (S, 2, N) int64 of two networks, of which a ``share`` in [0, 1] is drawn for both together.
+
+    Each of the N draws is, with probability ``share``, that of the seed's bootstrap (its member 0) for both networks,
+    and otherwise one for each from its own half of the training pool, halved at random for the seed. At 0 the two
+    share no molecule, at 1 every one; what is common at a share stays so at a larger one.
+    """
+    n = len(problem.train)
+    found = []
+    for seed, (common,) in zip(seeds, bootstrap(problem, seeds), strict=True):
+        draw = generator("overlap", seed)
+        halves = np.split(draw.permutation(n), [n // 2])
+        together = draw.random(n) < share
+        own = [half[draw.integers(0, len(half), size=n)] for half in halves]
+        found.append(np.where(together, common, own))
+    return np.array(found, dtype=np.int64).reshape(len(seeds), 2, n)
+
+
+class Overlap(NamedTuple):
+    """What two networks share of their training molecules, as fractions (S,): see ``overlap``."""
+
+    of_pool: np.ndarray
+    of_network: np.ndarray
+
+
+def overlap(rows: np.ndarray, n: int) -> Overlap:
+    """How much the rows (S, 2, R) of two networks overlap in a training pool of ``n``, whatever their repeats.
+
+    ``of_pool`` is the fraction of the pool that both networks hold; ``of_network`` the fraction of one network's
+    distinct molecules that the other holds too, averaged over the two. Independent bootstraps share (1 − 1/e)² ≈ 40 %
+    of the pool, 63 % of each (paper, overlap appendix).
+    """
+    holds = np.zeros((len(rows), 2, n), dtype=bool)
+    np.put_along_axis(holds, rows, True, axis=2)
+    both = holds.all(axis=1).sum(axis=1)
+    return Overlap(both / n, (both[:, None] / holds.sum(axis=2)).mean(axis=1))

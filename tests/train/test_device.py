@@ -18,7 +18,7 @@ from benchmark.train import bank
 from benchmark.train.device import CPU, CUDA, Device, device
 from benchmark.types import Problem
 
-METHODS = ["erm", "swa", "mc_dropout:passes=3", "bagging:k=2", "twin"]
+METHODS = ["erm", "swa", "mc_dropout:passes=3", "bagging:k=2", "twin", "codistillation", "anchor", "gradnorm"]
 TOLERANCE = 1e-4
 """In probability: sums in another order, amplified by a few epochs of training."""
 

@@ -146,7 +146,13 @@ def test_swa_averages_the_weights_of_erm_at_the_ends_of_the_later_epochs(task):
     np.testing.assert_allclose(predicted(problem, "swa:start=0.5"), expected, atol=1e-4)
 
 
-@pytest.mark.parametrize("method", ["erm", "bagging:k=3", "twin:lam=30", "twin:members=3", "mc_dropout", "swa"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        *["erm", "bagging:k=3", "twin:lam=30", "twin:members=3", "mc_dropout", "swa"],
+        *["codistillation:lam=30", "twin_shared", "twin_overlap:share=0.3", "anchor:lam=30", "gradnorm"],
+    ],
+)
 def test_predictions_are_the_same_to_the_bit_alone_with_other_seeds_and_in_another_order(molecules, method):
     many = predicted(molecules, method, range(1, 11))  # more seeds than one stack holds
     assert len({row.tobytes() for row in many}) == 10
@@ -190,6 +196,10 @@ def test_predictions_do_not_depend_on_the_number_of_threads_which_is_left_as_it_
         ("swa:start=0.99", "erm", 0),  # none: the final weights stay
         ("mc_dropout:p=0:passes=1", "erm", 0),
         ("mc_dropout:p=0:passes=3", "erm", 1e-6),
+        ("anchor:lam=0", "erm", 0),
+        ("gradnorm:ratio=0", "bagging:k=2", 1e-5),
+        ("twin_shared:lam=0", "deep_ensemble:k=2", 1e-5),
+        ("twin_overlap:lam=3:share=1", "twin_shared:lam=3", 0),
     ],
 )
 def test_a_special_case_of_a_method_is_another_method(task, special, general, tolerance):
@@ -208,6 +218,11 @@ def test_a_special_case_of_a_method_is_another_method(task, special, general, to
         ("swa:start=0.5", "erm"),
         ("mc_dropout:p=0.2", "erm"),
         ("mc_dropout:p=0.2:passes=1", "mc_dropout:p=0.2:passes=2"),
+        ("anchor:lam=3", "erm"),
+        ("gradnorm:ratio=1", "gradnorm:ratio=2"),
+        ("twin_shared:lam=3", "twin:lam=3"),
+        ("twin_overlap:lam=3:share=0", "codistillation:lam=3"),
+        ("twin_overlap:lam=3:share=0.4", "twin_overlap:lam=3:share=0.6"),
     ],
 )
 def test_methods_that_differ_predict_something_else(task, one, other):

@@ -1,0 +1,56 @@
+"""Anchor: one network that is pulled to an incumbent, an ERM trained before it and kept (distillation).
+
+After Jiang et al. 2022, Churn Reduction via Distillation, arXiv:2106.02654, which mixes the cross-entropies with labels
+and with the incumbent's probabilities; here the disagreement is added to the fit loss, as in ``twin``, on
+the network's own batches. The incumbent is ERM's network of train seed 0.
+
+All retrainings share the one incumbent, so part of their agreement with each other is its: they repeat what its
+bootstrap happened to hold, right or wrong. It has to be kept for as long as models are to agree.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import torch
+from torch import Tensor
+
+from benchmark.errors import UserError
+from benchmark.registry import method
+from benchmark.train import Step, bootstrap, disagreement, fit_stack
+from benchmark.types import Fitted, Problem
+
+INCUMBENT = 0
+"""The train seed of the incumbent."""
+
+
+@method("anchor", title="Anchor λ={lam:g}", regression={"lam": 3.0})
+@dataclass(frozen=True)
+class Anchor:
+    lam: float = 300.0
+    """Weight of the disagreement with the incumbent, as of ``twin``'s consistency loss."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.lam < math.inf:
+            raise ValueError(f"lam must be at least 0, got {self.lam}")
+
+    def fit(self, problem: Problem, seeds: Sequence[int]) -> Fitted:
+        if INCUMBENT in seeds:
+            raise UserError(
+                f"anchor: train seed {INCUMBENT} is the incumbent's, which the others are pulled to: leave it out"
+            )
+        incumbent = fit_stack(problem, bootstrap(problem, [INCUMBENT]), [INCUMBENT])
+
+        @cache
+        def target(device: torch.device) -> Tensor:  # (N, C) for the training pool; trained when first asked for
+            said = torch.from_numpy(incumbent.predict(problem.train.x)[0]).to(device)
+            return said.clamp(min=1e-12).log() if problem.task == "classification" else said
+
+        def pull(step: Step) -> Tensor:
+            outputs = step.outputs[:, 0, 0]
+            return self.lam * disagreement(problem.task, outputs, target(outputs.device)[step.rows[:, 0]])
+
+        return fit_stack(problem, bootstrap(problem, seeds), seeds, coupling=pull)

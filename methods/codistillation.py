@@ -1,0 +1,31 @@
+"""Codistillation: two networks on disjoint shards, pulled together by a consistency loss (paper, overlap appendix).
+
+Anil et al. 2018, arXiv:1804.03235. Each retraining sees the bootstrap that ERM sees, divided between its networks; both
+networks are pulled, from the first step on and with equal weight on each other's batches, where theirs
+are distilled one-sidedly from possibly stale copies, after a burn-in. Correct for regression too (squared differences).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchmark.registry import method
+from benchmark.train import consistency, fit_stack, shards
+from benchmark.types import Fitted, Problem
+
+
+@method("codistillation", title="Codistillation λ={lam:g}", regression={"lam": 3.0})
+@dataclass(frozen=True)
+class Codistillation:
+    lam: float = 300.0
+    """Weight of the consistency loss, as of ``twin``."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.lam < math.inf:
+            raise ValueError(f"lam must be at least 0, got {self.lam}")
+
+    def fit(self, problem: Problem, seeds: Sequence[int]) -> Fitted:
+        rows = shards(problem, seeds)
+        return fit_stack(problem, rows, seeds, coupling=lambda step: self.lam * consistency(problem.task, step.outputs))

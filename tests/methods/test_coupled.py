@@ -1,0 +1,206 @@
+"""Methods that tie networks together train them as a plain loop with the terms written out by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from benchmark.check import synthetic
+from benchmark.data.spec import Recipe
+from benchmark.errors import UserError
+from benchmark.registry import make_method
+from benchmark.train import Step, bootstrap, generator, overlapping, shards
+from benchmark.train.networks import StackedMLP
+from benchmark.train.stack import Stack
+from benchmark.types import Problem, Task
+
+TASKS: list[Task] = ["classification", "regression"]
+SEEDS = [3, 1]
+Pull = Callable[[list[list[Tensor]], list[np.ndarray]], Tensor]
+"""The coupling, from outputs [network][batch] and the rows of each batch."""
+
+
+def problem_of(task: Task) -> Problem:
+    problem = synthetic(task, n=150)
+    recipe = Recipe(hidden=16, lr=1e-2, epochs=3)
+    return replace(problem, spec=problem.spec.model_copy(update={"recipe": recipe}))
+
+
+def output(parameters: list[Tensor], x: np.ndarray, n_outputs: int) -> Tensor:
+    w1, b1, w2, b2, w3, b3 = (parameter[0] for parameter in parameters)
+    return (((torch.tensor(x) @ w1 + b1).relu() @ w2 + b2).relu() @ w3 + b3)[:, :n_outputs]
+
+
+def plain(problem: Problem, seed: int, rows: np.ndarray, pull: Pull | None = None) -> list[list[Tensor]]:
+    """The parameters of the networks of one train seed on ``rows`` (K, N) after training, one batch at a time."""
+    train, recipe, task, c = problem.train, problem.recipe, problem.task, problem.n_outputs
+    keys = [(seed, member) for member in range(len(rows))]
+    networks = [StackedMLP([key], train.x.shape[1], recipe.hidden, c).parameters for key in keys]
+    every = [parameter.requires_grad_() for network in networks for parameter in network]
+    optimiser = torch.optim.AdamW(every, lr=recipe.lr, weight_decay=recipe.weight_decay)
+    orders = [generator("batches", *key) for key in keys]
+    for _ in range(recipe.epochs):
+        shuffled = np.stack([own[order.permutation(len(own))] for own, order in zip(rows, orders, strict=True)])
+        for start, stop in pairwise([*range(0, rows.shape[1], recipe.batch_size), rows.shape[1]]):
+            batches = list(shuffled[:, start:stop])
+            outputs = [[output(network, train.x[batch], c) for batch in batches] for network in networks]
+            loss = sum(
+                nn.functional.cross_entropy(own[k], y) if task == "classification" else (own[k][:, 0] - y).pow(2).mean()
+                for k, own in enumerate(outputs)
+                for y in [torch.tensor(train.y[batches[k]])]
+            )
+            optimiser.zero_grad()
+            (loss + pull(outputs, batches) if pull else loss).backward()
+            for network in networks:
+                nn.utils.clip_grad_norm_(network, 1.0)
+            optimiser.step()
+    return networks
+
+
+def apart(task: Task, a: Tensor, b: Tensor) -> Tensor:
+    """Half of KL(p‖q) + KL(q‖p), or the mean squared error."""
+    if task == "regression":
+        return (a - b).pow(2).mean()
+    log_p, log_q = a.log_softmax(-1), b.log_softmax(-1)
+    kl = nn.KLDivLoss(reduction="batchmean", log_target=True)
+    return (kl(log_q, log_p) + kl(log_p, log_q)) / 2
+
+
+def expected(problem: Problem, networks: list[list[Tensor]]) -> np.ndarray:
+    with torch.no_grad():
+        outputs = torch.stack([output(network, problem.evals["id"].x, problem.n_outputs) for network in networks])
+    return (outputs.softmax(-1) if problem.task == "classification" else outputs).mean(0).numpy()
+
+
+def stack_of(problem: Problem, method: str, seeds: list[int] = SEEDS) -> Stack:
+    stack = make_method(method, problem.task).fit(problem.without_tests(), seeds)
+    assert isinstance(stack, Stack)
+    return stack
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize(
+    ("method", "rows_of"),
+    [
+        ("codistillation:lam=7", lambda problem, seed: shards(problem, [seed])[0]),
+        ("twin_shared:lam=7", lambda problem, seed: bootstrap(problem, [seed])[0].repeat(2, axis=0)),
+        ("twin_overlap:lam=7:share=0.4", lambda problem, seed: overlapping(problem, [seed], 0.4)[0]),
+    ],
+)
+def test_two_networks_are_pulled_together_on_both_batches(task, method, rows_of):
+    problem = problem_of(task)
+    values = stack_of(problem, method).predict(problem.evals["id"].x)
+    for value, seed in zip(values, SEEDS, strict=True):
+        networks = plain(
+            problem,
+            seed,
+            rows_of(problem, seed),
+            lambda outputs, _: (
+                7 * (apart(task, outputs[0][0], outputs[1][0]) + apart(task, outputs[0][1], outputs[1][1])) / 2
+            ),
+        )
+        np.testing.assert_allclose(value, expected(problem, networks), atol=1e-4)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_an_anchored_network_is_pulled_to_the_erm_of_seed_0_on_its_own_batch(task):
+    problem = problem_of(task)
+    (incumbent,) = plain(problem, 0, bootstrap(problem, [0])[0])
+
+    def pull(outputs: list[list[Tensor]], batches: list[np.ndarray]) -> Tensor:
+        said = output(incumbent, problem.train.x[batches[0]], problem.n_outputs).detach()
+        return 7 * apart(task, outputs[0][0], said)
+
+    values = stack_of(problem, "anchor:lam=7").predict(problem.evals["id"].x)
+    for value, seed in zip(values, SEEDS, strict=True):
+        networks = plain(problem, seed, bootstrap(problem, [seed])[0], pull)
+        np.testing.assert_allclose(value, expected(problem, networks), atol=1e-4)
+
+
+def test_the_incumbent_is_not_anchored_to_itself():
+    with pytest.raises(UserError, match="anchor: train seed 0 is the incumbent's"):
+        stack_of(problem_of("classification"), "anchor", [1, 0])
+
+
+def test_describing_an_anchored_training_trains_nothing(monkeypatch):
+    monkeypatch.setattr("benchmark.train.stack.train", None)
+    stack_of(problem_of("classification"), "anchor")
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_gradnorm_weighs_the_pull_by_norms_of_gradients_that_are_written_out_by_hand(task):
+    problem = problem_of(task)
+
+    def fit_gradient(own: Tensor, y: Tensor) -> Tensor:
+        if task == "regression":
+            return 2 * (own - y[:, None]) / len(y)
+        return (own.softmax(-1) - nn.functional.one_hot(y, 2)) / len(y)
+
+    def gradient_towards(a: Tensor, b: Tensor) -> Tensor:
+        """Of ``apart``, with respect to ``a``."""
+        if task == "regression":
+            return 2 * (a - b) / len(a)
+        p, q, log = a.softmax(-1), b.softmax(-1), a.log_softmax(-1) - b.log_softmax(-1)
+        return (p * (log - (p * log).sum(-1, keepdim=True)) + p - q) / 2 / len(a)
+
+    def pull(outputs: list[list[Tensor]], batches: list[np.ndarray]) -> Tensor:
+        (aa, ab), (ba, bb) = [[each.detach() for each in own] for own in outputs]
+        ys = [torch.tensor(problem.train.y[batch]) for batch in batches]
+        fit = torch.cat([fit_gradient(aa, ys[0]), fit_gradient(bb, ys[1])]).norm()
+        pairs = [(aa, ba), (ba, aa), (ab, bb), (bb, ab)]
+        between = torch.cat([gradient_towards(one, other) / 2 for one, other in pairs]).norm()
+        return (
+            3
+            * fit
+            / between
+            * (apart(task, outputs[0][0], outputs[1][0]) + apart(task, outputs[0][1], outputs[1][1]))
+            / 2
+        )
+
+    values = stack_of(problem, "gradnorm:ratio=3").predict(problem.evals["id"].x)
+    for value, seed in zip(values, SEEDS, strict=True):
+        networks = plain(problem, seed, bootstrap(problem, [seed], 2)[0], pull)
+        np.testing.assert_allclose(value, expected(problem, networks), atol=1e-4)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("apart_by", [0.0, 1e-30, 1e-3, 1.0])
+def test_gradnorm_pulls_as_strongly_as_the_fit_and_nowhere_where_the_networks_agree(task, apart_by):
+    problem = problem_of(task)
+    coupling = stack_of(problem, "gradnorm").coupling
+    one = torch.randn(2, 1, 2, 5, problem.n_outputs, generator=torch.Generator().manual_seed(0)) * apart_by
+    outputs = torch.cat([one, -one], dim=1).requires_grad_()  # (S, K, K, B, C)
+    fit = outputs.diagonal(dim1=1, dim2=2).sum(dim=(1, 2))
+    assert coupling is not None
+    coupling(Step(outputs, torch.zeros(2, 2, 5, dtype=torch.int64), fit)).sum().backward()
+    assert outputs.grad is not None
+    assert outputs.grad.isfinite().all()
+    expected_norm = 0.0 if apart_by < 1e-20 else (2 * 5 * problem.n_outputs) ** 0.5  # the fit loss's
+    for own in outputs.grad:
+        assert own.norm().item() == pytest.approx(expected_norm, rel=1e-3)
+
+
+@pytest.mark.parametrize("method", ["codistillation", "twin_shared", "twin_overlap", "anchor"])
+def test_the_default_weight_is_300_for_classification_and_3_for_regression(method):
+    assert [make_method(method, task).lam for task in TASKS] == [300, 3]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ("codistillation:lam=-1", "lam must be at least 0, got -1.0"),
+        ("twin_shared:lam=inf", "lam must be at least 0, got inf"),
+        ("twin_overlap:share=1.1", "share in \\[0, 1\\], got 300.0 and 1.1"),
+        ("anchor:lam=nan", "lam must be at least 0, got nan"),
+        ("gradnorm:ratio=-2", "ratio must be at least 0, got -2.0"),
+    ],
+)
+def test_a_hyperparameter_out_of_its_range_is_refused(method, said):
+    with pytest.raises(UserError, match=said):
+        make_method(method, "classification")
