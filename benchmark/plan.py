@@ -12,7 +12,7 @@ import torch
 
 from benchmark.runner import Planned
 from benchmark.train.device import CPU
-from benchmark.train.loop import Group, one_thread, train
+from benchmark.train.loop import FINAL, Group, one_thread, train
 from benchmark.train.networks import Inputs
 from benchmark.train.stack import Stack
 from benchmark.types import Problem
@@ -93,7 +93,7 @@ def seconds_per_step(problem: Problem) -> float:
     x, y = problem.train.x[rows], problem.train.y[rows]
     recipe = problem.recipe.model_copy(update={"epochs": 2})
     spec = problem.spec.model_copy(update={"recipe": recipe})
-    stack = Stack(replace(problem, spec=spec), rows[None, None], (0,), None, 0.0, 1, -1.0)
+    stack = Stack(replace(problem, spec=spec), rows[None, None], (0,), None, 0.0, 1, FINAL, (0,))
     groups = [Group(rows[None], ((0, m),)) for m in range(CPU.networks_per_stack)]
     seconds = []
     for _ in range(3):  # the first is a warm-up

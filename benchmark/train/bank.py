@@ -98,7 +98,7 @@ def _shared(stacks: Sequence[Stack], tests: Tests, fresh: bool, device: Device) 
 
     def key(group: Group, readout: float, passes: int, test: str) -> str:
         rows = hashlib.sha256(group.rows.tobytes()).hexdigest()
-        own = [*common, rows, group.keys, readout, passes, looked[test]]
+        own = [*common, rows, group.keys, group.orders, readout, passes, looked[test]]
         return hashlib.sha256(json.dumps(own).encode()).hexdigest()
 
     wanted = [
@@ -109,14 +109,14 @@ def _shared(stacks: Sequence[Stack], tests: Tests, fresh: bool, device: Device) 
         for stack in stacks
     ]
     have: dict[str, _Kept] = {}
-    missing: dict[tuple[str, tuple[tuple[int, int], ...]], Group] = {}
+    missing: dict[tuple[object, ...], Group] = {}
     variants: dict[tuple[float, int], Stack] = {}
     for stack, groups in zip(stacks, wanted, strict=True):
         variants[stack.readout, stack.passes] = stack
         for group, _, keys in groups:
             found = None if fresh or stack.coupling is not None else _load(keys)
             if found is None:
-                missing[hashlib.sha256(group.rows.tobytes()).hexdigest(), group.keys] = group
+                missing[hashlib.sha256(group.rows.tobytes()).hexdigest(), group.keys, group.orders] = group
             else:
                 have["".join(keys.values())] = found
     inputs, target = Inputs(first.problem.train.x), torch.tensor(y)

@@ -42,10 +42,14 @@ Coupling = Callable[[Step], Tensor]
 
 @dataclass(frozen=True)
 class Group:
-    """K networks that are trained together: their training rows (K, N), and the seed and member that key each."""
+    """K networks that are trained together: their training rows (K, N), and the seed and member that key each.
+
+    ``orders`` key the order of the batches, where that is not by ``keys``.
+    """
 
     rows: np.ndarray
     keys: tuple[tuple[int, int], ...]
+    orders: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,7 @@ def _train_stack(
     keys = [key for group in groups for key in group.keys]
     network = StackedMLP(keys, inputs.width, recipe.hidden, rule.n_outputs)
     noise = Dropout(keys, rule.dropout, "dropout")
-    orders = [generator("batches", *key) for key in keys]
+    orders = [generator("batches", *key) for group in groups for key in group.orders or group.keys]
     first_weights = network.parameters[0]
     network.parameters[0] = first_weights[:, inputs.live]
     network.parameters = [parameter.to(device.name) for parameter in network.parameters]

@@ -23,6 +23,7 @@ def fit_stack(
     dropout: float = 0.0,
     passes: int = 1,
     average_from: float | None = None,
+    batches: Sequence[int] = (),
 ) -> Stack:
     """S × K networks by the paper's protocol, whose predictions are averaged over the K of a seed.
 
@@ -30,10 +31,11 @@ def fit_stack(
     between the networks of a seed; each then also sees the others' batches. ``dropout`` is active in training
     and, if ``passes`` > 1, in each of so many forward passes that are averaged at prediction.
     ``average_from`` replaces the final weights by their mean over the ends of the epochs after that share of
-    training. A network's result depends on its own rows and key (seed, member), never on what shares its stack.
+    training. ``batches`` are the seeds of the batch orders, if these are not those of all else.
+    A network's result depends on its own rows and key (seed, member), never on what shares its stack.
     """
     readout = FINAL if average_from is None else average_from
-    return Stack(problem, rows, tuple(seeds), coupling, dropout, passes, readout)
+    return Stack(problem, rows, tuple(seeds), coupling, dropout, passes, readout, tuple(batches or seeds))
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class Stack:
     dropout: float
     passes: int
     readout: float
+    batches: tuple[int, ...]
 
     @property
     def rule(self) -> Rule:
@@ -55,13 +58,11 @@ class Stack:
     def groups(self) -> list[Group]:
         """The networks in the order of seeds and members: K together if they are coupled, else one by one."""
         members = range(self.rows.shape[1])
-        if self.coupling is not None:
-            keyed = zip(self.seeds, self.rows, strict=True)
-            return [Group(rows, tuple((seed, m) for m in members)) for seed, rows in keyed]
+        together = [tuple(members)] if self.coupling is not None else [(m,) for m in members]
         return [
-            Group(rows[m : m + 1], ((seed, m),))
-            for seed, rows in zip(self.seeds, self.rows, strict=True)
-            for m in members
+            Group(rows[list(some)], tuple((seed, m) for m in some), tuple((order, m) for m in some))
+            for seed, rows, order in zip(self.seeds, self.rows, self.batches, strict=True)
+            for some in together
         ]
 
     def by_seed(self, outputs: Sequence[np.ndarray]) -> np.ndarray:

@@ -17,14 +17,13 @@ from markupsafe import Markup
 from benchmark import __version__
 from benchmark.registry import REFERENCE, discover
 from benchmark.types import Cell
-from leaderboard import figures, molecules, tables, writers
+from leaderboard import figures, molecules, studies, tables, writers
 from leaderboard.boards import EVALSETS, Board, Row, boards, to_table
 from leaderboard.figures import Figure
 from leaderboard.results import Dataset, Results, slug
 from leaderboard.site import citation, decide, explorer, sentences
 from leaderboard.site.summary import GROUP_TITLES, Summary, summaries
 from leaderboard.stats.intervals import KINDS, Estimate, Kind
-from leaderboard.studies import Told, table, told
 from leaderboard.table import Table
 
 File = tuple[str, str | bytes]
@@ -74,20 +73,20 @@ class Site:
     figures: Sequence[Figure]
 
     @cached_property
-    def studies(self) -> tuple[list[Told], list[str]]:
-        return told(self.results)
+    def told(self) -> tuple[list[studies.Told], list[str]]:
+        return studies.told(self.results)
 
     @cached_property
     def study_tables(self) -> list[Table]:
-        return [table(one, sheet, self.kind) for one in self.studies[0] for sheet in one.report.sheets]
+        return [studies.table(one, sheet, self.kind) for one in self.told[0] for sheet in one.report.sheets]
 
     @cached_property
     def study_figures(self) -> list[Figure]:
-        return figures.of_studies(self.studies[0])
+        return figures.of_studies(self.told[0])
 
     def study_pages(self) -> Iterator[File]:
         """An index of the studies that were run, and a page for each; no page if there is none."""
-        found, troubles = self.studies
+        found, troubles = self.told
         if not found:
             return
         yield "studies.html", self.page("studies.html", "studies.html", studies=found, troubles=troubles)
@@ -131,7 +130,7 @@ class Site:
             evalsets=EVALSETS,
             to_html=writers.to_html,
             kind=KINDS[self.kind],
-            has_studies=bool(self.studies[0]),
+            has_studies=bool(self.told[0]),
         )
         return made
 

@@ -1,0 +1,67 @@
+"""Bayesian optimisation of one positive number, which goes on after a kill where it was."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmark.data.cache import cache_folder
+from benchmark.train import bank, generator
+
+LOW, HIGH = 1e-3, 1e4
+INITIAL = 4
+
+
+class Trial(NamedTuple):
+    """One trial: the number, its score (higher is better), and the churn and accuracy that gave it."""
+
+    value: float
+    score: float
+    churn: float
+    accuracy: float
+
+
+def optimise(score: Callable[[float], tuple[float, float, float]], trials: int, seed: int, keep: str) -> list[Trial]:
+    """``trials`` of a number from 1e-3 to 1e4 that shall have the highest score; the first four are log-uniform.
+
+    ``score`` gives (score, churn, accuracy). Each trial is kept in the cache under ``keep`` and the code that trains,
+    and found there again. The result depends on ``seed`` alone: the optimiser is seeded anew for each trial, whatever
+    was trained before a kill.
+    """
+    import optuna
+    from optuna.distributions import BaseDistribution, FloatDistribution
+    from optuna.storages import JournalStorage
+    from optuna.storages.journal import JournalFileBackend
+    from optuna.trial import TrialState, create_trial
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    name = hashlib.sha256(f"{keep} {bank.code()} {optuna.__version__}".encode()).hexdigest()[:16]
+    folder = cache_folder() / "studies"
+    folder.mkdir(parents=True, exist_ok=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        storage = JournalStorage(JournalFileBackend(str(folder / f"{name}.journal")))
+        study = optuna.create_study(storage=storage, study_name=name, direction="maximize", load_if_exists=True)
+        low, high = np.log10([LOW, HIGH])
+        space: dict[str, BaseDistribution] = {"x": FloatDistribution(float(low), float(high))}
+        initial = generator("other", seed).uniform(low, high, size=INITIAL)
+        for number in range(trials):
+            done = study.get_trials(deepcopy=False, states=[TrialState.COMPLETE])
+            if number < len(done):
+                continue
+            if number < INITIAL:
+                x = float(initial[number])
+            else:
+                study.sampler = optuna.samplers.GPSampler(seed=1000 * seed + number, n_startup_trials=0)
+                asked = study.ask(space)
+                x = float(asked.params["x"])
+                study.tell(asked, state=TrialState.FAIL)  # asked only: what counts is added whole, below
+            value, churn, accuracy = score(10**x)
+            attributes = {"churn": churn, "accuracy": accuracy}
+            study.add_trial(create_trial(params={"x": x}, distributions=space, value=value, user_attrs=attributes))
+        done = study.get_trials(deepcopy=False, states=[TrialState.COMPLETE])[:trials]
+    return [Trial(10 ** t.params["x"], float(t.values[0]), **t.user_attrs) for t in done]

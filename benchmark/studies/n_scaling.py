@@ -1,0 +1,101 @@
+"""Churn against the number of training rows, in nested pools of one dataset (paper, appendix "N-scaling on BACE")."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmark import metrics
+from benchmark.data.spec import load_spec
+from benchmark.driver import parse_seeds, parse_splits
+from benchmark.study import (
+    ACCURACY,
+    CHURN,
+    SYM_KL,
+    Axis,
+    Chart,
+    Head,
+    Lab,
+    Measured,
+    Point,
+    Report,
+    Row,
+    Sampled,
+    Sheet,
+    study,
+)
+from benchmark.types import Cell
+
+
+def slope(sizes: Sequence[int], cells: Sequence[Sequence[Cell]]) -> np.ndarray:
+    """Jackknife pseudo-values (R,) over train seeds of the slope of log sym-KL against log training rows.
+
+    ``cells`` hold for each size the cells of all splits, over which sym-KL is averaged.
+    """
+    pairs = np.mean([[metrics.sym_kl(c.predictions["id"].values) for c in some] for some in cells], axis=1)  # (M, R, R)
+    r = pairs.shape[1]
+
+    def fitted(keep: np.ndarray) -> float:
+        means = [metrics.mean_over_pairs(of_size[np.ix_(keep, keep)]) for of_size in pairs]
+        return float(np.polyfit(np.log(sizes), np.log(means), 1)[0])
+
+    every = np.arange(r)
+    whole = fitted(every)
+    return np.array([r * whole - (r - 1) * fitted(np.delete(every, i)) for i in every])
+
+
+@study("n-scaling", title="Churn against the number of training rows")
+@dataclass(frozen=True)
+class NScaling:
+    dataset: str = "bace"
+    canonical_seed: str = "99"
+    seeds: str = "10"
+    sizes: str = "200-300-400-500-600-700-800-900-968"
+    """Training rows, ascending, with dashes between; each pool holds the one before it."""
+
+    def report(self, lab: Lab) -> Report:
+        sizes, splits = [int(size) for size in self.sizes.split("-")], parse_splits(self.canonical_seed)
+        names = [f"{self.dataset}@train={size}" for size in sizes]
+        found = lab.cells(["erm"], names, splits, parse_seeds(self.seeds))
+        cells = [found[name, "erm"] for name in names]
+        rate = Sampled(slope(sizes, cells))
+        title = load_spec(self.dataset).title
+        where = f"ERM on {title}, ID test, {'split' if len(splits) == 1 else 'mean over splits'} {self.canonical_seed}"
+        rows: list[Row] = [
+            [str(size), *(Measured(quantity, some) for quantity in ("accuracy", "sym_kl", "churn"))]
+            for size, some in zip(sizes, cells, strict=True)
+        ]
+        series = {
+            f"Split {split}": [
+                Point(size, Measured("sym_kl", some[i : i + 1])) for size, some in zip(sizes, cells, strict=True)
+            ]
+            for i, split in enumerate(splits)
+        }
+        return Report(
+            [
+                f"On {title} sym-KL between retrainings falls with the number of training rows to the power "
+                f"{rate.values.mean():.2f}, from {sizes[0]} to {sizes[-1]} rows."
+            ],
+            [
+                Sheet("sizes", "Training rows and churn", f"{where}.", ["Rows", ACCURACY, SYM_KL, CHURN], rows),
+                Sheet(
+                    "slope",
+                    "Slope",
+                    f"{where}: slope of log sym-KL against log rows, jackknife over train seeds.",
+                    ["Dataset", Head("Slope", digits=2, signed=True)],
+                    [[title, rate]],
+                ),
+            ],
+            [
+                Chart(
+                    "sizes",
+                    "Training rows and churn",
+                    f"{where}.",
+                    Axis("Training rows", log=True),
+                    Axis("Sym-KL (nats)", log=True),
+                    series,
+                )
+            ],
+        )
