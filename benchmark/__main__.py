@@ -38,7 +38,10 @@ Methods = Annotated[
     str, typer.Option("--method", help="Methods, separated by commas, as in erm,twin:lam=30,bagging:k=2.")
 ]
 Datasets = Annotated[
-    str, typer.Option("--dataset", help="Datasets or groups, separated by commas, or paths of TOML files.")
+    str,
+    typer.Option(
+        "--dataset", help="Datasets, groups or paths of TOML files, separated by commas; bace@train=200 is a variant."
+    ),
 ]
 CanonicalSeeds = Annotated[str, typer.Option(help="Seeds of the train/test split, separated by commas.")]
 Seeds = Annotated[str, typer.Option(help="Train seeds: a count (10 means 1 to 10), a range (1-10) or a list (1,3,5).")]

@@ -10,12 +10,14 @@ import pytest
 from mlflow.artifacts import download_artifacts
 from mlflow.tracking import MlflowClient
 
-from benchmark import outbox
+from benchmark import outbox, tracking
 from benchmark.__main__ import app
 from benchmark.data import health, sources
 from benchmark.data.catalogue import markdown
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import DATASETS, dataset_names, load_spec
+from leaderboard import published
+from leaderboard.results import collect
 
 RINGS = ("c1ccccc1", "c1ccncc1", "C1CCCCC1", "c1ccsc1", "c1ccoc1", "C1CCCC1", "c1ccc2ccccc2c1", "C1CCNCC1", "C1CC1")
 GOOD = [tail + ring for ring in RINGS for tail in ("C", "CC", "O", "N")]
@@ -308,3 +310,36 @@ def test_a_copied_folder_is_a_dataset_of_the_same_results(
     capsys.readouterr()
     assert call("status", *words, "--dataset", str(elsewhere / "copy" / "messy.toml")) == 0
     assert "done     messy, split 99: ERM" in capsys.readouterr().out
+
+
+def test_a_variant_goes_all_the_way_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")  # the default store, whose artifacts are in folders named after datasets
+    monkeypatch.setattr(tracking, "ROOT", tmp_path)
+    monkeypatch.setattr(outbox, "OUTBOX", tmp_path / "outbox")
+    name, words = "b3db_measured@train=60@weight_decay=0.1", ["--method", "random_forest:trees=2", "--seeds", "2"]
+    other = ["--dataset", "b3db_measured@weight_decay=1e-1@train=0060"]
+    assert call("run", *words, *other, "--jobs", "1") == 0
+    assert f"finished Random forest, trees=2 on {name}, split 99" in capsys.readouterr().out
+    assert call("status", *words, "--dataset", f"{name},b3db_measured") == 0
+    done, missing, _ = capsys.readouterr().out.splitlines()
+    assert done == f"done     {name}, split 99: Random forest, trees=2"
+    assert missing == "missing  b3db_measured, split 99: Random forest, trees=2"
+    assert MlflowClient(tracking.uri()).get_experiment_by_name(f"churn/{name}") is not None
+
+    (cell,) = tracking.Store().cells()
+    folders = [folder.name for folder in (tmp_path / "mlruns").iterdir()]
+    assert (cell.key.dataset, folders) == (name, [name])
+    assert cell.about["dataset.title"] == "B3DB measured, train=60, weight_decay=0.1"
+    assert cell.about["rows"] == "60 train, 169 id, 212 ood"
+    published.write(collect([cell]), tmp_path / "kept")
+    (back,) = published.read(tmp_path / "kept")
+    assert back.key == cell.key
+
+    assert call("plan", *words, *other) == 0
+    assert f"{name} 99    1     2 " in capsys.readouterr().out
+    assert call("health", name) == 0
+    assert f"({name}), family b3db, canonical seed 99" in capsys.readouterr().out
+    assert call("export-protocol", name, "--out", str(tmp_path / "protocol")) == 0
+    assert json.loads((tmp_path / "protocol" / "protocol.json").read_text())["splits"]["99"]["rows"]["train"] == 60

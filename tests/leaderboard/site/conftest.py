@@ -85,8 +85,12 @@ def results(real_cells: list[Cell], make_cell: MakeCell) -> Results:
         for method, rate in (("erm", 0.3), ("calm", 0.05), ("<i>odd</i>", 0.15))
         for split in (99, 7)
     ]
-    variant = {"dataset.group": "variant", "dataset.family": "d0"}
-    made_up += [make_cell("d0@train=20@weight_decay=0.1", method, about=variant) for method in ("erm", "calm")]
+    title = "Made up, batch_size=32, epochs=10, train=20, weight_decay=0.1"
+    variant = {"dataset.title": title, "dataset.group": "variant", "dataset.family": "d0"}
+    made_up += [
+        make_cell("d0@batch_size=32@epochs=10@train=20@weight_decay=0.1", method, about=variant)
+        for method in ("erm", "calm")
+    ]
     made_up += [make_cell("r", m, values=y[:, None] + s * noise, y=y) for m, s in (("erm", 0.2), ("calm", 0.1))]
     return collect([*real_cells, *made_up], "sqlite:///made-up.db", ["twin · split 99 (abc) is left out"])
 

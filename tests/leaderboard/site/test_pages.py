@@ -220,6 +220,7 @@ def test_groups_and_tasks_have_tables_of_their_own(page: Page) -> None:
         "headline",
         "extra",
         "all",
+        "variant",
     ]
     page.run("location.hash = 'group=all&sort=nonsense'")
     page.wait("document.querySelector('#board section').dataset.set === 'classification/all'")
@@ -295,7 +296,17 @@ def test_text_has_the_contrast_that_aa_asks_for(page: Page, theme: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["index", "decide", "tables", "definitions", "datasets/d0", "flips/b3db_measured", "methods/erm"]
+    "path",
+    [
+        "index",
+        "decide",
+        "tables",
+        "definitions",
+        "datasets/d0",
+        "flips/b3db_measured",
+        "methods/erm",
+        "datasets/d0@batch_size=32@epochs=10@train=20@weight_decay=0.1",
+    ],
 )
 def test_no_page_is_wider_than_a_phone(page: Page, path: str) -> None:
     size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
@@ -360,6 +371,16 @@ def test_a_regression_has_its_own_strips(page: Page) -> None:
     page.wait("document.querySelector('.molecule') !== null")
     assert page.run("return document.querySelectorAll('.molecule')[0].querySelectorAll('circle').length") == 10
     assert "Structures are not at hand" in page.texts(".note")[0]
+
+
+def test_a_variant_of_a_dataset_has_its_own_pages(page: Page) -> None:
+    page.open("index.html")
+    page.click("a[href='flips/d0@batch_size=32@epochs=10@train=20@weight_decay=0.1.html']")
+    page.wait("document.querySelectorAll('.molecule').length === 25")
+    page.click("p.lede a")
+    assert page.run("return location.pathname").endswith(
+        "/datasets/d0@batch_size=32@epochs=10@train=20@weight_decay=0.1.html"
+    )
 
 
 def test_the_decision_names_the_method_within_both_limits(page: Page) -> None:
