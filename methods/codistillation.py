@@ -2,7 +2,8 @@
 
 After Anil et al. 2018, arXiv:1804.03235, where each network learns from stale copies of the others, after a burn-in;
 here both are pulled on both batches from the first step on, as in ``twin``. A retraining sees the bootstrap that ERM
-sees, divided between its two networks: each has half as many draws, and takes half as many steps.
+sees, divided between its two networks: each has half as many draws, and takes half as many steps. Were the whole pool
+divided, all retrainings would hold the same molecules, and their agreement would say nothing about resampling.
 """
 
 from __future__ import annotations
