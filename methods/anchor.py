@@ -1,11 +1,12 @@
 """Anchor: one network that is pulled to an incumbent, an ERM trained before it and kept (distillation).
 
-After Jiang et al. 2022, Churn Reduction via Distillation, arXiv:2106.02654, which mixes the cross-entropies with labels
-and with the incumbent's probabilities; here the disagreement is added to the fit loss, as in ``twin``, on
-the network's own batches. The incumbent is ERM's network of train seed 0.
+After Jiang et al. 2022, Churn Reduction via Distillation, arXiv:2106.02654, which mixes the losses of labels and of the
+incumbent's probabilities; here the symmetric disagreement of ``twin`` is added to the fit loss, on the network's own
+batches. The incumbent is the ERM of train seed 0.
 
-All retrainings share the one incumbent, so part of their agreement with each other is its: they repeat what its
-bootstrap happened to hold, right or wrong. It has to be kept for as long as models are to agree.
+All retrainings share one incumbent, so part of their agreement comes from it: its bootstrap, right or wrong, is in each
+of them, and a comparison with methods that share nothing between retrainings has to say so. And the incumbent has to be
+kept for ever.
 """
 
 from __future__ import annotations

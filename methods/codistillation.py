@@ -1,8 +1,9 @@
 """Codistillation: two networks on disjoint shards, pulled together by a consistency loss (paper, overlap appendix).
 
-Anil et al. 2018, arXiv:1804.03235. Each retraining sees the bootstrap that ERM sees, divided between its networks; both
-networks are pulled, from the first step on and with equal weight on each other's batches, where theirs
-are distilled one-sidedly from possibly stale copies, after a burn-in. Correct for regression too (squared differences).
+After Anil et al. 2018, arXiv:1804.03235, where each network learns from stale copies of the others, after a burn-in;
+here both are pulled on both batches from the first step on, as in ``twin``. A retraining sees the bootstrap that ERM
+sees, divided between its two networks: each has half as many draws, and takes half as many steps. Were the whole pool
+divided, all retrainings would hold the same molecules, and their agreement would say nothing about resampling.
 """
 
 from __future__ import annotations

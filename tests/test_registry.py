@@ -67,7 +67,7 @@ def test_a_task_has_its_own_defaults_which_a_setting_overrules():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("twins", "unknown method 'twins': did you mean 'twin'?"),
+        ("twins", "unknown method 'twins': did you mean 'twin' or 'twin_shared'?"),
         ("???", f"unknown method '???': known: {', '.join(METHODS)}"),
         ("twin:lamda=3", "unknown hyperparameter of twin: 'lamda': did you mean 'lam'?"),
         ("erm:k=3", "unknown hyperparameter of erm: 'k': known: none"),
