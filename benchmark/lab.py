@@ -39,7 +39,7 @@ class Lab:
             report=self.note,
             trained=lambda count: None,
             reports=driver.health_of,
-            study=self.study.name,
+            study="" if getattr(self.study, "for_boards", False) else self.study.name,
         )
         if outcome.trouble:
             raise UserError(outcome.trouble)

@@ -114,7 +114,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Report:
-    """The answer of a study in sentences, tables and charts; ``shown`` names tables that the leaderboard has anyway."""
+    """The answer of a study in sentences, tables and charts; ``shown`` names tables and figures that boards have."""
 
     answer: Sequence[str]
     sheets: Sequence[Sheet] = ()

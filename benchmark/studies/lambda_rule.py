@@ -50,6 +50,22 @@ def select(losses: Mapping[float, float], erm: float, tolerance: float) -> float
     return max((lam for lam, value in losses.items() if value - erm <= tolerance + 1e-9), default=None)
 
 
+def largest(
+    lab: Lab, text: str, dataset: str, splits: Sequence[int], seeds: Sequence[int], erm: Sequence[Cell]
+) -> tuple[float, Sequence[Cell]] | None:
+    """The λ that the rule selects for the method ``text``, which names it as {lam}, with its cells; None if none does.
+
+    λ is lowered until the rule admits it: the smaller ones are never trained.
+    """
+    task = load_spec(dataset).task
+    for lam in sorted(LAMBDAS[task], reverse=True):
+        method = text.format(lam=lam)
+        cells = lab.cells([method], [dataset], splits, seeds)[dataset, method]
+        if select({lam: loss(cells)}, loss(erm), TOLERANCES[task][0]) is not None:
+            return lam, cells
+    return None
+
+
 @study("lambda-rule", title="The rule that selects λ")
 @dataclass(frozen=True)
 class LambdaRule:

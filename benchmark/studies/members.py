@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from benchmark.data.spec import load_spec
 from benchmark.driver import parse_seeds, parse_splits
-from benchmark.studies.lambda_rule import LAMBDAS, TOLERANCES, loss
+from benchmark.studies.lambda_rule import largest
 from benchmark.study import (
     ACCURACY,
     CHURN,
@@ -39,20 +39,17 @@ class Members:
         bagging = [f"bagging:k={k}" for k in MEMBERS]
         plain = lab.cells(["erm", *bagging], [self.dataset], splits, seeds)
         erm = plain[self.dataset, "erm"]
-        limit = loss(erm) + TOLERANCES[spec.task][0]
         rows: list[Row] = []
         curves: dict[str, list[Point]] = {"Bagging": [], "Twin, λ by the rule": []}
         for k, bag in zip(MEMBERS, bagging, strict=True):
             chosen = plain[self.dataset, bag]
             curves["Bagging"].append(Point(k, Measured("churn", chosen)))
             options = [(f"Bagging K={k}", chosen)]
-            for lam in sorted(LAMBDAS[spec.task], reverse=True):  # the first that the rule admits is the one it selects
-                text = f"twin:lam={lam:g}:members={k}"
-                twin = lab.cells([text], [self.dataset], splits, seeds)[self.dataset, text]
-                if loss(twin) <= limit + 1e-9:
-                    options.append((f"Twin of {k}, λ={lam:g}", twin))
-                    curves["Twin, λ by the rule"].append(Point(k, Measured("churn", twin), f"λ={lam:g}"))
-                    break
+            text = f"twin:lam={{lam:g}}:members={k}"
+            if selected := largest(lab, text, self.dataset, splits, seeds, erm):
+                lam, twin = selected
+                options.append((f"Twin of {k}, λ={lam:g}", twin))
+                curves["Twin, λ by the rule"].append(Point(k, Measured("churn", twin), f"λ={lam:g}"))
             for name, cells in options:
                 both = [Measured("accuracy", cells), Measured("accuracy", cells, erm)]
                 rows.append([name, *both, Measured("churn", cells), Measured("churn", cells, erm)])

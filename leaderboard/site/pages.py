@@ -91,15 +91,16 @@ class Site:
             return
         yield "studies.html", self.page("studies.html", "studies.html", studies=found, troubles=troubles)
         every = {table.key: table for table in (*self.study_tables, *self.tables)}
-        drawn = {figure.key: figure for figure in self.study_figures}
+        drawn = {figure.key: figure for figure in (*self.study_figures, *self.figures)}
         for one in found:
             start = f"study-{one.slug}-"
-            keys = [start + sheet.key for sheet in one.report.sheets] + list(one.report.shown)
+            shown = list(one.report.shown)
+            keys = [start + sheet.key for sheet in one.report.sheets] + shown
             values = {
                 "one": one,
                 "words": (sys.modules[type(one.study).__module__].__doc__ or "").strip(),
                 "tables": [every[key] for key in keys if key in every],
-                "figures": [drawn[start + chart.key] for chart in one.report.charts],
+                "figures": [drawn[key] for key in [start + c.key for c in one.report.charts] + shown if key in drawn],
             }
             yield f"studies/{one.slug}.html", self.page("study.html", f"studies/{one.slug}.html", **values)
 

@@ -1,0 +1,150 @@
+"""Where predictions flip: far from the training set, at activity cliffs, among conflicting labels. Beyond the paper.
+
+Similarity is Tanimoto's of Morgan fingerprints (radius 2, 2048 bits). An activity cliff is a test molecule with a
+training molecule of the other class at a similarity of 0.7 or more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from benchmark import metrics
+from benchmark.data.problem import load_problem
+from benchmark.data.spec import expand, load_spec
+from benchmark.driver import parse_seeds
+from benchmark.errors import UserError
+from benchmark.study import CHURN, Axis, Chart, Content, Head, Lab, Point, Report, Row, Sampled, Sheet, Trainer, study
+
+CLIFF = 0.7
+BANDS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 1.01)
+
+
+def neighbours(dataset: str, split: int, trainer: Trainer) -> Content:
+    """Of each test molecule: its id, the highest similarity to the training set, whether a neighbour of at least 0.7
+    has the same or the other class, and whether its structure, without stereochemistry, has both labels in the data.
+    """
+    from rdkit import Chem, DataStructs
+    from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
+
+    problem = load_problem(dataset, split)
+    train, test = problem.train, problem.evals["id"]
+    molecules = {s: Chem.MolFromSmiles(s) for part in (train, test) for s in part.smiles.tolist()}
+    bits = {s: GetMorganGenerator(2, fpSize=2048).GetFingerprint(m) for s, m in molecules.items()}
+    flat = {s: Chem.MolToSmiles(m, isomericSmiles=False) for s, m in molecules.items()}
+    labels: dict[str, set[int]] = {}
+    for part in (train, test):
+        for s, y in zip(part.smiles.tolist(), part.y.tolist(), strict=True):
+            labels.setdefault(flat[s], set()).add(int(y))
+    known = [bits[s] for s in train.smiles.tolist()]
+    near = np.array([DataStructs.BulkTanimotoSimilarity(bits[s], known) for s in test.smiles.tolist()])
+    close, same = near >= CLIFF, test.y[:, None] == train.y[None]
+    return {
+        "ids": test.ids.tolist(),
+        "similarity": near.max(axis=1).round(4).tolist(),
+        "same": (close & same).any(axis=1).tolist(),
+        "other": (close & ~same).any(axis=1).tolist(),
+        "conflict": [len(labels[flat[s]]) > 1 for s in test.smiles.tolist()],
+    }
+
+
+def flips(values: np.ndarray, some: np.ndarray) -> Sampled:
+    """Churn (R, R) over the examples ``some`` (T,)."""
+    return Sampled(metrics.churn(values[:, some]))
+
+
+@dataclass(frozen=True)
+class _Where:
+    dataset: str = "bace,dili,cyp2d6_substrate,pgp_broccatelli,bbb_martins,bbbp"
+    canonical_seed: int = 99
+    seeds: str = "10"
+    method: str = "erm"
+
+    def facts(self, lab: Lab) -> Mapping[str, tuple[np.ndarray, Mapping[str, np.ndarray]]]:
+        """By dataset title: the predictions (R, T, C), and what ``neighbours`` tells of their molecules."""
+        names, found = expand(self.dataset), {}
+        for name in names:
+            spec = load_spec(name)
+            if spec.task != "classification" or not spec.smiles:
+                raise UserError(
+                    f"{name}: flips near other molecules need SMILES and classes; leave it out of --dataset"
+                )
+        cells = lab.cells([self.method], names, [self.canonical_seed], parse_seeds(self.seeds))
+        for name in names:
+            key = f"{name}, split {self.canonical_seed}"
+            kept = lab.record(key, partial(neighbours, name, self.canonical_seed))
+            p = cells[name, self.method][0].predictions["id"]
+            order = {id_: i for i, id_ in enumerate(kept["ids"])}
+            index = [order[id_] for id_ in p.ids.tolist()]
+            facts = {fact: np.array(column)[index] for fact, column in kept.items()}
+            found[load_spec(name).title] = (p.values, facts)
+        return found
+
+    def rows(self, title: str, values: np.ndarray, groups: Mapping[str, np.ndarray]) -> Sequence[Row]:
+        """Churn in each group that has an example, and its ratio to that of all."""
+        every = metrics.mean_over_pairs(metrics.churn(values))
+        return [
+            [title, name, str(some.sum()), flips(values, some), Sampled(flips(values, some).values / every)]
+            for name, some in groups.items()
+            if some.any()
+        ]
+
+
+HEADS = ["Dataset", "Test molecules", "Number", CHURN, Head("Ratio to all", digits=2)]
+
+
+@study("similarity", title="Flips and similarity to the training set")
+@dataclass(frozen=True)
+class Similarity(_Where):
+    def report(self, lab: Lab) -> Report:
+        rows: list[Row] = []
+        curves = {}
+        for title, (values, facts) in self.facts(lab).items():
+            near = facts["similarity"]
+            bands = {
+                f"{a:g} to {min(b, 1):g}": (near >= a) & (near < b) for a, b in zip(BANDS, BANDS[1:], strict=False)
+            }
+            rows += self.rows(title, values, bands)
+            curves[title] = [Point(float(near[b].mean()), flips(values, b)) for b in bands.values() if b.sum() >= 10]
+        caption = f"{self.method} on the ID test of split {self.canonical_seed}, by the highest similarity to training."
+        x = Axis("Highest similarity to the training set")
+        chart = Chart(
+            "bands",
+            "Flips and similarity",
+            f"{caption} Bands of ten molecules or more.",
+            x,
+            Axis("Churn (%)", 100),
+            curves,
+        )
+        return Report(
+            ["Whether predictions flip more often for molecules that are unlike those trained on."],
+            [Sheet("bands", "Flips and similarity", caption, HEADS, rows)],
+            [chart],
+        )
+
+
+@study("label-noise", title="Flips at activity cliffs and conflicting labels")
+@dataclass(frozen=True)
+class LabelNoise(_Where):
+    def report(self, lab: Lab) -> Report:
+        rows: list[Row] = []
+        for title, (values, facts) in self.facts(lab).items():
+            same, other, conflict = facts["same"], facts["other"], facts["conflict"]
+            groups = {
+                "conflicting labels": conflict,
+                "activity cliff": other,
+                "neighbours of the same class only": same & ~other,
+                "no neighbour": ~same & ~other,
+            }
+            rows += self.rows(title, values, groups)
+        caption = (
+            f"{self.method} on the ID test of split {self.canonical_seed}. Neighbours: training molecules at a similarity "
+            f"of {CLIFF} or more. Conflicting: the structure has both labels, without stereochemistry."
+        )
+        return Report(
+            ["Whether predictions flip where the labels around a molecule contradict each other."],
+            [Sheet("groups", "Flips at activity cliffs and conflicting labels", caption, HEADS, rows)],
+        )
