@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
@@ -93,7 +94,7 @@ class _Where:
         ]
 
 
-HEADS = ["Dataset", "Test molecules", "Number", CHURN, Head("Ratio to all", digits=2)]
+HEADS: Sequence[str | Head] = ["Dataset", "Test molecules", "Number", CHURN, Head("Ratio to all", digits=2)]
 
 
 @study("similarity", title="Flips and similarity to the training set")
@@ -104,9 +105,7 @@ class Similarity(_Where):
         curves = {}
         for title, (values, facts) in self.facts(lab).items():
             near = facts["similarity"]
-            bands = {
-                f"{a:g} to {min(b, 1):g}": (near >= a) & (near < b) for a, b in zip(BANDS, BANDS[1:], strict=False)
-            }
+            bands = {f"{a:g} to {min(b, 1):g}": (near >= a) & (near < b) for a, b in pairwise(BANDS)}
             rows += self.rows(title, values, bands)
             curves[title] = [Point(float(near[b].mean()), flips(values, b)) for b in bands.values() if b.sum() >= 10]
         caption = f"{self.method} on the ID test of split {self.canonical_seed}, by the highest similarity to training."
@@ -141,8 +140,8 @@ class LabelNoise(_Where):
             }
             rows += self.rows(title, values, groups)
         caption = (
-            f"{self.method} on the ID test of split {self.canonical_seed}. Neighbours: training molecules at a similarity "
-            f"of {CLIFF} or more. Conflicting: the structure has both labels, without stereochemistry."
+            f"{self.method} on the ID test of split {self.canonical_seed}. Neighbours: training molecules at a "
+            f"similarity of {CLIFF} or more. Conflicting: the structure has both labels, without stereochemistry."
         )
         return Report(
             ["Whether predictions flip where the labels around a molecule contradict each other."],
