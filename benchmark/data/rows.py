@@ -56,7 +56,8 @@ def load_rows(spec: DatasetSpec) -> Rows:
         return Rows(*_prepare(table, spec, x), version)
     path, content = sources.obtain(spec)
     version = spec.sha256[:16] or hashlib.sha256(content).hexdigest()[:16]
-    key = f"{spec.path.stem}-{_key(spec, version)}"  # not the name: variants have the same rows
+    name, _, _ = spec.name.partition("@")  # variants have the same rows
+    key = f"{name}-{_key(spec, version)}"
 
     def make() -> tuple[bytes, ...]:
         raw = readers.read(content, str(path))
