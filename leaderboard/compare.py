@@ -9,6 +9,7 @@ it is a mean over three splits: it is compared with our split 99.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -35,8 +36,8 @@ from leaderboard.columns import (
     matched,
     pairs_of,
 )
-from leaderboard.results import Dataset, Entry, Results
-from leaderboard.stats.intervals import Estimate, leave_one_out
+from leaderboard.results import Dataset, Entry, Results, with_studies
+from leaderboard.stats.intervals import Estimate, jackknife, leave_one_out
 from leaderboard.stats.ranks import friedman, rank_intervals
 from leaderboard.triage import estimates
 
@@ -65,13 +66,8 @@ METHODS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 MAJORITY = "majority"
 """The constant that predicts the largest class of the ID test; the paper gives its accuracy."""
 RANKED = ("erm", "mc_dropout", "swa", "deep_ensemble_k5", "bagging_k2", "bagging_k5", "twin_lam300")
-SUBSETS = ("nscaling_bace",)
-"""Tables of other training sets than the cells'."""
-STUDIES = {
-    "nscaling_bace": "a study of the number of training rows",
-    "bayes_twin": "a study that tunes λ on each dataset",
-}
-"""Tables that no cell of the leaderboard answers; where a row names a method of ``METHODS``, it is compared."""
+TUNED = {"bo_vs_lam300": "twin_lam300", "bo_vs_erm": "erm"}
+"""Published names of the twin at a λ tuned on its dataset, less this method."""
 SCALES = {"pp": 100, "%": 100, "nats": 1, "target": 1, "": 1}
 QUANTITIES: Mapping[str, tuple[Quantity, bool]] = {
     "accuracy": (ACCURACY, False),
@@ -98,6 +94,13 @@ COUNTS: Mapping[str, Callable[[Dataset, Predictions], float]] = {
     "positive_fraction": lambda dataset, p: q.positive_fraction(p),
 }
 """Facts of a split: these must be equal."""
+OF_TUNED = {
+    "delta_id_accuracy": (ACCURACY, "id"),
+    "delta_ood_accuracy": (ACCURACY, "ood"),
+    "delta_id_churn": (CHURN, "id"),
+    "delta_ood_churn": (CHURN, "ood"),
+}
+"""By published metric of ``TUNED``: our quantity, and the test set."""
 TRIAGE = {
     "top10_recall_churn": "recall of churn, seen",
     "top10_recall_entropy": "recall of entropy, seen",
@@ -148,7 +151,7 @@ class Comparison:
 
 def compare(results: Results, published_csv: Path) -> list[Comparison]:
     """Our number for every row of the file. Raises UserError for a file that is not as described, naming the line."""
-    rows = read(published_csv)
+    rows, results = read(published_csv), with_studies(results)
     ranked = [row.dataset for row in rows if row.table == "main"]
     ranks = cache(lambda split: _ranks(results, dict.fromkeys(ranked), split))
     triage = cache(lambda dataset, split: _triage(results, dataset, split))
@@ -156,6 +159,8 @@ def compare(results: Results, published_csv: Path) -> list[Comparison]:
     for row in rows:
         if row.table == "friedman":
             found.append(_compared(row, _item(ranks(row.canonical_seed), (row.metric, row.method))))
+        elif row.method in TUNED:
+            found.append(_compared(row, _tuned(results, row)))
         elif row.metric in TRIAGE:
             found.append(_compared(row, _item(triage(row.dataset, row.canonical_seed), TRIAGE[row.metric])))
         else:
@@ -219,7 +224,7 @@ def _published(row: Mapping[str, str], where: str) -> Published:
 def _ours(results: Results, row: Published) -> Ours | str:
     """Our number for a row, or why there is none."""
     constant = row.method == MAJORITY
-    found = _find(results, row.table, row.dataset, "erm" if constant else row.method, row.canonical_seed)
+    found = _find(results, row.dataset, "erm" if constant else row.method, row.canonical_seed)
     if isinstance(found, str):
         return found
     dataset, entry = found
@@ -237,10 +242,37 @@ def _ours(results: Results, row: Published) -> Ours | str:
     return Ours(quantity.estimate(splits, "runs"), wider)
 
 
-def _find(results: Results, table: str, dataset: str, method: str, split: int) -> tuple[Dataset, Entry] | str:
+def _tuned(results: Results, row: Published) -> Ours | str:
+    """The λ that the study tuned, or what it changes against a method at equal bootstraps."""
+    from benchmark.studies.bayes_lambda import BayesLambda, tuned
+
+    start = f"{row.dataset}, split {row.canonical_seed},"
+    record = next((r for r in results.records if r.study == BayesLambda.name and r.key.startswith(start)), None)  # type: ignore[attr-defined]
+    if record is None:
+        return f"λ has not been tuned on {row.dataset}, split {row.canonical_seed}"
+    best, lam = tuned(record.content)
+    if row.metric == "mean_lambda":
+        return Ours(jackknife([best]))
+    against = _find(results, row.dataset, TUNED[row.method], row.canonical_seed)
+    if isinstance(against, str):
+        return against
+    dataset, other = against
+    twins = [e for e in dataset.entries if e.method == "twin" and row.canonical_seed in e.cells]
+    cell = next((c for e in twins if (c := e.cells[row.canonical_seed]).key.params == {"lam": lam, "members": 2}), None)
+    if cell is None:
+        return f"the twin at λ = {lam:g} has not been run on {row.dataset}, split {row.canonical_seed}"
+    quantity, evalset = OF_TUNED[row.metric]
+    if evalset not in cell.predictions:
+        return f"{row.dataset} has no {evalset.upper()} test"
+    pairs = matched([(cell, other.cells[row.canonical_seed])], evalset)
+    return Ours(quantity.estimate(pairs, "runs"), partial(quantity.estimate, pairs, "both"))
+
+
+def _find(results: Results, dataset: str, method: str, split: int) -> tuple[Dataset, Entry] | str:
     """The entry with its cell of that split only, or why there is none."""
-    if method not in METHODS or table in SUBSETS:
-        return STUDIES.get(table, f"no method of ours is called {method}")
+    if method not in METHODS:
+        return f"no method of ours is called {method}"
+    dataset = re.sub(r"@(\d+)$", r"@train=\1", dataset)
     found = results.dataset(dataset)
     if found is None:
         return f"{dataset} has not been run"
@@ -260,7 +292,7 @@ def _entry(dataset: Dataset, method: str) -> Entry | None:
 
 
 def _triage(results: Results, dataset: str, split: int) -> Mapping[str, Ours] | str:
-    found = _find(results, "", dataset, "erm", split)
+    found = _find(results, dataset, "erm", split)
     if isinstance(found, str):
         return found
     made = estimates([found[1].cells[split].predictions["id"]])
@@ -272,7 +304,7 @@ def _ranks(results: Results, names: Iterable[str], split: int) -> Mapping[tuple[
 
     Each dataset counts, as in the paper, though two of them are one family.
     """
-    found = {(name, method): _find(results, "", name, method, split) for name in names for method in RANKED}
+    found = {(name, method): _find(results, name, method, split) for name in names for method in RANKED}
     missing = [reason for reason in found.values() if isinstance(reason, str)]
     if missing:
         return f"{len(missing)} of {len(found)} cells are missing: {missing[0]}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -155,6 +155,13 @@ def collect(
     )
     datasets.sort(key=lambda d: (_group(d), d.n_train, d.title))
     return Results(tuple(datasets), source, tuple(unreadable), tuple(of_studies.values()), newest)
+
+
+def with_studies(results: Results) -> Results:
+    """The same with the cells of studies among the others, where these have none."""
+    known = [cell for d in results.datasets for entry in d.entries for cell in entry.cells.values()]
+    unmarked = [replace(c, about={k: v for k, v in c.about.items() if k != STUDY}) for c in results.of_studies]
+    return collect([*known, *unmarked], results.source, results.unreadable, results.records)
 
 
 def _settings(record: Record) -> str:

@@ -66,6 +66,12 @@ def search(pool: Problem, seed: int, trials: int, folds: int, keep: str) -> list
     return [Trial(0.0, -churn, churn, baseline), *optimise(score, trials - 1, seed, keep)]
 
 
+def tuned(record: Content) -> tuple[np.ndarray, float]:
+    """The λ of the best trial of each train seed, and their median, to four digits."""
+    best = np.array([max(trials, key=lambda t: t[1])[0] for trials in record["trials"]])
+    return best, float(f"{np.median(best):.4g}")
+
+
 @study("bayes-lambda", title="λ tuned on each dataset")
 @dataclass(frozen=True)
 class BayesLambda:
@@ -88,8 +94,7 @@ class BayesLambda:
                 raise UserError(f"{name}: the score is of accuracy and flips; choose classifications, as bace")
             key = f"{name}, split {split}, seeds {self.tuned}, {self.trials} trials, {self.folds} folds"
             found = lab.record(key, partial(self._tune, name, split))
-            best = np.array([max(trials, key=lambda t: t[1])[0] for trials in found["trials"]])
-            lam = float(f"{np.median(best):.4g}")
+            best, lam = tuned(found)
             texts = ["erm", "twin", f"twin:lam={lam!r}"]
             cells = [lab.cells(texts, [name], [split], seeds)[name, text] for text in texts]
             for title, against in (("λ = 300", cells[1]), ("ERM", cells[0])):
