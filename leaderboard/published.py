@@ -24,6 +24,7 @@ import pandas as pd
 from benchmark import __version__
 from benchmark.errors import UserError
 from benchmark.types import Cell, CellKey, Predictions, Record, Task
+from leaderboard import studies
 from leaderboard.results import Results, collect
 from leaderboard.tables import build, stamp
 from leaderboard.writers import to_csv, to_json, to_latex
@@ -63,7 +64,8 @@ def write(results: Results, folder: Path) -> None:
     (temporary / "manifest.json").write_text(json.dumps(manifest, indent=1, default=dict) + "\n", encoding="utf-8")
     (temporary / "tables").mkdir()
     kept = gather(temporary)
-    for table in build(kept):
+    of_studies = [studies.table(one, sheet) for one in studies.told(kept)[0] for sheet in one.report.sheets]
+    for table in [*build(kept), *of_studies]:
         texts = {"csv": to_csv(table), "json": to_json(table), "tex": to_latex(table, stamp(kept, table))}
         for suffix, text in texts.items():
             (temporary / "tables" / f"{table.key}.{suffix}").write_text(text, encoding="utf-8")

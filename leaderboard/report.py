@@ -11,6 +11,7 @@ from benchmark import __version__
 from leaderboard.compare import RULE, Comparison
 from leaderboard.results import Results
 from leaderboard.stats.intervals import Estimate
+from leaderboard.studies import table, told
 from leaderboard.table import MISSING, Table, Value, spelled
 from leaderboard.tables import build
 from leaderboard.writers import to_markdown
@@ -65,9 +66,13 @@ def page(results: Results, comparisons: Sequence[Comparison]) -> str:
     """The main tables of ``results`` and their comparison with what was published, as a page of Markdown."""
     parts = [f"# Results of churn-benchmark {__version__}", INTRODUCTION]
     found = {table.key: table for table in build(results)}
-    for table in (found[key] for key in SHOWN if key in found):
-        notes = "\n".join(f"- {note}" for note in table.notes)
-        parts += [f"## {table.title}", table.caption, to_markdown(table), *([notes] if notes else [])]
+    for made in (found[key] for key in SHOWN if key in found):
+        notes = "\n".join(f"- {note}" for note in made.notes)
+        parts += [f"## {made.title}", made.caption, to_markdown(made), *([notes] if notes else [])]
+    for one in told(results)[0]:
+        parts += [f"## Study: {one.title}", *one.report.answer]
+        for sheet in (table(one, sheet) for sheet in one.report.sheets):
+            parts += [f"### {sheet.title}", sheet.caption, to_markdown(sheet), *(f"- {note}" for note in sheet.notes)]
     parts += ["## Beside the paper's numbers", markdown(comparisons)]
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 

@@ -10,7 +10,6 @@ import numpy as np
 from benchmark.errors import UserError
 from benchmark.study import (
     REPORT,
-    Chart,
     Content,
     Head,
     Measured,
@@ -132,8 +131,3 @@ def table(one: Told, sheet: Sheet, kind: Kind = "runs") -> Table:
         datasets=tuple(sorted(datasets)),
         kind=kind,
     )
-
-
-def charts(one: Told) -> list[tuple[str, Chart]]:
-    """The charts of a report with the keys of their files."""
-    return [(f"study-{one.slug}-{chart.key}", chart) for chart in one.report.charts]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from leaderboard.results import Results
-from leaderboard.studies import Told, charts
+from leaderboard.studies import Told
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def of_studies(found: Sequence[Told]) -> list[Figure]:
     from leaderboard.figures.style import look
 
     with look():
-        return [draw(key, chart) for one in found for key, chart in charts(one)]
+        return [draw(f"study-{one.slug}-{chart.key}", chart) for one in found for chart in one.report.charts]
 
 
 def _figures(results: Results, structures: Mapping[str, Mapping[str, str]]) -> Iterator[Figure]:
