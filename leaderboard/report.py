@@ -8,10 +8,10 @@ from typing import TypeVar
 import numpy as np
 
 from benchmark import __version__
+from leaderboard import studies
 from leaderboard.compare import RULE, Comparison
 from leaderboard.results import Results
 from leaderboard.stats.intervals import Estimate
-from leaderboard.studies import table, told
 from leaderboard.table import MISSING, Table, Value, spelled
 from leaderboard.tables import build
 from leaderboard.writers import to_markdown
@@ -69,9 +69,9 @@ def page(results: Results, comparisons: Sequence[Comparison]) -> str:
     for made in (found[key] for key in SHOWN if key in found):
         notes = "\n".join(f"- {note}" for note in made.notes)
         parts += [f"## {made.title}", made.caption, to_markdown(made), *([notes] if notes else [])]
-    for one in told(results)[0]:
+    for one in studies.told(results)[0]:
         parts += [f"## Study: {one.title}", *one.report.answer]
-        for sheet in (table(one, sheet) for sheet in one.report.sheets):
+        for sheet in (studies.table(one, sheet) for sheet in one.report.sheets):
             parts += [f"### {sheet.title}", sheet.caption, to_markdown(sheet), *(f"- {note}" for note in sheet.notes)]
     parts += ["## Beside the paper's numbers", markdown(comparisons)]
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
