@@ -20,7 +20,7 @@ from benchmark.data.spec import load_spec
 from benchmark.errors import did_you_mean
 from benchmark.registry import build, make_method, params
 from benchmark.registry import title as title_of
-from benchmark.types import Cell
+from benchmark.types import Cell, Task
 
 T = TypeVar("T", bound=type)
 Content = Mapping[str, Any]
@@ -68,6 +68,22 @@ class Head:
 ACCURACY, CHURN, SYM_KL = Head("Accuracy"), Head("Churn (%)", 100, 1), Head("Sym-KL (nats)")
 DELTA_ACCURACY = Head("Δ accuracy (pp)", 100, 1, signed=True)
 DELTA_CHURN = Head("Δ churn (pp)", 100, 1, signed=True)
+
+
+COMPARED: Mapping[Task, tuple[Head, Head, Head, Head]] = {
+    "classification": (ACCURACY, DELTA_ACCURACY, CHURN, DELTA_CHURN),
+    "regression": (Head("MAE"), Head("Δ MAE", signed=True), Head("Churn |f − f′|"), Head("Δ churn", signed=True)),
+}
+"""The columns that ``compared`` fills."""
+
+
+def compared(cells: Sequence[Cell], reference: Sequence[Cell]) -> Row:
+    """Accuracy (or MAE) and churn of ``cells`` on the ID test, each with its difference to ``reference``, if another."""
+    quality = "accuracy" if cells[0].predictions["id"].task == "classification" else "mae"
+    row: list[str | Number] = []
+    for quantity in (quality, "churn"):
+        row += [Measured(quantity, cells), "–" if cells is reference else Measured(quantity, cells, reference)]
+    return row
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from benchmark.data.spec import load_spec
 from benchmark.driver import parse_seeds, parse_splits
 from benchmark.studies.lambda_rule import largest
-from benchmark.study import ACCURACY, CHURN, DELTA_ACCURACY, DELTA_CHURN, Lab, Measured, Report, Row, Sheet, study
+from benchmark.study import COMPARED, Lab, Report, Sheet, compared, study
 
 
 @study("distillation", title="Distillation from an incumbent, and balanced gradients")
@@ -23,14 +23,11 @@ class Distillation:
         spec, splits, seeds = load_spec(self.dataset), parse_splits(self.canonical_seed), parse_seeds(self.seeds)
         plain = lab.cells(["erm", "bagging:k=2", "gradnorm"], [self.dataset], splits, seeds)
         erm = plain[self.dataset, "erm"]
-        found = [plain[self.dataset, text] for text in ("erm", "bagging:k=2", "gradnorm")]
+        found = list(plain.values())
         for method in ("twin", "anchor"):
             if selected := largest(lab, f"{method}:lam={{lam:g}}", self.dataset, splits, seeds, erm):
                 found.append(selected[1])
-        rows: list[Row] = []
-        for cells in found:
-            versus = ["–", "–"] if cells is erm else [Measured(q, cells, erm) for q in ("accuracy", "churn")]
-            rows.append([cells[0].title, Measured("accuracy", cells), versus[0], Measured("churn", cells), versus[1]])
+        rows = [[cells[0].title, *compared(cells, erm)] for cells in found]
         return Report(
             [
                 "An anchored retraining agrees with its incumbent, hence with the others: its churn is low as long as "
@@ -41,7 +38,7 @@ class Distillation:
                     "rivals",
                     "Distillation and balanced gradients",
                     f"{spec.title}, ID test, split {self.canonical_seed}. Δ: to ERM at equal bootstraps.",
-                    ["Method", ACCURACY, DELTA_ACCURACY, CHURN, DELTA_CHURN],
+                    ["Method", *COMPARED[spec.task]],
                     rows,
                 )
             ],

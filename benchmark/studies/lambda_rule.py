@@ -10,23 +10,7 @@ from dataclasses import dataclass
 from benchmark import metrics
 from benchmark.data.spec import load_spec
 from benchmark.driver import parse_seeds, parse_splits
-from benchmark.study import (
-    ACCURACY,
-    CHURN,
-    DELTA_ACCURACY,
-    DELTA_CHURN,
-    Axis,
-    Chart,
-    Head,
-    Lab,
-    Measured,
-    Point,
-    Report,
-    Row,
-    Sheet,
-    mean,
-    study,
-)
+from benchmark.study import COMPARED, Axis, Chart, Lab, Measured, Point, Report, Row, Sheet, compared, mean, study
 from benchmark.types import Cell, Task
 
 LAMBDAS: Mapping[Task, tuple[float, ...]] = {"classification": (1, 3, 10, 30, 100, 300), "regression": (1, 3)}
@@ -92,22 +76,19 @@ class LambdaRule:
 
         tolerances = TOLERANCES[spec.task]
         picked = [chosen(tolerances[0], slice(i, i + 1)) for i in range(len(splits))]
-        quality = "accuracy" if spec.task == "classification" else "mae"
-        heads = [ACCURACY, DELTA_ACCURACY] if spec.task == "classification" else [Head("MAE"), Head("Δ MAE")]
-        churns = [CHURN, DELTA_CHURN] if spec.task == "classification" else [Head("Churn |f − f′|"), Head("Δ churn")]
         rows: list[Row] = []
         for text, some in cells.items():
-            versus = [Measured(q, some, cells["erm"]) if text != "erm" else "–" for q in (quality, "churn")]
             at = [split for split, lam in zip(splits, picked, strict=True) if text == named.get(lam or 0)]
-            mark = "" if not at else f"selected on {', '.join(map(str, at))}"
-            rows.append([some[0].title, Measured(quality, some), versus[0], Measured("churn", some), versus[1], mark])
-        percent = 100 if spec.task == "classification" else 1
+            mark = f"selected on {', '.join(map(str, at))}" if at else ""
+            rows.append([some[0].title, *compared(some, cells["erm"]), mark])
+        quality, percent = ("accuracy", 100) if spec.task == "classification" else ("mae", 1)
+
+        def point(text: str, label: str = "", chosen: bool = False) -> Point:
+            return Point(Measured(quality, cells[text]), Measured("churn", cells[text]), label, chosen)
+
         series = {
-            self.method: [
-                Point(Measured(quality, cells[text]), Measured("churn", cells[text]), f"λ={lam:g}", lam in picked)
-                for lam, text in named.items()
-            ],
-            **{cells[t][0].title: [Point(Measured(quality, cells[t]), Measured("churn", cells[t]))] for t in texts[:2]},
+            self.method: [point(text, f"λ={lam:g}", lam in picked) for lam, text in named.items()],
+            **{cells[text][0].title: [point(text)] for text in texts[:2]},
         }
         where = f"{spec.title}, {'split' if len(splits) == 1 else 'mean over splits'} {', '.join(map(str, splits))}"
         answer = [
@@ -121,7 +102,7 @@ class LambdaRule:
                     "sweep",
                     "λ, accuracy and churn",
                     f"{where}, ID test. Δ is the difference to ERM at equal bootstraps.",
-                    ["Method", heads[0], heads[1], churns[0], churns[1], "Rule"],
+                    ["Method", *COMPARED[spec.task], "Rule"],
                     rows,
                 ),
                 Sheet(
@@ -137,8 +118,8 @@ class LambdaRule:
                     "pareto",
                     "λ between accuracy and churn",
                     f"{where}, ID test; filled large: selected by the rule.",
-                    Axis("Accuracy (%)" if percent == 100 else "MAE", percent),
-                    Axis("Churn (%)" if percent == 100 else "Churn |f − f′|", percent),
+                    Axis("Accuracy (%)" if percent > 1 else "MAE", percent),
+                    Axis("Churn (%)" if percent > 1 else "Churn |f − f′|", percent),
                     series,
                 )
             ],

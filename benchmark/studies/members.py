@@ -7,21 +7,7 @@ from dataclasses import dataclass
 from benchmark.data.spec import load_spec
 from benchmark.driver import parse_seeds, parse_splits
 from benchmark.studies.lambda_rule import largest
-from benchmark.study import (
-    ACCURACY,
-    CHURN,
-    DELTA_ACCURACY,
-    DELTA_CHURN,
-    Axis,
-    Chart,
-    Lab,
-    Measured,
-    Point,
-    Report,
-    Row,
-    Sheet,
-    study,
-)
+from benchmark.study import COMPARED, Axis, Chart, Lab, Measured, Point, Report, Row, Sheet, compared, study
 
 MEMBERS = (2, 3, 5, 8)
 
@@ -51,8 +37,7 @@ class Members:
                 options.append((f"Twin of {k}, λ={lam:g}", twin))
                 curves["Twin, λ by the rule"].append(Point(k, Measured("churn", twin), f"λ={lam:g}"))
             for name, cells in options:
-                both = [Measured("accuracy", cells), Measured("accuracy", cells, erm)]
-                rows.append([name, *both, Measured("churn", cells), Measured("churn", cells, erm)])
+                rows.append([name, *compared(cells, erm)])
         where = f"{spec.title}, ID test, split {self.canonical_seed}"
         return Report(
             [f"Twins of 2 to {MEMBERS[-1]} networks on {spec.title}, each with the largest λ that the rule admits."],
@@ -61,7 +46,7 @@ class Members:
                     "members",
                     "Twins of more than two networks",
                     f"{where}. Bagging of as many networks takes about the same compute; Δ is the difference to ERM.",
-                    ["Method", ACCURACY, DELTA_ACCURACY, CHURN, DELTA_CHURN],
+                    ["Method", *COMPARED[spec.task]],
                     rows,
                 )
             ],

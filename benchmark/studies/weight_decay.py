@@ -6,21 +6,7 @@ from dataclasses import dataclass
 
 from benchmark.data.spec import expand, load_spec
 from benchmark.driver import parse_seeds, parse_splits
-from benchmark.study import (
-    ACCURACY,
-    CHURN,
-    DELTA_ACCURACY,
-    DELTA_CHURN,
-    Axis,
-    Chart,
-    Lab,
-    Measured,
-    Point,
-    Report,
-    Row,
-    Sheet,
-    study,
-)
+from benchmark.study import COMPARED, Axis, Chart, Lab, Measured, Point, Report, Row, Sheet, compared, study
 
 DECAYS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 
@@ -44,16 +30,7 @@ class WeightDecay:
             points = []
             for decay in DECAYS:
                 cells = found[named[dataset, decay], "erm"]
-                rows.append(
-                    [
-                        title,
-                        f"{decay:g}",
-                        Measured("accuracy", cells),
-                        Measured("accuracy", cells, usual),
-                        Measured("churn", cells),
-                        Measured("churn", cells, usual),
-                    ]
-                )
+                rows.append([title, f"{decay:g}", *compared(cells, usual)])
                 points.append(Point(decay, Measured("churn", cells, usual)))
             series[title] = points
         where = f"ERM, ID test, split {self.canonical_seed}; Δ to the recipe's own weight decay at equal bootstraps"
@@ -64,7 +41,7 @@ class WeightDecay:
                     "decays",
                     "Weight decay and churn",
                     f"{where}.",
-                    ["Dataset", "Weight decay", ACCURACY, DELTA_ACCURACY, CHURN, DELTA_CHURN],
+                    ["Dataset", "Weight decay", *COMPARED["classification"]],
                     rows,
                 )
             ],

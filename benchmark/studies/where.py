@@ -14,42 +14,14 @@ from itertools import pairwise
 import numpy as np
 
 from benchmark import metrics
+from benchmark.data.neighbours import CLOSE, neighbours
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import expand, load_spec
 from benchmark.driver import parse_seeds
 from benchmark.errors import UserError
 from benchmark.study import CHURN, Axis, Chart, Content, Head, Lab, Point, Report, Row, Sampled, Sheet, Trainer, study
 
-CLIFF = 0.7
 BANDS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 1.01)
-
-
-def neighbours(dataset: str, split: int, trainer: Trainer) -> Content:
-    """Of each test molecule: its id, the highest similarity to the training set, whether a neighbour of at least 0.7
-    has the same or the other class, and whether its structure, without stereochemistry, has both labels in the data.
-    """
-    from rdkit import Chem, DataStructs
-    from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
-
-    problem = load_problem(dataset, split)
-    train, test = problem.train, problem.evals["id"]
-    molecules = {s: Chem.MolFromSmiles(s) for part in (train, test) for s in part.smiles.tolist()}
-    bits = {s: GetMorganGenerator(2, fpSize=2048).GetFingerprint(m) for s, m in molecules.items()}
-    flat = {s: Chem.MolToSmiles(m, isomericSmiles=False) for s, m in molecules.items()}
-    labels: dict[str, set[int]] = {}
-    for part in (train, test):
-        for s, y in zip(part.smiles.tolist(), part.y.tolist(), strict=True):
-            labels.setdefault(flat[s], set()).add(int(y))
-    known = [bits[s] for s in train.smiles.tolist()]
-    near = np.array([DataStructs.BulkTanimotoSimilarity(bits[s], known) for s in test.smiles.tolist()])
-    close, same = near >= CLIFF, test.y[:, None] == train.y[None]
-    return {
-        "ids": test.ids.tolist(),
-        "similarity": near.max(axis=1).round(4).tolist(),
-        "same": (close & same).any(axis=1).tolist(),
-        "other": (close & ~same).any(axis=1).tolist(),
-        "conflict": [len(labels[flat[s]]) > 1 for s in test.smiles.tolist()],
-    }
 
 
 def flips(values: np.ndarray, some: np.ndarray) -> Sampled:
@@ -76,13 +48,17 @@ class _Where:
         cells = lab.cells([self.method], names, [self.canonical_seed], parse_seeds(self.seeds))
         for name in names:
             key = f"{name}, split {self.canonical_seed}"
-            kept = lab.record(key, partial(neighbours, name, self.canonical_seed))
+            kept = lab.record(key, partial(self._neighbours, name))
             p = cells[name, self.method][0].predictions["id"]
             order = {id_: i for i, id_ in enumerate(kept["ids"])}
             index = [order[id_] for id_ in p.ids.tolist()]
             facts = {fact: np.array(column)[index] for fact, column in kept.items()}
             found[load_spec(name).title] = (p.values, facts)
         return found
+
+    def _neighbours(self, name: str, trainer: Trainer) -> Content:
+        problem = load_problem(name, self.canonical_seed)
+        return neighbours(problem.train, problem.evals["id"])
 
     def rows(self, title: str, values: np.ndarray, groups: Mapping[str, np.ndarray]) -> Sequence[Row]:
         """Churn in each group that has an example, and its ratio to that of all."""
@@ -141,7 +117,7 @@ class LabelNoise(_Where):
             rows += self.rows(title, values, groups)
         caption = (
             f"{self.method} on the ID test of split {self.canonical_seed}. Neighbours: training molecules at a "
-            f"similarity of {CLIFF} or more. Conflicting: the structure has both labels, without stereochemistry."
+            f"similarity of {CLOSE} or more. Conflicting: the structure has both labels, without stereochemistry."
         )
         return Report(
             ["Whether predictions flip where the labels around a molecule contradict each other."],
