@@ -78,7 +78,7 @@ COMPARED: Mapping[Task, tuple[Head, Head, Head, Head]] = {
 
 
 def compared(cells: Sequence[Cell], reference: Sequence[Cell]) -> Row:
-    """Accuracy (or MAE) and churn of ``cells`` on the ID test, each with its difference to ``reference``, if another."""
+    """Accuracy (or MAE) and churn of ``cells`` on the ID test, each also less ``reference``, if another."""
     quality = "accuracy" if cells[0].predictions["id"].task == "classification" else "mae"
     row: list[str | Number] = []
     for quantity in (quality, "churn"):
