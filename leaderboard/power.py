@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmark.errors import UserError, did_you_mean
 from leaderboard.columns import CHURN, common
-from leaderboard.results import Dataset, Entry, Results, slug
+from leaderboard.results import Dataset, Entry, Results
 from leaderboard.stats import power as p
 from leaderboard.stats.intervals import Estimate, difference, jackknife
 from leaderboard.table import Table, Value
@@ -28,10 +28,10 @@ def table(results: Results, delta: float, methods: tuple[str, str], dataset: str
         chosen = tuple(d for d in chosen if d.name == dataset)
         if not chosen:
             raise did_you_mean("dataset", dataset, [d.name for d in results.datasets])
-    first, second = (_known(results, name) for name in methods)
+    first, second = (results.title(name) for name in methods)
     rows = []
     for of in chosen:
-        found = [next((entry for entry in of.entries if _is(entry, name)), None) for name in (first, second)]
+        found = [of.entry(title) for title in (first, second)]
         matrices = [] if None in found else _differences(*[entry for entry in found if entry is not None])
         if matrices:
             rows.append(_row(of, delta, matrices))
@@ -53,20 +53,6 @@ NOTE = (
     "The variances come from the pilot's runs, split into what a run brings to all its pairs and what is left of a "
     "pair; several canonical splits would divide them further, and show other data too."
 )
-
-
-def _is(entry: Entry, name: str) -> bool:
-    return name in (entry.title, entry.slug, entry.method)
-
-
-def _known(results: Results, name: str) -> str:
-    entries = [entry for d in results.datasets for entry in d.entries if _is(entry, name)]
-    if not entries:
-        raise did_you_mean("method", name, [*dict.fromkeys(e.method for d in results.datasets for e in d.entries)])
-    titles = tuple(dict.fromkeys(entry.title for entry in entries))
-    if len(titles) > 1:
-        raise UserError(f"{name!r} is {' and '.join(titles)}: name one, as {' or '.join(map(slug, titles))}")
-    return titles[0]
 
 
 def _differences(first: Entry, second: Entry) -> list[np.ndarray]:

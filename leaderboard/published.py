@@ -91,6 +91,11 @@ def read(folder: Path) -> list[Cell]:
     return [_cell(head, tables, manifest["about"]) for head in manifest["cells"]]
 
 
+def shipped() -> list[Cell]:
+    """The cells that come with this version of the suite; none before they are published."""
+    return read(PUBLISHED) if (PUBLISHED / "manifest.json").is_file() else []
+
+
 def _by_split(cells: Sequence[Cell]) -> dict[tuple[str, int], list[Cell]]:
     found: dict[tuple[str, int], list[Cell]] = {}
     for cell in cells:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from benchmark.errors import UserError, did_you_mean
 from benchmark.metrics import PAIRWISE, mean_over_pairs
 from benchmark.registry import REFERENCE
 from benchmark.types import Cell, Task
@@ -27,6 +28,9 @@ class Entry:
     @property
     def slug(self) -> str:
         return slug(self.title)
+
+    def is_called(self, name: str) -> bool:
+        return name in (self.title, self.slug, self.method)
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,16 @@ class Results:
         titles = dict.fromkeys(entry.title for dataset in self.datasets for entry in dataset.entries)
         first = {d.reference.title for d in self.datasets if d.reference is not None}
         return tuple(sorted(titles, key=lambda title: title not in first))
+
+    def title(self, name: str) -> str:
+        """The title of the one method that ``name`` means: its title, slug or name. Raises UserError."""
+        entries = [entry for d in self.datasets for entry in d.entries if entry.is_called(name)]
+        if not entries:
+            raise did_you_mean("method", name, [*dict.fromkeys(e.method for d in self.datasets for e in d.entries)])
+        titles = tuple(dict.fromkeys(entry.title for entry in entries))
+        if len(titles) > 1:
+            raise UserError(f"{name!r} is {' and '.join(titles)}: name one, as {' or '.join(map(slug, titles))}")
+        return titles[0]
 
     def of_task(self, task: Task) -> tuple[Dataset, ...]:
         return tuple(dataset for dataset in self.datasets if dataset.task == task)
