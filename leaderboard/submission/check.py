@@ -59,6 +59,9 @@ def validate(path: Path, submissions: Path | None = None, published: Sequence[Ce
             wrong.append(str(error))
     others = [*_others(submissions, folder.method)] if submissions else []
     others += [cell for cell in published if not _own(cell, folder.method)]
+    taken = {_name(other).casefold(): other.key.method for other in others}
+    if method := taken.get(folder.description.name.casefold()):
+        wrong.append(f"submission.yml: name: {folder.description.name!r} is that of {method!r}; choose another")
     wrong += [line for cell in cells for line in _copies(cell, others)]
     if wrong:
         raise Refused("\n".join(wrong))
@@ -221,6 +224,10 @@ def _own(published: Cell, method: str) -> bool:
     return published.key.method == method and "status" in published.about
 
 
+def _name(cell: Cell) -> str:
+    return cell.about.get("submission.name", cell.title)
+
+
 def _copies(cell: Cell, others: Iterable[Cell]) -> Iterator[str]:
     for other in others:
         same = (other.key.dataset, other.key.problem) == (cell.key.dataset, cell.key.problem)
@@ -249,6 +256,7 @@ def _cell(
     )
     said = {
         "status": STATUS,
+        "submission.name": text.name,
         "submission.authors": ", ".join(text.authors),
         "submission.licence": text.licence,
         "submission.compute": text.compute,
