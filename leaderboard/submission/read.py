@@ -120,7 +120,7 @@ def _files(path: Path) -> list[str]:
     for entry in _entries(path / "predictions"):
         name, dot, suffix = entry.rpartition(".")
         if not dot or suffix != "parquet":
-            raise UserError(f"'predictions/{entry[:80]}': expected DATASET.parquet")
+            raise UserError(f"{'predictions/' + entry[:80]!r}: expected DATASET.parquet")
         if name not in known:
             raise did_you_mean("dataset", name[:80], known)
         found.append(name)
@@ -175,6 +175,7 @@ def _decoded(content: bytes, n_outputs: int, name: str) -> dict[str, np.ndarray]
         raise UserError(f"{name}: not read within {2 * decode.SECONDS} s") from None
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip()[-500:] if done.returncode == decode.REFUSED else ""
+        said = "".join(c if c.isprintable() else "?" for c in said)  # a terminal obeys what is not
         raise UserError(f"{name}: {said or f'reading it ended with {done.returncode}: it is damaged, or hostile'}")
     with np.load(io.BytesIO(done.stdout), allow_pickle=False) as arrays:
         return dict(arrays)
