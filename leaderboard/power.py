@@ -28,22 +28,22 @@ def table(results: Results, delta: float, methods: tuple[str, str], dataset: str
         chosen = tuple(d for d in chosen if d.name == dataset)
         if not chosen:
             raise did_you_mean("dataset", dataset, [d.name for d in results.datasets])
-    first, second = (results.title(name) for name in methods)
+    first, second = (results.called(name) for name in methods)
     rows = []
     for of in chosen:
-        found = [of.entry(title) for title in (first, second)]
-        matrices = [] if None in found else _differences(*[entry for entry in found if entry is not None])
-        if matrices:
-            rows.append(_row(of, delta, matrices))
+        if of.name in first and of.name in second and (found := _differences(first[of.name], second[of.name])):
+            rows.append(_row(of, delta, found))
     if not rows:
         raise UserError(
-            f"no dataset has both {first} and {second} with four train seeds in common: run them with --seeds 10, or "
+            f"no dataset has both {' and '.join(methods)} with four train seeds in common: run them with --seeds 10, or "
             "name others with --methods"
         )
+    here = [d.name for d in chosen]
+    titles = [" or ".join(dict.fromkeys(some[name].title for name in here if name in some)) for some in (first, second)]
     caption = (
-        f"Retrainings of {first} and of {second}, at equal bootstraps on one split, after which the 95 % interval over "
-        f"runs excludes 0 in {p.POWER:.0%} of cases if their churn truly differs by {delta:g}; in brackets, what the "
-        "uncertainty of the variances allows. A percentage point for classes, target units for values."
+        f"Retrainings of {' and of '.join(titles)}, at equal bootstraps on one split, after which the 95 % interval "
+        f"over runs excludes 0 in {p.POWER:.0%} of cases if their churn truly differs by {delta:g}; in brackets, what "
+        "the uncertainty of the variances allows. A percentage point for classes, target units for values."
     )
     header = ("Dataset", "Difference found", "Retrainings needed", f"Least difference that {USUAL} resolve", "Pilot")
     return Table("power", "Retrainings needed", caption, header, tuple(rows), notes=(NOTE,))

@@ -29,9 +29,6 @@ class Entry:
     def slug(self) -> str:
         return slug(self.title)
 
-    def is_called(self, name: str) -> bool:
-        return name in (self.title, self.slug, self.method)
-
 
 @dataclass(frozen=True)
 class Dataset:
@@ -102,15 +99,26 @@ class Results:
         first = {d.reference.title for d in self.datasets if d.reference is not None}
         return tuple(sorted(titles, key=lambda title: title not in first))
 
-    def title(self, name: str) -> str:
-        """The title of the one method that ``name`` means: its title, slug or name. Raises UserError."""
-        entries = [entry for d in self.datasets for entry in d.entries if entry.is_called(name)]
-        if not entries:
+    def called(self, name: str) -> dict[str, Entry]:
+        """The one entry of each dataset that ``name`` means: its title, slug or method.
+
+        Defaults may differ between tasks, so that titles may between datasets. Raises UserError for a name that no
+        entry has, or several of one dataset.
+        """
+        found: dict[str, Entry] = {}
+        for dataset in self.datasets:
+            some = [entry for entry in dataset.entries if name in (entry.title, entry.slug, entry.method)]
+            if len(some) > 1:
+                titles = [entry.title for entry in some]
+                raise UserError(
+                    f"{name!r} is {' and '.join(titles)} on {dataset.name}: name one, as "
+                    f"{' or '.join(map(slug, titles))}"
+                )
+            if some:
+                found[dataset.name] = some[0]
+        if not found:
             raise did_you_mean("method", name, [*dict.fromkeys(e.method for d in self.datasets for e in d.entries)])
-        titles = tuple(dict.fromkeys(entry.title for entry in entries))
-        if len(titles) > 1:
-            raise UserError(f"{name!r} is {' and '.join(titles)}: name one, as {' or '.join(map(slug, titles))}")
-        return titles[0]
+        return found
 
     def of_task(self, task: Task) -> tuple[Dataset, ...]:
         return tuple(dataset for dataset in self.datasets if dataset.task == task)

