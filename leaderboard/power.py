@@ -35,8 +35,8 @@ def table(results: Results, delta: float, methods: tuple[str, str], dataset: str
             rows.append(_row(of, delta, found))
     if not rows:
         raise UserError(
-            f"no dataset has both {' and '.join(methods)} with four train seeds in common: run them with --seeds 10, or "
-            "name others with --methods"
+            f"no dataset has both {' and '.join(methods)} with four train seeds in common: run them with --seeds 10, "
+            "or name others with --methods"
         )
     here = [d.name for d in chosen]
     titles = [" or ".join(dict.fromkeys(some[name].title for name in here if name in some)) for some in (first, second)]
