@@ -20,7 +20,7 @@ from rich.table import Table
 
 from benchmark import __version__
 from benchmark.cli import App
-from benchmark.data.catalogue import availability, markdown, rows_text
+from benchmark.data.catalogue import availability, markdown, obtainable, rows_text
 from benchmark.data.spec import ROOT, dataset_names, expand, load_spec
 from benchmark.errors import UserError
 
@@ -76,9 +76,11 @@ def _grid(
 
     names = [name.strip() for name in method.split(",") if name.strip()]
     where = named(device)
-    return plan_grid(
-        names, expand(dataset), parse_splits(canonical_seed), parse_seeds(seeds), parse_settings(settings or []), where
-    )
+    chosen, left_out = obtainable(dataset)
+    for line in left_out:
+        console.print(line, markup=False)
+    splits, given = parse_splits(canonical_seed), parse_settings(settings or [])
+    return plan_grid(names, chosen, splits, parse_seeds(seeds), given, where)
 
 
 @contextmanager
@@ -420,7 +422,8 @@ def new_method(name: Annotated[str, typer.Argument(help="A lower-case Python nam
     except FileExistsError:
         raise UserError(f"{path} exists; choose another name or edit that file") from None
     console.print(f"wrote {path}\nnext: edit it, then\n  python -m benchmark check {name}", markup=False)
-    console.print(f"  python -m benchmark run --method erm,{name} --site site", markup=False)
+    console.print(f"  python -m benchmark run --method erm,{name} --dataset lite --seeds 5", markup=False)
+    console.print("  python -m leaderboard build --published --out site", markup=False)
 
 
 @app.command()

@@ -20,5 +20,8 @@ class App(typer.Typer):
         try:
             return super().__call__(*args, **kwargs)
         except UserError as error:
-            print(f"error: {error}", file=sys.stderr)
+            shown = "".join(
+                c if c.isprintable() or c == "\n" else "�" for c in str(error)
+            )  # files of others are quoted
+            print(f"error: {shown}", file=sys.stderr)
             sys.exit(2)

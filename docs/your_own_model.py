@@ -31,8 +31,7 @@ from sklearn.model_selection import train_test_split
 from benchmark import load_problem
 from benchmark.data.features import morgan
 from benchmark.metrics import accuracy, churn
-from benchmark.types import Predictions
-from leaderboard.quantities import example_churn
+from leaderboard import score
 from leaderboard.stats.intervals import Estimate, difference, jackknife
 from methods.sklearn import TwinBootstrapClassifier, retrain
 
@@ -85,25 +84,25 @@ def percent(estimate: Estimate, unit: str = "%") -> str:
     return f"{100 * estimate.value:5.1f} {unit} ({100 * estimate.low:.1f} to {100 * estimate.high:.1f})"
 
 
-for name, values in runs.items():
-    right, flips = jackknife([accuracy(values, truth[test])]), jackknife([churn(values)])
-    print(f"{name:>14}: accuracy {percent(right)}, churn {percent(flips)}")
+scores = {name: score(values, truth[test]) for name, values in runs.items()}
+for name, found in scores.items():
+    print(f"{name:>14}: accuracy {percent(found.estimates['accuracy'])}, churn {percent(found.churn)}")
 
 # %% [markdown]
 # ## The flip list
-# The molecules whose class most retrainings dispute, for the model that you have. `flips` is the share of pairs of
-# retrainings that differ there.
+# The molecules whose class most retrainings dispute, for the model that you have; where that is equal, those that it is
+# least sure of. `flips` is the share of pairs of retrainings that differ there.
 
 # %%
-mine = Predictions(seeds, test.astype(str), truth[test], runs["random forest"], "classification")
+mine = scores["random forest"]
 flip_list = pd.DataFrame(
     {
         smiles: table[smiles].to_numpy()[test],
         "predicted": classes[runs["random forest"].mean(axis=0).argmax(axis=1)],
-        "flips": example_churn(mine),
-        "with the twin": example_churn(Predictions(seeds, mine.ids, mine.y, runs["twin"], "classification")),
+        "flips": mine.example_churn,
+        "with the twin": scores["twin"].example_churn,
     }
-).sort_values("flips", ascending=False, kind="stable")
+).iloc[mine.ranking]
 flip_list.to_csv(path.with_name(f"{path.stem}-flips.csv"), index=False, float_format="%.3f")
 reviewed = flip_list.head(round(REVIEW * len(flip_list)))
 fragile = int((flip_list["flips"] > 0).sum())

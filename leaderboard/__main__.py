@@ -13,6 +13,7 @@ from benchmark.errors import UserError, did_you_mean
 from leaderboard.own import commands
 
 if TYPE_CHECKING:
+    from benchmark.types import Cell, Record
     from leaderboard.results import Results
 
 app = App(help="Turn the runs in the tracking store into a leaderboard.")
@@ -26,6 +27,9 @@ def build(
         str, typer.Option(help="What intervals are over: runs, examples, both, or paper (too narrow).")
     ] = "runs",
     store: Annotated[str, STORE] = "",
+    published: Annotated[
+        bool, typer.Option("--published", help="Add what the suite has published on the same datasets.")
+    ] = False,
 ) -> None:
     """Write the leaderboard as pages, LaTeX, CSV and JSON."""
     from leaderboard import site
@@ -35,7 +39,7 @@ def build(
     if kind is None:
         raise did_you_mean("kind of interval", ci, list(KINDS))
     folder = site.claim(out)
-    results, health = read(store)
+    results, health = read(store, among_published=published)
     for line in results.unreadable:
         typer.echo(f"warning: {line}", err=True)
     page = site.write(results, folder, kind, health)
@@ -43,13 +47,21 @@ def build(
     typer.echo(f"{len(results.datasets)} datasets, {entries} rows: {page}")
 
 
-def read(store: str = "") -> tuple[Results, dict[str, str]]:
-    """The results in an MLflow store or a folder of exported ones, and the health reports of their datasets."""
+def read(store: str = "", among_published: bool = False) -> tuple[Results, dict[str, str]]:
+    """The results in an MLflow store or a folder of exported ones, and the health reports of their datasets.
+
+    If they are to stand ``among_published`` ones, those of the same datasets are added, where the store has no own.
+    """
     from leaderboard import published
     from leaderboard.results import collect
 
+    def whole(cells: list[Cell], source: str, unreadable: list[str], records: list[Record]) -> Results:
+        names = {cell.key.dataset for cell in cells}
+        known = [cell for cell in published.shipped() if cell.key.dataset in names] if among_published else []
+        return collect([*cells, *known], f"{source}, {published.PUBLISHED}" if known else source, unreadable, records)
+
     if store and Path(store).is_dir():
-        return published.gather(Path(store)), {}
+        return whole(published.read(Path(store)), store, [], published.records(Path(store))), {}
     if store and "://" not in store and store != "databricks":
         example = "sqlite:///mlflow.db or http://127.0.0.1:5000"
         raise UserError(f"{store}: no such folder; give one of exported results, or an MLflow address as {example}")
@@ -57,9 +69,10 @@ def read(store: str = "") -> tuple[Results, dict[str, str]]:
 
     found = Store(store)
     cells, records = list(found.cells()), found.records()
-    results = collect(cells, found.uri, [*found.unreadable, *found.failures()], records)
-    first = {dataset.name: next(iter(dataset.entries[0].cells.values())) for dataset in results.datasets}
-    health = {name: found.report(cell.run_id, "health.txt") for name, cell in first.items()}
+    results = whole(cells, found.uri, [*found.unreadable, *found.failures()], records)
+    runs = {d.name: [cell.run_id for entry in d.entries for cell in entry.cells.values()] for d in results.datasets}
+    first = {name: next(filter(None, ids), "") for name, ids in runs.items()}  # published cells have no run
+    health = {name: found.report(run_id, "health.txt") for name, run_id in first.items() if run_id}
     return results, health
 
 
@@ -139,28 +152,46 @@ def manifest(
     """Write a submission's manifest.json: hashes, rows, and the fingerprints of its protocols."""
     from leaderboard.submission import manifest
 
-    typer.echo(f"wrote {manifest.write(folder, protocol)}")
+    typer.echo(f"wrote {manifest.write(folder, manifest.protocols(protocol))}")
+
+
+@app.command()
+def pack(
+    method: Annotated[str, typer.Argument(help="A method that ran with train seeds 1 to 10, by name or title.")],
+    version: Annotated[str, typer.Option(help="Its version, a name for a folder.")] = "1.0",
+    submissions: Annotated[Path, typer.Option(help="Folder of all submissions.")] = Path("submissions"),
+    store: Annotated[str, STORE] = "",
+) -> None:
+    """Make a submission of what a store has of a method: all files but the words of submission.yml."""
+    from leaderboard.submission.pack import pack
+
+    folder = pack(read(store)[0], method, version, submissions)
+    names = ", ".join(sorted(path.stem for path in (folder / "predictions").iterdir()))
+    typer.echo(f"wrote {folder} ({names})")
+    typer.echo(f"next: authors and description in {folder / 'submission.yml'}, then")
+    typer.echo(f"  python -m leaderboard submit {folder}")
 
 
 @app.command()
 def validate(
     folder: Annotated[Path, SUBMISSION],
     submissions: Annotated[Path, SUBMISSIONS] = Path("submissions"),
-    store: Annotated[str, STORE] = "",
-    comment: Annotated[Path | None, typer.Option(help="Write the place of the submission to this file.")] = None,
+    comment: Annotated[
+        Path | None, typer.Option(help="Write its place among the published results to this file, as Markdown.")
+    ] = None,
 ) -> None:
     """Check whether a submission keeps all rules; nothing is recorded."""
+    from leaderboard import published
     from leaderboard.submission.check import validate
 
-    found = validate(folder, submissions)
+    known = published.shipped()
+    found = validate(folder, submissions, known)
     typer.echo(f"{folder}: {len(found.cells)} cells keep all rules")
     if comment is not None:
         from leaderboard.results import collect
         from leaderboard.submission.place import places, to_comment
 
-        known, _ = read(store)
-        everyone = [cell for d in known.datasets for entry in d.entries for cell in entry.cells.values()]
-        tables = places(collect([*found.cells, *everyone]), found.cells)
+        tables = places(collect([*found.cells, *known]), found.cells)
         comment.write_text("\n\n".join(map(to_comment, tables)) + "\n", encoding="utf-8")
 
 
@@ -170,19 +201,22 @@ def submit(
     submissions: Annotated[Path, SUBMISSIONS] = Path("submissions"),
     out: Annotated[Path, typer.Option(help="Folder of the pages; it is replaced.")] = Path("site"),
 ) -> None:
-    """Check a submission, record it in MLflow as self-reported, rebuild the pages and show its place."""
+    """Check a submission, record it in MLflow as self-reported, rebuild the pages and show its place.
+
+    Pages and place are made of the store's results and of the published ones on the same datasets.
+    """
     from benchmark.tracking import Store
-    from leaderboard import site
+    from leaderboard import published, site
     from leaderboard.submission.check import validate
     from leaderboard.submission.place import places
     from leaderboard.writers import to_markdown
 
     pages = site.claim(out)
-    found = validate(folder, submissions)
+    found = validate(folder, submissions, published.shipped())
     store = Store()
     for cell in found.cells:
         store.log(cell)
-    results, health = read()
+    results, health = read(among_published=True)
     page = site.write(results, pages, "runs", health)
     for table in places(results, found.cells):
         typer.echo(f"{table.title}\n{to_markdown(table)}")

@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmark.errors import UserError, did_you_mean
 from leaderboard.columns import CHURN, common
-from leaderboard.results import Dataset, Entry, Results, slug
+from leaderboard.results import Dataset, Entry, Results
 from leaderboard.stats import power as p
 from leaderboard.stats.intervals import Estimate, difference, jackknife
 from leaderboard.table import Table, Value
@@ -28,22 +28,22 @@ def table(results: Results, delta: float, methods: tuple[str, str], dataset: str
         chosen = tuple(d for d in chosen if d.name == dataset)
         if not chosen:
             raise did_you_mean("dataset", dataset, [d.name for d in results.datasets])
-    first, second = (_known(results, name) for name in methods)
+    first, second = (results.called(name) for name in methods)
     rows = []
     for of in chosen:
-        found = [next((entry for entry in of.entries if _is(entry, name)), None) for name in (first, second)]
-        matrices = [] if None in found else _differences(*[entry for entry in found if entry is not None])
-        if matrices:
-            rows.append(_row(of, delta, matrices))
+        if of.name in first and of.name in second and (found := _differences(first[of.name], second[of.name])):
+            rows.append(_row(of, delta, found))
     if not rows:
         raise UserError(
-            f"no dataset has both {first} and {second} with four train seeds in common: run them with --seeds 10, or "
-            "name others with --methods"
+            f"no dataset has both {' and '.join(methods)} with four train seeds in common: run them with --seeds 10, "
+            "or name others with --methods"
         )
+    here = [d.name for d in chosen]
+    titles = [" or ".join(dict.fromkeys(some[name].title for name in here if name in some)) for some in (first, second)]
     caption = (
-        f"Retrainings of {first} and of {second}, at equal bootstraps on one split, after which the 95 % interval over "
-        f"runs excludes 0 in {p.POWER:.0%} of cases if their churn truly differs by {delta:g}; in brackets, what the "
-        "uncertainty of the variances allows. A percentage point for classes, target units for values."
+        f"Retrainings of {' and of '.join(titles)}, at equal bootstraps on one split, after which the 95 % interval "
+        f"over runs excludes 0 in {p.POWER:.0%} of cases if their churn truly differs by {delta:g}; in brackets, what "
+        "the uncertainty of the variances allows. A percentage point for classes, target units for values."
     )
     header = ("Dataset", "Difference found", "Retrainings needed", f"Least difference that {USUAL} resolve", "Pilot")
     return Table("power", "Retrainings needed", caption, header, tuple(rows), notes=(NOTE,))
@@ -53,20 +53,6 @@ NOTE = (
     "The variances come from the pilot's runs, split into what a run brings to all its pairs and what is left of a "
     "pair; several canonical splits would divide them further, and show other data too."
 )
-
-
-def _is(entry: Entry, name: str) -> bool:
-    return name in (entry.title, entry.slug, entry.method)
-
-
-def _known(results: Results, name: str) -> str:
-    entries = [entry for d in results.datasets for entry in d.entries if _is(entry, name)]
-    if not entries:
-        raise did_you_mean("method", name, [*dict.fromkeys(e.method for d in results.datasets for e in d.entries)])
-    titles = tuple(dict.fromkeys(entry.title for entry in entries))
-    if len(titles) > 1:
-        raise UserError(f"{name!r} is {' and '.join(titles)}: name one, as {' or '.join(map(slug, titles))}")
-    return titles[0]
 
 
 def _differences(first: Entry, second: Entry) -> list[np.ndarray]:

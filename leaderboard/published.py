@@ -78,8 +78,12 @@ def write(results: Results, folder: Path) -> None:
 
 def gather(folder: Path) -> Results:
     """The results in ``folder``. Raises UserError as ``read`` does."""
-    found = [Record(**record) for record in _manifest(folder).get("records", [])]
-    return collect(read(folder), str(folder), records=found)
+    return collect(read(folder), str(folder), records=records(folder))
+
+
+def records(folder: Path) -> list[Record]:
+    """The records of studies in ``folder``. Raises UserError as ``read`` does."""
+    return [Record(**record) for record in _manifest(folder).get("records", [])]
 
 
 def read(folder: Path) -> list[Cell]:
@@ -104,6 +108,11 @@ def _manifest(folder: Path) -> dict[str, Any]:
     if manifest.get("format") != FORMAT:
         raise UserError(f"{path}: format {manifest.get('format')!r}, expected {FORMAT}: use the suite that wrote it")
     return dict(manifest)
+
+
+def shipped() -> list[Cell]:
+    """The cells that come with this version of the suite; none before they are published."""
+    return read(PUBLISHED) if (PUBLISHED / "manifest.json").is_file() else []
 
 
 def _by_split(cells: Sequence[Cell]) -> dict[tuple[str, int], list[Cell]]:

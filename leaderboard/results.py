@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from benchmark.errors import UserError, did_you_mean
 from benchmark.metrics import PAIRWISE, mean_over_pairs
 from benchmark.registry import REFERENCE
 from benchmark.types import STUDY, Cell, Record, Task
@@ -100,6 +101,27 @@ class Results:
         titles = dict.fromkeys(entry.title for dataset in self.datasets for entry in dataset.entries)
         first = {d.reference.title for d in self.datasets if d.reference is not None}
         return tuple(sorted(titles, key=lambda title: title not in first))
+
+    def called(self, name: str) -> dict[str, Entry]:
+        """The one entry of each dataset that ``name`` means: its title, slug or method.
+
+        Defaults may differ between tasks, so that titles may between datasets. Raises UserError for a name that no
+        entry has, or several of one dataset.
+        """
+        found: dict[str, Entry] = {}
+        for dataset in self.datasets:
+            some = [entry for entry in dataset.entries if name in (entry.title, entry.slug, entry.method)]
+            if len(some) > 1:
+                titles = [entry.title for entry in some]
+                raise UserError(
+                    f"{name!r} is {' and '.join(titles)} on {dataset.name}: name one, as "
+                    f"{' or '.join(map(slug, titles))}"
+                )
+            if some:
+                found[dataset.name] = some[0]
+        if not found:
+            raise did_you_mean("method", name, [*dict.fromkeys(e.method for d in self.datasets for e in d.entries)])
+        return found
 
     def of_task(self, task: Task) -> tuple[Dataset, ...]:
         """The datasets of a task without variants of them, which are no further evidence."""

@@ -69,7 +69,7 @@ def by_churn(p: Predictions, k: int) -> list[Gain]:
     if not 2 <= k <= r:
         raise ValueError(f"a score needs 2 to {r} of {r} runs, got {k}")
     votes = _votes(p)
-    chosen = [votes[runs].sum(axis=0) for runs in _subsets(r, k)]
+    chosen = [votes[runs].sum(axis=0) for runs in subsets(r, k)]
     return [gain(_churn(some), _flips(votes.sum(axis=0), some)) for some in chosen]
 
 
@@ -168,7 +168,7 @@ def _without(p: Predictions, run: int) -> Predictions:
     return Predictions(p.seeds[:run] + p.seeds[run + 1 :], p.ids, p.y, np.delete(p.values, run, axis=0), p.task)
 
 
-def _subsets(r: int, k: int) -> list[list[int]]:
+def subsets(r: int, k: int) -> list[list[int]]:
     """All sets of ``k`` of ``r`` runs, or ``SUBSETS`` of them drawn at random, the same each time."""
     if comb(r, k) <= SUBSETS:
         return [list(runs) for runs in combinations(range(r), k)]

@@ -21,8 +21,10 @@ class Template:
         """Return an object whose ``predict(x)`` gives probabilities (seeds, rows, classes), or (seeds, rows, 1).
 
         ``bootstrap`` draws the training rows that every method sees at these seeds; take all other randomness
-        from ``benchmark.train.generator("other", seed)``. Networks: ``fit_stack``. Anything else: train it here,
-        and return an object of your own with ``predict`` (methods/random_forest.py does).
+        from ``benchmark.train.generator("other", seed)``. Networks: ``fit_stack``, which returns such an object; call
+        its ``predict`` on rows of ``problem.train.x`` to go on from there. Anything else: train it here, and return
+        an object of your own with ``predict`` (methods/random_forest.py does). ``problem.task`` says whether ``y``
+        are classes or numbers. tests/methods try every method that is in this folder.
         """
         rows = bootstrap(problem, seeds, members=self.k)  # (seeds, k, N) row numbers of problem.train
         return fit_stack(problem, rows, seeds)

@@ -126,6 +126,15 @@ def test_a_mistake_gets_one_message_with_the_remedy(
     assert "Traceback" not in printed.err + printed.out
 
 
+def test_what_is_quoted_from_a_file_cannot_steer_the_terminal(tmp_path, capsys):
+    path = tmp_path / "mine" / "1.0" / "predictions"
+    path.mkdir(parents=True)
+    (path.parent / "submission.yml").write_bytes(b"\xef\xbb\xbf{a: 1}: \xef\xbb\xbf[b")
+    (path / "bace.parquet").touch()
+    assert call("validate", str(path.parent), which=leaderboard_app) == 2
+    assert capsys.readouterr().err.replace("\n", "").isprintable()
+
+
 def test_an_unknown_option_exits_with_2() -> None:
     assert call("run", "--methd", "erm") == 2
 

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from benchmark.data import sources
-from benchmark.data.spec import DatasetSpec, dataset_names, load_spec
+from benchmark.data.spec import DatasetSpec, dataset_names, expand, load_spec
 from benchmark.errors import UserError
+
+BY_HAND = ("tadf",)
+"""Sources whose files nothing downloads."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,22 @@ def availability(spec: DatasetSpec) -> Availability:
     return Availability(
         False, f"get it from {where.page or where.url} and put it at {sources.folders()[0] / where.place}"
     )
+
+
+def obtainable(names: str) -> tuple[list[str], list[str]]:
+    """``expand(names)`` without the members of a group whose file is not here and must be fetched by hand, and a line
+    for each of these. What is named itself is kept, so that its absence is an error.
+    """
+    named = {part.strip() for part in names.split(",")}
+    kept, lines = [], []
+    for name in expand(names):
+        spec = load_spec(name)
+        remedy = availability(spec).remedy if spec.source.partition(":")[0] in BY_HAND else ""
+        if remedy and name not in named:
+            lines.append(f"left out: {name}: {remedy}")
+        else:
+            kept.append(name)
+    return kept, lines
 
 
 def rows_text(spec: DatasetSpec) -> str:

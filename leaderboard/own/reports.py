@@ -59,21 +59,23 @@ def sentences(score: Score) -> list[str]:
     if score.kind != "runs" or len(score.runs.names) > 2:
         found.insert(0, KINDS[score.kind])
     flips = score.flips
+    many = len(score.runs.classes) > 2  # of two classes one is right
+    rest = f"; {100 * flips.rest:.1f} % go from one wrong class to another" if flips and many else ""
     if flips and flips.broken is not None and flips.mended is not None:
         found.append(
-            f"From the first run to the second {flips.broken:.1%} of the examples turn wrong (bad flips) and "
-            f"{flips.mended:.1%} right (good flips); {flips.rest:.1%} go from one wrong class to another."
+            f"From the first run to the second {100 * flips.broken:.1f} % of the examples turn wrong (bad flips) and "
+            f"{100 * flips.mended:.1f} % right (good flips){rest}."
         )
     elif flips:
         found.append(
-            f"Between two runs {flips.changed:.1%} of the examples change between right and wrong, half of them either "
-            f"way because neither run comes first; {flips.rest:.1%} go from one wrong class to another."
+            f"Between two runs {100 * flips.changed:.1f} % of the examples change between right and wrong, half of "
+            f"them either way because neither run comes first{rest}."
         )
     if score.example_churn.max() > 0:
         ordered = score.example_churn[score.ranking]
         tenth = math.ceil(len(ordered) / 10)
         found.append(
-            f"The first tenth of the list has {ordered[:tenth].sum() / ordered.sum():.0%} of the churn. {HERE}"
+            f"The first tenth of the list has {100 * ordered[:tenth].sum() / ordered.sum():.0f} % of the churn. {HERE}"
         )
     return found
 
@@ -82,7 +84,12 @@ def triage(score: Score, n: int) -> Table:
     """The first ``n`` examples of the ranking."""
     frame = fragile(score, n)
     rows = tuple(tuple(_cell(value) for value in row) for row in frame.itertuples(index=False))
-    caption = f"The {len(frame)} most fragile of {len(score.runs.ids)} examples."
+    meaning = {
+        "votes": "votes are how many runs predict each class",
+        "margin": "margin is how far the mean probability of the first class is above that of the second",
+    }
+    said = "; ".join(text for name, text in meaning.items() if name in frame.columns)
+    caption = f"The {len(frame)} most fragile of {len(score.runs.ids)} examples{f': {said}' if said else ''}."
     return Table("fragile", "Most fragile examples", caption, tuple(map(str, frame.columns)), rows)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -17,15 +16,16 @@ from leaderboard.quantities import example_churn
 from leaderboard.results import Entry, Results, collect
 from leaderboard.stats.intervals import Estimate
 from leaderboard.table import Table, Value
-from leaderboard.triage import gain
+from leaderboard.triage import Gain, gain, subsets
 
 NONE = "No published results are there to compare with ({folder}): give a folder of exported ones with --store."
-SUBSETS = 45
 
 
 def known(folder: Path | None = None) -> Results | None:
     """The results in ``folder``, or those that come with the suite; None if there are none."""
-    folder = folder or published.PUBLISHED
+    if folder is None:
+        cells = published.shipped()
+        return collect(cells, str(published.PUBLISHED)) if cells else None
     return collect(published.read(folder), str(folder)) if (folder / "manifest.json").is_file() else None
 
 
@@ -97,27 +97,22 @@ def captured(results: Results, share: float) -> dict[str, float]:
     for dataset in results.of_task("classification"):
         cells = dataset.reference.cells.values() if dataset.reference else ()
         parts = [cell.predictions["id"] for cell in cells if len(cell.key.seeds) >= 4]
-        values = [out_of_sample(p, lambda curve: float(np.interp(share, *curve))) for p in parts]
+        values = [out_of_sample(p, lambda curve: float(curve.recall(share))) for p in parts]
         if values and np.isfinite(values).all():
             found[dataset.title] = float(np.mean(values))
     return found
 
 
-def out_of_sample(p: Predictions, what: Callable[[tuple[np.ndarray, np.ndarray]], float]) -> float:
+def out_of_sample(p: Predictions, what: Callable[[Gain], float]) -> float:
     """The mean of ``what`` over pairs of runs that rank the examples, with the flips counted among the other runs."""
-    pairs = list(combinations(range(len(p.seeds)), 2))
-    if len(pairs) > SUBSETS:
-        chosen = np.random.default_rng(0).choice(len(pairs), SUBSETS, replace=False)
-        pairs = [pairs[i] for i in sorted(chosen)]
     found = []
-    for pair in pairs:
-        seen = Predictions(p.seeds[:2], p.ids, p.y, p.values[list(pair)], p.task)
+    for pair in subsets(len(p.seeds), 2):
+        seen = Predictions(p.seeds[:2], p.ids, p.y, p.values[pair], p.task)
         rest = Predictions(p.seeds[2:], p.ids, p.y, np.delete(p.values, pair, axis=0), p.task)
         order = rank(example_churn(seen), margin_of(seen.values))
         place = np.empty(len(order))
         place[order] = -np.arange(len(order))
         flips = example_churn(rest)
         if flips.any():
-            curve = gain(place, flips)
-            found.append(what((curve.shares, curve.captured)))
+            found.append(what(gain(place, flips)))
     return float(np.mean(found)) if found else float("nan")

@@ -106,13 +106,12 @@ class Site:
 
     @cached_property
     def source(self) -> str:
-        """Where the results were read, without the user and password of a server's address."""
-        parts = urlsplit(self.results.source)
-        return (
-            urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-            if "@" in parts.netloc
-            else self.results.source
-        )
+        """Where the results were read, the store first, without the user and password of a server's address."""
+        store, comma, others = self.results.source.partition(", ")
+        parts = urlsplit(store)
+        if "@" in parts.netloc:
+            store = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+        return f"{store}{comma}{others}"
 
     @cached_property
     def templates(self) -> Environment:
@@ -222,7 +221,7 @@ class Site:
 
     def _run_link(self, cell: Cell) -> str:
         """Where a cell's run is in the MLflow UI; empty if the store is no server."""
-        here = self.source.rstrip("/")
+        here = self.source.partition(", ")[0].rstrip("/")
         return f"{here}/#/runs/{cell.run_id}" if here.startswith("http") and cell.run_id else ""
 
     def _glance(self, dataset: Dataset) -> dict[str, Any]:

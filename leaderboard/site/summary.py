@@ -253,7 +253,7 @@ def _row(
     return Row(
         title=title,
         method=cells[0].key.method,
-        badge=cells[0].about.get("badge", "baseline"),
+        badge=cells[0].about.get("status", "baseline"),
         retrainings=sum(len(cell.key.seeds) for cell in cells),
         rank=rank,
         estimates={measure.key: _mean(measure, of, boards) for measure in MEASURES[task]} if not missing else {},

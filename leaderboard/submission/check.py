@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,12 +40,12 @@ class Submission:
     cells: tuple[Cell, ...]
 
 
-def validate(path: Path, submissions: Path | None = None) -> Submission:
+def validate(path: Path, submissions: Path | None = None, published: Sequence[Cell] = ()) -> Submission:
     """The submission in the folder METHOD/VERSION at ``path``.
 
-    The truth, the examples and the bootstraps come from the suite, never from the submission. ``submissions`` is the
-    folder of all others, with which it is compared. Raises UserError for what cannot be read, and Refused with a line
-    for each rule that is broken: file, row, expected and found.
+    The truth, the examples and the bootstraps come from the suite, never from the submission. It is compared with
+    ``submissions``, the folder of all others, and with the ``published`` cells. Raises UserError for what cannot be
+    read, and Refused with a line for each rule that is broken: file, row, expected and found.
     """
     folder = open_folder(path)
     if folder.manifest.suite.split(".")[:2] != __version__.split(".")[:2]:
@@ -57,7 +57,11 @@ def validate(path: Path, submissions: Path | None = None) -> Submission:
             cells += _cells(folder, dataset)
         except UserError as error:
             wrong.append(str(error))
-    others = list(_others(submissions, folder.method)) if submissions else []
+    others = [*_others(submissions, folder.method)] if submissions else []
+    others += [cell for cell in published if not _own(cell, folder.method)]
+    taken = {_name(other).casefold(): other.key.method for other in others}
+    if method := taken.get(folder.description.name.casefold()):
+        wrong.append(f"submission.yml: name: {folder.description.name!r} is that of {method!r}; choose another")
     wrong += [line for cell in cells for line in _copies(cell, others)]
     if wrong:
         raise Refused("\n".join(wrong))
@@ -215,6 +219,15 @@ def _others(submissions: Path, method: str) -> Iterator[Cell]:
                 yield from _cells(other, dataset)
 
 
+def _own(published: Cell, method: str) -> bool:
+    """Whether a published cell is an earlier submission of ``method``, which may be handed in again."""
+    return published.key.method == method and "status" in published.about
+
+
+def _name(cell: Cell) -> str:
+    return cell.about.get("submission.name", cell.title)
+
+
 def _copies(cell: Cell, others: Iterable[Cell]) -> Iterator[str]:
     for other in others:
         same = (other.key.dataset, other.key.problem) == (cell.key.dataset, cell.key.problem)
@@ -243,6 +256,7 @@ def _cell(
     )
     said = {
         "status": STATUS,
+        "submission.name": text.name,
         "submission.authors": ", ".join(text.authors),
         "submission.licence": text.licence,
         "submission.compute": text.compute,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -12,19 +12,24 @@ import pyarrow.parquet as pq
 from benchmark import __version__
 from benchmark.errors import UserError
 
+Fingerprints = Mapping[str, Mapping[str, Mapping[str, str]]]
+"""Of problem and bootstraps, by dataset and canonical seed."""
 
-def write(folder: Path, protocols: Sequence[Path]) -> Path:
-    """Write the manifest of the submission in ``folder``, whose author trained by the exported ``protocols``.
 
-    Raises UserError for predictions without a protocol, and for a protocol that cannot be read.
-    """
+def protocols(folders: Sequence[Path]) -> Fingerprints:
+    """What exported protocols say. Raises UserError for one that cannot be read."""
     known = {}
-    for path in protocols:
+    for path in folders:
         try:
             about = json.loads((path / "protocol.json").read_text(encoding="utf-8"))
             known[about["dataset"]] = about["splits"]
         except (OSError, ValueError, KeyError) as error:
             raise UserError(f"{path}: no exported protocol ({error}): python -m benchmark export-protocol") from error
+    return known
+
+
+def write(folder: Path, known: Fingerprints) -> Path:
+    """Write the manifest of the submission in ``folder``, trained on what is ``known``; else raises UserError."""
     files = {}
     for path in sorted((folder / "predictions").glob("*.parquet")):
         if path.stem not in known:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from benchmark.types import Cell
 from leaderboard.boards import Board, Row, board
@@ -15,7 +16,10 @@ REFERENCES = ("erm", "twin")
 
 
 def places(results: Results, cells: Sequence[Cell]) -> list[Table]:
-    """A table for each dataset of ``cells``: the new row and the references, with the difference of churn to each."""
+    """A table for each dataset of ``cells``: the new row and the references, with the difference of churn to each.
+
+    Other versions of the same method, and runs of its code, do not count.
+    """
     names = list(dict.fromkeys(cell.key.dataset for cell in cells))
     found = []
     for name in names:
@@ -23,7 +27,8 @@ def places(results: Results, cells: Sequence[Cell]) -> list[Table]:
         title = next(cell.title for cell in cells if cell.key.dataset == name)
         entry = dataset.entry(title) if dataset else None
         if dataset is not None and entry is not None:
-            found.append(_table(dataset, entry))
+            others = tuple(other for other in dataset.entries if other is entry or other.method != entry.method)
+            found.append(_table(replace(dataset, entries=others), entry))
     return found
 
 

@@ -120,10 +120,10 @@ def _files(path: Path) -> list[str]:
     for entry in _entries(path / "predictions"):
         name, dot, suffix = entry.rpartition(".")
         if not dot or suffix != "parquet":
-            raise UserError(f"'predictions/{entry[:80]}': expected DATASET.parquet")
+            raise UserError(f"{'predictions/' + entry[:80]!r}: expected DATASET.parquet")
         if "@" in name:
             raise UserError(
-                f"'predictions/{entry[:80]}': variants of datasets are not accepted; expected DATASET.parquet"
+                f"{'predictions/' + entry[:80]!r}: variants of datasets are not accepted; expected DATASET.parquet"
             )
         if name not in known:
             raise did_you_mean("dataset", name[:80], known)

@@ -11,7 +11,7 @@ import pytest
 
 from benchmark.data import catalogue, sources
 from benchmark.data.catalogue import Availability, availability, markdown, rows_text
-from benchmark.data.spec import DATASETS, ROOT, dataset_names, load_spec
+from benchmark.data.spec import DATASETS, ROOT, dataset_names, expand, load_spec
 
 PAPER = {
     "dev": "bace",
@@ -132,6 +132,13 @@ def test_a_file_that_must_be_fetched_by_hand_says_so_online_too(bare):
     (bare / "data" / "tadf").mkdir(parents=True)
     (bare / "data" / "tadf" / "subsidary.csv").write_text("model_name\n")
     assert availability(load_spec("tadf")).here
+
+
+def test_a_group_does_without_what_must_be_fetched_by_hand_and_says_so(bare):
+    kept, (line,) = catalogue.obtainable("headline,bace")
+    assert line.startswith("left out: tadf: get it from https://")
+    assert set(kept) == {name for name in expand("headline,bace") if name != "tadf"}
+    assert catalogue.obtainable("tadf,headline") == (expand("tadf,headline"), [])
 
 
 def test_following_the_remedy_word_by_word_works(bare, monkeypatch, staged_data):

@@ -93,6 +93,12 @@ def test_a_group_expands_to_its_datasets_and_nothing_is_named_twice(tmp_path):
     assert expand(f"bace, extra,{extra[0]},{mine},bace") == ["bace", *extra, mine]
 
 
+def test_the_suite_of_minutes_is_three_small_classifications():
+    assert expand("lite") == ["b3db_measured", "dili", "cyp2d6_substrate"]
+    assert all(load_spec(name).task == "classification" for name in expand("lite"))
+    assert all((load_spec(name).rows or 0) < 1100 for name in expand("lite"))
+
+
 def test_an_unknown_name_in_a_list_is_an_error():
     with pytest.raises(UserError, match="did you mean 'bace'"):
         expand("bace,bacee")

@@ -114,6 +114,13 @@ def test_power_says_how_many_retrainings_a_difference_needs(store):
     assert "Mid" not in result.output  # it lacks one of the two
 
 
+def test_power_has_published_results_where_nothing_was_run():
+    one, every = run("power", "--dataset", "bace"), run("power")
+    assert one.exit_code == every.exit_code == 0
+    assert "Retrainings of ERM and of Twin-bootstrap λ=300, at" in one.output
+    assert {"BACE", "ESOL"} <= set(every.output.split())  # the twin's λ is another for a regression
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -134,7 +134,7 @@ def test_out_of_sample_capture_counts_flips_of_other_runs_only(make_cell):
     rng = np.random.default_rng(3)
     p = rng.random((4, 50))
     cell = make_cell("erm", np.stack([1 - p, p], axis=-1))
-    found = standing.out_of_sample(cell.predictions["id"], lambda curve: float(np.interp(0.3, *curve)))
+    found = standing.out_of_sample(cell.predictions["id"], lambda curve: float(curve.recall(0.3)))
     shares = []
     for pair in combinations(range(4), 2):
         rest = [r for r in range(4) if r not in pair]
@@ -153,3 +153,4 @@ def test_the_page_needs_nothing_else_and_escapes_what_it_shows(world):
     assert "<b>" not in page.partition("</style>")[2]
     assert "http" not in page
     assert "of predictions flip between two runs" in page
+    assert "Value(" not in page

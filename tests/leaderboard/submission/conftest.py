@@ -18,6 +18,7 @@ from benchmark.types import Problem
 from leaderboard.submission import manifest
 
 DATASET = "b3db_measured"
+REGRESSION = "b3db_logbb"
 TREES = 5
 DESCRIPTION = """name: Forest elsewhere
 authors: [A. Nonymous]
@@ -48,9 +49,10 @@ def protocol(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def train_outside(protocol: Path) -> pd.DataFrame:
     """Nothing of the suite is used here but the exported files."""
-    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
     about = json.loads((protocol / "protocol.json").read_text())
+    kind = RandomForestClassifier if about["task"] == "classification" else RandomForestRegressor
     parts = []
     for split in about["splits"]:
         names = ("train", "test", "bootstraps", "features")
@@ -59,12 +61,14 @@ def train_outside(protocol: Path) -> pd.DataFrame:
         for seed in about["train_seeds"]:
             ids = boots.loc[boots["train_seed"] == seed, "example_id"]
             state = int(np.random.default_rng([5, seed, 0]).integers(2**31))  # as methods/random_forest.py draws it
-            forest = RandomForestClassifier(TREES, random_state=state).fit(np.stack(x[ids]), y[ids])
-            p = forest.predict_proba(np.stack(x[test["example_id"]]))
+            forest = kind(TREES, random_state=state).fit(np.stack(x[ids]), y[ids])
+            seen = np.stack(x[test["example_id"]])
+            values = forest.predict_proba(seen).T if kind is RandomForestClassifier else [forest.predict(seen)]
+            names = ["p0", "p1"] if kind is RandomForestClassifier else ["y_pred"]
             parts.append(
                 pd.DataFrame({"canonical_seed": int(split), "train_seed": seed}, index=test.index)
                 .join(test[["evalset", "example_id"]])
-                .assign(p0=p[:, 0], p1=p[:, 1])
+                .assign(**dict(zip(names, values, strict=True)))
             )
     return pd.concat(parts, ignore_index=True)
 
@@ -84,8 +88,9 @@ def good(protocol: Path, forest: pd.DataFrame, tmp_path_factory: pytest.TempPath
 def fill(folder: Path, table: pd.DataFrame, protocol: Path) -> Path:
     (folder / "predictions").mkdir(parents=True, exist_ok=True)
     (folder / "submission.yml").write_text(DESCRIPTION)
-    table.to_parquet(folder / "predictions" / f"{DATASET}.parquet", index=False)
-    manifest.write(folder, [protocol])
+    dataset = json.loads((protocol / "protocol.json").read_text())["dataset"]
+    table.to_parquet(folder / "predictions" / f"{dataset}.parquet", index=False)
+    manifest.write(folder, manifest.protocols([protocol]))
     return folder
 
 

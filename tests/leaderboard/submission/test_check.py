@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,24 +11,27 @@ import pytest
 from benchmark import runner
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
+from benchmark.protocol import export
 from benchmark.registry import make_method
 from benchmark.types import Cell
 from leaderboard.submission.check import Refused, validate
 
-from .conftest import DATASET, TREES
+from .conftest import DATASET, REGRESSION, TREES, fill, train_outside
+
+
+def trained_inside(dataset: str) -> Cell:
+    """The same forest, trained by the harness."""
+    problem = load_problem(dataset)
+    planned = runner.plan(problem, make_method(f"random_forest:trees={TREES}", problem.task), range(1, 11))
+    return next(outcome for _, outcome in runner.run([planned], jobs=1) if isinstance(outcome, Cell))
 
 
 @pytest.fixture(scope="module")
 def inside() -> Cell:
-    """The same forest, trained by the harness."""
-    planned = runner.plan(
-        load_problem(DATASET), make_method(f"random_forest:trees={TREES}", "classification"), range(1, 11)
-    )
-    return next(outcome for _, outcome in runner.run([planned], jobs=1) if isinstance(outcome, Cell))
+    return trained_inside(DATASET)
 
 
-def test_a_model_trained_outside_gives_exactly_what_it_gives_inside(good, inside):
-    (cell,) = validate(good, good.parents[1]).cells
+def assert_same(cell: Cell, inside: Cell) -> None:
     assert cell.key.problem == inside.key.problem
     assert cell.key.seeds == inside.key.seeds
     assert cell.about["status"] == "self-reported"
@@ -37,6 +41,21 @@ def test_a_model_trained_outside_gives_exactly_what_it_gives_inside(good, inside
         np.testing.assert_array_equal(theirs.ids, ours.ids)
         np.testing.assert_array_equal(theirs.y, ours.y)
         np.testing.assert_array_equal(theirs.values, ours.values)
+
+
+def test_a_model_trained_outside_gives_exactly_what_it_gives_inside(good, inside):
+    (cell,) = validate(good, good.parents[1]).cells
+    assert_same(cell, inside)
+
+
+def test_so_does_a_regression(tmp_path):
+    protocol = export(REGRESSION, tmp_path / "protocol").parent
+    forest = train_outside(protocol)
+    (cell,) = validate(fill(tmp_path / "forest" / "1.0", forest, protocol)).cells
+    assert_same(cell, trained_inside(REGRESSION))
+    constant = fill(tmp_path / "constant" / "1.0", forest.assign(y_pred=forest["train_seed"] / 10), protocol)
+    with pytest.raises(Refused, match="'id': expected predictions that depend on the example"):
+        validate(constant)
 
 
 def test_the_order_of_rows_does_not_matter(forest, submit, good):
@@ -108,6 +127,16 @@ def test_a_copy_of_another_submission_is_refused_whatever_its_seeds_are_called(g
     renumbered = forest.assign(train_seed=11 - forest["train_seed"])
     with pytest.raises(Refused, match="train seed 1, 'id': the same as train seed 10 of 'forest'"):
         validate(submit(renumbered), good.parents[1])
+
+
+def test_a_copy_of_a_published_result_is_refused_but_no_new_hand_in_of_an_own_one(good, inside):
+    with pytest.raises(Refused, match="train seed 1, 'id': the same as train seed 1 of 'random_forest'"):
+        validate(good, published=[inside])
+    (own,) = validate(good).cells
+    assert validate(good, published=[own]).cells
+    stolen = replace(own, key=replace(own.key, method="theirs"))
+    with pytest.raises(Refused, match=r"name: 'Forest elsewhere' is that of 'theirs'; choose another\n.* of 'theirs'"):
+        validate(good, published=[stolen])
 
 
 @pytest.mark.parametrize(

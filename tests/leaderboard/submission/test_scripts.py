@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -45,6 +47,13 @@ def take(folder, out):
     return subprocess.run([script, base, head, out], cwd=folder, capture_output=True, text=True, check=False)
 
 
+def judge(folder, out, **environment):
+    commit(folder)
+    base, head = git(folder, "rev-list", "--max-parents=0", "HEAD"), git(folder, "rev-parse", "HEAD")
+    words = [ROOT / ".github/scripts/judge", base, head, out / "out", out / "comment.md"]
+    return subprocess.run(words, cwd=folder, capture_output=True, check=False, env={**os.environ, **environment})
+
+
 def test_the_data_files_of_a_proposal_are_taken_and_nothing_else(repository, tmp_path):
     (repository / "setup.py").write_text("raise SystemExit")
     done = take(repository, tmp_path / "out")
@@ -79,17 +88,24 @@ def test_proposals_of_other_things_are_refused(repository, tmp_path):
     refused("nothing below submissions/ is changed")
 
 
+@pytest.mark.slow
+def test_a_good_proposal_gets_a_comment_with_its_place_among_published_results(repository, good, tmp_path):
+    shutil.rmtree(repository / "submissions/mine")
+    shutil.copytree(good, repository / "submissions/forest/1.0")
+    done = judge(repository, tmp_path, PYTHONPATH=str(ROOT))
+    assert (done.returncode, done.stderr) == (0, b"")
+    comment = (tmp_path / "comment.md").read_text()
+    assert re.search(r"\*\*B3DB measured&#58; place \d of 9 by churn\*\*", comment)
+    rows = [line.split(" | ")[0] for line in comment.splitlines() if line.startswith("| ")]
+    assert sorted(rows[2:]) == ["| ERM", "| Forest elsewhere 1.0 &#40;self-reported&#41;", "| Twin-bootstrap λ=300"]
+
+
 def test_a_refused_proposal_gets_a_comment_that_says_why(repository, tmp_path):
     (repository / "submissions/mine/1.0/``` @all").write_text("x")
-    commit(repository)
-    base, head = git(repository, "rev-list", "--max-parents=0", "HEAD"), git(repository, "rev-parse", "HEAD")
-    script, comment = ROOT / ".github/scripts/judge", tmp_path / "comment.md"
-    done = subprocess.run(
-        [script, base, head, tmp_path / "out", comment], cwd=repository, check=False, capture_output=True
-    )
-    assert done.returncode == 1
-    assert "expected only submission.yml" in comment.read_text()
-    assert comment.read_text().count("```") == 2
+    assert judge(repository, tmp_path).returncode == 1
+    comment = (tmp_path / "comment.md").read_text()
+    assert "expected only submission.yml" in comment
+    assert comment.count("```") == 2
 
 
 def test_no_workflow_checks_out_or_runs_the_proposal():

@@ -1,0 +1,81 @@
+"""From recorded runs to a submission, and from a submission to pages."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from benchmark import runner
+from benchmark.errors import UserError
+from benchmark.registry import make_method
+from benchmark.types import Cell
+from leaderboard.__main__ import app, read
+from leaderboard.results import Results, collect
+from leaderboard.submission.check import validate
+from leaderboard.submission.pack import pack
+
+from .conftest import DATASET, REGRESSION
+
+
+@pytest.fixture
+def forests(loaded) -> Results:
+    """Twelve seeds of a classification, ten of a regression, two of another method."""
+    cells = []
+    for dataset, name, seeds in (
+        (DATASET, "random_forest:trees=2", range(1, 13)),
+        (REGRESSION, "random_forest:trees=2", range(1, 11)),
+        (DATASET, "random_forest:trees=3", (1, 2)),
+    ):
+        problem = loaded(dataset, 99)
+        planned = runner.plan(problem, make_method(name, problem.task), seeds)
+        cells += [outcome for _, outcome in runner.run([planned], jobs=1) if isinstance(outcome, Cell)]
+    return collect(cells)
+
+
+def test_recorded_runs_become_a_submission_that_is_valid_once_its_author_is_named(forests, tmp_path):
+    folder = pack(forests, "Random forest, trees=2", "1.0", tmp_path)
+    assert folder == tmp_path / "random_forest" / "1.0"
+    path = folder / "submission.yml"
+    with pytest.raises(UserError, match="field 'authors'"):
+        validate(folder)
+    path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"authors": ["A"], "description": "Two trees."}))
+    cells = {cell.key.dataset: cell for cell in validate(folder).cells}
+    assert set(cells) == {DATASET, REGRESSION}
+    for dataset, cell in cells.items():
+        ours = forests.dataset(dataset).entry("Random forest, trees=2").cells[99]
+        for evalset, p in ours.predictions.items():
+            np.testing.assert_array_equal(cell.predictions[evalset].values, p.values[:10])
+            np.testing.assert_array_equal(cell.predictions[evalset].y, p.y)
+
+
+def test_what_cannot_be_packed_is_named(forests, tmp_path):
+    with pytest.raises(
+        UserError, match="trees-3' has no dataset with canonical seed 99 and train seeds 1 to 10, but b"
+    ):
+        pack(forests, "random-forest-trees-3", "1.0", tmp_path)
+    with pytest.raises(
+        UserError, match=r"'random_forest' is Random forest, trees=. and Random forest, trees=. on b3db_measured"
+    ):
+        pack(forests, "random_forest", "1.0", tmp_path)
+    with pytest.raises(UserError, match="expected lower-case letters"):
+        pack(forests, "random-forest-trees-2", "../1.0", tmp_path)
+    (tmp_path / "random_forest" / "1.0").mkdir(parents=True)
+    with pytest.raises(UserError, match="exists"):
+        pack(forests, "random-forest-trees-2", "1.0", tmp_path)
+
+
+@pytest.mark.slow
+def test_in_a_fresh_store_a_submission_is_placed_and_shown_among_the_published_results(good, tmp_path, monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    words = ["submit", str(good), "--submissions", str(good.parents[1]), "--out", str(tmp_path / "site")]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "B3DB measured: place " in done.output
+    assert " of 9 by churn" in done.output
+    pages = {path.stem for path in (tmp_path / "site" / "methods").iterdir()}
+    assert {"erm", "twin-bootstrap-lambda-300", "forest-elsewhere-1.0-self-reported"} <= pages
+    assert "self-reported" in (tmp_path / "site" / "index.html").read_text()
+    results, _ = read()
+    assert [(d.name, [entry.method for entry in d.entries]) for d in results.datasets] == [(DATASET, ["forest"])]
