@@ -103,7 +103,7 @@ def find(text: str) -> tuple[type, list[str]]:
     if name in unavailable:
         raise UserError(f"method {name!r} is not available: {unavailable[name]}")
     if name not in methods:
-        raise did_you_mean("method", name, sorted(methods))
+        raise did_you_mean("method", name, sorted([*methods, *_families]))
     return methods[name], settings
 
 
@@ -177,14 +177,18 @@ def params(made: Method) -> dict[str, Any]:
 
 def spelled(made: Method, task: Task) -> str:
     """How to name the method on the command line: its name and what differs from the defaults for ``task``."""
+    return ":".join([made.name, *_changed(made, task)])
+
+
+def _changed(made: Method, task: Task) -> list[str]:
     defaults = {f.name: f.default for f in fields(made) if f.default is not MISSING}  # type: ignore[arg-type]
     defaults |= type(made).regression if task == "regression" else {}  # type: ignore[attr-defined]
-    changed = [f"{key}={value}" for key, value in params(made).items() if defaults.get(key) != value]
-    return ":".join([made.name, *changed])
+    differs = {key: value for key, value in params(made).items() if repr(defaults.get(key)) != repr(value)}  # 1 and 1.0
+    return [f"{key}={value}" for key, value in differs.items()]
 
 
 def title(made: Method, task: Task) -> str:
     """How tables name the method: its title, with the hyperparameters that the title leaves out and that differ."""
     shown = set(re.findall(r"{(\w+)", made.title))
-    extra = [part for part in spelled(made, task).split(":")[1:] if part.partition("=")[0] not in shown]
+    extra = [part for part in _changed(made, task) if part.partition("=")[0] not in shown]
     return ", ".join([made.title.format(**params(made)), *extra])

@@ -7,7 +7,7 @@ import re
 import warnings
 from contextlib import suppress
 from dataclasses import asdict, field, make_dataclass
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, ClassVar
 
@@ -35,7 +35,7 @@ class Wrapped(Estimators):
     def __post_init__(self) -> None:
         """Raises ValueError for a parameter that scikit-learn's own check refuses."""
         estimator = self._estimator(0)
-        if hasattr(estimator, "_validate_params"):
+        if hasattr(estimator, "_parameter_constraints"):
             estimator._validate_params()
         if "classification" in self.tasks and not hasattr(estimator, "predict_proba"):
             warnings.warn(
@@ -45,8 +45,10 @@ class Wrapped(Estimators):
             )
 
     def _estimator(self, random_state: int) -> Any:
+        own = {"random_state": random_state}
+        if not self.kind.__module__.startswith("sklearn."):  # whose estimators have one thread unless told otherwise
+            own["n_jobs"] = 1
         estimator = self.kind(**asdict(self))  # type: ignore[call-overload]
-        own = {"random_state": random_state, "n_jobs": 1}
         return estimator.set_params(**{k: v for k, v in own.items() if k in estimator.get_params(deep=False)})
 
     def trained(self, sample: Sample) -> Any:
@@ -87,7 +89,7 @@ def wrap(path: str) -> type:
     }
     cls = make_dataclass(
         kind.__name__,
-        [(k, Annotated[Any, BeforeValidator(partial(_value, v))], field(default=v)) for k, v in defaults.items()],
+        [(name, VALUE, field(default=default)) for name, default in defaults.items()],
         bases=(Wrapped,),
         frozen=True,
         namespace={"__module__": __name__, "kind": kind, "path": path, "builds_on": (kind,)},
@@ -102,9 +104,7 @@ def _class(path: str) -> Any:
 
     module, _, name = path.rpartition(".")
     if not module or not all(part.isidentifier() for part in path.split(".")):
-        raise UserError(
-            f"method 'sklearn:{path}': expected the import path of an estimator, as in sklearn:sklearn.svm.SVC"
-        )
+        raise UserError(f"method 'sklearn:{path}': expected an estimator's import path, as in sklearn:sklearn.svm.SVC")
     try:
         found = import_module(module)
     except (Exception, SystemExit) as error:  # of whatever is at that path
@@ -122,14 +122,16 @@ def _plain(value: object) -> bool:
     return value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value))
 
 
-def _value(default: object, text: str) -> object:
+def _value(text: str) -> object:
     """``10``, ``1e-3``, ``true`` and ``none`` as what they are, and other words as they stand."""
     value: object = {"true": True, "false": False, "none": None}.get(text.lower(), text)
     for number in (float, int):  # as whole a number as it can be
         with suppress(ValueError):
             value = number(text)
-    if isinstance(default, float) and type(value) is int:
-        value = float(value)
     if not _plain(value) or (isinstance(value, str) and not re.fullmatch(r"[\w.+-]+", value)):
         raise ValueError("expected a number, true, false, none, or a word")
-    return default if value == default else value  # 1 for True, say
+    return value
+
+
+VALUE = Annotated[Any, BeforeValidator(_value)]
+"""The type of every hyperparameter: what a parameter may be is the estimator's own to say."""
