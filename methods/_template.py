@@ -21,8 +21,9 @@ class Template:
         """Return an object whose ``predict(x)`` gives probabilities (seeds, rows, classes), or (seeds, rows, 1).
 
         ``bootstrap`` draws the training rows that every method sees at these seeds; take all other randomness
-        from ``benchmark.train.generator("other", seed)``. Networks: ``fit_stack``. Anything else: train it here,
-        and return an object of your own with ``predict`` (methods/random_forest.py does).
+        from ``benchmark.train.generator("other", seed)``. Networks: ``fit_stack``. Estimators with scikit-learn's
+        interface: derive from ``Estimators``, as methods/random_forest.py does. Anything else: train it here, and
+        return an object of your own with ``predict``.
         """
         rows = bootstrap(problem, seeds, members=self.k)  # (seeds, k, N) row numbers of problem.train
         return fit_stack(problem, rows, seeds)

@@ -77,7 +77,8 @@ def test_without_probabilities_the_predicted_class_has_probability_one_and_a_war
          "LogisticRegression, class_weight=balanced, solver=newton-cg"),
         (TREE + ":max_depth=3:max_features=0.5", "classification", TREE + ":max_depth=3:max_features=0.5",
          "DecisionTreeClassifier, max_depth=3, max_features=0.5"),
-        (BAGGING + ":max_features=1", "classification", BAGGING + ":max_features=1", "BaggingClassifier, max_features=1"),
+        (BAGGING + ":max_features=1", "classification", BAGGING + ":max_features=1",
+         "BaggingClassifier, max_features=1"),
         (RIDGE + ":alpha=1e-05:max_iter=NONE", "regression", RIDGE + ":alpha=1e-05", "Ridge, alpha=1e-05"),
     ],
 )  # fmt: skip
