@@ -186,7 +186,7 @@ def list_(
     """Show the datasets and methods, what is available here, and what to do about what is not."""
     from dataclasses import fields
 
-    from benchmark.registry import discover
+    from benchmark.registry import discover, families
 
     if as_markdown:
         print(markdown())
@@ -206,6 +206,8 @@ def list_(
     methods = Table("method", "title", "hyperparameters", title="Methods", **style)
     for name, cls in found.items():
         methods.add_row(name, cls.title, ", ".join(f"{f.name}={f.default}" for f in fields(cls)))  # type: ignore[attr-defined]
+    for name, title in families().items():
+        methods.add_row(f"{name}:…", title, "its own")
     for name, reason in unavailable.items():
         methods.add_row(name, "not available", reason)
     console.print(datasets)
@@ -387,24 +389,18 @@ def check(
 ) -> None:
     """Try the contract of a method on a small synthetic problem and say what to mend."""
     from benchmark.check import check_method
-    from benchmark.errors import did_you_mean
-    from benchmark.registry import discover, load_file
+    from benchmark.registry import find, load_file
 
-    if method.endswith(".py"):
-        cls = load_file(Path(method))
-    else:
-        found, unavailable = discover()
-        if method in unavailable:
-            raise UserError(f"method {method!r} is not available: {unavailable[method]}")
-        if method not in found:
-            raise did_you_mean("method", method, list(found))
-        cls = found[method]
-    wrong = [(task, what) for task in ("classification", "regression") for what in check_method(cls, task)]
+    cls: Any
+    cls, settings = (load_file(Path(method)), []) if method.endswith(".py") else find(method)
+    if settings:
+        raise UserError(f"{method}: the contract is tried with the defaults: leave out {':'.join(settings)}")
+    wrong = [(task, what) for task in cls.tasks for what in check_method(cls, task)]
     for task, what in wrong:
         console.print(f"{task}: {what}", markup=False)
     if wrong:
         raise typer.Exit(1)
-    console.print(f"{cls.name} keeps the contract on classification and regression.", markup=False)  # type: ignore[attr-defined]
+    console.print(f"{cls.name} keeps the contract on {' and '.join(cls.tasks)}.", markup=False)
 
 
 @app.command("new-method")

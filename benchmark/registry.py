@@ -7,7 +7,7 @@ import importlib.util
 import pkgutil
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, asdict, fields
 from functools import cache
 from pathlib import Path
@@ -24,8 +24,12 @@ from benchmark.types import Method, Task
 REFERENCE = "erm"
 """The method that all others are compared with."""
 
+TASKS: tuple[Task, ...] = ("classification", "regression")
+
 T = TypeVar("T", bound=type)
+Family = Callable[[str], type]
 _methods: dict[str, type] = {}
+_families: dict[str, tuple[str, Family]] = {}
 
 
 def method(name: str, *, title: str, regression: Mapping[str, Any] | None = None) -> Callable[[T], T]:
@@ -39,9 +43,30 @@ def method(name: str, *, title: str, regression: Mapping[str, Any] | None = None
         known = _methods.get(name)
         if known is not None and known.__module__ != cls.__module__:
             raise ValueError(f"method {name!r} is registered by {known.__module__} and by {cls.__module__}")
-        cls.name, cls.title, cls.regression = name, title, dict(regression or {})  # type: ignore[attr-defined]
-        _methods[name] = cls
+        _methods[name] = describe(cls, name, title=title, regression=regression)
         return cls
+
+    return register
+
+
+def describe(
+    cls: T, name: str, *, title: str, regression: Mapping[str, Any] | None = None, tasks: Sequence[Task] = TASKS
+) -> T:
+    """Say of a frozen dataclass what makes it a method: see ``method``; ``tasks`` are those that it can learn."""
+    cls.name, cls.title, cls.regression = name, title, dict(regression or {})  # type: ignore[attr-defined]
+    cls.tasks = tuple(tasks)  # type: ignore[attr-defined]
+    return cls
+
+
+def family(name: str, *, title: str) -> Callable[[Family], Family]:
+    """Register a function from the text after ``name:`` to a method's class, for methods that no file can list.
+
+    Its classes are called ``name:text`` (``describe``). ``title`` says in the list of methods what they are.
+    """
+
+    def register(of: Family) -> Family:
+        _families[name] = title, of
+        return of
 
     return register
 
@@ -61,6 +86,25 @@ def discover() -> tuple[dict[str, type], dict[str, str]]:
         except (Exception, SystemExit) as error:  # a mistake in one file must not stop the others
             unavailable[module.name] = f"{type(error).__name__}: {error}"
     return dict(sorted(_methods.items())), unavailable
+
+
+def families() -> dict[str, str]:
+    """The titles of the families, by name."""
+    discover()
+    return {name: title for name, (title, _) in _families.items()}
+
+
+def find(text: str) -> tuple[type, list[str]]:
+    """The class of the method that ``text`` names, and the settings after the name. Raises UserError."""
+    name, *settings = text.split(":")
+    methods, unavailable = discover()
+    if name in _families:
+        return _families[name][1](settings[0] if settings else ""), settings[1:]
+    if name in unavailable:
+        raise UserError(f"method {name!r} is not available: {unavailable[name]}")
+    if name not in methods:
+        raise did_you_mean("method", name, sorted([*methods, *_families]))
+    return methods[name], settings
 
 
 def load_file(path: Path) -> type:
@@ -90,23 +134,22 @@ def make_method(text: str, task: Task, overrides: Mapping[str, str] | None = Non
 
     ``overrides`` are further hyperparameters, which what ``text`` says outdoes; those the method does not have
     are left out (the caller knows whether any method took them). Raises UserError for an unknown method,
-    hyperparameter or value.
+    hyperparameter or value, and for a method that cannot learn ``task``.
     """
-    name, *settings = text.split(":")
-    methods, unavailable = discover()
-    if name in unavailable:
-        raise UserError(f"method {name!r} is not available: {unavailable[name]}")
-    if name not in methods:
-        raise did_you_mean("method", name, sorted(methods))
-    known = [f.name for f in fields(methods[name])]
+    cls, settings = find(text)
+    if task not in cls.tasks:  # type: ignore[attr-defined]
+        learns = " and ".join(cls.tasks)  # type: ignore[attr-defined]
+        raise UserError(f"{cls.name} learns {learns}, not {task}: choose another method or dataset")  # type: ignore[attr-defined]
+    known = [f.name for f in fields(cls)]
     given = assignments(settings, text)
     shared = {key: value for key, value in (overrides or {}).items() if key in known}
-    return build(methods[name], task, shared | given)
+    return build(cls, task, shared | given)
 
 
 def build(cls: type, task: Task, given: Mapping[str, str]) -> Method:
     """An instance of a registered class from hyperparameters written as text. Raises UserError."""
-    kinds = {f.name: get_type_hints(cls)[f.name] for f in fields(cls)}
+    hints = get_type_hints(cls, include_extras=True)
+    kinds = {f.name: hints[f.name] for f in fields(cls)}
     values = dict(cls.regression) if task == "regression" else {}  # type: ignore[attr-defined]
     for key, text in given.items():
         if key not in kinds:
@@ -134,14 +177,18 @@ def params(made: Method) -> dict[str, Any]:
 
 def spelled(made: Method, task: Task) -> str:
     """How to name the method on the command line: its name and what differs from the defaults for ``task``."""
+    return ":".join([made.name, *_changed(made, task)])
+
+
+def _changed(made: Method, task: Task) -> list[str]:
     defaults = {f.name: f.default for f in fields(made) if f.default is not MISSING}  # type: ignore[arg-type]
     defaults |= type(made).regression if task == "regression" else {}  # type: ignore[attr-defined]
-    changed = [f"{key}={value}" for key, value in params(made).items() if defaults.get(key) != value]
-    return ":".join([made.name, *changed])
+    differs = {key: value for key, value in params(made).items() if repr(defaults.get(key)) != repr(value)}  # 1 and 1.0
+    return [f"{key}={value}" for key, value in differs.items()]
 
 
 def title(made: Method, task: Task) -> str:
     """How tables name the method: its title, with the hyperparameters that the title leaves out and that differ."""
     shown = set(re.findall(r"{(\w+)", made.title))
-    extra = [part for part in spelled(made, task).split(":")[1:] if part.partition("=")[0] not in shown]
+    extra = [part for part in _changed(made, task) if part.partition("=")[0] not in shown]
     return ", ".join([made.title.format(**params(made)), *extra])

@@ -41,7 +41,7 @@ class Planned:
     @property
     def command(self) -> str:
         """The command line that fills this cell."""
-        spelled = registry.spelled(self.method, self.problem.task)
+        spelled = shlex.quote(registry.spelled(self.method, self.problem.task))
         return (
             f"python -m benchmark run --method {spelled} --dataset {shlex.quote(self.problem.spec.spelled)} "
             f"--canonical-seed {self.key.canonical_seed} --seeds {spell_seeds(self.key.seeds)}"
@@ -75,8 +75,14 @@ def spell_seeds(seeds: Sequence[int]) -> str:
 
 
 def code_fingerprint(method: Method) -> str:
-    """16 hex digits that change with the source of the training package or of the method's own file."""
-    own = Path(inspect.getfile(type(method))).read_bytes()
+    """16 hex digits that change with the source of the training package or of what the method is made of.
+
+    That is its own file, those of the classes that it derives from, and of those that it names in ``builds_on``.
+    """
+    cls = type(method)
+    parts = [part for part in (*cls.__mro__, *getattr(cls, "builds_on", ())) if part.__module__ != "builtins"]
+    files = dict.fromkeys(inspect.getfile(part) for part in parts)
+    own = b"".join(Path(file).read_bytes() for file in files)
     return hashlib.sha256(bank.code().encode() + own).hexdigest()[:16]
 
 

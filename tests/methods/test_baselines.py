@@ -1,0 +1,279 @@
+"""The baselines predict what scikit-learn does when it is called by hand on the same bootstraps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from rdkit import DataStructs
+from scipy.optimize import minimize
+from scipy.stats import multivariate_normal, norm
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier as Boosting,
+)
+from sklearn.ensemble import (
+    HistGradientBoostingRegressor as BoostingR,
+)
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.svm import SVC, SVR
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from benchmark.check import synthetic
+from benchmark.errors import UserError
+from benchmark.registry import make_method
+from benchmark.train import bootstrap
+from benchmark.types import Problem, Task
+from methods._estimators import Estimators, Sample, tanimoto
+from methods.gaussian_process import RATIOS, most_likely
+
+SEEDS = [3, 1]
+TASKS: list[Task] = ["classification", "regression"]
+
+
+def with_numbers(problem: Problem) -> Problem:
+    """The problem with features that are no bits: noise is added."""
+
+    def noisy(rows: Any, seed: int) -> Any:
+        noise = np.random.default_rng(seed).normal(scale=0.1, size=rows.x.shape)
+        return replace(rows, x=(rows.x + noise).astype(np.float32))
+
+    evals = {name: noisy(rows, 1) for name, rows in problem.evals.items()}
+    return replace(problem, train=noisy(problem.train, 0), evals=evals)
+
+
+def sample(problem: Problem, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Features and labels of a bootstrap, its row numbers, and the features of the test."""
+    ((rows,),) = bootstrap(problem, [seed])
+    x = problem.train.x.astype(np.float64)
+    return x[rows], problem.train.y[rows], rows, problem.evals["id"].x.astype(np.float64)
+
+
+def predicted(text: str, problem: Problem) -> np.ndarray:
+    fitted = make_method(text, problem.task).fit(problem.without_tests(), SEEDS)
+    return np.asarray(fitted.predict(problem.evals["id"].x))
+
+
+def outputs(estimator: Any, x: np.ndarray) -> np.ndarray:
+    found = estimator.predict_proba(x) if hasattr(estimator, "predict_proba") else estimator.predict(x)[:, None]
+    return np.asarray(found)
+
+
+def state(seed: int) -> int:
+    """As ``generator("forest", seed)`` draws it."""
+    return int(np.random.default_rng([5, seed, 0]).integers(2**31))
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+@pytest.mark.parametrize(
+    ("text", "task", "by_hand"),
+    [
+        ("random_forest:trees=7", "classification", lambda s: RandomForestClassifier(7, random_state=s)),
+        ("random_forest:trees=7", "regression", lambda s: RandomForestRegressor(7, random_state=s)),
+        ("extra_trees:trees=7", "classification", lambda s: ExtraTreesClassifier(7, random_state=s)),
+        ("extra_trees:trees=7", "regression", lambda s: ExtraTreesRegressor(7, random_state=s)),
+        ("gradient_boosting:trees=9", "classification", lambda s: Boosting(max_iter=9)),
+        ("gradient_boosting:rate=0.3:trees=9", "regression", lambda s: BoostingR(learning_rate=0.3, max_iter=9)),
+        ("linear:l2=0.5", "classification", lambda s: LogisticRegression(C=2.0, max_iter=5000)),
+        ("linear:l2=0.5", "regression", lambda s: Ridge(0.5)),
+    ],
+)  # fmt: skip
+def test_an_estimator_is_fitted_to_each_bootstrap_as_scikit_learn_fits_it(text, task, by_hand, numbers):
+    problem = with_numbers(synthetic(task)) if numbers else synthetic(task)
+    found = predicted(text, problem)
+    with threadpool_limits(1):
+        for seed, values in zip(SEEDS, found, strict=True):
+            x, y, _, test = sample(problem, seed)
+            np.testing.assert_array_equal(values, outputs(by_hand(state(seed)).fit(x, y), test))
+
+
+def test_tanimoto_is_that_of_rdkit_and_of_rows_without_ones_one():
+    rng = np.random.default_rng(0)
+    a, b = (rng.random((n, 40)) < 0.3 for n in (6, 9))
+    a[0] = b[0] = False
+    bits = [
+        [DataStructs.CreateFromBitString("".join("01"[bit] for bit in row.astype(int))) for row in x] for x in (a, b)
+    ]
+    expected = np.array([[DataStructs.TanimotoSimilarity(one, other) for other in bits[1]] for one in bits[0]])
+    expected[0, 0] = 1
+    np.testing.assert_allclose(tanimoto(a.astype(float), b.astype(float)), expected)
+
+
+def gram(problem: Problem, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """The kernel of the bootstrap with itself, and of the test with it."""
+    x, _, _, test = sample(problem, seed)
+    if ((x == 0) | (x == 1)).all():
+        return tanimoto(x, x), tanimoto(test, x)
+    gamma = 1 / (x.shape[1] * x.var())
+    near = [np.exp(-gamma * ((rows[:, None] - x) ** 2).sum(axis=2)) for rows in (x, test)]
+    return near[0], near[1]
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_a_support_vector_machine_gives_platts_probabilities_of_folds_that_share_no_molecule(numbers):
+    from sklearn.model_selection import StratifiedGroupKFold
+
+    problem = with_numbers(synthetic("classification")) if numbers else synthetic("classification")
+    for seed, values in zip(SEEDS, predicted("svm:C=2", problem), strict=True):
+        x, y, rows, _ = sample(problem, seed)
+        near, to_test = gram(problem, seed)
+        left_out = np.empty(len(y))
+        for train, test in StratifiedGroupKFold(5).split(x, y, rows):
+            assert not set(rows[train]) & set(rows[test])
+            inside = SVC(C=2, kernel="precomputed").fit(near[np.ix_(train, train)], y[train])
+            left_out[test] = inside.decision_function(near[np.ix_(test, train)])
+        positive = (y == 1).sum()  # Platt 1999: targets are drawn in by the prior
+        target = np.where(y == 1, (positive + 1) / (positive + 2), 1 / (len(y) - positive + 2))
+
+        def loss(ab: np.ndarray, f: np.ndarray = left_out, t: np.ndarray = target) -> float:
+            z = ab[0] * f + ab[1]
+            return float((np.logaddexp(0, z) - t * z).sum())
+
+        slope, shift = minimize(loss, [1.0, 0.0]).x
+        decision = SVC(C=2, kernel="precomputed").fit(near, y).decision_function(to_test)
+        np.testing.assert_allclose(values[:, 1], 1 / (1 + np.exp(-slope * decision - shift)), atol=2e-3)
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_a_support_vector_regression_is_that_of_the_standardised_target(numbers):
+    problem = with_numbers(synthetic("regression")) if numbers else synthetic("regression")
+    for seed, values in zip(SEEDS, predicted("svm:C=2", problem), strict=True):
+        _, y, _, _ = sample(problem, seed)
+        near, to_test = gram(problem, seed)
+        model = SVR(C=2, kernel="precomputed").fit(near, (y - y.mean()) / y.std())
+        np.testing.assert_allclose(values[:, 0], model.predict(to_test) * y.std() + y.mean(), atol=2e-3)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("numbers", [False, True])
+def test_nearest_neighbours_are_those_of_jaccard_or_euclidean_distance(task, numbers):
+    problem = with_numbers(synthetic(task)) if numbers else synthetic(task)
+    kind = KNeighborsClassifier if task == "classification" else KNeighborsRegressor
+    for seed, values in zip(SEEDS, predicted("knn:k=3", problem), strict=True):
+        x, y, _, test = sample(problem, seed)
+        x, test = (x, test) if numbers else (x.astype(bool), test.astype(bool))
+        metric = "euclidean" if numbers else "jaccard"
+        model = kind(n_neighbors=3, metric=metric, algorithm="brute").fit(x, y)
+        distance, _ = model.kneighbors(test, n_neighbors=4)
+        decided = distance[:, 2] < distance[:, 3] - 1e-9
+        assert decided.mean() > 0.3  # of neighbours that tie for the third place, scikit-learn may take another
+        np.testing.assert_allclose(values[decided], outputs(model, test)[decided], rtol=1e-6)
+
+
+def test_of_neighbours_that_tie_the_first_drawn_count():
+    from methods.knn import Neighbours
+
+    x = np.eye(4)[[0, 1, 2, 3]]
+    model = Neighbours(2, tanimoto, x, np.array([1, 0, 1, 1]))
+    assert model.predict_proba(np.zeros((1, 4))).tolist() == [[0.5, 0.5]]  # of four at the same distance
+    assert model.predict_proba(np.array([[0, 1.0, 1, 1]])).tolist() == [[0.5, 0.5]]  # of three
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_gaussian_process_is_the_exact_one_on_the_bootstrap_with_its_repeats(task):
+    problem = with_numbers(synthetic(task))
+    for seed, values in zip(SEEDS, predicted("gaussian_process", problem), strict=True):
+        x, y, rows, test = sample(problem, seed)
+        target = np.where(y == 1, 1.0, -1.0) if task == "classification" else y.astype(float)
+        _, first = np.unique(rows, return_index=True)
+        gamma = 1 / (x.shape[1] * x[first].var())
+        kernel = RBF(length_scale=(2 * gamma) ** -0.5, length_scale_bounds="fixed")
+        centred = (target - target.mean())[:, None]
+        ratio, (variance,) = most_likely(kernel(x[first]), centred[first])
+        exact = GaussianProcessRegressor(kernel, alpha=ratio, optimizer=None).fit(x, target - target.mean())
+        mean, deviation = exact.predict(test, return_std=True)
+        mean += target.mean()
+        if task == "regression":
+            np.testing.assert_allclose(values[:, 0], mean, rtol=1e-6, atol=1e-8)
+        else:
+            expected = norm.cdf(mean / np.sqrt(variance * (deviation**2 + ratio)))
+            np.testing.assert_allclose(values[:, 1], expected, rtol=1e-6, atol=1e-8)
+
+
+def test_the_noise_of_a_gaussian_process_is_the_most_likely_one():
+    rng = np.random.default_rng(0)
+    x = rng.random((50, 3))
+    similar = RBF(0.5)(x)
+    y = rng.multivariate_normal(np.zeros(50), 2.0 * (similar + 0.2 * np.eye(50)))[:, None]
+
+    def likelihood(ratio: float, variance: float) -> float:
+        return float(multivariate_normal.logpdf(y[:, 0], cov=variance * (similar + ratio * np.eye(50))))
+
+    ratio, (variance,) = most_likely(similar, y)
+    best = likelihood(ratio, variance)
+    for a in (0.5, 0.9, 0.99, 1.0, 1.01, 1.1, 2):
+        for b in (0.5, 0.9, 0.99, 1.0, 1.01, 1.1, 2):
+            assert likelihood(a * ratio, b * variance) <= best + 1e-6
+
+
+def test_noise_and_signal_that_data_were_drawn_with_are_found():
+    rng = np.random.default_rng(1)
+    bits = (rng.random((300, 64)) < 0.2).astype(float)
+    similar = tanimoto(bits, bits)
+    drawn = rng.multivariate_normal(np.zeros(300), 3.0 * (similar + 0.5 * np.eye(300)), size=40).T
+    ratio, variance = most_likely(similar, drawn)
+    assert ratio == pytest.approx(0.5, rel=0.15)
+    assert variance.mean() == pytest.approx(3.0, rel=0.15)
+    assert most_likely(similar, rng.normal(size=(300, 40)))[0] > 0.5 * RATIOS[1]  # nothing but noise
+
+
+class Threads(Estimators):
+    """Trains nothing: it counts the threads that a library may start."""
+
+    def __init__(self) -> None:
+        self.seen: list[int] = []
+
+    def trained(self, sample: Sample) -> Any:
+        self.predict(sample.x)
+        return self
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        self.seen += [library["num_threads"] for library in threadpool_info()]
+        return np.zeros(len(x))
+
+
+def test_estimators_train_and_predict_on_one_thread():
+    method, problem = Threads(), synthetic("regression")
+    with threadpool_limits(2):
+        method.fit(problem, SEEDS).predict(problem.evals["id"].x)
+        assert 2 in {library["num_threads"] for library in threadpool_info()}
+    assert set(method.seen) == {1}
+
+
+@pytest.mark.parametrize("text", ["extra_trees:trees=5", "linear", "knn", "gaussian_process"])
+def test_a_class_that_a_bootstrap_lacks_has_probability_zero(text):
+    problem = synthetic("classification")
+    y = problem.train.y.copy()
+    ((rows,),) = bootstrap(problem, [3])
+    y[np.setdiff1d(np.arange(len(y)), rows)[0]] = 2
+    problem = replace(problem, train=replace(problem.train, y=y), n_outputs=3)
+    values = predicted(text, problem)
+    np.testing.assert_allclose(values.sum(axis=2), 1)
+    assert (values[0, :, 2] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("extra_trees:trees=0", "trees must be at least 1, got 0"),
+        ("gradient_boosting:trees=0", "trees must be at least 1 and rate in (0, 1], got 0 and 0.1"),
+        ("gradient_boosting:rate=2", "trees must be at least 1 and rate in (0, 1], got 100 and 2.0"),
+        ("linear:l2=0", "l2 must be above 0, got 0.0"),
+        ("svm:C=-1", "C must be above 0, got -1.0"),
+        ("knn:k=0", "k must be at least 1, got 0"),
+    ],
+)
+def test_a_hyperparameter_out_of_its_range_is_refused(text, message):
+    with pytest.raises(UserError) as caught:
+        make_method(text, "classification")
+    assert str(caught.value) == f"{text.partition(':')[0]}: {message}"

@@ -1,0 +1,196 @@
+"""Any scikit-learn estimator by its import path: parsed, spelled, trained and refused like a method of the suite."""
+
+from __future__ import annotations
+
+import pickle
+import shlex
+import warnings
+from hashlib import sha256
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+from typer.testing import CliRunner
+
+from benchmark import runner
+from benchmark.__main__ import app
+from benchmark.check import synthetic
+from benchmark.data.spec import ROOT
+from benchmark.driver import plan_grid
+from benchmark.errors import UserError
+from benchmark.registry import make_method, params, spelled, title
+from benchmark.train import bank, bootstrap
+from benchmark.types import Cell, Task
+
+TREE = "sklearn:sklearn.tree.DecisionTreeClassifier"
+LOGISTIC = "sklearn:sklearn.linear_model.LogisticRegression"
+BAGGING = "sklearn:sklearn.ensemble.BaggingClassifier"  # of which 1.0 is all features, and 1 is one
+KMEANS = "sklearn:sklearn.cluster.KMeans"
+VOTING = "sklearn:sklearn.ensemble.VotingClassifier"
+RIDGE = "sklearn:sklearn.linear_model.Ridge"
+SEEDS = [3, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "by_hand"),
+    [
+        (TREE + ":max_depth=4:criterion=entropy", lambda s: DecisionTreeClassifier(
+            max_depth=4, criterion="entropy", random_state=s)),
+        (LOGISTIC + ":C=10:fit_intercept=false", lambda s: LogisticRegression(C=10, fit_intercept=False)),
+    ],
+)  # fmt: skip
+def test_the_estimator_is_fitted_to_each_bootstrap_with_the_parameters_given(text, by_hand):
+    problem = synthetic("classification")
+    x, test = problem.train.x.astype(float), problem.evals["id"].x.astype(float)
+    found = make_method(text, problem.task).fit(problem.without_tests(), SEEDS).predict(problem.evals["id"].x)
+    for (rows,), seed, values in zip(bootstrap(problem, SEEDS), SEEDS, found, strict=True):
+        state = int(np.random.default_rng([5, seed, 0]).integers(2**31))
+        expected = by_hand(state).fit(x[rows], problem.train.y[rows]).predict_proba(test)
+        np.testing.assert_allclose(values, expected, rtol=1e-10)
+
+
+def test_without_probabilities_the_predicted_class_has_probability_one_and_a_warning_says_so():
+    problem = synthetic("classification")
+    with pytest.warns(UserWarning, match=r"sklearn\.svm\.SVC gives no probabilities \(no predict_proba\)"):
+        made = make_method("sklearn:sklearn.svm.SVC", problem.task, {"C": "10"})
+    found = made.fit(problem.without_tests(), SEEDS).predict(problem.evals["id"].x)
+    for (rows,), values in zip(bootstrap(problem, SEEDS), found, strict=True):
+        svc = SVC(C=10).fit(problem.train.x[rows].astype(float), problem.train.y[rows])
+        np.testing.assert_array_equal(values, np.eye(2)[svc.predict(problem.evals["id"].x.astype(float))])
+    with warnings.catch_warnings():  # a worker that unpickles it does not warn again
+        warnings.simplefilter("error")
+        assert pickle.loads(pickle.dumps(made)) == made
+
+
+@pytest.mark.parametrize(
+    ("text", "task", "shown", "heading"),
+    [
+        (LOGISTIC, "classification", LOGISTIC, "LogisticRegression"),
+        (LOGISTIC + ":C=10", "classification", LOGISTIC + ":C=10", "LogisticRegression, C=10"),
+        (LOGISTIC + ":C=1.0", "classification", LOGISTIC, "LogisticRegression"),
+        (LOGISTIC + ":fit_intercept=FALSE", "classification", LOGISTIC + ":fit_intercept=False",
+         "LogisticRegression, fit_intercept=False"),
+        (LOGISTIC + ":class_weight=balanced:solver=newton-cg", "classification",
+         LOGISTIC + ":class_weight=balanced:solver=newton-cg",
+         "LogisticRegression, class_weight=balanced, solver=newton-cg"),
+        (TREE + ":max_depth=3:max_features=0.5", "classification", TREE + ":max_depth=3:max_features=0.5",
+         "DecisionTreeClassifier, max_depth=3, max_features=0.5"),
+        (BAGGING + ":max_features=1", "classification", BAGGING + ":max_features=1",
+         "BaggingClassifier, max_features=1"),
+        (RIDGE + ":alpha=1e-05:max_iter=NONE", "regression", RIDGE + ":alpha=1e-05", "Ridge, alpha=1e-05"),
+    ],
+)  # fmt: skip
+def test_a_spelling_makes_the_method_again(text: str, task: Task, shown, heading):
+    made = make_method(text, task)
+    assert spelled(made, task) == shown
+    assert title(made, task) == heading
+    assert make_method(shown, task) == made
+    assert repr(params(make_method(shown, task))) == repr(params(made))
+    assert not {"random_state", "n_jobs"} & set(params(made))
+
+
+def test_all_its_parameters_are_part_of_a_cells_name_also_those_left_at_their_defaults():
+    made = make_method(TREE + ":max_depth=3", "classification")
+    expected = DecisionTreeClassifier(max_depth=3).get_params()
+    assert params(made) == {k: v for k, v in expected.items() if k != "random_state"}
+
+
+def test_the_command_of_a_cell_fills_the_same_cell():
+    (planned,) = plan_grid([LOGISTIC], ["b3db_measured"], [99], [1, 2], {"C": "10", "solver": "newton-cholesky"})
+    words = shlex.split(planned.command)
+    again = plan_grid([words[words.index("--method") + 1]], ["b3db_measured"], [99], [1, 2], {})
+    assert [cell.key for cell in again] == [planned.key]
+    assert planned.key.method == LOGISTIC
+    assert planned.key.params["C"] == 10
+
+
+@pytest.mark.slow
+def test_two_workers_predict_what_one_does():
+    cells = [runner.plan(synthetic("classification"), make_method(TREE, "classification"), [1, 2, 3, 4])]
+    found = [[r for _, r in runner.run(cells, jobs=n) if isinstance(r, Cell)] for n in (1, 2)]
+    one, two = (cell.predictions["id"].values for (cell,) in found)
+    np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sklearn", "method 'sklearn:': expected an estimator's import path, as in sklearn:sklearn.svm.SVC"),
+        ("sklearn:SVC", "method 'sklearn:SVC': expected an estimator's import path"),
+        ("sklearn:a b.C", "method 'sklearn:a b.C': expected an estimator's import path"),
+        ("sklearn:nowhere.C", "sklearn:nowhere.C: nowhere cannot be imported: ModuleNotFoundError: No module named"),
+        ("sklearn:sklearn.svm.svc", "unknown estimator of sklearn.svm: 'svc': did you mean 'SVC'"),
+        ("sklearn:os.system", "unknown estimator of os: 'system': known: none"),
+        (KMEANS, f"{KMEANS}: neither a classifier nor a regressor"),
+        (VOTING, f"{VOTING}: VotingClassifier.__init__() missing 1 required positional argument: 'estimators': it "
+                 "needs what the command line cannot give; write a method of your own (python -m benchmark new-method"),
+        (RIDGE, f"{RIDGE} learns regression, not classification: choose another method or dataset"),
+        (TREE + ":max_dept=3", f"unknown hyperparameter of {TREE}: 'max_dept': did you mean 'max_depth'"),
+        (TREE + ":random_state=3", f"unknown hyperparameter of {TREE}: 'random_state'"),
+        (TREE + ":max_depth=deep", f"{TREE}: The 'max_depth' parameter of DecisionTreeClassifier must be"),
+        (TREE + ":max_depth=f()", f"{TREE}: max_depth=f(): Value error, expected a number, true, false, none, or a"),
+        (LOGISTIC + ":C=inf", f"{LOGISTIC}: C=inf: Value error, expected a number"),
+        ("sklern:sklearn.svm.SVC", "unknown method 'sklern': did you mean 'sklearn'?"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_answered_with_what_is_wrong_and_what_to_do(text, message):
+    with pytest.raises(UserError) as caught:
+        make_method(text, "classification")
+    assert str(caught.value).startswith(message)
+
+
+OWN = """
+from sklearn.base import BaseEstimator, ClassifierMixin
+import numpy as np
+
+class Majority(ClassifierMixin, BaseEstimator):
+    def __init__(self, name="x", bonus=0.0, inner=None, table={}):
+        self.name, self.bonus, self.inner, self.table = name, bonus, inner, table
+
+    def fit(self, x, y):
+        self.classes_, counts = np.unique(y, return_counts=True)
+        self.share = counts / counts.sum()
+        return self
+
+    def predict_proba(self, x):
+        return np.tile(self.share, (len(x), 1))
+"""
+
+
+def test_an_estimator_of_ones_own_is_trained_anew_when_its_file_changes(tmp_path, monkeypatch):
+    path = tmp_path / "own_majority.py"
+    path.write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    made = make_method("sklearn:own_majority.Majority:bonus=2", "classification")
+    assert params(made) == {"bonus": 2, "inner": None}  # what a method calls its own is left at its default
+    before = runner.code_fingerprint(made)
+    assert before == runner.code_fingerprint(made)
+    path.write_text(OWN + "# changed\n")
+    assert runner.code_fingerprint(made) != before
+
+
+def test_what_a_method_derives_from_is_part_of_its_code():
+    def expected(*files):
+        own = b"".join((ROOT / "methods" / file).read_bytes() for file in files)
+        return sha256(bank.code().encode() + own).hexdigest()[:16]
+
+    found = {name: runner.code_fingerprint(make_method(name, "classification")) for name in ("knn", "erm")}
+    assert found == {"knn": expected("knn.py", "_estimators.py"), "erm": expected("erm.py")}
+
+
+@pytest.mark.parametrize(("text", "said"), [(TREE, "classification"), (RIDGE, "regression")])
+def test_the_contract_of_an_estimator_is_tried_on_the_task_that_it_learns(text, said):
+    result = CliRunner().invoke(app, ["check", text])
+    assert result.exit_code == 0, result.output
+    assert result.output.replace("\n", "").endswith(f"{text} keeps the contract on {said}.")
+
+
+def test_the_list_of_methods_names_the_family():
+    assert "sklearn:…" in CliRunner().invoke(app, ["list"], env={"COLUMNS": "200"}).output
+
+
+def test_settings_are_no_part_of_a_method_to_be_checked():
+    result = CliRunner().invoke(app, ["check", "twin:lam=3"])
+    assert str(result.exception) == "twin:lam=3: the contract is tried with the defaults: leave out lam=3"
