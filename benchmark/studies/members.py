@@ -20,6 +20,7 @@ from benchmark.study import (
     Report,
     Row,
     Sheet,
+    classifications,
     study,
 )
 
@@ -34,6 +35,7 @@ class Members:
     seeds: str = "10"
 
     def report(self, lab: Lab) -> Report:
+        classifications([self.dataset])
         spec = load_spec(self.dataset)
         splits, seeds = parse_splits(self.canonical_seed), parse_seeds(self.seeds)
         bagging = [f"bagging:k={k}" for k in MEMBERS]

@@ -19,6 +19,7 @@ from benchmark.study import (
     Report,
     Row,
     Sheet,
+    classifications,
     study,
 )
 
@@ -33,7 +34,7 @@ class WeightDecay:
     seeds: str = "10"
 
     def report(self, lab: Lab) -> Report:
-        datasets = expand(self.dataset)
+        datasets = classifications(expand(self.dataset))
         named = {(d, decay): f"{d}@weight_decay={decay:g}" for d in datasets for decay in DECAYS}
         splits, seeds = parse_splits(self.canonical_seed), parse_seeds(self.seeds)
         found = lab.cells(["erm"], [*datasets, *named.values()], splits, seeds)
