@@ -319,7 +319,9 @@ def study(
     given = {"dataset": dataset, "canonical_seed": canonical_seed, "seeds": seeds}
     made = make_study(name, {k: v for k, v in given.items() if v} | parse_settings(settings or []))
     lab = Lab(made, jobs, named(device), lambda line: console.print(line, markup=False))
-    lab.finish(made.report(lab))
+    report = made.report(lab)
+    lab.finish(report)
+    lab.store.describe_launch(list(report.answer))
     shown = subprocess.run([sys.executable, "-m", "leaderboard", "study", name], check=False)
     raise typer.Exit(1 if shown.returncode else 0)
 

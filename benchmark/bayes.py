@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from filelock import FileLock
 
 from benchmark.data.cache import cache_folder
 from benchmark.train import bank, generator
@@ -42,7 +43,7 @@ def optimise(score: Callable[[float], tuple[float, float, float]], trials: int, 
     name = hashlib.sha256(f"{keep} {bank.code()} {optuna.__version__}".encode()).hexdigest()[:16]
     folder = cache_folder() / "studies"
     folder.mkdir(parents=True, exist_ok=True)
-    with warnings.catch_warnings():
+    with FileLock(folder / f"{name}.lock"), warnings.catch_warnings():  # two at once would each add every trial
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         storage = JournalStorage(JournalFileBackend(str(folder / f"{name}.journal")))
         study = optuna.create_study(storage=storage, study_name=name, direction="maximize", load_if_exists=True)
@@ -56,10 +57,10 @@ def optimise(score: Callable[[float], tuple[float, float, float]], trials: int, 
             if number < INITIAL:
                 x = float(initial[number])
             else:
-                study.sampler = optuna.samplers.GPSampler(seed=1000 * seed + number, n_startup_trials=0)
-                asked = study.ask(space)
-                x = float(asked.params["x"])
-                study.tell(asked, state=TrialState.FAIL)  # asked only: what counts is added whole, below
+                sampler = optuna.samplers.GPSampler(seed=1000 * seed + number, n_startup_trials=0)
+                asked = optuna.create_study(direction="maximize", sampler=sampler)  # in memory: a kill leaves no trace
+                asked.add_trials(done)
+                x = float(asked.ask(space).params["x"])
             value, churn, accuracy = score(10**x)
             attributes = {"churn": churn, "accuracy": accuracy}
             study.add_trial(create_trial(params={"x": x}, distributions=space, value=value, user_attrs=attributes))

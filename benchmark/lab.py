@@ -46,8 +46,8 @@ class Lab:
         if outcome.failed:
             first = outcome.failed[0]
             raise UserError(
-                f"{len(outcome.failed)} cells of the study failed; {first.planned.title} on "
-                f"{first.planned.key.dataset}:\n{first.reason}"
+                f"{len(outcome.failed)} cells of the study failed, the first {first.planned.title} on "
+                f"{first.planned.key.dataset}: {first.reason.strip().splitlines()[-1]}\n  (traceback in its run)"
             )
         found = self.store.cells({cell.key.digest for cell in planned})
         return arrange(found, methods, datasets, canonical_seeds, seeds)
@@ -69,4 +69,5 @@ class Lab:
         """Record that the study is finished; from then on the leaderboard shows it."""
         settings = asdict(self.study)  # type: ignore[call-overload]
         record = Record(self.study.name, REPORT, self.code, {"settings": settings})
-        self.store.log_record(record, "\n\n".join(report.answer))
+        if record not in self.store.records():
+            self.store.log_record(record, "\n\n".join(report.answer))

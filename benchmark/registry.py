@@ -146,14 +146,14 @@ def make_method(text: str, task: Task, overrides: Mapping[str, str] | None = Non
     return build(cls, task, shared | given)
 
 
-def build(cls: type, task: Task, given: Mapping[str, str]) -> Method:
+def build(cls: type, task: Task, given: Mapping[str, str], kind: str = "hyperparameter") -> Method:
     """An instance of a registered class from hyperparameters written as text. Raises UserError."""
     hints = get_type_hints(cls, include_extras=True)
     kinds = {f.name: hints[f.name] for f in fields(cls)}
     values = dict(cls.regression) if task == "regression" else {}  # type: ignore[attr-defined]
     for key, text in given.items():
         if key not in kinds:
-            raise did_you_mean(f"hyperparameter of {cls.name}:", key, list(kinds))  # type: ignore[attr-defined]
+            raise did_you_mean(f"{kind} of {cls.name}:", key, list(kinds))  # type: ignore[attr-defined]
         try:
             values[key] = TypeAdapter(kinds[key]).validate_strings(text)
         except ValidationError as error:
@@ -166,8 +166,9 @@ def build(cls: type, task: Task, given: Mapping[str, str]) -> Method:
 
 
 def parse_settings(texts: list[str]) -> dict[str, str]:
-    """``--set`` values: each ``NAME=VALUE``, several separated by commas."""
-    return assignments((part for text in texts for part in text.split(",") if part), "--set")
+    """``--set`` values: each ``NAME=VALUE``, several separated by commas; ``tuned=1,3`` is a list."""
+    parts = (part for text in texts for part in re.split(r",(?=\w+=|$)", text) if part)
+    return assignments(parts, "--set")
 
 
 def params(made: Method) -> dict[str, Any]:

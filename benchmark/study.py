@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar
 import numpy as np
 
 from benchmark.data.spec import load_spec
-from benchmark.errors import did_you_mean
+from benchmark.errors import UserError, did_you_mean
 from benchmark.registry import build, make_method, params
 from benchmark.registry import title as title_of
 from benchmark.types import Cell, Task
@@ -205,7 +205,7 @@ def make_study(name: str, settings: Mapping[str, str]) -> Study:
     known = discover()
     if name not in known:
         raise did_you_mean("study", name, list(known))
-    made: Study = build(known[name], "classification", settings)  # type: ignore[assignment]
+    made: Study = build(known[name], "classification", settings, "setting")  # type: ignore[assignment]
     return made
 
 
@@ -218,7 +218,7 @@ def arrange(
 ) -> Mapping[tuple[str, str], Sequence[Cell]]:
     """The cells of a grid, as ``benchmark.study.Lab.cells`` gives them, from ``cells``, newest first.
 
-    Those with further train seeds count. Raises Missing, naming the first that is not there.
+    Of those with further train seeds, ``seeds`` are taken. Raises Missing, naming the first that is not there.
     """
     known: dict[tuple[str, str, str, int], list[Cell]] = {}
     for cell in cells:
@@ -235,13 +235,21 @@ def arrange(
                 enough = [cell for cell in fitting if set(seeds) <= set(cell.key.seeds)]
                 if not enough:
                     raise Missing(f"{title_of(made, spec.task)} on {dataset}, split {split}")
-                some.append(enough[0])
+                some.append(enough[0].only(seeds))
             found[dataset, text] = some
     return found
 
 
 def _spell(params: Mapping[str, Any]) -> str:
     return repr(sorted(params.items()))
+
+
+def classifications(datasets: Sequence[str]) -> Sequence[str]:
+    """``datasets``, for a study of accuracy and flips. Raises UserError for a regression."""
+    for name in datasets:
+        if load_spec(name).task != "classification":
+            raise UserError(f"{name}: a regression has neither accuracy nor flips; choose classifications, as bace")
+    return datasets
 
 
 def mean(quantity: Callable[[np.ndarray, np.ndarray], np.ndarray], cells: Sequence[Cell], evalset: str = "id") -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -177,6 +177,17 @@ class Cell:
     run_id: str = ""
     reports: Mapping[str, str] = field(default_factory=dict)
     """Texts to be kept beside the predictions, by file name: what is wrong with the data."""
+
+    def only(self, seeds: Iterable[int]) -> Cell:
+        """The cell with these of its train seeds alone, in ascending order: what training just these would give."""
+        keep = tuple(sorted(seeds))
+        if keep == self.key.seeds:
+            return self
+        index = [self.key.seeds.index(seed) for seed in keep]
+        predictions = {
+            evalset: Predictions(keep, p.ids, p.y, p.values[index], p.task) for evalset, p in self.predictions.items()
+        }
+        return replace(self, key=replace(self.key, seeds=keep), predictions=predictions)
 
 
 @dataclass(frozen=True)

@@ -95,17 +95,17 @@ def study(
     store: Annotated[str, STORE] = "",
 ) -> None:
     """Show what a study found, as pages do."""
+    from benchmark.study import make_study
     from leaderboard import studies, writers
 
     results, _ = read(store)
-    found, troubles = studies.told(results)
-    shown = [one for one in found if one.study.name == name]
-    for line in troubles if not shown else ():
+    found, troubles = studies.told(results, name)
+    for line in (*results.unreadable, *troubles):
         typer.echo(f"warning: {line}", err=True)
-    if not shown:
-        known = ", ".join(dict.fromkeys(one.study.name for one in found)) or "none"
-        raise UserError(f"no finished study {name!r} here ({known}): run it with python -m benchmark study {name}")
-    for one in shown:
+    if not found:
+        make_study(name, {})  # is there such a study?
+        raise UserError(f"study {name!r} is not finished here: run it with python -m benchmark study {name}")
+    for one in found:
         tables = [studies.table(one, sheet) for sheet in one.report.sheets]
         typer.echo("\n\n".join([one.title, *one.report.answer, *map(writers.to_markdown, tables)]))
 

@@ -132,15 +132,7 @@ def matched(pairs: Sequence[Pair], evalset: str = "id") -> list[tuple[Prediction
 
 def common(cell: Cell, other: Cell) -> Cell:
     """``cell`` with only the train seeds that ``other`` has too, in ascending order."""
-    keep = sorted(set(cell.key.seeds) & set(other.key.seeds))
-    if tuple(keep) == cell.key.seeds:
-        return cell
-    index = [cell.key.seeds.index(seed) for seed in keep]
-    predictions = {
-        evalset: Predictions(tuple(keep), p.ids, p.y, p.values[index], p.task)
-        for evalset, p in cell.predictions.items()
-    }
-    return Cell(cell.key, cell.title, predictions, cell.fit_seconds, cell.about, cell.run_id)
+    return cell.only(set(cell.key.seeds) & set(other.key.seeds))
 
 
 def compute(pairs: Sequence[Pair]) -> Estimate | None:

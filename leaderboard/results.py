@@ -166,6 +166,9 @@ def collect(
             continue
         kind = (key.method, repr(sorted(key.params.items())), key.canonical_seed)
         if STUDY in cell.about:
+            newer = chosen.get(key.dataset, {}).get(kind)
+            if newer is not None and set(key.seeds) <= set(newer.key.seeds):
+                continue
             of_studies.setdefault((key.dataset, *kind, key.seeds), cell)
             continue
         known = chosen.setdefault(key.dataset, {}).setdefault(kind, cell)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -54,33 +55,36 @@ class Reader:
 
 @dataclass(frozen=True)
 class Told:
-    """A study that was run, with its report; ``settings`` are those that differ from the defaults, as text."""
+    """A study that was run, with its report; ``settings``, NAME=VALUE, are those that differ from the defaults."""
 
     study: Study
-    settings: str
+    settings: Sequence[str]
     report: Report
 
     @property
     def slug(self) -> str:
-        return slug(" ".join(filter(None, (self.study.name, self.settings))))
+        return slug(" ".join((self.study.name, *self.settings)))
 
     @property
-    def options(self) -> str:
-        """The settings as the command line takes them."""
-        return "".join(f" --set {setting}" for setting in self.settings.split("; ") if setting)
+    def command(self) -> str:
+        """The command line that runs it again."""
+        options = [word for setting in self.settings for word in ("--set", setting)]
+        return shlex.join(["python", "-m", "benchmark", "study", self.study.name, *options])
 
     @property
     def title(self) -> str:
-        return f"{self.study.title} ({self.settings})" if self.settings else self.study.title
+        return f"{self.study.title} ({'; '.join(self.settings)})" if self.settings else self.study.title
 
 
-def told(results: Results) -> tuple[list[Told], list[str]]:
-    """The studies that were finished, by name, each setting once; and a line for each that cannot be shown."""
+def told(results: Results, name: str = "") -> tuple[list[Told], list[str]]:
+    """The studies that were finished, or the one called ``name``, each setting once; and a line for each that cannot
+    be shown.
+    """
     known = [cell for d in results.datasets for e in d.entries for cell in e.cells.values()]
     found: dict[str, Told] = {}
     troubles = []
     for record in results.records:
-        if record.key != REPORT:
+        if record.key != REPORT or name not in ("", record.study):
             continue
         settings = {name: str(value) for name, value in record.content["settings"].items()}
         try:
@@ -91,7 +95,7 @@ def told(results: Results) -> tuple[list[Told], list[str]]:
             continue
         defaults = make_study(record.study, {})
         changed = [f"{name}={value}" for name, value in settings.items() if str(getattr(defaults, name)) != value]
-        one = Told(study, "; ".join(changed), report)
+        one = Told(study, changed, report)
         found.setdefault(one.slug, one)
     return [found[key] for key in sorted(found)], troubles
 

@@ -15,7 +15,7 @@ import numpy as np
 from benchmark import metrics
 from benchmark.data.spec import expand, load_spec
 from benchmark.driver import parse_seeds, parse_splits
-from benchmark.study import Axis, Chart, Head, Lab, Point, Report, Row, Sampled, Sheet, study
+from benchmark.study import Axis, Chart, Head, Lab, Point, Report, Row, Sampled, Sheet, classifications, study
 
 SOURCES = {"data": "data", "initialisation": "initialisation", "batches": "batch order"}
 
@@ -35,7 +35,8 @@ class Decomposition:
     """How many draws of what is held fixed: the replicates of the intervals."""
 
     def report(self, lab: Lab) -> Report:
-        datasets, splits, seeds = expand(self.dataset), parse_splits(self.canonical_seed), parse_seeds(self.seeds)
+        datasets = classifications(expand(self.dataset))
+        splits, seeds = parse_splits(self.canonical_seed), parse_seeds(self.seeds)
         levels = range(1001, 1001 + self.levels)  # no train seed, so that no draw is in two roles
         kinds = [*combinations(SOURCES, 2), *((source,) for source in SOURCES)]
         grid = {(kind, level): fixed(kind, level) for kind in kinds for level in levels}
@@ -48,7 +49,7 @@ class Decomposition:
         rows: list[Row] = []
         series: dict[str, list[Point]] = {"alone": [], "all but this": []}
         for dataset in datasets:
-            every = churn(dataset, "erm")
+            every = churn(dataset, "erm") or np.nan  # of no flips at all there is no share
             for i, (source, name) in enumerate(SOURCES.items()):
                 others = tuple(other for other in SOURCES if other != source)
                 alone = np.array([churn(dataset, grid[others, level]) for level in levels])
@@ -66,7 +67,9 @@ class Decomposition:
                 if dataset == datasets[0]:
                     series["alone"].append(Point(i, Sampled(alone), name))
                     series["all but this"].append(Point(i, Sampled(without), ""))
-            rows.append([load_spec(dataset).title, "all three", Sampled(np.array([every])), "–", "–", "–"])
+            rows.append(
+                [load_spec(dataset).title, "all three", Sampled(np.array([churn(dataset, "erm")])), "–", "–", "–"]
+            )
         where = f"ERM, ID test, split {self.canonical_seed}; intervals over {self.levels} draws of what is held fixed"
         return Report(
             [

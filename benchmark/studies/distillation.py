@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from benchmark.data.spec import load_spec
 from benchmark.driver import parse_seeds, parse_splits
 from benchmark.studies.lambda_rule import largest
-from benchmark.study import COMPARED, Lab, Report, Sheet, compared, study
+from benchmark.study import COMPARED, Lab, Report, Sheet, classifications, compared, study
 
 
 @study("distillation", title="Distillation from an incumbent, and balanced gradients")
@@ -20,7 +20,9 @@ class Distillation:
     seeds: str = "10"
 
     def report(self, lab: Lab) -> Report:
-        spec, splits, seeds = load_spec(self.dataset), parse_splits(self.canonical_seed), parse_seeds(self.seeds)
+        classifications([self.dataset])
+        spec = load_spec(self.dataset)
+        splits, seeds = parse_splits(self.canonical_seed), parse_seeds(self.seeds)
         plain = lab.cells(["erm", "bagging:k=2", "gradnorm"], [self.dataset], splits, seeds)
         erm = plain[self.dataset, "erm"]
         found = list(plain.values())

@@ -7,7 +7,20 @@ from dataclasses import dataclass
 from benchmark.data.spec import load_spec
 from benchmark.driver import parse_seeds, parse_splits
 from benchmark.studies.lambda_rule import largest
-from benchmark.study import COMPARED, Axis, Chart, Lab, Measured, Point, Report, Row, Sheet, compared, study
+from benchmark.study import (
+    COMPARED,
+    Axis,
+    Chart,
+    Lab,
+    Measured,
+    Point,
+    Report,
+    Row,
+    Sheet,
+    classifications,
+    compared,
+    study,
+)
 
 MEMBERS = (2, 3, 5, 8)
 
@@ -20,6 +33,7 @@ class Members:
     seeds: str = "10"
 
     def report(self, lab: Lab) -> Report:
+        classifications([self.dataset])
         spec = load_spec(self.dataset)
         splits, seeds = parse_splits(self.canonical_seed), parse_seeds(self.seeds)
         bagging = [f"bagging:k={k}" for k in MEMBERS]

@@ -24,6 +24,7 @@ from benchmark.study import (
     Row,
     Sampled,
     Sheet,
+    classifications,
     study,
 )
 from benchmark.types import Cell
@@ -55,7 +56,13 @@ class NScaling:
     sizes: str = "200-300-400-500-600-700-800-900-968"
     """Training rows, ascending, with dashes between; each pool holds the one before it."""
 
+    def __post_init__(self) -> None:
+        sizes = self.sizes.split("-")
+        if not all(size.isdecimal() for size in sizes) or len(set(sizes)) < 2:
+            raise ValueError(f"sizes={self.sizes}: expected two numbers of rows or more, as in 200-400-968")
+
     def report(self, lab: Lab) -> Report:
+        classifications([self.dataset])
         sizes, splits = [int(size) for size in self.sizes.split("-")], parse_splits(self.canonical_seed)
         names = [f"{self.dataset}@train={size}" for size in sizes]
         found = lab.cells(["erm"], names, splits, parse_seeds(self.seeds))

@@ -12,7 +12,21 @@ from dataclasses import dataclass
 from benchmark import metrics
 from benchmark.data.spec import expand, load_spec
 from benchmark.driver import parse_seeds, parse_splits
-from benchmark.study import DELTA_CHURN, Axis, Chart, Head, Lab, Measured, Point, Report, Row, Sheet, mean, study
+from benchmark.study import (
+    DELTA_CHURN,
+    Axis,
+    Chart,
+    Head,
+    Lab,
+    Measured,
+    Point,
+    Report,
+    Row,
+    Sheet,
+    classifications,
+    mean,
+    study,
+)
 from benchmark.types import Cell
 
 POINTS = {"codistillation": "Codistillation 0 %", "twin": "Twin-bootstrap ≈ 40 %", "twin_shared": "Twin-shared 100 %"}
@@ -32,7 +46,7 @@ class Overlap:
 
     def report(self, lab: Lab) -> Report:
         splits, seeds = parse_splits(self.canonical_seed), parse_seeds(self.seeds)
-        datasets, turned = expand(self.dataset), expand(self.knob)
+        datasets, turned = classifications(expand(self.dataset)), classifications(expand(self.knob))
         found = lab.cells(["erm", *POINTS], datasets, splits, seeds)
         knob = lab.cells(["erm", *(f"twin_overlap:share={share:g}" for share in SHARES)], turned, splits, seeds)
 

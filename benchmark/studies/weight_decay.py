@@ -6,7 +6,20 @@ from dataclasses import dataclass
 
 from benchmark.data.spec import expand, load_spec
 from benchmark.driver import parse_seeds, parse_splits
-from benchmark.study import COMPARED, Axis, Chart, Lab, Measured, Point, Report, Row, Sheet, compared, study
+from benchmark.study import (
+    COMPARED,
+    Axis,
+    Chart,
+    Lab,
+    Measured,
+    Point,
+    Report,
+    Row,
+    Sheet,
+    classifications,
+    compared,
+    study,
+)
 
 DECAYS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 
@@ -19,7 +32,7 @@ class WeightDecay:
     seeds: str = "10"
 
     def report(self, lab: Lab) -> Report:
-        datasets = expand(self.dataset)
+        datasets = classifications(expand(self.dataset))
         named = {(d, decay): f"{d}@weight_decay={decay:g}" for d in datasets for decay in DECAYS}
         splits, seeds = parse_splits(self.canonical_seed), parse_seeds(self.seeds)
         found = lab.cells(["erm"], [*datasets, *named.values()], splits, seeds)

@@ -62,7 +62,7 @@ class _Where:
 
     def rows(self, title: str, values: np.ndarray, groups: Mapping[str, np.ndarray]) -> Sequence[Row]:
         """Churn in each group that has an example, and its ratio to that of all."""
-        every = metrics.mean_over_pairs(metrics.churn(values))
+        every = metrics.mean_over_pairs(metrics.churn(values)) or np.nan  # of no flips at all there is no ratio
         return [
             [title, name, str(some.sum()), flips(values, some), Sampled(flips(values, some).values / every)]
             for name, some in groups.items()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from leaderboard import studies
 from leaderboard.results import Results
-from leaderboard.studies import Told
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def build(results: Results, structures: Mapping[str, Mapping[str, str]] | None =
         return list(_figures(results, structures or {}))
 
 
-def of_studies(found: Sequence[Told]) -> list[Figure]:
+def of_studies(found: Sequence[studies.Told]) -> list[Figure]:
     """The charts of studies."""
     from leaderboard.figures.charts import draw
     from leaderboard.figures.style import look
