@@ -24,8 +24,8 @@ class Template:
         from ``benchmark.train.generator("other", seed)``. Networks: ``fit_stack``, which returns such an object; call
         its ``predict`` on rows of ``problem.train.x`` to go on from there. Estimators with scikit-learn's interface:
         derive from ``Estimators``, as methods/random_forest.py does. Anything else: train it here, and return an object
-        of your own with ``predict``. ``problem.task`` says whether ``y`` are classes or numbers. tests/methods try every
-        method that is in this folder.
+        of your own with ``predict``. ``problem.task`` says whether ``y`` are classes or numbers. tests/methods try all
+        methods of this folder.
         """
         rows = bootstrap(problem, seeds, members=self.k)  # (seeds, k, N) row numbers of problem.train
         return fit_stack(problem, rows, seeds)
