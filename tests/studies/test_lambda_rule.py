@@ -1,0 +1,121 @@
+"""The rule that selects λ, against cases worked out by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from benchmark.studies.lambda_rule import LAMBDAS, TOLERANCES, LambdaRule, largest, loss, select
+from benchmark.study import arrange
+from benchmark.types import Cell, CellKey, Predictions
+
+CURVES: dict[str, tuple[dict[float, float], float | None]] = {
+    "falling accuracy": ({1: 0.20, 3: 0.21, 10: 0.215, 30: 0.23, 100: 0.30, 300: 0.50}, 10),
+    "no cost at all": ({1: 0.19, 3: 0.18, 10: 0.17, 30: 0.16, 100: 0.15, 300: 0.14}, 300),
+    "worse in between, and the largest counts": ({1: 0.20, 3: 0.30, 10: 0.40, 30: 0.30, 100: 0.21, 300: 0.23}, 100),
+    "none admissible": ({1: 0.23, 3: 0.24, 10: 0.3, 30: 0.4, 100: 0.5, 300: 0.5}, None),
+    "just at the tolerance": ({1: 0.20, 3: 0.22, 10: 0.221}, 3),
+}
+
+
+@pytest.mark.parametrize("curve", CURVES)
+def test_the_rule_selects_the_largest_lambda_within_the_tolerance_of_erm(curve: str) -> None:
+    losses, expected = CURVES[curve]
+    assert select(losses, erm=0.20, tolerance=0.02) == expected
+
+
+def test_a_loss_at_the_tolerance_is_admitted_however_it_is_rounded() -> None:
+    for right in range(1, 500):  # accuracies of 500 examples: ERM has ten more right, which is 0.02
+        assert select({3: 1 - right / 500}, erm=1 - (right + 10) / 500, tolerance=0.02) == 3
+        assert select({3: 1 - right / 500}, erm=1 - (right + 11) / 500, tolerance=0.02) is None
+
+
+def test_the_paper_has_these_lambdas_and_tolerances() -> None:
+    assert LAMBDAS == {"classification": (1, 3, 10, 30, 100, 300), "regression": (1, 3)}
+    assert [some[0] for some in TOLERANCES.values()] == [0.02, 0.04]
+    assert TOLERANCES["classification"] == (0.02, 0.01, 0.005)
+
+
+@dataclass
+class Made:
+    """A lab of made-up cells: ``right`` of 100 examples by method and split; it remembers what it was asked for."""
+
+    right: Mapping[tuple[str, int], int]
+    asked: list[str] = field(default_factory=list)
+
+    def cells(self, methods: Sequence[str], datasets: Sequence[str], splits: Sequence[int], seeds: Sequence[int]):
+        self.asked += methods
+        return arrange([c for m in methods for c in self.made(m, datasets[0], seeds)], methods, datasets, splits, seeds)
+
+    def made(self, text: str, dataset: str, seeds: Sequence[int]) -> list[Cell]:
+        from benchmark.data.spec import load_spec
+        from benchmark.registry import make_method, params, title
+
+        task = load_spec(dataset).task
+        method = make_method(text, task)
+        found = []
+        for (name, split), right in self.right.items():
+            if name == text:
+                y, ids = np.zeros(100), np.array([f"m{i}" for i in range(100)])
+                wrong = (np.arange(100) >= right)[None, :, None].repeat(len(seeds), axis=0)
+                values = wrong / 1.0 if task == "regression" else np.concatenate([1 - wrong, wrong], axis=2)
+                key = CellKey(dataset, method.name, params(method), split, tuple(seeds), "p", "c")
+                found.append(
+                    Cell(key, title(method, task), {"id": Predictions(key.seeds, ids, y, values, task)}, 1, {})
+                )
+        return found
+
+    def record(self, key: str, make: object) -> Mapping[str, object]:
+        raise AssertionError("the rule keeps nothing but cells")
+
+
+def sweep(erm: int, *right: int, split: int = 99) -> dict[tuple[str, int], int]:
+    lambdas = (1, 3, 10, 30, 100, 300)[: len(right)]
+    twins = {(f"twin:lam={lam}", split): n for lam, n in zip(lambdas, right, strict=True)}
+    return {("erm", split): erm, ("bagging", split): erm, **twins}
+
+
+def test_the_study_applies_the_rule_to_each_split_and_to_each_tolerance() -> None:
+    lab = Made(sweep(80, 80, 80, 80, 79, 78, 70) | sweep(80, 80, 80, 50, 81, 78, 78, split=7))
+    report = LambdaRule(canonical_seed="99,7", seeds="2").report(lab)
+    assert [line.partition("split ")[2] for line in report.answer] == [
+        "99, the rule selects λ = 100.",
+        "7, the rule selects λ = 300.",
+    ]
+    table, tolerances = report.sheets
+    assert [list(row) for row in tolerances.rows] == [
+        ["0.02", "100", "300"],
+        ["0.01", "30", "30"],
+        ["0.005", "10", "30"],
+    ]
+    marks = {row[0]: row[-1] for row in table.rows if row[-1]}
+    assert marks == {"Twin-bootstrap λ=100": "selected on 99", "Twin-bootstrap λ=300": "selected on 7"}
+    chosen = [point.label for point in report.charts[0].series["twin"] if point.chosen]
+    assert chosen == ["λ=100", "λ=300"]
+
+
+def test_the_rule_says_so_where_it_admits_none() -> None:
+    report = LambdaRule(seeds="2").report(Made(sweep(80, 70, 70, 70, 70, 70, 70)))
+    assert report.answer == ["On BACE, split 99, the rule selects λ = none."]
+
+
+def test_a_regression_is_judged_by_its_mae_within_four_hundredths() -> None:
+    lab = Made(sweep(90, 90, 86))
+    report = LambdaRule(dataset="esol", seeds="2").report(lab)
+    assert report.answer == ["On ESOL, split 99, the rule selects λ = 3."]
+    report = LambdaRule(dataset="esol", seeds="2").report(Made(sweep(90, 90, 85)))
+    assert report.answer == ["On ESOL, split 99, the rule selects λ = 1."]
+    assert loss(lab.made("erm", "esol", [1, 2])) == pytest.approx(0.10)
+
+
+def test_lambda_is_lowered_until_it_is_admitted_and_smaller_ones_are_not_asked_for() -> None:
+    lab = Made(sweep(80, 80, 80, 80, 79, 70, 60))
+    erm = lab.made("erm", "bace", [1, 2])
+    found = largest(lab, "twin:lam={lam:g}", "bace", [99], [1, 2], erm)
+    assert found is not None
+    assert (found[0], found[1][0].title) == (30, "Twin-bootstrap λ=30")
+    assert lab.asked == ["twin:lam=300", "twin:lam=100", "twin:lam=30"]
+    assert largest(Made(sweep(80, 1, 1, 1, 1, 1, 1)), "twin:lam={lam:g}", "bace", [99], [1, 2], erm) is None

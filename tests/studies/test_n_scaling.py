@@ -1,0 +1,69 @@
+"""The slope of churn against training rows, on power laws that are made, and its jackknife by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+from benchmark.errors import UserError
+from benchmark.studies.n_scaling import slope
+from benchmark.study import make_study
+from benchmark.types import Cell, CellKey, Predictions
+
+
+def cell(size: int, values: np.ndarray, split: int = 99) -> Cell:
+    seeds = tuple(range(1, len(values) + 1))
+    ids = np.array([f"m{i}" for i in range(values.shape[1])])
+    key = CellKey(f"bace@train={size}", "erm", {}, split, seeds, "p", "c")
+    return Cell(key, "ERM", {"id": Predictions(seeds, ids, np.zeros(len(ids)), values, "classification")}, 1.0, {})
+
+
+def apart(divergence: float, runs: int = 4) -> np.ndarray:
+    """Predictions (R, R, 2) of which each pair of runs has exactly this sym-KL: on example r run r says the reverse."""
+    each = divergence * runs / 2  # a pair differs on two of R examples
+    a = brentq(lambda p: (2 * p - 1) * np.log(p / (1 - p)) - each, 0.5, 1 - 1e-12)
+    first = np.where(np.eye(runs, dtype=bool), a, 1 - a)
+    return np.stack([first, 1 - first], axis=-1)
+
+
+def sym_kl_by_hand(p: np.ndarray, q: np.ndarray) -> float:
+    total = 0.0
+    for a, b in zip(p, q, strict=True):
+        total += sum(0.5 * x * np.log(x / y) + 0.5 * y * np.log(y / x) for x, y in zip(a, b, strict=True))
+    return total / len(p)
+
+
+@pytest.mark.parametrize("power", [-0.61, -1.0, 0.3])
+def test_a_power_law_gives_its_power_whichever_run_is_left_out(power: float) -> None:
+    sizes = [200, 400, 700, 968]
+    found = slope(sizes, [[cell(n, apart(0.02 * n**power))] for n in sizes])
+    assert found == pytest.approx(np.full(4, power))
+
+
+def test_the_pseudo_values_are_those_of_leaving_each_run_out_by_hand() -> None:
+    rng = np.random.default_rng(0)
+    sizes, splits, runs = [50, 120, 400], (99, 7), 5
+    first = {(n, s): rng.uniform(0.05, 0.95, size=(runs, 8)) for n in sizes for s in splits}
+    values = {key: np.stack([p, 1 - p], axis=-1) for key, p in first.items()}
+
+    def fitted(keep: list[int]) -> float:
+        means = []
+        for n in sizes:
+            pairs = [
+                sym_kl_by_hand(values[n, s][i], values[n, s][j]) for s in splits for i in keep for j in keep if i < j
+            ]
+            means.append(np.mean(pairs))
+        return float(np.polyfit(np.log(sizes), np.log(means), 1)[0])
+
+    everyone = list(range(runs))
+    whole = fitted(everyone)
+    by_hand = [runs * whole - (runs - 1) * fitted([j for j in everyone if j != i]) for i in everyone]
+    found = slope(sizes, [[cell(n, values[n, s], s) for s in splits] for n in sizes])
+    assert found == pytest.approx(by_hand)
+
+
+@pytest.mark.parametrize("sizes", ["a-b", "200", "200-200", "200--300", "-200"])
+def test_sizes_are_two_numbers_or_more(sizes: str) -> None:
+    with pytest.raises(UserError, match=f"sizes={sizes}: expected two numbers of rows or more, as in 200-400-968"):
+        make_study("n-scaling", {"sizes": sizes})
