@@ -85,7 +85,7 @@ def test_a_folder_of_something_else_is_left_alone(results: Results, tmp_path: Pa
 
 def test_the_tables_that_come_with_the_suite_are_made_again_from_its_predictions_byte_for_byte(tmp_path: Path) -> None:
     again = tmp_path / published.PUBLISHED.name
-    published.write(collect(published.read(published.PUBLISHED)), again)
+    published.write(published.gather(published.PUBLISHED), again)
     kept = {path.name: path.read_text() for path in (published.PUBLISHED / "tables").iterdir()}
     assert len(kept) > 30
     assert {path.name: path.read_text() for path in (again / "tables").iterdir()} == kept
