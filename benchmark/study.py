@@ -100,9 +100,12 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Axis:
+    """An axis, with numbers times ``scale``, or with the texts ``names`` at 0, 1, 2, …."""
+
     label: str
     scale: float = 1
     log: bool = False
+    names: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,11 @@ from leaderboard.table import Table, Value
 
 QUANTITIES: Mapping[str, Quantity] = {"accuracy": ACCURACY, "churn": CHURN, "sym_kl": SYM_KL, "mae": MAE}
 
+REPLICATES = (
+    "Of what is no quantity of predictions: 95 % jackknife interval over the replicates, of a standard deviation the "
+    "percentile bootstrap."
+)
+
 
 @dataclass(frozen=True)
 class Reader:
@@ -123,12 +128,14 @@ def table(one: Told, sheet: Sheet, kind: Kind = "runs") -> Table:
         return Value.of(estimate(cell, kind), head.scale, head.digits, head.signed).but(flags=cell.flags)
 
     rows = [tuple(show(head, cell) for head, cell in zip(heads, row, strict=True)) for row in sheet.rows]
-    measured = any(isinstance(cell, Value) and cell.low == cell.low for row in rows for cell in row)
+    numbers = [n for row in sheet.rows for n in row if not isinstance(n, str)]
+    of_runs = [KINDS[kind]] if any(isinstance(n, Measured) for n in numbers) else []
+    of_others = [REPLICATES] if any(isinstance(n, Sampled) and len(n.values) > 1 for n in numbers) else []
     datasets = {cell.key.dataset for row in sheet.rows for n in row if isinstance(n, Measured) for cell in n.cells}
     return Table(
         f"study-{one.slug}-{sheet.key}",
         sheet.title,
-        f"{sheet.caption} {KINDS[kind]}" if measured else sheet.caption,
+        " ".join([sheet.caption, *of_runs, *of_others]),
         tuple(head.text for head in heads),
         tuple(rows),
         tuple(sheet.notes),

@@ -58,6 +58,10 @@ def _mark(ax: Axes, chart: Chart, point: Point, x: Estimate, y: Estimate, look: 
 
 
 def _scale(ax: Axes, axis: Axis, which: Any) -> None:
+    if axis.names:
+        ax.set_xticks(range(len(axis.names)), axis.names)
+        ax.set_xlim(-0.5, len(axis.names) - 0.5)
+        return
     if not axis.log:
         ticks(ax, axis=which)
         return
