@@ -84,9 +84,12 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Axis:
+    """An axis of a chart; with ``names`` these stand at 0, 1, 2, … instead of numbers."""
+
     label: str
     scale: float = 1
     log: bool = False
+    names: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
