@@ -23,9 +23,14 @@ import pytest
 
 from benchmark import __main__ as command_line
 from benchmark import outbox, tracking
+from benchmark.data.problem import load_problem
 from benchmark.data.spec import load_spec
+from benchmark.driver import plan_grid
+from benchmark.errors import UserError
 from benchmark.lab import Lab
-from benchmark.studies import members
+from benchmark.runner import Planned
+from benchmark.studies import lambda_rule, members, overlap, weight_decay
+from benchmark.studies.bayes_lambda import search
 from benchmark.study import REPORT, discover, make_study
 from benchmark.train.device import CPU
 from benchmark.types import STUDY, Cell
@@ -67,14 +72,13 @@ def run(*words: str, app: Any = command_line.app) -> tuple[int, str]:
     return int(stop.value.code or 0), printed.getvalue()
 
 
-def here(words: list[str], check: bool) -> SimpleNamespace:
-    """``subprocess.run`` of the leaderboard without the seconds that a new process takes to start."""
-    assert words[:3] == [sys.executable, "-m", "leaderboard"]
-    try:
-        leaderboard_app(words[3:])
-    except SystemExit as stop:
-        return SimpleNamespace(returncode=stop.code or 0)
-    raise AssertionError("a command ends with an exit code")
+def later(words: list[str], check: bool) -> SimpleNamespace:
+    """In the place of ``subprocess.run``: what the leaderboard says of all studies is asked at the end, at once.
+
+    ``tests/test_cli.py`` has a study whole, as ``mlflow run`` runs it.
+    """
+    assert words[:4] == [sys.executable, "-m", "leaderboard", "study"]
+    return SimpleNamespace(returncode=0)
 
 
 def study(name: str, settings: Mapping[str, str]) -> tuple[int, str]:
@@ -85,9 +89,18 @@ def study(name: str, settings: Mapping[str, str]) -> tuple[int, str]:
 
 @dataclass(frozen=True)
 class Ran:
+    """All studies that were run, what the leaderboard says of each, its site, and what the store then held."""
+
     names: list[str]
     printed: Mapping[str, str]
     site: Path
+    results: Results
+
+    def told(self, name: str) -> studies.Told:
+        if name not in self.names:
+            pytest.skip("no folder of raw data: set CHURN_DATA_DIR to run this study")
+        (one,) = studies.told(self.results, name)[0]
+        return one
 
 
 @pytest.fixture(scope="module")
@@ -100,28 +113,24 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
         patch.setenv("COLUMNS", "200")
         patch.chdir(folder)  # artifacts go to ./mlruns
         patch.setattr(outbox, "OUTBOX", folder / "outbox")
-        patch.setattr(command_line, "subprocess", SimpleNamespace(run=here))
+        patch.setattr(command_line, "subprocess", SimpleNamespace(run=later))
         patch.setattr(members, "MEMBERS", (2, 3))
+        patch.setattr(lambda_rule, "LAMBDAS", {"classification": (10, 300)})
+        patch.setattr(weight_decay, "DECAYS", (1e-5, 1e-1))
+        patch.setattr(overlap, "SHARES", (0, 1))
         names = [name for name in discover() if name != "bo-loop" or "CHURN_DATA_DIR" in os.environ]
-        printed = {}
         for name in names:
-            code, printed[name] = study(name, settings_of(name))
-            assert code == 0, printed[name]
+            code, said = study(name, settings_of(name))
+            assert code == 0, said
         code, said = run("run", "--method", "erm", "--dataset", TINY, "--seeds", "4", "--jobs", "1")
         assert code == 0, said  # further retrainings of a cell that studies have: their reports must not change
-        code, said = run("build", "--out", "site", app=leaderboard_app)
-        assert code == 0, said
-        yield Ran(names, printed, folder / "site")
-
-
-def of(ran: Ran, name: str) -> str:
-    if name not in ran.names:
-        pytest.skip("no folder of raw data: set CHURN_DATA_DIR to run this study")
-    return name
-
-
-def results() -> Results:
-    return read()[0]
+        found = read()
+        with pytest.MonkeyPatch.context() as once:
+            once.setattr("leaderboard.__main__.read", lambda store: found)
+            printed = {name: run("study", name, app=leaderboard_app)[1] for name in names}
+            code, said = run("build", "--out", "site", app=leaderboard_app)
+            assert code == 0, said
+        yield Ran(names, printed, folder / "site", found[0])
 
 
 def lab(name: str, said: list[str], jobs: int = 1) -> Lab:
@@ -151,7 +160,7 @@ def assert_same(one: Any, other: Any) -> None:
 
 @pytest.mark.parametrize("name", discover())
 def test_a_study_answers_and_its_page_and_files_exist(ran: Ran, name: str) -> None:
-    (one,) = studies.told(results(), of(ran, name))[0]
+    one = ran.told(name)
     page = (ran.site / "studies" / f"{one.slug}.html").read_text(encoding="utf-8")
     index = (ran.site / "studies.html").read_text(encoding="utf-8")
     assert f"studies/{one.slug}.html" in index
@@ -160,7 +169,7 @@ def test_a_study_answers_and_its_page_and_files_exist(ran: Ran, name: str) -> No
         assert line in ran.printed[name]
         assert line.replace("'", "&#39;") in page
     for sheet in one.report.sheets:
-        assert sheet.title in page
+        assert sheet.title.replace("'", "&#39;") in page
         for suffix in ("csv", "tex", "json"):
             text = (ran.site / "tables" / f"study-{one.slug}-{sheet.key}.{suffix}").read_text(encoding="utf-8")
             assert len(text.splitlines()) > 1
@@ -170,13 +179,12 @@ def test_a_study_answers_and_its_page_and_files_exist(ran: Ran, name: str) -> No
         for suffix in ("svg", "pdf"):
             assert (ran.site / "figures" / f"study-{one.slug}-{chart.key}.{suffix}").stat().st_size > 1000
     assert page.count("<svg") >= len(one.report.charts)
-    assert run("study", name, app=leaderboard_app)[1] in ran.printed[name]
 
 
 @pytest.mark.parametrize("name", discover())
 def test_asked_again_a_study_trains_nothing_and_both_labs_give_one_report(ran: Ran, name: str) -> None:
-    said: list[str] = []
-    trainer = lab(of(ran, name), said)
+    one, said = ran.told(name), []
+    trainer = lab(name, said)
     before = Counter((record.study, record.key) for record in trainer.store.records())
     report = trainer.study.report(trainer)
     trainer.finish(report)
@@ -184,20 +192,23 @@ def test_asked_again_a_study_trains_nothing_and_both_labs_give_one_report(ran: R
     after = Counter((record.study, record.key) for record in trainer.store.records())
     assert after == before
     assert after[name, REPORT] == 1
-    (one,) = studies.told(results(), name)[0]
     assert_same(one.report, report)
 
 
 @pytest.mark.parametrize("name", discover())
 def test_the_command_on_a_studys_page_is_the_one_that_made_it(ran: Ran, name: str) -> None:
-    (one,) = studies.told(results(), of(ran, name))[0]
-    said, trainer = [], lab(name, [])
-    words = shlex.split(one.command)
+    words = shlex.split(ran.told(name).command)
     assert words[:5] == ["python", "-m", "benchmark", "study", name]
+    asked = []
+
+    def stop(made: Any, *_: Any) -> Lab:
+        asked.append(made)
+        raise UserError("enough")
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("benchmark.lab.Lab", lambda made, *rest: said.append(made) or trainer)
-        assert run(*words[3:])[0] == 0
-    assert said == [one.study] == [make_study(name, settings_of(name))]
+        patch.setattr("benchmark.lab.Lab", stop)
+        assert run(*words[3:])[0] == 2
+    assert asked == [make_study(name, settings_of(name))]
 
 
 def test_every_run_of_a_study_is_listed_by_its_command(ran: Ran) -> None:
@@ -219,24 +230,21 @@ def test_the_site_says_what_cannot_be_shown(ran: Ran) -> None:
 def test_cells_of_a_study_are_on_no_board_until_a_run_asks_for_them(ran: Ran) -> None:
     name = load_spec(TINY).name
 
-    def on_boards() -> set[str]:
-        dataset = results().dataset(name)
-        return {entry.title for entry in dataset.entries} if dataset else set()
-
     title = "Twin-bootstrap λ=10"
-    assert title not in on_boards()
-    assert title in {cell.title for cell in results().of_studies if cell.key.dataset == name}
+    assert title not in {entry.title for entry in ran.results.dataset(name).entries}  # type: ignore[union-attr]
+    assert title in {cell.title for cell in ran.results.of_studies if cell.key.dataset == name}
     assert title not in (ran.site / "datasets" / f"{name}.html").read_text(encoding="utf-8")
     code, said = run("run", "--method", "twin:lam=10", "--dataset", TINY, "--seeds", "3", "--jobs", "1")
     assert code == 0
     assert "0 cells trained, 1 already there" in said
-    assert title in on_boards()
-    assert title not in {cell.title for cell in results().of_studies if cell.key.dataset == name}
-    assert len(studies.told(results(), "lambda-rule")[0]) == 1, "the study still finds its cell"
+    found, _ = read()
+    assert title in {entry.title for entry in found.dataset(name).entries}  # type: ignore[union-attr]
+    assert title not in {cell.title for cell in found.of_studies if cell.key.dataset == name}
+    assert_same(studies.told(found, "lambda-rule")[0][0].report, ran.told("lambda-rule").report)
 
 
 def test_studies_from_predictions_put_their_cells_on_the_boards(ran: Ran) -> None:
-    dataset = results().dataset(load_spec(TINY).name)
+    dataset = ran.results.dataset(load_spec(TINY).name)
     assert dataset is not None
     assert {"ERM", "Bagging K=5", "Twin-bootstrap λ=300"} <= {entry.title for entry in dataset.entries}
 
@@ -244,10 +252,10 @@ def test_studies_from_predictions_put_their_cells_on_the_boards(ran: Ran) -> Non
 def test_what_is_exported_and_gathered_again_gives_the_same_reports_and_the_same_boards(
     ran: Ran, tmp_path: Path
 ) -> None:
-    before = results()
+    before = ran.results
     published.write(before, tmp_path / "kept")
     after = published.gather(tmp_path / "kept")
-    assert {r.key: r.content for r in after.records} == {r.key: r.content for r in before.records}
+    assert sorted(map(repr, after.records)) == sorted(map(repr, before.records))
     assert {(c.key.dataset, c.title) for c in after.of_studies} == {(c.key.dataset, c.title) for c in before.of_studies}
     assert all(cell.about[STUDY] in ran.names for cell in after.of_studies)
     for one, other in zip(before.datasets, after.datasets, strict=True):
@@ -283,22 +291,23 @@ def test_a_damaged_record_is_named_and_its_study_left_out_while_the_others_are_s
             file.unlink()
         else:
             file.write_bytes(whole[: len(whole) // 2] if harm == "cut" else b"\xff\x00[")
-        found = results()
+        found, _ = read()
         assert any("similarity" in line and "cannot be read" in line for line in found.unreadable)
         shown, troubles = studies.told(found)
         assert [one.study.name for one in shown] == [name for name in ran.names if name != "similarity"]
         assert troubles == [f"study similarity is left out, it lacks the record '{TINY}, split 99': run it again"]
-        code, said = run("study", "similarity", app=leaderboard_app)
+        with pytest.MonkeyPatch.context() as once:
+            once.setattr("leaderboard.__main__.read", lambda store: (found, {}))
+            code, said = run("study", "similarity", app=leaderboard_app)
         assert code == 2
         assert "cannot be read" in said
         assert "python -m benchmark study similarity" in said
     finally:
         file.write_bytes(whole)
-    assert studies.told(results())[1] == []
 
 
 def test_a_report_that_says_nothing_of_its_settings_is_left_out_with_a_line(ran: Ran) -> None:
-    found = results()
+    found = ran.results
     reports = [record for record in found.records if record.key == REPORT]
     broken = type(reports[0])(reports[0].study, REPORT, "c", {})
     unknown = type(reports[0])("no-such-study", REPORT, "c", {"settings": {}})
@@ -321,7 +330,7 @@ def test_a_report_that_says_nothing_of_its_settings_is_left_out_with_a_line(ran:
         (["lambda-rule", "--dataset", TINY, "--seeds", "ten"], "seeds 'ten': expected a count"),
         (["bo-loop", "--seeds", "10"], "unknown setting of bo-loop: 'seeds'"),
         (["bo-loop", "--dataset", TINY], "choose regressions, as esol"),
-        (["bo-loop", "--dataset", "esol", "--set", "acquisitions=greedi"], "did you mean 'greedy'?"),
+        (["bo-loop", "--dataset", "esol", "--set", "acquisitions=greedi"], "did you mean 'greedy'"),
         (["bayes-lambda", "--dataset", TINY, "--set", "trials=many"], "bayes-lambda: trials=many"),
         (["bayes-lambda", "--dataset", "esol"], "choose classifications, as bace"),
         (["overlap", "--dataset", "esol"], "choose classifications, as bace"),
@@ -330,6 +339,7 @@ def test_a_report_that_says_nothing_of_its_settings_is_left_out_with_a_line(ran:
         (["distillation", "--dataset", "esol"], "choose classifications, as bace"),
         (["weight-decay", "--dataset", "esol"], "choose classifications, as bace"),
         (["decomposition", "--dataset", "esol"], "choose classifications, as bace"),
+        (["n-scaling", "--seeds", "2"], "needs three retrainings"),
         (["n-scaling", "--dataset", "esol"], "choose classifications, as bace"),
         (["n-scaling", "--set", "sizes=many"], "sizes=many: expected two numbers of rows or more"),
         (["similarity", "--dataset", "esol"], "need SMILES and classes"),
@@ -361,9 +371,9 @@ def test_the_leaderboard_names_a_study_that_is_not_finished_and_one_that_does_no
 
 
 def test_a_study_that_is_killed_goes_on_and_nothing_is_there_twice(ran: Ran) -> None:
-    settings = {"dataset": f"{SMALL}@train=90", "seeds": "2"}
+    settings = {"dataset": SMALL, "seeds": "3", "sizes": "30-35-40-45-55-60"}
     options = [word for setting in settings.items() for word in ("--set", "=".join(setting))]
-    words = [sys.executable, "-m", "benchmark", "study", "weight-decay", *options, "--jobs", "1"]
+    words = [sys.executable, "-m", "benchmark", "study", "n-scaling", *options, "--jobs", "1"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         for line in child.stdout:
@@ -371,11 +381,11 @@ def test_a_study_that_is_killed_goes_on_and_nothing_is_there_twice(ran: Ran) -> 
                 child.send_signal(signal.SIGKILL)  # while the second cell is trained or recorded
                 break
     assert child.wait() == -signal.SIGKILL
-    mine = {planned.key.digest for planned in weight_decays(settings["dataset"])}
+    mine = {planned.key.digest for planned in planned_for(settings)}
     done = {digest for digest, status in tracking.Store().statuses().items() if status == "FINISHED"} & mine
     assert 1 <= len(done) < len(mine) == 6
 
-    code, printed = study("weight-decay", settings)
+    code, printed = study("n-scaling", settings)
     assert code == 0, printed
     assert printed.count("finished ERM") <= 6 - len(done)
     store = tracking.Store()
@@ -384,29 +394,24 @@ def test_a_study_that_is_killed_goes_on_and_nothing_is_there_twice(ran: Ran) -> 
     assert {run_.info.status for run_ in runs} == {"FINISHED"}
     assert len(runs) == 6
     nested = [run_ for run_ in store._runs("seed") if run_.data.tags["churn.cell"] in mine]
-    assert len(nested) == 12
-    finished = [record for record in store.records() if record.study == "weight-decay" and record.key == REPORT]
-    assert [record.content["settings"]["seeds"] for record in finished].count("2") == 1
+    assert len(nested) == 18
+    finished = [record for record in store.records() if (record.study, record.key) == ("n-scaling", REPORT)]
+    assert [record.content["settings"]["sizes"] for record in finished].count(settings["sizes"]) == 1
 
 
-def weight_decays(dataset: str) -> list[Any]:
-    from benchmark.driver import plan_grid
-
-    names = [dataset, *(f"{dataset}@weight_decay={decay:g}" for decay in (1e-5, 1e-4, 1e-3, 1e-2, 1e-1))]
-    return plan_grid(["erm"], names, [99], [1, 2], {})
+def planned_for(settings: Mapping[str, str]) -> list[Planned]:
+    names = [f"{settings['dataset']}@train={size}" for size in settings["sizes"].split("-")]
+    return plan_grid(["erm"], names, [99], [1, 2, 3], {})
 
 
 # Workers
 
 
-def test_the_search_for_lambda_is_the_same_on_one_worker_and_on_two(
-    ran: Ran, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_search_for_lambda_is_the_same_on_one_worker_and_on_two(ran: Ran) -> None:
     (kept,) = [
-        record.content for record in results().records if record.study == "bayes-lambda" and record.key != REPORT
+        record.content for record in ran.results.records if record.study == "bayes-lambda" and record.key != REPORT
     ]
-    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path))  # no journal of the first search
-    two = lab("bayes-lambda", [], jobs=2)
-    again = two.study._tune(TINY, 99, two)  # type: ignore[attr-defined]
-    assert [[list(t) for t in trials] for trials in again["trials"]] == kept["trials"]
-    assert len(list((tmp_path / "studies").glob("*.journal"))) == 2
+    pool = load_problem(TINY, 99).without_tests()
+    items = [(pool, seed, 6, 2, f"another journal {seed}") for seed in (1, 3)]
+    again = lab("bayes-lambda", [], jobs=2).map(search, items)
+    assert [[list(trial) for trial in trials] for trials in again] == kept["trials"]
