@@ -90,7 +90,9 @@ class Store:
             if only is not None:
                 runs = [run for run in runs if run.data.tags["churn.cell"] in only]
             nested: dict[str, list[Run]] = {}
-            for run in self._runs("seed"):  # all at once: a query for each cell would take most of the time
+            experiments = list({run.info.experiment_id for run in runs})
+            seeds = self._search(experiments, "tags.`churn.kind` = 'seed'") if runs else []
+            for run in seeds:  # all at once: a query for each cell would take most of the time
                 nested.setdefault(run.data.tags["mlflow.parentRunId"], []).append(run)
             for run in sorted(runs, key=_recorded, reverse=True):
                 try:

@@ -91,7 +91,7 @@ def told(results: Results, name: str = "") -> tuple[list[Told], list[str]]:
     for record in results.records:
         if record.key != REPORT or name not in ("", record.study):
             continue
-        settings = {name: str(value) for name, value in record.content["settings"].items()}
+        settings = {name: str(value) for name, value in record.content.get("settings", {}).items()}
         try:
             study = make_study(record.study, settings)
             report = study.report(Reader(record.study, [*results.of_studies, *known], results.records))

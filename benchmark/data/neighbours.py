@@ -17,10 +17,11 @@ def neighbours(train: Examples, test: Examples) -> dict[str, list[Any]]:
     least 0.7 there has the ``same`` or an ``other`` class, and whether its structure, without stereochemistry, has more
     than one label in both together (``conflict``).
     """
-    from rdkit import Chem, DataStructs
+    from rdkit import Chem, DataStructs, rdBase
     from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
 
-    molecules = {s: Chem.MolFromSmiles(s) for part in (train, test) for s in part.smiles.tolist()}
+    with rdBase.BlockLogs():  # it remarks on hydrogens, of molecules that were read before
+        molecules = {s: Chem.MolFromSmiles(s) for part in (train, test) for s in part.smiles.tolist()}
     bits = {s: GetMorganGenerator(2, fpSize=2048).GetFingerprint(m) for s, m in molecules.items()}
     flat = {s: Chem.MolToSmiles(m, isomericSmiles=False) for s, m in molecules.items()}
     labels: dict[str, set[int]] = {}

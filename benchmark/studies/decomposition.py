@@ -65,8 +65,8 @@ class Decomposition:
                     ]
                 )
                 if dataset == datasets[0]:
-                    series["alone"].append(Point(i, Sampled(alone)))
-                    series["all but this"].append(Point(i, Sampled(without)))
+                    series["alone"].append(Point(i - 0.08, Sampled(alone)))
+                    series["all but this"].append(Point(i + 0.08, Sampled(without)))
             rows.append(
                 [load_spec(dataset).title, "all three", Sampled(np.array([churn(dataset, "erm")])), "–", "–", "–"]
             )
@@ -101,7 +101,7 @@ class Decomposition:
                     "sources",
                     "Sources of churn",
                     f"{load_spec(datasets[0]).title}. {where}.",
-                    Axis("Source", names=list(SOURCES.values())),
+                    Axis("", names=list(SOURCES.values())),
                     Axis("Churn (%)", 100),
                     series,
                     joined=False,

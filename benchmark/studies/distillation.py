@@ -32,8 +32,8 @@ class Distillation:
         rows = [[cells[0].title, *compared(cells, erm)] for cells in found]
         return Report(
             [
-                "An anchored retraining agrees with its incumbent, hence with the others: its churn is low as long as "
-                "the incumbent is kept, and says nothing of what a new incumbent would change."
+                "An anchored retraining is pulled to one incumbent, so that part of its agreement with others is agreement "
+                "with that: its churn says nothing of what a new incumbent would change."
             ],
             [
                 Sheet(

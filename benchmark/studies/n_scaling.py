@@ -60,6 +60,8 @@ class NScaling:
         sizes = self.sizes.split("-")
         if not all(size.isdecimal() for size in sizes) or len(set(sizes)) < 2:
             raise ValueError(f"sizes={self.sizes}: expected two numbers of rows or more, as in 200-400-968")
+        if len(parse_seeds(self.seeds)) < 3:
+            raise ValueError(f"seeds={self.seeds}: the slope's interval needs three retrainings or more")
 
     def report(self, lab: Lab) -> Report:
         classifications([self.dataset])
