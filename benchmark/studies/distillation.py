@@ -32,7 +32,7 @@ class Distillation:
         rows = [[cells[0].title, *compared(cells, erm)] for cells in found]
         return Report(
             [
-                "An anchored retraining is pulled to one incumbent, so that part of its agreement with others is agreement "
+                "An anchored retraining is pulled to one incumbent: part of its agreement with others is agreement "
                 "with that: its churn says nothing of what a new incumbent would change."
             ],
             [
