@@ -3,6 +3,7 @@
 import re
 import shlex
 import shutil
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -70,6 +71,14 @@ def test_the_readme_names_every_command_and_every_method() -> None:
     methods, _ = discover()
     table = README.partition("## Methods")[2].partition("## Datasets")[0]
     assert set(re.findall(r"^\| `(\w+)` \|", table, flags=re.M)) == set(methods)
+
+
+def test_the_readme_names_every_study() -> None:
+    from benchmark.study import discover
+
+    table = README.partition("## Studies")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`.*?) \|", table, flags=re.M)
+    assert sorted(name for row in rows for name in re.findall(r"`([\w-]+)`", row)) == list(discover())
 
 
 def test_mlproject_hands_on_every_parameter_that_it_declares() -> None:
@@ -214,6 +223,20 @@ def test_mlflow_run_trains_records_and_builds_the_page(checkout: Path) -> None:
     assert "Twin-bootstrap λ=30" in page
     assert (checkout / "mlflow.db").is_file()
     assert (checkout / "site" / "tables" / "b3db_measured-ood.csv").is_file()
+
+
+@pytest.mark.slow
+def test_mlflow_run_runs_a_study_and_says_in_its_run_what_was_found(checkout: Path) -> None:
+    words = ["mlflow", "run", ".", "-e", "study", "--env-manager", "local", "-P", "name=n-scaling"]
+    small = ["-P", "dataset=b3db_measured@epochs=1@hidden=16", "-P", "seeds=1,2,4", "-P", "set=sizes=40-60"]
+    result = shell([*words, *small], checkout)
+    assert result.returncode == 0, result.stderr
+    answer = "On B3DB measured, epochs=1, hidden=16 sym-KL between retrainings falls with the number of training rows"
+    assert answer in result.stdout
+    assert "| 40 " in result.stdout
+    with sqlite3.connect(checkout / "mlflow.db") as store:
+        notes = [note for (note,) in store.execute("SELECT value FROM tags WHERE key = 'mlflow.note.content'")]
+    assert sum(answer in note for note in notes) == 2, "in the run of mlflow run and in the record of the study"
 
 
 def test_an_unknown_parameter_of_mlflow_run_fails_before_anything_is_trained(checkout: Path) -> None:

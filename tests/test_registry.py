@@ -91,12 +91,18 @@ def test_a_mistake_is_answered_with_what_is_wrong_and_what_is_meant(text, messag
     assert str(caught.value).startswith(message)
 
 
-def test_settings_are_separated_by_commas_and_given_once():
+def test_settings_are_separated_by_commas_which_lists_have_too_and_given_once():
     assert parse_settings(["lam=30,k=2", "p=0.1"]) == {"lam": "30", "k": "2", "p": "0.1"}
     with pytest.raises(UserError, match="--set: k is given twice"):
         parse_settings(["lam=30,k=2", "k=3"])
-    with pytest.raises(UserError, match="expected NAME=VALUE, found 'k'"):
-        parse_settings(["k"])
+    with pytest.raises(UserError, match="expected NAME=VALUE, found 'lam'"):
+        parse_settings(["lam"])
+    assert parse_settings(["tuned=1,3,trials=9", "knob=a@train=5,b"]) == {
+        "tuned": "1,3",
+        "trials": "9",
+        "knob": "a@train=5,b",
+    }
+    assert parse_settings(["", "k=2,"]) == {"k": "2"}
 
 
 @given(

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmark.types import CellKey, Examples, Predictions
+from benchmark.types import Cell, CellKey, Examples, Predictions
 
 IDS = np.array(["one", "two", "three"])
 RIGHT = Predictions((4, 9), IDS, np.array([0, 1, 1]), np.full((2, 3, 2), 0.5), "classification")
@@ -99,3 +99,14 @@ def test_equal_keys_have_equal_names():
 def test_predictions_of_nothing_are_refused():
     with pytest.raises(ValueError, match="at least one seed and one example, got 0 and 3"):
         replace(RIGHT, seeds=(), values=RIGHT.values[:0])
+
+
+def test_a_cell_with_fewer_seeds_has_their_predictions_and_is_named_after_them():
+    values = np.random.default_rng(0).random((3, 5, 1))
+    p = Predictions((1, 4, 9), np.arange(5).astype(str), np.zeros(5), values, "regression")
+    cell = Cell(replace(KEY, seeds=(1, 4, 9)), "ERM", {"id": p}, 1.0, {})
+    some = cell.only([9, 1])
+    assert some.key.seeds == some.predictions["id"].seeds == (1, 9)
+    assert (some.predictions["id"].values == values[[0, 2]]).all()
+    assert some.key.digest == replace(KEY, seeds=(1, 9)).digest
+    assert cell.only((4, 9, 1)) is cell

@@ -83,6 +83,10 @@ class BayesLambda:
     trials: int = 50
     folds: int = 3
 
+    def __post_init__(self) -> None:
+        if self.trials < 1 or self.folds < 2:
+            raise ValueError(f"trials={self.trials}, folds={self.folds}: expected at least 1 trial and 2 folds")
+
     def report(self, lab: Lab) -> Report:
         (split,) = parse_splits(self.canonical_seed)
         seeds, curves = parse_seeds(self.seeds), {}

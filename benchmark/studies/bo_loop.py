@@ -19,6 +19,7 @@ from benchmark.errors import UserError, did_you_mean
 from benchmark.registry import make_method, spelled, title
 from benchmark.study import Content, Head, Lab, Report, Row, Sampled, Sheet, Trainer, study
 from benchmark.train import generator
+from benchmark.train.stack import Stack
 from benchmark.types import Examples, Method, Problem
 
 RECIPE = Recipe(hidden=256, lr=1e-3, weight_decay=1e-4, batch_size=64, epochs=30)
@@ -49,7 +50,11 @@ def trajectory(problem: Problem, method: Method, acquire: str, k: int, initial: 
         seed, rest = k * 10**6 + t, np.setdiff1d(np.arange(len(problem.train)), labelled)
         pool, rows = problem.train, np.array(labelled)
         known = Examples(pool.x[rows], pool.y[rows], pool.ids[rows], pool.smiles[rows])
-        predicted = method.fit(replace(problem, train=known, evals={}), [seed]).each(pool.x[rest])[0, :, :, 0]  # type: ignore[attr-defined]
+        fitted = method.fit(replace(problem, train=known, evals={}), [seed])
+        each = fitted.each(pool.x[rest])[0] if isinstance(fitted, Stack) else fitted.predict(pool.x[rest])
+        predicted = each[:, :, 0]
+        if acquire != "greedy" and len(predicted) == 1:
+            raise UserError(f"{method.name}: {acquire} needs the spread of several networks; give it bagging or twin")
         value = ACQUISITIONS[acquire](predicted, float(known.y.max()), generator("other", seed))
         labelled.append(int(rest[value.argmax()]))
     return labelled[len(initial) :]
@@ -72,6 +77,10 @@ class BOLoop:
     trajectories: int = 20
     initial: int = 50
     budget: int = 10
+
+    def __post_init__(self) -> None:
+        if min(self.trajectories, self.initial, self.budget) < 1:
+            raise ValueError("trajectories, initial and budget must be at least 1")
 
     def report(self, lab: Lab) -> Report:
         rows: list[Row] = []
@@ -112,6 +121,8 @@ class BOLoop:
         problem = load_problem(name, split)
         problem = replace(problem.without_tests(), spec=problem.spec.model_copy(update={"recipe": RECIPE}))
         y = problem.train.y
+        if self.initial + self.budget > len(y):
+            raise UserError(f"{name}: the training pool has {len(y)} molecules, initial + budget must be fewer")
         initial = np.random.default_rng(split).choice(len(y), self.initial, replace=False)
         items = [(problem, made, acquire, k, initial, self.budget) for k in range(1, self.trajectories + 1)]
         acquired = np.array(trainer.map(trajectory, items))

@@ -34,6 +34,10 @@ class Decomposition:
     levels: int = 5
     """How many draws of what is held fixed: the replicates of the intervals."""
 
+    def __post_init__(self) -> None:
+        if self.levels < 1:
+            raise ValueError(f"levels={self.levels}: expected at least 1")
+
     def report(self, lab: Lab) -> Report:
         datasets = classifications(expand(self.dataset))
         splits, seeds = parse_splits(self.canonical_seed), parse_seeds(self.seeds)

@@ -13,6 +13,7 @@ from scipy.stats import norm
 
 from benchmark.check import synthetic
 from benchmark.data.spec import Recipe
+from benchmark.errors import UserError
 from benchmark.registry import make_method
 from benchmark.studies.bo_loop import ACQUISITIONS, RECIPE, ei, overlaps, trajectory
 from benchmark.types import Examples, Problem
@@ -88,6 +89,16 @@ def test_labels_are_not_seen_before_their_molecule_is_acquired(problem: Problem,
     y[found[0]] = 1e6
     assert trajectory(with_labels(problem, y), method, acquire, 1, INITIAL, 4)[0] == found[0]
     assert trajectory(with_labels(problem, y), method, acquire, 1, INITIAL, 4) != found
+
+
+def test_a_method_without_networks_is_taken_at_its_one_prediction(problem: Problem) -> None:
+    forest = make_method("random_forest:trees=5", "regression")
+    known = replace(problem, train=Examples(*(getattr(problem.train, f)[INITIAL] for f in ("x", "y", "ids", "smiles"))))
+    rest = np.setdiff1d(np.arange(90), INITIAL)
+    best = forest.fit(known, [1_000_001]).predict(problem.train.x[rest])[0, :, 0].argmax()
+    assert trajectory(problem, forest, "greedy", 1, INITIAL, 1) == [rest[best]]
+    with pytest.raises(UserError, match="random_forest: ei needs the spread of several networks"):
+        trajectory(problem, forest, "ei", 1, INITIAL, 1)
 
 
 def test_the_authors_settings_hold_in_the_loop() -> None:

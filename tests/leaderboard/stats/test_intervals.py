@@ -14,6 +14,7 @@ from leaderboard.stats.intervals import (
     over_both,
     over_examples,
     pair_bootstrap,
+    standard_deviation,
 )
 
 
@@ -194,3 +195,30 @@ def test_holm_by_hand() -> None:
 def test_each_kind_has_one_sentence() -> None:
     assert list(KINDS) == ["runs", "examples", "both", "paper"]
     assert all(text.endswith(".") and text.count(". ") == 0 for text in KINDS.values())
+
+
+def test_a_standard_deviation_has_the_percentile_bootstrap_of_scipy() -> None:
+    for seed, r in ((0, 20), (1, 6)):
+        values = np.random.default_rng(seed).gamma(2, 1.5, size=r)
+        ours = standard_deviation(values, resamples=40_000)
+        theirs = stats.bootstrap(
+            (values,), lambda x, axis: x.std(axis=axis, ddof=1), method="percentile", n_resamples=40_000, rng=seed
+        ).confidence_interval
+        assert ours.value == pytest.approx(values.std(ddof=1))
+        assert [ours.low, ours.high] == pytest.approx([theirs.low, theirs.high], rel=0.03)
+
+
+def test_the_interval_of_a_standard_deviation_covers_less_than_it_says_and_more_with_more_replicates() -> None:
+    rng = np.random.default_rng(0)
+    covered = {}
+    for r in (5, 20, 100):
+        found = [standard_deviation(rng.normal(size=r), resamples=400) for _ in range(300)]
+        covered[r] = np.mean([e.low <= 1 <= e.high for e in found])
+    assert 0.5 < covered[5] < covered[20] < covered[100]
+    assert covered[100] > 0.88
+
+
+def test_a_standard_deviation_needs_two_replicates_and_does_not_depend_on_the_moment() -> None:
+    assert np.isnan(standard_deviation(np.array([3.0])).value)
+    values = np.arange(7.0)
+    assert standard_deviation(values) == standard_deviation(values.copy())

@@ -1,0 +1,86 @@
+"""ERM with randomness held fixed: each source alone, all together, and against ERM and a plain loop."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmark import metrics
+from benchmark.check import synthetic
+from benchmark.data.spec import Recipe
+from benchmark.registry import make_method
+from benchmark.studies.decomposition import SOURCES, fixed
+from benchmark.train import bootstrap, fit_stack
+from benchmark.train.stack import Stack
+from benchmark.types import Problem
+
+SEEDS = [1, 2, 3]
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    made = synthetic("classification", n=100)
+    return replace(made, spec=made.spec.model_copy(update={"recipe": Recipe(hidden=16, lr=0.01, epochs=3)}))
+
+
+def stack(problem: Problem, text: str, seeds: list[int] = SEEDS) -> Stack:
+    made = make_method(text, "classification").fit(problem.without_tests(), seeds)
+    assert isinstance(made, Stack)
+    return made
+
+
+def predicted(problem: Problem, text: str, seeds: list[int] = SEEDS) -> np.ndarray:
+    return stack(problem, text, seeds).predict(problem.evals["id"].x)
+
+
+def test_fixed_data_are_the_same_rows_for_all_retrainings_and_nothing_else_is(problem: Problem) -> None:
+    found = stack(problem, "erm_fixed:data=7")
+    assert (found.rows == bootstrap(problem, [7])).all()
+    assert len(found.rows) == 3
+    assert len({group.keys for group in found.groups()}) == len({group.orders for group in found.groups()}) == 3
+
+
+def test_fixed_initialisation_and_batches_are_those_of_one_seed_and_leave_the_data_alone(problem: Problem) -> None:
+    weights, order = stack(problem, "erm_fixed:initialisation=7"), stack(problem, "erm_fixed:batches=7")
+    assert [group.keys for group in weights.groups()] == [((7, 0),)] * 3
+    assert [group.orders for group in weights.groups()] == [((seed, 0),) for seed in SEEDS]
+    assert [group.keys for group in order.groups()] == [((seed, 0),) for seed in SEEDS]
+    assert [group.orders for group in order.groups()] == [((7, 0),)] * 3
+    assert (weights.rows == bootstrap(problem, SEEDS)).all()
+    assert (order.rows == bootstrap(problem, SEEDS)).all()
+
+
+def test_with_everything_fixed_nothing_differs(problem: Problem) -> None:
+    values = predicted(problem, fixed(tuple(SOURCES), 5))
+    assert (values == values[0]).all()
+    assert metrics.churn(values).max() == metrics.sym_kl(values).max() == 0
+    assert (values[0] == predicted(problem, "erm", [5])[0]).all()
+
+
+def test_with_nothing_fixed_it_is_erm_bit_for_bit(problem: Problem) -> None:
+    assert (predicted(problem, "erm_fixed") == predicted(problem, "erm")).all()
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_what_is_fixed_at_a_retrainings_own_seed_changes_nothing_and_at_another_it_does(
+    problem: Problem, source: str
+) -> None:
+    erm, other = predicted(problem, "erm"), predicted(problem, f"erm_fixed:{source}=2")
+    assert (other[1] == erm[1]).all()
+    assert (other[0] != erm[0]).any()
+    assert (other[2] != erm[2]).any()
+
+
+def test_batches_by_another_seed_are_only_another_order(problem: Problem) -> None:
+    rows = bootstrap(problem, [1])
+    own, same = fit_stack(problem, rows, [1]), fit_stack(problem, rows, [1], batches=[1])
+    other = fit_stack(problem, rows, [1], batches=[2])
+    x = problem.evals["id"].x
+    assert (own.predict(x) == same.predict(x)).all()
+    assert (own.predict(x) != other.predict(x)).any()
+    whole = problem.spec.model_copy(update={"recipe": Recipe(hidden=16, lr=0.01, epochs=3, batch_size=100)})
+    alone = replace(problem, spec=whole)  # one batch holds all rows: its order is rounding
+    a, b = (fit_stack(alone, rows, [1], batches=[order]).predict(x) for order in (1, 2))
+    np.testing.assert_allclose(a, b, atol=1e-5)

@@ -1,0 +1,96 @@
+"""The search for λ: its score by hand, and test sets that no part of it can see."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.model_selection import StratifiedKFold
+
+from benchmark.data.problem import load_problem
+from benchmark.data.spec import expand
+from benchmark.registry import make_method
+from benchmark.studies import bayes_lambda
+from benchmark.studies.bayes_lambda import PARTNER, PENALTY, TOLERANCE, BayesLambda, search
+from benchmark.train import generator
+from benchmark.types import Examples, Problem
+
+TINY = "b3db_measured@batch_size=16@epochs=2@hidden=16@lr=0.01@train=90"
+FOLDS = 3
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    return load_problem(TINY)
+
+
+class Here:
+    """A trainer in this process."""
+
+    def map(self, function, items):
+        return [function(*item) for item in items]
+
+    def note(self, line: str) -> None: ...
+
+
+def by_hand(pool: Examples, problem: Problem, seed: int, lam: float) -> tuple[float, float]:
+    """Churn between two twins and the accuracy of the first, as means over folds of the training pool."""
+    churns, accuracies = [], []
+    for train, held_out in StratifiedKFold(FOLDS, shuffle=True, random_state=99).split(pool.x, pool.y):
+        rows = Examples(pool.x[train], pool.y[train], pool.ids[train], pool.smiles[train])
+        part = Problem(problem.spec, 99, rows, {}, 2, {})
+        twin = make_method(f"twin:lam={lam!r}", "classification")
+        first, second = (twin.fit(part, [s]).predict(pool.x[held_out])[0].argmax(-1) for s in (seed, seed + PARTNER))
+        churns.append(np.mean(first != second))
+        accuracies.append(np.mean(first == pool.y[held_out]))
+    return float(np.mean(churns)), float(np.mean(accuracies))
+
+
+def test_the_score_is_minus_the_churn_and_a_hundredfold_the_accuracy_lost_beyond_the_tolerance(
+    problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path))
+    trials = search(problem.without_tests(), 2, 7, FOLDS, "by hand")
+    assert (TOLERANCE, PENALTY) == (0.02, 100)
+    baseline = by_hand(problem.train, problem, 2, 0.0)
+    assert trials[0] == (0.0, -baseline[0], *baseline)
+    lost = []
+    for trial in trials[1:]:
+        churn, accuracy = by_hand(problem.train, problem, 2, trial.value)
+        assert (trial.churn, trial.accuracy) == pytest.approx((churn, accuracy))
+        lost.append(baseline[1] - 0.02 - accuracy)
+        assert trial.score == pytest.approx(-churn - 100 * max(0.0, lost[-1]))
+    assert min(lost) < 0 < max(lost), "both sides of the tolerance are tried"
+
+
+def test_lambda_0_is_the_first_trial_and_four_log_uniform_ones_follow(
+    problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path))
+    values = [trial.value for trial in search(problem.without_tests(), 4, 5, 2, "first")]
+    assert values[0] == 0
+    assert np.log10(values[1:]) == pytest.approx(generator("other", 4).uniform(-3, 4, size=4))
+
+
+def test_the_search_gives_the_same_whatever_the_test_sets_hold(
+    problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = BayesLambda(dataset=TINY, tuned="1,", trials=7, folds=2)
+    poisoned = load_problem(TINY)
+    for test in poisoned.evals.values():
+        test.x[:] = np.nan
+        test.y[:] = 1 - test.y
+        test.smiles[:] = "C"
+    found = []
+    for name, given in (("clean", problem), ("poisoned", poisoned)):
+        monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path / name))  # no journal of the other
+        monkeypatch.setattr(bayes_lambda, "load_problem", lambda dataset, split, given=given: given)
+        found.append(study._tune(TINY, 99, Here()))
+    assert found[0] == found[1]
+    assert len(found[0]["trials"][0]) == 7
+
+
+def test_the_paper_tunes_on_three_folds_with_fifty_trials_and_bace_first() -> None:
+    study = BayesLambda()
+    assert (study.trials, study.folds, expand(study.dataset)) == (50, 3, ["bace"])
