@@ -67,6 +67,7 @@ class Driver:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background ignores it
             )
 
     @property
@@ -209,7 +210,7 @@ def fill():
 
 
 def script(text: str) -> str:
-    result = subprocess.run([sys.executable, "-c", SCRIPT + text], capture_output=True, text=True, timeout=120)
+    result = subprocess.run([sys.executable, "-c", SCRIPT + text], capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stderr
     return result.stdout
 
