@@ -126,7 +126,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
         assert code == 0, said  # further retrainings of a cell that studies have: their reports must not change
         found = read()
         with pytest.MonkeyPatch.context() as once:
-            once.setattr("leaderboard.__main__.read", lambda store: found)
+            once.setattr("leaderboard.__main__.read", lambda store, among_published=False: found)
             printed = {name: run("study", name, app=leaderboard_app)[1] for name in names}
             code, said = run("build", "--out", "site", app=leaderboard_app)
             assert code == 0, said
@@ -297,7 +297,7 @@ def test_a_damaged_record_is_named_and_its_study_left_out_while_the_others_are_s
         assert [one.study.name for one in shown] == [name for name in ran.names if name != "similarity"]
         assert troubles == [f"study similarity is left out, it lacks the record '{TINY}, split 99': run it again"]
         with pytest.MonkeyPatch.context() as once:
-            once.setattr("leaderboard.__main__.read", lambda store: (found, {}))
+            once.setattr("leaderboard.__main__.read", lambda store, among_published=False: (found, {}))
             code, said = run("study", "similarity", app=leaderboard_app)
         assert code == 2
         assert "cannot be read" in said
