@@ -42,7 +42,9 @@ def write(results: Results, folder: Path) -> None:
     if folder.exists() and any(folder.iterdir()) and not (folder / "manifest.json").is_file():
         raise UserError(f"{folder} exists and holds no published results: choose another folder")
     cells = [cell for d in results.datasets for entry in d.entries for cell in entry.cells.values()]
-    cells += results.of_studies
+    # A file keeps no order in time, hence one cell of a kind.
+    asked = {_kind(cell.key): set(cell.key.seeds) for cell in cells}
+    cells += [c for c in results.of_studies if not set(c.key.seeds) <= asked.get(_kind(c.key), set())]
     temporary, old = folder.with_name(f".{folder.name}.new"), folder.with_name(f".{folder.name}.old")
     for left in (temporary, old):
         shutil.rmtree(left, ignore_errors=True)
@@ -120,6 +122,10 @@ def _by_split(cells: Sequence[Cell]) -> dict[tuple[str, int], list[Cell]]:
     for cell in cells:
         found.setdefault((cell.key.dataset, cell.key.canonical_seed), []).append(cell)
     return found
+
+
+def _kind(key: CellKey) -> tuple[str, int, str, str]:
+    return key.dataset, key.canonical_seed, key.method, repr(sorted(key.params.items()))
 
 
 def _order(key: CellKey) -> tuple[str, int, str, str]:
