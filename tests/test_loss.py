@@ -93,8 +93,9 @@ class Driver:
         for stat in Path("/proc").glob("[0-9]*/stat"):
             try:
                 state, _, _, session = stat.read_text().rpartition(")")[2].split()[:4]
-                if int(session) == self.process.pid and state != "Z":
-                    found.append((stat.parent / "cmdline").read_text().replace("\0", " "))
+                command = (stat.parent / "cmdline").read_text().replace("\0", " ")
+                if int(session) == self.process.pid and state != "Z" and command:  # one that ends has none any more
+                    found.append(command)
             except (FileNotFoundError, ProcessLookupError):
                 continue
         return found

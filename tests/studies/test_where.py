@@ -11,9 +11,10 @@ import pytest
 from rdkit import Chem
 from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
 
+from benchmark.data.neighbours import CLOSE, neighbours
 from benchmark.data.problem import load_problem
 from benchmark.data.rows import load_rows
-from benchmark.studies.where import CLIFF, LabelNoise, Similarity, flips, neighbours
+from benchmark.studies.where import LabelNoise, Similarity, flips
 from benchmark.study import Sampled, arrange
 from benchmark.types import Cell, CellKey, Predictions
 
@@ -59,7 +60,8 @@ def flat(smiles: str) -> str:
 def test_neighbours_are_those_of_a_slow_loop(dataset: str) -> None:
     problem = load_problem(dataset)
     train, test = problem.train, problem.evals["id"]
-    found = neighbours(dataset, 99, Nobody())  # type: ignore[arg-type]
+    there = load_problem(dataset)
+    found = neighbours(there.train, there.evals["id"])
     assert found["ids"] == test.ids.tolist()
     everyone = [(s, y) for part in (train, test) for s, y in zip(part.smiles, part.y, strict=True)]
     for i, (smiles, y) in enumerate(zip(test.smiles, test.y, strict=True)):
@@ -68,8 +70,8 @@ def test_neighbours_are_those_of_a_slow_loop(dataset: str) -> None:
             a, b = bits(smiles), bits(known)
             tanimoto = len(a & b) / len(a | b)
             best = max(best, tanimoto)
-            same |= tanimoto >= CLIFF and label == y
-            other |= tanimoto >= CLIFF and label != y
+            same |= tanimoto >= CLOSE and label == y
+            other |= tanimoto >= CLOSE and label != y
         labels = {label for s, label in everyone if flat(s) == flat(smiles)}
         assert found["similarity"][i] == pytest.approx(best, abs=1e-4)
         assert (found["same"][i], found["other"][i]) == (same, other)
