@@ -43,10 +43,6 @@ def dataset(tmp_path: Path) -> str:
     return str(tmp_path / "few.toml")
 
 
-class Nobody:
-    """A trainer that nothing is asked of."""
-
-
 def bits(smiles: str) -> set[int]:
     return set(GetMorganGenerator(2, fpSize=2048).GetFingerprint(Chem.MolFromSmiles(smiles)).GetOnBits())
 
@@ -60,8 +56,7 @@ def flat(smiles: str) -> str:
 def test_neighbours_are_those_of_a_slow_loop(dataset: str) -> None:
     problem = load_problem(dataset)
     train, test = problem.train, problem.evals["id"]
-    there = load_problem(dataset)
-    found = neighbours(there.train, there.evals["id"])
+    found = neighbours(train, test)
     assert found["ids"] == test.ids.tolist()
     everyone = [(s, y) for part in (train, test) for s, y in zip(part.smiles, part.y, strict=True)]
     for i, (smiles, y) in enumerate(zip(test.smiles, test.y, strict=True)):
