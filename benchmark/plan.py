@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import torch
 
 from benchmark.runner import Planned
+from benchmark.train.backbone import find
 from benchmark.train.device import CPU
 from benchmark.train.loop import FINAL, Group, one_thread, train
-from benchmark.train.networks import Inputs
 from benchmark.train.stack import Stack
 from benchmark.types import Problem
 
@@ -89,16 +88,16 @@ def lazy(method: type) -> bool:
 
 def seconds_per_step(problem: Problem) -> float:
     """CPU seconds of one training step of one network of ``problem``, measured on this machine."""
-    rows = np.arange(len(problem.train))[:PROBED_ROWS]
-    x, y = problem.train.x[rows], problem.train.y[rows]
     recipe = problem.recipe.model_copy(update={"epochs": 2})
+    count = CPU.networks_per_stack if find(problem.spec.backbone).stacked else 1
+    rows = np.arange(len(problem.train))[: PROBED_ROWS if count > 1 else recipe.batch_size]
     spec = problem.spec.model_copy(update={"recipe": recipe})
     stack = Stack(replace(problem, spec=spec), rows[None, None], (0,), None, 0.0, 1, FINAL, (0,))
-    groups = [Group(rows[None], ((0, m),)) for m in range(CPU.networks_per_stack)]
+    groups = [Group(rows[None], ((0, m),)) for m in range(count)]
     seconds = []
     for _ in range(3):  # the first is a warm-up
         start = time.process_time()
         with one_thread():
-            list(train(Inputs(x), torch.tensor(y), groups, stack.rule))
+            list(train(problem.train.x[rows], problem.train.y[rows], groups, stack.rule))
         seconds.append(time.process_time() - start)
-    return min(seconds) / (-(-len(rows) // recipe.batch_size) * recipe.epochs * CPU.networks_per_stack)
+    return min(seconds) / (-(-len(rows) // recipe.batch_size) * recipe.epochs * count)

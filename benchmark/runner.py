@@ -19,6 +19,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from benchmark import registry
 from benchmark.cluster import spread
+from benchmark.data.spec import MLP
 from benchmark.provenance import about
 from benchmark.train import bank
 from benchmark.train.device import CPU, DEVICES, Device
@@ -74,16 +75,16 @@ def spell_seeds(seeds: Sequence[int]) -> str:
     return ",".join(map(str, seeds)) + ("," if len(seeds) == 1 else "")
 
 
-def code_fingerprint(method: Method) -> str:
-    """16 hex digits that change with the source of the training package or of what the method is made of.
+def code_fingerprint(method: Method, backbone: str = MLP) -> str:
+    """16 hex digits that change with the source of the training package, the backbone, and what the method is made of.
 
-    That is its own file, those of the classes that it derives from, and of those that it names in ``builds_on``.
+    The last is its own file, those of the classes that it derives from, and of those that it names in ``builds_on``.
     """
     cls = type(method)
     parts = [part for part in (*cls.__mro__, *getattr(cls, "builds_on", ())) if part.__module__ != "builtins"]
     files = dict.fromkeys(inspect.getfile(part) for part in parts)
     own = b"".join(Path(file).read_bytes() for file in files)
-    return hashlib.sha256(bank.code().encode() + own).hexdigest()[:16]
+    return hashlib.sha256(bank.code(backbone).encode() + own).hexdigest()[:16]
 
 
 def plan(problem: Problem, method: Method, seeds: Sequence[int], device: Device = CPU) -> Planned:
@@ -95,7 +96,7 @@ def plan(problem: Problem, method: Method, seeds: Sequence[int], device: Device 
         canonical_seed=problem.canonical_seed,
         seeds=tuple(sorted(seeds)),
         problem=problem.fingerprint,
-        code=code_fingerprint(method),
+        code=code_fingerprint(method, problem.spec.backbone),
         device=device.name,
     )
     return Planned(key, problem, method)

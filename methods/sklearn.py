@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import torch
@@ -31,7 +31,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from benchmark.data.spec import DatasetSpec, Recipe
 from benchmark.train import generator
 from benchmark.train.loop import one_thread, train
-from benchmark.train.networks import Inputs
+from benchmark.train.networks import StackedMLP
 from benchmark.train.stack import Stack
 from benchmark.types import Examples, Problem, Task
 from methods.bagging import Bagging
@@ -74,9 +74,8 @@ class _Networks(BaseEstimator):  # type: ignore[misc]
             seed = check_random_state(seed).randint(2**31)
         stack: Stack = self._method().fit(problem, [int(seed)])
         with one_thread():
-            inputs, target = Inputs(problem.train.x), torch.tensor(y)
-            parts = list(train(inputs, target, stack.groups(), stack.rule, stack.coupling, [stack.readout]))
-        self.networks_ = [part.networks[stack.readout] for part in parts]
+            parts = list(train(problem.train.x, y, stack.groups(), stack.rule, stack.coupling, [stack.readout]))
+        self.networks_ = [cast(StackedMLP, part.networks[stack.readout]) for part in parts]
 
     @torch.no_grad()
     def _members(self, X: Any) -> np.ndarray:

@@ -63,6 +63,20 @@ def columns(table: pd.DataFrame, spec: DatasetSpec) -> np.ndarray:
     return values
 
 
+def smiles_bytes(texts: Sequence[str]) -> np.ndarray:
+    """SMILES as rows of bytes (N, longest) uint8, 0 after their ends, for backbones that read the text itself."""
+    rows = [np.frombuffer(text.encode(), dtype=np.uint8) for text in texts]
+    found = np.zeros((len(rows), max(map(len, rows))), dtype=np.uint8)
+    for own, row in zip(found, rows, strict=True):
+        own[: len(row)] = row
+    return found
+
+
+def smiles_of(x: np.ndarray) -> list[str]:
+    """The SMILES that ``smiles_bytes`` made ``x`` from."""
+    return [bytes(row).rstrip(b"\0").decode() for row in x]
+
+
 FEATURES: dict[str, Callable[..., np.ndarray]] = {"morgan": morgan, "rdkit_descriptors": rdkit_descriptors}
 """Features of molecules. Where values are no bits they are standardised."""
 
@@ -75,13 +89,16 @@ def featurise(molecules: Sequence[Mol], table: pd.DataFrame, spec: DatasetSpec) 
     blocks = []
     for name in spec.features:
         kind, *numbers = name.split(":")
-        if kind != "columns" and kind not in FEATURES:
-            raise did_you_mean("features", kind, [*FEATURES, "columns", "pixels"])
+        if kind not in ("columns", "smiles", *FEATURES):
+            raise did_you_mean("features", kind, [*FEATURES, "columns", "pixels", "smiles"])
         if kind == "columns":
             blocks.append(columns(table, spec))
             continue
         if not spec.smiles:
             raise UserError(f"{spec.name}: features {name!r} are made from molecules: name their column in 'smiles'")
+        if kind == "smiles":
+            blocks.append(smiles_bytes(table[spec.smiles].str.strip().tolist()))
+            continue
         try:
             blocks.append(FEATURES[kind](molecules, *map(int, numbers)))
         except (TypeError, ValueError) as error:

@@ -11,7 +11,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from benchmark.data.features import standardise
 from benchmark.data.rows import Rows, load_rows
-from benchmark.data.spec import DatasetSpec, load_spec
+from benchmark.data.spec import MLP, DatasetSpec, load_spec
 from benchmark.data.splits import Split, first_rows, make_split
 from benchmark.errors import UserError
 from benchmark.types import Examples, Problem
@@ -89,6 +89,11 @@ def split_rows(spec: DatasetSpec, rows: Rows, canonical_seed: int) -> Split:
     return replace(split, train=first_rows(split.train, spec.train, canonical_seed))
 
 
+def given(spec: DatasetSpec, x: np.ndarray, scaled: np.ndarray, train: np.ndarray) -> np.ndarray:
+    """Features (N, D) as the backbone takes them: numbers standardised on the rows ``train``, bytes as they are."""
+    return standardise(x, scaled, train) if spec.backbone == MLP else x
+
+
 def load_problem(dataset: str, canonical_seed: int = 99) -> Problem:
     """The dataset called ``dataset`` (or described by the TOML at that path), split by ``canonical_seed``.
 
@@ -107,7 +112,7 @@ def load_problem(dataset: str, canonical_seed: int = 99) -> Problem:
             f"{spec.name}: all {len(split.train)} rows of the training pool of canonical seed {canonical_seed} are "
             f"{what}: nothing can be learned"
         )
-    x = standardise(rows.x, rows.scaled, split.train)
+    x = given(spec, rows.x, rows.scaled, split.train)
     ids, smiles = used["id"].to_numpy(dtype=str), used["smiles"].to_numpy(dtype=str)
 
     def take(index: np.ndarray) -> Examples:
@@ -124,8 +129,18 @@ def load_problem(dataset: str, canonical_seed: int = 99) -> Problem:
             "features": digest(rows.x),
             "labels": digest(y),
             "split": digest(np.concatenate(list(split.parts().values()))),
+            **started_from(spec),
         },
     )
+
+
+def started_from(spec: DatasetSpec) -> dict[str, str]:
+    """What a backbone other than the perceptron adds to the fingerprints: its name, and its weights if it has any."""
+    if spec.backbone == MLP:
+        return {}
+    from benchmark.train.backbone import find
+
+    return {"backbone": f"{spec.backbone} {find(spec.backbone).weights()}".strip()}
 
 
 def fold(problem: Problem, i: int, k: int) -> Problem:
@@ -147,7 +162,7 @@ def fold(problem: Problem, i: int, k: int) -> Problem:
     splitter = (StratifiedKFold if classes else KFold)(k, shuffle=True, random_state=problem.canonical_seed)
     train, held_out = list(splitter.split(pool.x, pool.y))[i]
     scaled = pool.x.min(axis=0) < 0  # no bit or pixel is; of numbers that vary about a mean of 0, some are
-    x = standardise(pool.x, scaled, train)
+    x = given(problem.spec, pool.x, scaled, train)
     name = f"fold={i + 1}of{k}"
 
     def take(index: np.ndarray) -> Examples:

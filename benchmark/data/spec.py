@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -34,13 +35,18 @@ class Recipe(BaseModel):
     epochs: int = Field(30, gt=0)
 
 
+Reads = Literal["numbers", "smiles", "pixels"]
+"""What a backbone is given as features: numbers (float32), or the bytes of SMILES, or pixels (both uint8)."""
+MLP = "mlp"
+"""The backbone unless a dataset names another."""
 PoolSize = Annotated[int, Field(ge=2)]
 
 
 class Settings(Recipe):
-    """What may follow ``@`` in the name of a variant: the rows of its training pool, and the fields of its recipe."""
+    """What may follow ``@`` in the name of a variant: the size of its pool, its backbone, its recipe's fields."""
 
     train: PoolSize | None = None
+    backbone: str = MLP
 
 
 class DatasetSpec(BaseModel):
@@ -72,6 +78,7 @@ class DatasetSpec(BaseModel):
     ignore: tuple[str, ...] = ()
     split: str
     train: PoolSize | None = None
+    backbone: str = MLP
     licence: str = "unknown"
     cite: str = ""
     notes: str = ""
@@ -124,6 +131,8 @@ def load_spec(name: str) -> DatasetSpec:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or first["type"]
         raise UserError(f"{path}: field '{where}': {first['msg']} (see datasets/README.md)") from error
+    if spec.backbone != MLP:
+        spec = _on(spec, spec.backbone, spec.recipe.model_dump(exclude_unset=True))
     return _variant(spec, settings) if settings else spec
 
 
@@ -151,9 +160,26 @@ def _variant(spec: DatasetSpec, settings: str) -> DatasetSpec:
         "title": ", ".join([spec.title, *spelled]),
         "group": "variant",
         "train": values.pop("train", spec.train),
-        "recipe": spec.recipe.model_copy(update=values),
     }
-    return spec.model_copy(update=changes)
+    if (backbone := values.pop("backbone", spec.backbone)) != spec.backbone:
+        spec = _on(spec, backbone, {})
+    return spec.model_copy(update=changes | {"recipe": spec.recipe.model_copy(update=values)})
+
+
+def _on(spec: DatasetSpec, name: str, recipe: Mapping[str, Any]) -> DatasetSpec:
+    """``spec`` with another backbone: its features, and its recipe with what ``recipe`` says. Raises UserError."""
+    from benchmark.train.backbone import find  # which imports PyTorch
+
+    backbone = find(name)
+    features, have = spec.features, "pixels" if spec.features[0].startswith("pixels") else "numbers"
+    if backbone.reads == "smiles":
+        if not spec.smiles:
+            raise UserError(f"{spec.name}: backbone {name} reads SMILES: name their column in 'smiles'")
+        features = ("smiles",)
+    elif backbone.reads == "pixels" and have != "pixels":
+        raise UserError(f"{spec.name}: backbone {name} reads images, and the features are {', '.join(features)}")
+    made = backbone.recipe.model_copy(update=dict(recipe))
+    return spec.model_copy(update={"backbone": name, "features": features, "recipe": made})
 
 
 def _fields(path: Path) -> dict[str, Any]:

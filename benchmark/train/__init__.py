@@ -1,4 +1,4 @@
-"""Training many small networks at once: resampling → networks and losses → loop → stack → bank."""
+"""Training many small networks at once: resampling → backbone and losses → loop → stack → bank."""
 
 from benchmark.train.loop import Step
 from benchmark.train.losses import consistency, disagreement

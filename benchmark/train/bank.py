@@ -21,9 +21,10 @@ import torch
 
 import benchmark.train
 from benchmark.data.cache import cache_folder, read, write
+from benchmark.data.spec import MLP
+from benchmark.train.backbone import find
 from benchmark.train.device import CPU, Device
 from benchmark.train.loop import Group, one_thread, train
-from benchmark.train.networks import Inputs
 from benchmark.train.stack import Stack, evaluate
 
 Tests = Mapping[str, np.ndarray]
@@ -46,10 +47,11 @@ class _Kept:
 
 
 @cache
-def code() -> str:
-    """16 hex digits of the source of this package."""
+def code(backbone: str = MLP) -> str:
+    """16 hex digits of the source of this package and of a backbone's file."""
     files = sorted(Path(benchmark.train.__path__[0]).glob("*.py"))
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+    sources = [*(file.read_bytes() for file in files), find(backbone).code]
+    return hashlib.sha256(b"".join(sources)).hexdigest()[:16]
 
 
 def predict_all(
@@ -89,7 +91,8 @@ def _shared(stacks: Sequence[Stack], tests: Tests, fresh: bool, device: Device) 
     data = hashlib.sha256(np.ascontiguousarray(first.problem.train.x).tobytes() + y.tobytes()).hexdigest()
     looked = {name: hashlib.sha256(np.ascontiguousarray(x).tobytes()).hexdigest() for name, x in tests.items()}
     common = [
-        code(),
+        code(first.rule.backbone),
+        first.rule.made_of.weights(),
         torch.__version__,
         device.name,
         data,
@@ -119,9 +122,8 @@ def _shared(stacks: Sequence[Stack], tests: Tests, fresh: bool, device: Device) 
                 missing[hashlib.sha256(group.rows.tobytes()).hexdigest(), group.keys, group.orders] = group
             else:
                 have["".join(keys.values())] = found
-    inputs, target = Inputs(first.problem.train.x), torch.tensor(y)
     readouts = [share for share, _ in variants]
-    for part in train(inputs, target, list(missing.values()), first.rule, first.coupling, readouts, device):
+    for part in train(first.problem.train.x, y, list(missing.values()), first.rule, first.coupling, readouts, device):
         k = len(part.groups[0].keys)
         for (readout, _), stack in variants.items():
             values = {name: evaluate(part.networks[readout], stack, x) for name, x in tests.items()}

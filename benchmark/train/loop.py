@@ -6,15 +6,17 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from benchmark.data.spec import Recipe
+from benchmark.train import backbone
+from benchmark.train.backbone import Backbone, Key
 from benchmark.train.device import CPU, Device
 from benchmark.train.losses import fit_loss
-from benchmark.train.networks import Dropout, Inputs, StackedMLP
 from benchmark.train.resampling import generator
 from benchmark.types import Task
 
@@ -48,8 +50,8 @@ class Group:
     """
 
     rows: np.ndarray
-    keys: tuple[tuple[int, int], ...]
-    orders: tuple[tuple[int, int], ...] = ()
+    keys: tuple[Key, ...]
+    orders: tuple[Key, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,12 @@ class Rule:
     recipe: Recipe
     n_outputs: int
     dropout: float
+    backbone: str
+
+    @property
+    def made_of(self) -> Backbone:
+        """What the networks are."""
+        return backbone.find(self.backbone)
 
 
 @dataclass(frozen=True)
@@ -67,7 +75,7 @@ class Trained:
     """A stack of groups after training: its networks by readout, and the CPU seconds of one group."""
 
     groups: Sequence[Group]
-    networks: dict[float, StackedMLP]
+    networks: dict[float, backbone.Trained]
     seconds: float
 
 
@@ -83,25 +91,27 @@ def one_thread() -> Iterator[None]:
 
 
 def train(
-    inputs: Inputs,
-    y: Tensor,
+    x: np.ndarray,
+    y: np.ndarray,
     groups: Sequence[Group],
     rule: Rule,
     coupling: Coupling | None = None,
     readouts: Sequence[float] = (FINAL,),
     device: Device = CPU,
 ) -> Iterator[Trained]:
-    """Train groups of K networks by the paper's protocol: AdamW, clipping per network, last partial batch kept.
+    """Train groups of K networks on ``x`` (N, D) and ``y`` (N,) by the paper's protocol: AdamW, clipping per network,
+    last partial batch kept.
 
-    A network's result depends on its own group alone, never on what shares its stack. Yields stack after stack,
-    with networks on the CPU.
+    A network's result depends on its own group alone, never on what shares its stack. Yields stack after stack.
     """
-    per_stack = max(1, device.networks_per_stack // len(groups[0].keys)) if groups else 1
-    inputs, y = inputs.to(device.name), y.to(device.name)
+    if not groups:
+        return
+    inputs, target = rule.made_of.inputs(x, device), torch.tensor(y, device=device.name)
+    per_stack = max(1, device.networks_per_stack // len(groups[0].keys)) if rule.made_of.stacked else 1
     for i in range(0, len(groups), per_stack):
         some = groups[i : i + per_stack]
         start = _clock(device)
-        networks = _train_stack(inputs, y, some, rule, coupling, readouts, device)
+        networks = _train_stack(inputs, target, some, rule, coupling, readouts, device)
         yield Trained(some, networks, (_clock(device) - start) / len(some))
 
 
@@ -111,31 +121,24 @@ def _clock(device: Device) -> float:
 
 
 def _train_stack(
-    inputs: Inputs,
+    inputs: Any,
     y: Tensor,
     groups: Sequence[Group],
     rule: Rule,
     coupling: Coupling | None,
     readouts: Sequence[float],
     device: Device,
-) -> dict[float, StackedMLP]:
-    """One stack of S × K networks on ``inputs`` (N, D) and ``y`` (N,), both on ``device``, by readout."""
+) -> dict[float, backbone.Trained]:
+    """One stack of S × K networks, by readout, on ``inputs`` of the backbone and ``y`` (N,), on ``device``."""
     recipe = rule.recipe
     rows = np.stack([group.rows for group in groups])
     s, k, n = rows.shape
     keys = [key for group in groups for key in group.keys]
-    network = StackedMLP(keys, inputs.width, recipe.hidden, rule.n_outputs)
-    noise = Dropout(keys, rule.dropout, "dropout")
     orders = [generator("batches", *key) for group in groups for key in group.orders or group.keys]
-    first_weights = network.parameters[0]
-    network.parameters[0] = first_weights[:, inputs.live]
-    network.parameters = [parameter.to(device.name) for parameter in network.parameters]
-    for parameter in network.parameters:
-        parameter.requires_grad_()
-    optimiser = torch.optim.AdamW(network.parameters, lr=recipe.lr, weight_decay=recipe.weight_decay, fused=True)
-    means = {share: [torch.zeros_like(p) for p in network.parameters] for share in readouts if share != FINAL}
+    networks = rule.made_of.networks(keys, inputs, recipe, rule.n_outputs, rule.dropout, device)
+    optimiser = torch.optim.AdamW(networks.parameters, lr=recipe.lr, weight_decay=recipe.weight_decay, fused=True)
+    means = {share: [torch.zeros_like(value) for value in networks.state] for share in readouts if share != FINAL}
     averaged = dict.fromkeys(means, 0)
-    kept, mean_kept = 1.0, dict.fromkeys(means, 0.0)
 
     for epoch in range(recipe.epochs):
         order = np.stack([g.permutation(n) for g in orders]).reshape(s, k, n)
@@ -143,9 +146,7 @@ def _train_stack(
         for batch in shuffled.split(recipe.batch_size, dim=2):  # (S, K, B)
             size = batch.shape[2]
             seen = batch if coupling is None else batch.flatten(1)[:, None].expand(s, k, k * size)
-            seen = seen.reshape(s * k, -1)
-            first = inputs.times(network.parameters[0], seen)
-            outputs = network.after(first, noise.masks(seen.shape[1], recipe.hidden, device.name))
+            outputs = networks.outputs(seen.reshape(s * k, -1))
             if coupling is None:
                 loss = fit_loss(rule.task, outputs.unflatten(0, (s, k)), y[batch]).sum()
             else:
@@ -155,45 +156,14 @@ def _train_stack(
                 loss = fit.sum() + coupling(Step(everything, batch, fit)).sum()
             optimiser.zero_grad()
             loss.backward()
-            (clip_each if device.to_the_bit else clip_together)(network.parameters, CLIP)
+            networks.clip(CLIP)
             optimiser.step()
-            kept *= 1 - recipe.lr * recipe.weight_decay
+            networks.stepped()
         for share, mean in means.items():
             if epoch >= share * recipe.epochs:
                 averaged[share] += 1
-                mean_kept[share] += (kept - mean_kept[share]) / averaged[share]
-                for total, parameter in zip(mean, network.parameters, strict=True):
-                    total += (parameter.detach() - total) / averaged[share]
+                for total, value in zip(mean, networks.state, strict=True):
+                    total += (value.detach() - total) / averaged[share]
 
-    def whole(parameters: Sequence[Tensor], decay: float) -> StackedMLP:
-        weights, *others = (parameter.detach().cpu() for parameter in parameters)
-        first = first_weights * decay  # what AdamW does where every gradient is 0
-        first[:, inputs.live] = weights
-        return network.with_parameters([first, *others])
-
-    final = whole(network.parameters, kept)
-    return {s: whole(means[s], mean_kept[s]) if averaged.get(s) else final for s in readouts}
-
-
-def clip_each(parameters: Sequence[Tensor], limit: float) -> None:
-    """Scale the gradient of each network, over all its parameters together, to a norm of at most ``limit``.
-
-    The squares are added parameter by parameter: a reduction over a short axis would round by its length.
-    """
-    gradients = [p.grad for p in parameters if p.grad is not None]
-    for m in range(len(gradients[0])):
-        own = [gradient[m] for gradient in gradients]
-        square = sum(float(torch.dot(flat, flat)) for flat in (gradient.flatten() for gradient in own))
-        scale = limit / (square**0.5 + 1e-6)
-        if scale < 1:
-            for gradient in own:
-                gradient.mul_(scale)
-
-
-def clip_together(parameters: Sequence[Tensor], limit: float) -> None:
-    """``clip_each`` for all networks at once, up to rounding."""
-    gradients = [p.grad for p in parameters if p.grad is not None]
-    squares = torch.stack([gradient.flatten(1).square().sum(1) for gradient in gradients]).sum(0)
-    scales = (limit / (squares.sqrt() + 1e-6)).clamp(max=1)
-    for gradient in gradients:
-        gradient.mul_(scales[:, None, None])
+    final = networks.trained(networks.state)
+    return {share: networks.trained(means[share]) if averaged.get(share) else final for share in readouts}

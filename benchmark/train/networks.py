@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from typing import Any
 
@@ -12,6 +12,8 @@ from scipy.sparse import csc_matrix, csr_matrix
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
+from benchmark.data.spec import Recipe
+from benchmark.train.device import Device
 from benchmark.train.resampling import Stream, generator
 
 LANES = 16
@@ -26,6 +28,9 @@ class StackedMLP:
     The output layer is padded with zero columns to a multiple of 16: fused AdamW rounds the tail of a tensor
     that does not fill a vector register differently, and the result would depend on what shares the stack.
     """
+
+    dropout = 0.0
+    """The rate at which predictions are dropped out, if they are."""
 
     def __init__(self, keys: Sequence[tuple[int, int]], n_inputs: int, hidden: int, n_outputs: int):
         self.keys, self.n_outputs = keys, n_outputs
@@ -52,6 +57,19 @@ class StackedMLP:
         other = copy(self)
         other.parameters = parameters
         return other
+
+    @torch.no_grad()
+    def passes(self, x: np.ndarray, n: int) -> Iterator[Tensor]:
+        """Outputs (n, T, C) of each network in turn for ``x`` (T, D), so that memory does not grow with M.
+
+        With n > 1, each of the n has dropout.
+        """
+        features = torch.tensor(x, dtype=torch.float32)
+        for m, key in enumerate(self.keys):
+            network = self.select(m)
+            noise = Dropout([key], self.dropout if n > 1 else 0.0, "dropout at prediction")
+            first = features[None] @ network.parameters[0]
+            yield torch.stack([network.after(first, noise.masks(len(x), first.shape[2]))[0] for _ in range(n)])
 
     def after(self, first: Tensor, masks: Sequence[Tensor] = ()) -> Tensor:
         """Outputs (M, R, C) from the inputs times the first weights, (M, R, H).
@@ -138,3 +156,68 @@ class Dropout:
         keep = 1 - self.p
         both = torch.stack([torch.empty(2, rows, hidden).bernoulli_(keep, generator=g) for g in self.generators], 1)
         return list((both / keep).to(device))
+
+
+class Perceptrons:
+    """M perceptrons in training on ``inputs``, whose weights of columns that are 0 throughout only decay."""
+
+    def __init__(
+        self,
+        keys: Sequence[tuple[int, int]],
+        inputs: Inputs,
+        recipe: Recipe,
+        n_outputs: int,
+        dropout: float,
+        device: Device,
+    ) -> None:
+        self.inputs, self.recipe, self.device = inputs, recipe, device
+        self.network = StackedMLP(keys, inputs.width, recipe.hidden, n_outputs)
+        self.network.dropout = dropout
+        self.noise = Dropout(keys, dropout, "dropout")
+        self.first = self.network.parameters[0]
+        live = [self.first[:, inputs.live], *self.network.parameters[1:]]
+        self.parameters = [parameter.to(device.name).requires_grad_() for parameter in live]
+        self.network.parameters = self.parameters
+        self.kept = torch.ones((), dtype=torch.float64)
+        """How much is left of weights whose gradients are 0."""
+        self.state = [*self.parameters, self.kept]
+
+    def outputs(self, rows: Tensor) -> Tensor:
+        first = self.inputs.times(self.parameters[0], rows)
+        return self.network.after(first, self.noise.masks(rows.shape[1], self.recipe.hidden, self.device.name))
+
+    def clip(self, limit: float) -> None:
+        (clip_each if self.device.to_the_bit else clip_together)(self.parameters, limit)
+
+    def stepped(self) -> None:
+        self.kept *= 1 - self.recipe.lr * self.recipe.weight_decay
+
+    def trained(self, state: Sequence[Tensor]) -> StackedMLP:
+        weights, *others, kept = (value.detach().cpu() for value in state)
+        first = self.first * float(kept)  # what AdamW does where every gradient is 0
+        first[:, self.inputs.live] = weights
+        return self.network.with_parameters([first, *others])
+
+
+def clip_each(parameters: Sequence[Tensor], limit: float) -> None:
+    """Scale the gradient of each network, over all its parameters together, to a norm of at most ``limit``.
+
+    The squares are added parameter by parameter: a reduction over a short axis would round by its length.
+    """
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    for m in range(len(gradients[0])):
+        own = [gradient[m] for gradient in gradients]
+        square = sum(float(torch.dot(flat, flat)) for flat in (gradient.flatten() for gradient in own))
+        scale = limit / (square**0.5 + 1e-6)
+        if scale < 1:
+            for gradient in own:
+                gradient.mul_(scale)
+
+
+def clip_together(parameters: Sequence[Tensor], limit: float) -> None:
+    """``clip_each`` for all networks at once, up to rounding."""
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    squares = torch.stack([gradient.flatten(1).square().sum(1) for gradient in gradients]).sum(0)
+    scales = (limit / (squares.sqrt() + 1e-6)).clamp(max=1)
+    for gradient in gradients:
+        gradient.mul_(scales[:, None, None])

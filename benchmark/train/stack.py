@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 import torch
 
+from benchmark.train import backbone
 from benchmark.train.loop import FINAL, Coupling, Group, Rule, Trained, one_thread, train
-from benchmark.train.networks import Dropout, Inputs, StackedMLP
 from benchmark.types import Problem
 
 
@@ -53,7 +53,8 @@ class Stack:
 
     @property
     def rule(self) -> Rule:
-        return Rule(self.problem.task, self.problem.recipe, self.problem.n_outputs, self.dropout)
+        problem = self.problem
+        return Rule(problem.task, problem.recipe, problem.n_outputs, self.dropout, problem.spec.backbone)
 
     def groups(self) -> list[Group]:
         """The networks in the order of seeds and members: K together if they are coupled, else one by one."""
@@ -81,21 +82,14 @@ class Stack:
 
     @cached_property
     def _trained(self) -> list[Trained]:
-        train_x, train_y = Inputs(self.problem.train.x), torch.tensor(self.problem.train.y)
-        return list(train(train_x, train_y, self.groups(), self.rule, self.coupling, [self.readout]))
+        data = self.problem.train
+        return list(train(data.x, data.y, self.groups(), self.rule, self.coupling, [self.readout]))
 
 
 @torch.no_grad()
-def evaluate(networks: StackedMLP, stack: Stack, x: np.ndarray) -> np.ndarray:
-    """Probabilities or targets (M, T, C) of M networks, one after the other so that memory does not grow with M."""
-    features = torch.tensor(x, dtype=torch.float32)
+def evaluate(networks: backbone.Trained, stack: Stack, x: np.ndarray) -> np.ndarray:
+    """Probabilities or targets (M, T, C) of M networks, the means of their passes."""
     values = []
-    for m, key in enumerate(networks.keys):
-        network = networks.select(m)
-        noise = Dropout([key], stack.dropout if stack.passes > 1 else 0.0, "dropout at prediction")
-        first = features[None] @ network.parameters[0]
-        outputs = [network.after(first, noise.masks(len(x), first.shape[2]))[0] for _ in range(stack.passes)]
-        if stack.problem.task == "classification":
-            outputs = [output.softmax(-1) for output in outputs]
-        values.append(torch.stack(outputs).mean(0))
+    for outputs in networks.passes(x, stack.passes):
+        values.append((outputs.softmax(-1) if stack.problem.task == "classification" else outputs).mean(0))
     return torch.stack(values).numpy()

@@ -120,7 +120,7 @@ def test_another_byte_of_anything_it_depends_on_is_another_network(what, trained
     if what == "recipe":
         problem = problem_of(lr=2e-3)
     if what == "code":
-        monkeypatch.setattr(bank, "code", lambda: "another")
+        monkeypatch.setattr(bank, "code", lambda _: "another")
     if what == "torch":
         monkeypatch.setattr(torch, "__version__", "another")
     predicted(problem, ["erm"])

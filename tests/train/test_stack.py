@@ -17,8 +17,8 @@ from benchmark.data.problem import load_problem
 from benchmark.data.spec import Recipe
 from benchmark.registry import make_method
 from benchmark.train import bootstrap, fit_stack, generator
-from benchmark.train.loop import FINAL, clip_each, clip_together, train
-from benchmark.train.networks import Dropout, Inputs, StackedMLP
+from benchmark.train.loop import FINAL, train
+from benchmark.train.networks import Dropout, StackedMLP, clip_each, clip_together
 from benchmark.train.stack import Stack
 from benchmark.types import Examples, Problem, Task
 
@@ -288,10 +288,7 @@ def test_mc_dropout_averages_the_probabilities_of_its_passes():
     stack = fitted(problem, "mc_dropout:p=0.5:passes=4", [1])
     x = torch.tensor(problem.evals["id"].x)
     noise = Dropout([(1, 0)], 0.5, "dropout at prediction")
-    (network,) = (
-        part.networks[FINAL]
-        for part in train(Inputs(problem.train.x), torch.tensor(problem.train.y), stack.groups(), stack.rule)
-    )
+    (network,) = (part.networks[FINAL] for part in train(problem.train.x, problem.train.y, stack.groups(), stack.rule))
     first = torch.matmul(x, network.parameters[0])
     passes = [network.after(first, noise.masks(len(x), problem.recipe.hidden))[0].softmax(-1) for _ in range(4)]
     assert not torch.allclose(passes[0], passes[1])

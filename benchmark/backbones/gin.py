@@ -1,0 +1,84 @@
+"""Graph isomorphism network on atoms and bonds (Xu et al. 2019, arXiv:1810.00826; paper, appendix on GIN)."""
+
+from __future__ import annotations
+
+import warnings
+from functools import lru_cache
+
+import numpy as np
+import torch
+from rdkit import Chem
+from torch import Tensor, nn
+
+from benchmark.data.features import smiles_of
+from benchmark.data.spec import Recipe
+from benchmark.train.backbone import Backbone
+
+LAYERS = 3
+CHOICES: tuple[tuple[object, ...], ...] = (
+    ("C", "N", "O", "S", "F", "Cl", "Br", "I", "P", "B", "Si", "Se", "Na", "K"),
+    (0, 1, 2, 3, 4, 5),
+    (-1, 0, 1, 2),
+    (0, 1, 2, 3),
+    (True,),
+)
+"""Of an atom: element, degree, formal charge, hydrogens, aromatic. What is none of these has no bit."""
+
+
+class GIN(Backbone):
+    reads = "smiles"
+    recipe = Recipe(hidden=128, batch_size=32, epochs=50)
+    extra = "graph"
+
+    def module(self, recipe: Recipe, n_outputs: int, dropout: float) -> nn.Module:
+        return Network(recipe.hidden, n_outputs, dropout)
+
+
+@lru_cache(maxsize=100_000)
+def graph(smiles: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Atom features (A, F) float32, degrees (A,), and the neighbours of each atom in turn (sum of degrees,)."""
+    atoms = Chem.MolFromSmiles(smiles).GetAtoms()
+    told = [(a.GetSymbol(), a.GetDegree(), a.GetFormalCharge(), a.GetTotalNumHs(), a.GetIsAromatic()) for a in atoms]
+    bits = [[value == choice for value, known in zip(one, CHOICES, strict=True) for choice in known] for one in told]
+    beside = [sorted(neighbour.GetIdx() for neighbour in atom.GetNeighbors()) for atom in atoms]
+    degrees, neighbours = [len(some) for some in beside], [i for some in beside for i in some]
+    return np.array(bits, dtype=np.float32), np.array(degrees), np.array(neighbours, dtype=np.int64)
+
+
+def rows_of_ones(counts: np.ndarray, columns: np.ndarray, width: int) -> Tensor:
+    """A sparse matrix (R, width) of which each row has so many ones, in these columns."""
+    starts = torch.from_numpy(np.concatenate([[0], np.cumsum(counts)]))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
+        return torch.sparse_csr_tensor(
+            starts, torch.from_numpy(columns), torch.ones(len(columns)), (len(counts), width), check_invariants=False
+        )
+
+
+class Network(nn.Module):
+    """From the bytes of SMILES (B, D) to outputs (B, C): each layer ReLU, residual and layer norm; mean over atoms."""
+
+    def __init__(self, hidden: int, n_outputs: int, dropout: float) -> None:
+        from torch_geometric.nn import GINConv
+
+        super().__init__()
+        self.atoms = nn.Linear(sum(map(len, CHOICES)), hidden)
+        self.layers = nn.ModuleList(
+            GINConv(nn.Sequential(nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, hidden)), train_eps=True)
+            for _ in range(LAYERS)
+        )
+        self.norms = nn.ModuleList(nn.LayerNorm(hidden) for _ in range(LAYERS))
+        self.dropout = nn.Dropout(dropout)
+        self.head = nn.Linear(hidden, n_outputs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        atoms, degrees, neighbours = zip(*map(graph, smiles_of(x.cpu().numpy())), strict=True)
+        sizes = np.array([len(some) for some in degrees])
+        shifted = [some + start for some, start in zip(neighbours, np.cumsum(sizes) - sizes, strict=True)]
+        n = int(sizes.sum())
+        bonds = rows_of_ones(np.concatenate(degrees), np.concatenate(shifted), n).to(x.device)
+        molecules = rows_of_ones(sizes, np.arange(n), n).to(x.device)
+        h = self.atoms(torch.from_numpy(np.concatenate(atoms)).to(x.device))
+        for layer, norm in zip(self.layers, self.norms, strict=True):
+            h = self.dropout(norm(h + torch.relu(layer(h, bonds))))
+        return self.head(molecules @ h / torch.from_numpy(sizes).to(h)[:, None])

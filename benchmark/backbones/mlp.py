@@ -1,0 +1,27 @@
+"""The paper's perceptron on numbers: two hidden ReLU layers (section Methods). Many are trained as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from benchmark.data.spec import Recipe
+from benchmark.train.backbone import Backbone, Key, Networks
+from benchmark.train.device import Device
+from benchmark.train.networks import Inputs, Perceptrons
+
+
+class MLP(Backbone):
+    reads = "numbers"
+    recipe = Recipe()
+    stacked = True
+
+    def inputs(self, x: np.ndarray, device: Device) -> Inputs:
+        return Inputs(x).to(device.name)
+
+    def networks(
+        self, keys: Sequence[Key], inputs: Any, recipe: Recipe, n_outputs: int, dropout: float, device: Device
+    ) -> Networks:
+        return Perceptrons(keys, inputs, recipe, n_outputs, dropout, device)
