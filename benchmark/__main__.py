@@ -43,6 +43,9 @@ Datasets = Annotated[
         "--dataset", help="Datasets, groups or paths of TOML files, separated by commas; bace@train=200 is a variant."
     ),
 ]
+BackboneOption = Annotated[
+    str, typer.Option("--backbone", help="What networks are made of: mlp, unless a dataset says otherwise, or gin, ...")
+]
 CanonicalSeeds = Annotated[str, typer.Option(help="Seeds of the train/test split, separated by commas.")]
 Seeds = Annotated[str, typer.Option(help="Train seeds: a count (10 means 1 to 10), a range (1-10) or a list (1,3,5).")]
 Settings = Annotated[
@@ -67,8 +70,13 @@ DeviceOption = Annotated[
 ]
 
 
+def _on(backbone: str, datasets: list[str]) -> list[str]:
+    """The variants of datasets with a backbone, if one is named."""
+    return [f"{name}@backbone={backbone}" if backbone else name for name in datasets]
+
+
 def _grid(
-    method: str, dataset: str, canonical_seed: str, seeds: str, settings: list[str] | None, device: str
+    method: str, dataset: str, backbone: str, canonical_seed: str, seeds: str, settings: list[str] | None, device: str
 ) -> list[Planned]:
     from benchmark.driver import parse_seeds, parse_splits, plan_grid
     from benchmark.registry import parse_settings
@@ -80,7 +88,7 @@ def _grid(
     for line in left_out:
         console.print(line, markup=False)
     splits, given = parse_splits(canonical_seed), parse_settings(settings or [])
-    return plan_grid(names, chosen, splits, parse_seeds(seeds), given, where)
+    return plan_grid(names, _on(backbone, chosen), splits, parse_seeds(seeds), given, where)
 
 
 @contextmanager
@@ -99,6 +107,7 @@ def _resumable() -> Iterator[None]:
 def run(
     method: Methods,
     dataset: Datasets = DEFAULT_DATASET,
+    backbone: BackboneOption = "",
     canonical_seed: CanonicalSeeds = "99",
     seeds: Seeds = "10",
     settings: Settings = None,
@@ -113,7 +122,7 @@ def run(
     """Train methods on datasets and record every run and every prediction in MLflow."""
     from benchmark import driver, tracking
 
-    cells = _grid(method, dataset, canonical_seed, seeds, settings, device)
+    cells = _grid(method, dataset, backbone, canonical_seed, seeds, settings, device)
     total = sum(len(cell.key.seeds) for cell in cells)
     console.print(f"{len(cells)} cells, {total} retrainings; tracking store: {tracking.uri()}")
     for line in driver.warnings(cells):
@@ -292,6 +301,7 @@ def doctor() -> None:
 def study(
     name: Annotated[str, typer.Argument(help="The study; without one, all are listed.")] = "",
     dataset: Annotated[str, typer.Option(help="Datasets or groups, where the study has a choice.")] = "",
+    backbone: BackboneOption = "",
     canonical_seed: Annotated[str, typer.Option(help="Seeds of the train/test split, separated by commas.")] = "",
     seeds: Annotated[str, typer.Option(help="Train seeds, as for run.")] = "",
     settings: Annotated[
@@ -317,7 +327,11 @@ def study(
     from benchmark.train.device import device as named
 
     given = {"dataset": dataset, "canonical_seed": canonical_seed, "seeds": seeds}
-    made = make_study(name, {k: v for k, v in given.items() if v} | parse_settings(settings or []))
+    chosen = {k: v for k, v in given.items() if v} | parse_settings(settings or [])
+    made = make_study(name, chosen)
+    if backbone:
+        datasets = expand(getattr(made, "dataset", ""))
+        made = make_study(name, chosen | {"dataset": ",".join(_on(backbone, datasets))})
     lab = Lab(made, jobs, named(device), lambda line: console.print(line, markup=False))
     report = made.report(lab)
     lab.finish(report)
@@ -330,6 +344,7 @@ def study(
 def status(
     method: Methods = ALL_METHODS,
     dataset: Datasets = DEFAULT_DATASET,
+    backbone: BackboneOption = "",
     canonical_seed: CanonicalSeeds = "99",
     seeds: Seeds = "10",
     settings: Settings = None,
@@ -339,7 +354,7 @@ def status(
     """Show which cells of a grid are done, failed or missing, and the command that fills each."""
     from benchmark import tracking
 
-    cells = _grid(method, dataset, canonical_seed, seeds, settings, device)
+    cells = _grid(method, dataset, backbone, canonical_seed, seeds, settings, device)
     statuses = tracking.Store().statuses()
     words = {"FINISHED": "done", "FAILED": "failed", "RUNNING": "interrupted or running", "KILLED": "interrupted"}
     for cell in cells:
@@ -352,6 +367,7 @@ def status(
 def plan(
     method: Methods = ALL_METHODS,
     dataset: Datasets = DEFAULT_DATASET,
+    backbone: BackboneOption = "",
     canonical_seed: CanonicalSeeds = "99",
     seeds: Seeds = "10",
     settings: Settings = None,
@@ -361,7 +377,7 @@ def plan(
     """Show what a grid will cost before anything is trained: networks, CPU hours, bytes."""
     from benchmark.plan import costs
 
-    found = costs(_grid(method, dataset, canonical_seed, seeds, settings, "cpu"))
+    found = costs(_grid(method, dataset, backbone, canonical_seed, seeds, settings, "cpu"))
     style: dict[str, Any] = {"box": None, "padding": (0, 1, 0, 0)}
     table = Table("dataset", "split", "cells", "retrainings", "networks", "unshared", "CPU hours", "MB", **style)
     table.columns[0].no_wrap = True

@@ -17,7 +17,7 @@ from benchmark.data.problem import load_problem
 from benchmark.errors import UserError, did_you_mean
 from benchmark.interrupt import deferred
 from benchmark.provenance import about
-from benchmark.registry import make_method
+from benchmark.registry import doubtful_lambda, make_method, refuse_backbone
 from benchmark.runner import Failed, Planned
 from benchmark.train.device import CPU, Device
 from benchmark.types import STUDY, Cell
@@ -67,7 +67,8 @@ def plan_grid(
         for canonical_seed in canonical_seeds:
             problem = load_problem(dataset, canonical_seed)
             for text in methods:
-                made = make_method(text, problem.task, settings)
+                made = make_method(text, problem.task, settings, problem.spec.backbone)
+                refuse_backbone(made, problem.spec.backbone)
                 planned = runner.plan(problem, made, seeds, device)
                 cells.setdefault(planned.key.digest, planned)
                 known |= dict.fromkeys(planned.key.params)
@@ -78,9 +79,11 @@ def plan_grid(
 
 
 def warnings(cells: Sequence[Planned]) -> list[str]:
-    """What is wrong with the data of ``cells``, a few lines for each dataset."""
+    """What is wrong with the data of ``cells``, a few lines for each dataset, and what to doubt about their methods."""
     specs = {planned.problem.spec: planned.key.canonical_seed for planned in cells}
-    return [line for spec, seed in specs.items() for line in health.to_lines(health.examine(spec, seed))]
+    lines = [line for spec, seed in specs.items() for line in health.to_lines(health.examine(spec, seed))]
+    doubts = (doubtful_lambda(cell.method, cell.problem.task, cell.problem.spec.backbone) for cell in cells)
+    return [*lines, *filter(None, dict.fromkeys(doubts))]
 
 
 @dataclass

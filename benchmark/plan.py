@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmark.registry import trains_networks
 from benchmark.runner import Planned
 from benchmark.train.backbone import find
 from benchmark.train.device import CPU
@@ -19,7 +20,7 @@ from benchmark.types import Problem
 PROBED_ROWS = 256
 """Training rows, for one epoch, on which the time of a step is measured."""
 COUPLED = 1.4
-"""A step of a network that also sees another's batch takes so many times as long (measured on BACE)."""
+"""A step of a perceptron that also sees another's batch takes so many times as long (measured on BACE)."""
 RUN_BYTES = 12_000
 """About what a nested run takes beside its predictions: rows of the database (6 kB), headers of Parquet files."""
 
@@ -53,7 +54,9 @@ def _cost(cells: Sequence[Planned]) -> Cost:
     unshared, left_out = 0, []
     for cell in cells:
         seeds = cell.key.seeds
-        stack = cell.method.fit(problem.without_tests(), list(seeds[:1])) if lazy(type(cell.method)) else None
+        stack = (
+            cell.method.fit(problem.without_tests(), list(seeds[:1])) if trains_networks(type(cell.method)) else None
+        )
         if not isinstance(stack, Stack):
             left_out.append(cell.title)
             continue
@@ -63,7 +66,8 @@ def _cost(cells: Sequence[Planned]) -> Cost:
             count = k * len(seeds)
             unshared += count
             batches = -(-rows // problem.recipe.batch_size) * problem.recipe.epochs
-            steps = count * batches * (COUPLED if k > 1 else 1)
+            seen = (COUPLED if find(problem.spec.backbone).stacked else k) if k > 1 else 1
+            steps = count * batches * seen
             networks[coupled, group.rows.tobytes(), group.keys, stack.dropout, seeds] = count, steps
     tests = sum(len(test) for test in problem.evals.values())
     retrainings = sum(len(cell.key.seeds) for cell in cells)
@@ -79,11 +83,6 @@ def _cost(cells: Sequence[Planned]) -> Cost:
         bytes=retrainings * (tests * row + RUN_BYTES),
         not_counted=tuple(left_out),
     )
-
-
-def lazy(method: type) -> bool:
-    """Whether ``fit`` only describes what is to be trained: true of the methods that return ``fit_stack``'s."""
-    return "fit_stack" in method.fit.__code__.co_names  # type: ignore[attr-defined]
 
 
 def seconds_per_step(problem: Problem) -> float:

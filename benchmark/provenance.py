@@ -8,7 +8,8 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 from benchmark import __version__
-from benchmark.data.spec import ROOT
+from benchmark.data.spec import MLP, ROOT
+from benchmark.train.backbone import find
 from benchmark.types import Problem
 
 LIBRARIES = ("torch", "numpy", "rdkit", "scikit-learn", "pandas")
@@ -31,6 +32,7 @@ def about(problem: Problem, command: str) -> dict[str, str]:
         "dataset.cite": spec.cite,
         "rows": f"{len(problem.train)} train, " + ", ".join(f"{len(e)} {k}" for k, e in problem.evals.items()),
         **{f"fingerprint.{part}": value for part, value in problem.fingerprints.items()},
+        **backbone(spec.backbone),
         **{f"recipe.{part}": str(value) for part, value in problem.recipe.model_dump().items()},
         **software(),
     }
@@ -39,20 +41,29 @@ def about(problem: Problem, command: str) -> dict[str, str]:
 @cache
 def software() -> dict[str, str]:
     """Versions of the suite and its libraries, the commit (and whether files differ from it), and the machine."""
-    versions = {}
-    for library in LIBRARIES:
-        try:
-            versions[f"version.{library}"] = version(library)
-        except PackageNotFoundError:
-            versions[f"version.{library}"] = "absent"
     return {
         "version.suite": __version__,
         "version.python": platform.python_version(),
-        **versions,
+        **{f"version.{library}": _version(library) for library in LIBRARIES},
         "git.commit": _git("rev-parse", "HEAD") or "unknown",
         "git.dirty": "unknown" if (changed := _git("status", "--porcelain")) is None else str(bool(changed)).lower(),
         "device": f"cpu ({platform.processor() or platform.machine()}), 1 thread per worker",
     }
+
+
+def backbone(name: str) -> dict[str, str]:
+    """What a backbone other than the perceptron adds: its name, and the version of its library."""
+    if name == MLP:
+        return {}
+    library = find(name).library
+    return {"backbone": name, **({f"version.{library}": _version(library)} if library else {})}
+
+
+def _version(library: str) -> str:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return "absent"
 
 
 def _git(*words: str) -> str | None:

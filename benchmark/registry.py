@@ -16,11 +16,14 @@ from typing import Any, TypeVar, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from benchmark.data.spec import ROOT
+from benchmark.backbones import SELECTED
+from benchmark.data.spec import MLP, ROOT
 from benchmark.errors import UserError, did_you_mean
 from benchmark.settings import assignments
 from benchmark.types import Method, Task
 
+LAM = "lam"
+"""What methods with a consistency loss call its weight."""
 REFERENCE = "erm"
 """The method that all others are compared with."""
 
@@ -129,8 +132,10 @@ def load_file(path: Path) -> type:
     return new[0]
 
 
-def make_method(text: str, task: Task, overrides: Mapping[str, str] | None = None) -> Method:
+def make_method(text: str, task: Task, overrides: Mapping[str, str] | None = None, backbone: str = MLP) -> Method:
     """The method that ``text`` names, ``twin`` or ``twin:lam=30:members=3``, with the defaults for ``task``.
+
+    On another ``backbone`` the default λ is that which the rule selects there, if that is known.
 
     ``overrides`` are further hyperparameters, which what ``text`` says outdoes; those the method does not have
     are left out (the caller knows whether any method took them). Raises UserError for an unknown method,
@@ -143,7 +148,39 @@ def make_method(text: str, task: Task, overrides: Mapping[str, str] | None = Non
     known = [f.name for f in fields(cls)]
     given = assignments(settings, text)
     shared = {key: value for key, value in (overrides or {}).items() if key in known}
-    return build(cls, task, shared | given)
+    given = shared | given
+    selected = SELECTED.get(backbone, {}).get(task)
+    if selected is not None and LAM in known and LAM not in given:
+        given[LAM] = str(selected)
+    return build(cls, task, given)
+
+
+def trains_networks(cls: type) -> bool:
+    """Whether ``fit`` only describes networks to be trained: true of the methods that return ``fit_stack``'s."""
+    return "fit_stack" in cls.fit.__code__.co_names  # type: ignore[attr-defined]
+
+
+def refuse_backbone(made: Method, backbone: str) -> None:
+    """Raises UserError for a method that cannot have ``backbone``, because it does not train with ``fit_stack``."""
+    if backbone != MLP and not trains_networks(type(made)):
+        raise UserError(
+            f"{made.name} does not train with fit_stack, so it cannot have the backbone {backbone}: leave the backbone "
+            "or the method out"
+        )
+
+
+def doubtful_lambda(made: Method, task: Task, backbone: str) -> str:
+    """Says so if a method has the default λ on a backbone for which the rule has selected none; else empty."""
+    if (
+        backbone == MLP
+        or task in SELECTED.get(backbone, {})
+        or params(made).get(LAM) != _defaults(made, task).get(LAM, 0)
+    ):
+        return ""
+    return (
+        f"{made.name}: λ={params(made)[LAM]:g} was selected for another backbone and may be wrong on {backbone}: "
+        f"select one with python -m benchmark study lambda-rule --backbone {backbone}, and give {made.name}:{LAM}=VALUE"
+    )
 
 
 def build(cls: type, task: Task, given: Mapping[str, str], kind: str = "hyperparameter") -> Method:
@@ -181,9 +218,13 @@ def spelled(made: Method, task: Task) -> str:
     return ":".join([made.name, *_changed(made, task)])
 
 
-def _changed(made: Method, task: Task) -> list[str]:
+def _defaults(made: Method, task: Task) -> dict[str, Any]:
     defaults = {f.name: f.default for f in fields(made) if f.default is not MISSING}  # type: ignore[arg-type]
-    defaults |= type(made).regression if task == "regression" else {}  # type: ignore[attr-defined]
+    return defaults | (type(made).regression if task == "regression" else {})  # type: ignore[attr-defined]
+
+
+def _changed(made: Method, task: Task) -> list[str]:
+    defaults = _defaults(made, task)
     differs = {key: value for key, value in params(made).items() if repr(defaults.get(key)) != repr(value)}  # 1 and 1.0
     return [f"{key}={value}" for key, value in differs.items()]
 

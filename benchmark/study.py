@@ -231,7 +231,7 @@ def arrange(
     for dataset in datasets:
         spec = load_spec(dataset)
         for text in methods:
-            made = make_method(text, spec.task)
+            made = make_method(text, spec.task, backbone=spec.backbone)
             some = []
             for split in canonical_seeds:
                 fitting = known.get((spec.name, made.name, _spell(params(made)), split), [])

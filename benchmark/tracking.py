@@ -352,7 +352,11 @@ class Store:
         children = {int(child.data.tags["churn.train_seed"]): child for child in nested}
         tables: dict[str, list[pa.Table]] = {}
         for seed in key.seeds:
-            for file in sorted(_folder(f"{children[seed].info.artifact_uri}/predictions").glob("*.parquet")):
+            folder = _folder(f"{children[seed].info.artifact_uri}/predictions")
+            files = sorted(folder.glob("*.parquet"))
+            if not files:
+                raise FileNotFoundError(f"{folder} is empty: train again with --force")
+            for file in files:
                 table = pq.ParquetFile(file).read()
                 tables.setdefault(file.stem, []).append(table.append_column("train_seed", [[seed] * len(table)]))
         predictions = {name: from_table(pa.concat_tables(parts).to_pandas()) for name, parts in tables.items()}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.registry import discover
+from benchmark.registry import discover, trains_networks
 from benchmark.types import Examples, Problem, Task
 
 
@@ -34,11 +34,10 @@ def footprint(method: str, params: Mapping[str, Any], task: Task) -> Footprint |
     >>> footprint("random_forest", {}, "classification") is None
     True
     """
-    from benchmark.plan import lazy  # late: it takes a second
-    from benchmark.train.stack import Stack
+    from benchmark.train.stack import Stack  # late: it takes a second
 
     cls = discover()[0].get(method)
-    if cls is None or not lazy(cls):
+    if cls is None or not trains_networks(cls):
         return None
     try:
         stack = cls(**params).fit(_smallest(task), [1])

@@ -12,7 +12,19 @@ from hypothesis import strategies as st
 from benchmark import registry
 from benchmark.data.spec import ROOT
 from benchmark.errors import UserError
-from benchmark.registry import build, discover, load_file, make_method, method, params, parse_settings, spelled, title
+from benchmark.registry import (
+    build,
+    discover,
+    doubtful_lambda,
+    load_file,
+    make_method,
+    method,
+    params,
+    parse_settings,
+    refuse_backbone,
+    spelled,
+    title,
+)
 from benchmark.types import Task
 
 METHODS, UNAVAILABLE = discover()
@@ -184,3 +196,32 @@ def test_a_hyperparameter_without_default_has_to_be_given():
         build(Demanding, "classification", {})
     made = build(Demanding, "classification", {"depth": "4"})
     assert spelled(made, "classification") == "demanding:depth=4"
+
+
+def test_the_default_lambda_is_that_which_was_selected_on_the_backbone():
+    assert params(make_method("twin", "classification", backbone="gin"))["lam"] == 10
+    assert params(make_method("twin:lam=30", "classification", backbone="gin"))["lam"] == 30
+    assert params(make_method("twin", "classification", {"lam": "3"}, backbone="gin"))["lam"] == 3
+    assert params(make_method("twin", "classification", backbone="mlp"))["lam"] == 300
+    assert params(make_method("erm", "classification", backbone="gin")) == {}
+
+
+def test_a_lambda_that_nobody_selected_on_the_backbone_is_doubted():
+    carried = make_method("twin", "regression", backbone="gin")
+    assert "λ=3 was selected for another backbone" in doubtful_lambda(carried, "regression", "gin")
+    assert "study lambda-rule --backbone gin" in doubtful_lambda(carried, "regression", "gin")
+    for text, task, backbone in [
+        ("twin", "regression", "mlp"),
+        ("twin:lam=1", "regression", "gin"),
+        ("twin", "classification", "gin"),
+        ("erm", "regression", "gin"),
+    ]:
+        assert doubtful_lambda(make_method(text, task, backbone=backbone), task, backbone) == ""
+
+
+def test_a_method_that_trains_no_networks_has_no_backbone():
+    forest = make_method("random_forest", "classification")
+    refuse_backbone(forest, "mlp")
+    refuse_backbone(make_method("twin_overlap", "classification"), "gin")
+    with pytest.raises(UserError, match=r"random_forest does not train with fit_stack, so it cannot have .* gin"):
+        refuse_backbone(forest, "gin")

@@ -1,5 +1,6 @@
 """What MLflow holds after a run, read back through MLflow."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -147,6 +148,15 @@ def test_a_damaged_run_is_left_out_by_name_and_the_others_are_read(store: tracki
     assert good.key.digest in digests
     assert bad.key.digest not in digests
     assert any(run.info.run_id in line for line in store.unreadable)
+
+
+def test_a_run_whose_predictions_were_deleted_is_left_out_and_told_how_to_come_back(store: tracking.Store) -> None:
+    gone = cell("erm", [8, 9])
+    run = MlflowClient().get_run(store.log(gone))
+    for child in store._search([run.info.experiment_id], f"tags.`mlflow.parentRunId` = '{run.info.run_id}'"):
+        shutil.rmtree(Path(child.info.artifact_uri.removeprefix("file://")) / "predictions")
+    assert gone.key.digest not in [c.key.digest for c in store.cells()]
+    assert any(run.info.run_id in line and "train again with --force" in line for line in store.unreadable)
 
 
 def test_what_waits_on_disk_is_recorded_without_training(store: tracking.Store, tmp_path: Path) -> None:

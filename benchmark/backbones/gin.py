@@ -29,6 +29,7 @@ class GIN(Backbone):
     reads = "smiles"
     recipe = Recipe(hidden=128, batch_size=32, epochs=50)
     extra = "graph"
+    library = "torch-geometric"
 
     def module(self, recipe: Recipe, n_outputs: int, dropout: float) -> nn.Module:
         return Network(recipe.hidden, n_outputs, dropout)

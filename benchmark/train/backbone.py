@@ -64,6 +64,8 @@ class Backbone:
     """How it is trained unless a dataset says otherwise."""
     extra: ClassVar[str] = ""
     """The extra of this package that has what ``module`` imports."""
+    library: ClassVar[str] = ""
+    """The distribution whose version is kept with every result."""
     stacked: ClassVar[bool] = False
     """Whether many networks are trained at the cost of fewer."""
 
@@ -107,8 +109,9 @@ class Backbone:
 
 
 def names() -> list[str]:
-    """The backbones, by the names of their files."""
-    return sorted(module.name for module in pkgutil.iter_modules(benchmark.backbones.__path__))
+    """The backbones, by the names of their files; those that begin with an underscore are none."""
+    found = (module.name for module in pkgutil.iter_modules(benchmark.backbones.__path__))
+    return sorted(name for name in found if not name.startswith("_"))
 
 
 @cache

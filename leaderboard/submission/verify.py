@@ -66,7 +66,8 @@ def rerun(submission: Submission, dataset: str = "") -> list[Check]:
     for cell in submission.cells:
         if cell.key.dataset == chosen:
             problem = load_problem(chosen, cell.key.canonical_seed)
-            planned.append(runner.plan(problem, make_method(submission.method, problem.task), cell.key.seeds))
+            made = make_method(submission.method, problem.task, backbone=problem.spec.backbone)
+            planned.append(runner.plan(problem, made, cell.key.seeds))
             theirs.append(cell)
     ours: dict[int, Cell] = {}
     for plan, outcome in runner.run(planned, fresh=True):

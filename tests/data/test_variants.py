@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
+from benchmark.data.features import smiles_of
 from benchmark.data.health import examine
 from benchmark.data.problem import fold, load_problem
 from benchmark.data.rows import load_rows
@@ -22,6 +23,7 @@ from benchmark.data.splits import first_rows
 from benchmark.errors import UserError
 from benchmark.registry import make_method
 from benchmark.runner import plan
+from benchmark.train.backbone import find
 from benchmark.types import Problem
 
 
@@ -305,3 +307,48 @@ def test_folds_that_cannot_be_are_refused(base):
     rarer = int(np.bincount(tiny.train.y).min())
     with pytest.raises(UserError, match=f"12 folds need 12 rows of the rarer class .* found {rarer}"):
         fold(tiny, 0, 12)
+
+
+# Backbones
+
+
+def test_a_backbone_that_reads_smiles_is_given_their_bytes_and_has_its_own_recipe(base):
+    other = load_problem("b3db_measured@epochs=2@backbone=gin")
+    assert other.spec.name == "b3db_measured@backbone=gin@epochs=2"
+    assert (other.spec.features, other.train.x.dtype) == (("smiles",), np.uint8)
+    assert other.recipe.model_dump() == find("gin").recipe.model_dump() | {"epochs": 2}
+    for mine, theirs in [(other.train, base.train), *((other.evals[name], base.evals[name]) for name in base.evals)]:
+        assert smiles_of(mine.x) == theirs.smiles.tolist()
+        assert np.array_equal(mine.y, theirs.y)
+        assert np.array_equal(mine.ids, theirs.ids)
+
+
+def test_the_default_backbone_changes_nothing_and_another_the_fingerprint(base):
+    assert load_problem("b3db_measured@backbone=mlp").fingerprint == base.fingerprint
+    assert load_problem("b3db_measured@backbone=gin").fingerprint != base.fingerprint
+
+
+def test_folds_of_a_pool_of_smiles_are_bytes_too():
+    part = fold(load_problem("b3db_measured@backbone=gin"), 0, 3)
+    assert part.train.x.dtype == np.uint8
+    assert smiles_of(part.train.x) == part.train.smiles.tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("bace@backbone=gni", "unknown backbone 'gni': did you mean 'gin'"),
+        ("mof_thermal@backbone=gin", "mof_thermal: backbone gin reads SMILES"),
+    ],
+)
+def test_a_backbone_that_does_not_fit_is_refused(name, said):
+    with pytest.raises(UserError, match=said):
+        load_spec(name)
+
+
+def test_a_toml_may_name_its_backbone_and_what_differs_from_its_recipe(tmp_path):
+    text = (DATASETS / "b3db_measured.toml").read_text()
+    (tmp_path / "graphs.toml").write_text(f'backbone = "gin"\n{text}\n[recipe]\nepochs = 3\n')
+    spec = load_spec(str(tmp_path / "graphs.toml"))
+    assert (spec.backbone, spec.features, spec.recipe.epochs) == ("gin", ("smiles",), 3)
+    assert spec.recipe.hidden == find("gin").recipe.hidden
