@@ -192,10 +192,11 @@ def list_(
         bool, typer.Option("--markdown", help="The datasets alone, as the README shows them.")
     ] = False,
 ) -> None:
-    """Show the datasets and methods, what is available here, and what to do about what is not."""
+    """Show the datasets, methods and backbones, what is available here, and what to do about what is not."""
     from dataclasses import fields
 
     from benchmark.registry import discover, families
+    from benchmark.train.backbone import find, names
 
     if as_markdown:
         print(markdown())
@@ -219,10 +220,16 @@ def list_(
         methods.add_row(f"{name}:…", title, "its own")
     for name, reason in unavailable.items():
         methods.add_row(name, "not available", reason)
+    backbones = Table("backbone", "reads", "recipe", "extra", title="Backbones", **style)
+    for name in names():
+        kind = find(name)
+        recipe = ", ".join(f"{k}={v}" for k, v in kind.recipe.model_dump(exclude_unset=True).items())
+        backbones.add_row(name, kind.reads, recipe or "the dataset's", kind.extra)
     console.print(datasets)
-    for remedy, names in remedies.items():
-        console.print(f"not here: {', '.join(names)}: {remedy}", markup=False)
+    for remedy, some in remedies.items():
+        console.print(f"not here: {', '.join(some)}: {remedy}", markup=False)
     console.print(methods)
+    console.print(backbones)
 
 
 @app.command()
