@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -43,8 +42,7 @@ def optimise(score: Callable[[float], tuple[float, float, float]], trials: int, 
     name = hashlib.sha256(f"{keep} {bank.code()} {optuna.__version__}".encode()).hexdigest()[:16]
     folder = cache_folder() / "studies"
     folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder / f"{name}.lock"), warnings.catch_warnings():  # two at once would each add every trial
-        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+    with FileLock(folder / f"{name}.lock"):  # two at once would each add every trial
         storage = JournalStorage(JournalFileBackend(str(folder / f"{name}.journal")))
         study = optuna.create_study(storage=storage, study_name=name, direction="maximize", load_if_exists=True)
         low, high = np.log10([LOW, HIGH])
