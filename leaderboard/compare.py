@@ -18,9 +18,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from benchmark import quantities as q
 from benchmark.errors import UserError
 from benchmark.types import Predictions
-from leaderboard import quantities as q
 from leaderboard.columns import (
     ACCURACY,
     CHURN,
@@ -107,7 +107,7 @@ TRIAGE = {
     "aupc_churn": "area of churn, seen",
     "aupc_entropy": "area of entropy, seen",
 }
-"""The numbers of ``leaderboard.triage.measured`` that are made in the paper's way."""
+"""The numbers of ``benchmark.triage.measured`` that are made in the paper's way."""
 
 
 @dataclass(frozen=True)
