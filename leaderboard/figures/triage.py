@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmark.study import percent
 from benchmark.triage import REVIEWED, RUNS, by_churn, by_entropy, recall_curve
 from leaderboard.figures import Figure
-from leaderboard.figures.parts import percent, spread
+from leaderboard.figures.parts import spread
 from leaderboard.figures.style import COLOURS, COLUMN, INK, MUTED, PAGE, axes, finish, sheet
 from leaderboard.results import Dataset
 
