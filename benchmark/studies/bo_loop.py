@@ -24,6 +24,17 @@ STD = Head("std / range (%)", 100, 1)
 HEADS = [Head("Final best", digits=2), Head("Its std"), STD, Head("Jaccard", digits=2)]
 
 
+def outcomes(found: Content) -> dict[str, Sampled]:
+    """What the campaigns of a record came to: the best target of each, its spread, and the overlap of what they got."""
+    best, acquired = np.array(found["final_best"]), np.array(found["acquired"])
+    return {
+        "final_best": Sampled(best),
+        "final_best_std": Sampled(best, "std"),
+        "final_best_std_over_range": Sampled(best / found["range"], "std"),
+        "acquired_jaccard": Sampled(overlaps(acquired)),
+    }
+
+
 @study("bo-loop", title="Bayesian-optimisation trajectories")
 @dataclass(frozen=True)
 class BOLoop:
@@ -54,14 +65,12 @@ class BOLoop:
                 said = []
                 for i, (made, acquire) in enumerate(contenders):
                     of = name, split, made, acquire
-                    found = lab.record(self.key(*of), partial(self._run, *of))
-                    best, jaccard = np.array(found["final_best"]), overlaps(np.array(found["acquired"]))
-                    std = Sampled(best / found["range"], "std")
-                    numbers = Sampled(best), Sampled(best, "std"), std, Sampled(jaccard)
-                    rows.append([where, title(made, "regression"), acquire, *numbers])
+                    found = outcomes(lab.record(self.key(*of), partial(self._run, *of)))
+                    rows.append([where, title(made, "regression"), acquire, *found.values()])
+                    _, _, std, jaccard = found.values()
                     series.setdefault(where, []).append(Point(i, std))
-                    spread = percent(std.values.std(ddof=1), 1)
-                    said.append(f"{spread} with {_label(made, acquire)} (Jaccard {mean_over_pairs(jaccard):.2f})")
+                    spread, shared = percent(std.values.std(ddof=1), 1), mean_over_pairs(jaccard.values)
+                    said.append(f"{spread} with {_label(made, acquire)} (Jaccard {shared:.2f})")
                 answer.append(
                     f"{where}: over {self.trajectories} campaigns the best target found has a standard deviation, in "
                     f"shares of the pool's range, of {', '.join(said)}; in brackets, the overlap of what two acquire."
