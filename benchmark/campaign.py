@@ -13,7 +13,7 @@ from scipy.stats import norm
 
 from benchmark.data.spec import Recipe
 from benchmark.errors import UserError
-from benchmark.study import Content, Trainer
+from benchmark.study import Content, Sampled, Trainer
 from benchmark.train import generator
 from benchmark.train.stack import Stack
 from benchmark.types import Examples, Method, Problem
@@ -78,3 +78,14 @@ def overlaps(acquired: np.ndarray) -> np.ndarray:
     """Jaccard overlap (R, R) of the sets that R trajectories acquired, (R, B)."""
     sets = [set(some) for some in acquired.tolist()]
     return np.array([[len(a & b) / len(a | b) if a is not b else 0.0 for b in sets] for a in sets])
+
+
+def outcomes(found: Content) -> dict[str, Sampled]:
+    """What the campaigns of a record came to: the best target of each, its spread, and the overlap of what they got."""
+    best, acquired = np.array(found["final_best"]), np.array(found["acquired"])
+    return {
+        "final_best": Sampled(best),
+        "final_best_std": Sampled(best, "std"),
+        "final_best_std_over_range": Sampled(best / found["range"], "std"),
+        "acquired_jaccard": Sampled(overlaps(acquired)),
+    }

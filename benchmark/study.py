@@ -303,6 +303,11 @@ def summary(cells: Sequence[Cell]) -> str:
     return f"churn {percent(mean('churn', cells), 1)}, accuracy {percent(mean('accuracy', cells), 1)}"
 
 
+def beside(name: int, series: int, n_series: int) -> float:
+    """Where a series has its point at a name of an axis: beside those of the others, which would cover it."""
+    return name + 0.12 * (series - (n_series - 1) / 2)
+
+
 def over(splits: Sequence[int]) -> str:
     """The canonical splits of a number, for a caption."""
     return f"{'split' if len(splits) == 1 else 'mean over splits'} {', '.join(map(str, splits))}"

@@ -276,7 +276,8 @@ def _tuned(results: Results, row: Published) -> Ours | str:
 
 def _campaigns(results: Results, row: Published) -> Ours | str:
     """What the study of campaigns found with the paper's settings, with its intervals over campaigns."""
-    from benchmark.studies.bo_loop import BOLoop, outcomes
+    from benchmark.campaign import outcomes
+    from benchmark.studies.bo_loop import BOLoop
 
     if row.method not in METHODS:
         return f"no method of ours is called {row.method}"

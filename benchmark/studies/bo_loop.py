@@ -8,31 +8,32 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
-
-from benchmark.campaign import ACQUISITIONS, campaigns, overlaps
+from benchmark.campaign import ACQUISITIONS, campaigns, outcomes
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import expand, load_spec
 from benchmark.driver import parse_splits
 from benchmark.errors import UserError, did_you_mean
 from benchmark.metrics import mean_over_pairs
 from benchmark.registry import make_method, spelled, title
-from benchmark.study import Axis, Chart, Content, Head, Lab, Point, Report, Row, Sampled, Sheet, Trainer, percent, study
+from benchmark.study import (
+    Axis,
+    Chart,
+    Content,
+    Head,
+    Lab,
+    Point,
+    Report,
+    Row,
+    Sheet,
+    Trainer,
+    beside,
+    percent,
+    study,
+)
 from benchmark.types import Method
 
 STD = Head("std / range (%)", 100, 1)
 HEADS = [Head("Final best", digits=2), Head("Its std"), STD, Head("Jaccard", digits=2)]
-
-
-def outcomes(found: Content) -> dict[str, Sampled]:
-    """What the campaigns of a record came to: the best target of each, its spread, and the overlap of what they got."""
-    best, acquired = np.array(found["final_best"]), np.array(found["acquired"])
-    return {
-        "final_best": Sampled(best),
-        "final_best_std": Sampled(best, "std"),
-        "final_best_std_over_range": Sampled(best / found["range"], "std"),
-        "acquired_jaccard": Sampled(overlaps(acquired)),
-    }
 
 
 @study("bo-loop", title="Bayesian-optimisation trajectories")
@@ -56,19 +57,21 @@ class BOLoop:
     def report(self, lab: Lab) -> Report:
         contenders, splits = list(self._contenders()), parse_splits(self.canonical_seed)
         rows, series, answer = list[Row](), dict[str, list[Point]](), []
-        for name in expand(self.dataset):
-            spec = load_spec(name)
-            if spec.task != "regression":
+        datasets = expand(self.dataset)
+        for name in datasets:
+            if load_spec(name).task != "regression":
                 raise UserError(f"{name}: a campaign seeks the highest target; choose regressions, as esol")
+        for name in datasets:
             for split in splits:
-                where = spec.title if len(splits) == 1 else f"{spec.title}, split {split}"
-                said = []
+                where = load_spec(name).title + (f", split {split}" if len(splits) > 1 else "")
+                said, place = [], len(series)
                 for i, (made, acquire) in enumerate(contenders):
                     of = name, split, made, acquire
                     found = outcomes(lab.record(self.key(*of), partial(self._run, *of)))
                     rows.append([where, title(made, "regression"), acquire, *found.values()])
-                    _, _, std, jaccard = found.values()
-                    series.setdefault(where, []).append(Point(i, std))
+                    std, jaccard = found["final_best_std_over_range"], found["acquired_jaccard"]
+                    at = beside(i, place, len(datasets) * len(splits))
+                    series.setdefault(where, []).append(Point(at, std))
                     spread, shared = percent(std.values.std(ddof=1), 1), mean_over_pairs(jaccard.values)
                     said.append(f"{spread} with {_label(made, acquire)} (Jaccard {shared:.2f})")
                 answer.append(

@@ -25,6 +25,7 @@ from benchmark.study import (
     Row,
     Sampled,
     Sheet,
+    beside,
     classifications,
     mean,
     percent,
@@ -92,8 +93,8 @@ class Decomposition:
 
     def _chart(self, title: str, alone: Mapping[str, np.ndarray], churn: Mapping[tuple[str, ...], np.ndarray]) -> Chart:
         series = {
-            "alone": [Point(i - 0.08, Sampled(alone[source])) for i, source in enumerate(SOURCES)],
-            "all but this": [Point(i + 0.08, Sampled(churn[source,])) for i, source in enumerate(SOURCES)],
+            "alone": [Point(beside(i, 0, 2), Sampled(alone[source])) for i, source in enumerate(SOURCES)],
+            "all but this": [Point(beside(i, 1, 2), Sampled(churn[source,])) for i, source in enumerate(SOURCES)],
         }
         names = Axis("", names=list(SOURCES.values()))
         caption = f"{title}. {self._where}"

@@ -8,15 +8,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from benchmark.data.neighbours import CLOSE
+from benchmark.data.spec import expand
 from benchmark.nearby import HEADS, Nearby
-from benchmark.study import Axis, Chart, Lab, Point, Report, Row, Sheet, study
+from benchmark.study import Axis, Chart, Lab, Point, Report, Row, Sheet, beside, study
 
 
 @study("label-noise", title="Flips at activity cliffs and conflicting labels")
 @dataclass(frozen=True)
 class LabelNoise(Nearby):
     def report(self, lab: Lab) -> Report:
-        rows, series, answer = list[Row](), {}, []
+        rows, series, answer = list[Row](), dict[str, list[Point]](), []
+        n_datasets = len(expand(self.dataset))
         for flips in self.flips(lab):
             same, other, conflict = (flips.facts[fact] for fact in ("same", "other", "conflict"))
             groups = {
@@ -27,8 +29,11 @@ class LabelNoise(Nearby):
             }
             rows += flips.rows(groups)
             answer.append(flips.sentence(groups))
-            named = enumerate(groups.values())
-            series[flips.title] = [Point(i, flips.ratio(some)) for i, some in named if some.sum() >= 10]
+            series[flips.title] = [
+                Point(beside(i, len(series), n_datasets), flips.ratio(some))
+                for i, some in enumerate(groups.values())
+                if some.sum() >= 10
+            ]
         caption = (
             f"{self.method} on the ID test of split {self.canonical_seed}. Neighbours: training molecules at a "
             f"similarity of {CLOSE} or more. Conflicting: the structure has both labels, without stereochemistry."
