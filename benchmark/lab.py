@@ -12,11 +12,22 @@ from typing import Any
 from joblib import Parallel, delayed
 
 from benchmark import driver, tracking
+from benchmark.data.spec import ROOT
 from benchmark.errors import UserError
 from benchmark.study import REPORT, Content, Report, Study, arrange
 from benchmark.train import bank
 from benchmark.train.device import Device
 from benchmark.types import Cell, Record
+
+MODULES = ("bayes", "campaign", "metrics", "nearby", "data/neighbours")
+"""Of this package, what makes the content of records, beside the studies' own files and the training package."""
+
+
+def code(study: Study) -> str:
+    """16 hex digits of the sources that the records of a study depend on, those of the methods included."""
+    files = [*sorted((ROOT / "methods").glob("*.py")), *(ROOT / "benchmark" / f"{module}.py" for module in MODULES)]
+    sources = [file.read_bytes() for file in (Path(inspect.getfile(type(study))), *files)]
+    return hashlib.sha256(b"".join([bank.code().encode(), *sources])).hexdigest()[:16]
 
 
 class Lab:
@@ -25,8 +36,7 @@ class Lab:
     def __init__(self, study: Study, jobs: int | None, device: Device, report: driver.Report) -> None:
         self.study, self.jobs, self.device, self.note = study, jobs, device, report
         self.store = tracking.Store()
-        source = Path(inspect.getfile(type(study))).read_bytes()
-        self.code = hashlib.sha256(bank.code().encode() + source).hexdigest()[:16]
+        self.code = code(study)
 
     def cells(
         self, methods: Sequence[str], datasets: Sequence[str], canonical_seeds: Sequence[int], seeds: Sequence[int]

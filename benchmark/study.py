@@ -16,7 +16,9 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import numpy as np
 
+from benchmark import metrics
 from benchmark.data.spec import load_spec
+from benchmark.driver import parse_seeds
 from benchmark.errors import UserError, did_you_mean
 from benchmark.registry import build, make_method, params
 from benchmark.registry import title as title_of
@@ -152,6 +154,9 @@ class Missing(Exception):
 class Trainer(Protocol):
     """What the making of a record may use."""
 
+    code: str
+    """16 hex digits of the sources that a record depends on: what is kept elsewhere meanwhile must name it."""
+
     def map(self, function: Callable[..., Any], items: Sequence[tuple[Any, ...]]) -> list[Any]:
         """``function(*item)`` of each item, in their order, on the workers; results do not depend on their number."""
 
@@ -255,7 +260,54 @@ def classifications(datasets: Sequence[str]) -> Sequence[str]:
     return datasets
 
 
-def mean(quantity: Callable[[np.ndarray, np.ndarray], np.ndarray], cells: Sequence[Cell], evalset: str = "id") -> float:
-    """The mean over splits and retrainings of a quantity of ``benchmark.metrics.PER_RUN``."""
-    found = [cell.predictions[evalset] for cell in cells]
-    return float(np.mean([quantity(p.values, p.y).mean() for p in found]))
+def retrainings(seeds: str) -> list[int]:
+    """Train seeds, for a study of churn. Raises UserError for fewer than two."""
+    found = parse_seeds(seeds)
+    if len(found) < 2:
+        raise UserError(f"seeds={seeds}: churn needs two retrainings or more; give --seeds 10")
+    return found
+
+
+def mean(quantity: str, cells: Sequence[Cell], evalset: str = "id") -> float:
+    """The mean over splits of a quantity of ``benchmark.metrics``, of retrainings or pairs of them, by its name."""
+    found = []
+    for p in (cell.predictions[evalset] for cell in cells):
+        if of_run := metrics.PER_RUN[p.task].get(quantity):
+            found.append(float(of_run(p.values, p.y).mean()))
+        else:
+            found.append(metrics.mean_over_pairs(metrics.PAIRWISE[p.task][quantity](p.values)))
+    return float(np.mean(found))
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """
+    >>> percent(0.287), percent(0.287, 1)
+    ('29 %', '28.7 %')
+    """
+    return f"{100 * share:.{digits}f} %"
+
+
+def points(difference: float) -> str:
+    """A difference of shares in percentage points.
+
+    >>> points(-0.0312)
+    '−3.1 pp'
+    """
+    return f"{100 * difference:+.1f} pp".replace("-", "−")
+
+
+def summary(cells: Sequence[Cell]) -> str:
+    """Churn and accuracy (or MAE) on the ID test, for a sentence."""
+    if cells[0].predictions["id"].task == "regression":
+        return f"churn {mean('churn', cells):.3f}, MAE {mean('mae', cells):.3f}"
+    return f"churn {percent(mean('churn', cells), 1)}, accuracy {percent(mean('accuracy', cells), 1)}"
+
+
+def beside(name: int, series: int, n_series: int) -> float:
+    """Where a series has its point at a name of an axis: beside those of the others, which would cover it."""
+    return name + 0.12 * (series - (n_series - 1) / 2)
+
+
+def over(splits: Sequence[int]) -> str:
+    """The canonical splits of a number, for a caption."""
+    return f"{'split' if len(splits) == 1 else 'mean over splits'} {', '.join(map(str, splits))}"

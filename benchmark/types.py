@@ -197,5 +197,5 @@ class Record:
     study: str
     key: str
     code: str
-    """16 hex digits that change with the source of the study and of the training package."""
+    """16 hex digits of the sources that it depends on: see ``benchmark.lab.code``."""
     content: Mapping[str, Any]

@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 
 from benchmark import metrics
+from benchmark import quantities as q
 from benchmark.types import Cell, Predictions, Task
-from leaderboard import quantities as q
 from leaderboard.results import Dataset, Entry
 from leaderboard.stats.intervals import Estimate, Kind, difference, jackknife, over_both, over_examples, pair_bootstrap
 from leaderboard.table import Value

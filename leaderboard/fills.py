@@ -8,9 +8,9 @@ from itertools import groupby
 
 import numpy as np
 
+from benchmark import quantities as q
 from benchmark.types import Predictions
 from leaderboard import filter
-from leaderboard import quantities as q
 from leaderboard.boards import board, boards, marks
 from leaderboard.columns import COLUMNS, Column, compute, interval, matched, pairs_of
 from leaderboard.footprint import footprint
@@ -32,7 +32,7 @@ TRIAGE = (
     ("Seen flips, AuPC", "churn", "area of churn, seen", 1, 3, False),
     ("Seen flips, AuPC", "entropy", "area of entropy, seen", 1, 3, False),
 )
-"""Columns: the header above, the header, the number of ``leaderboard.triage.measured``, and how it is written."""
+"""Columns: the header above, the header, the number of ``benchmark.triage.measured``, and how it is written."""
 
 
 def triage(choice: Choice) -> Fill:

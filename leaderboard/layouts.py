@@ -8,9 +8,9 @@ from itertools import groupby
 
 import numpy as np
 
+from benchmark.quantities import positive_fraction
 from leaderboard.boards import MARKS, marks
 from leaderboard.columns import Column, Quantity, churn_given, pairs_of
-from leaderboard.quantities import positive_fraction
 from leaderboard.results import Dataset, Results
 from leaderboard.stats.intervals import Estimate, Kind, holm
 from leaderboard.table import MISSING, Value

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmark import __version__
+from benchmark import quantities as q
 from benchmark.types import Cell
 from leaderboard import fills
-from leaderboard import quantities as q
 from leaderboard.columns import (
     ACCURACY,
     CHURN,

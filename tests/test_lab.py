@@ -8,6 +8,7 @@ import contextlib
 import io
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,15 +23,16 @@ import numpy as np
 import pytest
 
 from benchmark import __main__ as command_line
-from benchmark import outbox, tracking
+from benchmark import outbox, selection, tracking
+from benchmark.bayes import search
 from benchmark.data.problem import load_problem
-from benchmark.data.spec import load_spec
+from benchmark.data.spec import ROOT, load_spec
 from benchmark.driver import plan_grid
 from benchmark.errors import UserError
-from benchmark.lab import Lab
+from benchmark.lab import MODULES, Lab
+from benchmark.lab import code as code_of
 from benchmark.runner import Planned
-from benchmark.studies import lambda_rule, members, overlap, weight_decay
-from benchmark.studies.bayes_lambda import search
+from benchmark.studies import members, overlap, weight_decay
 from benchmark.study import REPORT, discover, make_study
 from benchmark.train.device import CPU
 from benchmark.types import STUDY, Cell
@@ -115,7 +117,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
         patch.setattr(outbox, "OUTBOX", folder / "outbox")
         patch.setattr(command_line, "subprocess", SimpleNamespace(run=later))
         patch.setattr(members, "MEMBERS", (2, 3))
-        patch.setattr(lambda_rule, "LAMBDAS", {"classification": (10, 300)})
+        patch.setattr(selection, "LAMBDAS", {"classification": (10, 300)})
         patch.setattr(weight_decay, "DECAYS", (1e-5, 1e-1))
         patch.setattr(overlap, "SHARES", (0, 1))
         names = [name for name in discover() if name != "bo-loop" or "CHURN_DATA_DIR" in os.environ]
@@ -351,6 +353,10 @@ def test_a_report_that_says_nothing_of_its_settings_is_left_out_with_a_line(ran:
         (["n-scaling", "--dataset", "esol"], "choose classifications, as bace"),
         (["n-scaling", "--set", "sizes=many"], "sizes=many: expected two numbers of rows or more"),
         (["similarity", "--dataset", "esol"], "need SMILES and classes"),
+        (["triage", "--dataset", "esol"], "choose classifications, as bace"),
+        (["triage", "--seeds", "1"], "seeds=1: churn needs two retrainings or more"),
+        (["overlap", "--dataset", TINY, "--seeds", "1"], "seeds=1: churn needs two retrainings or more"),
+        (["bo-loop", "--dataset", "esol", "--set", "trajectories=1"], "trajectories=1: expected at least 2"),
     ],
 )
 def test_a_mistake_gets_one_message_with_the_remedy_and_nothing_is_trained(
@@ -412,6 +418,37 @@ def test_a_study_that_is_killed_goes_on_and_nothing_is_there_twice(ran: Ran) -> 
 def planned_for(settings: Mapping[str, str]) -> list[Planned]:
     names = [f"{settings['dataset']}@train={size}" for size in settings["sizes"].split("-")]
     return plan_grid(["erm"], names, [99], [1, 2, 3], {})
+
+
+# What records depend on
+
+
+@pytest.mark.parametrize(
+    "edited", ["methods/twin.py", "methods/_estimators.py", *(f"benchmark/{module}.py" for module in MODULES)]
+)
+def test_a_record_is_made_again_after_an_edit_of_what_it_is_computed_with(
+    ran: Ran, edited: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("methods", "benchmark"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    monkeypatch.setattr("benchmark.lab.ROOT", tmp_path)
+    known = lab("bo-loop", [])
+    assert known.code == code_of(make_study("bo-loop", {}))
+    assert [known.record(f"of {edited}", lambda _: {"made": "first"})["made"] for _ in range(2)] == ["first"] * 2
+    with (tmp_path / edited).open("a", encoding="utf-8") as source:
+        source.write("\n# another version\n")
+    assert lab("bo-loop", []).record(f"of {edited}", lambda _: {"made": "again"})["made"] == "again"
+
+
+def test_records_depend_on_the_sources_of_their_own_study_and_are_the_same_in_a_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = (code_of(make_study(name, {})) for name in ("bo-loop", "bayes-lambda"))
+    assert one != other
+    for folder in ("methods", "benchmark"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    monkeypatch.setattr("benchmark.lab.ROOT", tmp_path)
+    assert code_of(make_study("bo-loop", {})) == one
 
 
 # Workers

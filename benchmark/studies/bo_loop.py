@@ -1,69 +1,39 @@
 """Do Bayesian-optimisation campaigns that differ in their bootstraps alone find the same molecules? (paper, appendix
-"BO trajectory variance on regression", Algorithm 2). The highest target is sought in the training pool, whose labels
-are held back until a molecule is acquired. Beyond the paper: acquisitions that use the spread of an ensemble.
+"BO trajectory variance on regression").
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
-from scipy.stats import norm
-
+from benchmark.campaign import ACQUISITIONS, campaigns, outcomes
 from benchmark.data.problem import load_problem
-from benchmark.data.spec import Recipe, expand, load_spec
+from benchmark.data.spec import expand, load_spec
 from benchmark.driver import parse_splits
 from benchmark.errors import UserError, did_you_mean
+from benchmark.metrics import mean_over_pairs
 from benchmark.registry import make_method, spelled, title
-from benchmark.study import Content, Head, Lab, Report, Row, Sampled, Sheet, Trainer, study
-from benchmark.train import generator
-from benchmark.train.stack import Stack
-from benchmark.types import Examples, Method, Problem
+from benchmark.study import (
+    Axis,
+    Chart,
+    Content,
+    Head,
+    Lab,
+    Point,
+    Report,
+    Row,
+    Sheet,
+    Trainer,
+    beside,
+    percent,
+    study,
+)
+from benchmark.types import Method
 
-RECIPE = Recipe(hidden=256, lr=1e-3, weight_decay=1e-4, batch_size=64, epochs=30)
-"""The authors' settings in the loop, for all datasets."""
-Scores = Callable[[np.ndarray, float, np.random.Generator], np.ndarray]
-"""From predictions (K, T) of K networks and the best target known, the value (T,) of acquiring each molecule."""
-
-
-def ei(predicted: np.ndarray, best: float, rng: np.random.Generator) -> np.ndarray:
-    """Expected improvement over ``best``, of a normal with the networks' mean and spread."""
-    mean, spread = predicted.mean(axis=0), np.maximum(predicted.std(axis=0, ddof=1), 1e-9)
-    z = (mean - best) / spread
-    return np.asarray((mean - best) * norm.cdf(z) + spread * norm.pdf(z))
-
-
-ACQUISITIONS: dict[str, Scores] = {
-    "greedy": lambda predicted, best, rng: predicted.mean(axis=0),
-    "ucb": lambda predicted, best, rng: predicted.mean(axis=0) + predicted.std(axis=0, ddof=1),
-    "ei": ei,
-    "thompson": lambda predicted, best, rng: predicted[rng.integers(len(predicted))],
-}
-
-
-def trajectory(problem: Problem, method: Method, acquire: str, k: int, initial: np.ndarray, budget: int) -> list[int]:
-    """The rows of the pool that trajectory ``k`` acquires, in order (Algorithm 2)."""
-    labelled = initial.tolist()
-    for t in range(1, budget + 1):
-        seed, rest = k * 10**6 + t, np.setdiff1d(np.arange(len(problem.train)), labelled)
-        pool, rows = problem.train, np.array(labelled)
-        known = Examples(pool.x[rows], pool.y[rows], pool.ids[rows], pool.smiles[rows])
-        fitted = method.fit(replace(problem, train=known, evals={}), [seed])
-        each = fitted.each(pool.x[rest])[0] if isinstance(fitted, Stack) else fitted.predict(pool.x[rest])
-        predicted = each[:, :, 0]
-        if acquire != "greedy" and len(predicted) == 1:
-            raise UserError(f"{method.name}: {acquire} needs the spread of several networks; give it bagging or twin")
-        value = ACQUISITIONS[acquire](predicted, float(known.y.max()), generator("other", seed))
-        labelled.append(int(rest[value.argmax()]))
-    return labelled[len(initial) :]
-
-
-def overlaps(acquired: np.ndarray) -> np.ndarray:
-    """Jaccard overlap (R, R) of the sets that R trajectories acquired, (R, B)."""
-    sets = [set(some) for some in acquired.tolist()]
-    return np.array([[len(a & b) / len(a | b) if a is not b else 0.0 for b in sets] for a in sets])
+STD = Head("std / range (%)", 100, 1)
+HEADS = [Head("Final best", digits=2), Head("Its std"), STD, Head("Jaccard", digits=2)]
 
 
 @study("bo-loop", title="Bayesian-optimisation trajectories")
@@ -79,55 +49,65 @@ class BOLoop:
     budget: int = 10
 
     def __post_init__(self) -> None:
-        if min(self.trajectories, self.initial, self.budget) < 1:
-            raise ValueError("trajectories, initial and budget must be at least 1")
+        if min(self.initial, self.budget) < 1:
+            raise ValueError("initial and budget must be at least 1")
+        if self.trajectories < 2:
+            raise ValueError(f"trajectories={self.trajectories}: expected at least 2, which can differ")
 
     def report(self, lab: Lab) -> Report:
-        rows: list[Row] = []
-        for name in expand(self.dataset):
-            spec = load_spec(name)
-            if spec.task != "regression":
+        contenders, splits = list(self._contenders()), parse_splits(self.canonical_seed)
+        rows, series, answer = list[Row](), dict[str, list[Point]](), []
+        datasets = expand(self.dataset)
+        for name in datasets:
+            if load_spec(name).task != "regression":
                 raise UserError(f"{name}: a campaign seeks the highest target; choose regressions, as esol")
-            for text in self.methods.split():
-                made = make_method(text, "regression")
-                for acquire in self.acquisitions.split():
-                    if acquire not in ACQUISITIONS:
-                        raise did_you_mean("acquisition", acquire, list(ACQUISITIONS))
-                    if acquire != "greedy" and made.name == "erm":
-                        continue  # one network has no spread
-                    for split in parse_splits(self.canonical_seed):
-                        settings = f"{self.trajectories} trajectories, {self.initial} + {self.budget}"
-                        key = f"{name}, split {split}, {spelled(made, 'regression')}, {acquire}, {settings}"
-                        found = lab.record(key, partial(self._run, name, split, made, acquire))
-                        best, jaccard = np.array(found["final_best"]), overlaps(np.array(found["acquired"]))
-                        spread = Sampled(best, "std"), Sampled(best / found["range"], "std")
-                        shown: Row = [spec.title, title(made, "regression"), acquire, Sampled(best), *spread]
-                        rows.append([*shown, Sampled(jaccard)])
-        heads = [
-            Head("Final best", digits=2),
-            Head("Its std"),
-            Head("std / range (%)", 100, 1),
-            Head("Jaccard", digits=2),
-        ]
+        for name in datasets:
+            for split in splits:
+                where = load_spec(name).title + (f", split {split}" if len(splits) > 1 else "")
+                said, place = [], len(series)
+                for i, (made, acquire) in enumerate(contenders):
+                    of = name, split, made, acquire
+                    found = outcomes(lab.record(self.key(*of), partial(self._run, *of)))
+                    rows.append([where, title(made, "regression"), acquire, *found.values()])
+                    std, jaccard = found["final_best_std_over_range"], found["acquired_jaccard"]
+                    at = beside(i, place, len(datasets) * len(splits))
+                    series.setdefault(where, []).append(Point(at, std))
+                    spread, shared = percent(std.values.std(ddof=1), 1), mean_over_pairs(jaccard.values)
+                    said.append(f"{spread} with {_label(made, acquire)} (Jaccard {shared:.2f})")
+                answer.append(
+                    f"{where}: over {self.trajectories} campaigns the best target found has a standard deviation, in "
+                    f"shares of the pool's range, of {', '.join(said)}; in brackets, the overlap of what two acquire."
+                )
         caption = (
             f"{self.trajectories} campaigns from the same {self.initial} molecules, {self.budget} acquisitions each, "
             "in the training pool. Final best: the highest target acquired; Jaccard: overlap of the molecules that two "
             "trajectories acquire. Intervals over trajectories."
         )
-        sheet = Sheet("loop", "Trajectories", caption, ["Dataset", "Method", "Acquisition", *heads], rows)
-        return Report([f"{self.trajectories} campaigns per method, which differ in their bootstraps alone."], [sheet])
+        sheet = Sheet("loop", "Trajectories", caption, ["Dataset", "Method", "Acquisition", *HEADS], rows)
+        names = [_label(*contender) for contender in contenders]
+        std_axis = Axis("Std of the final best / range (%)", STD.scale)
+        chart = Chart("loop", "Trajectories", caption, Axis("", names=names), std_axis, series, joined=False)
+        return Report(answer, [sheet], [chart])
+
+    def _contenders(self) -> Iterator[tuple[Method, str]]:
+        """Each method with each acquisition, but for those of a spread that one network has not."""
+        for acquire in self.acquisitions.split():
+            if acquire not in ACQUISITIONS:
+                raise did_you_mean("acquisition", acquire, list(ACQUISITIONS))
+        for made in (make_method(text, "regression") for text in self.methods.split()):
+            for acquire in self.acquisitions.split():
+                if acquire == "greedy" or made.name != "erm":
+                    yield made, acquire
+
+    def key(self, name: str, split: int, made: Method, acquire: str) -> str:
+        """Of the record of all campaigns of a method on a dataset."""
+        settings = f"{self.trajectories} trajectories, {self.initial} + {self.budget}"
+        return f"{name}, split {split}, {spelled(made, 'regression')}, {acquire}, {settings}"
 
     def _run(self, name: str, split: int, made: Method, acquire: str, trainer: Trainer) -> Content:
         problem = load_problem(name, split)
-        problem = replace(problem.without_tests(), spec=problem.spec.model_copy(update={"recipe": RECIPE}))
-        y = problem.train.y
-        if self.initial + self.budget > len(y):
-            raise UserError(f"{name}: the training pool has {len(y)} molecules, initial + budget must be fewer")
-        initial = np.random.default_rng(split).choice(len(y), self.initial, replace=False)
-        items = [(problem, made, acquire, k, initial, self.budget) for k in range(1, self.trajectories + 1)]
-        acquired = np.array(trainer.map(trajectory, items))
-        return {
-            "acquired": acquired.tolist(),
-            "final_best": y[acquired].max(axis=1).astype(float).tolist(),
-            "range": float(np.ptp(y)),
-        }
+        return campaigns(problem, made, acquire, self.trajectories, self.initial, self.budget, trainer)
+
+
+def _label(made: Method, acquire: str) -> str:
+    return title(made, "regression") + (f", {acquire}" if acquire != "greedy" else "")

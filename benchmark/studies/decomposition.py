@@ -7,17 +7,37 @@ total indices are of a variance; Saltelli et al. 2010, doi:10.1016/j.cpc.2009.09
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from benchmark import metrics
 from benchmark.data.spec import expand, load_spec
-from benchmark.driver import parse_seeds, parse_splits
-from benchmark.study import Axis, Chart, Head, Lab, Point, Report, Row, Sampled, Sheet, classifications, study
+from benchmark.driver import parse_splits
+from benchmark.study import (
+    Axis,
+    Chart,
+    Head,
+    Lab,
+    Point,
+    Report,
+    Row,
+    Sampled,
+    Sheet,
+    beside,
+    classifications,
+    mean,
+    percent,
+    retrainings,
+    study,
+)
 
 SOURCES = {"data": "data", "initialisation": "initialisation", "batches": "batch order"}
+HELD = [*combinations(SOURCES, 2), *((source,) for source in SOURCES)]
+"""What is held fixed: all but one source, or one."""
+SHARE = Head("of all three", 1, 2)
+HEADS = [Head("Alone (%)", 100, 1), SHARE, Head("All but it (%)", 100, 1), SHARE]
 
 
 def fixed(sources: tuple[str, ...], level: int) -> str:
@@ -40,75 +60,47 @@ class Decomposition:
 
     def report(self, lab: Lab) -> Report:
         datasets = classifications(expand(self.dataset))
-        splits, seeds = parse_splits(self.canonical_seed), parse_seeds(self.seeds)
         levels = range(1001, 1001 + self.levels)  # no train seed, so that no draw is in two roles
-        kinds = [*combinations(SOURCES, 2), *((source,) for source in SOURCES)]
-        grid = {(kind, level): fixed(kind, level) for kind in kinds for level in levels}
-        found = lab.cells(["erm", *grid.values()], datasets, splits, seeds)
-
-        def churn(dataset: str, text: str) -> float:
-            tests = [cell.predictions["id"] for cell in found[dataset, text]]
-            return float(np.mean([metrics.mean_over_pairs(metrics.churn(p.values)) for p in tests]))
-
+        grid = {held: [fixed(held, level) for level in levels] for held in HELD}
+        texts = ["erm", *(text for some in grid.values() for text in some)]
+        found = lab.cells(texts, datasets, parse_splits(self.canonical_seed), retrainings(self.seeds))
         rows: list[Row] = []
-        series: dict[str, list[Point]] = {"alone": [], "all but this": []}
-        for dataset in datasets:
-            every = churn(dataset, "erm") or np.nan  # of no flips at all there is no share
-            for i, (source, name) in enumerate(SOURCES.items()):
-                others = tuple(other for other in SOURCES if other != source)
-                alone = np.array([churn(dataset, grid[others, level]) for level in levels])
-                without = np.array([churn(dataset, grid[(source,), level]) for level in levels])
-                rows.append(
-                    [
-                        load_spec(dataset).title,
-                        name,
-                        Sampled(alone),
-                        Sampled(alone / every),
-                        Sampled(without),
-                        Sampled(without / every),
-                    ]
-                )
-                if dataset == datasets[0]:
-                    series["alone"].append(Point(i - 0.08, Sampled(alone)))
-                    series["all but this"].append(Point(i + 0.08, Sampled(without)))
-            rows.append(
-                [load_spec(dataset).title, "all three", Sampled(np.array([churn(dataset, "erm")])), "–", "–", "–"]
+        charts, answer = [], []
+        for d in datasets:
+            title, every = load_spec(d).title, mean("churn", found[d, "erm"])
+            churn = {held: np.array([mean("churn", found[d, text]) for text in some]) for held, some in grid.items()}
+            alone = {source: churn[tuple(other for other in SOURCES if other != source)] for source in SOURCES}
+            rows += self._rows(title, every, alone, churn)
+            charts.append(self._chart(title, alone, churn))
+            answer.append(
+                f"{title}: retrainings on other data alone flip {percent(alone['data'].mean(), 1)} of the predictions; "
+                "on the same data, by initialisation and batch order alone, "
+                f"{percent(churn['data',].mean(), 1)}; by all three, {percent(every, 1)}."
             )
-        where = f"ERM, ID test, split {self.canonical_seed}; intervals over {self.levels} draws of what is held fixed"
-        return Report(
-            [
-                f"{load_spec(dataset).title}: retrainings on other data alone flip "
-                f"{np.mean([churn(dataset, grid[('initialisation', 'batches'), level]) for level in levels]):.1%} of "
-                f"the predictions; on the same data, by initialisation and batch order alone, "
-                f"{np.mean([churn(dataset, grid[('data',), level]) for level in levels]):.1%}; by all three, "
-                f"{churn(dataset, 'erm'):.1%}."
-                for dataset in datasets
-            ],
-            [
-                Sheet(
-                    "sources",
-                    "Sources of churn",
-                    f"Churn where one source differs alone, and where all differ but it. {where}.",
-                    [
-                        "Dataset",
-                        "Source",
-                        Head("Alone (%)", 100, 1),
-                        Head("of all three", 1, 2),
-                        Head("All but it (%)", 100, 1),
-                        Head("of all three", 1, 2),
-                    ],
-                    rows,
-                )
-            ],
-            [
-                Chart(
-                    "sources",
-                    "Sources of churn",
-                    f"{load_spec(datasets[0]).title}. {where}.",
-                    Axis("", names=list(SOURCES.values())),
-                    Axis("Churn (%)", 100),
-                    series,
-                    joined=False,
-                )
-            ],
-        )
+        caption = f"Churn where one source differs alone, and where all differ but it. {self._where}"
+        sheet = Sheet("sources", "Sources of churn", caption, ["Dataset", "Source", *HEADS], rows)
+        return Report(answer, [sheet], charts[:1])
+
+    def _rows(
+        self, title: str, every: float, alone: Mapping[str, np.ndarray], churn: Mapping[tuple[str, ...], np.ndarray]
+    ) -> list[Row]:
+        whole = every or np.nan  # of no flips at all there is no share
+        rows: list[Row] = []
+        for source, name in SOURCES.items():
+            values = alone[source], alone[source] / whole, churn[source,], churn[source,] / whole
+            rows.append([title, name, *map(Sampled, values)])
+        return [*rows, [title, "all three", Sampled(np.array([every])), "–", "–", "–"]]
+
+    def _chart(self, title: str, alone: Mapping[str, np.ndarray], churn: Mapping[tuple[str, ...], np.ndarray]) -> Chart:
+        series = {
+            "alone": [Point(beside(i, 0, 2), Sampled(alone[source])) for i, source in enumerate(SOURCES)],
+            "all but this": [Point(beside(i, 1, 2), Sampled(churn[source,])) for i, source in enumerate(SOURCES)],
+        }
+        names = Axis("", names=list(SOURCES.values()))
+        caption = f"{title}. {self._where}"
+        return Chart("sources", "Sources of churn", caption, names, Axis("Churn (%)", 100), series, joined=False)
+
+    @property
+    def _where(self) -> str:
+        levels = f"intervals over {self.levels} draws of what is held fixed"
+        return f"ERM, ID test, split {self.canonical_seed}; {levels}."

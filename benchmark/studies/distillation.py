@@ -7,9 +7,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from benchmark.data.spec import load_spec
-from benchmark.driver import parse_seeds, parse_splits
-from benchmark.studies.lambda_rule import largest
-from benchmark.study import COMPARED, Lab, Report, Sheet, classifications, compared, study
+from benchmark.driver import parse_splits
+from benchmark.selection import largest
+from benchmark.study import (
+    COMPARED,
+    Axis,
+    Chart,
+    Lab,
+    Measured,
+    Point,
+    Report,
+    Sheet,
+    classifications,
+    compared,
+    retrainings,
+    study,
+    summary,
+)
 
 
 @study("distillation", title="Distillation from an incumbent, and balanced gradients")
@@ -22,26 +36,37 @@ class Distillation:
     def report(self, lab: Lab) -> Report:
         classifications([self.dataset])
         spec = load_spec(self.dataset)
-        splits, seeds = parse_splits(self.canonical_seed), parse_seeds(self.seeds)
+        splits, seeds = parse_splits(self.canonical_seed), retrainings(self.seeds)
         plain = lab.cells(["erm", "bagging:k=2", "gradnorm"], [self.dataset], splits, seeds)
         erm = plain[self.dataset, "erm"]
         found = list(plain.values())
         for method in ("twin", "anchor"):
             if selected := largest(lab, f"{method}:lam={{lam:g}}", self.dataset, splits, seeds, erm):
                 found.append(selected[1])
-        rows = [[cells[0].title, *compared(cells, erm)] for cells in found]
+        where = f"{spec.title}, ID test, split {self.canonical_seed}"
         return Report(
             [
+                f"On {spec.title}: {'; '.join(f'{cells[0].title}: {summary(cells)}' for cells in found)}.",
                 "An anchored retraining is pulled to one incumbent: part of its agreement with others is agreement "
-                "with that: its churn says nothing of what a new incumbent would change."
+                "with that: its churn says nothing of what a new incumbent would change.",
             ],
             [
                 Sheet(
                     "rivals",
                     "Distillation and balanced gradients",
-                    f"{spec.title}, ID test, split {self.canonical_seed}. Δ: to ERM at equal bootstraps.",
+                    f"{where}. Δ: to ERM at equal bootstraps.",
                     ["Method", *COMPARED[spec.task]],
-                    rows,
+                    [[cells[0].title, *compared(cells, erm)] for cells in found],
+                )
+            ],
+            [
+                Chart(
+                    "rivals",
+                    "Accuracy and churn",
+                    f"{where}.",
+                    Axis("Accuracy (%)", 100),
+                    Axis("Churn (%)", 100),
+                    {cells[0].title: [Point(Measured("accuracy", cells), Measured("churn", cells))] for cells in found},
                 )
             ],
         )

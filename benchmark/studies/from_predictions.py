@@ -1,27 +1,36 @@
-"""What the paper reads from the predictions of the main grid, without further training: triage, its convergence and
-entropy as its rival, the case study, the heat map and the stability of the top ten (paper, section "Empirical
-evaluation" and appendices). The tables and figures are those that the leaderboard has of these cells.
+"""What the paper reads from the predictions of the main grid, without further training: here the case study, the heat
+map and the stability of the top ten (paper, section "Empirical evaluation" and appendices). The tables and figures are
+those that the leaderboard has of these cells.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
+from benchmark import metrics
+from benchmark import quantities as q
 from benchmark.data.spec import expand, load_spec
-from benchmark.driver import parse_seeds, parse_splits
-from benchmark.study import Lab, Report, study
+from benchmark.driver import parse_splits
+from benchmark.study import Lab, Report, classifications, mean, percent, retrainings, study
+from benchmark.types import Cell
+
+Cells = Mapping[str, Sequence[Cell]]
+"""By method, one for each split."""
 
 
 @dataclass(frozen=True)
-class FromPredictions:
+class FromPredictions(ABC):
     """ERM and the methods that are compared with it, on boards; ``shown`` and ``figures`` of each dataset are shown."""
 
     for_boards: ClassVar[bool] = True
     methods: ClassVar[tuple[str, ...]] = ("erm",)
     shown: ClassVar[tuple[str, ...]] = ()
     figures: ClassVar[tuple[str, ...]] = ()
-    answer: ClassVar[str] = ""
 
     dataset: str = "bace,dili,cyp2d6_substrate,pgp_broccatelli,mof_thermal,bbb_martins,bbbp"
     """The paper's headline datasets, but AMES, which takes hours, and TADF, which cannot be downloaded."""
@@ -29,32 +38,20 @@ class FromPredictions:
     seeds: str = "10"
 
     def report(self, lab: Lab) -> Report:
-        datasets = expand(self.dataset)
-        lab.cells(self.methods, datasets, parse_splits(self.canonical_seed), parse_seeds(self.seeds))
+        datasets = classifications(expand(self.dataset))
+        found = lab.cells(self.methods, datasets, parse_splits(self.canonical_seed), retrainings(self.seeds))
         shown = [*self.shown, *(f"{figure}-{load_spec(d).name}" for d in datasets for figure in self.figures)]
-        return Report([self.answer], shown=shown)
+        findings = [(load_spec(d).title, self.finding({m: found[d, m] for m in self.methods})) for d in datasets]
+        return Report([f"{title}: {finding}." for title, finding in findings], shown=shown)
+
+    @abstractmethod
+    def finding(self, cells: Cells) -> str:
+        """What is found on one dataset, as the rest of a sentence."""
 
 
-@study("triage", title="Triage by one extra retraining")
-@dataclass(frozen=True)
-class Triage(FromPredictions):
-    shown = ("triage",)
-    figures = ("triage",)
-    answer = "How many of all flips are among the predictions that a few retrainings disagree on most."
-
-
-@study("convergence", title="How many retrainings suffice for triage")
-@dataclass(frozen=True)
-class Convergence(FromPredictions):
-    shown = ("triage",)
-    answer = "The share of flips found by reviewing a part, against the number of retrainings behind the score."
-
-
-@study("entropy", title="Entropy or churn as a predictor of flips")
-@dataclass(frozen=True)
-class Entropy(FromPredictions):
-    shown = ("triage",)
-    answer = "Whether the entropy of one model's predictions tells which of them flip as well as churn does."
+def flips(cells: Sequence[Cell]) -> np.ndarray:
+    """The share of pairs of retrainings in which each test example flips, of one split after the other."""
+    return np.concatenate([q.example_churn(cell.predictions["id"]) for cell in cells])
 
 
 @study("case-study", title="Molecules whose prediction flips")
@@ -62,7 +59,14 @@ class Entropy(FromPredictions):
 class CaseStudy(FromPredictions):
     methods = ("erm", "twin")
     figures = ("cases",)
-    answer = "Molecules that ERM calls otherwise from retraining to retraining, and the calmest method never does."
+
+    def finding(self, cells: Cells) -> str:
+        erm, twin = flips(cells["erm"]), flips(cells["twin"])
+        often = erm >= q.FLIPPING
+        return (
+            f"of {len(erm)} test examples {often.sum()} flip in {percent(q.FLIPPING)} or more of the pairs of ERM's "
+            f"retrainings; {(often & (twin == 0)).sum()} of these never flip with {cells['twin'][0].title}"
+        )
 
 
 @study("heat-map", title="Heat maps of predictions")
@@ -70,7 +74,13 @@ class CaseStudy(FromPredictions):
 class HeatMap(FromPredictions):
     methods = ("erm", "twin")
     figures = ("heatmap",)
-    answer = "Molecules by retrainings: the predicted class, under ERM and under the calmest method."
+
+    def finding(self, cells: Cells) -> str:
+        still = [
+            f"{percent((flips(some) == 0).mean(), 1)} with {some[0].title} (churn {percent(mean('churn', some), 1)})"
+            for some in cells.values()
+        ]
+        return f"of the test examples never flip {', '.join(still)}"
 
 
 @study("top-k", title="Stability of the top ten")
@@ -78,4 +88,10 @@ class HeatMap(FromPredictions):
 class TopK(FromPredictions):
     methods = ("erm", "bagging", "twin")
     shown = ("top-k",)
-    answer = "How many of the ten molecules with the highest predicted probability two retrainings have in common."
+
+    def finding(self, cells: Cells) -> str:
+        overlap = []
+        for some in cells.values():
+            of_splits = [metrics.mean_over_pairs(q.top_jaccard(cell.predictions["id"])) for cell in some]
+            overlap.append(f"{np.mean(of_splits):.2f} with {some[0].title}")
+        return f"the Jaccard overlap of two retrainings' ten most probable actives is {', '.join(overlap)}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from benchmark.data.spec import load_spec
-from benchmark.driver import parse_seeds, parse_splits
-from benchmark.studies.lambda_rule import largest
+from benchmark.driver import parse_splits
+from benchmark.selection import largest
 from benchmark.study import (
     COMPARED,
     Axis,
@@ -19,7 +19,9 @@ from benchmark.study import (
     Sheet,
     classifications,
     compared,
+    retrainings,
     study,
+    summary,
 )
 
 MEMBERS = (2, 3, 5, 8)
@@ -35,26 +37,30 @@ class Members:
     def report(self, lab: Lab) -> Report:
         classifications([self.dataset])
         spec = load_spec(self.dataset)
-        splits, seeds = parse_splits(self.canonical_seed), parse_seeds(self.seeds)
+        splits, seeds = parse_splits(self.canonical_seed), retrainings(self.seeds)
         bagging = [f"bagging:k={k}" for k in MEMBERS]
         plain = lab.cells(["erm", *bagging], [self.dataset], splits, seeds)
         erm = plain[self.dataset, "erm"]
         rows: list[Row] = []
+        answer = [f"On {spec.title} ERM has: {summary(erm)}."]
         curves: dict[str, list[Point]] = {"Bagging": [], "Twin, λ by the rule": []}
         for k, bag in zip(MEMBERS, bagging, strict=True):
             chosen = plain[self.dataset, bag]
             curves["Bagging"].append(Point(k, Measured("churn", chosen)))
             options = [(f"Bagging K={k}", chosen)]
+            twins = "no λ is admitted"
             text = f"twin:lam={{lam:g}}:members={k}"
             if selected := largest(lab, text, self.dataset, splits, seeds, erm):
                 lam, twin = selected
+                twins = f"λ = {lam:g} by the rule, {summary(twin)}"
                 options.append((f"Twin of {k}, λ={lam:g}", twin))
                 curves["Twin, λ by the rule"].append(Point(k, Measured("churn", twin), f"λ={lam:g}"))
+            answer.append(f"Twin of {k} networks: {twins}. Bagging of {k}: {summary(chosen)}.")
             for name, cells in options:
                 rows.append([name, *compared(cells, erm)])
         where = f"{spec.title}, ID test, split {self.canonical_seed}"
         return Report(
-            [f"Twins of 2 to {MEMBERS[-1]} networks on {spec.title}, each with the largest λ that the rule admits."],
+            answer,
             [
                 Sheet(
                     "members",

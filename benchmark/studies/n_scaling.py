@@ -25,7 +25,9 @@ from benchmark.study import (
     Sampled,
     Sheet,
     classifications,
+    over,
     study,
+    summary,
 )
 from benchmark.types import Cell
 
@@ -71,7 +73,7 @@ class NScaling:
         cells = [found[name, "erm"] for name in names]
         rate = Sampled(slope(sizes, cells))
         title = load_spec(self.dataset).title
-        where = f"ERM on {title}, ID test, {'split' if len(splits) == 1 else 'mean over splits'} {self.canonical_seed}"
+        where = f"ERM on {title}, ID test, {over(splits)}"
         rows: list[Row] = [
             [str(size), *(Measured(quantity, some) for quantity in ("accuracy", "sym_kl", "churn"))]
             for size, some in zip(sizes, cells, strict=True)
@@ -82,29 +84,19 @@ class NScaling:
             ]
             for i, split in enumerate(splits)
         }
-        return Report(
-            [
-                f"On {title} sym-KL between retrainings falls with the number of training rows to the power "
-                f"{rate.values.mean():.2f}, from {sizes[0]} to {sizes[-1]} rows."
-            ],
-            [
-                Sheet("sizes", "Training rows and churn", f"{where}.", ["Rows", ACCURACY, SYM_KL, CHURN], rows),
-                Sheet(
-                    "slope",
-                    "Slope",
-                    f"{where}: slope of log sym-KL against log rows, jackknife over train seeds.",
-                    ["Dataset", Head("Slope", digits=2, signed=True)],
-                    [[title, rate]],
-                ),
-            ],
-            [
-                Chart(
-                    "sizes",
-                    "Training rows and churn",
-                    f"{where}.",
-                    Axis("Training rows", log=True),
-                    Axis("Sym-KL (nats)", log=True),
-                    series,
-                )
-            ],
-        )
+        answer = [
+            f"On {title} sym-KL between retrainings goes with the number of training rows to the power "
+            f"{rate.values.mean():.2f}. {sizes[0]} rows: {summary(cells[0])}; {sizes[-1]}: {summary(cells[-1])}."
+        ]
+        sheets = [
+            Sheet("sizes", "Training rows and churn", f"{where}.", ["Rows", ACCURACY, SYM_KL, CHURN], rows),
+            Sheet(
+                "slope",
+                "Slope",
+                f"{where}: slope of log sym-KL against log rows, jackknife over train seeds.",
+                ["Dataset", Head("Slope", digits=2, signed=True)],
+                [[title, rate]],
+            ),
+        ]
+        x, y = Axis("Training rows", log=True), Axis("Sym-KL (nats)", log=True)
+        return Report(answer, sheets, [Chart("sizes", "Training rows and churn", f"{where}.", x, y, series)])

@@ -6,13 +6,13 @@ both), twin-shared gives both the same (100 %). Beyond the paper: a knob that go
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from benchmark import metrics
 from benchmark.data.spec import expand, load_spec
-from benchmark.driver import parse_seeds, parse_splits
+from benchmark.driver import parse_splits
 from benchmark.study import (
+    DELTA_ACCURACY,
     DELTA_CHURN,
     Axis,
     Chart,
@@ -25,6 +25,9 @@ from benchmark.study import (
     Sheet,
     classifications,
     mean,
+    percent,
+    points,
+    retrainings,
     study,
 )
 from benchmark.types import Cell
@@ -33,6 +36,16 @@ POINTS = {"codistillation": "Codistillation 0 %", "twin": "Twin-bootstrap ≈ 40
 SHARES = (0, 0.25, 0.5, 0.75, 1)
 COLLAPSE = 0.05
 """A loss of accuracy that † marks."""
+DAGGER = "† accuracy more than 5 pp below ERM's."
+
+
+def collapsed(cells: Sequence[Cell], erm: Sequence[Cell]) -> bool:
+    return mean("accuracy", cells) < mean("accuracy", erm) - COLLAPSE
+
+
+def delta(cells: Sequence[Cell], erm: Sequence[Cell]) -> Measured:
+    """The difference of churn to ERM's, marked if accuracy is lost."""
+    return Measured("churn", cells, erm, flags="†" if collapsed(cells, erm) else "")
 
 
 @study("overlap", title="Overlap of the networks' training data")
@@ -45,62 +58,61 @@ class Overlap:
     """The datasets on which the knob is turned."""
 
     def report(self, lab: Lab) -> Report:
-        splits, seeds = parse_splits(self.canonical_seed), parse_seeds(self.seeds)
         datasets, turned = classifications(expand(self.dataset)), classifications(expand(self.knob))
+        answer, spectrum = self._spectrum(lab, datasets)
+        more, knob, chart = self._knob(lab, turned)
+        return Report([*answer, *more], [spectrum, knob], [chart])
+
+    def _spectrum(self, lab: Lab, datasets: Sequence[str]) -> tuple[list[str], Sheet]:
+        """The paper's three points, on all datasets."""
+        splits, seeds = parse_splits(self.canonical_seed), retrainings(self.seeds)
         found = lab.cells(["erm", *POINTS], datasets, splits, seeds)
-        knob = lab.cells(["erm", *(f"twin_overlap:share={share:g}" for share in SHARES)], turned, splits, seeds)
+        rows: list[Row] = [
+            [load_spec(d).title, *(delta(found[d, text], found[d, "erm"]) for text in POINTS)] for d in datasets
+        ]
+        answer = []
+        for text, name in POINTS.items():
+            change = sum(mean("churn", found[d, text]) - mean("churn", found[d, "erm"]) for d in datasets) / len(
+                datasets
+            )
+            lost = [load_spec(d).title for d in datasets if collapsed(found[d, text], found[d, "erm"])]
+            answer.append(
+                f"{name} changes the churn of ERM by {points(change)}, mean over {len(datasets)} datasets; "
+                f"accuracy falls by more than 5 pp on {', '.join(lost) or 'none'}."
+            )
+        caption = f"Difference of churn to ERM's in percentage points at equal bootstraps, {self._where}."
+        header: list[str | Head] = ["Dataset", *(replace(DELTA_CHURN, text=name) for name in POINTS.values())]
+        return answer, Sheet("points", "Three points of overlap", caption, header, rows, [DAGGER])
 
-        def delta(cells: Mapping[tuple[str, str], Sequence[Cell]], text: str, dataset: str) -> Measured:
-            erm, some = cells[dataset, "erm"], cells[dataset, text]
-            collapsed = mean(metrics.accuracy, some) < mean(metrics.accuracy, erm) - COLLAPSE
-            return Measured("churn", some, erm, flags="†" if collapsed else "")
-
-        rows: list[Row] = [[load_spec(d).title, *(delta(found, text, d) for text in POINTS)] for d in datasets]
-        columns = [Head(text, DELTA_CHURN.scale, DELTA_CHURN.digits, signed=True) for text in POINTS.values()]
-        turns: list[Row] = []
-        series = {}
-        for d in turned:
-            texts = [f"twin_overlap:share={share:g}" for share in SHARES]
-            for share, text in zip(SHARES, texts, strict=True):
-                accuracy = Measured("accuracy", knob[d, text], knob[d, "erm"])
-                turns.append([load_spec(d).title, f"{share:g}", accuracy, delta(knob, text, d)])
-            series[load_spec(d).title] = [
-                Point(share, delta(knob, text, d)) for share, text in zip(SHARES, texts, strict=True)
-            ]
-        harmless = [name for text, name in POINTS.items() if not any(delta(found, text, d).flags for d in datasets)]
-        where = f"ID test, split {self.canonical_seed}"
-        dagger = "† accuracy more than 5 pp below ERM's."
-        return Report(
-            [
-                "Without a loss of accuracy of more than 5 pp on any dataset: "
-                f"{', '.join(harmless) or 'none of the three'}."
-            ],
-            [
-                Sheet(
-                    "points",
-                    "Three points of overlap",
-                    f"Difference of churn to ERM's in percentage points at equal bootstraps, {where}.",
-                    ["Dataset", *columns],
-                    rows,
-                    [dagger],
-                ),
-                Sheet(
-                    "knob",
-                    "Overlap as a knob",
-                    f"Share of draws that both networks have in common; differences to ERM, {where}.",
-                    ["Dataset", "Share", Head("Δ accuracy (pp)", 100, 1, signed=True), DELTA_CHURN],
-                    turns,
-                    [dagger],
-                ),
-            ],
-            [
-                Chart(
-                    "knob",
-                    "Overlap as a knob",
-                    f"Difference of churn to ERM's, {where}.",
-                    Axis("Share of draws in common"),
-                    Axis("Δ churn (pp)", 100),
-                    series,
-                )
-            ],
+    def _knob(self, lab: Lab, datasets: Sequence[str]) -> tuple[list[str], Sheet, Chart]:
+        """All overlaps, on the datasets of the knob."""
+        splits, seeds = parse_splits(self.canonical_seed), retrainings(self.seeds)
+        texts = {share: f"twin_overlap:share={share:g}" for share in SHARES}
+        found = lab.cells(["erm", *texts.values()], datasets, splits, seeds)
+        answer, rows, series = [], list[Row](), {}
+        for dataset in datasets:
+            title, erm = load_spec(dataset).title, found[dataset, "erm"]
+            twins = {share: found[dataset, text] for share, text in texts.items()}
+            for share, cells in twins.items():
+                rows.append([title, f"{share:g}", Measured("accuracy", cells, erm), delta(cells, erm)])
+            series[title] = [Point(share, delta(cells, erm)) for share, cells in twins.items()]
+            churn = ", ".join(f"{percent(mean('churn', cells), 1)} at {share:g}" for share, cells in twins.items())
+            answer.append(
+                f"{title}: the churn of twins by the share of draws in common is {churn}; ERM's is "
+                f"{percent(mean('churn', erm), 1)}."
+            )
+        sheet = Sheet(
+            "knob",
+            "Overlap as a knob",
+            f"Share of draws that both networks have in common; differences to ERM, {self._where}.",
+            ["Dataset", "Share", DELTA_ACCURACY, DELTA_CHURN],
+            rows,
+            [DAGGER],
         )
+        caption = f"Difference of churn to ERM's, {self._where}."
+        x, y = Axis("Share of draws in common"), Axis("Δ churn (pp)", 100)
+        return answer, sheet, Chart("knob", "Overlap as a knob", caption, x, y, series)
+
+    @property
+    def _where(self) -> str:
+        return f"ID test, split {self.canonical_seed}"

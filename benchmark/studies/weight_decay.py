@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from benchmark.data.spec import expand, load_spec
-from benchmark.driver import parse_seeds, parse_splits
+from benchmark.driver import parse_splits
 from benchmark.study import (
     COMPARED,
     Axis,
     Chart,
+    Head,
     Lab,
     Measured,
     Point,
@@ -18,7 +19,11 @@ from benchmark.study import (
     Sheet,
     classifications,
     compared,
+    mean,
+    percent,
+    retrainings,
     study,
+    summary,
 )
 
 DECAYS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
@@ -34,38 +39,25 @@ class WeightDecay:
     def report(self, lab: Lab) -> Report:
         datasets = classifications(expand(self.dataset))
         named = {(d, decay): f"{d}@weight_decay={decay:g}" for d in datasets for decay in DECAYS}
-        splits, seeds = parse_splits(self.canonical_seed), parse_seeds(self.seeds)
+        splits, seeds = parse_splits(self.canonical_seed), retrainings(self.seeds)
         found = lab.cells(["erm"], [*datasets, *named.values()], splits, seeds)
         rows: list[Row] = []
-        series = {}
+        series, answer = {}, []
         for dataset in datasets:
             title, usual = load_spec(dataset).title, found[dataset, "erm"]
-            points = []
-            for decay in DECAYS:
-                cells = found[named[dataset, decay], "erm"]
-                rows.append([title, f"{decay:g}", *compared(cells, usual)])
-                points.append(Point(decay, Measured("churn", cells, usual)))
-            series[title] = points
+            tried = {decay: found[named[dataset, decay], "erm"] for decay in DECAYS}
+            rows += [[title, f"{decay:g}", *compared(cells, usual)] for decay, cells in tried.items()]
+            series[title] = [Point(decay, Measured("churn", cells, usual)) for decay, cells in tried.items()]
+            churns = {mean("churn", cells): (decay, cells) for decay, cells in tried.items()}
+            low, lowest = churns[min(churns)]
+            recipe = load_spec(dataset).recipe.weight_decay
+            answer.append(
+                f"On {title} the churn of ERM is {percent(min(churns), 1)} to {percent(max(churns), 1)} at weight "
+                f"decays of {DECAYS[0]:g} to {DECAYS[-1]:g}; lowest at {low:g}: {summary(lowest)}; at the recipe's "
+                f"{recipe:g}: {summary(usual)}."
+            )
         where = f"ERM, ID test, split {self.canonical_seed}; Δ to the recipe's own weight decay at equal bootstraps"
-        return Report(
-            [f"Churn of ERM at weight decays from {DECAYS[0]:g} to {DECAYS[-1]:g}, against the recipe's own."],
-            [
-                Sheet(
-                    "decays",
-                    "Weight decay and churn",
-                    f"{where}.",
-                    ["Dataset", "Weight decay", *COMPARED["classification"]],
-                    rows,
-                )
-            ],
-            [
-                Chart(
-                    "decays",
-                    "Weight decay and churn",
-                    f"{where}.",
-                    Axis("Weight decay", log=True),
-                    Axis("Δ churn (pp)", 100),
-                    series,
-                )
-            ],
-        )
+        header: list[str | Head] = ["Dataset", "Weight decay", *COMPARED["classification"]]
+        x, y = Axis("Weight decay", log=True), Axis("Δ churn (pp)", 100)
+        key, title, caption = "decays", "Weight decay and churn", f"{where}."
+        return Report(answer, [Sheet(key, title, caption, header, rows)], [Chart(key, title, caption, x, y, series)])

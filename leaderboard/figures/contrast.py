@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmark.metrics import predicted_class
+from benchmark.quantities import example_churn
 from leaderboard.boards import Board
 from leaderboard.columns import common
 from leaderboard.figures.parts import known
-from leaderboard.quantities import example_churn
 from leaderboard.results import Dataset
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmark.study import percent
 from leaderboard.figures import Figure
 from leaderboard.figures.contrast import Contrast, cells, key
-from leaderboard.figures.parts import percent
 from leaderboard.figures.style import PAGE, axes, finish, sheet
 from leaderboard.results import Dataset
 

@@ -108,11 +108,3 @@ def spread(wanted: Sequence[float], gap: float) -> list[float]:
     found = np.empty(len(order))
     found[order] = placed
     return [float(x) for x in found]
-
-
-def percent(share: float, digits: int = 0) -> str:
-    """
-    >>> percent(0.287), percent(0.287, 1)
-    ('29 %', '28.7 %')
-    """
-    return f"{100 * share:.{digits}f} %"

@@ -9,19 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmark.study import percent
+from benchmark.triage import REVIEWED, RUNS, by_churn, by_entropy, recall_curve
 from leaderboard.figures import Figure
-from leaderboard.figures.parts import percent, spread
+from leaderboard.figures.parts import spread
 from leaderboard.figures.style import COLOURS, COLUMN, INK, MUTED, PAGE, axes, finish, sheet
 from leaderboard.results import Dataset
-from leaderboard.triage import by_churn, by_entropy, recall_curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-RUNS = (2, 3, 5, 10)
-"""Retrainings that the score is made from (paper, appendix on convergence)."""
-REVIEWED = 0.3
-"""The share of predictions that the paper has reviewed."""
 SHARES = np.linspace(0, 1, 101)
 SHADES = (*COLOURS[:3], INK)
 """Of the curves by number of runs; entropy is drawn in another colour, with dashes."""

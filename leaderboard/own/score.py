@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmark import metrics
+from benchmark import quantities as q
 from benchmark.errors import UserError
 from benchmark.types import Predictions
-from leaderboard import quantities as q
 from leaderboard.columns import interval
 from leaderboard.own.runs import Runs
 from leaderboard.stats.intervals import Estimate, jackknife

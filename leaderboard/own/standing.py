@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmark.quantities import example_churn
 from benchmark.registry import REFERENCE
+from benchmark.triage import Gain, gain, subsets
 from benchmark.types import Predictions
 from leaderboard import columns, published
 from leaderboard.own.score import Score, margin_of, rank
-from leaderboard.quantities import example_churn
 from leaderboard.results import Entry, Results, collect
 from leaderboard.stats.intervals import Estimate
 from leaderboard.table import Table, Value
-from leaderboard.triage import Gain, gain, subsets
 
 NONE = "No published results are there to compare with ({folder}): give a folder of exported ones with --store."
 

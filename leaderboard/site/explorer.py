@@ -15,9 +15,9 @@ from rdkit import rdBase
 from benchmark.data.cache import kept
 from benchmark.errors import UserError
 from benchmark.metrics import predicted_class
+from benchmark.quantities import example_churn
 from benchmark.types import Predictions
 from leaderboard import molecules
-from leaderboard.quantities import example_churn
 from leaderboard.results import Dataset, Entry
 
 SHARD = 32

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmark import metrics
-from leaderboard import quantities as q
+from benchmark import quantities as q
 from leaderboard.columns import CHURN, COLUMNS, JACCARD, Column, churn_given, common, matched, pairs_of
 from leaderboard.stats.intervals import jackknife, over_both, over_examples, pair_bootstrap
 

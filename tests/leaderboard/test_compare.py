@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmark.errors import UserError
-from leaderboard.columns import CHURN, matched, pairs_of
-from leaderboard.compare import RANKED, compare
+from benchmark.types import Record
+from leaderboard.columns import CHURN, accuracy, matched, pairs_of
+from leaderboard.compare import RANKED, compare, read
 from leaderboard.report import markdown, text
 from leaderboard.results import Results, collect
+from leaderboard.stats.intervals import jackknife, standard_deviation
 from leaderboard.triage import estimates
 
 HEAD = "table,dataset,method,canonical_seed,metric,unit,value,low,high"
@@ -94,6 +98,51 @@ def test_ranks_are_those_of_all_methods_on_the_datasets_of_the_main_table(ours, 
     assert missing.why == "7 of 7 cells are missing: tadf has not been run"
 
 
+def test_campaigns_are_compared_by_their_record_with_the_papers_settings(ours, tmp_path):
+    best = np.array([1.0, 2.0, 2.0, 3.0])
+    acquired = [[1, 2], [2, 3], [2, 1], [5, 6]]  # of six pairs two share one of three, and one shares all
+    key = "esol, split 99, twin, greedy, 20 trajectories, 50 + 10"
+    record = Record("bo-loop", key, "c", {"final_best": best.tolist(), "acquired": acquired, "range": 8.0})
+    campaigns = replace(ours, records=(record,))
+    expected = {
+        "final_best,target": (2.0, jackknife([best])),
+        "final_best_std,target": (np.std(best, ddof=1), standard_deviation(best)),
+        "final_best_std_over_range,%": (100 * np.std(best, ddof=1) / 8, None),
+        "acquired_jaccard,": ((1 + 2 / 3) / 6, None),
+    }
+    for metric, (value, whole) in expected.items():
+        found = one(campaigns, tmp_path, f"bo_loop_regression,esol,twin_lam3,99,{metric},{value:.3f},,")
+        assert (found.ours.value, found.agrees) == (pytest.approx(value), True)
+        if whole is not None:
+            assert (found.ours.low, found.ours.high) == pytest.approx((whole.low, whole.high))
+    assert one(campaigns, tmp_path, "bo_loop_regression,esol,twin_lam3,99,final_best,target,9,,").agrees is False
+
+
+def test_a_graph_network_is_compared_on_its_variant_of_the_dataset(tmp_path, make_cell):
+    rng = np.random.default_rng(2)
+    p = rng.random((6, 80))
+    values = np.stack([1 - p, p], axis=-1)
+    cell = make_cell("twin", values, dataset="bace@backbone=gin", params={"lam": 10.0, "members": 2})
+    results = collect([cell])
+    value = accuracy(cell.predictions["id"]).mean()
+    row = f"gin,bace@backbone=gin,twin_lam10,99,accuracy,,{value:.3f},,"
+    assert one(results, tmp_path, row).ours.value == pytest.approx(value)
+
+
+def test_the_papers_file_has_its_tables_of_campaigns_and_of_graph_networks():
+    rows = read(Path(str(files("leaderboard"))) / "paper" / "published.csv")
+    campaigns = [row for row in rows if row.table == "bo_loop_regression"]
+    assert len(campaigns) == 3 * 3 * 4
+    by_method = {row.method: row for row in rows if row.table == "gin" and row.metric == "accuracy"}
+    assert list(by_method) == ["erm", "bagging_k5", *(f"twin_lam{lam}" for lam in (1, 3, 10, 30, 100, 300))]
+    assert all(row.low <= row.value <= row.high for row in [*by_method.values(), *campaigns] if row.low == row.low)
+    ranges = {"esol": 13.18, "freesolv": 21.6, "lipo": 6.0}  # of the pools: std and std / range say the same
+    shares = {(row.dataset, row.method): row.value for row in campaigns if row.unit == "%"}
+    for row in campaigns:
+        if row.metric == "final_best_std":
+            assert shares[row.dataset, row.method] == pytest.approx(100 * row.value / ranges[row.dataset], abs=0.06)
+
+
 @pytest.mark.parametrize(
     ("row", "why"),
     [
@@ -102,6 +151,12 @@ def test_ranks_are_those_of_all_methods_on_the_datasets_of_the_main_table(ours, 
         ("regression,bace,twin_lam3,99,mae,target,1,,", "twin_lam3 has not been run on bace, split 99"),
         ("nscaling_bace,bace@200,erm,99,churn,%,1,,", "bace@train=200 has not been run"),
         ("bayes_twin,bace,bo_vs_erm,99,mean_lambda,,1,,", "λ has not been tuned on bace, split 99"),
+        (
+            "bo_loop_regression,esol,erm,99,final_best,target,1,,",
+            "no campaigns of erm have been run on esol, split 99",
+        ),
+        ("bo_loop_regression,esol,prayer,99,final_best,target,1,,", "no method of ours is called prayer"),
+        ("gin,bace@backbone=gin,twin_lam10,99,churn,%,1,,", "bace@backbone=gin has not been run"),
         ("main,bace,erm,99,charm,%,1,,", "no quantity of ours is called charm"),
         ("main,bace,erm,99,delta_churn_vs_erm,pp,1,,", "ERM has not been run"),
     ],

@@ -16,10 +16,11 @@ import numpy as np
 import pytest
 from scipy.optimize import isotonic_regression
 
+from benchmark.quantities import FLIPPING
 from benchmark.types import Cell, CellKey, Predictions
 from leaderboard.boards import board
 from leaderboard.figures import Figure, build
-from leaderboard.figures.cases import FLIPPING, _path
+from leaderboard.figures.cases import _path
 from leaderboard.figures.contrast import contrast
 from leaderboard.figures.pareto import Point, front
 from leaderboard.figures.parts import MOST, limits, shown, spread, whiskers

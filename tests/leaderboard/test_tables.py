@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from leaderboard.quantities import bad_flips, good_flips
+from benchmark.quantities import bad_flips, good_flips
 from leaderboard.results import Results, collect
 from leaderboard.stats.intervals import KINDS, holm
 from leaderboard.table import MISSING, Table, Value, spelled

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from sklearn.model_selection import StratifiedKFold
 
+from benchmark.bayes import PARTNER, PENALTY, TOLERANCE, search
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import expand
 from benchmark.registry import make_method
 from benchmark.studies import bayes_lambda
-from benchmark.studies.bayes_lambda import PARTNER, PENALTY, TOLERANCE, BayesLambda, search
+from benchmark.studies.bayes_lambda import BayesLambda
 from benchmark.train import generator
 from benchmark.types import Examples, Problem
 
@@ -27,6 +28,8 @@ def problem() -> Problem:
 
 class Here:
     """A trainer in this process."""
+
+    code = "0123"
 
     def map(self, function, items):
         return [function(*item) for item in items]

@@ -14,8 +14,8 @@ from urllib.parse import unquote, urlsplit
 import pyarrow.parquet as pq
 import pytest
 
+from benchmark.quantities import example_churn
 from leaderboard.__main__ import read
-from leaderboard.quantities import example_churn
 from leaderboard.results import Results
 
 FLAGS = (

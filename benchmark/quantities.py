@@ -14,6 +14,8 @@ from benchmark.types import Predictions
 
 TOP = 10
 """How many examples a batch of acquisitions takes (paper, top-K appendix)."""
+FLIPPING = 0.36
+"""An example of the case study flips in at least this share of pairs of ERM's retrainings (paper, appendix)."""
 
 
 def positive_fraction(p: Predictions) -> float:

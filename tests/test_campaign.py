@@ -11,11 +11,11 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
+from benchmark.campaign import ACQUISITIONS, RECIPE, ei, overlaps, trajectory
 from benchmark.check import synthetic
 from benchmark.data.spec import Recipe
 from benchmark.errors import UserError
 from benchmark.registry import make_method
-from benchmark.studies.bo_loop import ACQUISITIONS, RECIPE, ei, overlaps, trajectory
 from benchmark.types import Examples, Problem
 
 INITIAL = np.array([3, 10, 11, 40, 41, 42, 60, 77])

@@ -11,8 +11,8 @@ from scipy import stats
 from sklearn import metrics as sk
 
 from benchmark import metrics
+from benchmark import quantities as q
 from benchmark.types import Predictions
-from leaderboard import quantities as q
 
 
 def predictions(values: np.ndarray, y: np.ndarray) -> Predictions:

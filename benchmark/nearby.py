@@ -1,0 +1,90 @@
+"""What the studies of where predictions flip share: test molecules beside those that were trained on.
+
+Similarity is Tanimoto's of Morgan fingerprints (radius 2, 2048 bits).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from benchmark import metrics
+from benchmark.data.neighbours import neighbours
+from benchmark.data.problem import load_problem
+from benchmark.data.spec import expand, load_spec
+from benchmark.errors import UserError
+from benchmark.study import CHURN, Content, Head, Lab, Row, Sampled, Trainer, percent, retrainings
+
+HEADS: Sequence[str | Head] = ["Dataset", "Test molecules", "Number", CHURN, Head("Ratio to all", digits=2)]
+Groups = Mapping[str, np.ndarray]
+"""By name, which of the test molecules are in it, (T,) of bool."""
+
+
+@dataclass(frozen=True)
+class Flips:
+    """Predictions ``values`` (R, T, C) on the test molecules of a dataset, and what ``neighbours`` tells of these."""
+
+    title: str
+    values: np.ndarray
+    facts: Mapping[str, np.ndarray]
+
+    def churn(self, some: np.ndarray) -> Sampled:
+        """Churn (R, R) over the molecules ``some`` (T,)."""
+        return Sampled(metrics.churn(self.values[:, some]))
+
+    def ratio(self, some: np.ndarray) -> Sampled:
+        """The same in multiples of the churn of all; of no flips at all there is none."""
+        return Sampled(self.churn(some).values / (metrics.mean_over_pairs(metrics.churn(self.values)) or np.nan))
+
+    def rows(self, groups: Groups) -> list[Row]:
+        """Churn in each group that has a molecule, and its ratio to that of all, for ``HEADS``."""
+        return [
+            [self.title, name, str(some.sum()), self.churn(some), self.ratio(some)]
+            for name, some in groups.items()
+            if some.any()
+        ]
+
+    def sentence(self, groups: Groups) -> str:
+        """How many of all test molecules flip, and of those in each group."""
+        every = np.ones(self.values.shape[1], dtype=bool)
+
+        def of(some: np.ndarray) -> str:
+            return percent(metrics.mean_over_pairs(self.churn(some).values), 1)
+
+        parts = ", ".join(f"{name} ({some.sum()}) {of(some)}" for name, some in groups.items() if some.any())
+        return f"{self.title}: two retrainings disagree on {of(every)} of {len(every)} test molecules; {parts}."
+
+
+@dataclass(frozen=True)
+class Nearby:
+    """A study of flips near training molecules: its settings, and where it gets what it reports on."""
+
+    dataset: str = "bace,dili,cyp2d6_substrate,pgp_broccatelli,bbb_martins,bbbp"
+    canonical_seed: int = 99
+    seeds: str = "10"
+    method: str = "erm"
+
+    def flips(self, lab: Lab) -> Iterator[Flips]:
+        """What is known of each dataset."""
+        names = expand(self.dataset)
+        for name in names:
+            spec = load_spec(name)
+            if spec.task != "classification" or not spec.smiles:
+                raise UserError(
+                    f"{name}: flips near other molecules need SMILES and classes; leave it out of --dataset"
+                )
+        cells = lab.cells([self.method], names, [self.canonical_seed], retrainings(self.seeds))
+        for name in names:
+            kept = lab.record(f"{name}, split {self.canonical_seed}", partial(self._neighbours, name))
+            p = cells[name, self.method][0].predictions["id"]
+            order = {id_: i for i, id_ in enumerate(kept["ids"])}
+            index = [order[id_] for id_ in p.ids.tolist()]
+            facts = {fact: np.array(column)[index] for fact, column in kept.items()}
+            yield Flips(load_spec(name).title, p.values, facts)
+
+    def _neighbours(self, name: str, trainer: Trainer) -> Content:
+        problem = load_problem(name, self.canonical_seed)
+        return neighbours(problem.train, problem.evals["id"])

@@ -1,0 +1,51 @@
+"""Do predictions flip at activity cliffs and among conflicting labels? Beyond the paper.
+
+An activity cliff is a test molecule with a training molecule of the other class at a similarity of 0.7 or more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from benchmark.data.neighbours import CLOSE
+from benchmark.data.spec import expand
+from benchmark.nearby import HEADS, Nearby
+from benchmark.study import Axis, Chart, Lab, Point, Report, Row, Sheet, beside, study
+
+
+@study("label-noise", title="Flips at activity cliffs and conflicting labels")
+@dataclass(frozen=True)
+class LabelNoise(Nearby):
+    def report(self, lab: Lab) -> Report:
+        rows, series, answer = list[Row](), dict[str, list[Point]](), []
+        n_datasets = len(expand(self.dataset))
+        for flips in self.flips(lab):
+            same, other, conflict = (flips.facts[fact] for fact in ("same", "other", "conflict"))
+            groups = {
+                "conflicting labels": conflict,
+                "activity cliff": other,
+                "neighbours of the same class only": same & ~other,
+                "no neighbour": ~same & ~other,
+            }
+            rows += flips.rows(groups)
+            answer.append(flips.sentence(groups))
+            series[flips.title] = [
+                Point(beside(i, len(series), n_datasets), flips.ratio(some))
+                for i, some in enumerate(groups.values())
+                if some.sum() >= 10
+            ]
+        caption = (
+            f"{self.method} on the ID test of split {self.canonical_seed}. Neighbours: training molecules at a "
+            f"similarity of {CLOSE} or more. Conflicting: the structure has both labels, without stereochemistry."
+        )
+        chart = Chart(
+            "groups",
+            "Flips at activity cliffs and conflicting labels",
+            f"{caption} Groups of ten molecules or more.",
+            Axis("", names=["conflict", "cliff", "same class", "no neighbour"]),
+            Axis("Churn in multiples of all molecules'"),
+            series,
+            joined=False,
+        )
+        title = "Flips at activity cliffs and conflicting labels"
+        return Report(answer, [Sheet("groups", title, caption, HEADS, rows)], [chart])

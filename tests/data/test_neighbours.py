@@ -1,0 +1,71 @@
+"""Neighbours of test molecules, by set arithmetic on bits."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from rdkit import Chem
+from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
+
+from benchmark.data.neighbours import CLOSE, neighbours
+from benchmark.data.problem import load_problem
+from benchmark.data.rows import load_rows
+
+ALKYL = ["C" * n for n in range(3, 9)]
+MOLECULES = [
+    *((f"C[C@H](O)c1ccccc1{chain}", 1) for chain in ALKYL),  # one enantiomer is active,
+    *((f"C[C@@H](O)c1ccccc1{chain}", 0) for chain in ALKYL),  # the other is not
+    *((f"OC(=O)c1ccc({chain})cc1", 1) for chain in ALKYL),
+    *((f"OC(=O)c1ccc({chain}Cl)cc1", 0) for chain in ALKYL),
+    *((f"O=C1CCN({chain})CC1", 1) for chain in ALKYL),
+    *((f"N#Cc1ncc({chain}F)s1", 0) for chain in ALKYL),
+]
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> str:
+    table = pd.DataFrame(MOLECULES, columns=["smiles", "active"]).sample(frac=1, random_state=0)
+    table.to_csv(tmp_path / "few.csv", index=False)
+    digest = hashlib.sha256((tmp_path / "few.csv").read_bytes()).hexdigest()
+    (tmp_path / "few.toml").write_text(
+        f'title = "Few"\ntask = "classification"\ngroup = "extra"\nsource = "file:few.csv"\nsha256 = "{digest}"\n'
+        'smiles = "smiles"\n'
+        'target = "active"\nfeatures = ["morgan:256:2"]\nsplit = "random:0.6"\n'
+    )
+    load_rows.cache_clear()
+    return str(tmp_path / "few.toml")
+
+
+def bits(smiles: str) -> set[int]:
+    return set(GetMorganGenerator(2, fpSize=2048).GetFingerprint(Chem.MolFromSmiles(smiles)).GetOnBits())
+
+
+def flat(smiles: str) -> str:
+    molecule = Chem.MolFromSmiles(smiles)
+    Chem.RemoveStereochemistry(molecule)
+    return Chem.MolToSmiles(molecule)
+
+
+def test_neighbours_are_those_of_a_slow_loop(dataset: str) -> None:
+    problem = load_problem(dataset)
+    train, test = problem.train, problem.evals["id"]
+    found = neighbours(train, test)
+    assert found["ids"] == test.ids.tolist()
+    everyone = [(s, y) for part in (train, test) for s, y in zip(part.smiles, part.y, strict=True)]
+    for i, (smiles, y) in enumerate(zip(test.smiles, test.y, strict=True)):
+        best, same, other = 0.0, False, False
+        for known, label in zip(train.smiles, train.y, strict=True):
+            a, b = bits(smiles), bits(known)
+            tanimoto = len(a & b) / len(a | b)
+            best = max(best, tanimoto)
+            same |= tanimoto >= CLOSE and label == y
+            other |= tanimoto >= CLOSE and label != y
+        labels = {label for s, label in everyone if flat(s) == flat(smiles)}
+        assert found["similarity"][i] == pytest.approx(best, abs=1e-4)
+        assert (found["same"][i], found["other"][i]) == (same, other)
+        assert found["conflict"][i] == (len(labels) == 2)
+    for fact in ("same", "other", "conflict"):
+        assert 0 < sum(found[fact]) < len(test), f"the molecules have some of both: {fact}"
