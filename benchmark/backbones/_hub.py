@@ -79,7 +79,9 @@ class Pretrained:
         for name, value in own.items():
             found = taken.get(name)
             if found is None or found.shape != value.shape:
-                what = "is missing" if found is None else f"has the shape {tuple(found.shape)}, not {tuple(value.shape)}"
+                what = (
+                    "is missing" if found is None else f"has the shape {tuple(found.shape)}, not {tuple(value.shape)}"
+                )
                 raise UserError(f"{folder}: these weights are of another network: {start}{name} {what}")
         getattr(network, self.part).load_state_dict({name: taken[name] for name in own})
 
@@ -122,8 +124,8 @@ def _tensors(folder: Path) -> dict[str, Tensor]:
     try:
         if path.suffix == ".safetensors":
             return load_file(path)
-        found = torch.load(path, map_location="cpu", weights_only=True)
-    except (SafetensorError, OSError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
+        found = dict(torch.load(path, map_location="cpu", weights_only=True))
+    except (SafetensorError, pickle.UnpicklingError, OSError, RuntimeError, EOFError, TypeError, ValueError) as error:
         raise UserError(
             f"{path}: not the weights of a network: {str(error).splitlines()[0] if str(error) else repr(error)}\n"
             "  Get the file again. Nothing but tensors is read from it; one that needs more than that can be "
