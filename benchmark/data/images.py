@@ -43,7 +43,7 @@ def load(spec: DatasetSpec) -> tuple[str, pd.DataFrame, np.ndarray]:
             f"  put it at:   {sources.folders()[0] / 'hf' / name}"
         ) from error
     x = np.empty((sum(map(len, found.values())), 3 * side * side), dtype=np.uint8)
-    tables, filled = [], 0
+    tables, below = [], iter(x)
     for part, rows in found.items():
         if spec.target not in rows.column_names or "image" not in rows.column_names:
             raise UserError(f"{spec.name}: expected columns 'image' and {spec.target!r}, found {rows.column_names}")
@@ -51,9 +51,8 @@ def load(spec: DatasetSpec) -> tuple[str, pd.DataFrame, np.ndarray]:
         tables.append(
             others.assign(**{SPLIT: part, LINE: range(1, len(others) + 1), ID: [f"{part}/{i}" for i in others.index]})
         )
-        for filled, image in enumerate(rows["image"], start=filled):
-            x[filled] = _square(image, side)
-        filled += 1
+        for image in rows["image"]:
+            next(below)[:] = _square(image, side)
     table = pd.concat(tables, ignore_index=True).assign(**{REPEATED: False})
     version = hashlib.sha256(x.data)  # gigabytes, not to be copied
     version.update(table.to_csv().encode())
