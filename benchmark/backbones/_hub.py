@@ -8,12 +8,14 @@ import pickle
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from benchmark.data import sources
 from benchmark.errors import UserError
+from benchmark.train.backbone import Backbone
 
 CONFIG = "config.json"
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
@@ -97,6 +99,20 @@ class Pretrained:
         place = Path(mine).expanduser() / self.name if mine else f"FOLDER/{self.name} with CHURN_MODEL_DIR=FOLDER"
         files = ", ".join([CONFIG, *self.files, " or ".join(WEIGHTS)])
         return f"  get {files}\n  from:      https://huggingface.co/{self.name}\n  put it at: {place}"
+
+
+class FineTuned(Backbone):
+    """A backbone that starts from ``model``."""
+
+    extra = "pretrained"
+    model: ClassVar[Pretrained]
+
+    def weights(self) -> str:
+        return self.model.digest()
+
+    @property
+    def code(self) -> bytes:
+        return super().code + Path(__file__).read_bytes()
 
 
 def _weights(folder: Path) -> Path:

@@ -9,11 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from benchmark.backbones._hub import Pretrained
+from benchmark.backbones._hub import FineTuned, Pretrained
 from benchmark.data.features import smiles_of
 from benchmark.data.spec import Recipe
 from benchmark.errors import UserError
-from benchmark.train.backbone import Backbone
 
 LONGEST = 128
 """Tokens; what is longer is cut off."""
@@ -21,13 +20,10 @@ TOKENIZER = "tokenizer.json"
 MODEL = Pretrained("DeepChem/ChemBERTa-77M-MTR", "roberta", (TOKENIZER,))
 
 
-class ChemBERTa(Backbone):
+class ChemBERTa(FineTuned):
     reads = "smiles"
     recipe = Recipe(lr=2e-5, batch_size=32, epochs=10)
-    extra = "pretrained"
-
-    def weights(self) -> str:
-        return MODEL.digest()
+    model = MODEL
 
     def module(self, recipe: Recipe, n_outputs: int, dropout: float) -> nn.Module:
         return Network(n_outputs, dropout)

@@ -7,9 +7,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-from benchmark.backbones._hub import Pretrained
+from benchmark.backbones._hub import FineTuned, Pretrained
 from benchmark.data.spec import Recipe
-from benchmark.train.backbone import Backbone
 
 MODEL = Pretrained("microsoft/resnet-50", "resnet")
 MEAN, SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -20,13 +19,10 @@ AREA, ASPECT, TRIES = (0.08, 1.0), (3 / 4, 4 / 3), 10
 """Of a random crop: its share of the image, width over height, and draws until it is the whole image instead."""
 
 
-class ResNet50(Backbone):
+class ResNet50(FineTuned):
     reads = "pixels"
     recipe = Recipe(lr=1e-4, batch_size=64, epochs=15)
-    extra = "pretrained"
-
-    def weights(self) -> str:
-        return MODEL.digest()
+    model = MODEL
 
     def module(self, recipe: Recipe, n_outputs: int, dropout: float) -> nn.Module:
         return Network(n_outputs, dropout)
