@@ -53,6 +53,7 @@ def read(store: str = "", among_published: bool = False) -> tuple[Results, dict[
     If they are to stand ``among_published`` ones, those of the same datasets are added, where the store has no own.
     """
     from leaderboard import published
+    from leaderboard.groups import with_groups
     from leaderboard.results import collect
 
     def whole(cells: list[Cell], source: str, unreadable: list[str], records: list[Record]) -> Results:
@@ -73,7 +74,8 @@ def read(store: str = "", among_published: bool = False) -> tuple[Results, dict[
     runs = {d.name: [cell.run_id for entry in d.entries for cell in entry.cells.values()] for d in results.datasets}
     first = {name: next(filter(None, ids), "") for name, ids in runs.items()}  # published cells have no run
     health = {name: found.report(run_id, "health.txt") for name, run_id in first.items() if run_id}
-    return results, health
+    groups = {name: found.report(run_id, "groups.csv") for name, run_id in first.items() if run_id}
+    return with_groups(results, groups), health
 
 
 @app.command()

@@ -37,6 +37,8 @@ class Dataset:
     name: str
     entries: tuple[Entry, ...]
     notes: tuple[str, ...] = ()
+    groups: Mapping[str, str] = field(default_factory=dict)
+    """By example id, the group that it is of; empty for a dataset without groups."""
 
     @property
     def about(self) -> Mapping[str, str]:

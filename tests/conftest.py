@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import gc
 import os
 import socket
 import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -23,6 +27,10 @@ os.environ.pop("MLFLOW_RUN_ID", None)
 os.environ["MLFLOW_TRACKING_URI"] = f"sqlite:///{tempfile.mkdtemp()}/mlflow.db"
 os.environ["CHURN_CACHE_DIR"] = tempfile.mkdtemp()
 os.environ["CHURN_OFFLINE"] = "1"
+
+
+BIRDS = {"train": 6, "validation": 2, "test": 4}
+"""Images of each part of the small Waterbirds."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -83,3 +91,31 @@ def mlflow_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[C
     yield start
     for server in started:
         server.stop()
+
+
+@pytest.fixture
+def waterbirds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A dozen images in the layout of grodino/waterbirds: a folder per split, with labels and places in a table."""
+    if getattr(find_spec("datasets"), "origin", None) is None:  # found, not imported: it reads its settings then
+        pytest.skip("Hugging Face's datasets is not installed: pip install -e '.[vision]'")
+    from PIL import Image
+
+    from benchmark.data.rows import load_rows
+
+    root = tmp_path / "data" / "hf" / "grodino" / "waterbirds"
+    for part, n in BIRDS.items():
+        folder = root / part
+        folder.mkdir(parents=True)
+        with (folder / "metadata.csv").open("w", newline="", encoding="utf-8") as file:
+            table = csv.writer(file)
+            table.writerow(["file_name", "label", "place"])
+            for i in range(n):
+                Image.new("RGB", (40, 24 + i), (255 * (i % 2), 10 * i, 0)).save(folder / f"{i}.png")
+                table.writerow([f"{i}.png", i % 2, i // 2 % 2])
+    monkeypatch.setenv("CHURN_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    load_rows.cache_clear()
+    yield root
+    with warnings.catch_warnings():  # the hub's library leaves files open
+        warnings.simplefilter("ignore")
+        gc.collect()

@@ -15,7 +15,7 @@ from rdkit import Chem, rdBase
 
 from benchmark.data.catalogue import availability
 from benchmark.data.features import morgan
-from benchmark.data.problem import labels, split_rows
+from benchmark.data.problem import digest, labels, split_rows
 from benchmark.data.rows import Rows, load_rows
 from benchmark.data.spec import DatasetSpec, dataset_names, load_spec
 from benchmark.data.splits import Split
@@ -134,9 +134,10 @@ def examine(spec: DatasetSpec, canonical_seed: int, *, overlaps: bool = False) -
 
 
 def reports(spec: DatasetSpec, canonical_seed: int) -> dict[str, str]:
-    """The report as files, to be kept with a result."""
+    """The report as files, to be kept with a result; and the group of each example, where the dataset has groups."""
     health = examine(spec, canonical_seed)
-    return {"health.json": health.to_json(), "health.txt": to_text(health)}
+    groups = {"groups.csv": load_rows(spec).used[["id", "group"]].to_csv(index=False)} if spec.groups else {}
+    return {"health.json": health.to_json(), "health.txt": to_text(health), **groups}
 
 
 def _left_out(table: pd.DataFrame) -> Iterable[Left]:
@@ -159,7 +160,7 @@ def _identity(rows: Rows, spec_has_smiles: bool) -> list[str]:
     """What makes two used rows the same thing: the canonical SMILES, or the features."""
     if spec_has_smiles:
         return rows.used["canonical"].tolist()
-    return [row.tobytes().hex() for row in rows.x]
+    return [digest(row) for row in rows.x]  # an image has a hundred thousand bytes
 
 
 def _repeats(rows: Rows) -> Iterable[Repeat]:

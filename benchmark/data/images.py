@@ -42,7 +42,8 @@ def load(spec: DatasetSpec) -> tuple[str, pd.DataFrame, np.ndarray]:
             f"  get it from: https://huggingface.co/datasets/{name}\n"
             f"  put it at:   {sources.folders()[0] / 'hf' / name}"
         ) from error
-    tables, pixels = [], []
+    x = np.empty((sum(map(len, found.values())), 3 * side * side), dtype=np.uint8)
+    tables, below = [], iter(x)
     for part, rows in found.items():
         if spec.target not in rows.column_names or "image" not in rows.column_names:
             raise UserError(f"{spec.name}: expected columns 'image' and {spec.target!r}, found {rows.column_names}")
@@ -50,11 +51,12 @@ def load(spec: DatasetSpec) -> tuple[str, pd.DataFrame, np.ndarray]:
         tables.append(
             others.assign(**{SPLIT: part, LINE: range(1, len(others) + 1), ID: [f"{part}/{i}" for i in others.index]})
         )
-        pixels += [_square(image, side) for image in rows["image"]]
-    x = np.stack(pixels)
+        for image in rows["image"]:
+            next(below)[:] = _square(image, side)
     table = pd.concat(tables, ignore_index=True).assign(**{REPEATED: False})
-    version = hashlib.sha256(x.tobytes() + table.to_csv().encode()).hexdigest()[:16]
-    return version, table, x
+    version = hashlib.sha256(x.data)  # gigabytes, not to be copied
+    version.update(table.to_csv().encode())
+    return version.hexdigest()[:16], table, x
 
 
 ID = "id"

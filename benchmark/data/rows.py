@@ -27,8 +27,9 @@ class Rows:
     """A dataset before it is split.
 
     ``table`` has all rows of the file: ``line`` (where it stands), ``id``, ``smiles`` as written, ``canonical`` and
-    ``scaffold`` (empty where RDKit cannot parse it), ``target`` as written, ``part`` (of a given split), and the
-    reasons to leave a row out: ``repeated``, ``no_smiles``, ``no_target``, ``unparsable``; else it is ``used``.
+    ``scaffold`` (empty where RDKit cannot parse it), ``target`` as written, ``part`` (of a given split), ``group``
+    (``label 1, place 0``; empty without ``groups``), and the reasons to leave a row out: ``repeated``, ``no_smiles``,
+    ``no_target``, ``unparsable``; else it is ``used``.
     ``x`` (N, D) are the features of the used rows, uint8 where all are bits, and ``scaled`` (D,) says which
     columns are to be standardised.
     """
@@ -80,7 +81,7 @@ def _key(spec: DatasetSpec, version: str) -> str:
     for module in (readers, features):
         code.update(Path(str(module.__file__)).read_bytes())
     code.update(Path(__file__).read_bytes())
-    reading = spec.model_dump(include={"source", "smiles", "id", "target", "features", "ignore", "split"})
+    reading = spec.model_dump(include={"source", "smiles", "id", "target", "features", "ignore", "groups", "split"})
     parts = [version, reading, rdBase.rdkitVersion, code.hexdigest()]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
@@ -102,7 +103,7 @@ def _given(spec: DatasetSpec) -> str:
 
 
 def _require_columns(raw: pd.DataFrame, spec: DatasetSpec) -> None:
-    for column in filter(None, (spec.smiles, spec.id, spec.target, _given(spec), *spec.ignore)):
+    for column in filter(None, (spec.smiles, spec.id, spec.target, _given(spec), *spec.ignore, *spec.groups)):
         if column not in raw.columns:
             known = [name for name in raw.columns if name not in (LINE, REPEATED)]
             raise did_you_mean(f"column of {spec.name}'s file:", column, known)
@@ -117,6 +118,7 @@ def _prepare(
     smiles = raw[spec.smiles].str.strip() if spec.smiles else none
     with rdBase.BlockLogs():
         molecules = [Chem.MolFromSmiles(text) if text else None for text in smiles]
+    groups = raw[list(spec.groups)].to_dict("index").values()
     parsed = np.array([molecule is not None for molecule in molecules])
     table = pd.DataFrame(
         {
@@ -126,6 +128,7 @@ def _prepare(
             "scaffold": [MurckoScaffoldSmiles(mol=m, includeChirality=False) if m else "" for m in molecules],
             "target": raw[spec.target].str.strip(),
             "part": raw[given].str.strip() if given else none,
+            "group": [", ".join(f"{name} {value}" for name, value in of.items()) for of in groups],
             "repeated": raw[REPEATED],
             "no_smiles": (smiles == "") & bool(spec.smiles),
             "no_target": raw[spec.target].str.strip().isin(MISSING),
@@ -141,6 +144,6 @@ def _prepare(
     names = raw[spec.id].str.strip() if spec.id else smiles
     table.loc[used, "id"] = example_ids(names[used].tolist(), hashed=not spec.id)
     if x is not None:
-        return table, x[used], np.zeros(x.shape[1], dtype=bool)
+        return table, x if used.all() else x[used], np.zeros(x.shape[1], dtype=bool)
     chosen = [m for m, keep in zip(molecules, used, strict=True) if keep and m] if spec.smiles else []
     return table, *features.featurise(chosen, raw[used], spec)

@@ -76,6 +76,7 @@ class DatasetSpec(BaseModel):
     positive: str | None = None
     features: tuple[str, ...] = Field(min_length=1)
     ignore: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
     split: str
     train: PoolSize | None = None
     backbone: str = MLP

@@ -20,6 +20,7 @@ from benchmark.types import Cell
 from leaderboard import figures, molecules, studies, tables, writers
 from leaderboard.boards import EVALSETS, Board, Row, boards, to_table
 from leaderboard.figures import Figure
+from leaderboard.groups import by_group
 from leaderboard.results import Dataset, Results, slug
 from leaderboard.site import citation, decide, explorer, sentences
 from leaderboard.site.summary import GROUP_TITLES, Summary, summaries
@@ -52,7 +53,7 @@ def files(results: Results, kind: Kind, health: Mapping[str, str]) -> Iterator[F
     for title in results.methods():
         yield f"methods/{slug(title)}.html", site.method(title)
     yield from site.study_pages()
-    for table in (*site.tables, *map(to_table, site.boards), *site.study_tables):
+    for table in (*site.tables, *map(to_table, site.boards), *site.group_tables, *site.study_tables):
         yield f"tables/{table.key}.tex", writers.to_latex(table, tables.stamp(results, table))
         yield f"tables/{table.key}.csv", writers.to_csv(table)
         yield f"tables/{table.key}.json", writers.to_json(table)
@@ -79,6 +80,10 @@ class Site:
     @cached_property
     def study_tables(self) -> list[Table]:
         return [studies.table(one, sheet, self.kind) for one in self.told[0] for sheet in one.report.sheets]
+
+    @cached_property
+    def group_tables(self) -> list[Table]:
+        return [by_group(dataset, self.kind) for dataset in self.results.datasets if dataset.groups]
 
     @cached_property
     def study_figures(self) -> list[Figure]:
@@ -174,7 +179,10 @@ class Site:
             "dataset.html",
             f"datasets/{dataset.name}.html",
             dataset=dataset,
-            tables=[to_table(board) for board in self.boards if board.dataset == dataset.name],
+            tables=[
+                *(to_table(board) for board in self.boards if board.dataset == dataset.name),
+                *(table for table in self.group_tables if table.datasets == (dataset.name,)),
+            ],
             figures=[figure for figure in self.figures if figure.dataset == dataset.name],
             bibtex="\n".join(known[key] for key in citation.keys(dataset) if key in known),
             health=self.health.get(dataset.name, ""),

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import gc
-import warnings
-from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -18,40 +13,12 @@ from benchmark.data.rows import load_rows
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
 
-SIZES = {"train": 6, "validation": 2, "test": 4}
-
-
-@pytest.fixture
-def waterbirds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A dozen images in the layout of grodino/waterbirds: a folder per split, with labels and places in a table."""
-    if getattr(find_spec("datasets"), "origin", None) is None:  # found, not imported: it reads its settings then
-        pytest.skip("Hugging Face's datasets is not installed: pip install -e '.[vision]'")
-    from PIL import Image
-
-    root = tmp_path / "data" / "hf" / "grodino" / "waterbirds"
-    for part, n in SIZES.items():
-        folder = root / part
-        folder.mkdir(parents=True)
-        with (folder / "metadata.csv").open("w", newline="", encoding="utf-8") as file:
-            table = csv.writer(file)
-            table.writerow(["file_name", "label", "place"])
-            for i in range(n):
-                Image.new("RGB", (40, 24 + i), (255 * (i % 2), 10 * i, 0)).save(folder / f"{i}.png")
-                table.writerow([f"{i}.png", i % 2, 1])
-    monkeypatch.setenv("CHURN_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
-    load_rows.cache_clear()
-    yield root
-    with warnings.catch_warnings():  # the hub's library leaves files open
-        warnings.simplefilter("ignore")
-        gc.collect()
-
 
 @pytest.mark.filterwarnings("ignore")  # of the hub's library
 def test_a_folder_of_the_hubs_layout_is_a_problem_with_the_given_split(waterbirds, tmp_path):
     toml = tmp_path / "birds.toml"
-    text = Path(load_spec("waterbirds").path).read_text(encoding="utf-8").replace("pixels:224", "pixels:8")
-    toml.write_text(text, encoding="utf-8")
+    text = Path(load_spec("waterbirds").path).read_text(encoding="utf-8").replace("pixels:256", "pixels:8")
+    toml.write_text(text.replace('"resnet50"', '"mlp"'), encoding="utf-8")
     problem = load_problem(str(toml))
     assert (len(problem.train), {name: len(test) for name, test in problem.evals.items()}) == (6, {"id": 4})
     assert problem.train.x.shape == (6, 3 * 8 * 8)
@@ -78,6 +45,13 @@ def test_a_missing_column_is_named(waterbirds):
     spec = load_spec("waterbirds").model_copy(update={"target": "species", "features": ("pixels:8",)})
     with pytest.raises(UserError, match=r"'species'.*'label'"):
         images.load(spec)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_missing_column_of_groups_is_named(waterbirds):
+    spec = load_spec("waterbirds").model_copy(update={"groups": ("label", "plaice"), "features": ("pixels:8",)})
+    with pytest.raises(UserError, match=r"plaice.*place"):
+        load_rows(spec)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -1,0 +1,76 @@
+"""ChemBERTa-77M-MTR on SMILES, fine-tuned (Ahmad et al. 2022, arXiv:2209.01712; paper, appendix on ChemBERTa)."""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from benchmark.backbones._hub import FineTuned, Pretrained
+from benchmark.data.features import smiles_of
+from benchmark.data.spec import Recipe
+from benchmark.errors import UserError
+
+LONGEST = 128
+"""Tokens; what is longer is cut off."""
+TOKENIZER = "tokenizer.json"
+MODEL = Pretrained("DeepChem/ChemBERTa-77M-MTR", "roberta", (TOKENIZER,))
+
+
+class ChemBERTa(FineTuned):
+    reads = "smiles"
+    recipe = Recipe(lr=2e-5, batch_size=32, epochs=10)
+    model = MODEL
+
+    def module(self, recipe: Recipe, n_outputs: int, dropout: float) -> nn.Module:
+        return Network(n_outputs, dropout)
+
+
+class Network(nn.Module):
+    """From the bytes of SMILES (B, D) to outputs (B, C): the transformer, and a new head of two layers on its [CLS].
+
+    Dropout is by ``hidden_dropout_prob`` of the model's configuration, unless a rate is given.
+    """
+
+    def __init__(self, n_outputs: int, dropout: float) -> None:
+        from transformers import RobertaConfig, RobertaForSequenceClassification
+
+        super().__init__()
+        self.folder = MODEL.folder()
+        tokenizer(self.folder)  # so that a missing package is seen now
+        config = RobertaConfig.from_pretrained(self.folder)
+        config.num_labels = n_outputs
+        config.hidden_dropout_prob = dropout or config.hidden_dropout_prob
+        self.padding = config.pad_token_id
+        self.model = RobertaForSequenceClassification(config)
+        MODEL.start(self.model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        texts = [torch.tensor(tokens(self.folder, smiles)) for smiles in smiles_of(x.cpu().numpy())]
+        ids = nn.utils.rnn.pad_sequence(texts, batch_first=True, padding_value=self.padding)
+        lengths = torch.tensor([len(text) for text in texts])
+        mask = (torch.arange(ids.shape[1]) < lengths[:, None]).long()
+        return self.model(ids.to(x.device), attention_mask=mask.to(x.device)).logits
+
+
+@lru_cache(maxsize=100_000)
+def tokens(folder: Path, smiles: str) -> list[int]:
+    """The ids of the tokens of a SMILES, [CLS] and [SEP] included, at most ``LONGEST``."""
+    return tokenizer(folder).encode(smiles).ids
+
+
+@cache
+def tokenizer(folder: Path) -> Any:
+    """The tokenizer that lies beside the weights. Raises UserError for a file that is none."""
+    from tokenizers import Tokenizer
+
+    try:
+        found = Tokenizer.from_file(str(folder / TOKENIZER))
+    except Exception as error:  # the library raises nothing more special
+        raise UserError(f"{folder / TOKENIZER}: not a tokenizer: {error}") from error
+    found.no_padding()
+    found.enable_truncation(LONGEST)
+    return found

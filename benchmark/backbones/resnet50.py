@@ -1,0 +1,82 @@
+"""ResNet-50 on images, fine-tuned from ImageNet (He et al. 2016, arXiv:1512.03385; paper, appendix on Waterbirds)."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from benchmark.backbones._hub import FineTuned, Pretrained
+from benchmark.data.spec import Recipe
+
+MODEL = Pretrained("microsoft/resnet-50", "resnet")
+MEAN, SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+"""Of ImageNet's red, green and blue, as the weights were trained with."""
+CROP = 224 / 256
+"""The side of what is cut out, of the image's."""
+AREA, ASPECT, TRIES = (0.08, 1.0), (3 / 4, 4 / 3), 10
+"""Of a random crop: its share of the image, width over height, and draws until it is the whole image instead."""
+
+
+class ResNet50(FineTuned):
+    reads = "pixels"
+    recipe = Recipe(lr=1e-4, batch_size=64, epochs=15)
+    model = MODEL
+
+    def module(self, recipe: Recipe, n_outputs: int, dropout: float) -> nn.Module:
+        return Network(n_outputs, dropout)
+
+
+class Network(nn.Module):
+    """From pixels (B, side·side·3) uint8, channel last, to outputs (B, C): the network, and a new linear head.
+
+    It is trained on random crops that are resized and flipped (Szegedy et al. 2015, arXiv:1409.4842), and predicts
+    from the centre. Dropout is before the head.
+    """
+
+    def __init__(self, n_outputs: int, dropout: float) -> None:
+        from transformers import ResNetConfig, ResNetModel
+
+        super().__init__()
+        config = ResNetConfig.from_pretrained(MODEL.folder())
+        self.resnet = ResNetModel(config)
+        self.head = nn.Sequential(nn.Flatten(), nn.Dropout(dropout), nn.Linear(config.hidden_sizes[-1], n_outputs))
+        MODEL.start(self)
+        self.register_buffer("mean", 255 * torch.tensor(MEAN)[:, None, None], persistent=False)
+        self.register_buffer("spread", 255 * torch.tensor(SPREAD)[:, None, None], persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        side = math.isqrt(x.shape[1] // 3)
+        images = (x.unflatten(1, (side, side, 3)).movedim(3, 1) - self.mean) / self.spread
+        seen = random_crops(images) if self.training else centre(images)
+        return self.head(self.resnet(seen).pooler_output)
+
+
+def centre(images: Tensor) -> Tensor:
+    """The centre of images (B, 3, S, S), 224 of 256 pixels."""
+    side = images.shape[-1]
+    crop = round(CROP * side)
+    start = round((side - crop) / 2)
+    return images[:, :, start : start + crop, start : start + crop]
+
+
+def random_crops(images: Tensor) -> Tensor:
+    """Of each image (B, 3, S, S) a random rectangle, resized to 224 of 256 pixels, and half of them mirrored.
+
+    The draws are by PyTorch's global generator of the CPU, the same on each device.
+    """
+    n, side = len(images), images.shape[-1]
+    area = torch.empty(n, TRIES).uniform_(*AREA)
+    aspect = torch.empty(n, TRIES).uniform_(*map(math.log, ASPECT)).exp()
+    sizes = torch.stack([(area * aspect).sqrt(), (area / aspect).sqrt()], dim=2)  # of the sides: (B, TRIES, 2)
+    fits = (sizes <= 1).all(dim=2)
+    first = fits.int().argmax(dim=1)
+    size = torch.where(fits.any(dim=1)[:, None], sizes[torch.arange(n), first], torch.ones(n, 2))
+    middle = (1 - size) * (2 * torch.rand(n, 2) - 1)  # in the coordinates of ``affine_grid``: -1 to 1
+    mirror = torch.where(torch.rand(n) < 0.5, -1.0, 1.0)
+    where = torch.zeros(n, 2, 3)
+    where[:, 0, 0], where[:, 1, 1], where[:, :, 2] = size[:, 0] * mirror, size[:, 1], middle
+    crop = round(CROP * side)
+    grid = nn.functional.affine_grid(where.to(images.device), [n, 3, crop, crop], align_corners=False)
+    return nn.functional.grid_sample(images, grid, padding_mode="border", align_corners=False)

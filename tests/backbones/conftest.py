@@ -1,0 +1,51 @@
+"""Small models of the pretrained backbones' kinds, with random weights, in a folder as the user would keep them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmark.registry import make_method
+from benchmark.types import Problem
+
+
+@pytest.fixture
+def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder of models."""
+    pytest.importorskip("transformers", reason="the extra [pretrained] is not installed")
+    monkeypatch.setenv("CHURN_MODEL_DIR", str(tmp_path / "models"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    (tmp_path / "models").mkdir()
+    return tmp_path / "models"
+
+
+@pytest.fixture
+def save() -> Callable[..., Path]:
+    """Saves a model of these classes with random weights, as ``folder``."""
+
+    def saved(model: Any, config: Any, folder: Path, seed: int = 0) -> Path:
+        import torch
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            model(config).save_pretrained(folder)
+        return folder
+
+    return saved
+
+
+@pytest.fixture
+def predictions() -> Callable[..., np.ndarray]:
+    """What a method says about the ID test after it was trained with these seeds, (S, T, C)."""
+
+    def predicted(problem: Problem, method: str, seeds: list[int]) -> np.ndarray:
+        fitted = make_method(method, problem.task).fit(problem.without_tests(), seeds)
+        return fitted.predict(problem.evals["id"].x)
+
+    return predicted

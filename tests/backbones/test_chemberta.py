@@ -1,0 +1,239 @@
+"""ChemBERTa, in small: from SMILES and pretrained weights to predictions."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmark.__main__ import app
+from benchmark.data.features import smiles_bytes
+from benchmark.data.problem import load_problem
+from benchmark.data.spec import ROOT
+from benchmark.errors import UserError
+from benchmark.train.backbone import Draws, find
+from benchmark.train.device import CPU
+from leaderboard.__main__ import app as leaderboard
+
+SMILES = ["CCO", "c1ccccc1C(=O)Nc1ccncc1", "C" * 300, "N"]
+VARIANT = "backbone=chemberta@batch_size=8@epochs=1@train=24"
+
+
+@pytest.fixture
+def folder(models: Path, save: Callable[..., Path]) -> Path:
+    """One layer of ChemBERTa, with a byte-level tokenizer of the characters of SMILES."""
+    from tokenizers import Tokenizer, pre_tokenizers, processors
+    from tokenizers import models as kinds
+    from transformers import RobertaConfig, RobertaForSequenceClassification
+
+    special = ["[PAD]", "[CLS]", "[SEP]"]
+    vocabulary = {text: i for i, text in enumerate([*special, *map(chr, range(33, 127))])}
+    tokenizer = Tokenizer(kinds.BPE(vocabulary, []))
+    tokenizer.add_special_tokens(special)
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.post_processor = processors.RobertaProcessing(("[SEP]", 2), ("[CLS]", 1), add_prefix_space=False)
+    config = RobertaConfig(
+        vocab_size=len(vocabulary),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=140,
+        hidden_dropout_prob=0.144,
+    )
+    made = save(RobertaForSequenceClassification, config, models / "DeepChem" / "ChemBERTa-77M-MTR")
+    tokenizer.save(str(made / "tokenizer.json"))
+    return made
+
+
+def network(n_outputs: int = 2, dropout: float = 0.0, key: tuple[int, int] = (1, 0)):
+    backbone = find("chemberta")
+    with Draws("initialisation", key, CPU):
+        return backbone.module(backbone.recipe, n_outputs, dropout).eval()
+
+
+def chosen(folder: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the model below another folder of models, which is the one that counts from now on."""
+    monkeypatch.setenv("CHURN_MODEL_DIR", str(root))
+    return Path(shutil.copytree(folder, root / "DeepChem" / folder.name))
+
+
+def assert_equal(some: Mapping[str, Any], others: Mapping[str, Any]) -> None:
+    import torch
+
+    assert some.keys() == others.keys()
+    assert all(torch.equal(some[name], others[name]) for name in some)
+
+
+def test_outputs_are_those_of_the_librarys_own_model_and_do_not_depend_on_the_batch(folder):
+    import torch
+    from tokenizers import Tokenizer
+    from transformers import RobertaForSequenceClassification
+
+    ours, theirs = network(), RobertaForSequenceClassification.from_pretrained(folder).eval()
+    theirs.classifier.load_state_dict(ours.model.classifier.state_dict())
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    with torch.no_grad():
+        together = ours(torch.tensor(smiles_bytes(SMILES)))
+        for i, smiles in enumerate(SMILES):
+            ids = tokenizer.encode(smiles).ids
+            ids = ids if len(ids) <= 128 else [*ids[:127], ids[-1]]
+            alone = theirs(torch.tensor([ids])).logits[0]
+            torch.testing.assert_close(together[i], alone, rtol=1e-4, atol=1e-6)
+
+
+def test_networks_differ_in_their_heads_alone_which_their_keys_draw(folder):
+    import torch
+
+    one, again, other = (network(key=key).state_dict() for key in ((1, 0), (1, 0), (1, 1)))
+    assert_equal(one, again)
+    assert {name for name in one if not torch.equal(one[name], other[name])} == {
+        "model.classifier.dense.weight",
+        "model.classifier.out_proj.weight",
+    }
+
+
+def test_a_regression_has_one_output_and_a_rate_of_dropout_replaces_the_models_own(folder):
+    from torch import nn
+
+    made = network(n_outputs=1, dropout=0.25)
+    assert made.model.classifier.out_proj.out_features == 1
+    for rate, of in ((0.25, made), (0.144, network())):
+        hidden = [
+            part.p
+            for name, part in of.named_modules()
+            if isinstance(part, nn.Dropout) and "self" not in name.split(".")
+        ]
+        assert hidden == [rate] * 4
+
+
+def test_weights_are_found_in_the_hubs_cache(folder, models, monkeypatch):
+    before = network().state_dict()
+    cached = models.with_name("hub") / "models--DeepChem--ChemBERTa-77M-MTR"
+    shutil.copytree(folder, cached / "snapshots" / "0123")
+    (cached / "refs").mkdir()
+    (cached / "refs" / "main").write_text("0123", encoding="utf-8")
+    monkeypatch.delenv("CHURN_MODEL_DIR")
+    assert_equal(network().state_dict(), before)
+    (cached / "snapshots" / "0123" / "tokenizer.json").unlink()  # as of a download that was cut off
+    with pytest.raises(UserError, match="no weights: the network must not be touched"):
+        network()
+
+
+def test_weights_as_pytorch_saves_them_are_read_too(folder, models, monkeypatch):
+    import torch
+    from safetensors.torch import load_file
+
+    before = network().state_dict()
+    other = chosen(folder, models.with_name("other"), monkeypatch)
+    torch.save(load_file(other / "model.safetensors"), other / "pytorch_model.bin")
+    (other / "model.safetensors").unlink()
+    assert_equal(network().state_dict(), before)
+
+
+def test_a_weights_file_is_never_run(folder, tmp_path):
+    import torch
+
+    class Harm:
+        def __reduce__(self):
+            return (Path.touch, (tmp_path / "harm",))
+
+    (folder / "model.safetensors").unlink()
+    torch.save({"roberta.x": Harm()}, folder / "pytorch_model.bin")
+    with pytest.raises(UserError, match=r"pytorch_model\.bin: not the weights of a network"):
+        network()
+    assert not (tmp_path / "harm").exists()
+
+
+@pytest.mark.parametrize(("file", "content"), [("model.safetensors", b"<html>"), ("pytorch_model.bin", b"<html>")])
+def test_a_damaged_weights_file_is_named(folder, file, content):
+    (folder / "model.safetensors").unlink()
+    (folder / file).write_bytes(content)
+    with pytest.raises(UserError, match=f"{file}: not the weights of a network"):
+        network()
+
+
+@pytest.mark.parametrize("method", ["erm", "twin:lam=10"])
+def test_training_gives_the_same_twice_and_a_seed_alone_what_it_gives_in_company(folder, predictions, method):
+    problem = load_problem(f"b3db_measured@{VARIANT}")
+    assert problem.train.x.dtype == np.uint8
+    both = predictions(problem, method, [1, 2])
+    np.testing.assert_array_equal(predictions(problem, method, [2]), both[1:])
+    assert not np.array_equal(both[0], both[1])
+
+
+def test_other_weights_are_another_problem_and_the_same_elsewhere_are_not(folder, models, monkeypatch):
+    from safetensors.torch import load_file, save_file
+
+    before = load_problem(f"b3db_measured@{VARIANT}")
+    assert before.fingerprints["backbone"].startswith("chemberta ")
+    chosen(folder, models.with_name("other"), monkeypatch)
+    assert load_problem(f"b3db_measured@{VARIANT}").fingerprint == before.fingerprint
+    changed = chosen(folder, models.with_name("third"), monkeypatch)
+    tensors = load_file(changed / "model.safetensors")
+    tensors["roberta.embeddings.LayerNorm.bias"] += 1e-3
+    save_file(tensors, changed / "model.safetensors")
+    after = load_problem(f"b3db_measured@{VARIANT}")
+    assert {k for k, v in after.fingerprints.items() if v != before.fingerprints[k]} == {"backbone"}
+
+
+def test_without_the_model_the_error_says_where_it_was_looked_for_and_where_it_is_to_be_had(models):
+    with pytest.raises(UserError) as caught:
+        load_problem(f"b3db_measured@{VARIANT}")
+    for part in ("--offline", "https://huggingface.co/DeepChem/ChemBERTa-77M-MTR", str(models / "DeepChem/ChemBERTa")):
+        assert part in str(caught.value)
+
+
+def test_a_file_that_is_missing_is_named(folder):
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(UserError, match=r"ChemBERTa-77M-MTR: tokenizer\.json is missing\n  get config\.json, tok"):
+        find("chemberta").weights()
+
+
+def test_weights_of_another_network_are_refused(folder, save):
+    from transformers import BertConfig, BertForSequenceClassification
+
+    small = BertConfig(vocab_size=9, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8)
+    before = (folder / "config.json").read_bytes()
+    save(BertForSequenceClassification, small, folder)
+    (folder / "config.json").write_bytes(before)
+    with pytest.raises(UserError, match="these weights are of another network: roberta"):
+        network()
+
+
+@pytest.mark.parametrize("package", ["transformers", "tokenizers"])
+def test_without_the_extra_the_error_names_it(folder, predictions, monkeypatch, package):
+    problem = load_problem(f"b3db_measured@{VARIANT}")
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(UserError, match=rf"chemberta cannot import {package}: pip install -e '\.\[pretrained\]'"):
+        predictions(problem, "erm", [1])
+
+
+def test_without_the_extra_and_the_model_the_error_names_both(models, monkeypatch):
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(UserError, match=r"pip install -e '\.\[pretrained\]'\n  get config\.json"):
+        find("chemberta").weights()
+
+
+@pytest.mark.slow
+def test_the_command_trains_on_a_table_of_ones_own_and_its_page_shows_the_groups(folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    text = (ROOT / "datasets" / "b3db_measured.toml").read_text(encoding="utf-8")
+    text = text.replace("target ", "groups = ['group']\ntarget ", 1)
+    (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
+    mine = f"{tmp_path / 'mine.toml'}@{VARIANT}"
+    with pytest.raises(SystemExit) as stop:
+        app(["run", "--method", "erm", "--dataset", mine, "--seeds", "2", "--jobs", "1"])
+    assert stop.value.code in (0, None), capsys.readouterr()
+    assert "finished" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        leaderboard(["build", "--out", str(tmp_path / "site")])
+    (table,) = (tmp_path / "site" / "tables").glob("*mine*-groups.csv")
+    assert "group A" in table.read_text(encoding="utf-8")
+    (page,) = (tmp_path / "site" / "datasets").glob("*mine*.html")
+    assert table.name in page.read_text(encoding="utf-8")
