@@ -1,0 +1,53 @@
+"""The backbone is chemprop's own network, and learns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from benchmark.data.features import smiles_bytes
+from benchmark.data.problem import load_problem
+from benchmark.registry import make_method
+from benchmark.train.backbone import find
+from benchmark.types import Examples
+
+MOLECULES = ["C", "CC(=O)Oc1ccccc1C(=O)O", "C[C@H](N)C(=O)O", "[Na+].[Cl-]", "FC(F)(F)c1ccncc1", "C/C=C/Br"]
+
+pytestmark = pytest.mark.slow  # importing chemprop takes seconds
+
+
+@pytest.fixture(scope="module", autouse=True)
+def chemprop() -> Any:
+    return pytest.importorskip("chemprop")
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_outputs_are_those_of_chemprops_own_model_with_the_same_weights(chemprop, n_outputs):
+    backbone = find("chemprop")
+    network = backbone.module(backbone.recipe, n_outputs, 0.0)
+    width = backbone.recipe.hidden
+    model = chemprop.models.MPNN(
+        chemprop.nn.BondMessagePassing(d_h=width),
+        chemprop.nn.agg.AggregationRegistry["norm"](),
+        chemprop.nn.RegressionFFN(n_tasks=n_outputs, input_dim=width, hidden_dim=width),
+    )
+    model.message_passing.load_state_dict(network.messages.state_dict())
+    model.predictor.ffn.load_state_dict(network.head.state_dict())
+    data = chemprop.data.MoleculeDataset([chemprop.data.MoleculeDatapoint.from_smi(smiles) for smiles in MOLECULES])
+    with torch.no_grad():
+        expected = model.eval()(chemprop.data.collate_batch([data[i] for i in range(len(data))]).bmg)
+        outputs = network.eval()(torch.tensor(smiles_bytes(MOLECULES)))
+    assert outputs.shape == (len(MOLECULES), n_outputs)
+    torch.testing.assert_close(outputs, expected)
+
+
+def test_what_it_learns_orders_molecules_it_has_not_seen():
+    problem = load_problem("b3db_logbb@backbone=chemprop@epochs=10@hidden=64@batch_size=16")
+    train, test = problem.train, problem.evals["id"]
+    few = Examples(train.x[:200], train.y[:200], train.ids[:200], train.smiles[:200])
+    (values,) = make_method("erm", "regression").fit(replace(problem, train=few).without_tests(), [1]).predict(test.x)
+    assert np.corrcoef(values[:, 0], test.y)[0, 1] > 0.3

@@ -1,0 +1,232 @@
+"""Modules trained by the loop equal the same modules in plain PyTorch; how a backbone is found and what it draws."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, kl_div, mse_loss
+
+import benchmark.backbones
+from benchmark.check import synthetic
+from benchmark.data.spec import Recipe, load_spec
+from benchmark.errors import UserError
+from benchmark.registry import make_method
+from benchmark.train import bootstrap, generator
+from benchmark.train.backbone import Draws, find, names
+from benchmark.train.device import CPU
+from benchmark.train.resampling import Stream
+from benchmark.types import Problem, Task
+
+TASKS: list[Task] = ["classification", "regression"]
+SEEDS = [3, 1]
+N = 100  # not a multiple of the batch size: the last batch is a partial one
+
+FILE = """
+from torch import nn
+
+from benchmark.data.spec import Recipe
+from benchmark.train.backbone import Backbone
+
+
+class Normed(Backbone):
+    reads = "numbers"
+    recipe = Recipe()
+
+    def module(self, recipe, n_outputs, dropout):
+        return nn.Sequential(
+            nn.Linear(32, recipe.hidden, bias=False),  # the norm takes a bias away; its gradient would be rounding
+            nn.BatchNorm1d(recipe.hidden),
+            nn.ReLU(),
+            nn.Dropout(dropout),
+            nn.Linear(recipe.hidden, n_outputs),
+        )
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def normed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A backbone ``normed``, which is one file beside the suite's own."""
+    folder = tmp_path_factory.mktemp("backbones")
+    (folder / "normed.py").write_text(FILE, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(benchmark.backbones, "__path__", [*benchmark.backbones.__path__, str(folder)])
+        yield
+    sys.modules.pop("benchmark.backbones.normed", None)
+    find.cache_clear()
+
+
+def problem_of(task: Task) -> Problem:
+    """Small, and with steps so long that gradients are clipped and weight decay shows."""
+    problem = synthetic(task, n=N)
+    recipe = Recipe(hidden=16, batch_size=32, lr=1e-2, weight_decay=0.1, epochs=4)
+    return replace(problem, spec=problem.spec.model_copy(update={"recipe": recipe, "backbone": "normed"}))
+
+
+def predicted(problem: Problem, method: str, seeds: Sequence[int] = SEEDS) -> np.ndarray:
+    return make_method(method, problem.task).fit(problem.without_tests(), seeds).predict(problem.evals["id"].x)
+
+
+# An independent reference: one train seed at a time, one module and one optimiser per network.
+
+
+def draw_as(stream: Stream, seed: int, member: int = 0) -> None:
+    torch.manual_seed(int(generator(stream, seed, member).integers(2**63)))
+
+
+def plain_disagreement(task: Task, a: Tensor, b: Tensor) -> Tensor:
+    if task == "regression":
+        return mse_loss(a, b)
+    log_p, log_q = a.log_softmax(-1), b.log_softmax(-1)
+    there, back = (kl_div(x, y, log_target=True, reduction="batchmean") for x, y in ((log_q, log_p), (log_p, log_q)))
+    return (there + back) / 2
+
+
+def plain_epochs(
+    problem: Problem, seed: int, members: int = 1, lam: float = 0.0, dropout: float = 0.0
+) -> Iterator[list[nn.Module]]:
+    """The networks of one train seed after each epoch; with ``lam``, two that are tied (Algorithm 1 of the paper)."""
+    task, recipe, (rows,) = problem.task, problem.recipe, bootstrap(problem, [seed], members)
+    x, y = torch.tensor(problem.train.x), torch.tensor(problem.train.y)
+    networks = []
+    for member in range(members):
+        draw_as("initialisation", seed, member)
+        networks.append(find("normed").module(recipe, problem.n_outputs, dropout).train())
+    optimisers = [
+        torch.optim.AdamW(network.parameters(), lr=recipe.lr, weight_decay=recipe.weight_decay) for network in networks
+    ]
+    orders = [generator("batches", seed, member) for member in range(members)]
+    draw_as("dropout", seed)
+    for _ in range(recipe.epochs):
+        shuffled = [own[order.permutation(N)] for own, order in zip(rows, orders, strict=True)]
+        for start, stop in pairwise([*range(0, N, recipe.batch_size), N]):
+            batches = [own[start:stop] for own in shuffled]
+            # Each network sees the batches of all in one pass: they share the statistics of the batch norm.
+            seen = [network(x[np.concatenate(batches)]).split(stop - start) for network in networks]
+            loss = torch.zeros(())
+            for i, batch in enumerate(batches):
+                own = seen[i][i]
+                loss = loss + (
+                    cross_entropy(own, y[batch]) if task == "classification" else mse_loss(own[:, 0], y[batch])
+                )
+                if lam:
+                    loss = loss + lam * 0.5 * plain_disagreement(task, seen[0][i], seen[1][i])
+            for optimiser in optimisers:
+                optimiser.zero_grad()
+            loss.backward()
+            for network, optimiser in zip(networks, optimisers, strict=True):
+                nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+                optimiser.step()
+        yield networks
+
+
+@torch.no_grad()
+def plain_predictions(problem: Problem, networks: Sequence[nn.Module]) -> np.ndarray:
+    x = torch.tensor(problem.evals["id"].x)
+    outputs = torch.stack([network.eval()(x) for network in networks])
+    return (outputs.softmax(-1) if problem.task == "classification" else outputs).mean(0).numpy()
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize(("method", "members", "lam"), [("erm", 1, 0.0), ("twin:lam=3", 2, 3.0)])
+def test_modules_predict_what_a_plain_pytorch_loop_does(task, method, members, lam):
+    problem = problem_of(task)
+    values = predicted(problem, method)
+    for i, seed in enumerate(SEEDS):
+        *_, networks = plain_epochs(problem, seed, members, lam)
+        np.testing.assert_allclose(values[i], plain_predictions(problem, networks), atol=1e-5)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_swa_averages_weights_and_the_statistics_of_batch_norms(task):
+    problem = problem_of(task)
+    for i, values in enumerate(predicted(problem, "swa:start=0.5")):
+        ends = [deepcopy(networks[0]).state_dict() for networks in plain_epochs(problem, SEEDS[i])]
+        averaged = find("normed").module(problem.recipe, problem.n_outputs, 0.0)
+        late = {name: torch.stack([end[name].double() for end in ends[2:]]) for name in ends[0]}
+        assert late["1.running_mean"].std(0).max() > 1e-3
+        averaged.load_state_dict({name: tensors.mean(0) for name, tensors in late.items()})
+        np.testing.assert_allclose(values, plain_predictions(problem, [averaged]), atol=1e-5)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_mc_dropout_averages_passes_with_dropout_and_with_the_statistics_of_training(task):
+    problem = problem_of(task)
+    *_, (network,) = plain_epochs(problem, SEEDS[0], dropout=0.5)
+    network.eval()[3].train()
+    draw_as("dropout at prediction", SEEDS[0])
+    with torch.no_grad():
+        passes = [torch.cat([network(x) for x in torch.tensor(problem.evals["id"].x).split(32)]) for _ in range(3)]
+    assert not torch.allclose(passes[0], passes[1])
+    outputs = torch.stack(passes)
+    expected = (outputs.softmax(-1) if task == "classification" else outputs).mean(0)
+    values = predicted(problem, "mc_dropout:p=0.5:passes=3")
+    np.testing.assert_allclose(values[0], expected.numpy(), atol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["erm", "twin:lam=3", "mc_dropout:p=0.5:passes=3", "swa"])
+def test_a_seed_alone_is_the_same_to_the_bit_as_in_company_and_leaves_global_generators_as_they_were(method):
+    problem = problem_of("classification")
+    before = torch.get_rng_state()
+    many = predicted(problem, method, [1, 2, 3])
+    np.testing.assert_array_equal(predicted(problem, method, [2]), many[1:2])
+    np.testing.assert_array_equal(predicted(problem, method, [3, 1]), many[[2, 0]])
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_draws_go_on_where_they_stopped_whatever_is_drawn_between():
+    draw_as("dropout", 5)
+    expected = torch.rand(8)
+    torch.manual_seed(0)
+    outside = torch.rand(4)
+    torch.manual_seed(0)
+    draws, other = Draws("dropout", (5, 0), CPU), Draws("dropout", (5, 1), CPU)
+    found, seen = [], []
+    for _ in range(4):
+        with draws:
+            found.append(torch.rand(2))
+        with other:
+            assert not torch.equal(torch.rand(2), found[-1])
+        seen.append(torch.rand(1))
+    torch.testing.assert_close(torch.cat(found), expected, rtol=0, atol=0)
+    torch.testing.assert_close(torch.cat(seen), outside, rtol=0, atol=0)
+
+
+def test_draws_give_the_global_generator_back_after_an_error():
+    before = torch.get_rng_state()
+    with pytest.raises(RuntimeError), Draws("initialisation", (1, 0), CPU):
+        torch.rand(3) + torch.rand(4)
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_a_file_in_the_folder_is_a_backbone():
+    assert "normed" in names()
+    assert find("normed").name == "normed"
+    assert find("normed").code == FILE.encode()
+
+
+def test_an_unknown_backbone_is_an_error_that_names_the_nearest():
+    with pytest.raises(UserError, match="unknown backbone 'gim': did you mean 'gin'"):
+        load_spec("bace@backbone=gim")
+
+
+@pytest.mark.parametrize(
+    ("name", "package", "extra"), [("gin", "torch_geometric", "graph"), ("chemprop", "chemprop", "chemprop")]
+)
+def test_a_backbone_whose_package_is_missing_is_described_and_says_what_to_install(monkeypatch, name, package, extra):
+    for loaded in [loaded for loaded in sys.modules if loaded.partition(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, loaded)
+    monkeypatch.setitem(sys.modules, package, None)
+    backbone = find(name)
+    assert load_spec(f"bace@backbone={name}").recipe == backbone.recipe
+    with pytest.raises(
+        UserError, match=rf"^backbone {name} cannot import {package}\S*: pip install -e '\.\[{extra}\]'$"
+    ):
+        backbone.networks([(1, 0)], None, backbone.recipe, 2, 0.0, CPU)
