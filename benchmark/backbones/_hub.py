@@ -105,6 +105,7 @@ class FineTuned(Backbone):
     """A backbone that starts from ``model``."""
 
     extra = "pretrained"
+    library = "transformers"
     model: ClassVar[Pretrained]
 
     def weights(self) -> str:

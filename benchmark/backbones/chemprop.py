@@ -22,6 +22,7 @@ class Chemprop(Backbone):
     reads = "smiles"
     recipe = Recipe(hidden=304, epochs=50)
     extra = "chemprop"
+    library = "chemprop"
 
     def module(self, recipe: Recipe, n_outputs: int, dropout: float) -> nn.Module:
         return Network(recipe.hidden, n_outputs, dropout)
