@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchmark import doctor
-from benchmark.__main__ import DEFAULT_DATASET, app
+from benchmark.__main__ import app
+from benchmark.commands.options import DEFAULT_DATASET
 from benchmark.data import sources
 from benchmark.doctor import Finding, diagnose
 

@@ -22,9 +22,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmark import __main__ as command_line
 from benchmark import outbox, selection, tracking
+from benchmark.__main__ import app as benchmark_app
 from benchmark.bayes import search
+from benchmark.commands import train as commands
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import ROOT, load_spec
 from benchmark.driver import plan_grid
@@ -66,7 +67,7 @@ def settings_of(name: str) -> Mapping[str, str]:
     return SETTINGS.get(name, USUAL)
 
 
-def run(*words: str, app: Any = command_line.app) -> tuple[int, str]:
+def run(*words: str, app: Any = benchmark_app) -> tuple[int, str]:
     """The exit code of a command, and what it printed."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed), pytest.raises(SystemExit) as stop:
@@ -115,7 +116,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
         patch.setenv("COLUMNS", "200")
         patch.chdir(folder)  # artifacts go to ./mlruns
         patch.setattr(outbox, "OUTBOX", folder / "outbox")
-        patch.setattr(command_line, "subprocess", SimpleNamespace(run=later))
+        patch.setattr(commands, "subprocess", SimpleNamespace(run=later))
         patch.setattr(members, "MEMBERS", (2, 3))
         patch.setattr(selection, "LAMBDAS", {"classification": (10, 300)})
         patch.setattr(weight_decay, "DECAYS", (1e-5, 1e-1))

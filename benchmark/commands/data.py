@@ -1,0 +1,154 @@
+"""Commands about datasets and this machine."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from benchmark.commands.options import (
+    DEFAULT_DATASET,
+    CanonicalSeeds,
+    Offline,
+    Seeds,
+    console,
+)
+from benchmark.data.catalogue import availability, markdown, rows_text
+from benchmark.data.spec import dataset_names, expand, load_spec
+from benchmark.errors import UserError
+
+if TYPE_CHECKING:  # these import torch or mlflow, which take seconds
+    pass
+
+
+def list_(
+    as_markdown: Annotated[
+        bool, typer.Option("--markdown", help="The datasets alone, as the README shows them.")
+    ] = False,
+) -> None:
+    """Show the datasets, methods and backbones, what is available here, and what to do about what is not."""
+    from dataclasses import fields
+
+    from benchmark.registry import discover, families
+    from benchmark.train.backbone import find, names
+
+    if as_markdown:
+        print(markdown())
+        return
+    style: dict[str, Any] = {"box": None, "title_justify": "left", "padding": (0, 1, 0, 0)}
+    datasets = Table("dataset", "rows", "task", "group", "family", "here", title="Datasets", **style)
+    datasets.columns[0].no_wrap = True
+    remedies: dict[str, list[str]] = {}
+    for name in dataset_names():
+        spec = load_spec(name)
+        found_here = availability(spec)
+        if not found_here.here:
+            remedies.setdefault(found_here.remedy, []).append(name)
+        family = "" if spec.family == name else spec.family
+        datasets.add_row(name, rows_text(spec), spec.task, spec.group, family, "yes" if found_here.here else "no")
+    found, unavailable = discover()
+    methods = Table("method", "title", "hyperparameters", title="Methods", **style)
+    for name, cls in found.items():
+        methods.add_row(name, cls.title, ", ".join(f"{f.name}={f.default}" for f in fields(cls)))  # type: ignore[attr-defined]
+    for name, title in families().items():
+        methods.add_row(f"{name}:…", title, "its own")
+    for name, reason in unavailable.items():
+        methods.add_row(name, "not available", reason)
+    backbones = Table("backbone", "reads", "recipe", "extra", title="Backbones", **style)
+    for name in names():
+        kind = find(name)
+        recipe = ", ".join(f"{k}={v}" for k, v in kind.recipe.model_dump(exclude_unset=True).items())
+        backbones.add_row(name, kind.reads, recipe or "the dataset's", kind.extra)
+    console.print(datasets)
+    for remedy, some in remedies.items():
+        console.print(f"not here: {', '.join(some)}: {remedy}", markup=False)
+    console.print(methods)
+    console.print(backbones)
+
+
+def health(
+    datasets: Annotated[
+        list[str], typer.Argument(metavar="DATASET...", help="Datasets, groups or paths of TOML files.")
+    ],
+    canonical_seed: Annotated[int, typer.Option(help="Seed of the train/test split.")] = 99,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    offline: Offline = False,
+) -> None:
+    """Show what is wrong with datasets: unusable rows, repetitions, conflicts, balance, leaks, and common molecules."""
+    from benchmark.data.health import examine, to_text
+
+    if not 0 <= canonical_seed < 2**32:
+        raise UserError(f"canonical seed {canonical_seed}: expected a number from 0 to {2**32 - 1}")
+    names = dict.fromkeys(name for words in datasets for name in expand(words))
+    found = [examine(load_spec(name), canonical_seed, overlaps=True) for name in names]
+    if as_json:
+        print("[" + ",\n".join(report.to_json() for report in found) + "]")
+        return
+    for report in found:
+        console.print(to_text(report), markup=False)
+
+
+def new_dataset(
+    file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or SDF, plain or .gz.")],
+    target: Annotated[str, typer.Option(help="The column to predict.")],
+    smiles: Annotated[str, typer.Option(help="The column of the SMILES; default: the one called so.")] = "",
+    id_column: Annotated[str, typer.Option("--id", help="A column that names the rows.")] = "",
+    task: Annotated[str, typer.Option(help="classification or regression; default: seen from the column.")] = "",
+    positive: Annotated[str, typer.Option(help="The text of class 1, or '>= median' to binarise a number.")] = "",
+    split: Annotated[str, typer.Option(help="scaffold:0.8, random:0.8 or given:COLUMN.")] = "",
+    name: Annotated[str, typer.Option(help="The dataset's name; default: the file's.")] = "",
+    to: Annotated[Path | None, typer.Option(help="Folder of the TOML; default: the registry, datasets/.")] = None,
+) -> None:
+    """Make a dataset of a table: look at the file, write its TOML, and show what is wrong with it."""
+    from benchmark.data.author import describe_file, write_dataset
+    from benchmark.data.health import examine, to_text
+
+    fields = describe_file(
+        file, target=target, smiles=smiles, id_column=id_column, task=task, split=split, positive=positive
+    )
+    path = write_dataset(file, name, to, fields)
+    spec = load_spec(str(path))
+    console.print(f"wrote {path}", markup=False)
+    class_one = f"; class 1 is {spec.positive!r}" if spec.positive else ""
+    what = f"  {spec.task} of {target!r}{class_one}; split {spec.split}; features {', '.join(spec.features)}"
+    console.print(what, markup=False)
+    if not spec.smiles:
+        hint = "if a column holds SMILES, remove the TOML and name the column with --smiles"
+        console.print(f"  no SMILES: rows are named by {spec.id!r}, numbers are the features; {hint}", markup=False)
+    console.print(to_text(examine(spec, 99, overlaps=True)), markup=False)
+    spelled = shlex.quote(spec.spelled)
+    console.print(f"next: python -m benchmark run --method erm,twin --dataset {spelled} --site site", markup=False)
+    console.print(f"or:   mlflow run . --env-manager local -P method=twin -P dataset={spelled}", markup=False)
+
+
+def doctor() -> None:
+    """Check this machine: versions, data, tracking store, disk, device; with a remedy for each trouble."""
+    from benchmark.doctor import diagnose
+
+    broken = False
+    for finding in diagnose(DEFAULT_DATASET):
+        remedy = f"\n      {finding.remedy}" if finding.remedy else ""
+        console.print(f"{finding.state:5} {finding.what}{remedy}", markup=False)
+        broken |= finding.vital and finding.state == "bad"
+    console.print("The default job cannot run here." if broken else "The default job can run here.")
+    raise typer.Exit(1 if broken else 0)
+
+
+def export_protocol(
+    dataset: Annotated[str, typer.Argument(help="A dataset's name, or the path of its TOML.")],
+    out: Annotated[Path, typer.Option(help="Folder of the files.")],
+    canonical_seed: CanonicalSeeds = "99",
+    seeds: Seeds = "10",
+    members: Annotated[int, typer.Option(help="Bootstraps for each train seed.", min=1)] = 1,
+    offline: Offline = False,
+) -> None:
+    """Write what a trainer outside the suite needs: bootstraps, training labels, test ids, features."""
+    from benchmark.driver import parse_seeds
+    from benchmark.protocol import export
+
+    splits = parse_seeds(canonical_seed + ("" if "," in canonical_seed else ","))
+    path = export(dataset, out, splits, parse_seeds(seeds), members)
+    console.print(f"wrote {path}\nnext: submissions/README.md", markup=False)

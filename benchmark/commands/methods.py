@@ -1,0 +1,55 @@
+"""Commands for those who write a method."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from benchmark.commands.options import (
+    console,
+)
+from benchmark.data.spec import ROOT
+from benchmark.errors import UserError
+
+if TYPE_CHECKING:  # these import torch or mlflow, which take seconds
+    pass
+
+
+def check(
+    method: Annotated[str, typer.Argument(help="A method's name, or the path of its Python file.")],
+) -> None:
+    """Try the contract of a method on a small synthetic problem and say what to mend."""
+    from benchmark.check import check_method
+    from benchmark.registry import find, load_file
+
+    cls: Any
+    cls, settings = (load_file(Path(method)), []) if method.endswith(".py") else find(method)
+    if settings:
+        raise UserError(f"{method}: the contract is tried with the defaults: leave out {':'.join(settings)}")
+    wrong = [(task, what) for task in cls.tasks for what in check_method(cls, task)]
+    for task, what in wrong:
+        console.print(f"{task}: {what}", markup=False)
+    if wrong:
+        raise typer.Exit(1)
+    console.print(f"{cls.name} keeps the contract on {' and '.join(cls.tasks)}.", markup=False)
+
+
+def new_method(name: Annotated[str, typer.Argument(help="A lower-case Python name, as in my_method.")]) -> None:
+    """Write methods/NAME.py from the template."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise UserError(f"method name {name!r}: expected lower-case letters, digits and _, as in my_method")
+    path = ROOT / "methods" / f"{name}.py"
+    text = (ROOT / "methods" / "_template.py").read_text(encoding="utf-8")
+    title = name.replace("_", " ").capitalize()
+    text = text.replace("NAME", name).replace("TITLE", title).replace("Template", title.title().replace(" ", ""))
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UserError(f"{path} exists; choose another name or edit that file") from None
+    console.print(f"wrote {path}\nnext: edit it, then\n  python -m benchmark check {name}", markup=False)
+    console.print(f"  python -m benchmark run --method erm,{name} --dataset lite --seeds 5", markup=False)
+    console.print("  python -m leaderboard build --published --out site", markup=False)

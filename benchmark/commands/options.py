@@ -1,0 +1,52 @@
+"""What the commands share: the application, the console, and options."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+if TYPE_CHECKING:  # these import torch or mlflow, which take seconds
+    pass
+
+DEFAULT_DATASET = "b3db_measured"
+ALL_METHODS = "erm,swa,mc_dropout,deep_ensemble,bagging:k=2,bagging,twin,random_forest"
+
+console = Console(soft_wrap=True, highlight=False)
+
+Methods = Annotated[
+    str, typer.Option("--method", help="Methods, separated by commas, as in erm,twin:lam=30,bagging:k=2.")
+]
+Datasets = Annotated[
+    str,
+    typer.Option(
+        "--dataset", help="Datasets, groups or paths of TOML files, separated by commas; bace@train=200 is a variant."
+    ),
+]
+BackboneOption = Annotated[
+    str, typer.Option("--backbone", help="What networks are made of: mlp, unless a dataset says otherwise, or gin, ...")
+]
+CanonicalSeeds = Annotated[str, typer.Option(help="Seeds of the train/test split, separated by commas.")]
+Seeds = Annotated[str, typer.Option(help="Train seeds: a count (10 means 1 to 10), a range (1-10) or a list (1,3,5).")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A hyperparameter, for each named method that has it."),
+]
+
+
+def _go_offline(chosen: bool) -> bool:
+    if chosen:
+        os.environ["CHURN_OFFLINE"] = "1"  # in the environment, so that workers see it too
+    return chosen
+
+
+Offline = Annotated[
+    bool, typer.Option("--offline", callback=_go_offline, help="Never touch the network (also: CHURN_OFFLINE=1).")
+]
+
+
+DeviceOption = Annotated[
+    str, typer.Option("--device", help="cpu, cuda, or auto: the GPU of this machine if PyTorch can use one.")
+]

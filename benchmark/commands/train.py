@@ -1,0 +1,289 @@
+"""Commands that train: a grid, a study, what they will cost, how fast."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from benchmark.commands.options import (
+    ALL_METHODS,
+    DEFAULT_DATASET,
+    BackboneOption,
+    CanonicalSeeds,
+    Datasets,
+    DeviceOption,
+    Methods,
+    Offline,
+    Seeds,
+    Settings,
+    console,
+)
+from benchmark.data.catalogue import obtainable
+from benchmark.data.spec import expand
+from benchmark.errors import UserError
+
+if TYPE_CHECKING:  # these import torch or mlflow, which take seconds
+    from benchmark.driver import Outcome
+    from benchmark.runner import Planned
+
+
+def _on(backbone: str, datasets: list[str]) -> list[str]:
+    """The variants of datasets with a backbone, if one is named."""
+    return [f"{name}@backbone={backbone}" if backbone else name for name in datasets]
+
+
+def _grid(
+    method: str, dataset: str, backbone: str, canonical_seed: str, seeds: str, settings: list[str] | None, device: str
+) -> list[Planned]:
+    from benchmark.driver import parse_seeds, parse_splits, plan_grid
+    from benchmark.registry import parse_settings
+    from benchmark.train.device import device as named
+
+    names = [name.strip() for name in method.split(",") if name.strip()]
+    where = named(device)
+    chosen, left_out = obtainable(dataset)
+    for line in left_out:
+        console.print(line, markup=False)
+    splits, given = parse_splits(canonical_seed), parse_settings(settings or [])
+    return plan_grid(names, _on(backbone, chosen), splits, parse_seeds(seeds), given, where)
+
+
+@contextmanager
+def _resumable() -> Iterator[None]:
+    """After Ctrl-C, say how to go on, and exit with 130 as a shell does."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        console.print("Interrupted. What was finished is kept; the same command goes on from there:")
+        console.print(f"  {shlex.join(['python', '-m', 'benchmark', *sys.argv[1:]])}", markup=False)
+        raise typer.Exit(130) from None
+
+
+@_resumable()
+def run(
+    method: Methods,
+    dataset: Datasets = DEFAULT_DATASET,
+    backbone: BackboneOption = "",
+    canonical_seed: CanonicalSeeds = "99",
+    seeds: Seeds = "10",
+    settings: Settings = None,
+    force: Annotated[bool, typer.Option("--force", help="Train again what is already recorded.")] = False,
+    jobs: Annotated[int | None, typer.Option(help="Worker processes; default: one per core.", min=1)] = None,
+    site: Annotated[Path | None, typer.Option(help="Then build the leaderboard pages in this folder.")] = None,
+    scheduler: Annotated[str, typer.Option(help="Work on a Dask cluster: its scheduler, as in tcp://host:8786.")] = "",
+    slurm: Annotated[Path | None, typer.Option(help="Start Slurm jobs as this TOML says, and work there.")] = None,
+    device: DeviceOption = "auto",
+    offline: Offline = False,
+) -> None:
+    """Train methods on datasets and record every run and every prediction in MLflow."""
+    from benchmark import driver, tracking
+
+    cells = _grid(method, dataset, backbone, canonical_seed, seeds, settings, device)
+    total = sum(len(cell.key.seeds) for cell in cells)
+    console.print(f"{len(cells)} cells, {total} retrainings; tracking store: {tracking.uri()}")
+    for line in driver.warnings(cells):
+        console.print(line, markup=False)
+    columns = (TextColumn("retrainings"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    from benchmark.cluster import connect
+
+    workers = connect(scheduler, slurm) if scheduler or slurm else nullcontext()
+    with workers as client, Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task("retrainings", total=total)
+        outcome = driver.fill(
+            cells,
+            force=force,
+            jobs=jobs,
+            report=lambda line: console.print(line, markup=False),
+            trained=lambda count: progress.advance(task, count),
+            reports=driver.health_of,
+            client=client,
+        )
+    built = _build_site(site) if site and not outcome.trouble else None
+    _summary(outcome, cells[0].key.dataset, built)
+    raise typer.Exit(1 if site and built is None else outcome.exit_code)
+
+
+def _build_site(folder: Path) -> Path | None:
+    """In a process of its own: the leaderboard imports the benchmark, never the reverse. None if it failed."""
+    result = subprocess.run([sys.executable, "-m", "leaderboard", "build", "--out", str(folder)], check=False)
+    return None if result.returncode else folder
+
+
+def _summary(outcome: Outcome, dataset: str, built: Path | None) -> None:
+    from benchmark import tracking
+
+    lines = [f"{len(outcome.trained)} cells trained, {outcome.skipped} already there, {len(outcome.failed)} failed."]
+    if outcome.skipped and not outcome.trained:
+        lines.append("Nothing was left to train; --force trains again.")
+    for failed in outcome.failed:
+        reason = failed.reason.strip().splitlines()[-1]
+        where = "traceback in its run" if not outcome.trouble else f"not recorded:\n{failed.reason}"
+        lines.append(f"failed: {failed.planned.title} on {failed.planned.key.dataset}: {reason} ({where})")
+    if outcome.trouble:
+        lines.append(outcome.trouble)
+        if outcome.unrecorded:
+            lines.append(
+                f"{len(outcome.unrecorded)} finished cells are safe in {outcome.unrecorded[0].parent}; "
+                "the next run records them, without training again."
+            )
+        console.print("\n".join(lines), markup=False)
+        return
+    store = tracking.Store()
+    if store.uri.startswith("http"):
+        lines.append(f"Browse the runs:       {store.uri}/{store.page(dataset)}")
+    else:
+        lines.append(f"Browse the runs:       mlflow ui --backend-store-uri {store.uri}")
+        lines.append(f"                       then open http://127.0.0.1:5000/{store.page(dataset)}")
+    if built:
+        lines.append(f"Open the leaderboard:  {(built / 'index.html').resolve()}")
+    else:
+        lines.append("Build the leaderboard: python -m leaderboard build --out site")
+    console.print("\n".join(lines), markup=False)
+    store.describe_launch(lines)
+
+
+@_resumable()
+def study(
+    name: Annotated[str, typer.Argument(help="The study; without one, all are listed.")] = "",
+    dataset: Annotated[str, typer.Option(help="Datasets or groups, where the study has a choice.")] = "",
+    backbone: BackboneOption = "",
+    canonical_seed: Annotated[str, typer.Option(help="Seeds of the train/test split, separated by commas.")] = "",
+    seeds: Annotated[str, typer.Option(help="Train seeds, as for run.")] = "",
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the study.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(help="Worker processes; default: one per core.", min=1)] = None,
+    device: DeviceOption = "auto",
+    offline: Offline = False,
+) -> None:
+    """Run a study: train what it needs and is not recorded yet, record it, and show the answer."""
+    from dataclasses import fields
+
+    from benchmark.registry import parse_settings
+    from benchmark.study import discover, make_study
+
+    if not name:
+        table = Table("study", "title", "settings", box=None, padding=(0, 1, 0, 0))
+        for known, cls in discover().items():
+            table.add_row(known, cls.title, ", ".join(f"{f.name}={f.default}" for f in fields(cls)))  # type: ignore[attr-defined]
+        console.print(table)
+        return
+    from benchmark.lab import Lab
+    from benchmark.train.device import device as named
+
+    given = {"dataset": dataset, "canonical_seed": canonical_seed, "seeds": seeds}
+    chosen = {k: v for k, v in given.items() if v} | parse_settings(settings or [])
+    made = make_study(name, chosen)
+    if backbone:
+        datasets = expand(getattr(made, "dataset", ""))
+        made = make_study(name, chosen | {"dataset": ",".join(_on(backbone, datasets))})
+    lab = Lab(made, jobs, named(device), lambda line: console.print(line, markup=False))
+    report = made.report(lab)
+    lab.finish(report)
+    lab.store.describe_launch(list(report.answer))
+    shown = subprocess.run([sys.executable, "-m", "leaderboard", "study", name], check=False)
+    raise typer.Exit(1 if shown.returncode else 0)
+
+
+def status(
+    method: Methods = ALL_METHODS,
+    dataset: Datasets = DEFAULT_DATASET,
+    backbone: BackboneOption = "",
+    canonical_seed: CanonicalSeeds = "99",
+    seeds: Seeds = "10",
+    settings: Settings = None,
+    device: DeviceOption = "auto",
+    offline: Offline = False,
+) -> None:
+    """Show which cells of a grid are done, failed or missing, and the command that fills each."""
+    from benchmark import tracking
+
+    cells = _grid(method, dataset, backbone, canonical_seed, seeds, settings, device)
+    statuses = tracking.Store().statuses()
+    words = {"FINISHED": "done", "FAILED": "failed", "RUNNING": "interrupted or running", "KILLED": "interrupted"}
+    for cell in cells:
+        word = words.get(statuses.get(cell.key.digest, ""), "missing")
+        line = f"{word:8} {cell.key.dataset}, split {cell.key.canonical_seed}: {cell.title}"
+        console.print(line if word == "done" else f"{line}\n         {cell.command}", markup=False)
+
+
+def plan(
+    method: Methods = ALL_METHODS,
+    dataset: Datasets = DEFAULT_DATASET,
+    backbone: BackboneOption = "",
+    canonical_seed: CanonicalSeeds = "99",
+    seeds: Seeds = "10",
+    settings: Settings = None,
+    workers: Annotated[int | None, typer.Option(help="Workers; default: one per core.", min=1)] = None,
+    offline: Offline = False,
+) -> None:
+    """Show what a grid will cost before anything is trained: networks, CPU hours, bytes."""
+    from benchmark.plan import costs
+
+    found = costs(_grid(method, dataset, backbone, canonical_seed, seeds, settings, "cpu"))
+    style: dict[str, Any] = {"box": None, "padding": (0, 1, 0, 0)}
+    table = Table("dataset", "split", "cells", "retrainings", "networks", "unshared", "CPU hours", "MB", **style)
+    table.columns[0].no_wrap = True
+    for cost in found:
+        numbers = (cost.cells, cost.retrainings, cost.networks, cost.unshared)
+        ends = (f"{cost.seconds / 3600:.2f}", f"{cost.bytes / 1e6:,.0f}")
+        table.add_row(cost.dataset, str(cost.canonical_seed), *(f"{number:,}" for number in numbers), *ends)
+    console.print(table)
+    total = {
+        name: sum(getattr(cost, name) for cost in found) for name in ("retrainings", "networks", "unshared", "bytes")
+    }
+    hours = sum(cost.seconds for cost in found) / 3600
+    count = workers or os.cpu_count() or 1
+    console.print(
+        f"in all: {total['retrainings']:,} retrainings, {total['networks']:,} networks "
+        f"({total['unshared']:,} if nothing were shared), {hours:.2f} CPU hours, {hours / count:.2f} hours on "
+        f"{count} workers, {total['bytes'] / 1e6:,.0f} MB in the store"
+    )
+    left_out = sorted({title for cost in found for title in cost.not_counted})
+    if left_out:
+        console.print(f"not counted, because they train no stack of networks: {', '.join(left_out)}", markup=False)
+
+
+def speed(
+    dataset: Annotated[str, typer.Option("--dataset", help="A classification dataset.")] = DEFAULT_DATASET,
+    seeds: Seeds = "10",
+    plain_seeds: Annotated[
+        str, typer.Option(help="Train seeds of the plain loop, which takes minutes for each.")
+    ] = "3",
+    out: Annotated[Path | None, typer.Option(help="Write the timings to this JSON file.")] = None,
+    offline: Offline = False,
+) -> None:
+    """Time the paper's table in the plain per-model PyTorch loop and in the harness, in one run (many minutes)."""
+    from benchmark.data.problem import load_problem
+    from benchmark.driver import parse_seeds
+    from benchmark.speed import Timing, as_json, compare
+
+    problem = load_problem(dataset)
+    if problem.task != "classification":
+        raise UserError(f"{dataset} is a {problem.task} dataset: speed compares classifiers")
+    timings: list[Timing] = []
+
+    def report(timing: Timing) -> None:
+        timings.append(timing)
+        churn = f"{timing.churn_erm:.1%}, {timing.churn_twin:.1%}" if timing.churn_erm and timing.churn_twin else "–"
+        ratio = timings[0].seconds / timing.seconds
+        line = f"{timing.what:42} {timing.seconds:8.2f} s  {ratio:6.2f}x   churn of ERM, twin: {churn}"
+        console.print(line, markup=False)
+
+    console.print("seconds for one train seed of seven methods")
+    compare(problem, parse_seeds(seeds), parse_seeds(plain_seeds), report)
+    if out:
+        temporary = out.with_name(f".{out.name}.{os.getpid()}")
+        temporary.write_text(json.dumps(as_json(timings), indent=1), encoding="utf-8")
+        temporary.replace(out)
