@@ -19,6 +19,7 @@ from benchmark.interrupt import deferred
 from benchmark.provenance import about
 from benchmark.registry import doubtful_lambda, make_method, refuse_backbone
 from benchmark.runner import Failed, Planned
+from benchmark.train.backbone import find
 from benchmark.train.device import CPU, Device
 from benchmark.types import STUDY, Cell
 
@@ -66,6 +67,7 @@ def plan_grid(
     for dataset in datasets:
         for canonical_seed in canonical_seeds:
             problem = load_problem(dataset, canonical_seed)
+            find(problem.spec.backbone).require()
             for text in methods:
                 made = make_method(text, problem.task, settings, problem.spec.backbone)
                 refuse_backbone(made, problem.spec.backbone)

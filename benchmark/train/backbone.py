@@ -8,6 +8,7 @@ import pkgutil
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -71,6 +72,16 @@ class Backbone:
 
     def __init__(self, name: str) -> None:
         self.name = name
+
+    def require(self) -> None:
+        """Raises UserError if its library is not installed."""
+        try:
+            if self.library:
+                version(self.library)
+        except PackageNotFoundError as error:
+            raise UserError(
+                f"backbone {self.name} needs {self.library}, which is not installed: pip install -e '.[{self.extra}]'"
+            ) from error
 
     def module(self, recipe: Recipe, n_outputs: int, dropout: float) -> nn.Module:
         """A new network from features (B, D) to logits or targets (B, C), random by PyTorch's global generator.

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from importlib.metadata import PackageNotFoundError
 from itertools import pairwise
 
 import numpy as np
@@ -15,8 +16,10 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, kl_div, mse_loss
 
 import benchmark.backbones
+import benchmark.train.backbone
 from benchmark.check import synthetic
 from benchmark.data.spec import Recipe, load_spec
+from benchmark.driver import plan_grid
 from benchmark.errors import UserError
 from benchmark.registry import make_method
 from benchmark.train import bootstrap, generator
@@ -230,3 +233,14 @@ def test_a_backbone_whose_package_is_missing_is_described_and_says_what_to_insta
         UserError, match=rf"^backbone {name} cannot import {package}\S*: pip install -e '\.\[{extra}\]'$"
     ):
         backbone.networks([(1, 0)], None, backbone.recipe, 2, 0.0, CPU)
+
+
+def test_a_grid_on_a_backbone_whose_library_is_not_installed_is_refused_before_anything_is_trained(monkeypatch):
+    def nothing_there(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(benchmark.train.backbone, "version", nothing_there)
+    said = r"^backbone gin needs torch-geometric, which is not installed: pip install -e '\.\[graph\]'$"
+    with pytest.raises(UserError, match=said):
+        plan_grid(["erm"], ["b3db_measured@backbone=gin"], [99], [1], {})
+    assert plan_grid(["erm"], ["b3db_measured"], [99], [1], {})
