@@ -58,7 +58,7 @@ class MlflowServer:
         words += ["--backend-store-uri", self.backend, "--artifacts-destination", str(self.folder / "artifacts")]
         with (self.folder / "server.log").open("a") as log:
             self.process = subprocess.Popen([sys.executable, "-m", "mlflow", *words], stdout=log, stderr=log)
-        for _ in range(240):
+        for _ in range(720):
             try:
                 with urlopen(f"{self.uri}/health"):
                     return

@@ -63,14 +63,17 @@ def test_every_command_in_the_documents_exists_with_its_options(file: str) -> No
         assert_understood(words)
 
 
-def test_the_readme_names_every_command_and_every_method() -> None:
+def test_the_readme_names_every_command_every_method_and_every_backbone() -> None:
     from benchmark.registry import discover
+    from benchmark.train.backbone import names
 
     named = {words[1] for words in commands_in(README) if words[0] == "benchmark"}
     assert named == set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
     methods, _ = discover()
-    table = README.partition("## Methods")[2].partition("## Datasets")[0]
-    assert set(re.findall(r"^\| `(\w+)` \|", table, flags=re.M)) == set(methods)
+    of_methods, _, others = README.partition("## Methods")[2].partition("### Backbones")
+    of_backbones = others.partition("\n##")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", of_methods, flags=re.M)) == set(methods)
+    assert sorted(re.findall(r"^\| `(\w+)` \|", of_backbones, flags=re.M)) == names()
 
 
 def test_the_readme_names_every_study() -> None:
@@ -231,7 +234,7 @@ def test_mlflow_run_runs_a_study_and_says_in_its_run_what_was_found(checkout: Pa
     small = ["-P", "dataset=b3db_measured@epochs=1@hidden=16", "-P", "seeds=1,2,4", "-P", "set=sizes=40-60"]
     result = shell([*words, *small], checkout)
     assert result.returncode == 0, result.stderr
-    answer = "On B3DB measured, epochs=1, hidden=16 sym-KL between retrainings falls with the number of training rows"
+    answer = "On B3DB measured, epochs=1, hidden=16 sym-KL between retrainings goes with the number of training rows"
     assert answer in result.stdout
     assert "| 40 " in result.stdout
     with sqlite3.connect(checkout / "mlflow.db") as store:

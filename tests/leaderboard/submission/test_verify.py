@@ -17,7 +17,7 @@ from .conftest import TREES
 def test_what_the_code_gives_again_is_verified(good, monkeypatch):
     found = validate(verify.newest(good.parents[1], "forest"))
     code = {"forest": f"random_forest:trees={TREES}"}
-    monkeypatch.setattr(verify, "make_method", lambda name, task: make_method(code[name], task))
+    monkeypatch.setattr(verify, "make_method", lambda name, task, backbone: make_method(code[name], task))
     checks = verify.rerun(found)
     assert [check.agrees for check in checks] == [True] * 4
     assert {(check.quantity, check.rerun) for check in checks} == {(c.quantity, c.submitted.value) for c in checks}
