@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from benchmark.errors import UserError, did_you_mean
@@ -23,12 +25,12 @@ def table(results: Results, delta: float, methods: tuple[str, str], dataset: str
     """
     if delta <= 0:
         raise UserError(f"--delta {delta:g}: a difference above 0 expected")
-    chosen = results.datasets
+    chosen = tuple(d for d in results.datasets if d.group != "variant")
     if dataset:
-        chosen = tuple(d for d in chosen if d.name == dataset)
+        chosen = tuple(d for d in results.datasets if d.name == dataset)
         if not chosen:
             raise did_you_mean("dataset", dataset, [d.name for d in results.datasets])
-    first, second = (results.called(name) for name in methods)
+    first, second = (replace(results, datasets=chosen).called(name) for name in methods)
     rows = []
     for of in chosen:
         if of.name in first and of.name in second and (found := _differences(first[of.name], second[of.name])):

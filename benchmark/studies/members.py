@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import mean
 
 from benchmark.data.spec import load_spec
 from benchmark.driver import parse_splits
@@ -25,14 +23,8 @@ from benchmark.study import (
     study,
     summary,
 )
-from benchmark.types import Cell
 
 MEMBERS = (2, 3, 5, 8)
-
-
-def seconds(cells: Sequence[Cell]) -> float:
-    """CPU seconds of one retraining: mean over splits."""
-    return mean(cell.fit_seconds for cell in cells)
 
 
 @study("members", title="Twins of more than two networks")
@@ -55,17 +47,17 @@ class Members:
         for k, bag in zip(MEMBERS, bagging, strict=True):
             chosen = plain[self.dataset, bag]
             curves["Bagging"].append(Point(k, Measured("churn", chosen)))
-            options = [(f"Bagging K={k}", chosen)]
+            options = [(f"Bagging K={k}", chosen, k)]
             twins = "no λ is admitted"
             text = f"twin:lam={{lam:g}}:members={k}"
             if selected := largest(lab, text, self.dataset, splits, seeds, erm):
                 lam, twin = selected
                 twins = f"λ = {lam:g} by the rule, {summary(twin)}"
-                options.append((f"Twin of {k}, λ={lam:g}", twin))
+                options.append((f"Twin of {k}, λ={lam:g}", twin, k * k))
                 curves["Twin, λ by the rule"].append(Point(k, Measured("churn", twin), f"λ={lam:g}"))
             answer.append(f"Twin of {k} networks: {twins}. Bagging of {k}: {summary(chosen)}.")
-            for name, cells in options:
-                rows.append([name, *compared(cells, erm), f"{seconds(cells) / seconds(erm):.1f}"])
+            for name, cells, passes in options:
+                rows.append([name, *compared(cells, erm), str(passes)])
         where = f"{spec.title}, ID test, split {self.canonical_seed}"
         return Report(
             answer,
@@ -73,8 +65,8 @@ class Members:
                 Sheet(
                     "members",
                     "Twins of more than two networks",
-                    f"{where}. Δ is the difference to ERM; compute is CPU time of training.",
-                    ["Method", *COMPARED[spec.task], "Compute (× ERM)"],
+                    f"{where}. Δ is the difference to ERM. A network of a twin sees the batches of all.",
+                    ["Method", *COMPARED[spec.task], "Forward passes (× ERM)"],
                     rows,
                 )
             ],
