@@ -25,12 +25,13 @@ def table(results: Results, delta: float, methods: tuple[str, str], dataset: str
     """
     if delta <= 0:
         raise UserError(f"--delta {delta:g}: a difference above 0 expected")
-    chosen = tuple(d for d in results.datasets if d.group != "variant")
+    asked = tuple(d for d in results.datasets if d.group != "variant" or d.name == dataset)
+    chosen = asked
     if dataset:
-        chosen = tuple(d for d in results.datasets if d.name == dataset)
+        chosen = tuple(d for d in asked if d.name == dataset)
         if not chosen:
             raise did_you_mean("dataset", dataset, [d.name for d in results.datasets])
-    first, second = (replace(results, datasets=chosen).called(name) for name in methods)
+    first, second = (replace(results, datasets=asked).called(name) for name in methods)
     rows = []
     for of in chosen:
         if of.name in first and of.name in second and (found := _differences(first[of.name], second[of.name])):
