@@ -58,10 +58,6 @@ def summarise(predictions: Mapping[str, Predictions]) -> dict[str, float]:
     return values
 
 
-def one_run(p: Predictions, i: int) -> Predictions:
-    return Predictions(p.seeds[i : i + 1], p.ids, p.y, p.values[i : i + 1], p.task)
-
-
 def against_others(predictions: Mapping[str, Predictions], i: int) -> dict[str, float]:
     """Of retraining i: its mean churn against each other retraining."""
     values = {}

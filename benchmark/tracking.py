@@ -328,7 +328,7 @@ class Store:
         """One nested run, in as few transactions as MLflow allows."""
         tags = {"mlflow.parentRunId": parent, "churn.kind": "seed", "churn.cell": cell.key.digest}
         info = self._start(experiment, {**tags, "churn.train_seed": str(seed)}, f"train seed {seed}").info
-        one = {name: describe.one_run(predictions, i) for name, predictions in cell.predictions.items()}
+        one = {name: predictions.only([i]) for name, predictions in cell.predictions.items()}
         values = describe.summarise(one) | describe.against_others(cell.predictions, i)
         self._values(info.run_id, {k: v for k, v in values.items() if v == v}, {})
         with tempfile.TemporaryDirectory() as folder:

@@ -115,6 +115,10 @@ class Predictions:
             raise ValueError(f"predictions must have {problem.n_outputs} outputs, got {values.shape}")
         return made
 
+    def only(self, runs: Sequence[int]) -> Predictions:
+        """Of the retrainings those at these places, in this order."""
+        return replace(self, seeds=tuple(self.seeds[run] for run in runs), values=self.values[list(runs)])
+
     def __post_init__(self) -> None:
         want = (len(self.seeds), len(self.ids))
         if 0 in want:
@@ -184,9 +188,7 @@ class Cell:
         if keep == self.key.seeds:
             return self
         index = [self.key.seeds.index(seed) for seed in keep]
-        predictions = {
-            evalset: Predictions(keep, p.ids, p.y, p.values[index], p.task) for evalset, p in self.predictions.items()
-        }
+        predictions = {evalset: p.only(index) for evalset, p in self.predictions.items()}
         return replace(self, key=replace(self.key, seeds=keep), predictions=predictions)
 
 

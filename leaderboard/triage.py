@@ -34,4 +34,4 @@ def estimates(splits: Sequence[Predictions]) -> dict[str, Estimate]:
 
 
 def _without(p: Predictions, run: int) -> Predictions:
-    return Predictions(p.seeds[:run] + p.seeds[run + 1 :], p.ids, p.y, np.delete(p.values, run, axis=0), p.task)
+    return p.only([other for other in range(len(p.seeds)) if other != run])

@@ -14,9 +14,14 @@ import warnings
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
+import numpy as np
 import pytest
+
+if TYPE_CHECKING:
+    from benchmark.types import Predictions
 
 STAGED = Path(__file__).resolve().parents[2] / "shared" / "data" / "raw"
 
@@ -119,3 +124,18 @@ def waterbirds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
     with warnings.catch_warnings():  # the hub's library leaves files open
         warnings.simplefilter("ignore")
         gc.collect()
+
+
+@pytest.fixture
+def predictions() -> Callable[..., Predictions]:
+    """Of a classification, random: ``predictions(runs)`` of so many retrainings that mostly agree."""
+    from benchmark.types import Predictions  # late: the environment is set above
+
+    def made(runs: int, n: int = 40, seed: int = 0) -> Predictions:
+        rng = np.random.default_rng(seed)
+        share = np.clip(rng.random(n) + 0.25 * rng.normal(size=(runs, n)), 0.01, 0.99)
+        ids = np.array([f"m{i}" for i in range(n)])
+        values = np.stack([share, 1 - share], axis=-1)
+        return Predictions(tuple(range(runs)), ids, rng.integers(2, size=n), values, "classification")
+
+    return made

@@ -17,19 +17,6 @@ from benchmark.triage import (
     decile,
     gain,
 )
-from benchmark.types import Predictions
-
-
-def predictions(runs: int, n: int = 40, seed: int = 0) -> Predictions:
-    rng = np.random.default_rng(seed)
-    share = np.clip(rng.random(n) + 0.25 * rng.normal(size=(runs, n)), 0.01, 0.99)
-    ids = np.array([f"m{i}" for i in range(n)])
-    values = np.stack([share, 1 - share], axis=-1)
-    return Predictions(tuple(range(runs)), ids, rng.integers(2, size=n), values, "classification")
-
-
-def only(p: Predictions, runs: list[int]) -> Predictions:
-    return Predictions(tuple(runs), p.ids, p.y, p.values[runs], p.task)
 
 
 def test_the_curve_counts_flips_in_the_order_of_the_score():
@@ -65,16 +52,16 @@ def test_without_flips_there_is_nothing_to_find():
     assert np.isnan(decile(gain(np.arange(5.0), np.zeros(5))))
 
 
-def test_the_churn_of_few_runs_is_judged_by_the_others():
+def test_the_churn_of_few_runs_is_judged_by_the_others(predictions):
     p = predictions(6)
     expected = []
     for chosen in combinations(range(6), 2):
         others = [run for run in range(6) if run not in chosen]
-        expected.append(decile(gain(example_churn(only(p, list(chosen))), example_churn(only(p, others)))))
+        expected.append(decile(gain(example_churn(p.only(list(chosen))), example_churn(p.only(others)))))
     assert average(by_churn(p, 2), decile) == pytest.approx(np.mean(expected))
 
 
-def test_the_churn_of_all_runs_is_judged_by_what_it_has_seen():
+def test_the_churn_of_all_runs_is_judged_by_what_it_has_seen(predictions):
     p = predictions(6)
     (curve,) = by_churn(p, 6)
     assert decile(curve) == pytest.approx(decile(gain(example_churn(p), example_churn(p))))
@@ -82,16 +69,16 @@ def test_the_churn_of_all_runs_is_judged_by_what_it_has_seen():
     assert five.rate == pytest.approx(example_churn(p).mean())
 
 
-def test_entropy_is_judged_by_the_other_runs_and_as_in_the_paper_by_all():
+def test_entropy_is_judged_by_the_other_runs_and_as_in_the_paper_by_all(predictions):
     p = predictions(5)
     others = [[run for run in range(5) if run != one] for one in range(5)]
-    expected = [decile(gain(entropy(p)[one], example_churn(only(p, rest)))) for one, rest in enumerate(others)]
+    expected = [decile(gain(entropy(p)[one], example_churn(p.only(rest)))) for one, rest in enumerate(others)]
     assert [decile(curve) for curve in by_entropy(p)] == pytest.approx(expected)
     (mean,) = by_mean_entropy(p)
     assert decile(mean) == pytest.approx(decile(gain(entropy(p).mean(axis=0), example_churn(p))))
 
 
-def test_many_runs_are_sampled_the_same_each_time():
+def test_many_runs_are_sampled_the_same_each_time(predictions):
     p = predictions(20)
     once, again = by_churn(p, 5), by_churn(p, 5)
     assert len(once) == SUBSETS
@@ -99,6 +86,6 @@ def test_many_runs_are_sampled_the_same_each_time():
 
 
 @pytest.mark.parametrize("k", [0, 1, 6])
-def test_a_score_needs_two_runs_or_more_and_no_more_than_there_are(k):
+def test_a_score_needs_two_runs_or_more_and_no_more_than_there_are(predictions, k):
     with pytest.raises(ValueError, match="2 to 5 of 5 runs"):
         by_churn(predictions(5), k)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -132,9 +131,7 @@ def load_spec(name: str) -> DatasetSpec:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or first["type"]
         raise UserError(f"{path}: field '{where}': {first['msg']} (see datasets/README.md)") from error
-    if spec.backbone != MLP:
-        spec = _on(spec, spec.backbone, spec.recipe.model_dump(exclude_unset=True))
-    return _variant(spec, settings) if settings else spec
+    return _variant(spec, settings) if settings else _on(spec, spec.backbone)
 
 
 def _parts(name: str) -> tuple[str, str]:
@@ -162,25 +159,31 @@ def _variant(spec: DatasetSpec, settings: str) -> DatasetSpec:
         "group": "variant",
         "train": values.pop("train", spec.train),
     }
-    if (backbone := values.pop("backbone", spec.backbone)) != spec.backbone:
-        spec = _on(spec, backbone, {})
+    spec = _on(spec, values.pop("backbone", spec.backbone))
     return spec.model_copy(update=changes | {"recipe": spec.recipe.model_copy(update=values)})
 
 
-def _on(spec: DatasetSpec, name: str, recipe: Mapping[str, Any]) -> DatasetSpec:
-    """``spec`` with another backbone: its features, and its recipe with what ``recipe`` says. Raises UserError."""
-    from benchmark.train.backbone import find  # which imports PyTorch
+def _on(spec: DatasetSpec, name: str) -> DatasetSpec:
+    """``spec``, as its TOML has it, on a backbone: with what this reads as features, and with its recipe.
 
-    backbone = find(name)
-    features, have = spec.features, "pixels" if spec.features[0].startswith("pixels") else "numbers"
-    if backbone.reads == "smiles":
-        if not spec.smiles:
-            raise UserError(f"{spec.name}: backbone {name} reads SMILES: name their column in 'smiles'")
-        features = ("smiles",)
-    elif backbone.reads == "pixels" and have != "pixels":
-        raise UserError(f"{spec.name}: backbone {name} reads images, and the features are {', '.join(features)}")
-    made = backbone.recipe.model_copy(update=dict(recipe))
-    return spec.model_copy(update={"backbone": name, "features": features, "recipe": made})
+    What the TOML says of the recipe is for the TOML's own backbone. Raises UserError.
+    """
+    reads, recipe = "numbers", Recipe()
+    if name != MLP:
+        from benchmark.train.backbone import find  # which imports PyTorch
+
+        reads, recipe = find(name).reads, find(name).recipe
+    pixels = spec.features[0].startswith("pixels")
+    if reads == "smiles" and not spec.smiles:
+        raise UserError(f"{spec.name}: backbone {name} reads SMILES: name their column in 'smiles'")
+    if reads == "pixels" and not pixels:
+        raise UserError(f"{spec.name}: backbone {name} reads images, and the features are {', '.join(spec.features)}")
+    if reads == "numbers" and "smiles" in spec.features:
+        raise UserError(f"{spec.name}: backbone {name} reads numbers: name other features than 'smiles'")
+    if name == spec.backbone:
+        recipe = recipe.model_copy(update=spec.recipe.model_dump(exclude_unset=True))
+    features = ("smiles",) if reads == "smiles" else spec.features
+    return spec.model_copy(update={"backbone": name, "features": features, "recipe": recipe})
 
 
 def _fields(path: Path) -> dict[str, Any]:

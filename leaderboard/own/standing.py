@@ -107,8 +107,7 @@ def out_of_sample(p: Predictions, what: Callable[[Gain], float]) -> float:
     """The mean of ``what`` over pairs of runs that rank the examples, with the flips counted among the other runs."""
     found = []
     for pair in subsets(len(p.seeds), 2):
-        seen = Predictions(p.seeds[:2], p.ids, p.y, p.values[pair], p.task)
-        rest = Predictions(p.seeds[2:], p.ids, p.y, np.delete(p.values, pair, axis=0), p.task)
+        seen, rest = p.only(pair), p.only([run for run in range(len(p.seeds)) if run not in pair])
         order = rank(example_churn(seen), margin_of(seen.values))
         place = np.empty(len(order))
         place[order] = -np.arange(len(order))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +19,7 @@ from benchmark.data.features import smiles_of
 from benchmark.data.health import examine
 from benchmark.data.problem import fold, load_problem
 from benchmark.data.rows import load_rows
-from benchmark.data.spec import DATASETS, Settings, dataset_names, expand, load_spec
+from benchmark.data.spec import DATASETS, Recipe, Settings, dataset_names, expand, load_spec
 from benchmark.data.splits import first_rows
 from benchmark.errors import UserError
 from benchmark.registry import make_method
@@ -352,3 +353,14 @@ def test_a_toml_may_name_its_backbone_and_what_differs_from_its_recipe(tmp_path)
     spec = load_spec(str(tmp_path / "graphs.toml"))
     assert (spec.backbone, spec.features, spec.recipe.epochs) == ("gin", ("smiles",), 3)
     assert spec.recipe.hidden == find("gin").recipe.hidden
+    (tmp_path / "graphs.toml").write_text(f'backbone = "gin"\n{text}\n[recipe]\nlr = 0.5\n')
+    back = load_spec(f"{tmp_path / 'graphs.toml'}@backbone=mlp")
+    assert (back.features, back.recipe) == (load_spec("b3db_measured").features, Recipe())
+
+
+def test_a_perceptron_is_not_given_the_bytes_of_smiles(tmp_path):
+    text = (DATASETS / "b3db_measured.toml").read_text()
+    (tmp_path / "bytes.toml").write_text(re.sub(r"features\s*=.*", 'features = ["smiles"]', text))
+    with pytest.raises(UserError, match="backbone mlp reads numbers: name other features than 'smiles'"):
+        load_spec(str(tmp_path / "bytes.toml"))
+    assert load_spec(f"{tmp_path / 'bytes.toml'}@backbone=gin").features == ("smiles",)

@@ -6,33 +6,20 @@ import numpy as np
 import pytest
 
 from benchmark.triage import measured
-from benchmark.types import Predictions
 from leaderboard.triage import estimates
 
 
-def predictions(runs: int, n: int = 40, seed: int = 0) -> Predictions:
-    rng = np.random.default_rng(seed)
-    share = np.clip(rng.random(n) + 0.25 * rng.normal(size=(runs, n)), 0.01, 0.99)
-    ids = np.array([f"m{i}" for i in range(n)])
-    values = np.stack([share, 1 - share], axis=-1)
-    return Predictions(tuple(range(runs)), ids, rng.integers(2, size=n), values, "classification")
-
-
-def only(p: Predictions, runs: list[int]) -> Predictions:
-    return Predictions(tuple(runs), p.ids, p.y, p.values[runs], p.task)
-
-
-def test_intervals_leave_out_one_run_after_the_other():
+def test_intervals_leave_out_one_run_after_the_other(predictions):
     p = predictions(6)
     found = estimates([p])["recall of churn"]
-    without = [measured(only(p, [r for r in range(6) if r != out]))["recall of churn"] for out in range(6)]
+    without = [measured(p.only([r for r in range(6) if r != out]))["recall of churn"] for out in range(6)]
     error = np.sqrt(5 / 6 * np.sum((np.array(without) - np.mean(without)) ** 2))
     assert found.value == pytest.approx(measured(p)["recall of churn"])
     assert (found.high - found.low) / 2 == pytest.approx(2.5705818 * error)  # Student's t with 5 degrees of freedom
     assert np.isnan(estimates([predictions(3)])["recall of churn"].low)
 
 
-def test_the_difference_is_between_scores_that_have_not_seen_the_flips():
+def test_the_difference_is_between_scores_that_have_not_seen_the_flips(predictions):
     found = estimates([predictions(6), predictions(6, seed=1)])
     gap = found["recall of churn"].value - found["recall of entropy"].value
     assert found["recall, difference"].value == pytest.approx(gap)

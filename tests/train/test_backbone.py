@@ -7,13 +7,11 @@ from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError
-from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, kl_div, mse_loss
+from torch import nn
 
 import benchmark.backbones
 import benchmark.train.backbone
@@ -77,92 +75,49 @@ def predicted(problem: Problem, method: str, seeds: Sequence[int] = SEEDS) -> np
     return make_method(method, problem.task).fit(problem.without_tests(), seeds).predict(problem.evals["id"].x)
 
 
-# An independent reference: one train seed at a time, one module and one optimiser per network.
-
-
 def draw_as(stream: Stream, seed: int, member: int = 0) -> None:
     torch.manual_seed(int(generator(stream, seed, member).integers(2**63)))
 
 
-def plain_disagreement(task: Task, a: Tensor, b: Tensor) -> Tensor:
-    if task == "regression":
-        return mse_loss(a, b)
-    log_p, log_q = a.log_softmax(-1), b.log_softmax(-1)
-    there, back = (kl_div(x, y, log_target=True, reduction="batchmean") for x, y in ((log_q, log_p), (log_p, log_q)))
-    return (there + back) / 2
-
-
-def plain_epochs(
-    problem: Problem, seed: int, members: int = 1, lam: float = 0.0, dropout: float = 0.0
-) -> Iterator[list[nn.Module]]:
-    """The networks of one train seed after each epoch; with ``lam``, two that are tied (Algorithm 1 of the paper)."""
-    task, recipe, (rows,) = problem.task, problem.recipe, bootstrap(problem, [seed], members)
-    x, y = torch.tensor(problem.train.x), torch.tensor(problem.train.y)
+def drawn(problem: Problem, seed: int, members: int = 1, dropout: float = 0.0) -> list[nn.Module]:
+    """New networks of one train seed, in training, as the loop draws them."""
     networks = []
     for member in range(members):
         draw_as("initialisation", seed, member)
-        networks.append(find("normed").module(recipe, problem.n_outputs, dropout).train())
-    optimisers = [
-        torch.optim.AdamW(network.parameters(), lr=recipe.lr, weight_decay=recipe.weight_decay) for network in networks
-    ]
-    orders = [generator("batches", seed, member) for member in range(members)]
+        networks.append(find("normed").module(problem.recipe, problem.n_outputs, dropout).train())
     draw_as("dropout", seed)
-    for _ in range(recipe.epochs):
-        shuffled = [own[order.permutation(N)] for own, order in zip(rows, orders, strict=True)]
-        for start, stop in pairwise([*range(0, N, recipe.batch_size), N]):
-            batches = [own[start:stop] for own in shuffled]
-            # Each network sees the batches of all in one pass: they share the statistics of the batch norm.
-            seen = [network(x[np.concatenate(batches)]).split(stop - start) for network in networks]
-            loss = torch.zeros(())
-            for i, batch in enumerate(batches):
-                own = seen[i][i]
-                loss = loss + (
-                    cross_entropy(own, y[batch]) if task == "classification" else mse_loss(own[:, 0], y[batch])
-                )
-                if lam:
-                    loss = loss + lam * 0.5 * plain_disagreement(task, seen[0][i], seen[1][i])
-            for optimiser in optimisers:
-                optimiser.zero_grad()
-            loss.backward()
-            for network, optimiser in zip(networks, optimisers, strict=True):
-                nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-                optimiser.step()
-        yield networks
-
-
-@torch.no_grad()
-def plain_predictions(problem: Problem, networks: Sequence[nn.Module]) -> np.ndarray:
-    x = torch.tensor(problem.evals["id"].x)
-    outputs = torch.stack([network.eval()(x) for network in networks])
-    return (outputs.softmax(-1) if problem.task == "classification" else outputs).mean(0).numpy()
+    return networks
 
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize(("method", "members", "lam"), [("erm", 1, 0.0), ("twin:lam=3", 2, 3.0)])
-def test_modules_predict_what_a_plain_pytorch_loop_does(task, method, members, lam):
+def test_modules_predict_what_a_plain_pytorch_loop_does(plain, task, method, members, lam):
     problem = problem_of(task)
     values = predicted(problem, method)
     for i, seed in enumerate(SEEDS):
-        *_, networks = plain_epochs(problem, seed, members, lam)
-        np.testing.assert_allclose(values[i], plain_predictions(problem, networks), atol=1e-5)
+        rows = bootstrap(problem, [seed], members)[0]
+        *_, networks = plain.epochs(problem, seed, drawn(problem, seed, members), rows, lam)
+        np.testing.assert_allclose(values[i], plain.predictions(problem, networks), atol=1e-5)
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_swa_averages_weights_and_the_statistics_of_batch_norms(task):
+def test_swa_averages_weights_and_the_statistics_of_batch_norms(plain, task):
     problem = problem_of(task)
-    for i, values in enumerate(predicted(problem, "swa:start=0.5")):
-        ends = [deepcopy(networks[0]).state_dict() for networks in plain_epochs(problem, SEEDS[i])]
+    for seed, values in zip(SEEDS, predicted(problem, "swa:start=0.5"), strict=True):
+        epochs = plain.epochs(problem, seed, drawn(problem, seed), bootstrap(problem, [seed])[0])
+        ends = [deepcopy(networks[0]).state_dict() for networks in epochs]
         averaged = find("normed").module(problem.recipe, problem.n_outputs, 0.0)
         late = {name: torch.stack([end[name].double() for end in ends[2:]]) for name in ends[0]}
         assert late["1.running_mean"].std(0).max() > 1e-3
         averaged.load_state_dict({name: tensors.mean(0) for name, tensors in late.items()})
-        np.testing.assert_allclose(values, plain_predictions(problem, [averaged]), atol=1e-5)
+        np.testing.assert_allclose(values, plain.predictions(problem, [averaged]), atol=1e-5)
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_mc_dropout_averages_passes_with_dropout_and_with_the_statistics_of_training(task):
+def test_mc_dropout_averages_passes_with_dropout_and_with_the_statistics_of_training(plain, task):
     problem = problem_of(task)
-    *_, (network,) = plain_epochs(problem, SEEDS[0], dropout=0.5)
+    networks = drawn(problem, SEEDS[0], dropout=0.5)
+    *_, (network,) = plain.epochs(problem, SEEDS[0], networks, bootstrap(problem, SEEDS[:1])[0])
     network.eval()[3].train()
     draw_as("dropout at prediction", SEEDS[0])
     with torch.no_grad():

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, kl_div, mse_loss
+from torch import nn
+from torch.nn.functional import mse_loss
 
 from benchmark.check import synthetic
 from benchmark.data.problem import load_problem
@@ -54,9 +53,6 @@ def predicted(problem: Problem, method: str, seeds: Sequence[int] = SEEDS) -> np
     return fitted(problem, method, seeds).predict(problem.evals["id"].x)
 
 
-# An independent reference: one module and one optimiser per network, one batch and one model at a time.
-
-
 def plain_network(problem: Problem, seed: int, member: int) -> nn.Sequential:
     """PyTorch layers with the initial weights that a stack gives this network."""
     width, hidden = problem.train.x.shape[1], problem.recipe.hidden
@@ -68,81 +64,34 @@ def plain_network(problem: Problem, seed: int, member: int) -> nn.Sequential:
     return nn.Sequential(linears[0], nn.ReLU(), linears[1], nn.ReLU(), linears[2])
 
 
-def plain_fit_loss(task: Task, outputs: Tensor, y: Tensor) -> Tensor:
-    return cross_entropy(outputs, y) if task == "classification" else mse_loss(outputs[:, 0], y)
-
-
-def plain_disagreement(task: Task, a: Tensor, b: Tensor) -> Tensor:
-    if task == "regression":
-        return mse_loss(a, b)
-    log_p, log_q = a.log_softmax(-1), b.log_softmax(-1)
-    return (
-        kl_div(log_q, log_p, log_target=True, reduction="batchmean")
-        + kl_div(log_p, log_q, log_target=True, reduction="batchmean")
-    ) / 2
-
-
-def plain_epochs(problem: Problem, seed: int, rows: np.ndarray, lam: float = 0.0) -> Iterator[list[nn.Sequential]]:
-    """The networks of one train seed on ``rows`` (K, N), after each epoch; with ``lam``, Algorithm 1 of the paper."""
-    task, recipe = problem.task, problem.recipe
-    x, y = torch.tensor(problem.train.x), torch.tensor(problem.train.y)
-    networks = [plain_network(problem, seed, member) for member in range(len(rows))]
-    optimisers = [
-        torch.optim.AdamW(network.parameters(), lr=recipe.lr, weight_decay=recipe.weight_decay) for network in networks
-    ]
-    orders = [generator("batches", seed, member) for member in range(len(rows))]
-    for _ in range(recipe.epochs):
-        shuffled = [own[order.permutation(N)] for own, order in zip(rows, orders, strict=True)]
-        for start, stop in pairwise([*range(0, N, recipe.batch_size), N]):
-            batches = [own[start:stop] for own in shuffled]
-            loss = torch.zeros(())
-            for network, batch in zip(networks, batches, strict=True):
-                loss = loss + plain_fit_loss(task, network(x[batch]), y[batch])
-            if lam:
-                a, b = networks
-                on_a, on_b = (plain_disagreement(task, a(x[batch]), b(x[batch])) for batch in batches)
-                loss = loss + lam * 0.5 * (on_a + on_b)
-            for optimiser in optimisers:
-                optimiser.zero_grad()
-            loss.backward()
-            for network, optimiser in zip(networks, optimisers, strict=True):
-                nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-                optimiser.step()
-        yield networks
-
-
-def plain_predictions(problem: Problem, networks: Sequence[nn.Module]) -> np.ndarray:
-    x = torch.tensor(problem.evals["id"].x)
-    with torch.no_grad():
-        outputs = torch.stack([network(x) for network in networks])
-    return (outputs.softmax(-1) if problem.task == "classification" else outputs).mean(0).numpy()
-
-
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize(
     ("method", "members", "lam"),
     [("erm", 1, 0.0), ("bagging:k=3", 3, 0.0), ("twin:lam=3", 2, 3.0), ("twin:lam=300", 2, 300.0)],
 )
-def test_a_stack_predicts_what_a_plain_pytorch_loop_does(task, method, members, lam):
+def test_a_stack_predicts_what_a_plain_pytorch_loop_does(plain, task, method, members, lam):
     problem = problem_of(task)
     values = predicted(problem, method)
     for i, seed in enumerate(SEEDS):
-        *_, networks = plain_epochs(problem, seed, bootstrap(problem, [seed], members)[0], lam)
-        np.testing.assert_allclose(values[i], plain_predictions(problem, networks), atol=1e-4)
+        networks = [plain_network(problem, seed, member) for member in range(members)]
+        *_, networks = plain.epochs(problem, seed, networks, bootstrap(problem, [seed], members)[0], lam)
+        np.testing.assert_allclose(values[i], plain.predictions(problem, networks), atol=1e-4)
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_swa_averages_the_weights_of_erm_at_the_ends_of_the_later_epochs(task):
+def test_swa_averages_the_weights_of_erm_at_the_ends_of_the_later_epochs(plain, task):
     problem = problem_of(task)
     averaged = [plain_network(problem, seed, 0) for seed in SEEDS]
     for seed, network in zip(SEEDS, averaged, strict=True):
         ends = [
             [parameter.detach().clone() for parameter in networks[0].parameters()]
-            for networks in plain_epochs(problem, seed, bootstrap(problem, [seed])[0])
+            for networks in plain.epochs(
+                problem, seed, [plain_network(problem, seed, 0)], bootstrap(problem, [seed])[0]
+            )
         ]
         for parameter, *values in zip(network.parameters(), *ends[2:], strict=True):
             parameter.data = torch.stack(values).mean(0)
-    expected = np.stack([plain_predictions(problem, [network]) for network in averaged])
+    expected = np.stack([plain.predictions(problem, [network]) for network in averaged])
     np.testing.assert_allclose(predicted(problem, "swa:start=0.5"), expected, atol=1e-4)
 
 
@@ -261,7 +210,7 @@ def test_gradients_are_clipped_for_each_network_as_pytorch_clips_one(limit, clip
         torch.testing.assert_close([parameter.grad[m] for parameter in parameters], expected[m])
 
 
-def test_dropout_draws_fresh_masks_in_each_step_of_training():
+def test_dropout_draws_fresh_masks_in_each_step_of_training(plain):
     """One epoch of one network on two batches, each step with its own masks, the second not the first's."""
     problem = problem_of("regression")
     recipe = problem.recipe.model_copy(update={"epochs": 1, "batch_size": 75})
@@ -280,7 +229,7 @@ def test_dropout_draws_fresh_masks_in_each_step_of_training():
         nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimiser.step()
     values = fit_stack(problem, rows, [1], dropout=0.5).predict(problem.evals["id"].x)
-    np.testing.assert_allclose(values[0], plain_predictions(problem, [network]), atol=1e-5)
+    np.testing.assert_allclose(values[0], plain.predictions(problem, [network]), atol=1e-5)
 
 
 def test_mc_dropout_averages_the_probabilities_of_its_passes():
