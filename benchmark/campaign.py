@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.stats import norm
 
-from benchmark.data.spec import Recipe
+from benchmark.data.spec import MLP, Recipe
 from benchmark.errors import UserError
 from benchmark.study import Content, Sampled, Trainer
 from benchmark.train import generator
@@ -60,9 +60,11 @@ def campaigns(
     problem: Problem, method: Method, acquire: str, trajectories: int, initial: int, budget: int, trainer: Trainer
 ) -> Content:
     """What ``trajectories`` acquire that start from the same ``initial`` molecules, the best target of each, and the
-    range of the pool's. Raises UserError for a pool that is too small.
+    range of the pool's. Raises UserError for a pool that is too small, and for a backbone that ``RECIPE`` is not for.
     """
     y = problem.train.y
+    if problem.spec.backbone != MLP:
+        raise UserError(f"{problem.spec.name}: campaigns have the recipe of {MLP}: leave the other backbone out")
     if initial + budget > len(y):
         name = problem.spec.name
         raise UserError(f"{name}: the training pool has {len(y)} molecules, initial + budget must be fewer")

@@ -24,8 +24,9 @@ MODULES = ("bayes", "campaign", "metrics", "nearby", "data/neighbours")
 
 
 def code(study: Study) -> str:
-    """16 hex digits of the sources that the records of a study depend on, those of the methods included."""
-    files = [*sorted((ROOT / "methods").glob("*.py")), *(ROOT / "benchmark" / f"{module}.py" for module in MODULES)]
+    """16 hex digits of the sources that the records of a study depend on, methods and backbones included."""
+    found = [path for folder in ("methods", "benchmark/backbones") for path in sorted((ROOT / folder).glob("*.py"))]
+    files = [*found, *(ROOT / "benchmark" / f"{module}.py" for module in MODULES)]
     sources = [file.read_bytes() for file in (Path(inspect.getfile(type(study))), *files)]
     return hashlib.sha256(b"".join([bank.code().encode(), *sources])).hexdigest()[:16]
 

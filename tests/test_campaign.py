@@ -11,7 +11,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from benchmark.campaign import ACQUISITIONS, RECIPE, ei, overlaps, trajectory
+from benchmark.campaign import ACQUISITIONS, RECIPE, campaigns, ei, overlaps, trajectory
 from benchmark.check import synthetic
 from benchmark.data.spec import Recipe
 from benchmark.errors import UserError
@@ -145,3 +145,9 @@ def test_overlaps_are_jaccards() -> None:
     found = overlaps(np.array([[1, 2, 3, 4], [4, 3, 9, 8], [1, 2, 4, 3], [10, 11, 12, 13]]))
     by_hand = [[0, 2 / 6, 1, 0], [2 / 6, 0, 2 / 6, 0], [1, 2 / 6, 0, 0], [0, 0, 0, 0]]
     assert found == pytest.approx(np.array(by_hand))
+
+
+def test_another_backbone_has_no_recipe_for_campaigns(problem):
+    graphs = replace(problem, spec=problem.spec.model_copy(update={"backbone": "gin"}))
+    with pytest.raises(UserError, match="campaigns have the recipe of mlp: leave the other backbone out"):
+        campaigns(graphs, make_method("erm", "regression"), "greedy", 2, 8, 2, None)

@@ -425,7 +425,13 @@ def planned_for(settings: Mapping[str, str]) -> list[Planned]:
 
 
 @pytest.mark.parametrize(
-    "edited", ["methods/twin.py", "methods/_estimators.py", *(f"benchmark/{module}.py" for module in MODULES)]
+    "edited",
+    [
+        "methods/twin.py",
+        "methods/_estimators.py",
+        "benchmark/backbones/gin.py",
+        *(f"benchmark/{module}.py" for module in MODULES),
+    ],
 )
 def test_a_record_is_made_again_after_an_edit_of_what_it_is_computed_with(
     ran: Ran, edited: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
