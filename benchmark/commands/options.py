@@ -26,7 +26,10 @@ Datasets = Annotated[
     ),
 ]
 BackboneOption = Annotated[
-    str, typer.Option("--backbone", help="What networks are made of: mlp, unless a dataset says otherwise, or gin, ...")
+    str,
+    typer.Option(
+        "--backbone", help="What networks are made of, as in gin; list names all. Default: the dataset's, mlp."
+    ),
 ]
 CanonicalSeeds = Annotated[str, typer.Option(help="Seeds of the train/test split, separated by commas.")]
 Seeds = Annotated[str, typer.Option(help="Train seeds: a count (10 means 1 to 10), a range (1-10) or a list (1,3,5).")]
