@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
-
-if TYPE_CHECKING:  # these import torch or mlflow, which take seconds
-    pass
 
 DEFAULT_DATASET = "b3db_measured"
 ALL_METHODS = "erm,swa,mc_dropout,deep_ensemble,bagging:k=2,bagging,twin,random_forest"
