@@ -5,11 +5,10 @@ from __future__ import annotations
 import platform
 import subprocess
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 
 from benchmark import __version__
 from benchmark.data.spec import MLP, ROOT
-from benchmark.train.backbone import find
+from benchmark.train.backbone import find, installed
 from benchmark.types import Problem
 
 LIBRARIES = ("torch", "numpy", "rdkit", "scikit-learn", "pandas")
@@ -44,7 +43,7 @@ def software() -> dict[str, str]:
     return {
         "version.suite": __version__,
         "version.python": platform.python_version(),
-        **{f"version.{library}": _version(library) for library in LIBRARIES},
+        **{f"version.{library}": installed(library) for library in LIBRARIES},
         "git.commit": _git("rev-parse", "HEAD") or "unknown",
         "git.dirty": "unknown" if (changed := _git("status", "--porcelain")) is None else str(bool(changed)).lower(),
         "device": f"cpu ({platform.processor() or platform.machine()}), 1 thread per worker",
@@ -52,18 +51,10 @@ def software() -> dict[str, str]:
 
 
 def backbone(name: str) -> dict[str, str]:
-    """What a backbone other than the perceptron adds: its name, and the version of its library."""
+    """What a backbone other than the perceptron adds: its name, and the versions of its libraries."""
     if name == MLP:
         return {}
-    library = find(name).library
-    return {"backbone": name, **({f"version.{library}": _version(library)} if library else {})}
-
-
-def _version(library: str) -> str:
-    try:
-        return version(library)
-    except PackageNotFoundError:
-        return "absent"
+    return {"backbone": name, **{f"version.{library}": found for library, found in find(name).versions.items()}}
 
 
 def _git(*words: str) -> str | None:

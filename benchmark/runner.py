@@ -42,7 +42,7 @@ class Planned:
     @property
     def command(self) -> str:
         """The command line that fills this cell."""
-        spelled = shlex.quote(registry.spelled(self.method, self.problem.task))
+        spelled = shlex.quote(registry.spelled(self.method, self.problem.task, self.problem.spec.backbone))
         return (
             f"python -m benchmark run --method {spelled} --dataset {shlex.quote(self.problem.spec.spelled)} "
             f"--canonical-seed {self.key.canonical_seed} --seeds {spell_seeds(self.key.seeds)}"
@@ -113,7 +113,7 @@ def run(
 
     Yields (planned, number of train seeds just trained), and, once all seeds of a cell are trained,
     (planned, Cell) or (planned, Failed). A cell that fails never stops another. Networks that cells share are
-    trained once, and taken from the cache unless ``fresh``.
+    trained once, and taken from the cache unless ``fresh``, as those that an interrupted call has trained.
     """
     usual = (os.cpu_count() or 1) if all(cell.key.device == CPU.name for cell in cells) else 1
     jobs = len(client.ncores()) or 1 if client else jobs or usual
@@ -134,6 +134,8 @@ class _Unit:
 
     methods: dict[int, Method]
     """By the number of the cell."""
+    names: dict[int, str]
+    """The same cells' digests, whatever their train seeds."""
     seeds: tuple[int, ...]
     fresh: bool
     device: Device
@@ -149,10 +151,15 @@ def _units(cells: Sequence[Planned], jobs: int, fresh: bool) -> _Units:
     for i, cell in enumerate(cells):
         alike.setdefault((id(cell.problem), cell.key.seeds, cell.key.device), []).append(i)
     return [
-        (cells[some[0]].problem, _Unit({i: cells[i].method for i in some}, block, fresh, DEVICES[device]))
+        (cells[some[0]].problem, _unit({i: cells[i] for i in some}, block, fresh, DEVICES[device]))
         for (_, seeds, device), some in alike.items()
         for block in _blocks(seeds, jobs)
     ]
+
+
+def _unit(cells: dict[int, Planned], seeds: tuple[int, ...], fresh: bool, device: Device) -> _Unit:
+    names = {i: replace(cell.key, seeds=()).digest for i, cell in cells.items()}
+    return _Unit({i: cell.method for i, cell in cells.items()}, names, seeds, fresh, device)
 
 
 def _alone(unit: _Unit) -> list[_Unit]:
@@ -213,7 +220,8 @@ def _work(problem: Problem, unit: _Unit) -> _Results:
                 results[i] = _checked(problem, unit.seeds, values, seconds / len(unit.seeds))
         except (Exception, SystemExit):
             results[i] = _Block({}, 0.0, traceback.format_exc())
-    together = bank.predict_all(list(stacks.values()), tests, fresh=unit.fresh, device=unit.device)
+    named = [unit.names[i] for i in stacks]
+    together = bank.predict_all(list(stacks.values()), tests, names=named, fresh=unit.fresh, device=unit.device)
     for i, outcome in zip(stacks, together, strict=True):
         if isinstance(outcome, str):
             results[i] = _Block({}, 0.0, outcome)

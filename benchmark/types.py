@@ -150,7 +150,10 @@ class Predictions:
 
 @dataclass(frozen=True)
 class CellKey:
-    """What makes a cell: everything its predictions depend on. Two equal keys give equal predictions."""
+    """What makes a cell: all that its predictions depend on but versions of libraries, which are kept beside it.
+
+    Two equal keys give equal predictions with the same versions.
+    """
 
     dataset: str
     method: str
@@ -199,5 +202,5 @@ class Record:
     study: str
     key: str
     code: str
-    """16 hex digits of the sources that it depends on: see ``benchmark.lab.code``."""
+    """16 hex digits of the sources and the data that it depends on: see ``benchmark.lab``."""
     content: Mapping[str, Any]

@@ -21,7 +21,8 @@ from torch import Tensor
 
 from benchmark.errors import UserError
 from benchmark.registry import method
-from benchmark.train import Step, bootstrap, disagreement, fit_stack
+from benchmark.train import Step, bank, bootstrap, disagreement, fit_stack
+from benchmark.train.device import DEVICES
 from benchmark.types import Fitted, Problem
 
 INCUMBENT = 0
@@ -46,8 +47,11 @@ class Anchor:
         incumbent = fit_stack(problem, bootstrap(problem, [INCUMBENT]), [INCUMBENT])
 
         @cache
-        def target(device: torch.device) -> Tensor:  # (N, C) for the training pool; trained when first asked for
-            said = torch.from_numpy(incumbent.predict(problem.train.x)[0]).to(device)
+        def target(device: torch.device) -> Tensor:  # (N, C), made when first asked for
+            (outcome,) = bank.predict_all([incumbent], {"pool": problem.train.x}, device=DEVICES[device.type])
+            if isinstance(outcome, str):
+                raise RuntimeError(f"the incumbent: {outcome}")
+            said = torch.from_numpy(outcome.values["pool"][0]).to(device)
             return said.clamp(min=1e-12).log() if problem.task == "classification" else said
 
         def pull(step: Step) -> Tensor:

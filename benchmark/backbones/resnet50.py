@@ -27,13 +27,19 @@ class ResNet50(FineTuned):
     def module(self, recipe: Recipe, n_outputs: int, dropout: float) -> nn.Module:
         return Network(n_outputs, dropout)
 
+    def augmented(self, x: Tensor) -> Tensor:
+        return random_crops(pictures(x).float()).movedim(1, 3).flatten(1)
+
 
 class Network(nn.Module):
-    """From pixels (B, side·side·3) uint8, channel last, to outputs (B, C): the network, and a new linear head.
+    """From pixels (B, side·side·3), channel last, to outputs (B, C): the network, and a new linear head.
 
-    It is trained on random crops that are resized and flipped (Szegedy et al. 2015, arXiv:1409.4842), and predicts
-    from the centre. Dropout is before the head.
+    It is trained on random crops that are resized and flipped (Szegedy et al. 2015, arXiv:1409.4842), which
+    ``augmented`` gives it, and predicts from the centre. Dropout is before the head.
     """
+
+    mean: Tensor
+    spread: Tensor
 
     def __init__(self, n_outputs: int, dropout: float) -> None:
         from transformers import ResNetConfig, ResNetModel
@@ -47,10 +53,14 @@ class Network(nn.Module):
         self.register_buffer("spread", 255 * torch.tensor(SPREAD)[:, None, None], persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        side = math.isqrt(x.shape[1] // 3)
-        images = (x.unflatten(1, (side, side, 3)).movedim(3, 1) - self.mean) / self.spread
-        seen = random_crops(images) if self.training else centre(images)
-        return self.head(self.resnet(seen).pooler_output)
+        seen = pictures(x) if self.training else centre(pictures(x))
+        return self.head(self.resnet((seen - self.mean) / self.spread).pooler_output)
+
+
+def pictures(x: Tensor) -> Tensor:
+    """Pixels (B, side·side·3), channel last, as images (B, 3, side, side)."""
+    side = math.isqrt(x.shape[1] // 3)
+    return x.unflatten(1, (side, side, 3)).movedim(3, 1)
 
 
 def centre(images: Tensor) -> Tensor:

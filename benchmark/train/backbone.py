@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -75,13 +75,10 @@ class Backbone:
 
     def require(self) -> None:
         """Raises UserError if its library is not installed."""
-        try:
-            if self.library:
-                version(self.library)
-        except PackageNotFoundError as error:
+        if "absent" in self.versions.values():
             raise UserError(
                 f"backbone {self.name} needs {self.library}, which is not installed: pip install -e '.[{self.extra}]'"
-            ) from error
+            )
 
     def module(self, recipe: Recipe, n_outputs: int, dropout: float) -> nn.Module:
         """A new network from features (B, D) to logits or targets (B, C), random by PyTorch's global generator.
@@ -89,6 +86,13 @@ class Backbone:
         ``dropout`` is the rate that a method asks for; at 0 the backbone keeps its own.
         """
         raise NotImplementedError
+
+    def augmented(self, x: Tensor) -> Tensor:
+        """Training features (B, D) as networks see them in a step, random by PyTorch's global generator.
+
+        Coupled networks see the same views of a batch: what they disagree on is then the molecule or image itself.
+        """
+        return x
 
     def weights(self) -> str:
         """Names the weights that training starts from, by their hash; empty if they are drawn. Raises UserError."""
@@ -108,15 +112,28 @@ class Backbone:
                 with Draws("initialisation", key, device):
                     modules.append(self.module(recipe, n_outputs, dropout).to(device.name))
         except ImportError as error:
-            raise UserError(
-                f"backbone {self.name} cannot import {error.name}: pip install -e '.[{self.extra}]'"
-            ) from error
-        return Modules(keys, modules, inputs, recipe.batch_size, device)
+            remedy = f": pip install -e '.[{self.extra}]'" if self.extra else ""
+            raise UserError(f"backbone {self.name} cannot import {error.name}{remedy}") from error
+        return Modules(keys, modules, inputs, recipe.batch_size, device, self.augmented)
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Of its library, and of RDKit if that reads molecules for it, by distribution; ``absent`` if it is missing."""
+        libraries = [self.library] * bool(self.library) + ["rdkit"] * (self.reads == "smiles")
+        return {library: installed(library) for library in libraries}
 
     @property
     def code(self) -> bytes:
         """The source of the backbone's own file."""
         return Path(inspect.getfile(type(self))).read_bytes()
+
+
+def installed(library: str) -> str:
+    """The version of a distribution, or ``absent``."""
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return "absent"
 
 
 def names() -> list[str]:
@@ -127,16 +144,26 @@ def names() -> list[str]:
 
 @cache
 def find(name: str) -> Backbone:
-    """The backbone called ``name``. Raises UserError for an unknown one."""
+    """The backbone called ``name``. Raises UserError for an unknown one, and for a file that has none."""
     if name not in names():
         raise did_you_mean("backbone", name, names())
-    module = importlib.import_module(f"benchmark.backbones.{name}")
-    (kind,) = (
+    try:
+        module = importlib.import_module(f"benchmark.backbones.{name}")
+    except (Exception, SystemExit) as error:
+        raise UserError(
+            f"benchmark/backbones/{name}.py: cannot be imported: {type(error).__name__}: {error}; libraries that not "
+            "everybody has are imported inside module"
+        ) from error
+    kinds = [
         kind
         for kind in vars(module).values()
         if isinstance(kind, type) and issubclass(kind, Backbone) and kind.__module__ == module.__name__
-    )
-    return kind(name)
+    ]
+    if len(kinds) != 1:
+        raise UserError(
+            f"benchmark/backbones/{name}.py: expected one class that derives from Backbone, has {len(kinds)}"
+        )
+    return kinds[0](name)
 
 
 class Draws:
@@ -163,22 +190,31 @@ class Draws:
 
 
 class Modules:
-    """M modules, trained one beside the other and predicting one after the other."""
+    """M modules, one alone or those of one coupling: trained one beside the other, predicting one after the other."""
 
     def __init__(
-        self, keys: Sequence[Key], modules: Sequence[nn.Module], inputs: Tensor, batch_size: int, device: Device
+        self,
+        keys: Sequence[Key],
+        modules: Sequence[nn.Module],
+        inputs: Tensor,
+        batch_size: int,
+        device: Device,
+        augmented: Callable[[Tensor], Tensor],
     ) -> None:
         self.keys, self.modules, self.inputs = keys, modules, inputs
-        self.batch_size, self.device = batch_size, device
+        self.batch_size, self.device, self.augmented = batch_size, device, augmented
         self.draws = [Draws("dropout", key, device) for key in keys]
+        self.views = [Draws("augmentation", keys[0], device) for _ in keys]  # coupled networks have the same rows
         self.parameters = [p for module in modules for p in module.parameters() if p.requires_grad]
         self.state = _state(modules)
 
     def outputs(self, rows: Tensor) -> Tensor:
         outputs = []
-        for module, draws, own in zip(self.modules, self.draws, rows, strict=True):
+        for module, draws, views, own in zip(self.modules, self.draws, self.views, rows, strict=True):
+            with views:
+                x = self.augmented(self.inputs[own])
             with draws:
-                outputs.append(module.train()(self.inputs[own]))
+                outputs.append(module.train()(x))
         return torch.stack(outputs)
 
     def clip(self, limit: float) -> None:
@@ -193,7 +229,7 @@ class Modules:
         copies = [deepcopy(module).eval() for module in self.modules]
         for own, value in zip(_state(copies), state, strict=True):
             own.copy_(value)
-        return Modules(self.keys, copies, self.inputs[:0], self.batch_size, self.device)
+        return Modules(self.keys, copies, self.inputs[:0], self.batch_size, self.device, self.augmented)
 
     @torch.no_grad()
     def passes(self, x: np.ndarray, n: int) -> Iterator[Tensor]:

@@ -2,7 +2,8 @@
 
 ERM, SWA, bagging and deep ensembles are made of the same networks: the same bootstrap, initialisation and batch
 order, hence the same trajectory. Each is trained once, and its predictions are kept in the cache under everything
-that they depend on.
+that they depend on. Coupled networks are kept under the name of their cell: no other method has them, but after an
+interrupt they need not be trained again.
 """
 
 from __future__ import annotations
@@ -55,17 +56,20 @@ def code(backbone: str = MLP) -> str:
 
 
 def predict_all(
-    stacks: Sequence[Stack], tests: Tests, *, fresh: bool = False, device: Device = CPU
+    stacks: Sequence[Stack], tests: Tests, *, names: Sequence[str] = (), fresh: bool = False, device: Device = CPU
 ) -> list[Outcome | str]:
     """What each of ``stacks`` predicts for ``tests`` after training on ``device``, or the traceback of its failure.
 
-    All must be of one problem's data, or else bring their own; ``fresh`` trains also what the cache has.
+    All must be of one problem's data, or else bring their own; ``fresh`` trains also what the cache has. ``names``
+    tell couplings apart, which are functions: each says all that its stack's depends on, or is empty, and then
+    coupled networks are not kept.
     """
+    names = names or [""] * len(stacks)
     results: list[Outcome | str] = [""] * len(stacks)
     with one_thread():
         for alike in _alike(stacks):
             try:
-                kept = _shared([stacks[i] for i in alike], tests, fresh, device)
+                kept = _shared([stacks[i] for i in alike], tests, names[alike[0]], fresh, device)
                 for i, own in zip(alike, kept, strict=True):
                     values = {name: stacks[i].by_seed([one.values[name] for one in own]).mean(axis=1) for name in tests}
                     results[i] = Outcome(values, sum(one.seconds for one in own) / len(stacks[i].seeds))
@@ -84,24 +88,30 @@ def _alike(stacks: Sequence[Stack]) -> Iterable[list[int]]:
     return found.values()
 
 
-def _shared(stacks: Sequence[Stack], tests: Tests, fresh: bool, device: Device) -> list[list[_Kept]]:
-    """The predictions of the groups of each stack; a group that several stacks have is trained once."""
+def _shared(stacks: Sequence[Stack], tests: Tests, name: str, fresh: bool, device: Device) -> list[list[_Kept]]:
+    """The predictions of the groups of each stack; a group that several stacks have is trained once.
+
+    Coupled networks are a stack of their own, called ``name``.
+    """
     first = stacks[0]
-    y = np.ascontiguousarray(first.problem.train.y)
-    data = hashlib.sha256(np.ascontiguousarray(first.problem.train.x).tobytes() + y.tobytes()).hexdigest()
-    looked = {name: hashlib.sha256(np.ascontiguousarray(x).tobytes()).hexdigest() for name, x in tests.items()}
+    x, y = first.problem.train.x, first.problem.train.y
+    looked = {test: _hash(of) for test, of in tests.items()}
+    coupling = [name] if first.coupling is not None else []
+    keeps = first.coupling is None or bool(name)
     common = [
+        *coupling,
         code(first.rule.backbone),
         first.rule.made_of.weights(),
+        first.rule.made_of.versions,
         torch.__version__,
         device.name,
-        data,
+        _hash(x),
+        _hash(y),
         asdict(first.rule) | {"recipe": first.rule.recipe.model_dump()},
     ]
 
     def key(group: Group, readout: float, passes: int, test: str) -> str:
-        rows = hashlib.sha256(group.rows.tobytes()).hexdigest()
-        own = [*common, rows, group.keys, group.orders, readout, passes, looked[test]]
+        own = [*common, _hash(group.rows), group.keys, group.orders, readout, passes, looked[test]]
         return hashlib.sha256(json.dumps(own).encode()).hexdigest()
 
     wanted = [
@@ -117,23 +127,27 @@ def _shared(stacks: Sequence[Stack], tests: Tests, fresh: bool, device: Device) 
     for stack, groups in zip(stacks, wanted, strict=True):
         variants[stack.readout, stack.passes] = stack
         for group, _, keys in groups:
-            found = None if fresh or stack.coupling is not None else _load(keys)
+            found = _load(keys) if keeps and not fresh else None
             if found is None:
-                missing[hashlib.sha256(group.rows.tobytes()).hexdigest(), group.keys, group.orders] = group
+                missing[_hash(group.rows), group.keys, group.orders] = group
             else:
                 have["".join(keys.values())] = found
     readouts = [share for share, _ in variants]
-    for part in train(first.problem.train.x, y, list(missing.values()), first.rule, first.coupling, readouts, device):
+    for part in train(x, y, list(missing.values()), first.rule, first.coupling, readouts, device):
         k = len(part.groups[0].keys)
         for (readout, _), stack in variants.items():
-            values = {name: evaluate(part.networks[readout], stack, x) for name, x in tests.items()}
+            values = {test: evaluate(part.networks[readout], stack, of) for test, of in tests.items()}
             for g, group in enumerate(part.groups):
                 own = _Kept({name: v[g * k : (g + 1) * k] for name, v in values.items()}, part.seconds)
                 keys = {name: key(group, readout, stack.passes, name) for name in tests}
                 have["".join(keys.values())] = own
-                if stack.coupling is None:
+                if keeps:
                     _save(keys, own)
     return [[have["".join(keys.values())] for _, _, keys in groups] for groups in wanted]
+
+
+def _hash(array: np.ndarray) -> str:
+    return hashlib.sha256(np.ascontiguousarray(array).ravel().data).hexdigest()
 
 
 def _path(key: str) -> Path:

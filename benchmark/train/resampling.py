@@ -15,7 +15,16 @@ from benchmark.errors import UserError
 from benchmark.types import Problem
 
 Stream = Literal[
-    "bootstrap", "initialisation", "batches", "dropout", "dropout at prediction", "forest", "other", "shards", "overlap"
+    "bootstrap",
+    "initialisation",
+    "batches",
+    "dropout",
+    "dropout at prediction",
+    "forest",
+    "other",
+    "shards",
+    "overlap",
+    "augmentation",
 ]
 STREAMS: dict[Stream, int] = {
     "bootstrap": 0,
@@ -27,6 +36,7 @@ STREAMS: dict[Stream, int] = {
     "other": 6,
     "shards": 7,
     "overlap": 8,
+    "augmentation": 9,
 }
 
 

@@ -74,6 +74,16 @@ def test_random_crops_have_the_sizes_and_places_of_the_published_rule(crops):
     )
 
 
+def test_what_networks_see_in_training_are_crops_of_the_images_as_pixels():
+    backbone = find("resnet50")
+    pixels = torch.randint(0, 256, (3, 32 * 32 * 3), dtype=torch.uint8)
+    torch.manual_seed(3)
+    seen = backbone.augmented(pixels)
+    torch.manual_seed(3)
+    images = pixels.reshape(3, 32, 32, 3).permute(0, 3, 1, 2).float()
+    assert torch.equal(seen.reshape(3, 28, 28, 3).permute(0, 3, 1, 2), random_crops(images))
+
+
 def test_crops_are_by_the_global_generator():
     images = torch.rand(5, 3, 32, 32)
     first, second = [(torch.manual_seed(seed), random_crops(images))[1] for seed in (3, 4)]

@@ -21,7 +21,7 @@ from benchmark.driver import plan_grid
 from benchmark.errors import UserError
 from benchmark.registry import make_method
 from benchmark.train import bootstrap, generator
-from benchmark.train.backbone import Draws, find, names
+from benchmark.train.backbone import Backbone, Draws, find, names
 from benchmark.train.device import CPU
 from benchmark.train.resampling import Stream
 from benchmark.types import Problem, Task
@@ -139,6 +139,35 @@ def test_a_seed_alone_is_the_same_to_the_bit_as_in_company_and_leaves_global_gen
     assert torch.equal(before, torch.get_rng_state())
 
 
+class Noisy(Backbone):
+    """What its networks see is their features and noise."""
+
+    reads, recipe = "numbers", Recipe()
+
+    def module(self, recipe, n_outputs, dropout):
+        return torch.nn.Identity()
+
+    def augmented(self, x):
+        return x + torch.randn_like(x)
+
+
+def test_coupled_networks_see_the_same_views_of_a_batch_and_others_their_own():
+    x = torch.zeros(6, 2)
+    rows = torch.tensor([[0, 1, 2], [0, 1, 2]])
+
+    def seen(keys: list[tuple[int, int]]) -> list[torch.Tensor]:
+        networks = Noisy("noisy").networks(keys, x, Recipe(), 2, 0.0, CPU)
+        return [networks.outputs(rows[: len(keys)]) for _ in range(2)]
+
+    (one, two), (first, second), (other, _) = seen([(1, 0), (1, 1)]), seen([(1, 0)]), seen([(2, 0)])
+    assert torch.equal(one[0], one[1])
+    assert torch.equal(two[0], two[1])
+    assert not torch.equal(one, two), "each step has views of its own"
+    assert torch.equal(one[0], first[0])
+    assert torch.equal(two[0], second[0])
+    assert not torch.equal(first, other)
+
+
 def test_draws_go_on_where_they_stopped_whatever_is_drawn_between():
     draw_as("dropout", 5)
     expected = torch.rand(8)
@@ -168,6 +197,22 @@ def test_a_file_in_the_folder_is_a_backbone():
     assert "normed" in names()
     assert find("normed").name == "normed"
     assert find("normed").code == FILE.encode()
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("import no_such_thing\n", r"broken\.py: cannot be imported: ModuleNotFoundError: No module .*no_such_thing"),
+        ("x = 1\n", r"broken\.py: expected one class that derives from Backbone, has 0"),
+    ],
+)
+def test_a_file_that_is_no_backbone_is_an_error_that_names_it(source, message, tmp_path, monkeypatch):
+    (tmp_path / "broken.py").write_text(source, encoding="utf-8")
+    monkeypatch.setattr(benchmark.backbones, "__path__", [*benchmark.backbones.__path__, str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "benchmark.backbones.broken", raising=False)
+    with pytest.raises(UserError, match=message):
+        find("broken")
+    sys.modules.pop("benchmark.backbones.broken", None)
 
 
 def test_an_unknown_backbone_is_an_error_that_names_the_nearest():

@@ -15,6 +15,7 @@ from benchmark.data.cache import cache_folder
 from benchmark.data.spec import Recipe
 from benchmark.registry import make_method
 from benchmark.train import Step, bank, bootstrap, fit_stack
+from benchmark.train.backbone import Backbone
 from benchmark.train.stack import Stack
 from benchmark.types import Problem
 
@@ -103,7 +104,7 @@ def test_training_afresh_believes_nothing(trained):
     assert sum(trained) == 4
 
 
-@pytest.mark.parametrize("what", ["features", "labels", "a test", "recipe", "code", "torch"])
+@pytest.mark.parametrize("what", ["features", "labels", "a test", "recipe", "code", "torch", "its library"])
 def test_another_byte_of_anything_it_depends_on_is_another_network(what, trained, monkeypatch):
     problem = problem_of()
     predicted(problem, ["erm"])
@@ -123,6 +124,8 @@ def test_another_byte_of_anything_it_depends_on_is_another_network(what, trained
         monkeypatch.setattr(bank, "code", lambda _: "another")
     if what == "torch":
         monkeypatch.setattr(torch, "__version__", "another")
+    if what == "its library":
+        monkeypatch.setattr(Backbone, "versions", {"torch-geometric": "another"})
     predicted(problem, ["erm"])
     assert sum(trained) == 2
 
@@ -147,6 +150,28 @@ def test_a_method_is_charged_for_the_networks_it_shares():
     assert 0 < erm.seconds < two.seconds < five.seconds
     assert two.seconds == pytest.approx(2 * erm.seconds, rel=1.5)
     assert twin.seconds > 0
+
+
+def test_coupled_networks_are_kept_under_the_name_of_their_cell_alone(trained):
+    problem = problem_of()
+    tests = features_of(problem)
+
+    def twins(seeds: tuple[int, ...], name: str, fresh: bool = False) -> np.ndarray:
+        (outcome,) = bank.predict_all(stacks(problem, ["twin"], seeds), tests, names=[name], fresh=fresh)
+        assert isinstance(outcome, bank.Outcome)
+        return outcome.values["id"]
+
+    first = twins((1,), "one")
+    both = twins((1, 2), "one")
+    assert sum(trained) == 4, "the twins of train seed 1 once, after what could have been an interrupt"
+    np.testing.assert_array_equal(both[:1], first)
+    np.testing.assert_array_equal(both, twins((1, 2), "another"))
+    assert sum(trained) == 8, "of another coupling all"
+    np.testing.assert_array_equal(both, twins((1, 2), "one", fresh=True))
+    assert sum(trained) == 12
+    twins((1,), "")
+    twins((1,), "")
+    assert sum(trained) == 16, "without a name none are kept"
 
 
 def test_the_failure_of_one_coupling_stays_with_its_method():
