@@ -12,6 +12,7 @@ from typing import Any
 from joblib import Parallel, delayed
 
 from benchmark import driver, tracking
+from benchmark.data.problem import load_problem
 from benchmark.data.spec import ROOT
 from benchmark.errors import UserError
 from benchmark.study import REPORT, Content, Report, Study, arrange
@@ -19,7 +20,7 @@ from benchmark.train import bank
 from benchmark.train.device import Device
 from benchmark.types import Cell, Record
 
-MODULES = ("bayes", "campaign", "metrics", "nearby", "data/neighbours")
+MODULES = ("bayes", "campaign", "metrics", "nearby", "data/neighbours", "data/splits")
 """Of this package, what makes the content of records, beside the studies' own files and the training package."""
 
 
@@ -63,13 +64,15 @@ class Lab:
         found = self.store.cells({cell.key.digest for cell in planned})
         return arrange(found, methods, datasets, canonical_seeds, seeds)
 
-    def record(self, key: str, make: Callable[[Lab], Content]) -> Content:
+    def record(self, key: str, dataset: str, canonical_seed: int, make: Callable[[Lab], Content]) -> Content:
+        problem = load_problem(dataset, canonical_seed)
+        code = hashlib.sha256(f"{self.code} {problem.fingerprint}".encode()).hexdigest()[:16]
         for known in self.store.records():
-            if (known.study, known.key, known.code) == (self.study.name, key, self.code):
+            if (known.study, known.key, known.code) == (self.study.name, key, code):
                 return known.content
         self.note(f"computing {key}")
         content = make(self)
-        self.store.log_record(Record(self.study.name, key, self.code, content))
+        self.store.log_record(Record(self.study.name, key, code, content))
         return content
 
     def map(self, function: Callable[..., Any], items: Sequence[tuple[Any, ...]]) -> list[Any]:

@@ -78,7 +78,9 @@ class Nearby:
                 )
         cells = lab.cells([self.method], names, [self.canonical_seed], retrainings(self.seeds))
         for name in names:
-            kept = lab.record(f"{name}, split {self.canonical_seed}", partial(self._neighbours, name))
+            kept = lab.record(
+                f"{name}, split {self.canonical_seed}", name, self.canonical_seed, partial(self._neighbours, name)
+            )
             p = cells[name, self.method][0].predictions["id"]
             order = {id_: i for i, id_ in enumerate(kept["ids"])}
             index = [order[id_] for id_ in p.ids.tolist()]

@@ -172,8 +172,12 @@ class Lab(Protocol):
     ) -> Mapping[tuple[str, str], Sequence[Cell]]:
         """The cells of a grid by dataset and method, as they are named here, one for each canonical seed."""
 
-    def record(self, key: str, make: Callable[[Trainer], Content]) -> Content:
-        """What ``make`` gave when it was first asked for the record of this ``key``, which names all it depends on."""
+    def record(self, key: str, dataset: str, canonical_seed: int, make: Callable[[Trainer], Content]) -> Content:
+        """What ``make`` gave when it was first asked for the record of this ``key``.
+
+        ``key`` names all that it depends on besides the code and the data of ``dataset`` on this split, after an edit
+        of which it is made again.
+        """
 
 
 class Study(Protocol):

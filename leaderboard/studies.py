@@ -51,7 +51,7 @@ class Reader:
     ) -> Mapping[tuple[str, str], Sequence[Cell]]:
         return arrange(self.known, methods, datasets, canonical_seeds, seeds)
 
-    def record(self, key: str, make: Callable[[Trainer], Content]) -> Content:
+    def record(self, key: str, dataset: str, canonical_seed: int, make: Callable[[Trainer], Content]) -> Content:
         for record in self.records:
             if (record.study, record.key) == (self.study, key):
                 return record.content

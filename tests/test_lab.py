@@ -441,10 +441,18 @@ def test_a_record_is_made_again_after_an_edit_of_what_it_is_computed_with(
     monkeypatch.setattr("benchmark.lab.ROOT", tmp_path)
     known = lab("bo-loop", [])
     assert known.code == code_of(make_study("bo-loop", {}))
-    assert [known.record(f"of {edited}", lambda _: {"made": "first"})["made"] for _ in range(2)] == ["first"] * 2
+    of = f"of {edited}", "b3db_logbb", 99
+    assert [known.record(*of, lambda _: {"made": "first"})["made"] for _ in range(2)] == ["first"] * 2
     with (tmp_path / edited).open("a", encoding="utf-8") as source:
         source.write("\n# another version\n")
-    assert lab("bo-loop", []).record(f"of {edited}", lambda _: {"made": "again"})["made"] == "again"
+    assert lab("bo-loop", []).record(*of, lambda _: {"made": "again"})["made"] == "again"
+
+
+def test_a_record_of_the_same_key_is_made_again_on_other_data(ran: Ran) -> None:
+    known, made = lab("bo-loop", []), []
+    for dataset in ("b3db_logbb", "b3db_logbb", "b3db_logbb@train=200"):
+        known.record("of data", dataset, 99, lambda _, of=dataset: made.append(of) or {})
+    assert made == ["b3db_logbb", "b3db_logbb@train=200"]
 
 
 def test_records_depend_on_the_sources_of_their_own_study_and_are_the_same_in_a_copy(

@@ -65,17 +65,18 @@ class BayesLambda:
         for name in classifications(expand(self.dataset)):
             title = load_spec(name).title
             key = f"{name}, split {split}, seeds {self.tuned}, {self.trials} trials, {self.folds} folds"
-            found = lab.record(key, partial(self._tune, name, split))
+            found = lab.record(key, name, split, partial(self._tune, name, split))
             best, lam = tuned(found)
             texts = ["erm", "twin", f"twin:lam={lam!r}"]
             cells = [lab.cells(texts, [name], [split], seeds)[name, text] for text in texts]
             evalsets = list(cells[2][0].predictions)
-            for other, against in (("λ = 300", cells[1]), ("ERM", cells[0])):
+            selected = f"λ = {cells[1][0].key.params['lam']:g}"
+            for other, against in ((selected, cells[1]), ("ERM", cells[0])):
                 deltas = [Measured(q, cells[2], against, e) for q in ("accuracy", "churn") for e in evalsets]
                 rows.append([title, other, Sampled(best), f"{lam:g}", *deltas])
             answer.append(
                 f"{title}: median λ = {lam:g} of {len(best)} train seeds ({', '.join(f'{b:.3g}' for b in best)}): "
-                f"{summary(cells[2])}. λ = 300: {summary(cells[1])}. ERM: {summary(cells[0])}."
+                f"{summary(cells[2])}. {selected}: {summary(cells[1])}. ERM: {summary(cells[0])}."
             )
             tried = [t for trials in found["trials"] for t in trials if t[0] > 0]
             curves[title] = [Point(t[0], Sampled(np.array([t[2]]))) for t in tried]
@@ -83,7 +84,7 @@ class BayesLambda:
         sheet = Sheet(
             "tuned",
             "Tuned λ against the rule's and ERM",
-            f"The twin at the tuned λ, less the twin at λ = 300 or ERM, at equal bootstraps; split {split}.",
+            f"The twin at the tuned λ, less the twin at the rule's λ or ERM, at equal bootstraps; split {split}.",
             ["Dataset", "Against", Head("Mean λ", digits=4), "Median λ", *heads],
             rows,
         )

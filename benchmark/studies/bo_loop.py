@@ -67,7 +67,7 @@ class BOLoop:
                 said, place = [], len(series)
                 for i, (made, acquire) in enumerate(contenders):
                     of = name, split, made, acquire
-                    found = outcomes(lab.record(self.key(*of), partial(self._run, *of)))
+                    found = outcomes(lab.record(self.key(*of), name, split, partial(self._run, *of)))
                     rows.append([where, title(made, "regression"), acquire, *found.values()])
                     std, jaccard = found["final_best_std_over_range"], found["acquired_jaccard"]
                     at = beside(i, place, len(datasets) * len(splits))

@@ -37,7 +37,7 @@ class Told:
     def cells(self, methods: Sequence[str], datasets: Sequence[str], splits: Sequence[int], seeds: Sequence[int]):
         return {(d, m): [cell(m, d, split, *self.said(d, m)) for split in splits] for d in datasets for m in methods}
 
-    def record(self, key: str, make: object) -> Mapping[str, object]:
+    def record(self, key: str, dataset: str, canonical_seed: int, make: object) -> Mapping[str, object]:
         return self.records[key]
 
 

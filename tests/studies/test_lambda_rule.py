@@ -69,7 +69,7 @@ class Made:
                 )
         return found
 
-    def record(self, key: str, make: object) -> Mapping[str, object]:
+    def record(self, key: str, dataset: str, canonical_seed: int, make: object) -> Mapping[str, object]:
         raise AssertionError("the rule keeps nothing but cells")
 
 
