@@ -8,7 +8,7 @@ import pkgutil
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, asdict, fields
+from dataclasses import MISSING, asdict, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -56,6 +56,8 @@ def describe(
     cls: T, name: str, *, title: str, regression: Mapping[str, Any] | None = None, tasks: Sequence[Task] = TASKS
 ) -> T:
     """Say of a frozen dataclass what makes it a method: see ``method``; ``tasks`` are those that it can learn."""
+    if not is_dataclass(cls):
+        raise TypeError(f"method {name!r}: {cls.__name__} is no dataclass: put @dataclass(frozen=True) below @method")
     cls.name, cls.title, cls.regression = name, title, dict(regression or {})  # type: ignore[attr-defined]
     cls.tasks = tuple(tasks)  # type: ignore[attr-defined]
     return cls
@@ -148,11 +150,13 @@ def make_method(text: str, task: Task, overrides: Mapping[str, str] | None = Non
     known = [f.name for f in fields(cls)]
     given = assignments(settings, text)
     shared = {key: value for key, value in (overrides or {}).items() if key in known}
-    given = shared | given
-    selected = SELECTED.get(backbone, {}).get(task)
-    if selected is not None and LAM in known and LAM not in given:
-        given[LAM] = str(selected)
-    return build(cls, task, given)
+    return build(cls, task, _selected(cls, task, backbone) | shared | given)
+
+
+def _selected(cls: type, task: Task, backbone: str) -> dict[str, str]:
+    """The λ that the rule selects on ``backbone``, for a method that has one, if that is known."""
+    lam = SELECTED.get(backbone, {}).get(task)
+    return {} if lam is None or LAM not in [f.name for f in fields(cls)] else {LAM: str(lam)}
 
 
 def trains_networks(cls: type) -> bool:
@@ -213,18 +217,19 @@ def params(made: Method) -> dict[str, Any]:
     return asdict(made)  # type: ignore[call-overload]
 
 
-def spelled(made: Method, task: Task) -> str:
-    """How to name the method on the command line: its name and what differs from the defaults for ``task``."""
-    return ":".join([made.name, *_changed(made, task)])
+def spelled(made: Method, task: Task, backbone: str = MLP) -> str:
+    """How to name the method on the command line: its name and what differs from the defaults there."""
+    return ":".join([made.name, *_changed(made, task, backbone)])
 
 
-def _defaults(made: Method, task: Task) -> dict[str, Any]:
+def _defaults(made: Method, task: Task, backbone: str = MLP) -> dict[str, Any]:
     defaults = {f.name: f.default for f in fields(made) if f.default is not MISSING}  # type: ignore[arg-type]
-    return defaults | (type(made).regression if task == "regression" else {})  # type: ignore[attr-defined]
+    selected = {name: float(text) for name, text in _selected(type(made), task, backbone).items()}
+    return defaults | (type(made).regression if task == "regression" else {}) | selected  # type: ignore[attr-defined]
 
 
-def _changed(made: Method, task: Task) -> list[str]:
-    defaults = _defaults(made, task)
+def _changed(made: Method, task: Task, backbone: str = MLP) -> list[str]:
+    defaults = _defaults(made, task, backbone)
     differs = {key: value for key, value in params(made).items() if repr(defaults.get(key)) != repr(value)}  # 1 and 1.0
     return [f"{key}={value}" for key, value in differs.items()]
 

@@ -23,6 +23,10 @@ class ERMFixed:
     batches: int | None = None
     """The same for the order of the batches."""
 
+    def __post_init__(self) -> None:
+        if any(seed is not None and seed < 0 for seed in (self.data, self.initialisation, self.batches)):
+            raise ValueError("data, initialisation and batches are train seeds, 0 or more")
+
     def fit(self, problem: Problem, seeds: Sequence[int]) -> Fitted:
         def of(fixed: int | None) -> list[int]:
             return [seed if fixed is None else fixed for seed in seeds]

@@ -92,7 +92,7 @@ def wrap(path: str) -> type:
         [(name, VALUE, field(default=default)) for name, default in defaults.items()],
         bases=(Wrapped,),
         frozen=True,
-        namespace={"__module__": __name__, "kind": kind, "path": path, "builds_on": (kind,)},
+        namespace={"__module__": __name__, "kind": kind, "path": path, "builds_on": kind.__mro__},
     )
     tasks: tuple[Task, ...] = ("classification",) if is_classifier(example) else ("regression",)
     return describe(cls, f"sklearn:{path}", title=kind.__name__, tasks=tasks)

@@ -119,16 +119,19 @@ def test_settings_are_separated_by_commas_which_lists_have_too_and_given_once():
 
 @given(
     st.sampled_from(TASKS),
+    st.sampled_from(["mlp", "gin", "chemprop"]),
     st.one_of(
-        st.builds(METHODS["twin"], st.floats(0, 1e6), st.integers(2, 9)),
+        st.builds(
+            METHODS["twin"], st.one_of(st.sampled_from([3.0, 10.0, 300.0]), st.floats(0, 1e6)), st.integers(2, 9)
+        ),
         st.builds(METHODS["swa"], st.floats(0, 1, exclude_max=True)),
         st.builds(METHODS["mc_dropout"], st.floats(0, 1, exclude_max=True), st.integers(1, 99)),
         st.builds(METHODS["bagging"], st.integers(1, 99)),
         st.builds(METHODS["erm"]),
     ),
 )
-def test_a_method_is_what_its_spelling_makes(task, made):
-    assert make_method(spelled(made, task), task) == made
+def test_a_method_is_what_its_spelling_makes(task, backbone, made):
+    assert make_method(spelled(made, task, backbone), task, backbone=backbone) == made
 
 
 @pytest.mark.parametrize(
@@ -157,6 +160,14 @@ def test_two_files_cannot_register_one_name():
 
 
 @pytest.mark.usefixtures("own_registry")
+def test_a_method_that_is_no_dataclass_is_told_so(own_registry):
+    with pytest.raises(TypeError, match="method 'plain': Plain is no dataclass: put @dataclass"):
+
+        @method("plain", title="Plain")
+        class Plain:
+            pass
+
+
 def test_a_copy_of_the_template_anywhere_is_a_method(tmp_path):
     template = (ROOT / "methods" / "_template.py").read_text(encoding="utf-8")
     path = tmp_path / "mine.py"

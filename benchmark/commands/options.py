@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 DEFAULT_DATASET = "b3db_measured"
-ALL_METHODS = "erm,swa,mc_dropout,deep_ensemble,bagging:k=2,bagging,twin,random_forest"
+ALL_METHODS = "erm,swa,mc_dropout,deep_ensemble,bagging:k=2,bagging,twin"
 
 console = Console(soft_wrap=True, highlight=False)
 

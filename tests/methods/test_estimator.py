@@ -171,6 +171,16 @@ def test_an_estimator_of_ones_own_is_trained_anew_when_its_file_changes(tmp_path
     assert runner.code_fingerprint(made) != before
 
 
+def test_an_estimator_is_trained_anew_when_a_file_changes_that_it_derives_from(tmp_path, monkeypatch):
+    (tmp_path / "own_base.py").write_text(OWN)
+    (tmp_path / "own_child.py").write_text("import own_base\n\n\nclass Child(own_base.Majority):\n    pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    made = make_method("sklearn:own_child.Child", "classification")
+    before = runner.code_fingerprint(made)
+    (tmp_path / "own_base.py").write_text(OWN + "# changed\n")
+    assert runner.code_fingerprint(made) != before
+
+
 def test_what_a_method_derives_from_is_part_of_its_code():
     def expected(*files):
         own = b"".join((ROOT / "methods" / file).read_bytes() for file in files)
