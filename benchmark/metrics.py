@@ -85,6 +85,21 @@ PAIRWISE: dict[Task, dict[str, Callable[[np.ndarray], np.ndarray]]] = {
 }
 
 
+def pseudo_values(statistic: Callable[[np.ndarray], float], r: int) -> np.ndarray:
+    """Jackknife pseudo-values (R,) of a ``statistic`` of the runs whose numbers it is given (Tukey 1958).
+
+    Their mean is the statistic of all runs; Student's interval of them is the jackknife's. Where leaving a run out
+    leaves too few, the statistic alone, (1,).
+
+    >>> pseudo_values(lambda runs: float(np.mean(np.array([1, 2, 6])[runs])), 3)
+    array([1., 2., 6.])
+    """
+    every = np.arange(r)
+    whole = statistic(every)
+    without = np.array([statistic(np.delete(every, i)) for i in every])
+    return np.array([whole]) if np.isnan(without).any() else whole + (r - 1) * (without.mean() - without)
+
+
 def mean_over_pairs(matrix: np.ndarray) -> float:
     """The mean of a pairwise metric over the R(R−1)/2 pairs; nan for one run, which has no pair."""
     upper = matrix[np.triu_indices(len(matrix), k=1)]

@@ -36,8 +36,14 @@ class Flips:
         return Sampled(metrics.churn(self.values[:, some]))
 
     def ratio(self, some: np.ndarray) -> Sampled:
-        """The same in multiples of the churn of all; of no flips at all there is none."""
-        return Sampled(self.churn(some).values / (metrics.mean_over_pairs(metrics.churn(self.values)) or np.nan))
+        """The same in multiples of the churn of all, which is of the same runs; of no flips at all there is none."""
+        part, whole = self.churn(some).values, metrics.churn(self.values)
+
+        def of(runs: np.ndarray) -> float:
+            both = (metrics.mean_over_pairs(pairs[np.ix_(runs, runs)]) for pairs in (part, whole))
+            return next(both) / (next(both) or np.nan)
+
+        return Sampled(metrics.pseudo_values(of, len(whole)))
 
     def rows(self, groups: Groups) -> list[Row]:
         """Churn in each group that has a molecule, and its ratio to that of all, for ``HEADS``."""

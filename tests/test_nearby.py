@@ -8,7 +8,7 @@ import pytest
 from benchmark.nearby import Flips
 from benchmark.studies.label_noise import LabelNoise
 from benchmark.studies.similarity import Similarity
-from benchmark.study import Sampled, arrange
+from benchmark.study import arrange
 from benchmark.types import Cell, CellKey, Predictions
 
 
@@ -41,10 +41,14 @@ class Made:
         return self.facts
 
 
+FLIPPING = np.array([[0, 0, 1, 0, 1, 1], [1, 0, 1, 1, 1, 1], [0, 1, 1, 0, 0, 1], [0, 0, 0, 0, 1, 0]])
+"""The classes of six molecules, by four retrainings."""
+
+
 def shown(report) -> dict[str, tuple[str, float, float]]:
     return {
-        name: (number, *(float(x.values[0, 1]) for x in numbers if isinstance(x, Sampled)))
-        for _, name, number, *numbers in report.sheets[0].rows
+        name: (number, float(churn.values[0, 1]), float(ratio.values[0]))
+        for _, name, number, churn, ratio in report.sheets[0].rows
     }
 
 
@@ -100,8 +104,28 @@ def test_groups_of_ten_molecules_or_more_are_drawn_in_multiples_of_all() -> None
         "conflict": (np.arange(40) < 9).tolist(),
     }
     (chart,) = LabelNoise(dataset="bace", seeds="2").report(Made((np.arange(40) < 10).tolist(), facts)).charts
-    assert [(p.x, p.y.values[0, 1]) for p in chart.series["BACE"]] == [(1, 2.0), (2, 0.0)]
+    assert [(p.x, p.y.values[0]) for p in chart.series["BACE"]] == [(1, 2.0), (2, 0.0)]
     assert chart.x.names[1:3] == ["cliff", "same class"]
+
+
+def test_a_ratio_leaves_each_retraining_out_of_the_group_and_of_all() -> None:
+    values = np.stack([1 - FLIPPING, FLIPPING], axis=-1).astype(float)
+    flips = Flips("BACE", values, {})
+    some = np.arange(6) < 3
+
+    def by_hand(runs: list[int]) -> float:
+        pairs = [(i, j) for i in runs for j in runs if i < j]
+        part, whole = (
+            np.mean([np.mean(FLIPPING[i, these] != FLIPPING[j, these]) for i, j in pairs])
+            for these in (some, some | True)
+        )
+        return float(part / whole)
+
+    without = np.array([by_hand([j for j in range(4) if j != i]) for i in range(4)])
+    error = np.sqrt(3 / 4 * np.sum((without - without.mean()) ** 2))
+    values = flips.ratio(some).values
+    assert values.mean() == pytest.approx(by_hand([0, 1, 2, 3]))
+    assert values.std(ddof=1) / 2 == pytest.approx(error), "Student's interval of them is the jackknife's"
 
 
 def test_without_any_flip_there_is_no_ratio() -> None:

@@ -102,5 +102,5 @@ class Decomposition:
 
     @property
     def _where(self) -> str:
-        levels = f"intervals over {self.levels} draws of what is held fixed"
-        return f"ERM, ID test, split {self.canonical_seed}; {levels}."
+        levels = f"intervals over {self.levels} draws of what is held fixed, all with the same retrainings"
+        return f"ERM, ID test, split {self.canonical_seed}; {levels}: with others all would differ further."

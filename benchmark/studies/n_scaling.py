@@ -38,15 +38,12 @@ def slope(sizes: Sequence[int], cells: Sequence[Sequence[Cell]]) -> np.ndarray:
     ``cells`` hold for each size the cells of all splits, over which sym-KL is averaged.
     """
     pairs = np.mean([[metrics.sym_kl(c.predictions["id"].values) for c in some] for some in cells], axis=1)  # (M, R, R)
-    r = pairs.shape[1]
 
     def fitted(keep: np.ndarray) -> float:
         means = [metrics.mean_over_pairs(of_size[np.ix_(keep, keep)]) for of_size in pairs]
         return float(np.polyfit(np.log(sizes), np.log(means), 1)[0])
 
-    every = np.arange(r)
-    whole = fitted(every)
-    return np.array([r * whole - (r - 1) * fitted(np.delete(every, i)) for i in every])
+    return metrics.pseudo_values(fitted, pairs.shape[1])
 
 
 @study("n-scaling", title="Churn against the number of training rows")

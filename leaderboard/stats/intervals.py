@@ -29,7 +29,7 @@ KINDS: Mapping[Kind, str] = {
 class Estimate:
     """A value with its 95 % interval and the two-sided p-value of "the true value is 0", from the same distribution.
 
-    ``low``, ``high`` and ``p`` are nan where there are too few retrainings to tell.
+    ``low``, ``high`` and ``p`` are nan where there are too few retrainings to tell, or they all say the same.
     """
 
     value: float
@@ -77,8 +77,8 @@ def jackknife(splits: Sequence[np.ndarray], level: float = 0.95) -> Estimate:
 
     Within a split of R runs, se² = (R−1)/R · Σ (θ₍₋ᵣ₎ − mean θ₍₋·₎)², and the interval is θ ± t(R−1)·se (Tukey 1958;
     Efron and Stein 1981, doi:10.1214/aos/1176345462). Over splits the variances are averaged and divided by their
-    number, with Welch's and Satterthwaite's degrees of freedom, at most the sum of the splits' R−1. One run, or two of
-    a pairwise quantity, give no interval.
+    number, with Welch's and Satterthwaite's degrees of freedom, at most the sum of the splits' R−1. One run, two of
+    a pairwise quantity, and runs that are all equal give no interval.
 
     Resampling pairs as if they were independent would give intervals that are about three times too narrow. In
     simulations this one covers 93 to 98 %, of churn from 1 to 40 % at R = 5 to 20, but 87 to 93 % where churn is low
@@ -190,16 +190,17 @@ def _parts(runs: Sequence[np.ndarray]) -> list[tuple[float, int]]:
 
 
 def _student(value: float, parts: Sequence[tuple[float, int]], level: float) -> Estimate:
-    """Student's interval and p-value for a sum of variances; without any variance the interval is the value itself.
+    """Student's interval and p-value for a sum of variances; without any variance there are none.
+
+    Equal values of a few runs are no proof that all others are equal: of 20 examples that flip in 1 % of the pairs,
+    most often none does.
 
     The degrees of freedom are Welch's and Satterthwaite's (1946, doi:10.2307/3002019): between the least and the sum
     of those of the parts.
     """
     variance = sum(part for part, _ in parts)
-    if np.isnan(variance):
+    if np.isnan(variance) or variance == 0:
         return Estimate(value, np.nan, np.nan)
-    if variance == 0:
-        return Estimate(value, value, value, float(value == 0))
     df = variance**2 / sum(part**2 / of_part for part, of_part in parts)
     error = float(np.sqrt(variance))
     half = float(stdtrit(df, 0.5 + level / 2)) * error

@@ -56,4 +56,4 @@ def test_erm_has_no_difference_to_itself_and_other_seeds_are_left_out(world, mak
 
 def test_a_column_shows_its_unit_digits_and_sign():
     column = Column("x", "X", "classification", CHURN, -1, scale=100, digits=1, versus=True)
-    assert column.show(jackknife([np.array([0.1, 0.1, 0.1])])).text == "+10.0 [+10.0, +10.0]"
+    assert column.show(jackknife([np.array([0.05, 0.1, 0.15])])).text == "+10.0 [−2.4, +22.4]"

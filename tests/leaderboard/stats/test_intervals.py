@@ -88,14 +88,14 @@ def test_too_few_runs_give_a_value_without_an_interval(estimate) -> None:
     assert np.isnan([one.low, one.p]).all()
 
 
-@pytest.mark.parametrize("estimate", [jackknife, pair_bootstrap])
-def test_runs_that_all_agree_give_an_interval_without_width(estimate) -> None:
-    constant = estimate([np.zeros((5, 5))])  # one class for everything never churns
-    assert constant == Estimate(0.0, 0.0, 0.0, 1.0)
-    lower = estimate([np.full(5, -0.25)])
-    assert [lower.low, lower.high] == [-0.25, -0.25]
-    assert lower.excludes_zero
-    assert lower.p < 0.001
+def test_runs_that_all_agree_give_a_value_without_an_interval() -> None:
+    """Five retrainings of 50 examples with a churn of 1 % often show no flip at all, and say nothing of its spread."""
+    for constant, value in ((np.zeros((5, 5)), 0.0), (np.full(5, -0.25), -0.25)):
+        estimate = jackknife([constant])
+        assert estimate.value == value
+        assert np.isnan([estimate.low, estimate.high, estimate.p]).all()
+        assert not estimate.excludes_zero
+    assert pair_bootstrap([np.zeros((5, 5))]) == Estimate(0.0, 0.0, 0.0, 1.0), "the paper's has no width"
 
 
 def test_only_equal_runs_are_paired() -> None:
@@ -136,7 +136,7 @@ def test_over_both_needs_one_quantity_and_enough_runs() -> None:
     two_runs = over_both([np.array([[0.0, 0.5], [0.5, 0.0]])], [np.array([0.0, 1.0])])
     assert two_runs.value == 0.5
     assert np.isnan(two_runs.low)
-    assert over_both([np.zeros(3)], [np.zeros(9)]) == Estimate(0.0, 0.0, 0.0, 1.0)
+    assert np.isnan(over_both([np.zeros(3)], [np.zeros(9)]).low)
 
 
 def test_the_pair_bootstrap_agrees_with_scipys_percentile_bootstrap() -> None:
