@@ -58,6 +58,8 @@ def sentences(score: Score) -> list[str]:
     found = [] if len(score.runs.names) > 2 else [TWO]
     if score.kind != "runs" or len(score.runs.names) > 2:
         found.insert(0, KINDS[score.kind])
+    if score.runs.columns:
+        found.insert(0, score.runs.columns)
     flips = score.flips
     many = len(score.runs.classes) > 2  # of two classes one is right
     rest = f"; {100 * flips.rest:.1f} % go from one wrong class to another" if flips and many else ""

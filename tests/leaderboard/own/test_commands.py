@@ -50,7 +50,11 @@ def test_score_writes_a_page_and_all_numbers(tmp_path, store):
     result = run("score", str(tmp_path / "all.parquet"), *words)
     assert result.exit_code == 0, result.output
     assert "Churn (%)" in result.output
+    told = "Columns: run run; predictions p0, p1; truth y_true; not read: __index_level_0__."
+    assert told in result.output
+    assert told in page.read_text(encoding="utf-8")
     made = json.loads(numbers.read_text(encoding="utf-8"))
+    assert told in made["notes"]
     assert made["churn"]["low"] < made["churn"]["value"] < made["churn"]["high"]
     assert [row["example_id"] for row in made["ranking"]] == pd.read_csv(table)["example_id"].tolist()
     assert made["published"]["rows"][0][0] == "ERM"
@@ -67,6 +71,7 @@ def test_triage_ranks_flips_first_and_says_what_is_in_sample(tmp_path, store):
     assert table["flips"].sum() == flips.sum()
     assert not table["flips"].iloc[flips.sum() :].any()
     assert "in-sample" in result.output
+    assert f"{a}: read as probabilities. Columns: predictions p0, p1; truth y_true." in result.output
     assert "Out of sample" in result.output
 
 
@@ -76,6 +81,8 @@ def test_gate_exits_by_its_limits(tmp_path, limits, code):
     result = run("gate", "--baseline", old, "--candidate", new, "--max-flips", *limits)
     assert result.exit_code == code, result.output
     assert ("passed" if code == 0 else "failed: ") in result.output
+    for path in (old, new):
+        assert f"{path}: read as probabilities. Columns: predictions p0, p1; truth y_true." in result.output
 
 
 def test_gate_exits_with_2_for_bad_input(tmp_path):
