@@ -16,6 +16,7 @@ from leaderboard import published
 from leaderboard.__main__ import app
 from leaderboard.own.gate import gate
 from leaderboard.own.runs import Runs
+from leaderboard.stats.intervals import over_both
 
 KEPT = ("mid", "edge", "solubility")
 T = 200
@@ -111,6 +112,25 @@ def test_good_and_bad_flips_are_counted_with_exact_intervals():
     assert found.passed
     assert (found.estimates["bad"].low, found.estimates["bad"].high) == pytest.approx((0.0164, 0.1128), abs=1e-4)
     assert not gate(Runs.of(old, y, ids), Runs.of(new, y, ids), 0.08, sure=True).passed
+
+
+@pytest.mark.parametrize("runs", [1, 2, 5])
+def test_being_sure_takes_examples_even_where_no_run_differs(runs):
+    same = np.tile([0, 1], (runs, 10))
+    found = gate(Runs.of(same), Runs.of(same), 0.05, sure=True)
+    assert found.estimates["flips"].high == pytest.approx(1 - 0.025 ** (1 / 20))  # Clopper and Pearson's for 0 of 20
+    assert not found.passed
+    assert gate(Runs.of(same), Runs.of(same), 0.17, sure=True).passed
+    assert gate(Runs.of(same), Runs.of(same), 0.0).passed
+
+
+def test_runs_that_differ_more_than_examples_keep_their_wider_interval():
+    rng = np.random.default_rng(1)
+    old = np.tile(np.arange(400) % 2, (4, 1))
+    new = np.where(rng.random((4, 400)) < np.array([[0.02], [0.05], [0.3], [0.4]]), 1 - old, old)
+    flips = (old != new).astype(float)
+    expected = over_both([flips.mean(axis=1)], [flips.mean(axis=0)])
+    assert gate(Runs.of(old), Runs.of(new), 0.5).estimates["flips"] == expected
 
 
 def test_power_says_how_many_retrainings_a_difference_needs(store):
