@@ -50,7 +50,11 @@ def by_class(score: Score) -> Table | None:
     """Churn over the examples of each true class; None without truth."""
     rows = [(name, Value(str(n), n), Value.of(found, 100)) for name, (n, found) in score.per_class.items()]
     header = ("True class", "Examples", "Churn (%)")
-    return Table("per_class", "By true class", "Churn over its examples.", header, tuple(rows)) if rows else None
+    return (
+        Table("per_class", "By true class", "Churn over its examples.", header, tuple(rows), kind=score.kind)
+        if rows
+        else None
+    )
 
 
 def sentences(score: Score) -> list[str]:
