@@ -156,6 +156,8 @@ def test_power_has_published_results_where_nothing_was_run():
         (["--methods", "erm,clam"], "did you mean 'calm'"),
         (["--methods", "erm,calm", "--dataset", "mid"], "no dataset has both"),
         (["--delta", "0"], "above 0"),
+        (["--delta", "nan"], "--delta nan: a finite difference above 0 expected"),
+        (["--delta", "inf"], "--delta inf: a finite difference above 0 expected"),
     ],
 )
 def test_power_names_what_is_wrong(store, words, message):
