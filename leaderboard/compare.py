@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -215,15 +215,20 @@ def _published(row: Mapping[str, str], where: str) -> Published:
         if not text and empty is not None:
             return empty
         try:
-            return float(text)
+            found = float(text)
         except ValueError:
-            raise UserError(f"{where}: {column} is {text!r}, expected a number") from None
+            found = np.nan
+        if not np.isfinite(found):
+            raise UserError(f"{where}: {column} is {text!r}, expected a number")
+        return found
 
     if row["unit"] not in SCALES:
         raise UserError(f"{where}: unknown unit {row['unit']!r}, expected one of {', '.join(map(repr, SCALES))}")
-    value = number("value")
+    value, split = number("value"), number("canonical_seed")
+    if split != int(split):
+        raise UserError(f"{where}: canonical_seed is {row['canonical_seed']!r}, expected a whole number")
     digits = len(row["value"].partition(".")[2])
-    names = (row["table"], row["dataset"], row["method"], int(number("canonical_seed")), row["metric"], row["unit"])
+    names = (row["table"], row["dataset"], row["method"], int(split), row["metric"], row["unit"])
     return Published(*names, value, number("low", np.nan), number("high", np.nan), 10.0**-digits)
 
 
@@ -235,6 +240,11 @@ def _ours(results: Results, row: Published) -> Ours | str:
         return found
     dataset, entry = found
     p = entry.cells[row.canonical_seed].predictions["id"]
+    of_values = row.metric in ("n_train", "n_id_test", "churn", "churn_abs", "delta_churn_vs_erm", "mae")
+    if p.task == "regression" and (constant or (row.metric in {**COUNTS, **QUANTITIES} and not of_values)):
+        return f"{MAJORITY if constant else row.metric} is of classes, but {row.dataset} is a regression"
+    if p.task == "classification" and row.metric == "mae":
+        return f"mae is of values, but {row.dataset} is a classification"
     if constant or row.metric in COUNTS:
         count = float(np.bincount(p.y).max() / len(p.y)) if constant else COUNTS[row.metric](dataset, p)
         return Ours(Estimate(count, count, count))
@@ -259,6 +269,8 @@ def _tuned(results: Results, row: Published) -> Ours | str:
     best, lam = tuned(record.content)
     if row.metric == "mean_lambda":
         return Ours(jackknife([best]))
+    if row.metric not in OF_TUNED:
+        return f"no quantity of ours is called {row.metric}"
     against = _find(results, row.dataset, TUNED[row.method], row.canonical_seed)
     if isinstance(against, str):
         return against
@@ -318,15 +330,20 @@ def _triage(results: Results, dataset: str, split: int) -> Mapping[str, Ours] | 
     found = _find(results, dataset, "erm", split)
     if isinstance(found, str):
         return found
-    made = estimates([found[1].cells[split].predictions["id"]])
+    p = found[1].cells[split].predictions["id"]
+    if p.task == "regression":
+        return f"triage is of classes, but {dataset} is a regression"
+    made = estimates([p])
     return {key: Ours(estimate) for key, estimate in made.items()}
 
 
-def _ranks(results: Results, names: Iterable[str], split: int) -> Mapping[tuple[str, str], Ours] | str:
+def _ranks(results: Results, names: Collection[str], split: int) -> Mapping[tuple[str, str], Ours] | str:
     """The ranks of the paper's methods on one split, by metric and method, or why there are none.
 
     Each dataset counts, as in the paper, though two of them are one family.
     """
+    if not names:
+        return "the file has no rows of the table main, whose datasets the ranks are over"
     found = {(name, method): _find(results, name, method, split) for name in names for method in RANKED}
     missing = [reason for reason in found.values() if isinstance(reason, str)]
     if missing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -21,10 +22,11 @@ def table(results: Results, delta: float, methods: tuple[str, str], dataset: str
     """For each dataset with both ``methods``: how many retrainings resolve a difference in churn of ``delta``, and what
     ten can resolve. ``delta`` is in percentage points, of a regression in target units.
 
-    Raises UserError for an unknown dataset or method, or where no dataset has both with four train seeds in common.
+    Raises UserError for an unknown dataset or method, for a ``delta`` that is not above 0 and finite, or where no
+    dataset has both with four train seeds in common.
     """
-    if delta <= 0:
-        raise UserError(f"--delta {delta:g}: a difference above 0 expected")
+    if not 0 < delta < math.inf:
+        raise UserError(f"--delta {delta:g}: a finite difference above 0 expected")
     asked = tuple(d for d in results.datasets if d.group != "variant" or d.name == dataset)
     chosen = asked
     if dataset:

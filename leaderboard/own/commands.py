@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,7 @@ import typer
 from benchmark.errors import UserError, did_you_mean
 
 if TYPE_CHECKING:
+    from leaderboard.own.runs import Runs
     from leaderboard.results import Results
 
 TABLE = "Parquet or CSV of predictions, long (run, example_id, p0… or y_pred) or wide (a column for each run)."
@@ -66,8 +68,10 @@ def triage(
     from leaderboard.own import readers, review, standing
 
     part = _share(share, "--review")
-    found = review.review(readers.read(first, kind), readers.read(second, kind), part)
+    read = [readers.read(path, kind) for path in (first, second)]
+    found = review.review(read[0], read[1], part)
     _write(out, found.table.to_csv(index=False))
+    _tell(read)
     n = len(found.table)
     typer.echo(f"{found.n} of {n} examples to review ({found.n / n:.0%}): {out}")
     if found.score.runs.task == "regression":
@@ -130,7 +134,9 @@ def gate(
 
     limit = _share(max_flips, "--max-flips")
     bad = _share(max_bad_flips, "--max-bad-flips") if max_bad_flips else None
-    found = gate(readers.read(baseline, kind, truth), readers.read(candidate, kind, truth), limit, bad, sure)
+    read = [readers.read(path, kind, truth) for path in (baseline, candidate)]
+    found = gate(read[0], read[1], limit, bad, sure)
+    _tell(read)
     titles = {
         "flips": "flips",
         "bad": "bad (right to wrong)",
@@ -153,6 +159,12 @@ def _share(text: str, option: str) -> float:
     if not 0 <= value <= 1:
         raise UserError(f"{option} {text!r}: a share from 0% to 100% expected, as 5% or 0.05")
     return value
+
+
+def _tell(read: Sequence[Runs]) -> None:
+    """Say how each table was read, so that a column that was taken for another is seen."""
+    for runs in read:
+        typer.echo(f"{runs.source}: read as {runs.kind}. {runs.columns}")
 
 
 def _known(store: Path | None) -> Results | None:

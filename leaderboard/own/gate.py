@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import betaincinv  # scipy.stats takes seconds to import
@@ -14,7 +14,8 @@ from leaderboard.stats.intervals import Estimate, over_both
 
 INTERVALS = {
     "one": "95 % Clopper-Pearson interval over examples: what these two models would do on other examples",
-    "many": "95 % jackknife interval over runs and examples: what other runs would do on other examples",
+    "many": "95 % jackknife interval over runs and examples, with an upper end that is never below Clopper-Pearson's "
+    "over examples: what other runs would do on other examples",
 }
 
 
@@ -37,7 +38,8 @@ def gate(
 ) -> Gate:
     """Compare run by run: of several, those of equal name; shares must not be above their limits (0 to 1).
 
-    With ``sure`` the upper end of the interval must not be either. Raises UserError for a regression, for runs whose
+    With ``sure`` the upper end of the interval must not be either: see ``_estimate`` for why it is then above the share
+    where nothing varies. Raises UserError for a regression, for runs whose
     names differ, for a limit on bad flips without truth, and for what ``join`` refuses.
     """
     if "values" in (baseline.kind, candidate.kind):
@@ -72,10 +74,16 @@ def gate(
 
 
 def _estimate(found: np.ndarray) -> Estimate:
-    """The share of ``found`` (R, T) with its interval."""
+    """The share of ``found`` (R, T) with its interval.
+
+    Of several runs the upper end is at least Clopper-Pearson's for T examples. Where no run or example differs from
+    another, as where nothing flips, the jackknife sees no variance and its interval is the share itself: twenty
+    examples without a flip would be certain never to flip, though one run of them says "up to 17 %". An example's mean
+    over runs lies within 0 and 1, so that it varies at most as a single flip does, and this end holds for it too.
+    """
+    k, n = found.mean(axis=0).sum(), found.shape[1]
+    exact = float(betaincinv(k + 1, n - k, 0.975)) if k < n else 1.0
     if len(found) > 1:
-        return over_both([found.mean(axis=1)], [found.mean(axis=0)])
-    k, n = int(found.sum()), found.size
-    low = float(betaincinv(k, n - k + 1, 0.025)) if k else 0.0
-    high = float(betaincinv(k + 1, n - k, 0.975)) if k < n else 1.0
-    return Estimate(k / n, low, high)
+        both = over_both([found.mean(axis=1)], [found.mean(axis=0)])
+        return replace(both, high=float(np.fmax(both.high, exact)))
+    return Estimate(k / n, float(betaincinv(k, n - k + 1, 0.025)) if k else 0.0, exact)

@@ -50,7 +50,11 @@ def by_class(score: Score) -> Table | None:
     """Churn over the examples of each true class; None without truth."""
     rows = [(name, Value(str(n), n), Value.of(found, 100)) for name, (n, found) in score.per_class.items()]
     header = ("True class", "Examples", "Churn (%)")
-    return Table("per_class", "By true class", "Churn over its examples.", header, tuple(rows)) if rows else None
+    return (
+        Table("per_class", "By true class", "Churn over its examples.", header, tuple(rows), kind=score.kind)
+        if rows
+        else None
+    )
 
 
 def sentences(score: Score) -> list[str]:
@@ -58,6 +62,8 @@ def sentences(score: Score) -> list[str]:
     found = [] if len(score.runs.names) > 2 else [TWO]
     if score.kind != "runs" or len(score.runs.names) > 2:
         found.insert(0, KINDS[score.kind])
+    if score.runs.columns:
+        found.insert(0, score.runs.columns)
     flips = score.flips
     many = len(score.runs.classes) > 2  # of two classes one is right
     rest = f"; {100 * flips.rest:.1f} % go from one wrong class to another" if flips and many else ""

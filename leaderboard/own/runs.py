@@ -13,6 +13,8 @@ from benchmark.types import Predictions, Task
 
 Kind = Literal["probabilities", "labels", "values"]
 KINDS: tuple[Kind, ...] = ("probabilities", "labels", "values")
+LARGEST = 1e100
+"""Values beyond it are refused: their squares, which intervals are made of, would soon be no floats."""
 BLOCK = 2**20
 """So many numbers are looked at at a time: what is computed from them is then small beside the predictions."""
 
@@ -22,8 +24,9 @@ class Runs:
     """What R runs of a model said about T examples.
 
     ``values`` are probabilities (R, T, C), class labels (R, T) as indices of ``classes``, or values (R, T) of a
-    regression. ``y`` (T,) is the truth: indices of ``classes``, or targets; None where it is not known.
-    Raises UserError for a shape that does not fit, or a number that is not finite.
+    regression. ``y`` (T,) is the truth: indices of ``classes``, or targets; None where it is not known. ``columns``
+    says which column of a table was read as what.
+    Raises UserError for a shape that does not fit, a number that is not finite, or a value beyond ±1e100.
     """
 
     names: tuple[str, ...]
@@ -33,6 +36,7 @@ class Runs:
     classes: tuple[str, ...] = ()
     y: np.ndarray | None = None
     source: str = "arrays"
+    columns: str = ""
 
     def __post_init__(self) -> None:
         shape = (len(self.names), len(self.ids), *([len(self.classes)] if self.kind == "probabilities" else []))
@@ -42,6 +46,13 @@ class Runs:
             raise UserError(f"{self.source}: two classes or more expected, found {', '.join(self.classes) or 'none'}")
         if self.y is not None and (self.y.shape != (len(self.ids),) or not np.isfinite(self.y).all()):
             raise UserError(f"{self.source}: one finite true value for each of {len(self.ids)} examples expected")
+        for some in (self.values, self.y) if self.kind == "values" else ():
+            if some is not None and max(some.max(), -some.min()) > LARGEST:
+                *_, t = np.unravel_index(np.abs(some).argmax(), some.shape)
+                raise UserError(
+                    f"{self.source}: example {str(self.ids[t])!r} has a value of {some.flat[np.abs(some).argmax()]:g}: "
+                    f"values from -{LARGEST:g} to {LARGEST:g} expected"
+                )
 
     @classmethod
     def of(cls, values: np.ndarray, y: np.ndarray | None = None, ids: np.ndarray | None = None) -> Runs:

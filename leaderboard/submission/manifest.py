@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmark import __version__
@@ -22,8 +23,11 @@ def protocols(folders: Sequence[Path]) -> Fingerprints:
     for path in folders:
         try:
             about = json.loads((path / "protocol.json").read_text(encoding="utf-8"))
-            known[about["dataset"]] = about["splits"]
-        except (OSError, ValueError, KeyError) as error:
+            known[about["dataset"]] = {
+                seed: {name: split[name] for name in ("problem", "bootstraps")}
+                for seed, split in about["splits"].items()
+            }
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise UserError(f"{path}: no exported protocol ({error}): python -m benchmark export-protocol") from error
     return known
 
@@ -38,7 +42,7 @@ def write(folder: Path, known: Fingerprints) -> Path:
             )
         files[f"predictions/{path.name}"] = {
             "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
-            "rows": pq.ParquetFile(path).metadata.num_rows,
+            "rows": _rows(path),
             "problems": {seed: split["problem"] for seed, split in known[path.stem].items()},
             "bootstraps": {seed: split["bootstraps"] for seed, split in known[path.stem].items()},
         }
@@ -47,3 +51,10 @@ def write(folder: Path, known: Fingerprints) -> Path:
     target = folder / "manifest.json"
     target.write_text(json.dumps({"suite": __version__, "files": files}, indent=1) + "\n", encoding="utf-8")
     return target
+
+
+def _rows(path: Path) -> int:
+    try:
+        return int(pq.read_metadata(path).num_rows)
+    except (OSError, pa.ArrowException) as error:
+        raise UserError(f"{path}: cannot be read as Parquet: {error}") from error

@@ -159,6 +159,8 @@ def test_the_papers_file_has_its_tables_of_campaigns_and_of_graph_networks():
         ("gin,bace@backbone=gin,twin_lam10,99,churn,%,1,,", "bace@backbone=gin has not been run"),
         ("main,bace,erm,99,charm,%,1,,", "no quantity of ours is called charm"),
         ("main,bace,erm,99,delta_churn_vs_erm,pp,1,,", "ERM has not been run"),
+        ("main,bace,erm,99,mae,target,1,,", "mae is of values, but bace is a classification"),
+        ("friedman,all2,erm,99,mean_rank,,1,,", "the file has no rows of the table main"),
     ],
 )
 def test_what_we_have_no_number_for_says_why(ours, tmp_path, row, why):
@@ -167,11 +169,40 @@ def test_what_we_have_no_number_for_says_why(ours, tmp_path, row, why):
     assert found.why.startswith(why)
 
 
+def test_what_is_of_classes_is_not_compared_on_a_regression(tmp_path, make_cell):
+    values = np.random.default_rng(3).normal(size=(6, 80, 1))
+    results = collect([make_cell("erm", values, dataset="esol", y=np.linspace(0, 1, 80))])
+    for method, metric, what in (
+        ("majority", "accuracy", "majority"),
+        ("erm", "accuracy", "accuracy"),
+        ("erm", "sym_kl", "sym_kl"),
+        ("erm", "positive_fraction", "positive_fraction"),
+        ("erm", "aupc_churn", "triage"),
+    ):
+        found = one(results, tmp_path, f"regression,esol,{method},99,{metric},,1,,")
+        assert (found.ours, found.why) == (None, f"{what} is of classes, but esol is a regression")
+    assert one(results, tmp_path, "regression,esol,erm,99,mae,target,1,,").ours.value > 0
+    assert one(results, tmp_path, "regression,esol,erm,99,n_id_test,,80,,").agrees is True
+
+
+def test_a_tuned_method_has_no_number_of_another_name(ours, tmp_path):
+    twin = ours.dataset("bace").entry("twin_lam300").cells[99]
+    best = {"lam": 300.0}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("benchmark.studies.bayes_lambda.tuned", lambda content: (np.array([300.0]), content["lam"]))
+        record = Record("bayes-lambda", "bace, split 99, twin", twin.key.code, best)
+        found = one(replace(ours, records=(record,)), tmp_path, "bayes_twin,bace,bo_vs_erm,99,charm,,1,,")
+    assert found.why == "no quantity of ours is called charm"
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
         ("table,dataset\n", "lacks the columns canonical_seed, high"),
         (f"{HEAD}\nmain,bace,erm,99,churn,%,many,,\n", "line 2: value is 'many', expected a number"),
+        (f"{HEAD}\nmain,bace,erm,99,churn,%,nan,,\n", "line 2: value is 'nan', expected a number"),
+        (f"{HEAD}\nmain,bace,erm,nan,churn,%,1,,\n", "line 2: canonical_seed is 'nan', expected a number"),
+        (f"{HEAD}\nmain,bace,erm,9.5,churn,%,1,,\n", "line 2: canonical_seed is '9.5', expected a whole number"),
         (f"{HEAD}\nmain,bace,erm,99,churn,furlongs,1,,\n", "line 2: unknown unit 'furlongs'"),
     ],
 )

@@ -16,6 +16,7 @@ from leaderboard import published
 from leaderboard.__main__ import app
 from leaderboard.own.gate import gate
 from leaderboard.own.runs import Runs
+from leaderboard.stats.intervals import over_both
 
 KEPT = ("mid", "edge", "solubility")
 T = 200
@@ -50,7 +51,11 @@ def test_score_writes_a_page_and_all_numbers(tmp_path, store):
     result = run("score", str(tmp_path / "all.parquet"), *words)
     assert result.exit_code == 0, result.output
     assert "Churn (%)" in result.output
+    told = "Columns: run run; predictions p0, p1; truth y_true; not read: __index_level_0__."
+    assert told in result.output
+    assert told in page.read_text(encoding="utf-8")
     made = json.loads(numbers.read_text(encoding="utf-8"))
+    assert told in made["notes"]
     assert made["churn"]["low"] < made["churn"]["value"] < made["churn"]["high"]
     assert [row["example_id"] for row in made["ranking"]] == pd.read_csv(table)["example_id"].tolist()
     assert made["published"]["rows"][0][0] == "ERM"
@@ -67,6 +72,7 @@ def test_triage_ranks_flips_first_and_says_what_is_in_sample(tmp_path, store):
     assert table["flips"].sum() == flips.sum()
     assert not table["flips"].iloc[flips.sum() :].any()
     assert "in-sample" in result.output
+    assert f"{a}: read as probabilities. Columns: predictions p0, p1; truth y_true." in result.output
     assert "Out of sample" in result.output
 
 
@@ -76,6 +82,8 @@ def test_gate_exits_by_its_limits(tmp_path, limits, code):
     result = run("gate", "--baseline", old, "--candidate", new, "--max-flips", *limits)
     assert result.exit_code == code, result.output
     assert ("passed" if code == 0 else "failed: ") in result.output
+    for path in (old, new):
+        assert f"{path}: read as probabilities. Columns: predictions p0, p1; truth y_true." in result.output
 
 
 def test_gate_exits_with_2_for_bad_input(tmp_path):
@@ -106,6 +114,25 @@ def test_good_and_bad_flips_are_counted_with_exact_intervals():
     assert not gate(Runs.of(old, y, ids), Runs.of(new, y, ids), 0.08, sure=True).passed
 
 
+@pytest.mark.parametrize("runs", [1, 2, 5])
+def test_being_sure_takes_examples_even_where_no_run_differs(runs):
+    same = np.tile([0, 1], (runs, 10))
+    found = gate(Runs.of(same), Runs.of(same), 0.05, sure=True)
+    assert found.estimates["flips"].high == pytest.approx(1 - 0.025 ** (1 / 20))  # Clopper and Pearson's for 0 of 20
+    assert not found.passed
+    assert gate(Runs.of(same), Runs.of(same), 0.17, sure=True).passed
+    assert gate(Runs.of(same), Runs.of(same), 0.0).passed
+
+
+def test_runs_that_differ_more_than_examples_keep_their_wider_interval():
+    rng = np.random.default_rng(1)
+    old = np.tile(np.arange(400) % 2, (4, 1))
+    new = np.where(rng.random((4, 400)) < np.array([[0.02], [0.05], [0.3], [0.4]]), 1 - old, old)
+    flips = (old != new).astype(float)
+    expected = over_both([flips.mean(axis=1)], [flips.mean(axis=0)])
+    assert gate(Runs.of(old), Runs.of(new), 0.5).estimates["flips"] == expected
+
+
 def test_power_says_how_many_retrainings_a_difference_needs(store):
     result = run("power", "--store", store, "--methods", "erm,calm", "--delta", "5")
     assert result.exit_code == 0, result.output
@@ -129,6 +156,8 @@ def test_power_has_published_results_where_nothing_was_run():
         (["--methods", "erm,clam"], "did you mean 'calm'"),
         (["--methods", "erm,calm", "--dataset", "mid"], "no dataset has both"),
         (["--delta", "0"], "above 0"),
+        (["--delta", "nan"], "--delta nan: a finite difference above 0 expected"),
+        (["--delta", "inf"], "--delta inf: a finite difference above 0 expected"),
     ],
 )
 def test_power_names_what_is_wrong(store, words, message):

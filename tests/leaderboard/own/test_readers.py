@@ -11,6 +11,7 @@ import pytest
 
 from benchmark.errors import UserError
 from leaderboard.own.readers import read
+from leaderboard.own.score import score
 
 IDS = [f"m{t}" for t in range(7)]
 P1 = np.random.default_rng(0).random((3, 7)).round(4)
@@ -126,6 +127,110 @@ def test_what_is_no_table_is_refused(content, path):
     path.write_bytes(content)
     with pytest.raises(UserError, match=r"predictions\."):
         read(path)
+
+
+FRACTIONS = pd.DataFrame({f"r{r}": P1[r] for r in range(3)})
+WHOLE = (FRACTIONS > 0.5).astype(int)
+SMILES = ["C" * (t + 1) for t in range(7)]
+
+
+@pytest.mark.parametrize("predicted", [{"p1": P1.ravel()}, {"p0": 1 - P1.ravel(), "p1": P1.ravel()}, {"score": 0.5}])
+@pytest.mark.parametrize("name", ["label", "class", "Label"])
+def test_a_column_that_may_be_the_predicted_or_the_true_class_is_not_guessed(predicted, name, path):
+    table = long(**predicted, **{name: np.tile(Y, 3)}).drop(columns="y_true")
+    with pytest.raises(
+        UserError, match=rf"beside .*'{list(predicted)[-1]}'.* the column '{name}' may be .*y_pred or y_true"
+    ):
+        read(save(table, path))
+
+
+def test_a_column_label_alone_is_the_predicted_class(path):
+    table = long(label=(P1.ravel() > 0.5).astype(int)).drop(columns="y_true")
+    np.testing.assert_array_equal(read(save(table, path)).values, P1 > 0.5)
+
+
+def test_probabilities_come_before_classes_unless_said_otherwise_and_what_is_not_read_is_told(path, tmp_path):
+    save(long(p1=P1.ravel(), y_pred=1, label=0), path)
+    runs = read(path)
+    np.testing.assert_allclose(runs.values[..., 1], P1, atol=1e-6)
+    assert runs.columns == "Columns: run train_seed; predictions p1; truth y_true; not read: y_pred, label."
+    assert "predictions y_pred;" in read(path, "labels").columns
+    truth = save(pd.DataFrame({"id": IDS, "y_true": 1 - Y}), tmp_path / "truth.csv")
+    assert read(path, truth=truth).columns.endswith(f"truth from {truth}; not read: y_pred, label, y_true.")
+    with pytest.raises(UserError, match="--kind labels needs a column y_pred"):
+        read(save(long(p0=1 - P1.ravel(), p1=P1.ravel()), path), "labels")
+
+
+@pytest.mark.parametrize("of_runs", [FRACTIONS, WHOLE, WHOLE.replace({0: "no", 1: "yes"}), 3 * FRACTIONS])
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [("smiles", SMILES), ("SMILES", SMILES), ("scaffold", SMILES), ("fold", range(7)), ("", range(7)), ("target", Y)],
+)
+def test_a_column_about_the_examples_is_no_run_and_is_told(of_runs, name, column, path):
+    table = pd.DataFrame({"example_id": IDS, "y_true": Y}).assign(**{name: column}).join(of_runs)
+    runs = read(save(table, path))
+    assert runs.names == ("r0", "r1", "r2")
+    assert runs.columns == f"Columns: runs r0, r1, r2; truth y_true; not read: {name or repr('')}."
+
+
+@pytest.mark.parametrize(
+    ("table", "message", "kind"),
+    [
+        (FRACTIONS.assign(cv=range(7)), "'cv' hold whole numbers, but 'r0', 'r1', 'r2' others", None),
+        (3 * FRACTIONS.assign(charge=[0, 1, -1, 0, 0, 0, 2]), "'charge' hold whole numbers", None),
+        (FRACTIONS.assign(logp=5 * P1[0]), "'logp' are not within 0 to 1 as others are", "values"),
+        (WHOLE.assign(cv=range(7)), "'cv' has mostly classes that no other has", "labels"),
+        (WHOLE.replace({0: "no", 1: "yes"}).assign(logp=P1[0]), "'r0', 'logp' have no class in common", None),
+        (pd.DataFrame({"a": ["yes"] * 7, "b": ["no"] * 7}), "'a', 'b' have no class in common", None),
+    ],
+)
+def test_columns_that_do_not_look_like_runs_of_one_model_are_refused(table, message, kind, path):
+    save(table.assign(example_id=IDS), path)
+    with pytest.raises(UserError, match=message):
+        read(path)
+    if kind is not None:  # the remedy of the message
+        assert read(path, kind).names == tuple(table.columns)
+
+
+def test_a_text_among_numbers_is_named_with_its_row(path):
+    for table in (FRACTIONS, 3 * FRACTIONS):
+        save(table.astype(str).assign(example_id=IDS, r1=[*table["r1"].astype(str)[:6], "n/a"]), path)
+        with pytest.raises(UserError, match="row 7, column 'r1': a number expected, found 'n/a'"):
+            read(path)
+
+
+def test_values_keep_their_late_digits(path):
+    table = pd.DataFrame({"id": IDS}).assign(**{str(r): 1e8 + P1[r] for r in range(3)})
+    expected = np.mean([np.abs(P1[i] - P1[j]).mean() for i, j in ((0, 1), (0, 2), (1, 2))])
+    assert score(read(save(table, path))).churn.value == pytest.approx(expected, rel=1e-6)
+
+
+def test_numbers_that_are_no_64_bit_integers_are_classes_and_names_of_runs(path):
+    whole = np.where(P1.ravel() > 0.5, 1e19, 0)
+    runs = read(save(long(y_pred=whole, train_seed=np.repeat([1, np.inf, 1e30], 7)).drop(columns="y_true"), path))
+    assert (len(runs.names), len(runs.classes)) == (3, 2)
+    np.testing.assert_array_equal(runs.values, P1 > 0.5)
+    with pytest.raises(UserError, match="row 1, column 'y_pred': a finite number expected"):
+        read(save(long(y_pred=np.inf), path))
+
+
+@pytest.mark.parametrize("column", ["example_id", "train_seed", "y_pred", "y_true"])
+def test_a_column_of_lists_is_refused(column, tmp_path):
+    table = long(y_pred=1).astype({column: object})
+    table[column] = [[1, 2]] * len(table)
+    with pytest.raises(UserError, match=rf"the column '{column}' holds list<.*one text or number in each row"):
+        read(save(table, tmp_path / "p.parquet"))
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path):
+    with pytest.raises(UserError, match=r"p\.parquet: columns of texts and numbers expected"):
+        read(save(long(y_pred=b"\xff"), tmp_path / "p.parquet"))
+
+
+def test_values_whose_squares_are_no_floats_are_refused(path):
+    table = pd.DataFrame({"id": IDS, "a": 1.0, "b": [1.0] * 6 + [-1e300]})
+    with pytest.raises(UserError, match="example 'm6' has a value of -1e\\+300: values from -1e\\+100"):
+        read(save(table, path), "values")
 
 
 MEMORY = """

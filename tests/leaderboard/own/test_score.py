@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from benchmark.errors import UserError
+from benchmark.types import Predictions
 from leaderboard import churn, score
+from leaderboard.columns import churn_given
 from leaderboard.own import reports, runs, standing
 from leaderboard.stats.intervals import jackknife
 
@@ -74,6 +76,20 @@ def test_intervals_over_examples_are_there_for_two_runs_too(kind):
     values, _ = random_runs(r=3)
     found = score(values, kind=kind).churn
     assert found.low < found.value < found.high
+
+
+@pytest.mark.parametrize("kind", ["runs", "examples", "both", "paper"])
+def test_intervals_by_class_are_over_what_is_asked_for(kind):
+    values, y = random_runs()
+    found = score(values, y, kind=kind)
+    p = Predictions(tuple(range(6)), np.arange(90).astype(str), y, values, "classification")
+    for c in range(3):
+        expected, (n, made) = churn_given(c).estimate([(p, None)], kind), found.per_class[str(c)]
+        assert n == (y == c).sum()
+        np.testing.assert_allclose([made.value, made.low, made.high], [expected.value, expected.low, expected.high])
+    table = reports.by_class(found)
+    assert table is not None
+    assert table.kind == kind
 
 
 def test_two_runs_give_a_list_and_no_interval_and_say_what_they_cannot_tell():
