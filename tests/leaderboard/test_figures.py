@@ -23,7 +23,7 @@ from leaderboard.figures import Figure, build
 from leaderboard.figures.cases import _path
 from leaderboard.figures.contrast import contrast
 from leaderboard.figures.pareto import Point, front
-from leaderboard.figures.parts import MOST, limits, shown, spread, whiskers
+from leaderboard.figures.parts import MOST, calmest, limits, spread, whiskers
 from leaderboard.figures.style import COLOURS, INK, MUTED, Style, axes, look, sheet, styles
 from leaderboard.figures.triage import SHARES, curves
 from leaderboard.results import Results, collect
@@ -202,15 +202,27 @@ def test_alternative_texts_have_the_numbers_of_the_board(figures, results):
 
 
 def test_more_methods_than_colours_can_tell_apart_are_cut_to_the_calmest_and_the_caption_says_so():
-    noise = {"ERM": 1.0, **{f"method {i:02}": 0.2 + 0.1 * i for i in range(14)}}
+    noise = {"ERM": 1.0, **{f"method {i:02}": 0.2 + 0.1 * i for i in range(15)}}
     results = collect(made_up(40, noise))
     one = next(d for d in results.datasets if d.name == "one")
-    kept, words = shown(results.methods(), [board(one)])
-    calm = [row.title for row in board(one).rows if row.title != "ERM"][: MOST - 1]
-    assert kept[0] == "ERM"
-    assert set(kept[1:]) == set(calm)
-    assert "12 of 15 methods" in words
-    assert shown(["ERM", "b"], [board(one)]) == (["ERM", "b"], "")
+    kept, words = calmest(results.methods()[1:], [board(one)])
+    assert set(kept) == set([row.title for row in board(one).rows if row.title != "ERM"][: MOST - 1])
+    assert f"{MOST - 1} of 15 methods with the lowest mean rank" in words
+    assert calmest(["a", "b"], [board(one)]) == (["a", "b"], "")
+    pareto = next(f for f in build(Results((one,))) if f.key == "pareto-one")
+    assert pareto.caption.endswith(words)
+    assert all((f">{title}<" in pareto.svg) == (title in (*kept, "ERM")) for title in noise)
+
+
+def test_the_calmest_is_in_every_figure_whatever_its_name_elsewhere():
+    many = {f"method {i:02}": 0.5 + 0.1 * i for i in range(15)}
+    classes = [c for c in made_up(40, {"ERM": 1.0, "calm at 300": 0.1, **many}) if c.key.dataset != "three"]
+    values = [c for c in made_up(40, {"ERM": 1.0, "calm at 3": 0.1, **many}) if c.key.dataset == "three"]
+    svgs = {f.key: f.svg for f in build(collect([*classes, *values]))}
+    for key in ("forest", "pareto", "pareto-one", "pareto-two"):
+        assert ">calm at 300<" in svgs[key], key
+    for key in ("forest-regression", "pareto-three"):
+        assert ">calm at 3<" in svgs[key], key
 
 
 def test_the_front_is_what_no_other_unmarked_method_equals_or_beats_in_both():
