@@ -24,10 +24,12 @@ from leaderboard.figures.cases import _path
 from leaderboard.figures.contrast import contrast
 from leaderboard.figures.pareto import Point, front
 from leaderboard.figures.parts import MOST, calmest, limits, spread, whiskers
+from leaderboard.figures.ranks import critical_difference
 from leaderboard.figures.style import COLOURS, INK, MUTED, Style, axes, look, sheet, styles
 from leaderboard.figures.triage import SHARES, curves
 from leaderboard.results import Results, collect
 from leaderboard.stats.intervals import Estimate
+from leaderboard.stats.ranks import friedman
 
 RUNS = 6
 SMILES = "CC(=O)Nc1ccc(O)cc1"
@@ -212,6 +214,17 @@ def test_more_methods_than_colours_can_tell_apart_are_cut_to_the_calmest_and_the
     pareto = next(f for f in build(Results((one,))) if f.key == "pareto-one")
     assert pareto.caption.endswith(words)
     assert all((f">{title}<" in pareto.svg) == (title in (*kept, "ERM")) for title in noise)
+
+
+def test_names_stand_clear_of_ranks_with_two_digits():
+    methods = [f"method {i:02}" for i in range(12)]
+    ranking = friedman(np.arange(36.0).reshape(3, 12), methods, ["a", "b", "c"])
+    with look():
+        figure = critical_difference(ranking, styles(methods, "ERM"))
+    assert figure
+    at = {e.text: float(e.attrib["x"]) for e in ElementTree.fromstring(figure.svg).iter() if "x" in e.attrib and e.text}
+    digits = 0.64 * 7.5  # the advance of one, at the size of the text
+    assert at["method 11"] - at["12.00"] > 4.5 * digits
 
 
 def test_the_calmest_is_in_every_figure_whatever_its_name_elsewhere():
