@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -138,6 +139,12 @@ class Results:
     def headline(self) -> tuple[Dataset, ...]:
         """The classification datasets of the paper's main table: development and held-out."""
         return tuple(d for d in self.of_task("classification") if d.group in ("dev", "headline"))
+
+
+def family_weights(datasets: Sequence[Dataset]) -> np.ndarray:
+    """What each dataset counts in a mean over (D,) datasets in which each family counts once; their sum is 1."""
+    sizes = Counter(dataset.family for dataset in datasets)
+    return np.array([1 / (len(sizes) * sizes[dataset.family]) for dataset in datasets])
 
 
 def submitted(cell: Cell) -> bool:

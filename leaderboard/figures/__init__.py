@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from leaderboard import studies
-from leaderboard.results import Results
+from leaderboard.results import Results, family_weights
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ def _figures(results: Results, structures: Mapping[str, Mapping[str, str]]) -> I
     if headline:
         made.append(ranks.rank_intervals(headline, styles))
         made.append(ranks.critical_difference(headline.ranking, styles) if headline.ranking else None)
-    if some := [curves[dataset.name] for dataset in results.headline() if dataset.name in curves]:
-        made.append(triage.overall(some))
+    if some := [dataset for dataset in results.headline() if dataset.name in curves]:
+        made.append(triage.overall([curves[dataset.name] for dataset in some], family_weights(some)))
     for dataset in results.datasets:
         if found := curves.get(dataset.name):
             made.append(triage.triage(dataset, found))
