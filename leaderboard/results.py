@@ -158,7 +158,7 @@ def slug(title: str) -> str:
     >>> slug("Twin-bootstrap λ=300"), slug("Bäume"), slug("方法甲 1.0")
     ('twin-bootstrap-lambda-300', 'baume', '1.0-2b406cbd')
     """
-    plain = unicodedata.normalize("NFKD", title).casefold().replace("λ", "lambda")
+    plain = " ".join(unicodedata.normalize("NFKD", title).casefold().replace("λ", "lambda").split())
     spelled = re.sub(r"[^a-z0-9.]+", "-", "".join(c for c in plain if not unicodedata.combining(c))).strip("-")
     if not any(c.isalnum() and not c.isascii() for c in plain):
         return spelled
