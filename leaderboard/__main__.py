@@ -165,9 +165,10 @@ def pack(
     store: Annotated[str, STORE] = "",
 ) -> None:
     """Make a submission of what a store has of a method: all files but the words of submission.yml."""
+    from leaderboard import published
     from leaderboard.submission.pack import pack
 
-    folder = pack(read(store)[0], method, version, submissions)
+    folder = pack(read(store)[0], method, version, submissions, published.shipped())
     names = ", ".join(sorted(path.stem for path in (folder / "predictions").iterdir()))
     typer.echo(f"wrote {folder} ({names})")
     typer.echo(f"next: authors and description in {folder / 'submission.yml'}, then")

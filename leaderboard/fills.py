@@ -15,7 +15,7 @@ from leaderboard.boards import board, boards, marks
 from leaderboard.columns import COLUMNS, Column, compute, interval, matched, pairs_of
 from leaderboard.footprint import footprint
 from leaderboard.layouts import Body, Cell, Choice, Fill, averaged, explained, name, with_reference
-from leaderboard.results import Dataset, Entry, Results
+from leaderboard.results import Dataset, Entry, Results, family_weights
 from leaderboard.stats.intervals import Estimate, Kind
 from leaderboard.table import MISSING, Value, spelled
 from leaderboard.triage import estimates
@@ -247,13 +247,15 @@ def footprints(results: Results, kind: Kind) -> Body | None:
         dataset, entry = of[0]
         key = next(iter(entry.cells.values())).key
         found = footprint(key.method, key.params, dataset.task)
-        ratios = [estimate.value for d, e in of if (estimate := compute(pairs_of(d, e))) is not None]
+        measured = [(d, estimate.value) for d, e in of if (estimate := compute(pairs_of(d, e))) is not None]
+        ratios = [ratio for _, ratio in measured]
         time = Value(MISSING)
         if ratios:
-            text = spelled(float(np.mean(ratios)))
+            mean = float(family_weights([d for d, _ in measured]) @ ratios)
+            text = spelled(mean)
             if max(ratios) > min(ratios):
                 text += f" ({spelled(min(ratios))} to {spelled(max(ratios))})"
-            time = Value(text, float(np.mean(ratios)))
+            time = Value(text, mean)
         counts = (found.forwards, found.backwards, found.networks, found.passes) if found else (None,) * 4
         rows.append((title, *(_plain(count, 0) for count in counts), time))
     header = ("Method", "Forwards", "Backwards", "Networks", "Passes", "CPU time (× ERM)")

@@ -14,6 +14,7 @@ from leaderboard.results import Results
 from leaderboard.stats.intervals import Estimate
 from leaderboard.table import MISSING, Table, Value, spelled
 from leaderboard.tables import build
+from leaderboard.writers import markdown as plain
 from leaderboard.writers import to_markdown
 
 VERDICTS = {True: "agrees", False: "disagrees", None: "not compared"}
@@ -33,7 +34,8 @@ EXPLANATIONS = {
 
 INTRODUCTION = (
     "Made by `python -m leaderboard compare --store leaderboard/published/"
-    f"{__version__} --markdown RESULTS.md` from the predictions in that folder; nothing here is written by hand. "
+    f"{__version__} --markdown RESULTS.md` from the predictions in that folder: every number of a table is computed. "
+    "What explains the disagreements with the paper, at the end, was found once and is typed. "
     "`python -m leaderboard build --store leaderboard/published/"
     f"{__version__}` makes the pages from them."
 )
@@ -70,12 +72,17 @@ def page(results: Results, comparisons: Sequence[Comparison]) -> str:
     parts = [f"# Results of churn-benchmark {__version__}", INTRODUCTION]
     found = {table.key: table for table in build(results)}
     for made in (found[key] for key in SHOWN if key in found):
-        notes = "\n".join(f"- {note}" for note in made.notes)
+        notes = "\n".join(f"- {plain(note)}" for note in made.notes)
         parts += [f"## {made.title}", made.caption, to_markdown(made), *([notes] if notes else [])]
     for one in studies.told(results)[0]:
         parts += [f"## Study: {one.title}", *one.report.answer]
         for sheet in (studies.table(one, sheet) for sheet in one.report.sheets):
-            parts += [f"### {sheet.title}", sheet.caption, to_markdown(sheet), *(f"- {note}" for note in sheet.notes)]
+            parts += [
+                f"### {sheet.title}",
+                sheet.caption,
+                to_markdown(sheet),
+                *(f"- {plain(note)}" for note in sheet.notes),
+            ]
     parts += ["## Beside the paper's numbers", markdown(comparisons)]
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
@@ -97,14 +104,31 @@ def _metric(c: Comparison) -> str:
     return f"{c.published.metric} ({c.published.unit})" if c.published.unit else c.published.metric
 
 
-def _headline(comparisons: Iterable[Comparison]) -> str:
-    verdicts = [c.agrees for c in comparisons]
+def _headline(comparisons: Sequence[Comparison]) -> str:
+    """The counts of published numbers: one that several tables list counts once, and agrees if it does in all."""
+    numbers = [some for _, some in _grouped(comparisons, _number)]
+    verdicts = [_verdict(some) for some in numbers]
     compared = len(verdicts) - verdicts.count(None)
     share = f" ({100 * verdicts.count(True) / compared:.0f} %)" if compared else ""
+    judged = sum(c.agrees is not None and c.ours is not None and c.ours.low < c.ours.high for c, *_ in numbers)
+    repeated = len(comparisons) - len(numbers)
     return (
         f"{verdicts.count(True)} of {compared} compared values agree{share}; {verdicts.count(False)} disagree; "
-        f"{verdicts.count(None)} of {len(verdicts)} published values were not compared."
+        f"{verdicts.count(None)} of {len(verdicts)} published values were not compared. Of those compared "
+        f"{judged} have an interval to be judged by, {compared - judged} must be equal."
+        + (f" Values that several tables list count once here: {repeated} are listed again." if repeated else "")
     )
+
+
+def _number(c: Comparison) -> tuple[object, ...]:
+    """What a published number is of, in whichever table."""
+    p = c.published
+    return p.dataset, p.method, p.canonical_seed, p.metric, p.unit
+
+
+def _verdict(some: Sequence[Comparison]) -> bool | None:
+    known = [c.agrees for c in some if c.agrees is not None]
+    return all(known) if known else None
 
 
 def _counts(comparisons: Sequence[Comparison]) -> Table:

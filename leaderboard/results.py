@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterable, Mapping
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -138,10 +141,28 @@ class Results:
         return tuple(d for d in self.of_task("classification") if d.group in ("dev", "headline"))
 
 
+def family_weights(datasets: Sequence[Dataset]) -> np.ndarray:
+    """What each dataset counts in a mean over (D,) datasets in which each family counts once; their sum is 1."""
+    sizes = Counter(dataset.family for dataset in datasets)
+    return np.array([1 / (len(sizes) * sizes[dataset.family]) for dataset in datasets])
+
+
+def submitted(cell: Cell) -> bool:
+    """Whether a cell was handed in, self-reported or verified, and not run for the suite."""
+    return "status" in cell.about
+
+
 def slug(title: str) -> str:
-    """A title as part of an address: ``twin-bootstrap-lambda-300``."""
-    spelled = title.lower().replace("λ", "lambda")
-    return re.sub(r"[^a-z0-9.]+", "-", spelled).strip("-")
+    """A title as part of an address; one with letters that an address cannot have ends with a digest of it.
+
+    >>> slug("Twin-bootstrap λ=300"), slug("Bäume"), slug("方法甲 1.0")
+    ('twin-bootstrap-lambda-300', 'baume', '1.0-2b406cbd')
+    """
+    plain = " ".join(unicodedata.normalize("NFKD", title).casefold().replace("λ", "lambda").split())
+    spelled = re.sub(r"[^a-z0-9.]+", "-", "".join(c for c in plain if not unicodedata.combining(c))).strip("-")
+    if not any(c.isalnum() and not c.isascii() for c in plain):
+        return spelled
+    return f"{spelled}-{hashlib.sha256(plain.encode()).hexdigest()[:8]}".strip("-")
 
 
 def collect(
@@ -151,14 +172,21 @@ def collect(
 
     Of each method, hyperparameters and split the newest code counts, with the most retrainings, on the data
     version that was logged last: methods are only compared on identical rows. What is left out for its data
-    is said in the dataset's notes.
+    is said in the dataset's notes; what was submitted as the reference is left out too, and said in ``unreadable``.
     """
     chosen: dict[str, dict[tuple[str, str, int], Cell]] = {}
     version: dict[tuple[str, int], str] = {}
     notes: dict[str, list[str]] = {}
+    unreadable = list(unreadable)
     of_studies: dict[tuple[object, ...], Cell] = {}
     for cell in cells:
         key = cell.key
+        if key.method == REFERENCE and submitted(cell):
+            unreadable.append(
+                f"{cell.title} on {key.dataset} is left out: it was handed in under the name of the reference, "
+                f"{REFERENCE!r}, which only the suite's own runs may have"
+            )
+            continue
         current = version.setdefault((key.dataset, key.canonical_seed), key.problem)
         if key.problem != current:
             notes.setdefault(key.dataset, []).append(

@@ -60,7 +60,7 @@ TABLES = (
         "main",
         "Churn against ERM",
         "Difference of each method's churn to ERM's in percentage points, at equal bootstraps, on the ID test; "
-        "negative is better, the lowest of a dataset is bold.",
+        "negative is better. Of the methods without a mark († or collapsed) the lowest of a dataset is bold.",
         per_method(
             Results.headline,
             OF_BOARD["classification", "delta_churn"],
@@ -195,7 +195,7 @@ TABLES = (
         "Compute",
         "Forward and backward passes of one network and batch per training step (coupled networks share one backward "
         "pass), networks and forward passes per prediction, and the CPU time of a retraining in multiples of ERM's: "
-        "mean and range over datasets.",
+        "mean, in which datasets with the same molecules count once, and range over datasets.",
         fills.footprints,
         intervals=False,
     ),

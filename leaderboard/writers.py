@@ -182,9 +182,8 @@ def _exact(number: float) -> str:
 
 
 def to_markdown(table: Table) -> str:
-    """The header and rows as a table of Markdown, aligned, so that it reads as plain text too."""
-    rows = [list(table.header), *([_shown(cell) for cell in row] for row in table.rows)]
-    rows = [[text.replace("|", "\\|") for text in row] for row in rows]
+    """The header and rows as a table of Markdown, the best in bold, aligned, so that it reads as plain text too."""
+    rows = [[markdown(text) for text in table.header], *([_shown(cell) for cell in row] for row in table.rows)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     right = table.numeric()
 
@@ -200,7 +199,15 @@ def to_markdown(table: Table) -> str:
 
 
 def _shown(cell: str | Value) -> str:
-    return cell if isinstance(cell, str) else f"{cell.text} {cell.flags}".strip()
+    if isinstance(cell, str):
+        return markdown(cell)
+    number = f"**{cell.text}**" if cell.mark == "best" else cell.text
+    return f"{number} {markdown(cell.flags)}".strip()
+
+
+def markdown(text: str) -> str:
+    """``text`` as Markdown shows it, in a table too: a star is a star, not the start of a list."""
+    return text.replace("|", "\\|").replace("*", "\\*")
 
 
 def to_json(table: Table) -> str:

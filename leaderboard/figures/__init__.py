@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from leaderboard import studies
-from leaderboard.results import Results
+from leaderboard.results import Results, family_weights
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def of_studies(found: Sequence[studies.Told]) -> list[Figure]:
 
 def _figures(results: Results, structures: Mapping[str, Mapping[str, str]]) -> Iterator[Figure]:
     from leaderboard.boards import boards
-    from leaderboard.figures import pareto, parts, ranks, style, triage
+    from leaderboard.figures import pareto, ranks, style, triage
     from leaderboard.figures.cases import cases
     from leaderboard.figures.contrast import contrast
     from leaderboard.figures.forest import forests
@@ -60,28 +60,24 @@ def _figures(results: Results, structures: Mapping[str, Mapping[str, str]]) -> I
     all_boards = boards(results)
     board_of = {board.dataset: board for board in all_boards if board.evalset == "id"}
     reference = next((d.reference.title for d in results.datasets if d.reference), "")
-    methods, left_out = parts.shown(results.methods(), list(board_of.values()))
     styles = style.styles(results.methods(), reference)
-    compared = [method for method in methods if method != reference]
+    compared = [method for method in results.methods() if method != reference]
     curves = {dataset.name: found for dataset in results.datasets if (found := triage.curves(dataset))}
     headline = next((s for s in summaries(results, all_boards) if s.key == "classification/headline"), None)
 
-    by_colour: list[Figure | None] = [*forests(results, board_of, styles, compared)]
+    made: list[Figure | None] = [*forests(results, board_of, styles, compared)]
     if headline:
-        by_colour.append(pareto.overall(headline, styles, methods, reference))
-    by_colour += [pareto.pareto(d, board_of[d.name], styles, methods) for d in results.datasets]
-    yield from (replace(figure, caption=figure.caption + left_out) for figure in by_colour if figure)
-
-    others: list[Figure | None] = []
+        made.append(pareto.overall(headline, board_of, styles, reference))
+    made += [pareto.pareto(d, board_of[d.name], styles, reference) for d in results.datasets]
     if headline:
-        others.append(ranks.rank_intervals(headline, styles))
-        others.append(ranks.critical_difference(headline.ranking, styles) if headline.ranking else None)
-    if some := [curves[dataset.name] for dataset in results.headline() if dataset.name in curves]:
-        others.append(triage.overall(some))
+        made.append(ranks.rank_intervals(headline, styles))
+        made.append(ranks.critical_difference(headline.ranking, styles) if headline.ranking else None)
+    if some := [dataset for dataset in results.headline() if dataset.name in curves]:
+        made.append(triage.overall([curves[dataset.name] for dataset in some], family_weights(some)))
     for dataset in results.datasets:
         if found := curves.get(dataset.name):
-            others.append(triage.triage(dataset, found))
+            made.append(triage.triage(dataset, found))
         if pair := contrast(dataset, board_of[dataset.name]):
-            others.append(heat_map(dataset, pair))
-            others.append(cases(dataset, pair, structures.get(dataset.name, {})))
-    yield from (figure for figure in others if figure)
+            made.append(heat_map(dataset, pair))
+            made.append(cases(dataset, pair, structures.get(dataset.name, {})))
+    yield from (figure for figure in made if figure)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from leaderboard.boards import Board
 from leaderboard.figures import Figure
-from leaderboard.figures.parts import HOLLOW, INTERVALS, handles, known, limits, row_of, whiskers
+from leaderboard.figures.parts import HOLLOW, INTERVALS, calmest, handles, known, limits, row_of, whiskers
 from leaderboard.figures.style import INK, MUTED, PAGE, Style, axes, finish, sheet, ticks
 from leaderboard.results import Results
 
@@ -25,28 +25,39 @@ GROUPS = {
 
 
 def forests(
-    results: Results, boards: Mapping[str, Board], styles: Mapping[str, Style], methods: Sequence[str]
+    results: Results, boards: Mapping[str, Board], styles: Mapping[str, Style], methods: Iterable[str]
 ) -> Iterator[Figure]:
-    """One plot for the headline datasets, one for other classifications, and one for regressions in their units."""
+    """One plot for the headline datasets, one for other classifications, and one for regressions in their units.
+
+    ``methods`` are all but the reference.
+    """
     for key, (what, groups) in GROUPS.items():
         chosen = [boards[d.name] for d in results.of_task("classification") if d.group in groups]
         chosen = [board for board in chosen if any(known(row, "delta_churn") for row in board.rows)]
-        if shown := _ordered(chosen, methods):
-            yield _classification(key, what, chosen, shown, styles)
+        shown, left_out = _ordered(chosen, methods)
+        if shown:
+            yield _classification(key, what, chosen, shown, styles, left_out)
     regressions = [(d.about.get("dataset.unit", ""), boards[d.name]) for d in results.of_task("regression")]
     regressions = [(unit, board) for unit, board in regressions if any(known(r, "delta_churn") for r in board.rows)]
     if regressions:
-        yield _regression(regressions, methods, styles)
+        shown, left_out = _ordered([board for _, board in regressions], methods)
+        yield _regression(regressions, shown, styles, left_out)
 
 
-def _ordered(boards: Sequence[Board], methods: Sequence[str]) -> list[str]:
-    """The methods that have a value on any of ``boards``, the lowest mean first."""
+def _ordered(boards: Sequence[Board], methods: Iterable[str]) -> tuple[list[str], str]:
+    """The methods to draw of those that have a value on any of ``boards``, the lowest mean first; see ``calmest``."""
     values = {m: [e.value for board in boards if (e := known(row_of(board, m), "delta_churn"))] for m in methods}
-    return sorted((m for m in methods if values[m]), key=lambda m: sum(values[m]) / len(values[m]))
+    found, left_out = calmest([m for m in values if values[m]], boards)
+    return sorted(found, key=lambda m: sum(values[m]) / len(values[m])), left_out
 
 
 def _classification(
-    key: str, what: str, boards: Sequence[Board], methods: Sequence[str], styles: Mapping[str, Style]
+    key: str,
+    what: str,
+    boards: Sequence[Board],
+    methods: Sequence[str],
+    styles: Mapping[str, Style],
+    left_out: str,
 ) -> Figure:
     each, scale = len(methods) + 2.0, 100
     top = 0.1 + 0.16 * -(-len(methods) // 4)
@@ -76,15 +87,16 @@ def _classification(
         key=key,
         title=f"Churn against ERM, {what}",
         caption=f"Difference of each method's churn to ERM's at equal train seeds, ID test, smallest dataset first. "
-        f"{INTERVALS} {HOLLOW}",
+        f"{INTERVALS} {HOLLOW}{left_out}",
         alt=f"Forest plot of the difference in churn to ERM on {len(boards)} {what}. "
         f"Datasets on which the whole interval lies below zero: {counts}.",
     )
 
 
-def _regression(boards: Sequence[tuple[str, Board]], methods: Sequence[str], styles: Mapping[str, Style]) -> Figure:
+def _regression(
+    boards: Sequence[tuple[str, Board]], shown: Sequence[str], styles: Mapping[str, Style], left_out: str
+) -> Figure:
     """A panel per dataset, because each has its own unit."""
-    shown = _ordered([board for _, board in boards], methods)
     across = min(3, len(boards))
     down = -(-len(boards) // across)
     label, width, panel = 1.25, (PAGE - 1.25) / across, LINE * len(shown) + 0.7
@@ -112,7 +124,7 @@ def _regression(boards: Sequence[tuple[str, Board]], methods: Sequence[str], sty
         key="forest-regression",
         title="Churn against ERM, regression",
         caption="Difference of each method's churn, the mean absolute difference of two retrainings' predictions, to "
-        f"ERM's at equal train seeds, in the units of each target; ID test. {INTERVALS}",
+        f"ERM's at equal train seeds, in the units of each target; ID test. {INTERVALS}{left_out}",
         alt=f"Forest plot of the difference in regression churn to ERM, in target units, on {names}.",
     )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from leaderboard.boards import ACCURACY_FLOOR, Board
 from leaderboard.figures import Figure
-from leaderboard.figures.parts import HOLLOW, INTERVALS, handles, known, limits, row_of, whiskers
+from leaderboard.figures.parts import HOLLOW, INTERVALS, calmest, handles, known, limits, whiskers
 from leaderboard.figures.style import COLUMN, MUTED, Style, axes, finish, sheet, ticks
 from leaderboard.results import Dataset
 from leaderboard.site.summary import Summary
@@ -55,21 +55,22 @@ def front(points: Sequence[Point], better: int) -> list[Point]:
     return found
 
 
-def pareto(dataset: Dataset, board: Board, styles: Mapping[str, Style], methods: Sequence[str]) -> Figure | None:
+def pareto(dataset: Dataset, board: Board, styles: Mapping[str, Style], reference: str) -> Figure | None:
     """The methods on one dataset; None if fewer than two have both numbers."""
     regression = dataset.task == "regression"
     unit = dataset.about.get("dataset.unit") or "target units"
     scale = Scale(f"MAE ({unit})", f"Churn |f − f′| ({unit})", -1, 1) if regression else ACCURACY
     points = []
-    for method in methods:
-        row = row_of(board, method)
+    for row in sorted(board.rows, key=lambda row: row.title != reference):
         quality, churn = known(row, "mae" if regression else "accuracy"), known(row, "churn")
-        if row and quality and churn:
-            points.append(Point(method, quality, churn, bool(row.marks)))
+        if quality and churn:
+            points.append(Point(row.title, quality, churn, bool(row.marks)))
     if len(points) < 2:
         return None
     return _plot(
         points,
+        [board],
+        reference,
         scale,
         styles,
         key=f"pareto-{dataset.name}",
@@ -79,28 +80,34 @@ def pareto(dataset: Dataset, board: Board, styles: Mapping[str, Style], methods:
     )
 
 
-def overall(summary: Summary, styles: Mapping[str, Style], methods: Sequence[str], reference: str) -> Figure | None:
+def overall(
+    summary: Summary, boards: Mapping[str, Board], styles: Mapping[str, Style], reference: str
+) -> Figure | None:
     """The methods that have every headline dataset, by their mean differences to ERM, which is at the origin."""
     zero = Estimate(0.0, 0.0, 0.0)
     points = [Point(reference, zero, zero, False)]
     for row in summary.rows:
         quality, churn = row.estimates.get("delta_accuracy"), row.estimates.get("delta_churn")
-        if row.title in methods and quality and churn:
+        if quality and churn:
             points.append(Point(row.title, quality, churn, quality.value < ACCURACY_FLOOR))
     if len(points) < 2:
         return None
     return _plot(
         points,
+        [boards[dataset.name] for dataset in summary.datasets],
+        reference,
         DIFFERENCE,
         styles,
         key="pareto",
         title="Accuracy and churn against ERM",
-        over=f"Mean over {len(summary.datasets)} headline datasets, ID test",
+        over=f"Mean over the headline group ({summary.over}), ID test",
     )
 
 
 def _plot(
     points: list[Point],
+    boards: Sequence[Board],
+    reference: str,
     scale: Scale,
     styles: Mapping[str, Style],
     *,
@@ -109,8 +116,10 @@ def _plot(
     over: str,
     dataset: str = "",
 ) -> Figure:
-    on = sheet(COLUMN, 2.5)
-    ax = axes(on, 0.42, 1.38, 0.26, 0.4)
+    kept, left_out = calmest([p.method for p in points if p.method != reference], boards)
+    points = [p for p in points if p.method in (reference, *kept)]
+    on = sheet(COLUMN, 2.75)  # as high as the key of most methods, below the title
+    ax = axes(on, 0.42, 1.66, 0.26, 0.4)
     best = front(points, scale.better)
     corners = [(p.quality.value * scale.times, p.churn.value * scale.times) for p in best]
     ax.plot(*zip(*corners, strict=True), color=MUTED, linewidth=0.8, linestyle=(0, (3, 2)), zorder=1)
@@ -120,14 +129,13 @@ def _plot(
     low, high = limits([p.churn for p in points], scale.times)
     ax.set_ylim(low if min(p.churn.value for p in points) < 0 else max(low, 0), high)
     ax.set_xlabel(scale.quality)
-    ax.set_title(scale.churn, loc="left", fontsize=7.5, pad=4)
+    ax.set_title(f"{scale.churn}   {'↘' if scale.better > 0 else '↙'} better", loc="left", fontsize=7.5, pad=4)
     ax.grid()
-    ticks(ax)
-    ax.set_title("↘ better" if scale.better > 0 else "↙ better", loc="right", fontsize=7, pad=4, color=MUTED)
+    ticks(ax, 5)
     order = [p.method for p in sorted(points, key=lambda p: -p.churn.value)]
     on.legend(
         handles=handles(order, styles, [p.method for p in points if p.marked]),
-        loc="center right",
+        loc="lower right",
         borderaxespad=0,
         handletextpad=0,
         labelspacing=0.7,
@@ -141,7 +149,7 @@ def _plot(
         on,
         key=key,
         title=title,
-        caption=f"{over}. {INTERVALS} {FRONT} {HOLLOW}",
+        caption=f"{over}. {INTERVALS} {FRONT} {HOLLOW}{left_out}",
         alt=f"{len(points)} methods by {scale.quality} and {scale.churn}, {numbers(points[0])} among them. "
         f"Beaten by none in both: {', '.join(numbers(p) for p in best)}.",
         dataset=dataset,

@@ -33,10 +33,11 @@ def critical_difference(ranking: Ranking, styles: Mapping[str, Style]) -> Figure
     first = axis + 0.12 + bar * len(groups) + 0.1
     height = first + line * half
     on = sheet(PAGE, height)
-    ax = axes(on, 1.75, 1.75, 0, 0)
+    ax = axes(on, 1.9, 1.9, 0, 0)
     ax.set_xlim(1, k)
     ax.set_ylim(height, 0)
     ax.set_axis_off()
+    beyond = 13 if max(rank.values()) >= 10 else 10  # steps from the line's end to the name, past the number
     free: dict[str, Any] = {"clip_on": False, "solid_capstyle": "butt"}
     ax.plot([1, k], [axis, axis], color=INK, linewidth=0.8, **free)
     for tick in range(1, k + 1):
@@ -49,13 +50,13 @@ def critical_difference(ranking: Ranking, styles: Mapping[str, Style]) -> Figure
         left = i < half
         y = first + line * (i if left else k - 1 - i)
         end = 1 if left else k
-        step = (k - 1) / 115 * (-1 if left else 1)  # of the axis, 3.5 inches long
+        step = (k - 1) / 105 * (-1 if left else 1)  # of the axis, 3.2 inches long
         x, style = rank[method], styles[method]
         ax.plot([x, x, end], [axis, y, y], color=style.colour, linewidth=0.9, **free)
         ax.plot([x], [axis], color=style.colour, marker=style.marker, markersize=4, clip_on=False, zorder=3)
         side: dict[str, Any] = {"ha": "right" if left else "left", "va": "center"}
         ax.text(end + step, y, f"{x:.2f}", **side)
-        ax.text(end + 10 * step, y, method, **side)
+        ax.text(end + beyond * step, y, method, **side)
     for i, group in enumerate(groups):
         y = axis + 0.12 + bar * i
         reach = [rank[method] for method in group]

@@ -38,8 +38,8 @@ COLOURS = ("#0196fa", "#2168a8", "#1aa75f", "#8f5368", "#7096b5", "#d17f06", "#b
 """Near the hues of Okabe and Ito (2008), moved until each has a contrast of 3 on white and on near-black and any two
 are at least 25 apart in CIELAB, also for readers who see no red or no green."""
 MARKERS = "osD^vPX"
-MOST = 12
-"""A figure that tells methods apart by colour shows no more of them."""
+MOST = 14
+"""A figure that tells methods apart by colour shows no more of them, the reference included."""
 RC = {
     "axes.axisbelow": True,
     "axes.edgecolor": MUTED,

@@ -90,15 +90,18 @@ def triage(dataset: Dataset, found: Curves) -> Figure:
     )
 
 
-def overall(found: Sequence[Curves]) -> Figure:
-    """Several datasets: the curves for a score from the fewest runs, and how they improve with their number."""
+def overall(found: Sequence[Curves], weights: np.ndarray) -> Figure:
+    """Several datasets: the curves for a score from the fewest runs, and how they improve with their number.
+
+    ``weights`` (D,) are what each counts in the mean.
+    """
     few = RUNS[0]
     on = sheet(PAGE, 2.7)
     ax = axes(on, 0.42, PAGE - 3.3, 0.24, 0.4)
     _shares(ax)
     for curves in found:
         ax.plot(100 * SHARES, 100 * curves.churn[few], color=MUTED, linewidth=0.8)
-    mean = np.mean([curves.churn[few] for curves in found], axis=0)
+    mean = np.average([curves.churn[few] for curves in found], axis=0, weights=weights)
     ax.plot(100 * SHARES, 100 * mean, color=INK, linewidth=1.6)
     ax.text(98, 4, f"score: churn of {few} runs\none line per dataset, bold: mean", ha="right", fontsize=7)
     ax = axes(on, 3.85, 1.0, 0.24, 0.4)
@@ -111,7 +114,7 @@ def overall(found: Sequence[Curves]) -> Figure:
         title="Flips captured by review",
         caption="Share of ERM's flips among the predictions with the highest churn in a few retrainings, headline "
         "datasets, ID test. Flips are counted among retrainings that the score was not made from; hollow: "
-        f"{SEEN}. {GUIDES}",
+        f"{SEEN}. In the mean, datasets with the same molecules count once. {GUIDES}",
         alt=f"Share of all flips captured by reviewing {percent(REVIEWED)} of predictions, over {len(found)} datasets: "
         f"{numbers}.",
     )

@@ -222,6 +222,7 @@ class Site:
             words=_docstring(name),
             params=dict(next(iter(found[0][1].cells.values())).key.params),
             found=found,
+            recorded=any(cell.run_id for _, entry in found for cell in entry.cells.values()),
             rows=rows,
             boards={(board.dataset, board.evalset): board for board in self.boards},
             run_link=self._run_link,

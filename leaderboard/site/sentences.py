@@ -32,7 +32,7 @@ def answer(summary: Summary) -> Markup:
 
 def _reference(summary: Summary, erm: Row) -> Markup:
     n = len(summary.datasets)
-    where = f"{n} datasets" if n > 1 else summary.datasets[0].title
+    where = summary.over if n > 1 else summary.datasets[0].title
     churn = erm.estimates.get("churn")
     if churn is None:
         return Markup("{} {},").format("Over" if n > 1 else "On", where)
@@ -63,8 +63,7 @@ def notes(summary: Summary) -> list[str]:
         lines.append(f"Left out until more methods have run there: {left}.")
     ranking = summary.ranking
     if ranking is not None and ranking.chi2 == ranking.chi2:
-        together = [block for block in ranking.blocks if " + " in block]
-        once = f" ({'; '.join(together)} count once)" if together else ""
+        once = f" ({'; '.join(summary.together)} count once)" if summary.together else ""
         chance = "p < 0.001" if ranking.p < 0.001 else f"p = {ranking.p:.2g}"
         lines.append(
             f"Friedman's test over {ranking.n} datasets{once}: χ² = {ranking.chi2:.1f}, {chance}. Mean "

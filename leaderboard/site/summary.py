@@ -13,7 +13,7 @@ from benchmark.types import Task
 from leaderboard.boards import Board
 from leaderboard.boards import Row as BoardRow
 from leaderboard.columns import churn
-from leaderboard.results import GROUPS, Dataset, Results, slug
+from leaderboard.results import GROUPS, Dataset, Results, family_weights, slug
 from leaderboard.stats.intervals import Estimate, Kind, leave_one_out
 from leaderboard.stats.ranks import Ranking, friedman, rank_intervals
 from leaderboard.table import Value
@@ -107,7 +107,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Summary:
-    """The methods over the datasets of one task and group, best mean rank first, those without a rank last."""
+    """The methods over the datasets of one task and group, best mean rank first, those without a rank last.
+
+    In means and ranks a family of datasets counts once, unless ``kind`` is that of the paper.
+    """
 
     task: Task
     group: str
@@ -115,6 +118,21 @@ class Summary:
     left_out: tuple[Dataset, ...]
     rows: tuple[Row, ...]
     ranking: Ranking | None
+    kind: Kind = "runs"
+
+    @property
+    def together(self) -> list[str]:
+        """The datasets that count as one, as ``BBB-Martins + BBBP``."""
+        families: dict[str, list[str]] = {}
+        for dataset in self.datasets if self.kind != "paper" else ():
+            families.setdefault(dataset.family, []).append(dataset.title)
+        return [" + ".join(titles) for titles in families.values() if len(titles) > 1]
+
+    @property
+    def over(self) -> str:
+        """What is averaged over: ``7 datasets, 6 families``."""
+        n, families = len(self.datasets), len({dataset.family for dataset in self.datasets})
+        return f"{n} datasets, {families} families" if self.together else f"{n} datasets"
 
     @property
     def key(self) -> str:
@@ -196,16 +214,17 @@ def _summary(task: Task, group: str, datasets: Sequence[Dataset], boards: Boards
     block, complete = complete_block(datasets)
     constant = {title: _collapsed(block, title, boards) for title in complete}
     ranking, ranks = _rank(block, [title for title in complete if not constant[title]], kind)
+    weights = family_weights(block) if kind != "paper" else np.full(len(block), 1 / max(len(block), 1))
     rows = []
     for title in dict.fromkeys(entry.title for dataset in datasets for entry in dataset.entries):
         missing = [d.title for d in block if d.entry(title) is None]
         reason = f"missing on {_some(missing)}" if missing else ""
         if constant.get(title):
             reason = f"collapsed to one class on {_some(constant[title])}"
-        rows.append(_row(task, title, datasets, block, boards, ranks.get(title), reason))
+        rows.append(_row(task, title, datasets, block, weights, boards, ranks.get(title), reason))
     rows.sort(key=lambda row: (row.rank is None, row.rank.value if row.rank else 0.0, row.title))
     left_out = tuple(dataset for dataset in datasets if dataset not in block)
-    return Summary(task, group, tuple(block), left_out, tuple(rows), ranking)
+    return Summary(task, group, tuple(block), left_out, tuple(rows), ranking, kind)
 
 
 def _collapsed(block: Sequence[Dataset], title: str, boards: Boards) -> list[str]:
@@ -242,6 +261,7 @@ def _row(
     title: str,
     datasets: Sequence[Dataset],
     block: Sequence[Dataset],
+    weights: np.ndarray,
     boards: Boards,
     rank: Estimate | None,
     reason: str,
@@ -256,17 +276,19 @@ def _row(
         badge=cells[0].about.get("status", "baseline"),
         retrainings=sum(len(cell.key.seeds) for cell in cells),
         rank=rank,
-        estimates={measure.key: _mean(measure, of, boards) for measure in MEASURES[task]} if not missing else {},
+        estimates={} if missing else {m.key: _mean(m, of, weights, boards) for m in MEASURES[task]},
         marks=(f"† on {_some(low)}",) if low else (),
         unranked=reason,
     )
 
 
-def _mean(measure: Measure, of: Sequence[tuple[Dataset, BoardRow]], boards: Boards) -> Estimate | None:
-    """The mean over datasets, with the interval for new retrainings on the same datasets; None where one has nothing.
+def _mean(
+    measure: Measure, of: Sequence[tuple[Dataset, BoardRow]], weights: np.ndarray, boards: Boards
+) -> Estimate | None:
+    """The mean over datasets by their ``weights`` (D,), with the interval for new retrainings on the same datasets.
 
-    Retrainings on different datasets are independent, so that the half-widths are added in squares; Student's quantile
-    stays that of one dataset, which errs on the wide side.
+    None where one has nothing. Retrainings on different datasets are independent, so that the half-widths are added in
+    squares; Student's quantile stays that of one dataset, which errs on the wide side.
     """
     found = []
     for dataset, row in of:
@@ -282,8 +304,8 @@ def _mean(measure: Measure, of: Sequence[tuple[Dataset, BoardRow]], boards: Boar
             estimate = Estimate(*(x / erm.value for x in (estimate.value, estimate.low, estimate.high)))
         found.append(estimate)
     value, low, high = (np.array([getattr(e, end) for e in found]) for end in ("value", "low", "high"))
-    mean = float(value.mean())
-    below, above = (float(np.sqrt(np.sum((value - end) ** 2))) / len(found) for end in (low, high))
+    mean = float(weights @ value)
+    below, above = (float(np.sqrt(np.sum((weights * (value - end)) ** 2))) for end in (low, high))
     return Estimate(mean, mean - below, mean + above)
 
 

@@ -262,7 +262,8 @@ const UNITS = {
   regression: { scale: 1, digits: 3, churn: "Churn", change: "Δ MAE (%)", verb: "add", loss: "% to the error", field: "Error you may add (% of ERM's MAE)" },
 };
 
-/** Whether a method stays within the limits, and why, in words; `loss` is null for the reference. */
+/** Whether a method stays within the limits, and why, in words; `loss` is null for the reference.
+ * The value measured has to keep the limit on losses, or its whole interval where proof is asked for (`strict`). */
 function judge(method, state, unit) {
   if (method.collapsed) return [false, "gives one class to nearly all examples"];
   if (method.compute !== null && method.compute > Number(state.pay)) return [false, `costs ${number(method.compute)} × ERM`];
@@ -273,7 +274,8 @@ function judge(method, state, unit) {
   if (low === null) return [value <= limit && !state.strict, `too few retrainings to show whether it would ${unit.verb} more than ${text}`];
   if (low > limit) return [false, `shown to ${unit.verb} more than ${text}`];
   if (high <= limit) return [true, `shown to ${unit.verb} no more than ${text}`];
-  return [!state.strict, `not shown to ${unit.verb} more than ${text}`];
+  if (value > limit) return [false, `measured to ${unit.verb} more than ${text}, within chance`];
+  return [!state.strict, `measured to ${unit.verb} no more than ${text}, not shown`];
 }
 
 /** What a method loses as the difference that tables show: of an accuracy the negative. */
@@ -319,12 +321,13 @@ function decide() {
       const loss = ends === null ? "No other method keeps to both limits with less churn."
         : `${unit.change}: ${number(ends[0], 1, true)} ${interval(ends, 1, true)}, ${why}.`;
       const cost = method.compute === null || ends === null ? "" : ` It takes ${number(method.compute)} times ERM's compute.`;
-      answer.replaceChildren(make("h2", {}, "Use ", link(method)), make("p", {}, loss + cost),
+      const low = method.low ? [make("p", {}, make("strong", {}, "†"), ` An average hides that it loses ${method.low}.`)] : [];
+      answer.replaceChildren(make("h2", {}, "Use ", link(method)), make("p", {}, loss + cost), ...low,
         make("div", { class: "pair" }, amount(method), ...(reference && reference !== method ? [amount(reference)] : [])));
     }
     $("#others tbody").replaceChildren(...judged.map(([method, fits, why]) => {
       const ends = change(method, choice.task);
-      return make("tr", {}, make("th", { scope: "row" }, link(method)),
+      return make("tr", {}, make("th", { scope: "row" }, link(method), ...(method.low ? [" ", make("span", { class: "mark", title: `loses ${method.low}` }, "†")] : [])),
         make("td", {}, number(churn(method)[0], unit.digits), " ", make("span", { class: "interval" }, interval(churn(method), unit.digits))),
         make("td", {}, ends ? number(ends[0], 1, true) : "–", " ", make("span", { class: "interval" }, ends ? interval(ends, 1, true) : "")),
         make("td", {}, method.compute === null ? "–" : number(method.compute)),

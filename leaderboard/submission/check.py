@@ -14,8 +14,10 @@ from benchmark.errors import UserError
 from benchmark.metrics import predicted_class
 from benchmark.protocol import CANONICAL_SEEDS, TRAIN_SEEDS, bootstrap_fingerprint
 from benchmark.provenance import about
+from benchmark.registry import REFERENCE
 from benchmark.types import Cell, CellKey, Predictions, Problem
 from leaderboard.boards import COLLAPSED
+from leaderboard.results import slug, submitted
 from leaderboard.submission.read import Folder, Table, open_folder, read_table
 from leaderboard.submission.spec import Description
 
@@ -59,9 +61,18 @@ def validate(path: Path, submissions: Path | None = None, published: Sequence[Ce
             wrong.append(str(error))
     others = [*_others(submissions, folder.method)] if submissions else []
     others += [cell for cell in published if not _own(cell, folder.method)]
-    taken = {_name(other).casefold(): other.key.method for other in others}
-    if method := taken.get(folder.description.name.casefold()):
-        wrong.append(f"submission.yml: name: {folder.description.name!r} is that of {method!r}; choose another")
+    if folder.method in suite_methods(published):
+        wrong.append(
+            f"folder {folder.method!r}: is the name of a method of the suite, whose rows these would be taken for; "
+            "choose another"
+        )
+    taken = {key: other.key.method for other in others for key in (slug(_name(other)), slug(other.title))}
+    names = (folder.description.name, f"{folder.description.name} {folder.description.version} ({STATUS})")
+    if method := next((taken[key] for key in map(slug, names) if key in taken), None):
+        wrong.append(
+            f"submission.yml: name: {folder.description.name!r} is that of {method!r}, or so like it that both would "
+            "have one page; choose another"
+        )
     wrong += [line for cell in cells for line in _copies(cell, others)]
     if wrong:
         raise Refused("\n".join(wrong))
@@ -214,14 +225,25 @@ def _others(submissions: Path, method: str) -> Iterator[Cell]:
     """What other methods have submitted; what is kept there was valid when it came."""
     for path in sorted(submissions.glob("*/*/submission.yml")):
         if path.parent.parent.name != method:
-            other = open_folder(path.parent)
-            for dataset in other.files:
-                yield from _cells(other, dataset)
+            try:
+                other = open_folder(path.parent)
+                found = [cell for dataset in other.files for cell in _cells(other, dataset)]
+            except UserError as error:
+                raise UserError(
+                    f"{path.parent}, another submission, which this one is compared with: {error}; mend it or take it "
+                    "out of the folder of submissions"
+                ) from error
+            yield from found
+
+
+def suite_methods(published: Iterable[Cell]) -> set[str]:
+    """The names that no submission may have: of the reference, and of what the suite published of its own runs."""
+    return {REFERENCE, *(cell.key.method for cell in published if not submitted(cell))}
 
 
 def _own(published: Cell, method: str) -> bool:
     """Whether a published cell is an earlier submission of ``method``, which may be handed in again."""
-    return published.key.method == method and "status" in published.about
+    return published.key.method == method and submitted(published)
 
 
 def _name(cell: Cell) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -16,14 +17,16 @@ from benchmark.tables import to_table
 from benchmark.types import Cell
 from leaderboard.results import Entry, Results
 from leaderboard.submission import manifest
+from leaderboard.submission.check import suite_methods
 from leaderboard.submission.spec import NAME
 
 
-def pack(results: Results, name: str, version: str, submissions: Path) -> Path:
+def pack(results: Results, name: str, version: str, submissions: Path, published: Iterable[Cell] = ()) -> Path:
     """Write the results of the method ``name`` to ``submissions``/METHOD/``version`` and return that folder.
 
     Datasets count on which it has all the seeds that are asked for. ``submission.yml`` is begun, for the author to
-    finish. Raises UserError for an unknown method, for one without such a dataset, and if the folder exists.
+    finish. Raises UserError for an unknown method, for one of the suite's own (see ``published``), for one without such
+    a dataset, and if the folder exists.
     """
     if not re.fullmatch(NAME, version):
         raise UserError(f"version {version!r}: expected lower-case letters, digits, '.', '_' and '-', as in 1.0")
@@ -35,6 +38,8 @@ def pack(results: Results, name: str, version: str, submissions: Path) -> Path:
             f"{TRAIN_SEEDS[0]} to {TRAIN_SEEDS[-1]}, but {', '.join(entries)}: run it there with --seeds 10"
         )
     first = next(iter(ready.values()))[0]
+    if first.key.method in suite_methods(published):
+        raise UserError(f"{name!r} is the suite's own {first.key.method!r}: pack a method of yours, methods/NAME.py")
     folder = submissions / first.key.method / version
     if folder.exists():
         raise UserError(f"{folder} exists: remove it, or choose another --version")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from typing import Annotated, Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from benchmark.errors import UserError
 
@@ -14,7 +15,19 @@ NAME = r"^[a-z0-9][a-z0-9_.-]{0,63}$"
 """Names of methods, versions and datasets: parts of a path that lead nowhere else."""
 MAX_DEPTH = 8
 
-Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200, pattern=r"^[^\r\n]+$")]
+
+def _visible(text: str) -> str:
+    for character in text:
+        if unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp"):
+            raise ValueError(f"has the invisible character U+{ord(character):04X}; remove it")
+    return text
+
+
+Line = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=200, pattern=r"^[^\r\n]+$"),
+    AfterValidator(_visible),
+]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=5000)]
 Link = Annotated[str, StringConstraints(max_length=500, pattern=r"^https://[^\s<>\"'()]+$")]
 Version = Annotated[str, StringConstraints(pattern=NAME)]

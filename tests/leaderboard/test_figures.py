@@ -23,11 +23,13 @@ from leaderboard.figures import Figure, build
 from leaderboard.figures.cases import _path
 from leaderboard.figures.contrast import contrast
 from leaderboard.figures.pareto import Point, front
-from leaderboard.figures.parts import MOST, limits, shown, spread, whiskers
+from leaderboard.figures.parts import MOST, calmest, limits, spread, whiskers
+from leaderboard.figures.ranks import critical_difference
 from leaderboard.figures.style import COLOURS, INK, MUTED, Style, axes, look, sheet, styles
 from leaderboard.figures.triage import SHARES, curves
 from leaderboard.results import Results, collect
 from leaderboard.stats.intervals import Estimate
+from leaderboard.stats.ranks import friedman
 
 RUNS = 6
 SMILES = "CC(=O)Nc1ccc(O)cc1"
@@ -202,15 +204,38 @@ def test_alternative_texts_have_the_numbers_of_the_board(figures, results):
 
 
 def test_more_methods_than_colours_can_tell_apart_are_cut_to_the_calmest_and_the_caption_says_so():
-    noise = {"ERM": 1.0, **{f"method {i:02}": 0.2 + 0.1 * i for i in range(14)}}
+    noise = {"ERM": 1.0, **{f"method {i:02}": 0.2 + 0.1 * i for i in range(15)}}
     results = collect(made_up(40, noise))
     one = next(d for d in results.datasets if d.name == "one")
-    kept, words = shown(results.methods(), [board(one)])
-    calm = [row.title for row in board(one).rows if row.title != "ERM"][: MOST - 1]
-    assert kept[0] == "ERM"
-    assert set(kept[1:]) == set(calm)
-    assert "12 of 15 methods" in words
-    assert shown(["ERM", "b"], [board(one)]) == (["ERM", "b"], "")
+    kept, words = calmest(results.methods()[1:], [board(one)])
+    assert set(kept) == set([row.title for row in board(one).rows if row.title != "ERM"][: MOST - 1])
+    assert f"{MOST - 1} of 15 methods with the lowest mean rank" in words
+    assert calmest(["a", "b"], [board(one)]) == (["a", "b"], "")
+    pareto = next(f for f in build(Results((one,))) if f.key == "pareto-one")
+    assert pareto.caption.endswith(words)
+    assert all((f">{title}<" in pareto.svg) == (title in (*kept, "ERM")) for title in noise)
+
+
+def test_names_stand_clear_of_ranks_with_two_digits():
+    methods = [f"method {i:02}" for i in range(12)]
+    ranking = friedman(np.arange(36.0).reshape(3, 12), methods, ["a", "b", "c"])
+    with look():
+        figure = critical_difference(ranking, styles(methods, "ERM"))
+    assert figure
+    at = {e.text: float(e.attrib["x"]) for e in ElementTree.fromstring(figure.svg).iter() if "x" in e.attrib and e.text}
+    digits = 0.64 * 7.5  # the advance of one, at the size of the text
+    assert at["method 11"] - at["12.00"] > 4.5 * digits
+
+
+def test_the_calmest_is_in_every_figure_whatever_its_name_elsewhere():
+    many = {f"method {i:02}": 0.5 + 0.1 * i for i in range(15)}
+    classes = [c for c in made_up(40, {"ERM": 1.0, "calm at 300": 0.1, **many}) if c.key.dataset != "three"]
+    values = [c for c in made_up(40, {"ERM": 1.0, "calm at 3": 0.1, **many}) if c.key.dataset == "three"]
+    svgs = {f.key: f.svg for f in build(collect([*classes, *values]))}
+    for key in ("forest", "pareto", "pareto-one", "pareto-two"):
+        assert ">calm at 300<" in svgs[key], key
+    for key in ("forest-regression", "pareto-three"):
+        assert ">calm at 3<" in svgs[key], key
 
 
 def test_the_front_is_what_no_other_unmarked_method_equals_or_beats_in_both():

@@ -17,7 +17,7 @@ from leaderboard.boards import boards, to_table
 from leaderboard.stats.intervals import Estimate
 from leaderboard.table import Table, Value
 from leaderboard.tables import build, stamp
-from leaderboard.writers import latex, to_csv, to_html, to_json, to_latex, to_markdown
+from leaderboard.writers import latex, markdown, to_csv, to_html, to_json, to_latex, to_markdown
 
 BEST = Value.of(Estimate(-0.1, -0.2, -0.05), 100, 1, signed=True).but("best", "* †")
 TABLE = Table(
@@ -70,11 +70,12 @@ def test_json_has_everything():
     assert (read["key"], read["kind"], read["over"]) == ("main", "runs", [["", 2], ["Data-side", 2]])
 
 
-def test_markdown_is_aligned_and_escapes_the_bars():
+def test_markdown_is_aligned_has_the_best_in_bold_and_escapes_bars_and_stars():
     lines = to_markdown(TABLE).splitlines()
     assert len({len(line) for line in lines}) == 1
     assert r"A\|B" in lines[2]
-    assert "−10.0 [−20.0, −5.0] * †" in lines[2]
+    assert r"**−10.0 [−20.0, −5.0]** \* †" in lines[2]
+    assert markdown("* p < 0.05 | x") == r"\* p < 0.05 \| x"
     assert lines[1].split("|")[3].endswith(": ")
 
 

@@ -31,6 +31,10 @@ def test_losses_are_what_a_method_gives_up_against_erm(make_cell) -> None:
         for title in ("ERM", "WORSE")
     )
     of = {method["title"]: method for method in found["d0"]["methods"]}
+    assert [method["low"] for method in found["d0"]["methods"]] == ["", ""]
+    lost = [{m["title"]: m for m in found[key]["methods"]}["WORSE"]["loss"][0] for key in ("d0", "d1")]
+    assert by_title["WORSE"]["low"] == "{:.1f} pp on D0 and {:.1f} pp on D1".format(*lost)
+    assert by_title["ERM"]["low"] == ""
     assert of["WORSE"]["loss"][0] == pytest.approx(100 * (erm - worse))
     assert of["WORSE"]["compute"] == pytest.approx(1.0)
     regression = {method["title"]: method for method in found["r"]["methods"]}

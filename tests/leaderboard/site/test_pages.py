@@ -318,6 +318,24 @@ def test_no_page_is_wider_than_a_phone(page: Page, path: str) -> None:
         page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
+def test_a_heading_of_one_long_word_is_broken(page: Page) -> None:
+    size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        page.open("index.html")
+        page.run("document.querySelector('h1').textContent = 'datasets=b3db_measured,'.repeat(5)")
+        assert page.run("return document.documentElement.scrollWidth") <= 390
+    finally:
+        page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_lower_churn_alone_makes_no_number_bold(page: Page) -> None:
+    page.open("tables.html")
+    weight = """const cell = document.querySelector("td"); cell.className = arguments[0];
+        return getComputedStyle(cell).fontWeight"""
+    assert [page.run(weight, mark) for mark in ("best", "better", "worse", "")] == ["700", "400", "400", "400"]
+
+
 def opened(page: Page, where: str = "") -> None:
     page.open(f"flips/b3db_measured.html{where}")
     page.wait("document.querySelector('.molecule') !== null")
@@ -394,6 +412,25 @@ def test_the_decision_names_the_method_within_both_limits(page: Page) -> None:
     page.fill("on", "r")
     assert page.texts("#lose-unit") == ["Error you may add (% of ERM's MAE)"]
     assert page.texts("#answer h2") == ["Use CALM"]
+
+
+def test_a_method_fits_by_what_is_measured_or_if_proof_is_asked_for_by_its_whole_interval(page: Page) -> None:
+    page.open("decide.html#on=b3db_measured&pay=1000")
+    choices = json.loads(page.run("return document.querySelector('#choices').textContent"))
+    (choice,) = (choice for choice in choices if choice["key"] == "b3db_measured")
+    (method,) = (method for method in choice["methods"] if method["title"] == "Bagging K=2")
+    value, low, high = method["loss"]
+    assert low < value < high
+
+    def verdict(limit: float) -> str:
+        page.fill("lose", str(limit))
+        (line,) = (text for text in page.texts("#others tbody tr") if text.startswith("Bagging K=2"))
+        return next(sign for sign in "✓✕" if sign in line)
+
+    limits = (low - 0.1, (low + value) / 2, (value + high) / 2, high + 0.1)
+    assert [verdict(limit) for limit in limits] == ["✕", "✕", "✓", "✓"]
+    page.click("input[name=strict]")
+    assert [verdict(limit) for limit in limits] == ["✕", "✕", "✕", "✓"]
 
 
 def test_each_download_is_there(page: Page) -> None:

@@ -104,6 +104,15 @@ def test_a_run_in_a_server_is_linked_and_no_password_is_published(make_cell, tmp
     assert 'href="http://mlflow.example:5000/#/runs/0123456789abcdef"' in (out / "methods" / "erm.html").read_text()
 
 
+def test_only_a_method_with_runs_says_how_to_open_their_store(make_cell, tmp_path: Path) -> None:
+    recorded = [make_cell("d", "erm", seeds=(1, 2))]
+    files_only = [replace(make_cell("d", "calm", seeds=(1, 2)), run_id="")]
+    results = replace(collect([*recorded, *files_only]), source="sqlite:///a.db, leaderboard/published/1")
+    methods = site.write(results, tmp_path / "site").parent / "methods"
+    assert "mlflow ui --backend-store-uri sqlite:///a.db</code>" in (methods / "erm.html").read_text()
+    assert "MLflow" not in (methods / "calm.html").read_text()
+
+
 def test_a_store_that_is_neither_folder_nor_address_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no such folder"):
         read(str(tmp_path / "reslts"))

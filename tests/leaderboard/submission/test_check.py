@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -135,8 +136,38 @@ def test_a_copy_of_a_published_result_is_refused_but_no_new_hand_in_of_an_own_on
     (own,) = validate(good).cells
     assert validate(good, published=[own]).cells
     stolen = replace(own, key=replace(own.key, method="theirs"))
-    with pytest.raises(Refused, match=r"name: 'Forest elsewhere' is that of 'theirs'; choose another\n.* of 'theirs'"):
+    with pytest.raises(Refused, match=r"name: 'Forest elsewhere' is that of 'theirs', .* another\n.* of 'theirs'"):
         validate(good, published=[stolen])
+
+
+@pytest.mark.parametrize("method", ["erm", "svm"])
+def test_the_name_of_a_method_of_the_suite_is_refused(copied, inside, method):
+    folder = copied.parents[1] / method / "1.0"
+    folder.parent.mkdir()
+    copied.rename(folder)
+    known = [replace(inside, key=replace(inside.key, method="svm", problem="another"))]
+    with pytest.raises(Refused, match=f"^folder '{method}': is the name of a method of the suite"):
+        validate(folder, published=known)
+
+
+@pytest.mark.parametrize("name", ["FOREST  elsewhere", "Ｆorest Elsewhere", "Forest-elsewhere"])
+def test_a_name_that_looks_like_another_is_refused(copied, name):
+    (own,) = validate(copied).cells
+    other = replace(own, key=replace(own.key, method="theirs", problem="another"))
+    path = copied / "submission.yml"
+    path.write_text(path.read_text().replace("Forest elsewhere", name))
+    with pytest.raises(Refused, match=r"^submission.yml: name: '.*' is that of 'theirs', or so like it"):
+        validate(copied, published=[other])
+    path.write_text(path.read_text().replace(name, "Forest nearby"))
+    assert validate(copied, published=[other]).cells
+
+
+def test_a_broken_folder_of_somebody_else_is_named(good, tmp_path):
+    broken = shutil.copytree(good, tmp_path / "theirs" / "2.0")
+    with pytest.raises(UserError, match=r"theirs/2\.0, another submission, .*: submission.yml: field 'version'"):
+        validate(good, tmp_path)
+    shutil.rmtree(broken.parent)
+    assert validate(good, tmp_path).cells
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,9 @@ def test_what_cannot_be_packed_is_named(forests, tmp_path):
         UserError, match=r"'random_forest' is Random forest, trees=. and Random forest, trees=. on b3db_measured"
     ):
         pack(forests, "random_forest", "1.0", tmp_path)
+    own = [cell for d in forests.datasets for entry in d.entries for cell in entry.cells.values()]
+    with pytest.raises(UserError, match="is the suite's own 'random_forest': pack a method of yours"):
+        pack(forests, "random-forest-trees-2", "1.0", tmp_path, own)
     with pytest.raises(UserError, match="expected lower-case letters"):
         pack(forests, "random-forest-trees-2", "../1.0", tmp_path)
     (tmp_path / "random_forest" / "1.0").mkdir(parents=True)

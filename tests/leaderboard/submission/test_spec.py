@@ -43,6 +43,9 @@ def test_scalars_are_texts_as_written():
         (b"\xff\xfe", "not a YAML file"),
         (b"a: b: c", "not a YAML file"),
         (b"? [a]\n: b", "expected a new field"),
+        (GOOD.replace(b"Mine", "Mi\u200bne".encode()), r"field 'name': .*invisible character U\+200B; remove it"),
+        (GOOD.replace(b"Mine", "\u202eeniM".encode()), r"field 'name': .*U\+202E"),
+        (GOOD.replace(b"Mine", b'"Mi\\x07ne"'), r"field 'name': .*U\+0007"),
     ],
 )
 def test_a_broken_description_is_refused_naming_line_or_field(spoilt, said):
