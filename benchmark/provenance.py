@@ -6,6 +6,8 @@ import platform
 import subprocess
 from functools import cache
 
+import torch
+
 from benchmark import __version__
 from benchmark.data.spec import MLP, ROOT
 from benchmark.train.backbone import find, installed
@@ -46,7 +48,7 @@ def software() -> dict[str, str]:
         **{f"version.{library}": installed(library) for library in LIBRARIES},
         "git.commit": _git("rev-parse", "HEAD") or "unknown",
         "git.dirty": "unknown" if (changed := _git("status", "--porcelain")) is None else str(bool(changed)).lower(),
-        "device": f"cpu ({platform.processor() or platform.machine()}), 1 thread per worker",
+        "device": f"cpu ({platform.machine()}, {torch.backends.cpu.get_cpu_capability()}), 1 thread per worker",
     }
 
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from benchmark import runner
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError, did_you_mean
@@ -31,16 +33,22 @@ class Check:
 
     @property
     def agrees(self) -> bool:
-        """Whether the rerun lies within the interval, which deterministic methods may shrink to a point."""
+        """Whether the rerun lies within the interval, or where retrainings all agree and there is none, is the same."""
         slack = 1e-6 * max(1.0, abs(self.rerun))
-        return self.submitted.low - slack <= self.rerun <= self.submitted.high + slack
+        low, high = self._ends
+        return low - slack <= self.rerun <= high + slack
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        s = self.submitted
+        return (s.value, s.value) if np.isnan(s.low) else (s.low, s.high)
 
     def __str__(self) -> str:
-        s = self.submitted
+        low, high = self._ends
         verdict = "within" if self.agrees else "outside"
         return (
             f"{self.where}, {self.quantity}: {self.rerun:.4f}, {verdict} the submitted "
-            f"{s.value:.4f} [{s.low:.4f}, {s.high:.4f}]"
+            f"{self.submitted.value:.4f} [{low:.4f}, {high:.4f}]"
         )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from benchmark.errors import UserError
 from benchmark.registry import make_method
-from leaderboard.stats.intervals import Estimate
+from leaderboard.stats.intervals import Estimate, jackknife
 from leaderboard.submission import verify
 from leaderboard.submission.check import validate
 
@@ -29,6 +30,14 @@ def test_what_lies_outside_the_interval_does_not_agree():
     submitted = Estimate(0.20, 0.18, 0.22)
     agree = [verify.Check("bace", "churn", submitted, rerun).agrees for rerun in (0.17, 0.18, 0.22, 0.23)]
     assert agree == [False, True, True, False]
+
+
+def test_where_retrainings_all_agree_a_rerun_has_to_be_the_same():
+    submitted = jackknife([np.zeros((5, 5))])
+    same, other = (verify.Check("bace", "churn", submitted, rerun) for rerun in (0.0, 0.01))
+    assert same.agrees
+    assert not other.agrees
+    assert str(same) == "bace, churn: 0.0000, within the submitted 0.0000 [0.0000, 0.0000]"
 
 
 def test_an_unknown_method_or_dataset_is_refused(good):
