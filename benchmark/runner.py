@@ -45,7 +45,7 @@ class Planned:
         spelled = shlex.quote(registry.spelled(self.method, self.problem.task, self.problem.spec.backbone))
         return (
             f"python -m benchmark run --method {spelled} --dataset {shlex.quote(self.problem.spec.spelled)} "
-            f"--canonical-seed {self.key.canonical_seed} --seeds {spell_seeds(self.key.seeds)}"
+            f"--canonical-seed {self.key.canonical_seed} --seeds {self.key.spelled_seeds}"
             + (f" --device {self.key.device}" if self.key.device != CPU.name else "")
         )
 
@@ -66,13 +66,6 @@ class _Block:
     seconds: float
     """CPU seconds of training one seed, shared networks included."""
     error: str = ""
-
-
-def spell_seeds(seeds: Sequence[int]) -> str:
-    """``1-10`` for consecutive seeds, else ``1,3,5``."""
-    if len(seeds) > 1 and list(seeds) == list(range(seeds[0], seeds[-1] + 1)):
-        return f"{seeds[0]}-{seeds[-1]}"
-    return ",".join(map(str, seeds)) + ("," if len(seeds) == 1 else "")
 
 
 def code_fingerprint(method: Method, backbone: str = MLP) -> str:

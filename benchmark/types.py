@@ -169,6 +169,14 @@ class CellKey:
         """16 hex digits that name the cell on disk and in the store."""
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
 
+    @property
+    def spelled_seeds(self) -> str:
+        """The train seeds as ``--seeds`` takes them: ``1-10`` for consecutive ones, else ``1,3,5``."""
+        first, last = self.seeds[0], self.seeds[-1]
+        if len(self.seeds) > 1 and list(self.seeds) == list(range(first, last + 1)):
+            return f"{first}-{last}"
+        return ",".join(map(str, self.seeds)) + ("," if len(self.seeds) == 1 else "")
+
 
 @dataclass(frozen=True)
 class Cell:

@@ -50,16 +50,17 @@ def build(
 def read(store: str = "", among_published: bool = False) -> tuple[Results, dict[str, str]]:
     """The results in an MLflow store or a folder of exported ones, and the health reports of their datasets.
 
-    If they are to stand ``among_published`` ones, those of the same datasets are added, where the store has no own.
+    If they are to stand ``among_published`` ones, those of the same datasets are added: see ``published.among``.
     """
     from leaderboard import published
     from leaderboard.groups import with_groups
     from leaderboard.results import collect
 
     def whole(cells: list[Cell], source: str, unreadable: list[str], records: list[Record]) -> Results:
-        names = {cell.key.dataset for cell in cells}
-        known = [cell for cell in published.shipped() if cell.key.dataset in names] if among_published else []
-        return collect([*cells, *known], f"{source}, {published.PUBLISHED}" if known else source, unreadable, records)
+        if among_published:
+            cells, said = published.among(cells)
+            source, unreadable = f"{source}, {published.PUBLISHED}", [*unreadable, *said]
+        return collect(cells, source, unreadable, records)
 
     if store and Path(store).is_dir():
         return whole(published.read(Path(store)), store, [], published.records(Path(store))), {}

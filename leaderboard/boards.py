@@ -70,7 +70,16 @@ def board(dataset: Dataset, evalset: str = "id", kind: Kind = "runs") -> Board:
         notes.append("An interval for churn needs at least three retrainings.")
     if len({row.splits for row in rows}) > 1:
         notes.append("Not every method ran on every split: averages over different splits are not comparable.")
+    if any(len(_trained(dataset, split)) > 1 for split in dataset.splits):
+        notes.append(
+            "Not every method has the same train seeds: a difference to ERM is over those that both have, all else "
+            "over each method's own."
+        )
     return Board(dataset.name, dataset.title, evalset, columns, tuple(rows), tuple(notes), dataset.about, kind)
+
+
+def _trained(dataset: Dataset, split: int) -> set[tuple[int, ...]]:
+    return {entry.cells[split].key.seeds for entry in dataset.entries if split in entry.cells}
 
 
 def to_table(board: Board) -> Table:

@@ -103,10 +103,3 @@ def test_the_key_of_a_cell_changes_with_everything_its_predictions_depend_on() -
     ]
     assert len({key.digest for key in [base, *others]}) == 5
     assert runner.plan(problem, make_method("twin:lam=300", "classification"), [1, 2]).key.digest == base.digest
-
-
-def test_seeds_are_spelled_so_that_the_command_line_reads_them_back() -> None:
-    from benchmark.driver import parse_seeds
-
-    for seeds in ([1, 2, 3], [7], [3, 1, 9], [0, 1]):
-        assert parse_seeds(runner.spell_seeds(seeds)) == seeds

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmark.driver import parse_seeds
 from benchmark.types import Cell, CellKey, Examples, Predictions
 
 IDS = np.array(["one", "two", "three"])
@@ -110,3 +111,11 @@ def test_a_cell_with_fewer_seeds_has_their_predictions_and_is_named_after_them()
     assert (some.predictions["id"].values == values[[0, 2]]).all()
     assert some.key.digest == replace(KEY, seeds=(1, 9)).digest
     assert cell.only((4, 9, 1)) is cell
+
+
+@pytest.mark.parametrize(
+    ("seeds", "spelled"), [((1, 2, 3), "1-3"), ((7,), "7,"), ((1, 3, 9), "1,3,9"), ((0, 1), "0-1")]
+)
+def test_train_seeds_are_spelled_so_that_the_command_line_reads_them_back(seeds: tuple[int, ...], spelled: str) -> None:
+    assert replace(KEY, seeds=seeds).spelled_seeds == spelled
+    assert tuple(parse_seeds(spelled)) == seeds

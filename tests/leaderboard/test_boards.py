@@ -91,6 +91,12 @@ def test_the_newest_cell_counts_and_other_data_is_left_out_with_a_note() -> None
     assert any("left out" in note and "older data" in note for note in board.notes)
 
 
+def test_other_train_seeds_than_the_others_are_said() -> None:
+    assert not any("train seeds" in note for note in boards(collect([CALM, ERM]))[0].notes)
+    (board,) = boards(collect([CALM, ERM.only([1, 2, 3])]))
+    assert any("same train seeds" in note for note in board.notes)
+
+
 def test_low_churn_bought_with_errors_is_marked_and_never_best() -> None:
     wrong = cell("wrong", classes(np.repeat(1 - (np.arange(40) % 2)[None], 5, axis=0)))
     constant = cell("constant", classes(np.zeros((5, 40), dtype=int)))

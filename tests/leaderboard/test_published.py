@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -97,3 +98,20 @@ def test_the_page_of_results_is_made_again_from_the_predictions_that_come_with_t
         app(["compare", "--store", str(published.PUBLISHED), "--markdown", str(tmp_path / "RESULTS.md")])
     assert exit_.value.code in (0, None)
     assert (tmp_path / "RESULTS.md").read_text() == (ROOT / "RESULTS.md").read_text()
+
+
+def test_beside_published_results_own_ones_of_fewer_retrainings_give_way_and_are_named() -> None:
+    shipped = [c for c in published.shipped() if c.key.dataset == "bace" and c.key.method == "erm"]
+    erm, of_study, *_ = sorted(shipped, key=lambda cell: "study" in cell.about)
+    mine = replace(erm, key=replace(erm.key, method="mine"), title="Mine").only([1, 2, 3])
+    elsewhere = replace(of_study, about=erm.about).only([1, 2, 3])
+    cells, said = published.among([erm.only([1, 2, 3]), mine, elsewhere])
+    assert cells[:2] == [mine, elsewhere]
+    (entry,) = (e for e in collect(cells).datasets[0].entries if e.method == "erm")
+    assert entry.cells[99].key.seeds == erm.key.seeds
+    assert entry.cells[of_study.key.canonical_seed].key.seeds == (1, 2, 3)
+    assert len(said) == 1
+    assert "ERM on bace, split 99: shown is the published one, of train seeds 1-10, not yours of 1-3" in said[0]
+    again = replace(erm, key=replace(erm.key, code="newer"))
+    assert published.among([again])[0][0] is again
+    assert published.among([again])[1] == []
