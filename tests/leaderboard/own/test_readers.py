@@ -54,6 +54,13 @@ def test_probabilities_are_read_in_every_layout(name, path):
     np.testing.assert_array_equal(runs.y[order], Y)
 
 
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_semicolons_and_tabs_separate_as_commas_do(mark, tmp_path):
+    with_commas = PROBABILITIES["p1"].assign(note="calm, quiet")
+    with_commas.to_csv(tmp_path / "predictions.csv", index=False, sep=mark)
+    np.testing.assert_allclose(read(tmp_path / "predictions.csv").values[:, :, 1], P1, atol=1e-6)
+
+
 LABELS = np.array(["no", "yes"], object)[(P1 > 0.5).astype(int)]
 TRUE = np.array(["no", "yes"], object)[Y]
 

@@ -1,0 +1,108 @@
+"""A file with a table, Parquet or CSV, in batches; its columns as texts or numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+
+from benchmark.errors import UserError
+
+WHOLE = 2.0**53
+"""Below this every whole number is a float of its own."""
+BATCH = 2**16
+
+
+def columns_of(path: Path) -> list[str]:
+    try:
+        if path.suffix == ".parquet":
+            return list(pa.parquet.read_schema(path).names)
+        with pa.csv.open_csv(path, parse_options=_separated(path)) as reader:
+            return list(reader.schema.names)
+    except (OSError, pa.ArrowException) as error:
+        raise UserError(f"{path}: cannot be read as Parquet (.parquet) or CSV (any other name): {error}") from error
+
+
+def _separated(path: Path) -> pa.csv.ParseOptions:
+    """What stands most often in the header separates: commas, semicolons or tabs."""
+    with path.open("rb") as file:
+        header = file.readline(2**20)
+    return pa.csv.ParseOptions(delimiter=max(",;\t", key=lambda mark: header.count(mark.encode())))
+
+
+def batches(path: Path, columns: list[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Batches with the number of their first row, which counts from 1 as the header's successor."""
+    row = 1
+    try:
+        if path.suffix == ".parquet":
+            with pa.parquet.ParquetFile(path, pre_buffer=False) as file:  # else the whole file is kept
+                _flat(path, file.schema_arrow, columns)
+                for batch in file.iter_batches(BATCH, columns=columns, use_threads=False):
+                    yield row, batch
+                    row += len(batch)
+            return
+        texts = pa.csv.ConvertOptions(include_columns=columns, column_types=dict.fromkeys(columns, pa.string()))
+        one = pa.csv.ReadOptions(use_threads=False)
+        with pa.csv.open_csv(path, one, parse_options=_separated(path), convert_options=texts) as reader:
+            for batch in reader:
+                yield row, batch
+                row += len(batch)
+    except (OSError, pa.ArrowException) as error:
+        raise UserError(f"{path}: cannot be read: {error}") from error
+
+
+def _flat(path: Path, schema: pa.Schema, columns: Iterable[str]) -> None:
+    for name in columns:
+        if pa.types.is_nested(schema.field(name).type):
+            raise UserError(
+                f"{path}: the column {name!r} holds {schema.field(name).type}: one text or number in each row expected"
+            )
+
+
+def texts_of(column: pa.Array) -> pa.Array:
+    """A column as texts, integers that are kept as floats without their ``.0``."""
+    if pa.types.is_floating(column.type):
+        safe = pc.and_(pc.equal(column, pc.round(column)), pc.less(pc.abs(column), WHOLE))
+        if pc.all(safe).as_py():
+            column = column.cast(pa.int64())
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return column.cast(pa.string())
+
+
+def numbers_of(column: pa.Array) -> np.ndarray | None:
+    """A column as float64 (nan where nothing stands), None if something in it is no number."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_boolean(column.type):
+        return None
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        column = pc.if_else(pc.equal(column, ""), None, column)
+    try:
+        return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+
+
+def present(path: Path, name: str, column: pa.Array, row: int) -> None:
+    empty = np.asarray(pc.fill_null(pc.equal(texts_of(column), ""), True))
+    if empty.any():
+        raise UserError(f"{path}, row {row + int(empty.argmax())}: the column {name!r} is empty: a value expected")
+
+
+def natural(text: str) -> tuple[float, str]:
+    try:
+        return float(text), text
+    except ValueError:
+        return float("inf"), text
+
+
+def plain(text: str) -> str:
+    """A class as it is compared: ``1.0`` is ``1``."""
+    return text[:-2] if re.fullmatch(r"-?\d+\.0", text) else text
