@@ -122,11 +122,12 @@ def compare(
     ] = None,
 ) -> None:
     """Show our number beside each published one, and whether they agree within our intervals."""
-    from leaderboard import compare, report
+    from leaderboard.paper import report
+    from leaderboard.paper.compare import compare
 
     paper = Path(str(files("leaderboard"))) / "paper" / "published.csv"
     results, _ = read(store)
-    found = compare.compare(results, file or paper)
+    found = compare(results, file or paper)
     if markdown is None:
         typer.echo(report.text(found))
     else:

@@ -12,8 +12,10 @@ import pytest
 from benchmark.errors import UserError
 from benchmark.types import Record
 from leaderboard.columns import CHURN, accuracy, matched, pairs_of
-from leaderboard.compare import RANKED, compare, read
-from leaderboard.report import markdown, text
+from leaderboard.paper.compare import compare
+from leaderboard.paper.counterparts import RANKED
+from leaderboard.paper.read import read
+from leaderboard.paper.report import markdown, text
 from leaderboard.results import Results, collect
 from leaderboard.stats.intervals import jackknife, standard_deviation
 from leaderboard.triage import estimates

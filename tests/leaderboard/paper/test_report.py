@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from leaderboard.compare import Comparison, Published
-from leaderboard.report import markdown, page
+from leaderboard.paper.compare import Comparison
+from leaderboard.paper.read import Published
+from leaderboard.paper.report import markdown, page
 from leaderboard.results import Results
 from leaderboard.stats.intervals import Estimate
 

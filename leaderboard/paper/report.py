@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmark import __version__
 from leaderboard import studies
-from leaderboard.compare import RULE, Comparison
+from leaderboard.paper.compare import RULE, Comparison
 from leaderboard.results import Results
 from leaderboard.stats.intervals import Estimate
 from leaderboard.table import MISSING, Table, Value, spelled

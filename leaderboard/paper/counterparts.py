@@ -1,26 +1,16 @@
-"""Our numbers beside those of a published table, value by value.
-
-A file of published numbers is a CSV with the columns ``table, dataset, method, canonical_seed, metric, unit, value,
-low, high``; ``published.csv`` of the paper is one. Ours are of the canonical split that the row names. Every value of
-the paper's main table equals its value for split 99 in the table of seed sensitivity, although the caption says that
-it is a mean over three splits: it is compared with our split 99. The paper's table of ChemBERTa is not in the file: its
-text says that its numbers are means over canonical splits, its caption that they are of ten pairs, those of one split.
-"""
+"""Our number for each published one."""
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from benchmark import quantities as q
-from benchmark.errors import UserError
 from benchmark.registry import make_method
 from benchmark.types import Predictions
 from leaderboard.columns import (
@@ -38,6 +28,7 @@ from leaderboard.columns import (
     matched,
     pairs_of,
 )
+from leaderboard.paper.read import Published
 from leaderboard.results import Dataset, Entry, Results, with_studies
 from leaderboard.stats.intervals import Estimate, jackknife, leave_one_out
 from leaderboard.stats.ranks import friedman, rank_intervals
@@ -45,14 +36,6 @@ from leaderboard.studies import estimate
 from leaderboard.triage import estimates
 
 K = TypeVar("K")
-COLUMNS = ("table", "dataset", "method", "canonical_seed", "metric", "unit", "value", "low", "high")
-RULE = (
-    "A published value agrees with ours if it lies within √2 times the half-width of our 95 % interval over "
-    "retrainings, plus half a unit of its last digit. Ours and theirs are two replications of one protocol with as "
-    "many retrainings, each with that uncertainty: their difference has √2 times the standard error of either. The "
-    "published intervals are not used, being too narrow. Of true replications on the same test examples one in twenty "
-    "disagrees; test sets that differ add to that, which the interval over retrainings and examples allows for."
-)
 METHODS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "erm": ("erm", {}),
     "swa": ("swa", {"start": 0.5}),
@@ -72,7 +55,6 @@ CAMPAIGNS = "bo_loop_regression"
 """The published table of what the study ``bo-loop`` finds."""
 TUNED = {"bo_vs_lam300": "twin_lam300", "bo_vs_erm": "erm"}
 """Published names of the twin at a λ tuned on its dataset, less this method."""
-SCALES = {"pp": 100, "%": 100, "nats": 1, "target": 1, "": 1}
 QUANTITIES: Mapping[str, tuple[Quantity, bool]] = {
     "accuracy": (ACCURACY, False),
     "churn": (CHURN, False),
@@ -115,22 +97,6 @@ TRIAGE = {
 
 
 @dataclass(frozen=True)
-class Published:
-    """A row of the file; ``last_place`` is one unit of the last digit of ``value``."""
-
-    table: str
-    dataset: str
-    method: str
-    canonical_seed: int
-    metric: str
-    unit: str
-    value: float
-    low: float
-    high: float
-    last_place: float
-
-
-@dataclass(frozen=True)
 class Ours:
     """Our number as a fraction; ``wider`` gives it with the interval over retrainings and examples, if defined."""
 
@@ -138,98 +104,30 @@ class Ours:
     wider: Callable[[], Estimate] | None = None
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Our number, in the published unit, beside the published one; None where we have none, for the reason ``why``.
+class Counterparts:
+    """Our numbers for the rows of one file, ``rows``."""
 
-    ``agrees`` follows ``RULE``; it is None where there is nothing to compare or no interval to judge by.
-    ``agrees_wider``, for what does not agree, is the same with the interval over retrainings and test examples.
-    """
+    def __init__(self, results: Results, rows: Sequence[Published]) -> None:
+        self.results = with_studies(results)
+        ranked = dict.fromkeys(row.dataset for row in rows if row.table == "main")
+        self.ranks = cache(lambda split: _ranks(self.results, ranked, split))
+        self.triage = cache(lambda dataset, split: _triage(self.results, dataset, split))
 
-    published: Published
-    ours: Estimate | None
-    agrees: bool | None
-    agrees_wider: bool | None = None
-    why: str = ""
-
-
-def compare(results: Results, published_csv: Path) -> list[Comparison]:
-    """Our number for every row of the file. Raises UserError for a file that is not as described, naming the line."""
-    rows, results = read(published_csv), with_studies(results)
-    ranked = [row.dataset for row in rows if row.table == "main"]
-    ranks = cache(lambda split: _ranks(results, dict.fromkeys(ranked), split))
-    triage = cache(lambda dataset, split: _triage(results, dataset, split))
-    found = []
-    for row in rows:
+    def of(self, row: Published) -> Ours | str:
+        """Our number for a row, or why there is none."""
         if row.table == "friedman":
-            found.append(_compared(row, _item(ranks(row.canonical_seed), (row.metric, row.method))))
-        elif row.table == CAMPAIGNS:
-            found.append(_compared(row, _campaigns(results, row)))
-        elif row.method in TUNED:
-            found.append(_compared(row, _tuned(results, row)))
-        elif row.metric in TRIAGE:
-            found.append(_compared(row, _item(triage(row.dataset, row.canonical_seed), TRIAGE[row.metric])))
-        else:
-            found.append(_compared(row, _ours(results, row)))
-    return found
+            return _item(self.ranks(row.canonical_seed), (row.metric, row.method))
+        if row.table == CAMPAIGNS:
+            return _campaigns(self.results, row)
+        if row.method in TUNED:
+            return _tuned(self.results, row)
+        if row.metric in TRIAGE:
+            return _item(self.triage(row.dataset, row.canonical_seed), TRIAGE[row.metric])
+        return _ours(self.results, row)
 
 
 def _item(found: Mapping[K, Ours] | str, key: K) -> Ours | str:
     return found if isinstance(found, str) else found.get(key, f"no number of ours is called {key}")
-
-
-def _compared(row: Published, ours: Ours | str) -> Comparison:
-    if isinstance(ours, str):
-        return Comparison(row, None, None, why=ours)
-    agrees = _agree(row, ours.estimate)
-    wider = _agree(row, ours.wider()) if agrees is False and ours.wider else None
-    e, scale = ours.estimate, SCALES[row.unit]
-    why = "no interval to judge by" if agrees is None else ""
-    return Comparison(row, Estimate(e.value * scale, e.low * scale, e.high * scale), agrees, wider, why)
-
-
-def _agree(row: Published, ours: Estimate) -> bool | None:
-    scale = SCALES[row.unit]
-    allowed = np.sqrt(2) * (ours.high - ours.low) / 2 * scale + row.last_place / 2
-    return None if np.isnan(allowed) else bool(abs(ours.value * scale - row.value) <= allowed + 1e-9)
-
-
-def read(path: Path) -> list[Published]:
-    """The rows of a file of published numbers. Raises UserError."""
-    try:
-        with path.open(encoding="utf-8", newline="") as lines:
-            reader = csv.DictReader(lines)
-            missing = set(COLUMNS) - set(reader.fieldnames or ())
-            if missing:
-                raise UserError(
-                    f"{path}: lacks the columns {', '.join(sorted(missing))}; expected {', '.join(COLUMNS)}"
-                )
-            return [_published(row, f"{path}, line {reader.line_num}") for row in reader]
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read: {error}") from error
-
-
-def _published(row: Mapping[str, str], where: str) -> Published:
-    def number(column: str, empty: float | None = None) -> float:
-        text = row[column] or ""
-        if not text and empty is not None:
-            return empty
-        try:
-            found = float(text)
-        except ValueError:
-            found = np.nan
-        if not np.isfinite(found):
-            raise UserError(f"{where}: {column} is {text!r}, expected a number")
-        return found
-
-    if row["unit"] not in SCALES:
-        raise UserError(f"{where}: unknown unit {row['unit']!r}, expected one of {', '.join(map(repr, SCALES))}")
-    value, split = number("value"), number("canonical_seed")
-    if split != int(split):
-        raise UserError(f"{where}: canonical_seed is {row['canonical_seed']!r}, expected a whole number")
-    digits = len(row["value"].partition(".")[2])
-    names = (row["table"], row["dataset"], row["method"], int(split), row["metric"], row["unit"])
-    return Published(*names, value, number("low", np.nan), number("high", np.nan), 10.0**-digits)
 
 
 def _ours(results: Results, row: Published) -> Ours | str:

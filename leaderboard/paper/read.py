@@ -1,0 +1,69 @@
+"""A file of published numbers."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmark.errors import UserError
+
+COLUMNS = ("table", "dataset", "method", "canonical_seed", "metric", "unit", "value", "low", "high")
+SCALES = {"pp": 100, "%": 100, "nats": 1, "target": 1, "": 1}
+
+
+@dataclass(frozen=True)
+class Published:
+    """A row of the file; ``last_place`` is one unit of the last digit of ``value``."""
+
+    table: str
+    dataset: str
+    method: str
+    canonical_seed: int
+    metric: str
+    unit: str
+    value: float
+    low: float
+    high: float
+    last_place: float
+
+
+def read(path: Path) -> list[Published]:
+    """The rows of a file of published numbers. Raises UserError."""
+    try:
+        with path.open(encoding="utf-8", newline="") as lines:
+            reader = csv.DictReader(lines)
+            missing = set(COLUMNS) - set(reader.fieldnames or ())
+            if missing:
+                raise UserError(
+                    f"{path}: lacks the columns {', '.join(sorted(missing))}; expected {', '.join(COLUMNS)}"
+                )
+            return [_published(row, f"{path}, line {reader.line_num}") for row in reader]
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read: {error}") from error
+
+
+def _published(row: Mapping[str, str], where: str) -> Published:
+    def number(column: str, empty: float | None = None) -> float:
+        text = row[column] or ""
+        if not text and empty is not None:
+            return empty
+        try:
+            found = float(text)
+        except ValueError:
+            found = np.nan
+        if not np.isfinite(found):
+            raise UserError(f"{where}: {column} is {text!r}, expected a number")
+        return found
+
+    if row["unit"] not in SCALES:
+        raise UserError(f"{where}: unknown unit {row['unit']!r}, expected one of {', '.join(map(repr, SCALES))}")
+    value, split = number("value"), number("canonical_seed")
+    if split != int(split):
+        raise UserError(f"{where}: canonical_seed is {row['canonical_seed']!r}, expected a whole number")
+    digits = len(row["value"].partition(".")[2])
+    names = (row["table"], row["dataset"], row["method"], int(split), row["metric"], row["unit"])
+    return Published(*names, value, number("low", np.nan), number("high", np.nan), 10.0**-digits)
