@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import io
+import json
 import os
 import shlex
 import time
@@ -19,9 +21,11 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from benchmark import registry
 from benchmark.cluster import spread
+from benchmark.data.cache import cache_folder, read, write
 from benchmark.data.spec import MLP
-from benchmark.provenance import about
+from benchmark.provenance import LIBRARIES, about
 from benchmark.train import bank
+from benchmark.train.backbone import installed
 from benchmark.train.device import CPU, DEVICES, Device
 from benchmark.train.stack import Stack
 from benchmark.types import Cell, CellKey, Method, Predictions, Problem
@@ -106,7 +110,7 @@ def run(
 
     Yields (planned, number of train seeds just trained), and, once all seeds of a cell are trained,
     (planned, Cell) or (planned, Failed). A cell that fails never stops another. Networks that cells share are
-    trained once, and taken from the cache unless ``fresh``, as those that an interrupted call has trained.
+    trained once, and taken from the cache unless ``fresh``, as is all that an interrupted call has trained.
     """
     usual = (os.cpu_count() or 1) if all(cell.key.device == CPU.name for cell in cells) else 1
     jobs = len(client.ncores()) or 1 if client else jobs or usual
@@ -202,6 +206,10 @@ def _work(problem: Problem, unit: _Unit) -> _Results:
     results: dict[int, _Block] = {}
     stacks: dict[int, Stack] = {}
     for i, method in unit.methods.items():
+        kept = _path(unit, i)
+        if not unit.fresh and (block := _load(kept)):
+            results[i] = block
+            continue
         try:
             start = time.process_time()
             fitted = method.fit(problem.without_tests(), list(unit.seeds))
@@ -211,6 +219,7 @@ def _work(problem: Problem, unit: _Unit) -> _Results:
             else:
                 values = {evalset: np.asarray(fitted.predict(x)) for evalset, x in tests.items()}
                 results[i] = _checked(problem, unit.seeds, values, seconds / len(unit.seeds))
+                _save(kept, results[i])
         except (Exception, SystemExit):
             results[i] = _Block({}, 0.0, traceback.format_exc())
     named = [unit.names[i] for i in stacks]
@@ -221,6 +230,28 @@ def _work(problem: Problem, unit: _Unit) -> _Results:
         else:
             results[i] = _checked(problem, unit.seeds, outcome.values, outcome.seconds)
     return unit.seeds, results
+
+
+def _path(unit: _Unit, i: int) -> Path:
+    """Where the cache keeps what the method of cell ``i`` predicts, if no stack of networks does: its networks are."""
+    versions = {library: installed(library) for library in LIBRARIES}
+    key = hashlib.sha256(json.dumps([unit.names[i], unit.seeds, versions]).encode()).hexdigest()
+    return cache_folder() / "blocks" / key[:2] / key
+
+
+def _load(path: Path) -> _Block | None:
+    content = read(path)
+    if content is None:
+        return None
+    with np.load(io.BytesIO(content)) as stored:
+        return _Block({name: stored[name] for name in stored.files if name != "seconds"}, float(stored["seconds"]))
+
+
+def _save(path: Path, block: _Block) -> None:
+    if not block.error:
+        content = io.BytesIO()
+        np.savez(content, seconds=block.seconds, **block.values)  # type: ignore[arg-type]
+        write(path, content.getvalue())
 
 
 def _checked(problem: Problem, seeds: tuple[int, ...], values: dict[str, np.ndarray], seconds: float) -> _Block:

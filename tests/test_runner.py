@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import Any
 
 import cloudpickle
 import numpy as np
@@ -14,12 +15,14 @@ from benchmark import runner
 from benchmark.check import synthetic
 from benchmark.registry import make_method
 from benchmark.types import Cell, Predictions, Problem
+from methods._estimators import Sample
+from methods.random_forest import RandomForest
 
 
 def filled(texts: list[str], seeds: list[int], jobs: int) -> dict[str, Cell]:
     problem = synthetic("classification")
     cells = [runner.plan(problem, make_method(text, problem.task), seeds) for text in texts]
-    results = [result for _, result in runner.run(cells, jobs)]
+    results = [result for _, result in runner.run(cells, jobs, fresh=True)]
     return {cell.title: cell for cell in results if isinstance(cell, Cell)}
 
 
@@ -31,6 +34,29 @@ def test_predictions_do_not_depend_on_workers_companions_or_other_seeds() -> Non
         values = alone.predictions[evalset].values
         assert np.array_equal(values, beside.predictions[evalset].values)
         assert np.array_equal(values[[1, 3]], fewer.predictions[evalset].values)
+
+
+def test_estimators_that_an_interrupted_call_has_trained_are_not_trained_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = synthetic("classification")
+    forest = runner.plan(problem, make_method("random_forest:trees=3", problem.task), [1, 2, 3])
+    first = next(result for _, result in runner.run([forest], jobs=1, fresh=True) if isinstance(result, Cell))
+    trained: list[int] = []
+
+    def interrupted(self: RandomForest, sample: Sample) -> Any:
+        trained.append(sample.random_state)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RandomForest, "trained", interrupted)
+    again = next(result for _, result in runner.run([forest], jobs=1) if isinstance(result, Cell))
+    assert trained == []
+    assert again.fit_seconds == pytest.approx(first.fit_seconds)
+    for evalset, predictions in first.predictions.items():
+        assert np.array_equal(predictions.values, again.predictions[evalset].values)
+    larger = runner.plan(problem, make_method("random_forest:trees=4", problem.task), [1, 2, 3])
+    for cell, fresh in ((forest, True), (larger, False)):
+        with pytest.raises(KeyboardInterrupt):
+            list(runner.run([cell], jobs=1, fresh=fresh))
+    assert len(trained) == 2
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,7 @@ def test_the_command_of_a_cell_fills_the_same_cell():
 @pytest.mark.slow
 def test_two_workers_predict_what_one_does():
     cells = [runner.plan(synthetic("classification"), make_method(TREE, "classification"), [1, 2, 3, 4])]
-    found = [[r for _, r in runner.run(cells, jobs=n) if isinstance(r, Cell)] for n in (1, 2)]
+    found = [[r for _, r in runner.run(cells, n, fresh=True) if isinstance(r, Cell)] for n in (1, 2)]
     one, two = (cell.predictions["id"].values for (cell,) in found)
     np.testing.assert_array_equal(one, two)
 
