@@ -49,7 +49,7 @@ def choices(results: Results, boards: Sequence[Board], summaries: Sequence[Summa
         methods = [
             _method(row.title, row.method, row.estimates, scale, "collapsed" in row.marks, "") for row in board.rows
         ]
-        unit = dataset.about.get("dataset.unit", "")
+        unit = dataset.about.get("dataset.unit", "") if dataset.task == "regression" else ""  # flips have none
         found.append(_choice(dataset.name, "One dataset", dataset.title, dataset.task, unit, "", methods))
     return found
 

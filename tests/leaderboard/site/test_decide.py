@@ -46,6 +46,16 @@ def accuracy(cell) -> float:
     return float((p.values.argmax(-1) == p.y).mean())
 
 
+def test_a_unit_is_that_of_a_regression_and_flips_have_none(make_cell) -> None:
+    y = np.linspace(-1, 1, 30).astype(np.float32)
+    runs = y[:, None] + np.random.default_rng(0).normal(size=(5, 30, 1))
+    about = {"dataset.unit": "log10(brain/blood)"}
+    results = collect([make_cell("d", "erm", about=about), make_cell("r", "erm", values=runs, y=y, about=about)])
+    shown = boards(results)
+    found = {choice["key"]: choice["unit"] for choice in choices(results, shown, summaries(results, shown))}
+    assert found == {"d": "", "r": "log10(brain/blood)"}
+
+
 def test_without_erm_there_is_nothing_to_decide(make_cell) -> None:
     results = collect([make_cell("d", "calm")])
     shown = boards(results)

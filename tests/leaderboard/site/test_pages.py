@@ -15,8 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmark.quantities import example_churn
+from leaderboard import site
 from leaderboard.__main__ import read
-from leaderboard.results import Results
+from leaderboard.results import Results, collect
 
 FLAGS = (
     "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
@@ -73,6 +74,12 @@ def test_names_are_escaped_everywhere(built: Path) -> None:
         text = path.read_text(encoding="utf-8")
         assert "<b>" not in text, path
         assert "<i>odd" not in text.lower(), path
+
+
+def test_a_target_begins_with_a_capital_and_keeps_its_others(make_cell, tmp_path: Path) -> None:
+    results = collect([make_cell("d", "erm", about={"dataset.target": "is a substrate of CYP2D6 at pH 7"})])
+    text = (site.write(results, tmp_path / "site").parent / "datasets" / "d.html").read_text(encoding="utf-8")
+    assert "Is a substrate of CYP2D6 at pH 7</p>" in text
 
 
 def test_all_predictions_can_be_downloaded(built: Path, results: Results) -> None:
