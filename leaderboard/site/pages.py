@@ -234,10 +234,11 @@ class Site:
         return f"{here}/#/runs/{cell.run_id}" if here.startswith("http") and cell.run_id else ""
 
     def _glance(self, dataset: Dataset) -> dict[str, Any]:
-        """A dataset in a line: ERM there, and the method with the lowest churn that carries no mark."""
+        """A dataset in a line: ERM there, and the method, if there is another, with the lowest churn and no mark."""
         (board,) = (board for board in self.boards if (board.dataset, board.evalset) == (dataset.name, "id"))
         erm = next((row for row in board.rows if row.method == REFERENCE), None)
-        best = next((row for row in board.rows if not row.marks and row.method != REFERENCE), None)
+        contest = [row for row in board.rows if (churn := row.estimates["churn"]) and churn.value == churn.value]
+        best = next((row for row in contest if not row.marks), None) if len(contest) > 1 else None
         quality = "accuracy" if dataset.task == "classification" else "mae"
         columns = {column.key: column for column in board.columns}
 

@@ -15,9 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmark.quantities import example_churn
-from leaderboard import site
 from leaderboard.__main__ import read
+from leaderboard.boards import boards
 from leaderboard.results import Results, collect
+from leaderboard.site.pages import Site
 
 FLAGS = (
     "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
@@ -76,10 +77,20 @@ def test_names_are_escaped_everywhere(built: Path) -> None:
         assert "<i>odd" not in text.lower(), path
 
 
-def test_a_target_begins_with_a_capital_and_keeps_its_others(make_cell, tmp_path: Path) -> None:
+def test_a_target_begins_with_a_capital_and_keeps_its_others(make_cell) -> None:
     results = collect([make_cell("d", "erm", about={"dataset.target": "is a substrate of CYP2D6 at pH 7"})])
-    text = (site.write(results, tmp_path / "site").parent / "datasets" / "d.html").read_text(encoding="utf-8")
+    text = Site(results, "runs", {}, boards(results), [], []).dataset(results.datasets[0])
     assert "Is a substrate of CYP2D6 at pH 7</p>" in text
+
+
+def test_the_lowest_churn_of_a_dataset_may_be_erms_and_one_method_alone_has_no_rival(make_cell) -> None:
+    rates = {"calmer": ("erm", "calm"), "rougher": ("erm", "wild"), "alone": ("erm",)}
+    flips = {"erm": 0.15, "calm": 0.05, "wild": 0.19}
+    results = collect([make_cell(d, m, flips[m], n=200) for d, methods in rates.items() for m in methods])
+    text = str(dict(Site(results, "runs", {}, boards(results), [], []).overall())["index.html"])
+    lines = {row.split(".html")[0]: row for row in text.split('<th scope="row"><a href="datasets/')[1:]}
+    lowest = {name: re.findall(r'<td class="left">(?:<a [^>]*>)?([^<]*)', row)[1] for name, row in lines.items()}
+    assert lowest == {"calmer": "CALM", "rougher": "ERM", "alone": "–"}
 
 
 def test_all_predictions_can_be_downloaded(built: Path, results: Results) -> None:
