@@ -59,15 +59,19 @@ Row = Sequence[str | Number]
 
 @dataclass(frozen=True)
 class Head:
-    """The header of a column of numbers, which are shown times ``scale`` with so many ``digits``."""
+    """The header of a column of numbers, which are shown times ``scale`` with so many ``digits``.
+
+    Their intervals are cut at 0, unless they are ``signed``, and at ``most``.
+    """
 
     text: str
     scale: float = 1
     digits: int = 3
     signed: bool = False
+    most: float = np.inf
 
 
-ACCURACY, CHURN, SYM_KL = Head("Accuracy"), Head("Churn (%)", 100, 1), Head("Sym-KL (nats)")
+ACCURACY, CHURN, SYM_KL = Head("Accuracy", most=1), Head("Churn (%)", 100, 1, most=1), Head("Sym-KL (nats)")
 DELTA_ACCURACY = Head("Δ accuracy (pp)", 100, 1, signed=True)
 DELTA_CHURN = Head("Δ churn (pp)", 100, 1, signed=True)
 

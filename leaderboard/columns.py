@@ -24,11 +24,12 @@ class Quantity:
     """A number of a cell's predictions: ``runs`` gives it for each run (R,) or pair of runs (R, R).
 
     ``examples`` gives the contributions of the examples, whose mean is the mean of ``runs``; None where the quantity
-    is no mean over examples, so that only an interval over runs is defined.
+    is no mean over examples, so that only an interval over runs is defined. It lies between 0 and ``most``.
     """
 
     runs: Callable[[Predictions], np.ndarray]
     examples: Callable[[Predictions], np.ndarray] | None = None
+    most: float = np.inf
 
     def estimate(self, splits: Sequence[tuple[Predictions, Predictions | None]], kind: Kind) -> Estimate:
         """The mean over ``splits`` of the first, less the second where there is one (at equal seeds), with interval."""
@@ -72,12 +73,12 @@ def churn(p: Predictions) -> np.ndarray:
     return metrics.PAIRWISE[p.task]["churn"](p.values)
 
 
-ACCURACY = Quantity(accuracy, q.example_accuracy)
+ACCURACY = Quantity(accuracy, q.example_accuracy, most=1)
 CHURN = Quantity(churn, q.example_churn)
 SYM_KL = Quantity(lambda p: metrics.sym_kl(p.values), q.example_sym_kl)
 MAE = Quantity(lambda p: metrics.mae(p.values, p.y), q.example_error)
-JACCARD = Quantity(q.top_jaccard)
-HIT_RATE = Quantity(q.hit_rate)
+JACCARD = Quantity(q.top_jaccard, most=1)
+HIT_RATE = Quantity(q.hit_rate, most=1)
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,8 @@ class Column:
         return self.quantity.estimate(both, kind) if both else None
 
     def show(self, estimate: Estimate | None) -> Value:
-        return Value.of(estimate, self.scale, self.digits, self.versus)
+        most = self.quantity.most if self.quantity and not self.versus else np.inf
+        return Value.of(estimate, self.scale, self.digits, self.versus, most)
 
 
 def pairs_of(dataset: Dataset, entry: Entry) -> list[Pair]:

@@ -50,7 +50,7 @@ def of_erm(header: str, quantity: Quantity, scale: float = 100, digits: int = 1,
     """A quantity of ERM."""
 
     def show(dataset: Dataset, kind: Kind) -> Cell:
-        return Value.of(erm(dataset, quantity, kind), scale, digits)
+        return Value.of(erm(dataset, quantity, kind), scale, digits, most=quantity.most)
 
     return Measure(header, show, over, quantity)
 

@@ -128,7 +128,7 @@ def table(one: Told, sheet: Sheet, kind: Kind = "runs") -> Table:
     def show(head: Head, cell: str | Number) -> str | Value:
         if isinstance(cell, str):
             return cell
-        return Value.of(estimate(cell, kind), head.scale, head.digits, head.signed).but(flags=cell.flags)
+        return Value.of(estimate(cell, kind), head.scale, head.digits, head.signed, head.most).but(flags=cell.flags)
 
     rows = [tuple(show(head, cell) for head, cell in zip(heads, row, strict=True)) for row in sheet.rows]
     numbers = [n for row in sheet.rows for n in row if not isinstance(n, str)]

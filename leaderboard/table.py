@@ -29,17 +29,30 @@ class Value:
     flags: str = ""
 
     @classmethod
-    def of(cls, estimate: Estimate | None, scale: float = 1, digits: int = 1, signed: bool = False) -> Value:
+    def of(
+        cls,
+        estimate: Estimate | None,
+        scale: float = 1,
+        digits: int = 1,
+        signed: bool = False,
+        most: float = np.inf,
+    ) -> Value:
         """``16.1 [13.9, 18.3]`` for an estimate of 0.161 with ``scale`` 100.
+
+        The interval of a magnitude, which has no sign, is cut at 0, and at ``most``, beyond which nothing can be.
 
         >>> Value.of(Estimate(-0.105, -0.11, -0.099), scale=100, signed=True).text
         '−10.5 [−11.0, −9.9]'
+        >>> Value.of(Estimate(0.96, 0.91, 1.01), scale=100, most=1).text, Value.of(Estimate(0.2, -0.1, 0.5)).text
+        ('96.0 [91.0, 100.0]', '0.2 [0.0, 0.5]')
         >>> Value.of(None).text
         '–'
         """
         if estimate is None or np.isnan(estimate.value):
             return cls(MISSING)
-        number, low, high = (x * scale for x in (estimate.value, estimate.low, estimate.high))
+        least = -np.inf if signed or estimate.value < 0 else 0.0
+        low, high = (x if np.isnan(x) else min(max(x, least), most) for x in (estimate.low, estimate.high))
+        number, low, high = (x * scale for x in (estimate.value, low, high))
         text = spelled(number, digits, signed)
         if not np.isnan(low):
             text += f" [{spelled(low, digits, signed)}, {spelled(high, digits, signed)}]"

@@ -41,14 +41,14 @@ def facts(score: Score) -> Table:
     for name, estimate in score.estimates.items():
         percent = name == "accuracy" or (name == "churn" and share)
         title = "Churn (%)" if name == "churn" and share else "Churn |f − f′|" if name == "churn" else TITLES[name]
-        rows.append((title, Value.of(estimate, 100 if percent else 1, 1 if percent else 3)))
+        rows.append((title, Value.of(estimate, *((100, 1) if percent else (1, 3)), most=1 if percent else math.inf)))
     caption = f"{len(score.runs.names)} runs, {len(score.runs.ids)} examples, read as {score.runs.kind}."
     return Table("score", "Score", caption, ("Quantity", "Estimate"), tuple(rows), kind=score.kind)
 
 
 def by_class(score: Score) -> Table | None:
     """Churn over the examples of each true class; None without truth."""
-    rows = [(name, Value(str(n), n), Value.of(found, 100)) for name, (n, found) in score.per_class.items()]
+    rows = [(name, Value(str(n), n), Value.of(found, 100, most=1)) for name, (n, found) in score.per_class.items()]
     header = ("True class", "Examples", "Churn (%)")
     return (
         Table("per_class", "By true class", "Churn over its examples.", header, tuple(rows), kind=score.kind)

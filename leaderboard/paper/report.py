@@ -93,8 +93,9 @@ HEADER = ("table", "dataset", "method", "split", "metric", "published", "ours")
 def _row(c: Comparison) -> tuple[str | Value, ...]:
     p = c.published
     digits = round(-np.log10(p.last_place))
-    published = Value.of(Estimate(p.value, p.low, p.high), digits=digits)
-    ours = Value(MISSING) if c.ours is None else Value.of(c.ours, digits=digits)
+    signed = p.metric.startswith("delta")
+    published = Value.of(Estimate(p.value, p.low, p.high), digits=digits, signed=signed)
+    ours = Value.of(c.ours, digits=digits, signed=signed)
     if c.ours is not None and c.ours.low == c.ours.high:  # a count, not an estimate
         ours = Value(spelled(c.ours.value, digits), c.ours.value)
     return (p.table, p.dataset, p.method, str(p.canonical_seed), _metric(c), published, ours)
