@@ -118,5 +118,6 @@ def _data(spec: DatasetSpec, vital: bool) -> Finding:
         sources.verified(path, spec)
     except UserError as error:
         message = str(error).partition("\n")[0].rstrip(".")
-        return Finding("bad", f"data of {message}", f"{sources.replacement(spec)} and put it at {path}", vital)
+        there = "" if sources.origin(spec).path else f" and put it at {path}"
+        return Finding("bad", f"data of {message}", sources.replacement(spec) + there, vital)
     return Finding("ok", f"data of {spec.name}: {path}")

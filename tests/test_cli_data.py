@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -283,10 +284,10 @@ def test_a_clean_dataset_is_trained_on_without_a_warning(
     assert said[1].startswith("finished ERM on clean, split 99: accuracy ")
 
 
-def test_a_table_that_was_changed_is_not_trained_on(
+def test_a_table_that_was_changed_is_trained_on_once_it_is_described_anew_as_the_error_says(
     folder: Path, elsewhere: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert make(folder) == 0
+    assert make(folder, "--positive", "inactive", "--split", "random:0.7") == 0
     with (folder / "messy.csv").open("a") as more:
         more.write("CCCCCC,active\r\n")
     load_rows.cache_clear()
@@ -298,6 +299,19 @@ def test_a_table_that_was_changed_is_not_trained_on(
     assert "sha256 expected: " in printed.err
     assert "sha256 found: " in printed.err
     assert not list(elsewhere.glob("outbox/*"))
+
+    *_, said, command = printed.err.splitlines()
+    toml, old = folder / "messy.toml", folder / "messy.toml.old"
+    assert f"rename {toml} to {old.name}" in said
+    words = shlex.split(command)
+    assert words[:3] == ["python", "-m", "benchmark"]
+    assert call(*words[3:]) == 2
+    assert f"{toml} exists: choose another --name, or rename it to {old.name}" in capsys.readouterr().err
+    toml.rename(old)
+    assert call(*words[3:]) == 0
+    then, now = (tomllib.loads(path.read_text(encoding="utf-8")) for path in (old, toml))
+    assert {field for field in now if then[field] != now[field]} == {"sha256", "rows"}
+    assert call("run", "--method", "erm", "--dataset", str(toml), "--seeds", "2", "--jobs", "1") == 0
 
 
 def test_a_copied_folder_is_a_dataset_of_the_same_results(

@@ -73,6 +73,7 @@ def test_the_remedy_for_a_broken_file_is_a_whole_one(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sources.SOURCES, "b3db", lambda name: sources.Origin(path=tmp_path / name))
     (finding,) = [finding for finding in bad() if finding.vital]
     assert re.search("pip install|get a fresh copy", finding.remedy)
+    assert "put it at" not in finding.remedy, "pip knows where"
 
 
 def test_a_missing_package_of_the_default_dataset_fails(monkeypatch: pytest.MonkeyPatch) -> None:

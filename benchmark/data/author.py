@@ -17,7 +17,7 @@ import tomli_w
 from benchmark.data import readers
 from benchmark.data.problem import load_problem, plain
 from benchmark.data.readers import LINE, MISSING
-from benchmark.data.spec import DATASETS, ROOT
+from benchmark.data.spec import DATASETS, ROOT, load_spec
 from benchmark.errors import UserError, did_you_mean
 
 POSITIVE = re.compile(r"\+|y|yes|pos|positive|t|true|active|toxic|hit|pass|inhibitor|binder|high|1", re.IGNORECASE)
@@ -132,6 +132,13 @@ def _class_one(values: Sequence[str]) -> str:
     return affirmative[0] if len(affirmative) == 1 else values[-1]
 
 
+def _describes(toml: Path, file: Path) -> bool:
+    try:
+        return load_spec(str(toml)).source == f"file:{file.resolve()}"
+    except UserError:  # it is something else, and the user's
+        return False
+
+
 def write_dataset(file: Path, name: str, folder: Path | None, fields: dict[str, Any]) -> Path:
     """Write ``folder/name.toml`` (default: the registry) and load it.
 
@@ -144,7 +151,8 @@ def write_dataset(file: Path, name: str, folder: Path | None, fields: dict[str, 
     path = folder / f"{name}.toml"
     for taken in (path, DATASETS / path.name):
         if taken.exists():
-            raise UserError(f"{taken} exists: choose another --name")
+            anew = f", or rename it to {taken.name}.old to describe the file anew" if _describes(taken, file) else ""
+            raise UserError(f"{taken} exists: choose another --name{anew}")
     if not folder.is_dir():
         raise UserError(f"--to {folder}: no such folder")
     source = file.resolve()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
+import shlex
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ import requests
 from benchmark import __version__
 from benchmark.data import readers
 from benchmark.data.cache import cache_folder
-from benchmark.data.spec import DatasetSpec
+from benchmark.data.spec import DATASETS, DatasetSpec
 from benchmark.errors import UserError, did_you_mean
 
 DEEPCHEM = "https://deepchemdata.s3-us-west-1.amazonaws.com/datasets/"
@@ -157,8 +158,27 @@ def replacement(spec: DatasetSpec) -> str:
     if spec.source.startswith("b3db:"):
         return "pip install --force-reinstall --no-deps qc-B3DB"
     if where.path:
-        return "put the original back, or describe the new version with python -m benchmark new-dataset"
+        return (
+            f"put the original back, or describe the new version: rename {spec.path} to {spec.path.name}.old (which "
+            f"keeps what was written in it by hand), then\n  {_anew(spec, where.path)}"
+        )
     return f"get a fresh copy from {where.page or where.url}"
+
+
+def _anew(spec: DatasetSpec, file: Path) -> str:
+    """The command that describes ``file`` as ``spec`` does."""
+    options = {
+        "--target": spec.target,
+        "--smiles": spec.smiles,
+        "--id": spec.id,
+        "--task": spec.task,
+        "--positive": spec.positive,
+        "--split": spec.split,
+        "--name": spec.path.stem,
+        "--to": "" if spec.path.parent == DATASETS else str(spec.path.parent),
+    }
+    given = [word for option, value in options.items() if value for word in (option, value)]
+    return shlex.join(["python", "-m", "benchmark", "new-dataset", str(file), *given])
 
 
 def objection(content: bytes, spec: DatasetSpec) -> str:

@@ -387,7 +387,7 @@ def test_a_name_that_is_taken_is_refused_and_nothing_is_overwritten(tmp_path, na
     file = csv(tmp_path, ["0", "1"])
     (tmp_path / "mine.toml").write_text("the user's own")
     before = (DATASETS / "bace.toml").read_bytes()
-    with pytest.raises(UserError, match=rf"{name}\.toml exists: choose another --name"):
+    with pytest.raises(UserError, match=rf"{name}\.toml exists: choose another --name$"):
         made(file, name=name)
     assert (tmp_path / "mine.toml").read_text() == "the user's own"
     assert (DATASETS / "bace.toml").read_bytes() == before
