@@ -134,6 +134,7 @@ class Site:
             reference=REFERENCE,
             evalsets=EVALSETS,
             to_html=writers.to_html,
+            in_brief=sentences.in_brief,
             kind=KINDS[self.kind],
             has_studies=bool(self.told[0]),
         )

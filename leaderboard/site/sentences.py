@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from markupsafe import Markup
 
 from benchmark.registry import REFERENCE
@@ -28,6 +30,20 @@ def answer(summary: Summary) -> Markup:
         if unmarked is not None and unmarked is not erm:
             found.append(_price(summary, unmarked, "nowhere loses so much"))
     return Markup(" ").join(found)
+
+
+BRIEF = 240
+"""Characters of a study's answer that are shown at once."""
+
+
+def in_brief(answer: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """The sentences of a study's answer to begin with, and those for whoever asks on: none, or two at least.
+
+    >>> in_brief(["BACE: 8 %.", "DILI: " + "a long story " * 20, "Pgp: 5 %."])[0]
+    ['BACE: 8 %.']
+    """
+    shown = next((n for n in range(len(answer), 1, -1) if len(" ".join(answer[:n])) <= BRIEF), 1)
+    return (answer, ()) if len(answer) - shown < 2 else (answer[:shown], answer[shown:])
 
 
 def _reference(summary: Summary, erm: Row) -> Markup:

@@ -14,6 +14,8 @@ from benchmark.study import REPORT, Axis, Chart, Head, Measured, Missing, Point,
 from benchmark.types import STUDY, Cell, Record
 from leaderboard import figures, site, studies
 from leaderboard.results import collect
+from leaderboard.site.pages import Site
+from leaderboard.site.sentences import in_brief
 from leaderboard.stats.intervals import jackknife, standard_deviation
 from leaderboard.studies import Reader, Told, estimate, table, told
 
@@ -134,6 +136,22 @@ def test_a_study_from_predictions_shows_the_boards_tables_and_figures_on_its_pag
         assert page.count("<table") == tables, name
         assert page.count("<svg") >= drawings, name
     assert (tmp_path / "site" / "studies" / "case-study-dataset-dili-herg-seeds-5.html").is_file()
+
+
+def test_a_long_answer_begins_with_what_is_short_and_keeps_all_else_behind_it(make_cell) -> None:
+    assert in_brief(["One.", "Two."]) == (["One.", "Two."], ())
+    many = [f"{i}: " + "word " * 20 for i in range(6)]
+    assert in_brief(many) == (many[:2], many[2:])
+    assert in_brief(["x" * 999, "y" * 999]) == (["x" * 999, "y" * 999], ()), "one sentence is not worth a click"
+    report = Report(["A: 5 % flip.", *(f"{i}: {'word ' * 20}{i} % <flip>" for i in range(6))])
+    page = Site(collect(erm_and_twin(make_cell)), "runs", {}, [], [], [])
+    for name in ("studies.html", "study.html"):
+        one = Told(make_study("members", {}), [], report)
+        text = page.page(name, name, studies=[one], troubles=[], one=one, words="", tables=[], figures=[])
+        first, _, rest = text.partition("<details>")
+        assert "A: 5\u00a0% flip." in first
+        assert [sum(f"{i}\u00a0% &lt;flip&gt;" in part for i in range(6)) for part in (first, rest)] == [2, 4]
+        assert "4 more findings" in rest
 
 
 def test_each_setting_is_a_page_of_its_own_and_the_newest_record_of_it_counts(make_cell) -> None:
