@@ -24,12 +24,15 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from rdkit import Chem
+from rdkit import Chem, rdBase
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
 from benchmark import load_problem
+from benchmark.data import readers
 from benchmark.data.features import morgan
+from benchmark.data.problem import plain
+from benchmark.errors import UserError, did_you_mean
 from benchmark.metrics import accuracy, churn
 from leaderboard import score
 from leaderboard.stats.intervals import Estimate, difference, jackknife
@@ -40,26 +43,53 @@ REVIEW = 0.1  # the share of molecules that you could measure or look at again
 
 # %% [markdown]
 # ## A table
-# A column of SMILES and a column of classes: 0 and 1, or words.
+# A column of SMILES and a column of classes: 0 and 1, or words. In a notebook, set `words`
+# to name them, as in `["assays.csv", "SMILES", "active"]`.
 
 # %%
-if len(sys.argv) in (4, 5):
-    path, smiles, target = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
-    RETRAININGS = int((*sys.argv, RETRAININGS)[4])
-else:
-    path, smiles, target = Path("b3db_measured.csv"), "SMILES", "reaches_the_brain"
-    problem = load_problem("b3db_measured")
-    parts = [problem.train, *problem.evals.values()]
-    columns = {smiles: [part.smiles for part in parts], target: [part.y for part in parts]}
-    pd.DataFrame({name: np.concatenate(values) for name, values in columns.items()}).to_csv(path, index=False)
+words = [] if "ipykernel" in sys.modules else sys.argv[1:]  # in a notebook, they are its kernel's
+path, smiles, target = Path("b3db_measured.csv"), "SMILES", "reaches_the_brain"
+try:
+    if words:
+        if len(words) not in (3, 4):
+            raise UserError(f"expected TABLE.csv SMILES_COLUMN TARGET_COLUMN [RETRAININGS], found {len(words)} words")
+        path, smiles, target = Path(words[0]), words[1], words[2]
+        if words[3:] and not (words[3].isdecimal() and int(words[3]) > 1):
+            raise UserError(f"retrainings {words[3]!r}: expected a number of at least 2, as in 10")
+        RETRAININGS = int((*words, RETRAININGS)[3])
+    else:
+        problem = load_problem("b3db_measured")
+        parts = [problem.train, *problem.evals.values()]
+        columns = {smiles: [part.smiles for part in parts], target: [part.y for part in parts]}
+        pd.DataFrame({name: np.concatenate(values) for name, values in columns.items()}).to_csv(path, index=False)
 
-table = pd.read_csv(path).dropna(subset=[smiles, target])
-molecules = [Chem.MolFromSmiles(text) for text in table[smiles]]
-parsed = [molecule is not None for molecule in molecules]
-table = table[parsed]
+    raw = readers.read(path.read_bytes(), str(path)).drop(columns=readers.LINE)
+    for column in (smiles, target):
+        if column not in raw:
+            raise did_you_mean(f"column of {path}", column, list(raw))
+    table = raw[~raw[[smiles, target]].isin(readers.MISSING).any(axis=1)]
+    with rdBase.BlockLogs():
+        molecules = [Chem.MolFromSmiles(text) for text in table[smiles]]
+    table = table[[molecule is not None for molecule in molecules]].copy()
+    if table.empty:
+        raise UserError(
+            f"{path}: no row has both a SMILES that RDKit can parse in {smiles!r} and a value in {target!r}"
+        )
+    table[target] = plain(table[target].str.strip())
+    rows = table[target].value_counts()  # of each class
+    if len(rows) < 2 or rows.min() < 10:
+        raise UserError(
+            f"{path}: column {target!r}: expected two or more classes of at least 10 rows each, found {len(rows)} "
+            f"different values, of which {rows.index[-1]!r} has {rows.min()} rows: leave rare classes out; numbers are "
+            "for python -m benchmark new-dataset"
+        )
+except (UserError, OSError) as error:
+    print(f"error: {error}", file=sys.stderr)
+    sys.exit(2)
+
 X = morgan([molecule for molecule in molecules if molecule is not None], 2048, 2)
-y = table[target].to_numpy()
-print(f"{len(table)} molecules of {len(parsed)} in {path}; classes: {', '.join(map(str, np.unique(y)))}")
+y = table[target].to_numpy(dtype=str)
+print(f"{len(table)} molecules of {len(raw)} in {path}; classes: {', '.join(map(str, np.unique(y)))}")
 
 # %% [markdown]
 # ## Retrainings
