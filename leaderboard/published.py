@@ -25,9 +25,10 @@ from benchmark import __version__
 from benchmark.errors import UserError
 from benchmark.types import STUDY, Cell, CellKey, Predictions, Record, Task
 from leaderboard import studies
+from leaderboard.latex import to_latex
 from leaderboard.results import Results, collect
 from leaderboard.tables import build, stamp
-from leaderboard.writers import to_csv, to_json, to_latex
+from leaderboard.writers import to_csv, to_json
 
 FORMAT = 1
 PUBLISHED = Path(str(files("leaderboard"))) / "published" / __version__

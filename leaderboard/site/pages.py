@@ -17,7 +17,7 @@ from markupsafe import Markup
 from benchmark import __version__
 from benchmark.registry import REFERENCE, discover
 from benchmark.types import Cell
-from leaderboard import figures, molecules, studies, tables, writers
+from leaderboard import figures, latex, molecules, studies, tables, writers
 from leaderboard.boards import EVALSETS, Board, Row, boards, to_table
 from leaderboard.figures import Figure
 from leaderboard.groups import by_group
@@ -54,7 +54,7 @@ def files(results: Results, kind: Kind, health: Mapping[str, str]) -> Iterator[F
         yield f"methods/{slug(title)}.html", site.method(title)
     yield from site.study_pages()
     for table in (*site.tables, *map(to_table, site.boards), *site.group_tables, *site.study_tables):
-        yield f"tables/{table.key}.tex", writers.to_latex(table, tables.stamp(results, table))
+        yield f"tables/{table.key}.tex", latex.to_latex(table, tables.stamp(results, table))
         yield f"tables/{table.key}.csv", writers.to_csv(table)
         yield f"tables/{table.key}.json", writers.to_json(table)
     for figure in (*site.figures, *site.study_figures):

@@ -9,6 +9,8 @@ import pytest
 
 from benchmark.types import Cell, CellKey, Predictions
 from leaderboard.results import Results, collect
+from leaderboard.stats.intervals import Estimate
+from leaderboard.table import Table, Value
 
 MakeCell = Callable[..., Cell]
 
@@ -96,3 +98,18 @@ def world(make_cell: MakeCell) -> Results:
         values = y[None, :, None] + size * rng.normal(size=(6, 50, 1))
         cells.append(make_cell(method, values, y=y, dataset="solubility", about=about))
     return collect(cells, "made up")
+
+
+@pytest.fixture(scope="session")
+def one_table() -> Table:
+    """Texts that every format has to escape, a value with all marks, a missing one, and a header above the header."""
+    best = Value.of(Estimate(-0.1, -0.2, -0.05), 100, 1, signed=True).but("best", "* †")
+    return Table(
+        key="main",
+        title="Churn & <more>",
+        caption="In 95 % of cases",
+        header=("Dataset", "N", "Twin λ=300", "Group"),
+        rows=(("BACE_x <dev>", Value("968", 968), best, "A|B"), ("DILI", Value("–"), Value("+0.3", 1 / 3), "A")),
+        notes=("* is p < 0.05.",),
+        over=(("", 2), ("Data-side", 2)),
+    )
