@@ -10,6 +10,7 @@ import numpy as np
 
 from benchmark.data.spec import DatasetSpec, Recipe
 from benchmark.registry import build
+from benchmark.runner import fit
 from benchmark.types import Examples, Predictions, Problem, Task
 
 SEEDS = (1, 2, 3)
@@ -50,7 +51,7 @@ def check_method(cls: type, task: Task) -> list[str]:
     method = build(cls, task, {})
 
     def predict(seeds: tuple[int, ...], on: Problem = problem) -> np.ndarray:
-        return np.asarray(method.fit(on, list(seeds)).predict(problem.evals["id"].x))
+        return np.asarray(fit(method, on, seeds).predict(problem.evals["id"].x))
 
     try:
         values = predict(SEEDS, problem.without_tests())

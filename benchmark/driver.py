@@ -141,13 +141,13 @@ def fill(
         store.adopt({cell.key.digest for cell in cells} & finished)
     outcome.skipped = len(cells) - len(todo)
     trained(sum(len(cell.key.seeds) for cell in cells) - sum(len(cell.key.seeds) for cell in todo))
-    with _workers_end():
+    with _counted(outcome, len(todo)), _workers_end():
         for planned, result in runner.run(todo, jobs, fresh=force, client=client):
             if isinstance(result, int):
                 trained(result)
             elif isinstance(result, Failed):
                 outcome.failed.append(result)
-                report(f"FAILED   {planned.title} on {planned.key.dataset}: {result.reason.strip().splitlines()[-1]}")
+                report(f"FAILED   {result.title}: {result.error}")
                 with deferred():
                     _record_failure(store, result, outcome)
             else:
@@ -158,6 +158,18 @@ def fill(
                     _record(store, result, outcome)
                 report(f"finished {_name(result)}: {_headline(result)}")
     return outcome
+
+
+@contextmanager
+def _counted(outcome: Outcome, cells: int) -> Iterator[None]:
+    """After Ctrl-C, the KeyboardInterrupt says how many of the ``cells`` are kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        done = len(outcome.trained)
+        raise KeyboardInterrupt(
+            f"{done} of {cells} cells had finished and {'is' if done == 1 else 'are'} kept"
+        ) from None
 
 
 @contextmanager
@@ -208,6 +220,8 @@ def _name(cell: Cell) -> str:
 
 def _headline(cell: Cell) -> str:
     values = describe.summarise({"id": cell.predictions["id"]})
-    if "id/accuracy" in values:
-        return f"accuracy {values['id/accuracy']:.3f}, churn {values['id/churn']:.1%}"
-    return f"MAE {values['id/mae']:.3f}, churn {values['id/churn']:.3f}"
+    classes = "id/accuracy" in values
+    score = f"accuracy {values['id/accuracy']:.3f}" if classes else f"MAE {values['id/mae']:.3f}"
+    if len(cell.key.seeds) < 2:
+        return f"{score} (churn takes two retrainings or more: see --seeds)"
+    return f"{score}, churn {values['id/churn']:{'.1%' if classes else '.3f'}}"

@@ -59,7 +59,7 @@ class Lab:
             first = outcome.failed[0]
             raise UserError(
                 f"{len(outcome.failed)} cells of the study failed, the first {first.planned.title} on "
-                f"{first.planned.key.dataset}: {first.reason.strip().splitlines()[-1]}\n  (traceback in its run)"
+                f"{first.planned.key.dataset}: {first.error}\n  (traceback in its run)"
             )
         found = self.store.cells({cell.key.digest for cell in planned})
         return arrange(found, methods, datasets, canonical_seeds, seeds)

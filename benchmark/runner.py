@@ -7,6 +7,7 @@ import inspect
 import io
 import json
 import os
+import re
 import shlex
 import time
 import traceback
@@ -28,7 +29,7 @@ from benchmark.train import bank
 from benchmark.train.backbone import installed
 from benchmark.train.device import CPU, DEVICES, Device
 from benchmark.train.stack import Stack
-from benchmark.types import Cell, CellKey, Method, Predictions, Problem
+from benchmark.types import Cell, CellKey, Fitted, Method, Predictions, Problem
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,16 @@ class Failed:
 
     planned: Planned
     reason: str
+
+    @property
+    def title(self) -> str:
+        return f"{self.planned.title} on {self.planned.key.dataset}, split {self.planned.key.canonical_seed}"
+
+    @property
+    def error(self) -> str:
+        """The first line of the error itself, without the traceback."""
+        named = re.findall(r"^(?:[\w.]+: .*|[\w.]*(?:Error|Exception|Exit))$", self.reason, flags=re.MULTILINE)
+        return str([*self.reason.strip().splitlines(), *named][-1])
 
 
 @dataclass(frozen=True)
@@ -200,6 +211,17 @@ def _numbered(number: int, problem: Problem, unit: _Unit) -> tuple[int, _Results
     return number, _work(problem, unit)
 
 
+def fit(method: Method, problem: Problem, seeds: Sequence[int]) -> Fitted:
+    """What ``method`` gives for ``problem`` and ``seeds``. Raises TypeError where that cannot predict."""
+    fitted = method.fit(problem, list(seeds))
+    if not hasattr(fitted, "predict"):
+        raise TypeError(
+            f"fit of method {method.name!r} returned {fitted!r}: expected an object with predict(x), such as "
+            "fit_stack(…) gives; is its return missing?"
+        )
+    return fitted
+
+
 def _work(problem: Problem, unit: _Unit) -> _Results:
     """Train and predict; runs in a worker process."""
     tests = {evalset: test.x for evalset, test in problem.evals.items()}
@@ -212,7 +234,7 @@ def _work(problem: Problem, unit: _Unit) -> _Results:
             continue
         try:
             start = time.process_time()
-            fitted = method.fit(problem.without_tests(), list(unit.seeds))
+            fitted = fit(method, problem.without_tests(), unit.seeds)
             seconds = time.process_time() - start
             if isinstance(fitted, Stack):
                 stacks[i] = fitted

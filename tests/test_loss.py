@@ -327,6 +327,7 @@ def test_ctrl_c_while_training_ends_at_once_and_keeps_what_is_finished(
     os.killpg(driver.process.pid, signal.SIGINT)  # as a terminal does: workers get it too
     assert driver.end(60) == 130, driver.said
     assert "Traceback" not in driver.said
+    assert "Interrupted: 1 of 2 cells had finished and is kept. The same command" in driver.said
     assert f"goes on from there:\n  python -m benchmark run {' '.join(words)} --jobs 2\n" in driver.said
     assert driver.alive() == []
     assert_each_once_and_whole({"ERM": 2})

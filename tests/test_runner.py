@@ -73,6 +73,8 @@ class Broken:
         assert problem.evals == {}, "a method must never see the tests"
         if self.how == "raises" and 2 in seeds:
             raise RuntimeError("seed 2 exploded")
+        if self.how == "forgets":
+            return None  # type: ignore[return-value]
 
         def predict(x: np.ndarray) -> np.ndarray:
             if self.how == "dies":
@@ -87,7 +89,12 @@ class Broken:
 
 @pytest.mark.parametrize(
     ("how", "said"),
-    [("nan", "not finite"), ("shape", r"got \(1, 49, 2\)"), ("raises", "seed 2 exploded")],
+    [
+        ("nan", "not finite"),
+        ("shape", r"got \(1, 49, 2\)"),
+        ("raises", "seed 2 exploded"),
+        ("forgets", r"fit of method 'broken' returned None: expected an object with predict\(x\)"),
+    ],
 )
 def test_a_broken_method_fails_its_own_cell_with_the_reason_and_no_other(how: str, said: str) -> None:
     problem = synthetic("classification")

@@ -64,8 +64,9 @@ def _resumable() -> Iterator[None]:
     """After Ctrl-C, say how to go on, and exit with 130 as a shell does."""
     try:
         yield
-    except KeyboardInterrupt:
-        console.print("Interrupted. What was finished is kept; the same command goes on from there:")
+    except KeyboardInterrupt as stop:
+        kept = str(stop) or "what was finished is kept"
+        console.print(f"Interrupted: {kept}. The same command goes on from there:", markup=False)
         console.print(f"  {shlex.join(['python', '-m', 'benchmark', *sys.argv[1:]])}", markup=False)
         raise typer.Exit(130) from None
 
@@ -124,13 +125,13 @@ def _summary(outcome: Outcome, dataset: str, built: Path | None) -> None:
     from benchmark import tracking
 
     lines = [f"{len(outcome.trained)} cells trained, {outcome.skipped} already there, {len(outcome.failed)} failed."]
-    if outcome.skipped and not outcome.trained:
+    if outcome.skipped and not (outcome.trained or outcome.failed):
         lines.append("Nothing was left to train; --force trains again.")
-    for failed in outcome.failed:
-        reason = failed.reason.strip().splitlines()[-1]
-        where = "traceback in its run" if not outcome.trouble else f"not recorded:\n{failed.reason}"
-        lines.append(f"failed: {failed.planned.title} on {failed.planned.key.dataset}: {reason} ({where})")
+    if outcome.failed and not outcome.trouble:
+        lines.append("The traceback of each failure is in its run.")
     if outcome.trouble:
+        for failed in outcome.failed:
+            lines.append(f"{failed.title}, not recorded:\n{failed.reason}")
         lines.append(outcome.trouble)
         if outcome.unrecorded:
             lines.append(
@@ -150,7 +151,7 @@ def _summary(outcome: Outcome, dataset: str, built: Path | None) -> None:
     else:
         lines.append("Build the leaderboard: python -m leaderboard build --out site")
     console.print("\n".join(lines), markup=False)
-    store.describe_launch(lines)
+    store.describe_launch([*lines, *(f"{failed.title}: {failed.error}" for failed in outcome.failed)])
 
 
 @_resumable()
@@ -225,7 +226,7 @@ def plan(
     canonical_seed: CanonicalSeeds = "99",
     seeds: Seeds = "10",
     settings: Settings = None,
-    workers: Annotated[int | None, typer.Option(help="Workers; default: one per core.", min=1)] = None,
+    jobs: Annotated[int | None, typer.Option(help="Worker processes; default: one per core.", min=1)] = None,
     offline: Offline = False,
 ) -> None:
     """Show what a grid will cost before anything is trained: networks, CPU hours, bytes."""
@@ -244,7 +245,7 @@ def plan(
         name: sum(getattr(cost, name) for cost in found) for name in ("retrainings", "networks", "unshared", "bytes")
     }
     hours = sum(cost.seconds for cost in found) / 3600
-    count = workers or os.cpu_count() or 1
+    count = jobs or os.cpu_count() or 1
     console.print(
         f"in all: {total['retrainings']:,} retrainings, {total['networks']:,} networks "
         f"({total['unshared']:,} if nothing were shared), {hours:.2f} CPU hours, {hours / count:.2f} hours on "

@@ -80,7 +80,7 @@ def rerun(submission: Submission, dataset: str = "") -> list[Check]:
     ours: dict[int, Cell] = {}
     for plan, outcome in runner.run(planned, fresh=True):
         if isinstance(outcome, runner.Failed):
-            raise UserError(f"{plan.command} failed: {outcome.reason.strip().splitlines()[-1]}")
+            raise UserError(f"{plan.command} failed: {outcome.error}")
         if isinstance(outcome, Cell):
             ours[plan.key.canonical_seed] = outcome
     return [check for cell in theirs for check in _compare(cell, ours[cell.key.canonical_seed])]
