@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from mlflow.artifacts import download_artifacts
 from mlflow.tracking import MlflowClient
+from rdkit.Chem import CanonSmiles
 
 from benchmark import outbox, tracking
 from benchmark.__main__ import app
@@ -28,6 +29,8 @@ WARNINGS = [
     "  SMILES that RDKit cannot parse: 2 (line 3, 12)",
     "  no target: 1 (line 7)",
     "  the same with conflicting targets: 1 (line 30+31)",
+    "  test set id has 6 rows: too few to measure churn, which takes about 30 or more",
+    "  test set ood has 8 rows: too few to measure churn, which takes about 30 or more",
 ]
 
 
@@ -274,14 +277,39 @@ def test_a_messy_table_is_trained_on_and_its_report_is_kept_with_the_result(
 def test_a_clean_dataset_is_trained_on_without_a_warning(
     folder: Path, elsewhere: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = [f"{smiles},{i % 2}" for i, smiles in enumerate(GOOD)]
+    many = ["C" * n + smiles for n in range(8) for smiles in GOOD]
+    rows = [f"{smiles},{i % 2}" for i, smiles in enumerate(dict.fromkeys(map(CanonSmiles, many)))]
     (folder / "messy.csv").write_text("\n".join(["SMILES,potency", *rows]))
     assert make(folder, "--name", "clean") == 0
-    capsys.readouterr()
+    assert "test set" not in capsys.readouterr().out
     assert call("run", "--method", "erm", "--dataset", str(folder / "clean.toml"), "--seeds", "2", "--jobs", "1") == 0
     said = capsys.readouterr().out.splitlines()
     assert said[0].startswith("1 cells, 2 retrainings; tracking store: ")
     assert said[1].startswith("finished ERM on clean, split 99: accuracy ")
+
+
+def test_a_test_set_that_can_say_nothing_is_named_with_what_to_do(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"{smiles},{i % 2},train" for i, smiles in enumerate(GOOD)]
+    rows += [f"{'C' * (i + 20)},{int(i < 40)},{'id' if i < 40 else 'ood'}" for i in range(50)]
+    (folder / "messy.csv").write_text("\n".join(["SMILES,potency,part", *rows]))
+    assert make(folder, "--split", "given:part") == 0
+    said = capsys.readouterr().out
+    assert "test set ood has 10 rows: too few to measure churn, which takes about 30 or more" in said
+    assert "test set id has one class, 1, in all 40 rows: accuracy there says nothing; " in said
+    assert "test set id has 40" not in said
+
+
+def test_the_columns_that_are_features_are_listed_and_those_that_are_not(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"m{i};{i % 2};{i};{i / 3:.2f};{i},5" for i in range(40)]
+    (folder / "messy.csv").write_text("\n".join(["name;potency;pore;density;surface", *rows]))
+    assert make(folder) == 0
+    said = capsys.readouterr().out
+    assert "  features: pore, density\n" in said
+    assert "  no features, as not all of their values are numbers: surface\n" in said
 
 
 def test_a_table_that_was_changed_is_trained_on_once_it_is_described_anew_as_the_error_says(
@@ -312,6 +340,29 @@ def test_a_table_that_was_changed_is_trained_on_once_it_is_described_anew_as_the
     then, now = (tomllib.loads(path.read_text(encoding="utf-8")) for path in (old, toml))
     assert {field for field in now if then[field] != now[field]} == {"sha256", "rows"}
     assert call("run", "--method", "erm", "--dataset", str(toml), "--seeds", "2", "--jobs", "1") == 0
+
+
+def test_a_failure_is_said_once_and_one_train_seed_has_no_churn(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    methods = "knn,sklearn:sklearn.neighbors.RadiusNeighborsClassifier:radius=0.01"
+    words = ["--method", methods, "--dataset", "b3db_measured@train=60", "--seeds", "1,", "--jobs", "1"]
+    assert call("run", *words) == 1
+    said = capsys.readouterr().out
+    assert "on b3db_measured@train=60, split 99: ValueError: No neighbors found" in said
+    assert said.count("No neighbors found") == 1
+    assert "1 cells trained, 0 already there, 1 failed.\nThe traceback of each failure is in its run.\n" in said
+    assert re.search(r"finished k-NN on .*: accuracy 0\.\d+ \(churn takes two retrainings", said)
+    assert "nan" not in said
+    assert call("run", *words) == 1
+    said = capsys.readouterr().out
+    assert "0 cells trained, 1 already there, 1 failed.\n" in said
+    assert "Nothing was left to train" not in said
+
+
+def test_a_plan_takes_the_jobs_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("plan", "--method", "erm", "--dataset", "b3db_measured@train=60", "--seeds", "2", "--jobs", "3") == 0
+    assert "hours on 3 workers" in capsys.readouterr().out
 
 
 def test_a_copied_folder_is_a_dataset_of_the_same_results(

@@ -103,7 +103,7 @@ def new_dataset(
     to: Annotated[Path | None, typer.Option(help="Folder of the TOML; default: the registry, datasets/.")] = None,
 ) -> None:
     """Make a dataset of a table: look at the file, write its TOML, and show what is wrong with it."""
-    from benchmark.data.author import describe_file, write_dataset
+    from benchmark.data.author import describe_file, feature_columns, write_dataset
     from benchmark.data.health import examine, to_text
 
     fields = describe_file(
@@ -118,6 +118,11 @@ def new_dataset(
     if not spec.smiles:
         hint = "if a column holds SMILES, remove the TOML and name the column with --smiles"
         console.print(f"  no SMILES: rows are named by {spec.id!r}, numbers are the features; {hint}", markup=False)
+        console.print(f"  features: {', '.join(feature_columns(spec))}", markup=False)
+        if spec.ignore:
+            console.print(
+                f"  no features, as not all of their values are numbers: {', '.join(spec.ignore)}", markup=False
+            )
     console.print(to_text(examine(spec, 99, overlaps=True)), markup=False)
     spelled = shlex.quote(spec.spelled)
     console.print(f"next: python -m benchmark run --method erm,twin --dataset {spelled} --site site", markup=False)

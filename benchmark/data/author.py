@@ -7,17 +7,20 @@ import hashlib
 import os
 import re
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import tomli_w
 
-from benchmark.data import readers
+from benchmark.data import features, readers
 from benchmark.data.problem import load_problem, plain
 from benchmark.data.readers import LINE, MISSING
-from benchmark.data.spec import DATASETS, ROOT, load_spec
+from benchmark.data.sources import obtain
+from benchmark.data.spec import DATASETS, ROOT, DatasetSpec, load_spec
 from benchmark.errors import UserError, did_you_mean
 
 POSITIVE = re.compile(r"\+|y|yes|pos|positive|t|true|active|toxic|hit|pass|inhibitor|binder|high|1", re.IGNORECASE)
@@ -105,12 +108,18 @@ def _task(table: pd.DataFrame, target: str, task: str, positive: str, file: str)
     if len(values) == 1:
         raise UserError(f"{column} holds nothing but {values[0]!r}: nothing can be learned")
     if task == "regression" or not (task or positive or len(values) == 2 or words == ["false", "true"]):
+        if not task and len(values) == 3 and {"0", "1"} < set(values) and np.isfinite(numbers).all():
+            raise _classes(column, plain(texts), table, "; if they are numbers to be predicted, --task regression")
         if numeric:
             return {"task": "regression"}
         where = numbers[numbers.isna()].index[0]
+        hint = _mend_number(texts[where])
+        if not (task or hint or numbers.notna().any()):
+            raise _classes(column, texts, table)
         raise UserError(
-            f"{column}, line {table[LINE][where]}: expected a number, or two classes in all, "
+            f"{column}, line {table[LINE][where]}: expected a number{'' if task else ', or two classes in all'}, "
             f"found {texts[where]!r} among {len(values)} different values"
+            f"{hint or '; leave the row out, empty the field, or give a number'}"
         )
     if numeric and len(values) > 2:
         positive = positive or ">= median"
@@ -119,8 +128,36 @@ def _task(table: pd.DataFrame, target: str, task: str, positive: str, file: str)
     if values == ["0", "1"] or words == ["false", "true"]:
         return {"task": "classification"}
     if len(values) != 2:
-        raise UserError(f"{column}: expected two classes, found {len(values)}: {', '.join(map(repr, values[:5]))}")
+        raise _classes(column, texts, table)
     return {"task": "classification", "positive": _class_one(values)}
+
+
+def _mend_number(text: str) -> str:
+    """What to do about a text that was meant as a number; empty if none can be seen in it."""
+    if re.fullmatch(r"[<>≤≥~=]+\s*[-+\d.,eE]+", text):
+        return (
+            "; a bound is no value: leave the row out, empty the field, or make classes of the column (active above a "
+            "threshold, say)"
+        )
+    if re.fullmatch(r"[-+]?\d{1,3}(,\d{3})+(\.\d*)?", text):
+        return (
+            f"; write it without commas: {text.replace(',', '')} (or, if they are decimal, {text.replace(',', '.', 1)})"
+        )
+    if re.fullmatch(r"[-+]?\d*,\d+([eE][-+]?\d+)?", text):
+        return f"; write it with a decimal point: {text.replace(',', '.')}, as all numbers of the column"
+    return ""
+
+
+def _classes(column: str, texts: pd.Series, table: pd.DataFrame, hint: str = "") -> UserError:
+    """The error for other than two classes, which names the rarest and where it stands first."""
+    counts = Counter(texts).most_common()
+    rarest = counts[-1][0]
+    where = texts.index[texts == rarest][0]
+    shown = ", ".join(f"{text!r} ({count})" for text, count in counts[:5]) + (", …" if len(counts) > 5 else "")
+    return UserError(
+        f"{column}: expected two classes, found {len(counts)}: {shown}; {rarest!r} stands on line "
+        f"{table[LINE][where]}; leave the rows of the others out, or join classes{hint}"
+    )
 
 
 def _class_one(values: Sequence[str]) -> str:
@@ -139,13 +176,22 @@ def _describes(toml: Path, file: Path) -> bool:
         return False
 
 
+def feature_columns(spec: DatasetSpec) -> list[str]:
+    """The columns of the table that are the features, for a dataset whose features are ``columns``."""
+    path, content = obtain(spec)
+    return list(features.own_columns(readers.read(content, str(path)), spec).columns)
+
+
 def write_dataset(file: Path, name: str, folder: Path | None, fields: dict[str, Any]) -> Path:
     """Write ``folder/name.toml`` (default: the registry) and load it.
 
     Raises UserError for a name that is taken, and, leaving nothing behind, for a dataset that cannot be used.
     """
     folder = (folder or DATASETS).resolve()
-    name = name or re.sub(r"\W+", "_", file.name.partition(".")[0].lower()).strip("_")
+    own = re.sub(r"\W+", "_", file.name.partition(".")[0].lower()).strip("_")
+    if name not in ("", own):  # several datasets of one file are told apart by their titles
+        fields = fields | {"title": name}
+    name = name or own
     if not re.fullmatch(r"[a-z0-9][a-z0-9_]*", name):
         raise UserError(f"dataset name {name!r}: expected lower-case letters, digits and _; choose --name")
     path = folder / f"{name}.toml"

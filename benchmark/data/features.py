@@ -39,14 +39,16 @@ def rdkit_descriptors(molecules: Sequence[Mol]) -> np.ndarray:
     return np.clip(values, -LARGEST, LARGEST)
 
 
-def columns(table: pd.DataFrame, spec: DatasetSpec) -> np.ndarray:
-    """The table's columns but target, SMILES, id and those to ignore: (N, D) float64.
-
-    Raises UserError with line and column for what is no number.
-    """
+def own_columns(table: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:
+    """The table's columns but target, SMILES, id, split and those to ignore."""
     given = spec.split.partition(":")[2] if spec.split.startswith("given") else ""
     other = {LINE, REPEATED, spec.target, spec.smiles, spec.id, given, *spec.ignore}
-    numbers = table[[name for name in table.columns if name not in other]]
+    return table[[name for name in table.columns if name not in other]]
+
+
+def columns(table: pd.DataFrame, spec: DatasetSpec) -> np.ndarray:
+    """``own_columns`` as numbers (N, D) float64. Raises UserError with line and column for what is no number."""
+    numbers = own_columns(table, spec)
     if numbers.empty:
         raise UserError(
             f"{spec.name}: features 'columns': the table has no numbers besides {spec.target!r}; if a column holds "

@@ -27,6 +27,8 @@ SHARED = 0.2
 """Datasets that share at least this part of the smaller one's rows are named."""
 SAME = 0.95
 """Datasets that share at least this part of both's rows, and of these rows the labels, are one."""
+FEW = 30
+"""Test rows below which a churn of 10 % is no more than three flips."""
 REASONS = {
     "unparsable": "SMILES that RDKit cannot parse",
     "no_smiles": "no SMILES",
@@ -250,6 +252,23 @@ def _multisets(spec: DatasetSpec) -> tuple[Counter[str], Counter[tuple[str, floa
     return Counter(table["canonical"]), Counter(zip(table["canonical"], labels(spec, table).tolist(), strict=True))
 
 
+def _doubts(health: Health) -> list[str]:
+    """Why results on the test sets may say nothing."""
+    tests = {name: part for name, part in health.parts.items() if name != "train"}
+    few = [
+        f"test set {name} has {part.rows} rows: too few to measure churn, which takes about {FEW} or more"
+        for name, part in tests.items()
+        if part.rows < FEW
+    ]
+    one = [
+        f"test set {name} has one class, {part.positive:.0f}, in all {part.rows} rows: accuracy there says nothing; "
+        "try --split random:0.8 with new-dataset, or another canonical seed"
+        for name, part in tests.items()
+        if part.positive in (0.0, 1.0)
+    ]
+    return few + one
+
+
 def to_text(health: Health) -> str:
     """The report for a reader."""
     h = health
@@ -282,6 +301,7 @@ def to_text(health: Health) -> str:
         if part.near_train is not None:
             line += f", {part.near_train} ({part.near_train / part.rows:.1%}) at least nearly (Tanimoto ≥ {NEAR})"
         lines.append(line)
+    lines += [f"  {doubt}" for doubt in _doubts(h)]
     outside = h.used - sum(part.rows for part in h.parts.values())
     if outside:
         lines.append(f"  {outside:,} rows are in no part of the split")
@@ -313,6 +333,7 @@ def to_lines(health: Health) -> list[str]:
         for words, lines in kinds.items()
         if lines
     ]
+    found += _doubts(health)
     return (
         [f"{health.dataset}: {health.used:,} of {health.rows:,} rows are used", *(f"  {line}" for line in found)]
         if found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -57,10 +58,15 @@ def labels(spec: DatasetSpec, table: pd.DataFrame) -> np.ndarray:
         classes = numbers >= numbers.median()
     elif spec.positive is not None:
         target, positive = plain(target), plain(pd.Series([spec.positive])).iloc[0]
-        found = sorted(target.unique())
-        if len(found) != 2 or positive not in found:
-            shown = ", ".join(map(repr, found[:5]))
-            raise UserError(f"{column}: expected {positive!r} and one other value, found {len(found)}: {shown}")
+        found = Counter(target).most_common()
+        if len(found) != 2 or positive not in dict(found):
+            shown = ", ".join(f"{text!r} ({count})" for text, count in found[:5])
+            odd = next(text for text, _ in reversed(found) if text != positive or len(found) == 1)
+            line = table["line"].iloc[int(np.flatnonzero(target == odd)[0])]
+            raise UserError(
+                f"{column}: expected {positive!r} and one other value, found {len(found)}: {shown}; {odd!r} stands on "
+                f"line {line}"
+            )
         classes = target == positive
     else:
         classes = pd.to_numeric(target.map(lambda text: WORDS.get(text.lower(), text)), errors="coerce")

@@ -31,6 +31,11 @@ def read(content: bytes, name: str) -> pd.DataFrame:
     CSV (comma or semicolon), TSV, Parquet, SDF (its structure becomes the column ``SMILES``); told apart by the
     content. Raises UserError that names the file, and the line where there is one.
     """
+    if content.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+        raise UserError(
+            f"{name}: it is an Excel workbook (or another archive), whatever its name: expected CSV, TSV, Parquet or "
+            "SDF; save the sheet as CSV (UTF-8)"
+        )
     try:
         if content.startswith(b"PAR1"):
             table = pd.read_parquet(io.BytesIO(content))
@@ -71,7 +76,10 @@ def _delimited(text: str) -> pd.DataFrame:
     header, *rows = rows
     for line, fields in zip(lines[1:], rows, strict=True):
         if len(fields) > len(header):
-            raise ValueError(f"line {line}: {len(fields)} fields, where the header has {len(header)}")
+            raise ValueError(
+                f"line {line}: {len(fields)} fields, where the header has {len(header)}; a value that has "
+                f"{separator!r} in it (a decimal comma?) needs quotes"
+            )
         fields += [""] * (len(header) - len(fields))
     return pd.DataFrame(rows, columns=_distinct(header), dtype=str).assign(**{LINE: np.array(lines[1:], dtype=int)})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import re
 import shutil
 import tomllib
 
@@ -170,7 +171,10 @@ def test_class_one_is_the_text_that_is_given(tmp_path):
     ("texts", "said"),
     [
         (["0.5", "7", ">10"], r"assay\.csv: column 'y', line 4: expected a number.* found '>10'"),
-        (["low", "middle", "high"], r"assay\.csv: column 'y', line 2: .*two classes.* found 'low' among 3"),
+        (
+            ["low", "middle", "high"],
+            r"assay\.csv: column 'y': expected two classes, found 3: 'low' .*'high' stands on line 4",
+        ),
         (["", "NA", "nan"], r"assay\.csv: column 'y' is empty"),
         (["active"], r"'y' holds nothing but 'active'"),
         (["1"], "'y'"),
@@ -184,6 +188,47 @@ def test_a_column_that_cannot_be_learned_is_an_error_and_no_toml_is_left(tmp_pat
     with pytest.raises(UserError, match=said):
         made(file)
     assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ("3,14", "write it with a decimal point: 3.14"),
+        ("-,5", "write it with a decimal point: -.5"),
+        ("1,234.5", "write it without commas: 1234.5"),
+        ("1,234", r"write it without commas: 1234 \(or, if they are decimal, 1.234\)"),
+        (">9", "a bound is no value: leave the row out"),
+        ("<= 0.5", "a bound is no value"),
+        ("n.d.", "leave the row out, empty the field, or give a number"),
+    ],
+)
+@pytest.mark.parametrize("task", ["", "regression"])
+def test_what_is_no_number_is_named_with_its_line_and_how_to_mend_it(tmp_path, text, remedy, task):
+    file = tmp_path / "assay.csv"
+    table([f"{i / 7:.3f}" for i in range(35)] + [text]).to_csv(file, index=False)
+    with pytest.raises(UserError, match=rf"'y', line 37: expected a number.* found '{re.escape(text)}' .*; {remedy}"):
+        made(file, task=task)
+
+
+@pytest.mark.parametrize("given", [{}, {"task": "classification"}, {"positive": "active"}])
+def test_a_third_class_is_named_with_its_line_and_how_many_rows_each_has(tmp_path, given):
+    rows = table(["inactive", "active"])
+    rows.loc[20, "y"] = "unclear"
+    rows.to_csv(tmp_path / "assay.csv", index=False)
+    with pytest.raises(UserError) as caught:
+        made(tmp_path / "assay.csv", **given)
+    assert "found 3: 'active' (18), 'inactive' (17), 'unclear' (1); 'unclear' stands on line 22" in str(caught.value)
+
+
+def test_zero_one_and_a_third_number_are_a_regression_only_where_it_is_asked_for(tmp_path):
+    rows = table(["0", "1"])
+    rows.loc[20, "y"] = "2"
+    rows.to_csv(tmp_path / "assay.csv", index=False)
+    with pytest.raises(
+        UserError, match=r"expected two classes, found 3: .*'2' stands on line 22; .* --task regression"
+    ):
+        made(tmp_path / "assay.csv")
+    assert made(tmp_path / "assay.csv", task="regression").task == "regression"
 
 
 # Formats.
@@ -349,6 +394,12 @@ def test_the_toml_holds_what_was_seen_and_nothing_is_guessed_about_the_origin(tm
     }
 
 
+def test_datasets_of_one_file_are_told_apart_by_their_titles(tmp_path):
+    file = csv(tmp_path, ["0", "1"], "My assay.csv")
+    named = {name: made(file, name=name).title for name in ("my_assay", "other")}
+    assert named == {"my_assay": "My assay", "other": "other"}
+
+
 def test_a_folder_with_table_and_toml_can_be_moved(tmp_path):
     spec = made(csv(tmp_path / "here", ["0", "1"]))
     before = load_problem(str(spec.path))
@@ -461,9 +512,11 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
         (b"", r"assay\.csv: "),
         (b"\x1f\x8b broken", "cannot read .*assay.csv"),
         (b"SMILES,y\nCCO,1\nCC\xb5,0\n", "line 3: byte 0xb5 is not UTF-8"),
-        (b"SMILES,y\nCCO,1\nCCC,0,7\n", r"assay\.csv: .*line 3"),
+        (b"SMILES,y\nCCO,1\nCCC,0,7\n", r"assay\.csv: .*line 3: 3 fields.* that has ',' in it .*needs quotes"),
+        (b"PK\x03\x04\x14", r"assay\.csv: it is an Excel workbook .*save the sheet as CSV"),
+        (b"\xd0\xcf\x11\xe0\xa1", r"assay\.csv: it is an Excel workbook .*save the sheet as CSV"),
     ],
-    ids=["missing", "empty", "broken gz", "not UTF-8", "a field too many"],
+    ids=["missing", "empty", "broken gz", "not UTF-8", "a field too many", "xlsx", "xls"],
 )
 def test_a_file_that_cannot_be_read_is_named(tmp_path, content, said):
     file = tmp_path / "assay.csv"

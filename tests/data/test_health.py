@@ -365,6 +365,10 @@ def test_a_run_warns_in_a_few_lines(tmp_path):
         "  no SMILES: 1 (line 9)",
         "  no target: 2 (line 10, 11)",
         "  the same with conflicting targets: 1 (line 2+3)",
+        "  test set id has 3 rows: too few to measure churn, which takes about 30 or more",
+        "  test set ood has 1 rows: too few to measure churn, which takes about 30 or more",
+        "  test set ood has one class, 0, in all 1 rows: accuracy there says nothing; try --split random:0.8 with "
+        "new-dataset, or another canonical seed",
     ]
 
 
@@ -375,7 +379,8 @@ def test_a_warning_names_a_dozen_lines_at_most(tmp_path):
 
 
 def test_a_run_does_not_warn_of_a_clean_dataset(tmp_path):
-    health = examine(dataset(tmp_path, balanced("CCO,1", "OCC,1")), 0)
+    tests = "\n".join(f"{'C' * n}O,{n % 2},id" for n in range(3, 33))
+    health = examine(dataset(tmp_path, balanced("CCO,1", "OCC,1") + tests), 0)
     assert health.repeats
     assert to_lines(health) == []
 

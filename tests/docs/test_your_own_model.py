@@ -54,7 +54,7 @@ def test_a_table_gives_churn_a_flip_list_and_a_decision(tmp_path):
         ("assay.csv structure clas", "unknown column of assay.csv 'clas': did you mean 'class'?"),
         ("assay.csv structure class ten", "error: retrainings 'ten': expected a number of at least 2"),
         ("assay.csv structure number", "classes of at least 10 rows each, found 20 different values, of which "),
-        ("assay.csv number class", "error: assay.csv: no row has a SMILES that RDKit can parse in 'number' and"),
+        ("assay.csv number class", "error: assay.csv: no row has both a SMILES that RDKit can parse in 'number' and"),
     ],
 )
 def test_bad_input_gets_one_message_and_no_demonstration(tmp_path, words, said):
