@@ -84,7 +84,8 @@ def warnings(cells: Sequence[Planned]) -> list[str]:
     """What is wrong with the data of ``cells``, a few lines for each dataset, and what to doubt about their methods."""
     specs = {planned.problem.spec: planned.key.canonical_seed for planned in cells}
     lines = [line for spec, seed in specs.items() for line in health.to_lines(health.examine(spec, seed))]
-    doubts = (doubtful_lambda(cell.method, cell.problem.task, cell.problem.spec.backbone) for cell in cells)
+    doubts = [doubtful_lambda(cell.method, cell.problem.task, cell.problem.spec.backbone) for cell in cells]
+    doubts += [getattr(cell.method, "doubt", "") for cell in cells]  # which few methods have
     return [*lines, *filter(None, dict.fromkeys(doubts))]
 
 

@@ -21,7 +21,7 @@ from methods._estimators import Estimators, Sample
 
 SET_HERE = {"random_state", "n_jobs"}
 """Parameters that are not the user's: the train seed decides, and a worker has one thread."""
-TAKEN = {"name", "title", "regression", "tasks", "builds_on", "kind", "path", "fit", "trained"}
+TAKEN = {"name", "title", "regression", "tasks", "builds_on", "kind", "path", "doubt", "fit", "trained"}
 """What a method has itself, so that no parameter of an estimator can be called so."""
 
 
@@ -37,12 +37,16 @@ class Wrapped(Estimators):
         estimator = self._estimator(0)
         if hasattr(estimator, "_parameter_constraints"):
             estimator._validate_params()
-        if "classification" in self.tasks and not hasattr(estimator, "predict_proba"):
-            warnings.warn(
-                f"{self.path} gives no probabilities (no predict_proba): its classes count as probabilities of 0 and "
-                "1, so that log-loss and sym-KL say little; accuracy and churn are right",
-                stacklevel=3,
-            )
+
+    @property
+    def doubt(self) -> str:
+        """What to know before its results are read; empty if nothing."""
+        if "classification" not in self.tasks or hasattr(self._estimator(0), "predict_proba"):
+            return ""
+        return (
+            f"{self.path} gives no probabilities (no predict_proba): its classes count as probabilities of 0 and 1, so "
+            "that log-loss and sym-KL say little; accuracy and churn are right"
+        )
 
     def _estimator(self, random_state: int) -> Any:
         own = {"random_state": random_state}
@@ -52,7 +56,11 @@ class Wrapped(Estimators):
         return estimator.set_params(**{k: v for k, v in own.items() if k in estimator.get_params(deep=False)})
 
     def trained(self, sample: Sample) -> Any:
-        return self._estimator(sample.random_state).fit(sample.x, sample.y)
+        with warnings.catch_warnings():
+            # Of SVC(probability=True) in scikit-learn 1.9 and 1.10, for every fit: it advises an estimator that the
+            # command line cannot spell (the method svm is made so), and constraints.txt holds a version that has it.
+            warnings.filterwarnings("ignore", "The `probability` parameter was deprecated", FutureWarning)
+            return self._estimator(sample.random_state).fit(sample.x, sample.y)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The class is made by this process, and has to be made again by another."""

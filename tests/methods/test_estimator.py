@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import shlex
 import warnings
+from dataclasses import replace
 from hashlib import sha256
 
 import numpy as np
@@ -17,8 +18,9 @@ from typer.testing import CliRunner
 from benchmark import runner
 from benchmark.__main__ import app
 from benchmark.check import synthetic
-from benchmark.data.spec import ROOT
+from benchmark.data.spec import ROOT, load_spec
 from benchmark.driver import plan_grid
+from benchmark.driver import warnings as warned_of
 from benchmark.errors import UserError
 from benchmark.registry import make_method, params, spelled, title
 from benchmark.train import bank, bootstrap
@@ -53,15 +55,28 @@ def test_the_estimator_is_fitted_to_each_bootstrap_with_the_parameters_given(tex
 
 def test_without_probabilities_the_predicted_class_has_probability_one_and_a_warning_says_so():
     problem = synthetic("classification")
-    with pytest.warns(UserWarning, match=r"sklearn\.svm\.SVC gives no probabilities \(no predict_proba\)"):
-        made = make_method("sklearn:sklearn.svm.SVC", problem.task, {"C": "10"})
+    made = make_method("sklearn:sklearn.svm.SVC", problem.task, {"C": "10"})
+    (said,) = warned_of(
+        [runner.plan(replace(problem, spec=load_spec("b3db_measured")), made, seeds) for seeds in ([1], [2])]
+    )
+    assert said.startswith("sklearn.svm.SVC gives no probabilities (no predict_proba)")
+    assert make_method("sklearn:sklearn.svm.SVC:probability=true", problem.task).doubt == ""
     found = made.fit(problem.without_tests(), SEEDS).predict(problem.evals["id"].x)
     for (rows,), values in zip(bootstrap(problem, SEEDS), found, strict=True):
         svc = SVC(C=10).fit(problem.train.x[rows].astype(float), problem.train.y[rows])
         np.testing.assert_array_equal(values, np.eye(2)[svc.predict(problem.evals["id"].x.astype(float))])
-    with warnings.catch_warnings():  # a worker that unpickles it does not warn again
+    assert pickle.loads(pickle.dumps(made)) == made
+
+
+def test_a_deprecation_that_the_command_line_cannot_heed_is_not_shown_and_any_other_is(monkeypatch):
+    problem = synthetic("classification")
+    with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert pickle.loads(pickle.dumps(made)) == made
+        make_method("sklearn:sklearn.svm.SVC:probability=true", problem.task).fit(problem.without_tests(), SEEDS)
+    fit = SVC.fit
+    monkeypatch.setattr(SVC, "fit", lambda *given: warnings.warn("another", FutureWarning, stacklevel=1) or fit(*given))
+    with pytest.warns(FutureWarning, match="another"):
+        make_method("sklearn:sklearn.svm.SVC", problem.task).fit(problem.without_tests(), SEEDS)
 
 
 @pytest.mark.parametrize(
