@@ -12,7 +12,8 @@ from typing import Any
 from joblib.externals.loky import get_reusable_executor
 
 from benchmark import describe, outbox, runner, tracking
-from benchmark.data import health
+from benchmark.data import health_text
+from benchmark.data.health import examine
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError, did_you_mean
 from benchmark.interrupt import deferred
@@ -83,7 +84,7 @@ def plan_grid(
 def warnings(cells: Sequence[Planned]) -> list[str]:
     """What is wrong with the data of ``cells``, a few lines for each dataset, and what to doubt about their methods."""
     specs = {planned.problem.spec: planned.key.canonical_seed for planned in cells}
-    lines = [line for spec, seed in specs.items() for line in health.to_lines(health.examine(spec, seed))]
+    lines = [line for spec, seed in specs.items() for line in health_text.to_lines(examine(spec, seed))]
     doubts = [doubtful_lambda(cell.method, cell.problem.task, cell.problem.spec.backbone) for cell in cells]
     doubts += [getattr(cell.method, "doubt", "") for cell in cells]  # which few methods have
     return [*lines, *filter(None, dict.fromkeys(doubts))]
@@ -106,7 +107,7 @@ class Outcome:
 
 def health_of(planned: Planned) -> dict[str, str]:
     """What is wrong with the data of a cell, as files to be kept with it."""
-    return health.reports(planned.problem.spec, planned.key.canonical_seed)
+    return health_text.reports(planned.problem.spec, planned.key.canonical_seed)
 
 
 def fill(

@@ -78,7 +78,8 @@ def health(
     offline: Offline = False,
 ) -> None:
     """Show what is wrong with datasets: unusable rows, repetitions, conflicts, balance, leaks, and common molecules."""
-    from benchmark.data.health import examine, to_text
+    from benchmark.data.health import examine
+    from benchmark.data.health_text import to_text
 
     if not 0 <= canonical_seed < 2**32:
         raise UserError(f"canonical seed {canonical_seed}: expected a number from 0 to {2**32 - 1}")
@@ -104,7 +105,8 @@ def new_dataset(
 ) -> None:
     """Make a dataset of a table: look at the file, write its TOML, and show what is wrong with it."""
     from benchmark.data.author import describe_file, feature_columns, write_dataset
-    from benchmark.data.health import examine, to_text
+    from benchmark.data.health import examine
+    from benchmark.data.health_text import to_text
 
     fields = describe_file(
         file, target=target, smiles=smiles, id_column=id_column, task=task, split=split, positive=positive

@@ -1,4 +1,4 @@
-"""What is wrong with a dataset, and what it shares with others: for a reader, and to be kept with every result."""
+"""What is wrong with a dataset, and what it shares with others; ``health_text`` says it."""
 
 from __future__ import annotations
 
@@ -27,8 +27,6 @@ SHARED = 0.2
 """Datasets that share at least this part of the smaller one's rows are named."""
 SAME = 0.95
 """Datasets that share at least this part of both's rows, and of these rows the labels, are one."""
-FEW = 30
-"""Test rows below which a churn of 10 % is no more than three flips."""
 REASONS = {
     "unparsable": "SMILES that RDKit cannot parse",
     "no_smiles": "no SMILES",
@@ -133,13 +131,6 @@ def examine(spec: DatasetSpec, canonical_seed: int, *, overlaps: bool = False) -
         overlaps=None if shared is None else tuple(shared),
         not_compared=tuple(unread),
     )
-
-
-def reports(spec: DatasetSpec, canonical_seed: int) -> dict[str, str]:
-    """The report as files, to be kept with a result; and the group of each example, where the dataset has groups."""
-    health = examine(spec, canonical_seed)
-    groups = {"groups.csv": load_rows(spec).used[["id", "group"]].to_csv(index=False)} if spec.groups else {}
-    return {"health.json": health.to_json(), "health.txt": to_text(health), **groups}
 
 
 def _left_out(table: pd.DataFrame) -> Iterable[Left]:
@@ -250,109 +241,3 @@ def _multisets(spec: DatasetSpec) -> tuple[Counter[str], Counter[tuple[str, floa
     table = load_rows(spec).table
     table = table[(table["canonical"] != "") & ~table["no_target"]]
     return Counter(table["canonical"]), Counter(zip(table["canonical"], labels(spec, table).tolist(), strict=True))
-
-
-def _doubts(health: Health) -> list[str]:
-    """Why results on the test sets may say nothing."""
-    tests = {name: part for name, part in health.parts.items() if name != "train"}
-    few = [
-        f"test set {name} has {part.rows} rows: too few to measure churn, which takes about {FEW} or more"
-        for name, part in tests.items()
-        if part.rows < FEW
-    ]
-    one = [
-        f"test set {name} has one class, {part.positive:.0f}, in all {part.rows} rows: accuracy there says nothing; "
-        "try --split random:0.8 with new-dataset, or another canonical seed"
-        for name, part in tests.items()
-        if part.positive in (0.0, 1.0)
-    ]
-    return few + one
-
-
-def to_text(health: Health) -> str:
-    """The report for a reader."""
-    h = health
-
-    def expected(found: int | None, want: int | None) -> str:
-        return "" if want is None or want == found else f" (expected {want:,}: another RDKit or another file)"
-
-    lines = [f"{h.title} ({h.dataset}), family {h.family}, canonical seed {h.canonical_seed}, RDKit {h.rdkit}"]
-    lines.append(f"  rows in the file       {h.rows:,}{expected(h.rows, h.expected_rows)}")
-    if h.parsable is not None:
-        lines.append(f"  parsable SMILES        {h.parsable:,}{expected(h.parsable, h.expected_parsable)}")
-    lines.append(f"  rows used              {h.used:,}")
-    for reason, words in REASONS.items():
-        found = [left for left in h.left_out if left.reason == reason]
-        if found:
-            lines.append(f"  left out: {words}: {len(found)}")
-            lines += _some([f"line {left.line}: {left.text}".rstrip(": ") for left in found])
-    conflicts = [repeat for repeat in h.repeats if repeat.conflict]
-    what = "molecules on several lines" if h.parsable is not None else "rows with equal features"
-    lines.append(f"  {what}: {len(h.repeats)}, of which {len(conflicts)} with conflicting targets")
-    lines += _some([f"lines {_join(r.lines)}: {r.what}: {_join(r.targets)}" for r in conflicts])
-    for name, part in h.parts.items():
-        line = f"  {name:5} {part.rows:6,} rows, "
-        if part.positive is not None:
-            line += f"{part.positive:.1%} of class 1"
-        else:
-            line += f"target {part.mean:.3g} on average, standard deviation {part.sd:.3g}"
-        if part.in_train is not None:
-            line += f"; {part.in_train} are in the training pool too"
-        if part.near_train is not None:
-            line += f", {part.near_train} ({part.near_train / part.rows:.1%}) at least nearly (Tanimoto ≥ {NEAR})"
-        lines.append(line)
-    lines += [f"  {doubt}" for doubt in _doubts(h)]
-    outside = h.used - sum(part.rows for part in h.parts.values())
-    if outside:
-        lines.append(f"  {outside:,} rows are in no part of the split")
-    for other in h.overlaps or ():
-        same = "" if other.same_label is None else f", {other.same_label:,} of them with the same label"
-        lines.append(
-            f"  shares {other.rows:,} rows with {other.dataset}{same} ({h.dataset} has {other.of:,}, "
-            f"{other.dataset} {other.of_other:,})"
-        )
-        if other.one_dataset:
-            lines.append("    these are one dataset" + _family(h.family, other.family))
-    if h.not_compared:
-        lines.append(f"  not compared, because their files cannot be read: {_join(h.not_compared)} (see doctor)")
-    if h.overlaps == () and h.parsable is not None:
-        lines.append("  shares few molecules with the other datasets of the registry that are here")
-    return "\n".join(lines)
-
-
-def to_lines(health: Health) -> list[str]:
-    """What a user should know before training, in a line or two; empty for a dataset with nothing wrong."""
-    kinds = {
-        words: [str(left.line) for left in health.left_out if left.reason == reason]
-        for reason, words in REASONS.items()
-    }
-    conflicts = [repeat for repeat in health.repeats if repeat.conflict]
-    kinds["the same with conflicting targets"] = ["+".join(map(str, repeat.lines)) for repeat in conflicts]
-    found = [
-        f"{words}: {len(lines)} (line {_join(lines[:12])}{', …' if len(lines) > 12 else ''})"
-        for words, lines in kinds.items()
-        if lines
-    ]
-    found += _doubts(health)
-    return (
-        [f"{health.dataset}: {health.used:,} of {health.rows:,} rows are used", *(f"  {line}" for line in found)]
-        if found
-        else []
-    )
-
-
-def _family(mine: str, other: str) -> str:
-    return (
-        f", of one family ({mine})"
-        if mine == other
-        else f': give them one "family" in their TOMLs, not {mine} and {other}'
-    )
-
-
-def _some(lines: list[str], limit: int = 20) -> list[str]:
-    more = [f"… and {len(lines) - limit} more; health.json has all"] if len(lines) > limit else []
-    return [f"    {line}" for line in [*lines[:limit], *more]]
-
-
-def _join(values: Iterable[object]) -> str:
-    return ", ".join(map(str, values))

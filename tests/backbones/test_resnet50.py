@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from benchmark.backbones.resnet50 import centre, random_crops
-from benchmark.data import health
+from benchmark.data.health_text import reports
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
@@ -137,7 +137,7 @@ def test_training_gives_the_same_twice_and_a_seed_alone_what_it_gives_in_company
 
 @pytest.mark.filterwarnings("ignore")
 def test_the_groups_of_images_are_kept_with_a_result(folder, birds):
-    kept = health.reports(load_spec(birds), 99)
+    kept = reports(load_spec(birds), 99)
     assert kept["groups.csv"].splitlines()[:4] == [
         "id,group",
         'train/0,"label 0, place 0"',

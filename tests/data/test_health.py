@@ -22,10 +22,8 @@ from benchmark.data.health import (
     Repeat,
     examine,
     nearest,
-    reports,
-    to_lines,
-    to_text,
 )
+from benchmark.data.health_text import reports, to_lines, to_text
 from benchmark.data.problem import split_rows
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import dataset_names, load_spec
