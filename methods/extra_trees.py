@@ -1,6 +1,8 @@
 """Extremely randomised trees (scikit-learn): a forest whose splits are drawn at random, without a second bootstrap.
 
-Geurts et al. 2006, doi:10.1007/s10994-006-6226-1.
+Geurts et al. 2006, doi:10.1007/s10994-006-6226-1. As scikit-learn has them by default, trees of a regression look at
+all features at each cut. A bit can be cut in one place only, so that on fingerprints these trees are nearly one and
+average little: expect a churn near that of a single tree.
 """
 
 from __future__ import annotations
