@@ -87,8 +87,15 @@ class Driver:
         except subprocess.TimeoutExpired:
             raise AssertionError(f"still at work after {timeout} s: {self.said}") from None
 
-    def alive(self) -> list[str]:
-        """What still runs of its session, zombies aside."""
+    def left(self) -> list[str]:
+        """What still runs of its session some seconds after its end: a helper process ends when it notices that."""
+        deadline = time.monotonic() + 10
+        while (found := self._alive()) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        return found
+
+    def _alive(self) -> list[str]:
+        """What runs of its session, zombies aside."""
         found = []
         for stat in Path("/proc").glob("[0-9]*/stat"):
             try:
@@ -329,7 +336,7 @@ def test_ctrl_c_while_training_ends_at_once_and_keeps_what_is_finished(
     assert "Traceback" not in driver.said
     assert "Interrupted: 1 of 2 cells had finished and is kept. The same command" in driver.said
     assert f"goes on from there:\n  python -m benchmark run {' '.join(words)} --jobs 2\n" in driver.said
-    assert driver.alive() == []
+    assert driver.left() == []
     assert_each_once_and_whole({"ERM": 2})
 
 
@@ -343,7 +350,7 @@ def test_ctrl_c_while_recording_marks_the_run_as_killed_and_keeps_the_cell(
     driver.process.send_signal(signal.SIGINT)
     assert driver.end(60) == 130, driver.said
     assert "Traceback" not in driver.said
-    assert driver.alive() == []
+    assert driver.left() == []
     store = tracking.Store()
     assert [run.info.status for run in store._runs("cell")] == ["KILLED"]
     assert "RUNNING" not in {run.info.status for run in store._runs("seed")}
