@@ -30,12 +30,12 @@ def load(spec: DatasetSpec) -> tuple[str, pd.DataFrame, np.ndarray]:
     if sources.offline():
         os.environ["HF_HUB_OFFLINE"] = "1"  # read when the library is imported
     try:
-        hub: Any = importlib.import_module("datasets")
-    except ImportError as error:
+        load_dataset: Any = importlib.import_module("datasets").load_dataset
+    except (ImportError, AttributeError) as error:  # any folder called datasets is a module, as that of the checkout
         raise UserError(f"{spec.name}: images need Hugging Face's datasets: pip install -e '.[vision]'") from error
     folder = next((f / "hf" / name for f in sources.folders() if (f / "hf" / name).is_dir()), None)
     try:
-        found = hub.load_dataset(str(folder or name))
+        found = load_dataset(str(folder or name))
     except Exception as error:  # the library raises its own, requests' and the file system's
         raise UserError(
             f"{spec.name}: cannot load {folder or name}: {str(error) or repr(error)}\n"
