@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from benchmark import __version__
-from benchmark.cli import App
 from benchmark.commands import data, methods, train
+from benchmark.commands.app import App
 from benchmark.commands.options import console
 
 app = App(help="Measure cross-sample prediction churn: how many predictions flip when a model is retrained.")

@@ -8,6 +8,7 @@ import pkgutil
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, asdict, fields, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -17,18 +18,12 @@ from typing import Any, TypeVar, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from benchmark.backbones import SELECTED
-from benchmark.data.spec import MLP, ROOT
 from benchmark.errors import UserError, did_you_mean
 from benchmark.settings import assignments
-from benchmark.types import Method, Task
+from benchmark.types import MLP, TASKS, Method, Task
 
 LAM = "lam"
 """What methods with a consistency loss call its weight."""
-REFERENCE = "erm"
-"""The method that all others are compared with."""
-
-TASKS: tuple[Task, ...] = ("classification", "regression")
-
 T = TypeVar("T", bound=type)
 Family = Callable[[str], type]
 _methods: dict[str, type] = {}
@@ -38,14 +33,16 @@ _families: dict[str, tuple[str, Family]] = {}
 def method(name: str, *, title: str, regression: Mapping[str, Any] | None = None) -> Callable[[T], T]:
     """Register a frozen dataclass as the method ``name``.
 
-    ``title`` is shown in tables and may use the fields, as in ``"Bagging K={k}"``; ``regression`` holds the
-    defaults that differ for regression. Raises ValueError if another file registered the name.
+    ``title`` is shown in tables and may use the fields, as in ``"Bagging K={k}"``; ``regression`` holds the defaults
+    that differ for regression. Raises ValueError for a name that is not its file's, or that another file registered.
     """
 
     def register(cls: T) -> T:
         known = _methods.get(name)
         if known is not None and known.__module__ != cls.__module__:
             raise ValueError(f"method {name!r} is registered by {known.__module__} and by {cls.__module__}")
+        if cls.__module__.startswith("methods.") and cls.__module__ != f"methods.{name}":
+            raise ValueError(f"method {name!r} is in {cls.__module__}: a method has the name of its file")
         _methods[name] = describe(cls, name, title=title, regression=regression)
         return cls
 
@@ -79,18 +76,28 @@ def family(name: str, *, title: str) -> Callable[[Family], Family]:
 @cache
 def discover() -> tuple[dict[str, type], dict[str, str]]:
     """All methods of ``methods/``: the classes by name, and the reason for each file that cannot be imported."""
-    package = importlib.import_module("methods")
     unavailable = {}
-    for module in pkgutil.iter_modules(package.__path__):
-        if module.name.startswith("_"):
-            continue
+    for module in _modules():
         try:
-            importlib.import_module(f"methods.{module.name}")
+            importlib.import_module(f"methods.{module}")
         except ImportError as error:
-            unavailable[module.name] = str(error)
+            unavailable[module] = str(error)
         except (Exception, SystemExit) as error:  # a mistake in one file must not stop the others
-            unavailable[module.name] = f"{type(error).__name__}: {error}"
+            unavailable[module] = f"{type(error).__name__}: {error}"
     return dict(sorted(_methods.items())), unavailable
+
+
+def _modules() -> list[str]:
+    """The files of ``methods/``: the suite's, and those of the user's folder that are methods of this suite."""
+    suite, *own = importlib.import_module("methods").__path__
+    names = [module.name for module in pkgutil.iter_modules([suite])]
+    names += [path.stem for folder in own for path in Path(folder).glob("*.py") if _is_method(path)]
+    return sorted(name for name in dict.fromkeys(names) if not name.startswith("_"))
+
+
+def _is_method(path: Path) -> bool:
+    """Whether a file registers a method: a folder called ``methods`` may hold anything."""
+    return b"benchmark.registry" in path.read_bytes()
 
 
 def families() -> dict[str, str]:
@@ -102,21 +109,25 @@ def families() -> dict[str, str]:
 def find(text: str) -> tuple[type, list[str]]:
     """The class of the method that ``text`` names, and the settings after the name. Raises UserError."""
     name, *settings = text.split(":")
-    methods, unavailable = discover()
+    if name not in {**_methods, **_families} and name in _modules():
+        with suppress(Exception, SystemExit):  # ``discover`` says what is wrong with it
+            importlib.import_module(f"methods.{name}")
     if name in _families:
         return _families[name][1](settings[0] if settings else ""), settings[1:]
+    if name in _methods:
+        return _methods[name], settings
+    methods, unavailable = discover()
     if name in unavailable:
         raise UserError(f"method {name!r} is not available: {unavailable[name]}")
-    if name not in methods:
-        raise did_you_mean("method", name, sorted([*methods, *_families]))
-    return methods[name], settings
+    raise did_you_mean("method", name, sorted([*methods, *_families]))
 
 
 def load_file(path: Path) -> type:
     """The one method that the Python file at ``path`` registers, wherever it lies. Raises UserError."""
     if not path.is_file():
         raise UserError(f"{path}: no such file")
-    inside = path.resolve().parent == ROOT / "methods"
+    folders = [Path(folder).resolve() for folder in importlib.import_module("methods").__path__]
+    inside = path.resolve().parent in folders
     before = dict(_methods)
     spec = importlib.util.spec_from_file_location(f"methods.{path.stem}" if inside else f"file:{path}", path)
     assert spec is not None
@@ -160,8 +171,8 @@ def _selected(cls: type, task: Task, backbone: str) -> dict[str, str]:
 
 
 def trains_networks(cls: type) -> bool:
-    """Whether ``fit`` only describes networks to be trained: true of the methods that return ``fit_stack``'s."""
-    return "fit_stack" in cls.fit.__code__.co_names  # type: ignore[attr-defined]
+    """Whether ``fit`` only describes networks, which the harness then trains: so it is unless the class denies it."""
+    return bool(getattr(cls, "trains_networks", True))
 
 
 def refuse_backbone(made: Method, backbone: str) -> None:
@@ -204,12 +215,6 @@ def build(cls: type, task: Task, given: Mapping[str, str], kind: str = "hyperpar
     except (TypeError, ValueError) as error:
         raise UserError(f"{cls.name}: {error}") from error  # type: ignore[attr-defined]
     return made
-
-
-def parse_settings(texts: list[str]) -> dict[str, str]:
-    """``--set`` values: each ``NAME=VALUE``, several separated by commas; ``tuned=1,3`` is a list."""
-    parts = (part for text in texts for part in re.split(r",(?=\w+=|$)", text) if part)
-    return assignments(parts, "--set")
 
 
 def params(made: Method) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What flows through the suite.
+"""What flows from data to predictions.
 
 Shapes: S train seeds, K members, N training rows, T test rows, D features, C outputs
 (the classes of a classification, 1 for a regression).
@@ -7,18 +7,52 @@ Shapes: S train seeds, K members, N training rows, T test rows, D features, C ou
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, ClassVar, Literal, Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
-
-from benchmark.data.spec import DatasetSpec, Recipe
+from pydantic import BaseModel, ConfigDict, Field
 
 Task = Literal["classification", "regression"]
-STUDY = "study"
-"""Of the facts about a cell: the study that it was trained for, if no run asked for it."""
+TASKS: tuple[Task, ...] = ("classification", "regression")
+Reads = Literal["numbers", "smiles", "pixels"]
+"""What a backbone is given as features: numbers (float32), or the bytes of SMILES, or pixels (both uint8)."""
+MLP = "mlp"
+"""The backbone unless a dataset names another."""
+REFERENCE = "erm"
+"""The method that all others are compared with."""
+
+
+class Recipe(BaseModel):
+    """Training settings of the networks (paper, section Methods). A TOML names only what differs."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    hidden: int = Field(256, gt=0, multiple_of=16)
+    lr: float = Field(1e-3, gt=0, allow_inf_nan=False)
+    weight_decay: float = Field(1e-4, ge=0, allow_inf_nan=False)
+    batch_size: int = Field(64, gt=0)
+    epochs: int = Field(30, gt=0)
+
+
+class DatasetFacts(BaseModel):
+    """What a reader is told about a dataset."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: str = ""
+    group: str = ""
+    family: str = ""
+    """Datasets with the same molecules and labels share a family; a rank test counts it once."""
+    target: str = ""
+    unit: str = ""
+    features: tuple[str, ...] = ()
+    split: str = ""
+    source: str = ""
+    licence: str = ""
+    cite: str = ""
 
 
 @dataclass(frozen=True)
@@ -45,31 +79,40 @@ class Examples:
     def __len__(self) -> int:
         return len(self.ids)
 
+    @cached_property
+    def digest(self) -> str:
+        """Hex digits that change with every byte of the rows."""
+        arrays = (getattr(self, f.name).tobytes() for f in fields(self))
+        return hashlib.sha256(b"".join(hashlib.sha256(array).digest() for array in arrays)).hexdigest()
+
 
 @dataclass(frozen=True)
 class Problem:
     """One dataset under one canonical split: the training pool and the test sets ``id`` and, if it has one, ``ood``."""
 
-    spec: DatasetSpec
-    canonical_seed: int
-    train: Examples
-    evals: Mapping[str, Examples]
+    name: str
+    task: Task
     n_outputs: int
-    fingerprints: Mapping[str, str]
-
-    @property
-    def task(self) -> Task:
-        return self.spec.task
-
-    @property
-    def recipe(self) -> Recipe:
-        return self.spec.recipe
+    train: Examples
+    evals: Mapping[str, Examples] = field(default_factory=dict)
+    canonical_seed: int = 0
+    recipe: Recipe = field(default_factory=Recipe)
+    backbone: str = MLP
+    fingerprints: Mapping[str, str] = field(default_factory=dict)
+    about: DatasetFacts = field(default_factory=DatasetFacts)
 
     @property
     def fingerprint(self) -> str:
         """16 hex digits that change with the raw file, the features, the split or the training recipe."""
         parts = [*sorted(self.fingerprints.items()), ("recipe", self.recipe.model_dump_json())]
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+    @cached_property
+    def digest(self) -> str:
+        """Hex digits that change with anything in the problem: two problems with the same are the same."""
+        tests = [(name, test.digest) for name, test in self.evals.items()]
+        parts = (self.name, self.backbone, self.canonical_seed, self.fingerprint, self.train.digest, tests)
+        return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     def without_tests(self) -> Problem:
         """What a method is given to fit: no test molecule and no test label can reach it."""
@@ -105,6 +148,8 @@ class Predictions:
     y: np.ndarray
     values: np.ndarray
     task: Task
+    computed: dict[object, np.ndarray] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What measures have computed from these predictions, so that each is computed once."""
 
     @classmethod
     def of(cls, problem: Problem, evalset: str, seeds: tuple[int, ...], values: np.ndarray) -> Predictions:
@@ -116,8 +161,12 @@ class Predictions:
         return made
 
     def only(self, runs: Sequence[int]) -> Predictions:
-        """Of the retrainings those at these places, in this order."""
+        """Select retrainings by position, in this order."""
         return replace(self, seeds=tuple(self.seeds[run] for run in runs), values=self.values[list(runs)])
+
+    def on(self, rows: np.ndarray) -> Predictions:
+        """Select test examples by a mask (T,) of bool, or by position."""
+        return replace(self, ids=self.ids[rows], y=self.y[rows], values=self.values[:, rows])
 
     def __post_init__(self) -> None:
         want = (len(self.seeds), len(self.ids))
@@ -146,69 +195,3 @@ class Predictions:
                     f"class probabilities must be at least 0 and sum to 1; for train seed {self.seeds[s]}, "
                     f"example {self.ids[t]} they are {self.values[s, t].tolist()} (tolerance 0.001)"
                 )
-
-
-@dataclass(frozen=True)
-class CellKey:
-    """What makes a cell: all that its predictions depend on but versions of libraries, which are kept beside it.
-
-    Two equal keys give equal predictions with the same versions.
-    """
-
-    dataset: str
-    method: str
-    params: Mapping[str, Any]
-    canonical_seed: int
-    seeds: tuple[int, ...]
-    problem: str
-    code: str
-    device: str = "cpu"
-
-    @property
-    def digest(self) -> str:
-        """16 hex digits that name the cell on disk and in the store."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
-
-    @property
-    def spelled_seeds(self) -> str:
-        """The train seeds as ``--seeds`` takes them: ``1-10`` for consecutive ones, else ``1,3,5``."""
-        first, last = self.seeds[0], self.seeds[-1]
-        if len(self.seeds) > 1 and list(self.seeds) == list(range(first, last + 1)):
-            return f"{first}-{last}"
-        return ",".join(map(str, self.seeds)) + ("," if len(self.seeds) == 1 else "")
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A finished cell: one method on one split of one dataset, with its predictions on each test set."""
-
-    key: CellKey
-    title: str
-    predictions: Mapping[str, Predictions]
-    fit_seconds: float
-    """CPU seconds of one retraining, averaged over the train seeds."""
-    about: Mapping[str, str]
-    """Provenance, as text: see ``benchmark.provenance``."""
-    run_id: str = ""
-    reports: Mapping[str, str] = field(default_factory=dict)
-    """Texts to be kept beside the predictions, by file name: what is wrong with the data."""
-
-    def only(self, seeds: Iterable[int]) -> Cell:
-        """The cell with these of its train seeds alone, in ascending order: what training just these would give."""
-        keep = tuple(sorted(seeds))
-        if keep == self.key.seeds:
-            return self
-        index = [self.key.seeds.index(seed) for seed in keep]
-        predictions = {evalset: p.only(index) for evalset, p in self.predictions.items()}
-        return replace(self, key=replace(self.key, seeds=keep), predictions=predictions)
-
-
-@dataclass(frozen=True)
-class Record:
-    """What a study keeps that is no cell: ``content`` is JSON, ``key`` names within the study what it depends on."""
-
-    study: str
-    key: str
-    code: str
-    """16 hex digits of the sources and the data that it depends on: see ``benchmark.lab``."""
-    content: Mapping[str, Any]

@@ -33,10 +33,12 @@ from benchmark.data import readers
 from benchmark.data.features import morgan
 from benchmark.data.problem import plain
 from benchmark.errors import UserError, did_you_mean
-from benchmark.metrics import accuracy, churn
+from benchmark.measure.catalogue import ACCURACY, CHURN
+from benchmark.types import Predictions
 from leaderboard import score
-from leaderboard.stats.intervals import Estimate, difference, jackknife
-from methods.sklearn import TwinBootstrapClassifier, retrain
+from leaderboard.stats.intervals import Estimate
+from leaderboard.tables.columns import estimate
+from methods import TwinBootstrapClassifier, retrain
 
 RETRAININGS = 10  # of each model; below three there is no interval
 REVIEW = 0.1  # the share of molecules that you could measure or look at again
@@ -147,9 +149,12 @@ print(f"Reviewing the first {REVIEW:.0%} covers {share:.0%} of these retrainings
 # where accuracy holds: a constant never churns.
 
 # %%
-twin, forest = runs["twin"], runs["random forest"]
-fewer = jackknife([difference(churn(twin), churn(forest))])
-better = jackknife([difference(accuracy(twin, truth[test]), accuracy(forest, truth[test]))])
+twin, forest = (
+    Predictions(seeds, test.astype(str), truth[test], runs[name], "classification")
+    for name in ("twin", "random forest")
+)
+fewer = estimate(CHURN, [(twin, forest)])
+better = estimate(ACCURACY, [(twin, forest)])
 print(f"\nTwin less random forest: churn {percent(fewer, 'pp')}, accuracy {percent(better, 'pp')}")
 if fewer.high < 0 and better.high >= 0:
     print("Decision: the twin. It changes fewer predictions, and no loss of accuracy can be seen.")

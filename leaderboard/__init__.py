@@ -16,6 +16,6 @@ __all__ = ["churn", "score"]
 def __getattr__(name: str) -> Any:  # the command line starts without what these import
     if name not in __all__:
         raise AttributeError(f"module 'leaderboard' has no attribute {name!r}")
-    from leaderboard.own import score
+    from leaderboard.scoring import score
 
     return getattr(score, name)

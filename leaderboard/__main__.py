@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from benchmark.cli import App
+from benchmark.commands.app import App
 from benchmark.errors import UserError, did_you_mean
-from leaderboard.own import commands
+from leaderboard.scoring import commands
 
 if TYPE_CHECKING:
-    from benchmark.types import Cell, Record
-    from leaderboard.results import Results
+    pass
 
 app = App(help="Turn the runs in the tracking store into a leaderboard.")
 STORE = typer.Option(help="MLflow store, or a folder of exported results. [default: MLFLOW_TRACKING_URI]")
@@ -33,50 +32,21 @@ def build(
 ) -> None:
     """Write the leaderboard as pages, LaTeX, CSV and JSON."""
     from leaderboard import site
-    from leaderboard.stats.intervals import KINDS
+    from leaderboard.read.source import read
+    from leaderboard.stats.intervals import INTERVAL_KINDS
 
-    kind = next((kind for kind in KINDS if kind == ci), None)
+    kind = next((kind for kind in INTERVAL_KINDS if kind == ci), None)
     if kind is None:
-        raise did_you_mean("kind of interval", ci, list(KINDS))
+        raise did_you_mean("kind of interval", ci, list(INTERVAL_KINDS))
     folder = site.claim(out)
     results, health = read(store, among_published=published)
     for line in results.unreadable:
         typer.echo(f"warning: {line}", err=True)
+    if not (results.datasets or results.records):
+        raise UserError(f"{results.source} holds no finished cell: fill it with python -m benchmark run")
     page = site.write(results, folder, kind, health)
     entries = sum(len(dataset.entries) for dataset in results.datasets)
     typer.echo(f"{len(results.datasets)} datasets, {entries} rows: {page}")
-
-
-def read(store: str = "", among_published: bool = False) -> tuple[Results, dict[str, str]]:
-    """The results in an MLflow store or a folder of exported ones, and the health reports of their datasets.
-
-    If they are to stand ``among_published`` ones, those of the same datasets are added: see ``published.among``.
-    """
-    from leaderboard import published
-    from leaderboard.groups import with_groups
-    from leaderboard.results import collect
-
-    def whole(cells: list[Cell], source: str, unreadable: list[str], records: list[Record]) -> Results:
-        if among_published:
-            cells, said = published.among(cells)
-            source, unreadable = f"{source}, {published.PUBLISHED}", [*unreadable, *said]
-        return collect(cells, source, unreadable, records)
-
-    if store and Path(store).is_dir():
-        return whole(published.read(Path(store)), store, [], published.records(Path(store))), {}
-    if store and "://" not in store and store != "databricks":
-        example = "sqlite:///mlflow.db or http://127.0.0.1:5000"
-        raise UserError(f"{store}: no such folder; give one of exported results, or an MLflow address as {example}")
-    from benchmark.tracking import Store
-
-    found = Store(store)
-    cells, records = list(found.cells()), found.records()
-    results = whole(cells, found.uri, [*found.unreadable, *found.failures()], records)
-    runs = {d.name: [cell.run_id for entry in d.entries for cell in entry.cells.values()] for d in results.datasets}
-    first = {name: next(filter(None, ids), "") for name, ids in runs.items()}  # published cells have no run
-    health = {name: found.report(run_id, "health.txt") for name, run_id in first.items() if run_id}
-    groups = {name: found.report(run_id, "groups.csv") for name, run_id in first.items() if run_id}
-    return with_groups(results, groups), health
 
 
 @app.command()
@@ -85,7 +55,8 @@ def export(
     store: Annotated[str, STORE] = "",
 ) -> None:
     """Keep the results of a store as files, from which the leaderboard can be built without it."""
-    from leaderboard import published
+    from leaderboard.read.source import read
+    from leaderboard.write import published
 
     results, _ = read(store)
     published.write(results, out)
@@ -98,8 +69,10 @@ def study(
     store: Annotated[str, STORE] = "",
 ) -> None:
     """Show what a study found, as pages do."""
-    from benchmark.study import make_study
-    from leaderboard import studies, writers
+    from benchmark.lab.study import make_study
+    from leaderboard.read.source import read
+    from leaderboard.tables import studies
+    from leaderboard.write import formats as writers
 
     results, _ = read(store)
     found, troubles = studies.told(results, name)
@@ -124,6 +97,7 @@ def compare(
     """Show our number beside each published one, and whether they agree within our intervals."""
     from leaderboard.paper import report
     from leaderboard.paper.compare import compare
+    from leaderboard.read.source import read
 
     paper = Path(str(files("leaderboard"))) / "paper" / "published.csv"
     results, _ = read(store)
@@ -167,7 +141,8 @@ def pack(
     store: Annotated[str, STORE] = "",
 ) -> None:
     """Make a submission of what a store has of a method: all files but the words of submission.yml."""
-    from leaderboard import published
+    from leaderboard.read import published
+    from leaderboard.read.source import read
     from leaderboard.submission.pack import pack
 
     folder = pack(read(store)[0], method, version, submissions, published.shipped())
@@ -186,14 +161,14 @@ def validate(
     ] = None,
 ) -> None:
     """Check whether a submission keeps all rules; nothing is recorded."""
-    from leaderboard import published
+    from leaderboard.read import published
     from leaderboard.submission.check import validate
 
     known = published.shipped()
     found = validate(folder, submissions, known)
     typer.echo(f"{folder}: {len(found.cells)} cells keep all rules")
     if comment is not None:
-        from leaderboard.results import collect
+        from leaderboard.read.results import collect
         from leaderboard.submission.place import places, to_comment
 
         tables = places(collect([*found.cells, *known]), found.cells)
@@ -210,11 +185,13 @@ def submit(
 
     Pages and place are made of the store's results and of the published ones on the same datasets.
     """
-    from benchmark.tracking import Store
-    from leaderboard import published, site
+    from benchmark.store.tracking import Store
+    from leaderboard import site
+    from leaderboard.read import published
+    from leaderboard.read.source import read
     from leaderboard.submission.check import validate
     from leaderboard.submission.place import places
-    from leaderboard.writers import to_markdown
+    from leaderboard.write.formats import to_markdown
 
     pages = site.claim(out)
     found = validate(folder, submissions, published.shipped())
@@ -235,7 +212,7 @@ def verify(
     dataset: Annotated[str, typer.Option(help="The dataset to run; by default one at random.")] = "",
 ) -> None:
     """Run a submitted method again on one random dataset; mark it as verified if it comes out the same."""
-    from benchmark.tracking import Store
+    from benchmark.store.tracking import Store
     from leaderboard.submission import verify
     from leaderboard.submission.check import validate
 
@@ -258,6 +235,16 @@ for command in (commands.score, commands.triage, commands.power, commands.gate):
 
 @app.callback()
 def main() -> None: ...
+
+
+def churn() -> None:
+    """The console script: the verbs of both packages. What a study found is ``churn show-study``."""
+    from benchmark.__main__ import app as both
+
+    for command in app.registered_commands:
+        command.name = "show-study" if command.callback is study else command.name
+        both.registered_commands.append(command)
+    both()
 
 
 if __name__ == "__main__":

@@ -25,8 +25,8 @@ class Template:
         its ``predict`` on rows of ``problem.train.x`` to go on from there. Estimators with scikit-learn's interface:
         derive from ``Estimators``, as methods/random_forest.py does. Anything else: train it here, and return an object
         of your own with ``predict``. ``problem.task`` says whether ``y`` are classes or numbers. tests/methods try all
-        methods of this folder. After an edit of this file, or of one that has a class of those named in ``builds_on``
-        (a tuple, on this class), cells are trained again; an edit of other modules goes unnoticed.
+        methods of this folder. After an edit that can change a prediction, here or in a module that this one imports
+        from, cells are trained again.
         """
         rows = bootstrap(problem, seeds, members=self.k)  # (seeds, k, N) row numbers of problem.train
         return fit_stack(problem, rows, seeds)

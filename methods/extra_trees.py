@@ -13,7 +13,7 @@ from typing import Any
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
 from benchmark.registry import method
-from methods._estimators import Estimators, Sample
+from methods._estimator import Estimators, Sample
 
 
 @method("extra_trees", title="Extra trees")

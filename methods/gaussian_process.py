@@ -17,7 +17,7 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 
 from benchmark.registry import method
-from methods._estimators import Estimators, Kernel, Sample, kernel_for
+from methods._estimator import Estimators, Kernel, Sample, kernel_for
 
 RATIOS = (1e-4, 1e2)
 """Between which the ratio of the noise's variance to the signal's is looked for."""

@@ -11,7 +11,7 @@ from typing import Any
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from benchmark.registry import method
-from methods._estimators import Estimators, Sample, are_bits
+from methods._estimator import Estimators, Sample, are_bits
 
 
 @method("gradient_boosting", title="Gradient boosting")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchmark.registry import method
-from methods._estimators import Estimators, Kernel, Sample, kernel_for
+from methods._estimator import Estimators, Kernel, Sample, kernel_for
 
 
 @method("knn", title="k-NN")

@@ -12,7 +12,7 @@ from typing import Any
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from benchmark.registry import method
-from methods._estimators import Estimators, Sample
+from methods._estimator import Estimators, Sample
 
 
 @method("linear", title="Logistic or ridge regression")

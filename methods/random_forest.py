@@ -11,7 +11,7 @@ from typing import Any
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from benchmark.registry import method
-from methods._estimators import Estimators, Sample
+from methods._estimator import Estimators, Sample
 
 
 @method("random_forest", title="Random forest")

@@ -1,235 +1,148 @@
-"""The methods as scikit-learn estimators, and retrainings of any estimator.
-
->>> from sklearn.datasets import load_breast_cancer
->>> from benchmark.metrics import churn, mean_over_pairs
->>> X, y = load_breast_cancer(return_X_y=True)
->>> model = TwinBootstrapClassifier(hidden=32, random_state=1).fit(X[:400], y[:400])
->>> model.score(X[400:], y[400:]) > 0.95
-True
->>> runs = retrain(model, X[:400], y[:400], X[400:], seeds=[1, 2])
->>> runs.shape
-(2, 169, 2)
->>> mean_over_pairs(churn(runs)) < 0.02
-True
-"""
+"""Any scikit-learn estimator as a method, by its import path: ``sklearn:sklearn.svm.SVC:C=10``."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from numbers import Integral
-from typing import Any, Self, cast
+import math
+import re
+import warnings
+from contextlib import suppress
+from dataclasses import asdict, field, make_dataclass
+from functools import cache
+from importlib import import_module
+from typing import Annotated, Any, ClassVar
 
-import numpy as np
-import torch
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
-from sklearn.preprocessing import StandardScaler
-from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from pydantic import BeforeValidator
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
-from benchmark.data.spec import DatasetSpec, Recipe
-from benchmark.train import generator
-from benchmark.train.loop import one_thread, train
-from benchmark.train.networks import StackedMLP
-from benchmark.train.stack import Stack
-from benchmark.types import Examples, Problem, Task
-from methods.bagging import Bagging
-from methods.erm import ERM
-from methods.twin import Twin
+from benchmark.errors import UserError, did_you_mean
+from benchmark.registry import describe, family
+from benchmark.types import Task
+from methods._estimator import Estimators, Sample
 
-PAPER = Recipe()
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class _Networks(BaseEstimator):  # type: ignore[misc]
-    """Networks of one train seed, trained as the benchmark trains them, with its defaults.
-
-    Columns of bits are taken as they are; the others, and the target of a regression, are standardised over the
-    training rows. Each network is trained on a bootstrap of its own: leave that to the estimator.
-    """
-
-    hidden: int = PAPER.hidden
-    """Width of both hidden layers, a multiple of 16."""
-    lr: float = PAPER.lr
-    weight_decay: float = PAPER.weight_decay
-    batch_size: int = PAPER.batch_size
-    epochs: int = PAPER.epochs
-    random_state: int | np.random.RandomState | None = None
-    """A number is the benchmark's train seed: it fixes bootstraps, initialisation and batch order."""
-
-    def _method(self) -> Any:
-        """The registered method, which says what is trained on which rows."""
-        return ERM()
-
-    def _train(self, X: np.ndarray, y: np.ndarray, task: Task, n_outputs: int) -> None:
-        """Set ``networks_`` and how their inputs are scaled. Raises ValueError for a parameter out of its range."""
-        recipe = Recipe(**{name: getattr(self, name) for name in Recipe.model_fields})
-        bits = ((X == 0) | (X == 1)).all(axis=0)
-        scaler = StandardScaler().fit(X)
-        self.offset_, self.scale_ = np.where(bits, 0.0, scaler.mean_), np.where(bits, 1.0, scaler.scale_)
-        problem = _problem(((X - self.offset_) / self.scale_).astype(np.float32), y, task, n_outputs, recipe)
-        seed = self.random_state
-        if not isinstance(seed, Integral):
-            seed = check_random_state(seed).randint(2**31)
-        stack: Stack = self._method().fit(problem, [int(seed)])
-        with one_thread():
-            parts = list(train(problem.train.x, y, stack.groups(), stack.rule, stack.coupling, [stack.readout]))
-        self.networks_ = [cast(StackedMLP, part.networks[stack.readout]) for part in parts]
-
-    @torch.no_grad()
-    def _members(self, X: Any) -> np.ndarray:
-        """What each network says of ``X``, (K, T, C).
-
-        In double precision: in single, the last bits of a row's outputs depend on the rows beside it.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False)
-        x = torch.from_numpy(np.asarray((X - self.offset_) / self.scale_, dtype=np.float64))
-        outputs = []
-        for networks in self.networks_:
-            for m in range(len(networks.keys)):
-                one = networks.select(m)
-                one = one.with_parameters([parameter.double() for parameter in one.parameters])
-                outputs.append(one.after(x[None] @ one.parameters[0])[0])
-        return np.asarray(torch.stack(outputs).numpy())
+SET_HERE = {"random_state", "n_jobs"}
+"""Parameters that are not the user's: the train seed decides, and a worker has one thread."""
+TAKEN = {
+    *("name", "title", "regression", "tasks", "builds_on", "trains_networks"),
+    *("kind", "path", "doubt", "fit", "trained"),
+}
+"""What a method has itself, so that no parameter of an estimator can be called so."""
 
 
-class _Classifier(ClassifierMixin, _Networks):  # type: ignore[misc]
-    def fit(self, X: Any, y: Any) -> Self:
-        """Train on ``X`` (N, D), finite numbers, and ``y`` (N,), two or more classes of any kind."""
-        X, y = validate_data(self, X, y, ensure_min_samples=2)
-        check_classification_targets(y)
-        self.classes_, classes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"y has one class, {str(self.classes_[0])!r}: a classifier needs two or more")
-        self._train(X, classes.astype(np.int64), "classification", len(self.classes_))
-        return self
+class Wrapped(Estimators):
+    """An estimator of class ``kind``, as it is: features are scaled by the dataset, the target is not."""
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities (T, C) in the order of ``classes_``, averaged over the networks."""
-        return np.asarray(torch.from_numpy(self._members(X)).softmax(-1).mean(0).numpy())
+    kind: ClassVar[Any]
+    path: ClassVar[str]
+    tasks: ClassVar[tuple[Task, ...]]
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The most probable class (T,); the first of ``classes_`` wins a tie."""
-        best = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[best])
+    def __post_init__(self) -> None:
+        """Raises ValueError for a parameter that scikit-learn's own check refuses."""
+        estimator = self._estimator(0)
+        if hasattr(estimator, "_parameter_constraints"):
+            estimator._validate_params()
 
-
-class _Regressor(RegressorMixin, _Networks):  # type: ignore[misc]
-    def fit(self, X: Any, y: Any) -> Self:
-        """Train on ``X`` (N, D) and ``y`` (N,), finite numbers."""
-        X, y = validate_data(self, X, y, y_numeric=True, ensure_min_samples=2)
-        self.y_mean_, self.y_scale_ = float(np.mean(y)), float(np.std(y)) or 1.0
-        self._train(X, ((y - self.y_mean_) / self.y_scale_).astype(np.float32), "regression", 1)
-        return self
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Targets (T,), averaged over the networks."""
-        return np.asarray(self._members(X)[..., 0].mean(axis=0) * self.y_scale_ + self.y_mean_)
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class _Bagging(_Networks):
-    members: int = Bagging.k
-    """Networks, each on a bootstrap of its own, that are averaged."""
-
-    def _method(self) -> Bagging:
-        return Bagging(k=self.members)
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class _Twin(_Networks):
-    members: int = Twin.members
-    """Networks trained together, each on a bootstrap of its own."""
-    lam: float = Twin.lam
-    """Weight of the consistency loss that pulls them together."""
-
-    def _method(self) -> Twin:
-        return Twin(lam=self.lam, members=self.members)
-
-
-class ErmClassifier(_Classifier):
-    """One network on one bootstrap: the reference of the benchmark."""
-
-
-class ErmRegressor(_Regressor):
-    """One network on one bootstrap: the reference of the benchmark."""
-
-
-class BootstrapBaggingClassifier(_Classifier, _Bagging):
-    """Networks on independent bootstraps, averaged. Breiman 1996, doi:10.1007/BF00058655."""
-
-
-class BootstrapBaggingRegressor(_Regressor, _Bagging):
-    """Networks on independent bootstraps, averaged. Breiman 1996, doi:10.1007/BF00058655."""
-
-
-class TwinBootstrapClassifier(_Classifier, _Twin):
-    """Networks on independent bootstraps, pulled together by a consistency loss (paper, Algorithm 1).
-
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> TwinBootstrapClassifier(hidden=32, lr=0.01, lam=10, random_state=1).fit(X, y).score(X, y) > 0.95
-    True
-    """
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class TwinBootstrapRegressor(_Regressor, _Twin):
-    """Networks on independent bootstraps, pulled together by a consistency loss (paper, regression appendix)."""
-
-    lam: float = Twin.regression["lam"]  # type: ignore[attr-defined]
-
-
-def retrain(estimator: Any, X: Any, y: Any, X_new: Any, seeds: Sequence[int]) -> np.ndarray:
-    """What ``estimator`` says of ``X_new`` (T, D) when it is trained anew on a bootstrap for each train seed.
-
-    Returns probabilities (R, T, C) in the order of the sorted classes, or targets (R, T, 1): what the functions of
-    ``benchmark.metrics`` take. Any scikit-learn estimator or pipeline on arrays or data frames will do; its
-    ``random_state``, where it has one, is the seed, and it is trained on the rows that the benchmark's ERM has at
-    that seed. The estimators of this module draw these themselves. A classifier without ``predict_proba`` gives
-    its class a probability of 1.
-    """
-    params = estimator.get_params()
-    draws_itself = any(isinstance(part, _Networks) for part in (estimator, *params.values()))
-    states = [name for name in params if name.rpartition("__")[2] == "random_state"]
-    n, y = len(y), np.asarray(y)
-    runs = []
-    for seed in seeds:
-        rows = np.arange(n) if draws_itself else generator("bootstrap", seed).integers(0, n, size=n)
-        again = clone(estimator).set_params(**dict.fromkeys(states, seed))
-        again.fit(X.iloc[rows] if hasattr(X, "iloc") else X[rows], y[rows])
-        runs.append(
-            _probabilities(again, X_new, np.unique(y)) if is_classifier(again) else again.predict(X_new)[:, None]
+    @property
+    def doubt(self) -> str:
+        """What to know before its results are read; empty if nothing."""
+        if "classification" not in self.tasks or hasattr(self._estimator(0), "predict_proba"):
+            return ""
+        return (
+            f"{self.path} gives no probabilities (no predict_proba): its classes count as probabilities of 0 and 1, so "
+            "that log-loss and sym-KL say little; accuracy and churn are right"
         )
-    return np.stack(runs)
+
+    def _estimator(self, random_state: int) -> Any:
+        own = {"random_state": random_state}
+        if not self.kind.__module__.startswith("sklearn."):  # whose estimators have one thread unless told otherwise
+            own["n_jobs"] = 1
+        estimator = self.kind(**asdict(self))  # type: ignore[call-overload]
+        return estimator.set_params(**{k: v for k, v in own.items() if k in estimator.get_params(deep=False)})
+
+    def trained(self, sample: Sample) -> Any:
+        with warnings.catch_warnings():
+            # Of SVC(probability=True) in scikit-learn 1.9 and 1.10, for every fit: it advises an estimator that the
+            # command line cannot spell (the method svm is made so), and constraints.txt holds a version that has it.
+            warnings.filterwarnings("ignore", "The `probability` parameter was deprecated", FutureWarning)
+            return self._estimator(sample.random_state).fit(sample.x, sample.y)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The class is made by this process, and has to be made again by another."""
+        return _blank, (self.path,), vars(self)
 
 
-def _probabilities(fitted: Any, X: Any, classes: np.ndarray) -> np.ndarray:
-    """Probabilities (T, C) of all ``classes``: a bootstrap may lack one."""
-    if not hasattr(fitted, "predict_proba"):
-        return np.asarray(fitted.predict(X)[:, None] == classes, dtype=float)
-    some = fitted.predict_proba(X)
-    values = np.zeros((len(some), len(classes)))
-    values[:, np.searchsorted(classes, fitted.classes_)] = some
-    return values
+def _blank(path: str) -> Wrapped:
+    made: Wrapped = object.__new__(wrap(path))
+    return made
 
 
-def _problem(x: np.ndarray, y: np.ndarray, task: Task, n_outputs: int, recipe: Recipe) -> Problem:
-    """Rows (N, D) float32 and labels (N,) as a problem without test sets."""
-    spec = DatasetSpec(
-        name="fit",
-        title="",
-        task=task,
-        group="extra",
-        source="memory:X",
-        sha256="0" * 64,
-        id="row",
-        target="y",
-        features=("columns",),
-        split="none",
-        recipe=recipe,
+@family("sklearn", title="Any scikit-learn estimator, as in sklearn:sklearn.svm.SVC:C=10")
+@cache
+def wrap(path: str) -> type:
+    """The method that trains the estimator at ``path``, with its parameters as hyperparameters.
+
+    Those whose default is a number, a text, true, false or none can be set. Raises UserError for a path at which no
+    classifier and no regressor is, and for one that needs more than such parameters.
+    """
+    kind = _class(path)
+    try:
+        example = kind()
+    except TypeError as error:
+        raise UserError(
+            f"sklearn:{path}: {error}: it needs what the command line cannot give; "
+            "write a method of your own (python -m benchmark new-method NAME)"
+        ) from error
+    if not (is_classifier(example) or is_regressor(example)):
+        raise UserError(f"sklearn:{path}: neither a classifier nor a regressor: name one, as in sklearn.svm.SVC")
+    defaults = {
+        name: default
+        for name, default in example.get_params(deep=False).items()
+        if name not in SET_HERE | TAKEN and _plain(default)
+    }
+    cls = make_dataclass(
+        kind.__name__,
+        [(name, VALUE, field(default=default)) for name, default in defaults.items()],
+        bases=(Wrapped,),
+        frozen=True,
+        namespace={"__module__": __name__, "kind": kind, "path": path, "builds_on": (kind,)},
     )
-    rows = np.arange(len(x)).astype(str)
-    return Problem(spec, 0, Examples(x, y, rows, np.full(len(x), "")), {}, n_outputs, {})
+    tasks: tuple[Task, ...] = ("classification",) if is_classifier(example) else ("regression",)
+    return describe(cls, f"sklearn:{path}", title=kind.__name__, tasks=tasks)
+
+
+def _class(path: str) -> Any:
+    def fits(found: object) -> bool:
+        return isinstance(found, type) and issubclass(found, BaseEstimator) and not found.__name__.startswith("_")
+
+    module, _, name = path.rpartition(".")
+    if not module or not all(part.isidentifier() for part in path.split(".")):
+        raise UserError(f"method 'sklearn:{path}': expected an estimator's import path, as in sklearn:sklearn.svm.SVC")
+    try:
+        found = import_module(module)
+    except (Exception, SystemExit) as error:  # of whatever is at that path
+        raise UserError(
+            f"sklearn:{path}: {module} cannot be imported: {type(error).__name__}: {error}; correct the path, or "
+            "install the package that has it"
+        ) from error
+    if not fits(getattr(found, name, None)):
+        raise did_you_mean(f"estimator of {module}:", name, sorted(k for k, v in vars(found).items() if fits(v)))
+    return getattr(found, name)
+
+
+def _plain(value: object) -> bool:
+    """Whether a value can be written on the command line and read back."""
+    return value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _value(text: str) -> object:
+    """``10``, ``1e-3``, ``true`` and ``none`` as what they are, and other words as they stand."""
+    value: object = {"true": True, "false": False, "none": None}.get(text.lower(), text)
+    for number in (float, int):  # as whole a number as it can be
+        with suppress(ValueError):
+            value = number(text)
+    if not _plain(value) or (isinstance(value, str) and not re.fullmatch(r"[\w.+-]+", value)):
+        raise ValueError("expected a number, true, false, none, or a word")
+    return value
+
+
+VALUE = Annotated[Any, BeforeValidator(_value)]
+"""The type of every hyperparameter: what a parameter may be is the estimator's own to say."""

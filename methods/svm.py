@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from benchmark.registry import method
-from methods._estimators import Estimators, Sample, kernel_for
+from methods._estimator import Estimators, Sample, kernel_for
 
 
 @method("svm", title="SVM")

@@ -51,6 +51,18 @@ def staged_data() -> Path:
     return folder
 
 
+@pytest.fixture
+def edited_sources() -> Callable[[], None]:
+    """Forget what was read of the sources, as a new process does, after an edit of one of them."""
+    from benchmark import source
+
+    def forget() -> None:
+        for cached in (source._of, source._is_ours, source._parsed, source._digest):
+            cached.cache_clear()
+
+    return forget
+
+
 class MlflowServer:
     """A real ``mlflow server`` on loopback."""
 
@@ -129,7 +141,7 @@ def waterbirds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
 @pytest.fixture
 def predictions() -> Callable[..., Predictions]:
     """Of a classification, random: ``predictions(runs)`` of so many retrainings that mostly agree."""
-    from benchmark.types import Predictions  # late: the environment is set above
+    from benchmark.types import Predictions
 
     def made(runs: int, n: int = 40, seed: int = 0) -> Predictions:
         rng = np.random.default_rng(seed)

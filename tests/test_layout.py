@@ -1,71 +1,145 @@
-"""The structure that keeps the parts apart: imports run methods → benchmark ← leaderboard."""
+"""The structure: imports run one way, floors are small, and what only reads starts without what trains."""
 
 from __future__ import annotations
 
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
-from benchmark.data.spec import ROOT
+from benchmark.files import CHECKOUT
 
-PARTS = ("benchmark", "leaderboard", "methods")
+FLOORS: Mapping[str, tuple[str, ...]] = {
+    "benchmark": (
+        *("errors", "settings", "source", "files", "types", "measure", "train", "backbones", "data"),
+        *("registry", "store", "run", "lab", "studies", "commands", "__main__"),
+    ),
+    "leaderboard": (
+        *("stats", "read", "tables", "write", "figures", "site", "paper", "scoring", "submission", "__main__"),
+    ),
+}
+"""The rooms of each package: a room imports only from those to its left."""
+ROOMS = 16
+"""No floor has more; ``methods`` is no floor but a list, whose entries nothing imports."""
+HEAVY = {"torch", "mlflow", "rdkit", "sklearn", "scipy.stats", "matplotlib", "pandas"}
+"""Libraries that take a second or more to import."""
 
 
-def sources(folder: str) -> list[Path]:
-    found = sorted((ROOT / folder).rglob("*.py"))
-    assert found, f"no Python in {folder}: has it moved?"
-    return found
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(CHECKOUT).with_suffix("").parts).removesuffix(".__init__")
 
 
-def imported(path: Path) -> set[str]:
-    """The packages that a file imports, anywhere in it."""
-    names = set()
+FILES = {
+    module_of(path): path
+    for part in ("benchmark", "leaderboard", "methods")
+    for path in (CHECKOUT / part).rglob("*.py")
+}
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Every module that a file imports, late imports included."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            names |= {alias.name.partition(".")[0] for alias in node.names}
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            names.add(node.module.partition(".")[0])
-    return names
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield full if full in FILES else node.module
 
 
-def importers(of: set[str], folder: str) -> set[str]:
-    return {path.relative_to(ROOT).as_posix() for path in sources(folder) if imported(path) & of}
+ARROWS = {module: {name for name in imported(path) if name != module} for module, path in FILES.items()}
 
 
-@pytest.mark.parametrize(
-    ("folder", "forbidden"),
-    [("benchmark", {"methods", "leaderboard"}), ("methods", {"leaderboard"}), ("leaderboard", {"methods"})],
-)
-def test_imports_run_from_methods_and_leaderboard_to_the_benchmark(folder, forbidden):
-    assert importers(forbidden | {"tests"}, folder) == set()
+def in_process(code: str) -> str:
+    result = subprocess.run([sys.executable, "-c", code], cwd=CHECKOUT, capture_output=True, text=True, check=True)
+    return result.stdout.strip()
+
+
+def test_imports_run_from_methods_and_leaderboard_to_the_benchmark():
+    allowed = {
+        "benchmark": {"benchmark"},
+        "methods": {"benchmark", "methods"},
+        "leaderboard": {"benchmark", "leaderboard"},
+    }
+    for module, names in ARROWS.items():
+        tops = {name.partition(".")[0] for name in names} & {*allowed, "tests"}
+        assert tops <= allowed[module.partition(".")[0]], module
+
+
+@pytest.mark.parametrize("package", FLOORS)
+def test_a_room_imports_only_from_those_before_it(package):
+    order = FLOORS[package]
+    rooms = {path.stem for path in (CHECKOUT / package).glob("*.py")} - {"__init__"}
+    rooms |= {path.parent.name for path in (CHECKOUT / package).glob("*/__init__.py")}
+    assert rooms == set(order)
+    for module, names in ARROWS.items():
+        if module.startswith(f"{package}."):
+            own = module.split(".")[1]
+            used = {name.split(".")[1] for name in names if name.startswith(f"{package}.")} - {own}
+            late = {room for room in used if order.index(room) > order.index(own)}
+            assert not late, f"{module} imports from {late}, which come after {own}"
+
+
+def test_no_modules_import_each_other():
+    TopologicalSorter({module: names & set(FILES) for module, names in ARROWS.items()}).prepare()
+
+
+def test_no_floor_has_too_many_rooms():
+    floors = {path.parent for path in FILES.values()} - {CHECKOUT / "methods"}
+    for floor in floors:
+        rooms = [path for path in floor.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()]
+        assert len([room for room in rooms if room.name != "__init__.py"]) <= ROOMS, floor
+    used = {name for names in ARROWS.values() for name in names if name.startswith("methods.")}
+    public = {name for name in used if not name.split(".")[1].startswith("_")}
+    assert public <= {"methods.bagging", "methods.erm", "methods.twin"}, "entries that methods/_sklearn_api.py wraps"
 
 
 def test_only_the_tracking_module_imports_mlflow():
-    assert {path for part in PARTS for path in importers({"mlflow"}, part)} == {"benchmark/tracking.py"}
+    assert {m for m, names in ARROWS.items() if any(n.partition(".")[0] == "mlflow" for n in names)} == {
+        "benchmark.store.tracking"
+    }
 
 
-def test_statistics_need_neither_mlflow_nor_torch():
-    assert importers({"mlflow", "torch"}, "leaderboard/stats") == set()
-    names = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in sources("leaderboard/stats")]
-    script = f"import sys, {', '.join(names)}; print({{'mlflow', 'torch'}} & set(sys.modules))"
-    result = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == "set()"
+@pytest.mark.parametrize(
+    "module",
+    [
+        "benchmark.__main__",
+        "benchmark.lab.study",
+        "benchmark.studies.overlap",
+        "leaderboard.__main__",
+        "leaderboard.read.results",
+        "leaderboard.tables.catalogue",
+        "leaderboard.tables.studies",
+        "leaderboard.paper.compare",
+        "leaderboard.scoring.score",
+        *(module for module in FILES if module.startswith("leaderboard.stats.")),
+        "methods.twin",
+    ],
+)
+def test_what_reads_or_lists_starts_without_what_trains(module):
+    assert in_process(f"import sys, {module}; print(sorted({HEAVY!r} & set(sys.modules)))") == "[]"
 
 
-def test_the_command_line_starts_without_torch_or_mlflow():
-    script = "import sys, benchmark.__main__; print({'mlflow', 'torch'} & set(sys.modules))"
-    result = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == "set()"
+@pytest.mark.parametrize("package", ["benchmark", "leaderboard"])
+def test_help_needs_no_heavy_library(package):
+    script = (
+        "import sys\n"
+        f"from {package}.__main__ import app\n"
+        "try: app(['--help'])\n"
+        "except SystemExit: pass\n"
+        f"print(sorted({HEAVY!r} & set(sys.modules)))"
+    )
+    assert in_process(script).splitlines()[-1] == "[]"
 
 
 def test_datasets_holds_no_python_so_that_it_never_shadows_the_hugging_face_package():
-    assert list((ROOT / "datasets").glob("*.toml"))
-    assert list((ROOT / "datasets").rglob("*.py")) == []
+    assert list((CHECKOUT / "datasets").glob("*.toml"))
+    assert list((CHECKOUT / "datasets").rglob("*.py")) == []
 
 
 def test_tests_are_no_package():
-    assert Path(__file__) in sources("tests")
-    assert list((ROOT / "tests").rglob("__init__.py")) == []
+    assert list((CHECKOUT / "tests").rglob("__init__.py")) == []

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmark.driver import parse_seeds
-from benchmark.types import Cell, CellKey, Examples, Predictions
+from benchmark.settings import parse_seeds
+from benchmark.store.cell import Cell, CellKey
+from benchmark.types import Examples, Predictions
 
 IDS = np.array(["one", "two", "three"])
 RIGHT = Predictions((4, 9), IDS, np.array([0, 1, 1]), np.full((2, 3, 2), 0.5), "classification")

@@ -13,8 +13,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from benchmark.data import sources
 from benchmark.errors import UserError
+from benchmark.files import install, offline
 from benchmark.train.backbone import Backbone
 
 CONFIG = "config.json"
@@ -47,10 +47,10 @@ class Pretrained:
             from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
         except ImportError as error:
             raise UserError(
-                f"{self.name}: cannot import {error.name}: pip install -e '.[pretrained]'\n{self._remedy()}"
+                f"{self.name}: cannot import {error.name}: {install('pretrained')}\n{self._remedy()}"
             ) from error
         reason: object = "the network must not be touched (--offline)"
-        for local in (True, False) if not sources.offline() else (True,):
+        for local in (True, False) if not offline() else (True,):
             for weights in WEIGHTS:
                 try:
                     wanted = [CONFIG, weights, *self.files]
@@ -110,10 +110,6 @@ class FineTuned(Backbone):
 
     def weights(self) -> str:
         return self.model.digest()
-
-    @property
-    def code(self) -> bytes:
-        return super().code + Path(__file__).read_bytes()
 
 
 def _weights(folder: Path) -> Path:

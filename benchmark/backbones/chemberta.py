@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.backbones._hub import FineTuned, Pretrained
-from benchmark.data.features import smiles_of
-from benchmark.data.spec import Recipe
+from benchmark.backbones._smiles import smiles_of
 from benchmark.errors import UserError
+from benchmark.types import Recipe
 
 LONGEST = 128
 """Tokens; what is longer is cut off."""

@@ -10,9 +10,9 @@ import torch
 from rdkit import Chem
 from torch import Tensor, nn
 
-from benchmark.data.features import smiles_of
-from benchmark.data.spec import Recipe
+from benchmark.backbones._smiles import smiles_of
 from benchmark.train.backbone import Backbone
+from benchmark.types import Recipe
 
 LAYERS = 3
 CHOICES: tuple[tuple[object, ...], ...] = (

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.data.spec import Recipe
-from benchmark.train.backbone import Backbone, Key, Networks
+from benchmark.train.backbone import Backbone, Networks
 from benchmark.train.device import Device
+from benchmark.train.group import Key
 from benchmark.train.networks import Inputs, Perceptrons
+from benchmark.types import Recipe
 
 
 class MLP(Backbone):

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.backbones._hub import FineTuned, Pretrained
-from benchmark.data.spec import Recipe
+from benchmark.types import Recipe
 
 MODEL = Pretrained("microsoft/resnet-50", "resnet")
 MEAN, SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)

@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
-from benchmark.commands.options import (
-    DEFAULT_DATASET,
-    CanonicalSeeds,
-    Offline,
-    Seeds,
-    console,
-)
-from benchmark.data.catalogue import availability, markdown, rows_text
+from benchmark.commands.options import DEFAULT_DATASET, CanonicalSeeds, Offline, Seeds, console
 from benchmark.data.spec import dataset_names, expand, load_spec
 from benchmark.errors import UserError
-
-if TYPE_CHECKING:  # these import torch or mlflow, which take seconds
-    pass
 
 
 def list_(
@@ -32,6 +22,7 @@ def list_(
     """Show the datasets, methods and backbones, what is available here, and what to do about what is not."""
     from dataclasses import fields
 
+    from benchmark.data.catalogue import availability, markdown, rows_text
     from benchmark.registry import discover, families
     from benchmark.train.backbone import find, names
 
@@ -133,7 +124,7 @@ def new_dataset(
 
 def doctor() -> None:
     """Check this machine: versions, data, tracking store, disk, device; with a remedy for each trouble."""
-    from benchmark.doctor import diagnose
+    from benchmark.commands.doctor import diagnose
 
     broken = False
     for finding in diagnose(DEFAULT_DATASET):
@@ -153,8 +144,8 @@ def export_protocol(
     offline: Offline = False,
 ) -> None:
     """Write what a trainer outside the suite needs: bootstraps, training labels, test ids, features."""
-    from benchmark.driver import parse_seeds
-    from benchmark.protocol import export
+    from benchmark.run.protocol import export
+    from benchmark.settings import parse_seeds
 
     splits = parse_seeds(canonical_seed + ("" if "," in canonical_seed else ","))
     path = export(dataset, out, splits, parse_seeds(seeds), members)

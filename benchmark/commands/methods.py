@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import re
+from importlib.resources import files as resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from benchmark.commands.options import (
-    console,
-)
-from benchmark.data.spec import ROOT
+from benchmark.commands.options import console
 from benchmark.errors import UserError
-
-if TYPE_CHECKING:  # these import torch or mlflow, which take seconds
-    pass
+from benchmark.files import own_methods
 
 
 def check(
     method: Annotated[str, typer.Argument(help="A method's name, or the path of its Python file.")],
 ) -> None:
     """Try the contract of a method on a small synthetic problem and say what to mend."""
-    from benchmark.check import check_method
     from benchmark.registry import find, load_file
+    from benchmark.run.check import check_method
 
     cls: Any
     cls, settings = (load_file(Path(method)), []) if method.endswith(".py") else find(method)
@@ -41,8 +37,9 @@ def new_method(name: Annotated[str, typer.Argument(help="A lower-case Python nam
     """Write methods/NAME.py from the template."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise UserError(f"method name {name!r}: expected lower-case letters, digits and _, as in my_method")
-    path = ROOT / "methods" / f"{name}.py"
-    text = (ROOT / "methods" / "_template.py").read_text(encoding="utf-8")
+    text = (resources("methods") / "_template.py").read_text(encoding="utf-8")
+    path = own_methods() / f"{name}.py"
+    path.parent.mkdir(parents=True, exist_ok=True)
     title = name.replace("_", " ").capitalize()
     text = text.replace("NAME", name).replace("TITLE", title).replace("Template", title.title().replace(" ", ""))
     try:

@@ -29,13 +29,12 @@ from benchmark.commands.options import (
     Settings,
     console,
 )
-from benchmark.data.catalogue import obtainable
 from benchmark.data.spec import expand
 from benchmark.errors import UserError
 
 if TYPE_CHECKING:  # these import torch or mlflow, which take seconds
-    from benchmark.driver import Outcome
-    from benchmark.runner import Planned
+    from benchmark.run.driver import Outcome
+    from benchmark.run.runner import Planned
 
 
 def _on(backbone: str, datasets: list[str]) -> list[str]:
@@ -46,8 +45,9 @@ def _on(backbone: str, datasets: list[str]) -> list[str]:
 def _grid(
     method: str, dataset: str, backbone: str, canonical_seed: str, seeds: str, settings: list[str] | None, device: str
 ) -> list[Planned]:
-    from benchmark.driver import parse_seeds, parse_splits, plan_grid
-    from benchmark.registry import parse_settings
+    from benchmark.data.catalogue import obtainable
+    from benchmark.run.driver import plan_grid
+    from benchmark.settings import parse_seeds, parse_settings, parse_splits
     from benchmark.train.device import device as named
 
     names = [name.strip() for name in method.split(",") if name.strip()]
@@ -88,7 +88,8 @@ def run(
     offline: Offline = False,
 ) -> None:
     """Train methods on datasets and record every run and every prediction in MLflow."""
-    from benchmark import driver, tracking
+    from benchmark.run import driver
+    from benchmark.store import tracking
 
     cells = _grid(method, dataset, backbone, canonical_seed, seeds, settings, device)
     total = sum(len(cell.key.seeds) for cell in cells)
@@ -96,7 +97,7 @@ def run(
     for line in driver.warnings(cells):
         console.print(line, markup=False)
     columns = (TextColumn("retrainings"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    from benchmark.cluster import connect
+    from benchmark.run.cluster import connect
 
     workers = connect(scheduler, slurm) if scheduler or slurm else nullcontext()
     with workers as client, Progress(*columns, console=console, disable=not console.is_terminal) as progress:
@@ -122,7 +123,7 @@ def _build_site(folder: Path) -> Path | None:
 
 
 def _summary(outcome: Outcome, dataset: str, built: Path | None) -> None:
-    from benchmark import tracking
+    from benchmark.store import tracking
 
     lines = [f"{len(outcome.trained)} cells trained, {outcome.skipped} already there, {len(outcome.failed)} failed."]
     if outcome.skipped and not (outcome.trained or outcome.failed):
@@ -171,8 +172,8 @@ def study(
     """Run a study: train what it needs and is not recorded yet, record it, and show the answer."""
     from dataclasses import fields
 
-    from benchmark.registry import parse_settings
-    from benchmark.study import discover, make_study
+    from benchmark.lab.study import discover, make_study
+    from benchmark.settings import parse_settings
 
     if not name:
         table = Table("study", "title", "settings", box=None, padding=(0, 1, 0, 0))
@@ -180,7 +181,7 @@ def study(
             table.add_row(known, cls.title, ", ".join(f"{f.name}={f.default}" for f in fields(cls)))  # type: ignore[attr-defined]
         console.print(table)
         return
-    from benchmark.lab import Lab
+    from benchmark.lab.training import Lab
     from benchmark.train.device import device as named
 
     given = {"dataset": dataset, "canonical_seed": canonical_seed, "seeds": seeds}
@@ -208,7 +209,7 @@ def status(
     offline: Offline = False,
 ) -> None:
     """Show which cells of a grid are done, failed or missing, and the command that fills each."""
-    from benchmark import tracking
+    from benchmark.store import tracking
 
     cells = _grid(method, dataset, backbone, canonical_seed, seeds, settings, device)
     statuses = tracking.Store().statuses()
@@ -230,7 +231,7 @@ def plan(
     offline: Offline = False,
 ) -> None:
     """Show what a grid will cost before anything is trained: networks, CPU hours, bytes."""
-    from benchmark.plan import costs
+    from benchmark.run.plan import costs
 
     found = costs(_grid(method, dataset, backbone, canonical_seed, seeds, settings, "cpu"))
     style: dict[str, Any] = {"box": None, "padding": (0, 1, 0, 0)}
@@ -267,8 +268,8 @@ def speed(
 ) -> None:
     """Time the paper's table in the plain per-model PyTorch loop and in the harness, in one run (many minutes)."""
     from benchmark.data.problem import load_problem
-    from benchmark.driver import parse_seeds
-    from benchmark.speed import Timing, as_json, compare
+    from benchmark.run.speed import Timing, as_json, compare
+    from benchmark.settings import parse_seeds
 
     problem = load_problem(dataset)
     if problem.task != "classification":

@@ -20,8 +20,9 @@ from benchmark.data import features, readers
 from benchmark.data.problem import load_problem, plain
 from benchmark.data.readers import LINE, MISSING
 from benchmark.data.sources import obtain
-from benchmark.data.spec import DATASETS, ROOT, DatasetSpec, load_spec
+from benchmark.data.spec import DatasetSpec, load_spec
 from benchmark.errors import UserError, did_you_mean
+from benchmark.files import home, own_datasets, shipped_datasets
 
 POSITIVE = re.compile(r"\+|y|yes|pos|positive|t|true|active|toxic|hit|pass|inhibitor|binder|high|1", re.IGNORECASE)
 """Texts that are taken for class 1, of two."""
@@ -187,7 +188,7 @@ def write_dataset(file: Path, name: str, folder: Path | None, fields: dict[str, 
 
     Raises UserError for a name that is taken, and, leaving nothing behind, for a dataset that cannot be used.
     """
-    folder = (folder or DATASETS).resolve()
+    folder = (folder or own_datasets()).resolve()
     own = re.sub(r"\W+", "_", file.name.partition(".")[0].lower()).strip("_")
     if name not in ("", own):  # several datasets of one file are told apart by their titles
         fields = fields | {"title": name}
@@ -195,14 +196,16 @@ def write_dataset(file: Path, name: str, folder: Path | None, fields: dict[str, 
     if not re.fullmatch(r"[a-z0-9][a-z0-9_]*", name):
         raise UserError(f"dataset name {name!r}: expected lower-case letters, digits and _; choose --name")
     path = folder / f"{name}.toml"
-    for taken in (path, DATASETS / path.name):
+    for taken in dict.fromkeys((path, own_datasets() / path.name, shipped_datasets() / path.name)):
         if taken.exists():
             anew = f", or rename it to {taken.name}.old to describe the file anew" if _describes(taken, file) else ""
             raise UserError(f"{taken} exists: choose another --name{anew}")
+    if folder == own_datasets().resolve():
+        folder.mkdir(parents=True, exist_ok=True)
     if not folder.is_dir():
         raise UserError(f"--to {folder}: no such folder")
     source = file.resolve()
-    if source.is_relative_to(ROOT) or source.is_relative_to(folder):  # so that the two can be moved together
+    if source.is_relative_to(home()) or source.is_relative_to(folder):  # so that the two can be moved together
         fields = fields | {"source": f"file:{os.path.relpath(source, folder)}"}
     try:
         with path.open("xb") as toml:

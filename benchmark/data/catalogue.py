@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from benchmark.data import sources
 from benchmark.data.spec import DatasetSpec, dataset_names, expand, load_spec
 from benchmark.errors import UserError
+from benchmark.files import install, offline
 
 BY_HAND = ("tadf",)
 """Sources whose files nothing downloads."""
@@ -25,12 +26,12 @@ def availability(spec: DatasetSpec) -> Availability:
     """Without touching the network, and without reading the file."""
     if spec.source.startswith("hf:"):
         if getattr(find_spec("datasets"), "origin", None) is None:  # our folder of that name is found too
-            after = "" if sources.offline() else "; then downloaded on first use"
-            return Availability(False, f"pip install -e '.[vision]'{after}")
+            after = "" if offline() else "; then downloaded on first use"
+            return Availability(False, f"{install('vision')}{after}")
         name = spec.source.partition(":")[2]
         if any((folder / "hf" / name).is_dir() for folder in sources.folders()):
             return Availability(True)
-        if sources.offline():
+        if offline():
             return Availability(
                 False, f"is used if Hugging Face's cache has it; else put it at hf/{name} in CHURN_DATA_DIR"
             )
@@ -43,7 +44,7 @@ def availability(spec: DatasetSpec) -> Availability:
         return Availability(True)
     if where.path:
         return Availability(False, f"put the file back at {where.path}, or mend 'source' in {spec.path}")
-    if where.url and not sources.offline():
+    if where.url and not offline():
         return Availability(False, "downloaded on first use")
     return Availability(
         False, f"get it from {where.page or where.url} and put it at {sources.folders()[0] / where.place}"

@@ -11,6 +11,7 @@ from rdkit.Chem import Descriptors, Mol
 from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
 from sklearn.preprocessing import StandardScaler
 
+from benchmark.backbones._smiles import smiles_bytes
 from benchmark.data.readers import LINE, MISSING, REPEATED
 from benchmark.data.spec import DatasetSpec
 from benchmark.errors import UserError, did_you_mean
@@ -63,20 +64,6 @@ def columns(table: pd.DataFrame, spec: DatasetSpec) -> np.ndarray:
             f"{numbers.iloc[row, column]!r} (columns that are no features go into 'ignore')"
         )
     return values
-
-
-def smiles_bytes(texts: Sequence[str]) -> np.ndarray:
-    """SMILES as rows of bytes (N, longest) uint8, 0 after their ends, for backbones that read the text itself."""
-    rows = [np.frombuffer(text.encode(), dtype=np.uint8) for text in texts]
-    found = np.zeros((len(rows), max(map(len, rows))), dtype=np.uint8)
-    for own, row in zip(found, rows, strict=True):
-        own[: len(row)] = row
-    return found
-
-
-def smiles_of(x: np.ndarray) -> list[str]:
-    """The SMILES that ``smiles_bytes`` made ``x`` from."""
-    return [bytes(row).rstrip(b"\0").decode() for row in x]
 
 
 FEATURES: dict[str, Callable[..., np.ndarray]] = {"morgan": morgan, "rdkit_descriptors": rdkit_descriptors}

@@ -14,6 +14,7 @@ from benchmark.data import sources
 from benchmark.data.readers import LINE, REPEATED
 from benchmark.data.spec import DatasetSpec
 from benchmark.errors import UserError
+from benchmark.files import install, offline
 
 SPLIT = "split"
 """The column that says to which of the hub's splits an image belongs: train, validation, test."""
@@ -27,12 +28,12 @@ def load(spec: DatasetSpec) -> tuple[str, pd.DataFrame, np.ndarray]:
     """
     name = spec.source.partition(":")[2]
     side = _side(spec)
-    if sources.offline():
+    if offline():
         os.environ["HF_HUB_OFFLINE"] = "1"  # read when the library is imported
     try:
         load_dataset: Any = importlib.import_module("datasets").load_dataset
     except (ImportError, AttributeError) as error:  # any folder called datasets is a module, as that of the checkout
-        raise UserError(f"{spec.name}: images need Hugging Face's datasets: pip install -e '.[vision]'") from error
+        raise UserError(f"{spec.name}: images need Hugging Face's datasets: {install('vision')}") from error
     folder = next((f / "hf" / name for f in sources.folders() if (f / "hf" / name).is_dir()), None)
     try:
         found = load_dataset(str(folder or name))

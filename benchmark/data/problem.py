@@ -12,10 +12,10 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from benchmark.data.features import standardise
 from benchmark.data.rows import Rows, load_rows
-from benchmark.data.spec import MLP, DatasetSpec, load_spec
+from benchmark.data.spec import DatasetSpec, load_spec
 from benchmark.data.splits import Split, first_rows, make_split
 from benchmark.errors import UserError
-from benchmark.types import Examples, Problem
+from benchmark.types import MLP, Examples, Problem
 
 WORDS = {"false": "0", "true": "1"}
 
@@ -95,9 +95,9 @@ def split_rows(spec: DatasetSpec, rows: Rows, canonical_seed: int) -> Split:
     return replace(split, train=first_rows(split.train, spec.train, canonical_seed))
 
 
-def given(spec: DatasetSpec, x: np.ndarray, scaled: np.ndarray, train: np.ndarray) -> np.ndarray:
+def given(backbone: str, x: np.ndarray, scaled: np.ndarray, train: np.ndarray) -> np.ndarray:
     """Features (N, D) as the backbone takes them: numbers standardised on the rows ``train``, bytes as they are."""
-    return standardise(x, scaled, train) if spec.backbone == MLP else x
+    return standardise(x, scaled, train) if backbone == MLP else x
 
 
 def load_problem(dataset: str, canonical_seed: int = 99) -> Problem:
@@ -118,35 +118,39 @@ def load_problem(dataset: str, canonical_seed: int = 99) -> Problem:
             f"{spec.name}: all {len(split.train)} rows of the training pool of canonical seed {canonical_seed} are "
             f"{what}: nothing can be learned"
         )
-    x = given(spec, rows.x, rows.scaled, split.train)
+    x = given(spec.backbone, rows.x, rows.scaled, split.train)
     ids, smiles = used["id"].to_numpy(dtype=str), used["smiles"].to_numpy(dtype=str)
 
     def take(index: np.ndarray) -> Examples:
         return Examples(x[index], y[index], ids[index], smiles[index])
 
     return Problem(
-        spec=spec,
-        canonical_seed=canonical_seed,
+        name=spec.name,
+        task=spec.task,
+        n_outputs=2 if spec.task == "classification" else 1,
         train=take(split.train),
         evals={name: take(index) for name, index in split.tests.items()},
-        n_outputs=2 if spec.task == "classification" else 1,
+        canonical_seed=canonical_seed,
+        recipe=spec.recipe,
+        backbone=spec.backbone,
+        about=spec.facts,
         fingerprints={
             "data": rows.version,
             "features": digest(rows.x),
             "labels": digest(y),
             "split": digest(np.concatenate(list(split.parts().values()))),
-            **started_from(spec),
+            **started_from(spec.backbone),
         },
     )
 
 
-def started_from(spec: DatasetSpec) -> dict[str, str]:
+def started_from(backbone: str) -> dict[str, str]:
     """What a backbone other than the perceptron adds to the fingerprints: its name, and its weights if it has any."""
-    if spec.backbone == MLP:
+    if backbone == MLP:
         return {}
-    from benchmark.train.backbone import find
+    from benchmark.train.backbone import find  # which imports PyTorch
 
-    return {"backbone": f"{spec.backbone} {find(spec.backbone).weights()}".strip()}
+    return {"backbone": f"{backbone} {find(backbone).weights()}".strip()}
 
 
 def fold(problem: Problem, i: int, k: int) -> Problem:
@@ -164,21 +168,19 @@ def fold(problem: Problem, i: int, k: int) -> Problem:
     fewest = int(np.unique(pool.y, return_counts=True)[1].min()) if classes else len(pool)
     if fewest < k:
         of = " of the rarer class" if classes else ""
-        raise UserError(f"{problem.spec.name}: {k} folds need {k} rows{of} in the training pool, found {fewest}")
+        raise UserError(f"{problem.name}: {k} folds need {k} rows{of} in the training pool, found {fewest}")
     splitter = (StratifiedKFold if classes else KFold)(k, shuffle=True, random_state=problem.canonical_seed)
     train, held_out = list(splitter.split(pool.x, pool.y))[i]
     scaled = pool.x.min(axis=0) < 0  # no bit or pixel is; of numbers that vary about a mean of 0, some are
-    x = given(problem.spec, pool.x, scaled, train)
+    x = given(problem.backbone, pool.x, scaled, train)
     name = f"fold={i + 1}of{k}"
 
     def take(index: np.ndarray) -> Examples:
         return Examples(x[index], pool.y[index], pool.ids[index], pool.smiles[index])
 
-    spec = problem.spec
-    named = {"name": f"{spec.name}@{name}", "title": f"{spec.title}, {name}", "group": "variant"}
     return replace(
         problem,
-        spec=spec.model_copy(update=named),
+        name=f"{problem.name}@{name}",
         train=take(train),
         evals={"id": take(held_out)},
         fingerprints={**problem.fingerprints, "fold": f"{i + 1}of{k}-{digest(held_out)}"},

@@ -9,17 +9,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from rdkit import Chem, rdBase
 from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
 
-from benchmark.data import cache, features, images, readers, sources
+from benchmark import files as cache
+from benchmark.data import features, images, readers, sources
 from benchmark.data.readers import LINE, MISSING, REPEATED
 from benchmark.data.spec import DatasetSpec
 from benchmark.errors import UserError, did_you_mean
+from benchmark.source import fingerprint
 
 
 @dataclass(frozen=True)
@@ -77,12 +78,9 @@ def load_rows(spec: DatasetSpec) -> Rows:
 
 def _key(spec: DatasetSpec, version: str) -> str:
     """What rows and features depend on: the file, how it is read, RDKit, and the code that does it."""
-    code = hashlib.sha256()
-    for module in (readers, features):
-        code.update(Path(str(module.__file__)).read_bytes())
-    code.update(Path(__file__).read_bytes())
+    code = fingerprint(readers.read, readers.clean, _prepare)
     reading = spec.model_dump(include={"source", "smiles", "id", "target", "features", "ignore", "groups", "split"})
-    parts = [version, reading, rdBase.rdkitVersion, code.hexdigest()]
+    parts = [version, reading, rdBase.rdkitVersion, code]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 

@@ -19,9 +19,9 @@ import requests
 
 from benchmark import __version__
 from benchmark.data import readers
-from benchmark.data.cache import cache_folder
-from benchmark.data.spec import DATASETS, DatasetSpec
+from benchmark.data.spec import DatasetSpec
 from benchmark.errors import UserError, did_you_mean
+from benchmark.files import cache_folder, offline, own_datasets
 
 DEEPCHEM = "https://deepchemdata.s3-us-west-1.amazonaws.com/datasets/"
 DATAVERSE = "https://dataverse.harvard.edu/api/access/datafile/"
@@ -84,11 +84,6 @@ SOURCES: dict[str, Callable[[str], Origin]] = {
     "tadf": _tadf,
     "tdc": _tdc,
 }
-
-
-def offline() -> bool:
-    """Whether the network must not be touched: ``--offline``, or CHURN_OFFLINE set to anything but 0."""
-    return os.environ.get("CHURN_OFFLINE", "0") not in ("", "0")
 
 
 def origin(spec: DatasetSpec) -> Origin:
@@ -175,7 +170,7 @@ def _anew(spec: DatasetSpec, file: Path) -> str:
         "--positive": spec.positive,
         "--split": spec.split,
         "--name": spec.path.stem,
-        "--to": "" if spec.path.parent == DATASETS else str(spec.path.parent),
+        "--to": "" if spec.path.parent == own_datasets() else str(spec.path.parent),
     }
     given = [word for option, value in options.items() if value for word in (option, value)]
     return shlex.join(["python", "-m", "benchmark", "new-dataset", str(file), *given])

@@ -11,10 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from pydantic_core import PydanticCustomError
 
 from benchmark.errors import UserError, did_you_mean
+from benchmark.files import own_datasets, shipped_datasets
 from benchmark.settings import assignments
+from benchmark.types import MLP, DatasetFacts, Recipe, Task
 
-ROOT = Path(__file__).resolve().parents[2]
-DATASETS = ROOT / "datasets"
 UNVERIFIED = ("tadf", "hf")
 """Sources without a known checksum: a table that the user supplies, a dataset that its hub verifies."""
 
@@ -22,22 +22,6 @@ SUITES = {"lite": ("b3db_measured", "dili", "cyp2d6_substrate")}
 """Named selections besides the groups; ``lite`` gives a first impression within minutes."""
 
 
-class Recipe(BaseModel):
-    """Training settings of the networks (paper, section Methods). A TOML names only what differs."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    hidden: int = Field(256, gt=0, multiple_of=16)
-    lr: float = Field(1e-3, gt=0, allow_inf_nan=False)
-    weight_decay: float = Field(1e-4, ge=0, allow_inf_nan=False)
-    batch_size: int = Field(64, gt=0)
-    epochs: int = Field(30, gt=0)
-
-
-Reads = Literal["numbers", "smiles", "pixels"]
-"""What a backbone is given as features: numbers (float32), or the bytes of SMILES, or pixels (both uint8)."""
-MLP = "mlp"
-"""The backbone unless a dataset names another."""
 PoolSize = Annotated[int, Field(ge=2)]
 
 
@@ -56,10 +40,10 @@ class DatasetSpec(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: str
+    name: str = Field(pattern=r"^\w[\w.-]*(@\w+=[\w.+-]+)*$")
     path: Path = Path()
     title: str
-    task: Literal["classification", "regression"]
+    task: Task
     group: Literal["dev", "headline", "borderline", "excluded", "regression", "scope", "extra", "variant"]
     family: str = ""
     source: str = Field(pattern=r"^\w+:.+")
@@ -87,9 +71,15 @@ class DatasetSpec(BaseModel):
     @property
     def spelled(self) -> str:
         """How the command line names this dataset: by its name, or by the path of a TOML outside the registry."""
-        if self.path.parent in (DATASETS, Path()):
+        if self.path.parent in (shipped_datasets(), own_datasets(), Path()):
             return self.name
         return str(self.path) + self.name.removeprefix(self.path.stem)
+
+    @property
+    def facts(self) -> DatasetFacts:
+        """What is kept of the dataset with every result on it."""
+        same = {name: getattr(self, name) for name in DatasetFacts.model_fields if name != "target"}
+        return DatasetFacts(target=self.target_name or self.target, **same)
 
     @model_validator(mode="after")
     def _complete(self) -> DatasetSpec:
@@ -104,8 +94,19 @@ class DatasetSpec(BaseModel):
 
 
 def dataset_names() -> list[str]:
-    """The names of the registry: one TOML each in ``datasets/``."""
-    return sorted(path.stem for path in DATASETS.glob("*.toml"))
+    """The names of the registry: one TOML each, of the suite or in ``datasets/`` of the user's home."""
+    return sorted({path.stem for folder in (shipped_datasets(), own_datasets()) for path in folder.glob("*.toml")})
+
+
+def _toml(name: str) -> Path:
+    """The file of a dataset of the registry. Raises UserError for an unknown name, and for one with two files."""
+    mine, theirs = own_datasets() / f"{name}.toml", shipped_datasets() / f"{name}.toml"
+    here = [path for path in (theirs, mine) if path.is_file()]
+    if not here:
+        raise did_you_mean("dataset", name, dataset_names())
+    if len(here) > 1 and not mine.samefile(theirs):
+        raise UserError(f"{mine}: {name!r} is a dataset of the suite: rename your file")
+    return here[0]
 
 
 def load_spec(name: str) -> DatasetSpec:
@@ -118,11 +119,9 @@ def load_spec(name: str) -> DatasetSpec:
     be read, naming file and field.
     """
     base, settings = _parts(name)
-    path = Path(base).resolve() if base.endswith(".toml") else DATASETS / f"{base}.toml"
-    if not path.is_file() and base.endswith(".toml"):
-        raise UserError(f"{path}: no such file")
+    path = Path(base).resolve() if base.endswith(".toml") else _toml(base)
     if not path.is_file():
-        raise did_you_mean("dataset", base, dataset_names())
+        raise UserError(f"{path}: no such file")
     try:
         spec = DatasetSpec(name=path.stem, path=path, **_fields(path))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -170,7 +169,7 @@ def _on(spec: DatasetSpec, name: str) -> DatasetSpec:
     """
     reads, recipe = "numbers", Recipe()
     if name != MLP:
-        from benchmark.train.backbone import find  # which imports PyTorch
+        from benchmark.train.backbone import find
 
         reads, recipe = find(name).reads, find(name).recipe
     pixels = spec.features[0].startswith("pixels")

@@ -6,18 +6,15 @@ pool, at no more than a tolerated loss of accuracy against λ = 0; the median ov
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
-from benchmark.bayes import search
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import expand, load_spec
-from benchmark.driver import parse_seeds, parse_splits
-from benchmark.study import (
-    DELTA_ACCURACY,
-    DELTA_CHURN,
+from benchmark.lab.bayes import search
+from benchmark.lab.study import (
     Axis,
     Chart,
     Content,
@@ -26,15 +23,20 @@ from benchmark.study import (
     Measured,
     Point,
     Report,
-    Row,
     Sampled,
     Sheet,
+    SheetRow,
     Trainer,
     classifications,
+    head,
     retrainings,
     study,
     summary,
 )
+from benchmark.measure.catalogue import ACCURACY, CHURN
+from benchmark.registry import make_method
+from benchmark.settings import parse_seeds, parse_splits
+from benchmark.types import Method
 
 
 def tuned(record: Content) -> tuple[np.ndarray, float]:
@@ -61,11 +63,12 @@ class BayesLambda:
     def report(self, lab: Lab) -> Report:
         (split,) = parse_splits(self.canonical_seed)
         seeds = retrainings(self.seeds)
-        rows, curves, answer = list[Row](), {}, []
+        rows, curves, answer = list[SheetRow](), {}, []
         for name in classifications(expand(self.dataset)):
-            title = load_spec(name).title
+            spec = load_spec(name)
+            title, made = spec.title, make_method("twin", spec.task)
             key = f"{name}, split {split}, seeds {self.tuned}, {self.trials} trials, {self.folds} folds"
-            found = lab.record(key, name, split, partial(self._tune, name, split))
+            found = lab.record(key, name, split, tune, made, name, split, self.tuned, self.trials, self.folds)
             best, lam = tuned(found)
             texts = ["erm", "twin", f"twin:lam={lam!r}"]
             cells = [lab.cells(texts, [name], [split], seeds)[name, text] for text in texts]
@@ -80,7 +83,11 @@ class BayesLambda:
             )
             tried = [t for trials in found["trials"] for t in trials if t[0] > 0]
             curves[title] = [Point(t[0], Sampled(np.array([t[2]]))) for t in tried]
-        heads = [replace(h, text=f"{e.upper()} {h.text}") for h in (DELTA_ACCURACY, DELTA_CHURN) for e in evalsets]
+        heads = [
+            replace(h, text=f"{e.upper()} {h.text}")
+            for h in (head(ACCURACY, versus=True), head(CHURN, versus=True))
+            for e in evalsets
+        ]
         sheet = Sheet(
             "tuned",
             "Tuned λ against the rule's and ERM",
@@ -99,10 +106,11 @@ class BayesLambda:
         )
         return Report(answer, [sheet], [chart])
 
-    def _tune(self, name: str, split: int, trainer: Trainer) -> Content:
-        pool = load_problem(name, split).without_tests()
-        items = [
-            (pool, seed, self.trials, self.folds, f"{trainer.code} {pool.fingerprint} {seed} {self.folds}")
-            for seed in parse_seeds(self.tuned)
-        ]
-        return {"trials": [[list(t) for t in trials] for trials in trainer.map(search, items)]}
+
+def tune(
+    trainer: Trainer, twin: Method, name: str, split: int, tuned: str, trials: int, folds: int
+) -> Mapping[str, list[list[list[float]]]]:
+    """All trials of each of the train seeds ``tuned``."""
+    pool = load_problem(name, split).without_tests()
+    items = [(twin, pool, seed, trials, folds, f"{trainer.code} {seed} {folds}") for seed in parse_seeds(tuned)]
+    return {"trials": [[list(t) for t in of_seed] for of_seed in trainer.map(search, items)]}

@@ -6,16 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
-from benchmark.campaign import ACQUISITIONS, campaigns, outcomes
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import expand, load_spec
-from benchmark.driver import parse_splits
 from benchmark.errors import UserError, did_you_mean
-from benchmark.metrics import mean_over_pairs
-from benchmark.registry import make_method, spelled, title
-from benchmark.study import (
+from benchmark.lab.campaign import ACQUISITIONS, campaigns, outcomes
+from benchmark.lab.study import (
     Axis,
     Chart,
     Content,
@@ -23,13 +19,16 @@ from benchmark.study import (
     Lab,
     Point,
     Report,
-    Row,
     Sheet,
+    SheetRow,
     Trainer,
     beside,
     percent,
     study,
 )
+from benchmark.measure.basics import mean_over_pairs
+from benchmark.registry import make_method, spelled, title
+from benchmark.settings import parse_splits
 from benchmark.types import Method
 
 STD = Head("std / range (%)", 100, 1)
@@ -56,7 +55,7 @@ class BOLoop:
 
     def report(self, lab: Lab) -> Report:
         contenders, splits = list(self._contenders()), parse_splits(self.canonical_seed)
-        rows, series, answer = list[Row](), dict[str, list[Point]](), []
+        rows, series, answer = list[SheetRow](), dict[str, list[Point]](), []
         datasets = expand(self.dataset)
         for name in datasets:
             if load_spec(name).task != "regression":
@@ -67,7 +66,7 @@ class BOLoop:
                 said, place = [], len(series)
                 for i, (made, acquire) in enumerate(contenders):
                     of = name, split, made, acquire
-                    found = outcomes(lab.record(self.key(*of), name, split, partial(self._run, *of)))
+                    found = outcomes(lab.record(self.key(*of), name, split, run, *of, *self._sizes))
                     rows.append([where, title(made, "regression"), acquire, *found.values()])
                     std, jaccard = found["final_best_std_over_range"], found["acquired_jaccard"]
                     at = beside(i, place, len(datasets) * len(splits))
@@ -104,9 +103,16 @@ class BOLoop:
         settings = f"{self.trajectories} trajectories, {self.initial} + {self.budget}"
         return f"{name}, split {split}, {spelled(made, 'regression')}, {acquire}, {settings}"
 
-    def _run(self, name: str, split: int, made: Method, acquire: str, trainer: Trainer) -> Content:
-        problem = load_problem(name, split)
-        return campaigns(problem, made, acquire, self.trajectories, self.initial, self.budget, trainer)
+    @property
+    def _sizes(self) -> tuple[int, int, int]:
+        return self.trajectories, self.initial, self.budget
+
+
+def run(
+    trainer: Trainer, name: str, split: int, made: Method, acquire: str, trajectories: int, initial: int, budget: int
+) -> Content:
+    """All campaigns of a method on a dataset."""
+    return campaigns(trainer, load_problem(name, split), made, acquire, trajectories, initial, budget)
 
 
 def _label(made: Method, acquire: str) -> str:

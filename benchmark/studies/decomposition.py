@@ -14,17 +14,16 @@ from itertools import combinations
 import numpy as np
 
 from benchmark.data.spec import expand, load_spec
-from benchmark.driver import parse_splits
-from benchmark.study import (
+from benchmark.lab.study import (
     Axis,
     Chart,
     Head,
     Lab,
     Point,
     Report,
-    Row,
     Sampled,
     Sheet,
+    SheetRow,
     beside,
     classifications,
     mean,
@@ -32,6 +31,7 @@ from benchmark.study import (
     retrainings,
     study,
 )
+from benchmark.settings import parse_splits
 
 SOURCES = {"data": "data", "initialisation": "initialisation", "batches": "batch order"}
 HELD = [*combinations(SOURCES, 2), *((source,) for source in SOURCES)]
@@ -64,7 +64,7 @@ class Decomposition:
         grid = {held: [fixed(held, level) for level in levels] for held in HELD}
         texts = ["erm", *(text for some in grid.values() for text in some)]
         found = lab.cells(texts, datasets, parse_splits(self.canonical_seed), retrainings(self.seeds))
-        rows: list[Row] = []
+        rows: list[SheetRow] = []
         charts, answer = [], []
         for d in datasets:
             title, every = load_spec(d).title, mean("churn", found[d, "erm"])
@@ -83,9 +83,9 @@ class Decomposition:
 
     def _rows(
         self, title: str, every: float, alone: Mapping[str, np.ndarray], churn: Mapping[tuple[str, ...], np.ndarray]
-    ) -> list[Row]:
+    ) -> list[SheetRow]:
         whole = every or np.nan  # of no flips at all there is no share
-        rows: list[Row] = []
+        rows: list[SheetRow] = []
         for source, name in SOURCES.items():
             values = alone[source], alone[source] / whole, churn[source,], churn[source,] / whole
             rows.append([title, name, *map(Sampled, values)])

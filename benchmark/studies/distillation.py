@@ -7,10 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from benchmark.data.spec import load_spec
-from benchmark.driver import parse_splits
-from benchmark.selection import largest
-from benchmark.study import (
-    COMPARED,
+from benchmark.lab.selection import largest
+from benchmark.lab.study import (
     Axis,
     Chart,
     Lab,
@@ -20,10 +18,12 @@ from benchmark.study import (
     Sheet,
     classifications,
     compared,
+    heads_compared,
     retrainings,
     study,
     summary,
 )
+from benchmark.settings import parse_splits
 
 
 @study("distillation", title="Distillation from an incumbent, and balanced gradients")
@@ -55,7 +55,7 @@ class Distillation:
                     "rivals",
                     "Distillation and balanced gradients",
                     f"{where}. Δ: to ERM at equal bootstraps.",
-                    ["Method", *COMPARED[spec.task]],
+                    ["Method", *heads_compared(spec.task)],
                     [[cells[0].title, *compared(cells, erm)] for cells in found],
                 )
             ],

@@ -12,12 +12,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from benchmark import metrics
-from benchmark import quantities as q
 from benchmark.data.spec import expand, load_spec
-from benchmark.driver import parse_splits
-from benchmark.study import Lab, Report, classifications, mean, percent, retrainings, study
-from benchmark.types import Cell
+from benchmark.lab.study import Lab, Report, classifications, mean, percent, retrainings, study
+from benchmark.measure.basics import FLIPPING
+from benchmark.measure.catalogue import TOP_JACCARD, example_flips
+from benchmark.settings import parse_splits
+from benchmark.store.cell import Cell
 
 Cells = Mapping[str, Sequence[Cell]]
 """By method, one for each split."""
@@ -51,7 +51,7 @@ class FromPredictions(ABC):
 
 def flips(cells: Sequence[Cell]) -> np.ndarray:
     """The share of pairs of retrainings in which each test example flips, of one split after the other."""
-    return np.concatenate([q.example_churn(cell.predictions["id"]) for cell in cells])
+    return np.concatenate([example_flips(cell.predictions["id"]) for cell in cells])
 
 
 @study("case-study", title="Molecules whose prediction flips")
@@ -62,9 +62,9 @@ class CaseStudy(FromPredictions):
 
     def finding(self, cells: Cells) -> str:
         erm, twin = flips(cells["erm"]), flips(cells["twin"])
-        often = erm >= q.FLIPPING
+        often = erm >= FLIPPING
         return (
-            f"of {len(erm)} test examples {often.sum()} flip in {percent(q.FLIPPING)} or more of the pairs of ERM's "
+            f"of {len(erm)} test examples {often.sum()} flip in {percent(FLIPPING)} or more of the pairs of ERM's "
             f"retrainings; {(often & (twin == 0)).sum()} of these never flip with {cells['twin'][0].title}"
         )
 
@@ -92,6 +92,6 @@ class TopK(FromPredictions):
     def finding(self, cells: Cells) -> str:
         overlap = []
         for some in cells.values():
-            of_splits = [metrics.mean_over_pairs(q.top_jaccard(cell.predictions["id"])) for cell in some]
+            of_splits = [TOP_JACCARD.mean(cell.predictions["id"]) for cell in some]
             overlap.append(f"{np.mean(of_splits):.2f} with {some[0].title}")
         return f"the Jaccard overlap of two retrainings' ten most probable actives is {', '.join(overlap)}"

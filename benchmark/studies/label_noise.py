@@ -9,15 +9,15 @@ from dataclasses import dataclass
 
 from benchmark.data.neighbours import CLOSE
 from benchmark.data.spec import expand
-from benchmark.nearby import HEADS, Nearby
-from benchmark.study import Axis, Chart, Lab, Point, Report, Row, Sheet, beside, study
+from benchmark.lab.nearby import HEADS, Nearby
+from benchmark.lab.study import Axis, Chart, Lab, Point, Report, Sheet, SheetRow, beside, study
 
 
 @study("label-noise", title="Flips at activity cliffs and conflicting labels")
 @dataclass(frozen=True)
 class LabelNoise(Nearby):
     def report(self, lab: Lab) -> Report:
-        rows, series, answer = list[Row](), dict[str, list[Point]](), []
+        rows, series, answer = list[SheetRow](), dict[str, list[Point]](), []
         n_datasets = len(expand(self.dataset))
         for flips in self.flips(lab):
             same, other, conflict = (flips.facts[fact] for fact in ("same", "other", "conflict"))

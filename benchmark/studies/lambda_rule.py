@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmark import selection
 from benchmark.data.spec import load_spec
-from benchmark.driver import parse_splits
-from benchmark.study import (
-    COMPARED,
+from benchmark.lab import selection
+from benchmark.lab.study import (
     Axis,
     Chart,
     Lab,
     Measured,
     Point,
     Report,
-    Row,
     Sheet,
+    SheetRow,
     compared,
+    heads_compared,
     over,
     retrainings,
     study,
     summary,
 )
-from benchmark.types import Cell
+from benchmark.settings import parse_splits
+from benchmark.store.cell import Cell
 
 Swept = Mapping[float, Sequence[Cell]]
 """Cells by λ, one for each split."""
@@ -54,7 +54,7 @@ class LambdaRule:
             answer.append(f"On {spec.title}, split {split}, the rule selects {chosen}. ERM: {erm}.")
         where = f"{spec.title}, {over(splits)}"
         selected = {lam: [split for split, of in zip(splits, picked, strict=True) if of == lam] for lam in swept}
-        rows: list[Row] = [[some[0].title, *compared(some, others[0]), ""] for some in others]
+        rows: list[SheetRow] = [[some[0].title, *compared(some, others[0]), ""] for some in others]
         for lam, some in swept.items():
             mark = f"selected on {', '.join(map(str, selected[lam]))}" if selected[lam] else ""
             rows.append([some[0].title, *compared(some, others[0]), mark])
@@ -62,7 +62,7 @@ class LambdaRule:
             "sweep",
             "λ, accuracy and churn",
             f"{where}, ID test. Δ is the difference to ERM at equal bootstraps.",
-            ["Method", *COMPARED[spec.task], "Rule"],
+            ["Method", *heads_compared(spec.task), "Rule"],
             rows,
         )
         tolerance = Sheet(

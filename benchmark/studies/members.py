@@ -5,24 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from benchmark.data.spec import load_spec
-from benchmark.driver import parse_splits
-from benchmark.selection import largest
-from benchmark.study import (
-    COMPARED,
+from benchmark.lab.selection import largest
+from benchmark.lab.study import (
     Axis,
     Chart,
     Lab,
     Measured,
     Point,
     Report,
-    Row,
     Sheet,
+    SheetRow,
     classifications,
     compared,
+    heads_compared,
     retrainings,
     study,
     summary,
 )
+from benchmark.settings import parse_splits
 
 MEMBERS = (2, 3, 5, 8)
 
@@ -41,7 +41,7 @@ class Members:
         bagging = [f"bagging:k={k}" for k in MEMBERS]
         plain = lab.cells(["erm", *bagging], [self.dataset], splits, seeds)
         erm = plain[self.dataset, "erm"]
-        rows: list[Row] = []
+        rows: list[SheetRow] = []
         answer = [f"On {spec.title} ERM has: {summary(erm)}."]
         curves: dict[str, list[Point]] = {"Bagging": [], "Twin, λ by the rule": []}
         for k, bag in zip(MEMBERS, bagging, strict=True):
@@ -66,7 +66,7 @@ class Members:
                     "members",
                     "Twins of more than two networks",
                     f"{where}. Δ is the difference to ERM. A network of a twin sees the batches of all.",
-                    ["Method", *COMPARED[spec.task], "Forward passes (× ERM)"],
+                    ["Method", *heads_compared(spec.task), "Forward passes (× ERM)"],
                     rows,
                 )
             ],

@@ -7,13 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmark import metrics
 from benchmark.data.spec import load_spec
-from benchmark.driver import parse_seeds, parse_splits
-from benchmark.study import (
-    ACCURACY,
-    CHURN,
-    SYM_KL,
+from benchmark.lab.study import (
     Axis,
     Chart,
     Head,
@@ -21,15 +16,19 @@ from benchmark.study import (
     Measured,
     Point,
     Report,
-    Row,
     Sampled,
     Sheet,
+    SheetRow,
     classifications,
+    head,
     over,
     study,
     summary,
 )
-from benchmark.types import Cell
+from benchmark.measure.basics import mean_over_pairs, pseudo_values
+from benchmark.measure.catalogue import ACCURACY, CHURN, SYM_KL
+from benchmark.settings import parse_seeds, parse_splits
+from benchmark.store.cell import Cell
 
 
 def slope(sizes: Sequence[int], cells: Sequence[Sequence[Cell]]) -> np.ndarray:
@@ -37,13 +36,13 @@ def slope(sizes: Sequence[int], cells: Sequence[Sequence[Cell]]) -> np.ndarray:
 
     ``cells`` hold for each size the cells of all splits, over which sym-KL is averaged.
     """
-    pairs = np.mean([[metrics.sym_kl(c.predictions["id"].values) for c in some] for some in cells], axis=1)  # (M, R, R)
+    pairs = np.mean([[SYM_KL.of_runs(c.predictions["id"]) for c in some] for some in cells], axis=1)  # (M, R, R)
 
     def fitted(keep: np.ndarray) -> float:
-        means = [metrics.mean_over_pairs(of_size[np.ix_(keep, keep)]) for of_size in pairs]
+        means = [mean_over_pairs(of_size[np.ix_(keep, keep)]) for of_size in pairs]
         return float(np.polyfit(np.log(sizes), np.log(means), 1)[0])
 
-    return metrics.pseudo_values(fitted, pairs.shape[1])
+    return pseudo_values(fitted, pairs.shape[1])
 
 
 @study("n-scaling", title="Churn against the number of training rows")
@@ -71,7 +70,7 @@ class NScaling:
         rate = Sampled(slope(sizes, cells))
         title = load_spec(self.dataset).title
         where = f"ERM on {title}, ID test, {over(splits)}"
-        rows: list[Row] = [
+        rows: list[SheetRow] = [
             [str(size), *(Measured(quantity, some) for quantity in ("accuracy", "sym_kl", "churn"))]
             for size, some in zip(sizes, cells, strict=True)
         ]
@@ -86,7 +85,9 @@ class NScaling:
             f"{rate.values.mean():.2f}. {sizes[0]} rows: {summary(cells[0])}; {sizes[-1]}: {summary(cells[-1])}."
         ]
         sheets = [
-            Sheet("sizes", "Training rows and churn", f"{where}.", ["Rows", ACCURACY, SYM_KL, CHURN], rows),
+            Sheet(
+                "sizes", "Training rows and churn", f"{where}.", ["Rows", *map(head, (ACCURACY, SYM_KL, CHURN))], rows
+            ),
             Sheet(
                 "slope",
                 "Slope",

@@ -10,10 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from benchmark.data.spec import expand, load_spec
-from benchmark.driver import parse_splits
-from benchmark.study import (
-    DELTA_ACCURACY,
-    DELTA_CHURN,
+from benchmark.lab.study import (
     Axis,
     Chart,
     Head,
@@ -21,31 +18,33 @@ from benchmark.study import (
     Measured,
     Point,
     Report,
-    Row,
     Sheet,
+    SheetRow,
     classifications,
+    head,
     mean,
     percent,
     points,
     retrainings,
     study,
 )
-from benchmark.types import Cell
+from benchmark.measure.basics import LOST
+from benchmark.measure.catalogue import ACCURACY, CHURN
+from benchmark.settings import parse_splits
+from benchmark.store.cell import Cell
 
 POINTS = {"codistillation": "Codistillation 0 %", "twin": "Twin-bootstrap ≈ 40 %", "twin_shared": "Twin-shared 100 %"}
 SHARES = (0, 0.25, 0.5, 0.75, 1)
-COLLAPSE = 0.05
-"""A loss of accuracy that † marks."""
 DAGGER = "† accuracy more than 5 pp below ERM's."
 
 
-def collapsed(cells: Sequence[Cell], erm: Sequence[Cell]) -> bool:
-    return mean("accuracy", cells) < mean("accuracy", erm) - COLLAPSE
+def loses(cells: Sequence[Cell], erm: Sequence[Cell]) -> bool:
+    return mean("accuracy", cells) < mean("accuracy", erm) - LOST
 
 
 def delta(cells: Sequence[Cell], erm: Sequence[Cell]) -> Measured:
     """The difference of churn to ERM's, marked if accuracy is lost."""
-    return Measured("churn", cells, erm, flags="†" if collapsed(cells, erm) else "")
+    return Measured("churn", cells, erm, flags="†" if loses(cells, erm) else "")
 
 
 @study("overlap", title="Overlap of the networks' training data")
@@ -67,7 +66,7 @@ class Overlap:
         """The paper's three points, on all datasets."""
         splits, seeds = parse_splits(self.canonical_seed), retrainings(self.seeds)
         found = lab.cells(["erm", *POINTS], datasets, splits, seeds)
-        rows: list[Row] = [
+        rows: list[SheetRow] = [
             [load_spec(d).title, *(delta(found[d, text], found[d, "erm"]) for text in POINTS)] for d in datasets
         ]
         answer = []
@@ -75,13 +74,16 @@ class Overlap:
             change = sum(mean("churn", found[d, text]) - mean("churn", found[d, "erm"]) for d in datasets) / len(
                 datasets
             )
-            lost = [load_spec(d).title for d in datasets if collapsed(found[d, text], found[d, "erm"])]
+            lost = [load_spec(d).title for d in datasets if loses(found[d, text], found[d, "erm"])]
             answer.append(
                 f"{name} changes the churn of ERM by {points(change)}, mean over {len(datasets)} datasets; "
                 f"accuracy falls by more than 5 pp on {', '.join(lost) or 'none'}."
             )
         caption = f"Difference of churn to ERM's in percentage points at equal bootstraps, {self._where}."
-        header: list[str | Head] = ["Dataset", *(replace(DELTA_CHURN, text=name) for name in POINTS.values())]
+        header: list[str | Head] = [
+            "Dataset",
+            *(replace(head(CHURN, versus=True), text=name) for name in POINTS.values()),
+        ]
         return answer, Sheet("points", "Three points of overlap", caption, header, rows, [DAGGER])
 
     def _knob(self, lab: Lab, datasets: Sequence[str]) -> tuple[list[str], Sheet, Chart]:
@@ -89,7 +91,7 @@ class Overlap:
         splits, seeds = parse_splits(self.canonical_seed), retrainings(self.seeds)
         texts = {share: f"twin_overlap:share={share:g}" for share in SHARES}
         found = lab.cells(["erm", *texts.values()], datasets, splits, seeds)
-        answer, rows, series = [], list[Row](), {}
+        answer, rows, series = [], list[SheetRow](), {}
         for dataset in datasets:
             title, erm = load_spec(dataset).title, found[dataset, "erm"]
             twins = {share: found[dataset, text] for share, text in texts.items()}
@@ -105,7 +107,7 @@ class Overlap:
             "knob",
             "Overlap as a knob",
             f"Share of draws that both networks have in common; differences to ERM, {self._where}.",
-            ["Dataset", "Share", DELTA_ACCURACY, DELTA_CHURN],
+            ["Dataset", "Share", head(ACCURACY, versus=True), head(CHURN, versus=True)],
             rows,
             [DAGGER],
         )

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from benchmark.data.neighbours import CLOSE
-from benchmark.nearby import HEADS, Nearby
-from benchmark.study import Axis, Chart, Lab, Point, Report, Row, Sheet, study
+from benchmark.lab.nearby import HEADS, Nearby
+from benchmark.lab.study import Axis, Chart, Lab, Point, Report, Sheet, SheetRow, study
 
 BANDS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 1.01)
 FAR = 0.4
@@ -18,7 +18,7 @@ FAR = 0.4
 @dataclass(frozen=True)
 class Similarity(Nearby):
     def report(self, lab: Lab) -> Report:
-        rows, curves, answer = list[Row](), {}, []
+        rows, curves, answer = list[SheetRow](), {}, []
         for flips in self.flips(lab):
             near = flips.facts["similarity"]
             bands = {f"{a:g} to {min(b, 1):g}": (near >= a) & (near < b) for a, b in pairwise(BANDS)}

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmark import triage
+from benchmark.lab.study import percent, study
+from benchmark.measure import triage
+from benchmark.store.cell import Cell
 from benchmark.studies.from_predictions import Cells, FromPredictions
-from benchmark.study import percent, study
-from benchmark.types import Cell, Predictions
+from benchmark.types import Predictions
 
 
 def captured(cells: Sequence[Cell], curves: Callable[[Predictions], list[triage.Gain]], share: float) -> str:

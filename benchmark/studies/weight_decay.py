@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from benchmark.data.spec import expand, load_spec
-from benchmark.driver import parse_splits
-from benchmark.study import (
-    COMPARED,
+from benchmark.lab.study import (
     Axis,
     Chart,
     Head,
@@ -15,16 +13,18 @@ from benchmark.study import (
     Measured,
     Point,
     Report,
-    Row,
     Sheet,
+    SheetRow,
     classifications,
     compared,
+    heads_compared,
     mean,
     percent,
     retrainings,
     study,
     summary,
 )
+from benchmark.settings import parse_splits
 
 DECAYS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 
@@ -41,7 +41,7 @@ class WeightDecay:
         named = {(d, decay): f"{d}@weight_decay={decay:g}" for d in datasets for decay in DECAYS}
         splits, seeds = parse_splits(self.canonical_seed), retrainings(self.seeds)
         found = lab.cells(["erm"], [*datasets, *named.values()], splits, seeds)
-        rows: list[Row] = []
+        rows: list[SheetRow] = []
         series, answer = {}, []
         for dataset in datasets:
             title, usual = load_spec(dataset).title, found[dataset, "erm"]
@@ -57,7 +57,7 @@ class WeightDecay:
                 f"{recipe:g}: {summary(usual)}."
             )
         where = f"ERM, ID test, split {self.canonical_seed}; Δ to the recipe's own weight decay at equal bootstraps"
-        header: list[str | Head] = ["Dataset", "Weight decay", *COMPARED["classification"]]
+        header: list[str | Head] = ["Dataset", "Weight decay", *heads_compared("classification")]
         x, y = Axis("Weight decay", log=True), Axis("Δ churn (pp)", 100)
         key, title, caption = "decays", "Weight decay and churn", f"{where}."
         return Report(answer, [Sheet(key, title, caption, header, rows)], [Chart(key, title, caption, x, y, series)])

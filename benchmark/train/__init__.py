@@ -1,6 +1,6 @@
 """Training many small networks at once: resampling → backbone and losses → loop → stack → bank."""
 
-from benchmark.train.loop import Step
+from benchmark.train.group import Step
 from benchmark.train.losses import consistency, disagreement
 from benchmark.train.resampling import bootstrap, generator, overlap, overlapping, shards
 from benchmark.train.stack import fit_stack

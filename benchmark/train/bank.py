@@ -9,24 +9,23 @@ interrupt they need not be trained again.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 import torch
 
-import benchmark.train
-from benchmark.data.cache import cache_folder, read, write
-from benchmark.data.spec import MLP
+from benchmark.files import cache_folder, read_arrays, write_arrays
+from benchmark.source import fingerprint
 from benchmark.train.backbone import find
 from benchmark.train.device import CPU, Device
-from benchmark.train.loop import Group, one_thread, train
-from benchmark.train.stack import Stack, evaluate
+from benchmark.train.group import Group
+from benchmark.train.loop import evaluate, one_thread, train
+from benchmark.train.stack import Stack
+from benchmark.types import MLP
 
 Tests = Mapping[str, np.ndarray]
 
@@ -47,12 +46,9 @@ class _Kept:
     seconds: float
 
 
-@cache
 def code(backbone: str = MLP) -> str:
-    """16 hex digits of the source of this package and of a backbone's file."""
-    files = sorted(Path(benchmark.train.__path__[0]).glob("*.py"))
-    sources = [*(file.read_bytes() for file in files), find(backbone).code]
-    return hashlib.sha256(b"".join(sources)).hexdigest()[:16]
+    """16 hex digits of the code that trains networks of a backbone and evaluates them."""
+    return fingerprint(train, evaluate, f"benchmark.backbones.{backbone}")
 
 
 def predict_all(
@@ -84,7 +80,7 @@ def _alike(stacks: Sequence[Stack]) -> Iterable[list[int]]:
     found: dict[object, list[int]] = {}
     for i, stack in enumerate(stacks):
         alone = i if stack.coupling is not None else None
-        found.setdefault((id(stack.problem.train), stack.rule, alone), []).append(i)
+        found.setdefault((stack.problem.train.digest, stack.rule, alone), []).append(i)
     return found.values()
 
 
@@ -101,8 +97,8 @@ def _shared(stacks: Sequence[Stack], tests: Tests, name: str, fresh: bool, devic
     common = [
         *coupling,
         code(first.rule.backbone),
-        first.rule.made_of.weights(),
-        first.rule.made_of.versions,
+        find(first.rule.backbone).weights(),
+        find(first.rule.backbone).versions,
         torch.__version__,
         device.name,
         _hash(x),
@@ -136,7 +132,8 @@ def _shared(stacks: Sequence[Stack], tests: Tests, name: str, fresh: bool, devic
     for part in train(x, y, list(missing.values()), first.rule, first.coupling, readouts, device):
         k = len(part.groups[0].keys)
         for (readout, _), stack in variants.items():
-            values = {test: evaluate(part.networks[readout], stack, of) for test, of in tests.items()}
+            networks, task = part.networks[readout], stack.problem.task
+            values = {test: evaluate(networks, task, stack.passes, of) for test, of in tests.items()}
             for g, group in enumerate(part.groups):
                 own = _Kept({name: v[g * k : (g + 1) * k] for name, v in values.items()}, part.seconds)
                 keys = {name: key(group, readout, stack.passes, name) for name in tests}
@@ -157,16 +154,13 @@ def _path(key: str) -> Path:
 def _load(keys: Mapping[str, str]) -> _Kept | None:
     values, seconds = {}, 0.0
     for name, key in keys.items():
-        content = read(_path(key))
-        if content is None:
+        stored = read_arrays(_path(key))
+        if stored is None:
             return None
-        with np.load(io.BytesIO(content)) as stored:
-            values[name], seconds = stored["values"], float(stored["seconds"])
+        values[name], seconds = stored["values"], float(stored["seconds"])
     return _Kept(values, seconds)
 
 
 def _save(keys: Mapping[str, str], kept: _Kept) -> None:
     for name, key in keys.items():
-        content = io.BytesIO()
-        np.savez(content, values=kept.values[name], seconds=kept.seconds)
-        write(_path(key), content.getvalue())
+        write_arrays(_path(key), {"values": kept.values[name], "seconds": np.array(kept.seconds)})

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import torch
-
 from benchmark.errors import UserError
 
 DeviceName = Literal["cpu", "cuda"]
@@ -33,6 +31,8 @@ DEVICES: dict[str, Device] = {"cpu": CPU, "cuda": CUDA}
 
 def device(name: str) -> Device:
     """``cpu``, ``cuda``, or the better of the two for ``auto``. Raises UserError for another, or without a GPU."""
+    import torch  # takes seconds
+
     if name == "auto":
         return CUDA if torch.cuda.is_available() else CPU
     if name not in DEVICES:

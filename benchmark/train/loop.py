@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -12,62 +12,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from benchmark.data.spec import Recipe
-from benchmark.train import backbone
-from benchmark.train.backbone import Backbone, Key
+from benchmark.train.backbone import Trained as TrainedNetworks
+from benchmark.train.backbone import find
 from benchmark.train.device import CPU, Device
+from benchmark.train.group import FINAL, Coupling, Group, Rule, Step
 from benchmark.train.losses import fit_loss
 from benchmark.train.resampling import generator
 from benchmark.types import Task
 
 CLIP = 1.0
-FINAL = -1.0
-"""The readout of a network as it is at the end; another number is the share of training after which its weights at
-the ends of the epochs are averaged."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """One training step of S seeds × K networks, for a coupling."""
-
-    outputs: Tensor
-    """(S, K, K, B, C): network × whose batch. Everything else of the graph follows from it."""
-    rows: Tensor
-    """(S, K, B) int64: the rows of the training pool that are each network's batch."""
-    fit: Tensor
-    """(S, K): the loss of each network on its own batch, in the graph."""
-
-
-Coupling = Callable[[Step], Tensor]
-"""A loss term of each train seed, (S,), that ties its K networks together, or to something else; K may be 1."""
-
-
-@dataclass(frozen=True)
-class Group:
-    """K networks that are trained together: their training rows (K, N), and the seed and member that key each.
-
-    ``orders`` key the order of the batches, where that is not by ``keys``.
-    """
-
-    rows: np.ndarray
-    keys: tuple[Key, ...]
-    orders: tuple[Key, ...] = ()
-
-
-@dataclass(frozen=True)
-class Rule:
-    """How a group is trained, apart from its data."""
-
-    task: Task
-    recipe: Recipe
-    n_outputs: int
-    dropout: float
-    backbone: str
-
-    @property
-    def made_of(self) -> Backbone:
-        """What the networks are."""
-        return backbone.find(self.backbone)
 
 
 @dataclass(frozen=True)
@@ -75,7 +28,7 @@ class Trained:
     """A stack of groups after training: its networks by readout, and the CPU seconds of one group."""
 
     groups: Sequence[Group]
-    networks: dict[float, backbone.Trained]
+    networks: dict[float, TrainedNetworks]
     seconds: float
 
 
@@ -106,8 +59,8 @@ def train(
     """
     if not groups:
         return
-    inputs, target = rule.made_of.inputs(x, device), torch.tensor(y, device=device.name)
-    per_stack = max(1, device.networks_per_stack // len(groups[0].keys)) if rule.made_of.stacked else 1
+    inputs, target = find(rule.backbone).inputs(x, device), torch.tensor(y, device=device.name)
+    per_stack = max(1, device.networks_per_stack // len(groups[0].keys)) if find(rule.backbone).stacked else 1
     for i in range(0, len(groups), per_stack):
         some = groups[i : i + per_stack]
         start = _clock(device)
@@ -128,14 +81,14 @@ def _train_stack(
     coupling: Coupling | None,
     readouts: Sequence[float],
     device: Device,
-) -> dict[float, backbone.Trained]:
+) -> dict[float, TrainedNetworks]:
     """One stack of S × K networks, by readout, on ``inputs`` of the backbone and ``y`` (N,), on ``device``."""
     recipe = rule.recipe
     rows = np.stack([group.rows for group in groups])
     s, k, n = rows.shape
     keys = [key for group in groups for key in group.keys]
     orders = [generator("batches", *key) for group in groups for key in group.orders or group.keys]
-    networks = rule.made_of.networks(keys, inputs, recipe, rule.n_outputs, rule.dropout, device)
+    networks = find(rule.backbone).networks(keys, inputs, recipe, rule.n_outputs, rule.dropout, device)
     optimiser = torch.optim.AdamW(networks.parameters, lr=recipe.lr, weight_decay=recipe.weight_decay, fused=True)
     means = {share: [torch.zeros_like(value) for value in networks.state] for share in readouts if share != FINAL}
     averaged = dict.fromkeys(means, 0)
@@ -167,3 +120,12 @@ def _train_stack(
 
     final = networks.trained(networks.state)
     return {share: networks.trained(means[share]) if averaged.get(share) else final for share in readouts}
+
+
+@torch.no_grad()
+def evaluate(networks: TrainedNetworks, task: Task, passes: int, x: np.ndarray) -> np.ndarray:
+    """Probabilities or targets (M, T, C) of M networks for ``x`` (T, D), the means of their passes."""
+    values = []
+    for outputs in networks.passes(x, passes):
+        values.append((outputs.softmax(-1) if task == "classification" else outputs).mean(0))
+    return torch.stack(values).numpy()

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from itertools import combinations
-
-import torch
-from torch import Tensor
-from torch.nn import functional
+from typing import TYPE_CHECKING
 
 from benchmark.types import Task
+
+if TYPE_CHECKING:  # PyTorch takes seconds to import: methods are listed without it
+    from torch import Tensor
 
 
 def fit_loss(task: Task, outputs: Tensor, y: Tensor) -> Tensor:
     """Mean cross-entropy or squared error over the batch: ``outputs`` (..., B, C), ``y`` (..., B) → (...)."""
+    from torch.nn import functional
+
     if task == "regression":
         return (outputs[..., 0] - y).square().mean(-1)
     losses = functional.cross_entropy(outputs.flatten(0, -2), y.flatten(), reduction="none")
@@ -25,6 +27,8 @@ def disagreement(task: Task, a: Tensor, b: Tensor) -> Tensor:
     Classification: the symmetric KL ½(KL(p‖q) + KL(q‖p)) of the softmax, in nats (paper, section Methods);
     regression: the squared difference (paper, regression appendix).
     """
+    from torch.nn import functional
+
     if task == "regression":
         return (a - b).square().mean((-2, -1))
     log_p, log_q = functional.log_softmax(a, -1), functional.log_softmax(b, -1)
@@ -36,6 +40,8 @@ def consistency(task: Task, outputs: Tensor) -> Tensor:
 
     ``outputs`` are network × whose batch, as of a ``Step`` (paper, Algorithm 1).
     """
+    import torch
+
     pairs = combinations(range(outputs.shape[1]), 2)
     between = [disagreement(task, outputs[:, a], outputs[:, b]) for a, b in pairs]
     return torch.stack(between).mean(dim=(0, 2))

@@ -12,9 +12,9 @@ from scipy.sparse import csc_matrix, csr_matrix
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
-from benchmark.data.spec import Recipe
 from benchmark.train.device import Device
 from benchmark.train.resampling import Stream, generator
+from benchmark.types import Recipe
 
 LANES = 16
 SPARSE = 0.1

@@ -72,7 +72,7 @@ def shards(problem: Problem, seeds: Sequence[int]) -> np.ndarray:
             min(parts, key=len).extend([molecules[i]] * repeats[i])
         if min(map(len, parts)) < size:
             raise UserError(
-                f"{problem.spec.name}: the bootstrap of train seed {seed} cannot be divided into two shards of {size} "
+                f"{problem.name}: the bootstrap of train seed {seed} cannot be divided into two shards of {size} "
                 f"rows without a molecule in common: {len(rows)} training rows are too few, take a larger dataset"
             )
         found.append([part[:size] for part in parts])

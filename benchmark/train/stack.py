@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
-from benchmark.train import backbone
-from benchmark.train.loop import FINAL, Coupling, Group, Rule, Trained, one_thread, train
+from benchmark.train.group import FINAL, Coupling, Group, Rule
 from benchmark.types import Problem
+
+if TYPE_CHECKING:
+    from benchmark.train.loop import Trained
 
 
 def fit_stack(
@@ -54,7 +56,7 @@ class Stack:
     @property
     def rule(self) -> Rule:
         problem = self.problem
-        return Rule(problem.task, problem.recipe, problem.n_outputs, self.dropout, problem.spec.backbone)
+        return Rule(problem.task, problem.recipe, problem.n_outputs, self.dropout, problem.backbone)
 
     def groups(self) -> list[Group]:
         """The networks in the order of seeds and members: K together if they are coupled, else one by one."""
@@ -73,8 +75,11 @@ class Stack:
 
     def each(self, x: np.ndarray) -> np.ndarray:
         """What each network predicts, (S, K, T, C) or (S, K, T, 1)."""
+        from benchmark.train.loop import evaluate, one_thread  # PyTorch takes seconds to import
+
+        task, passes = self.problem.task, self.passes
         with one_thread():
-            return self.by_seed([evaluate(part.networks[self.readout], self, x) for part in self._trained])
+            return self.by_seed([evaluate(part.networks[self.readout], task, passes, x) for part in self._trained])
 
     def predict(self, x: np.ndarray) -> np.ndarray:
         """Class probabilities (S, T, C) or predicted targets (S, T, 1), float32, for features ``x`` (T, D)."""
@@ -82,14 +87,7 @@ class Stack:
 
     @cached_property
     def _trained(self) -> list[Trained]:
+        from benchmark.train.loop import train
+
         data = self.problem.train
         return list(train(data.x, data.y, self.groups(), self.rule, self.coupling, [self.readout]))
-
-
-@torch.no_grad()
-def evaluate(networks: backbone.Trained, stack: Stack, x: np.ndarray) -> np.ndarray:
-    """Probabilities or targets (M, T, C) of M networks, the means of their passes."""
-    values = []
-    for outputs in networks.passes(x, stack.passes):
-        values.append((outputs.softmax(-1) if stack.problem.task == "classification" else outputs).mean(0))
-    return torch.stack(values).numpy()

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmark.quantities import FLIPPING
-from benchmark.study import percent
-from leaderboard import molecules
-from leaderboard.figures import Figure
+from benchmark.lab.study import percent
+from benchmark.measure.basics import FLIPPING
+from leaderboard.figures import molecules
 from leaderboard.figures.contrast import Contrast, cells, key
+from leaderboard.figures.figure import Figure
 from leaderboard.figures.style import INK, PAGE, axes, finish, sheet
-from leaderboard.results import Dataset
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +28,7 @@ PIXELS = 100
 """RDKit's pixels to an inch."""
 
 
-def cases(dataset: Dataset, shown: Contrast, smiles: Mapping[str, str]) -> Figure | None:
+def cases(shown: Contrast, smiles: Mapping[str, str]) -> Figure | None:
     """Up to six molecules, those that ERM flips most; None if there is none, or no structure is known."""
     erm, other = shown.erm_flips, shown.other_flips
     wanted = (erm >= FLIPPING) & (other == 0) & np.isin(shown.ids, list(smiles))
@@ -61,14 +60,14 @@ def cases(dataset: Dataset, shown: Contrast, smiles: Mapping[str, str]) -> Figur
     n = len(chosen)
     return finish(
         on,
-        key=f"cases-{dataset.name}",
-        title=f"Molecules that flip, {dataset.title}",
+        key=f"cases-{shown.dataset}",
+        title=f"Molecules that flip, {shown.title}",
         caption=f"The {n} test molecules that flip most among ERM's {runs} retrainings, in at least "
         f"{percent(FLIPPING)} of pairs, and never with {shown.method}. Above each: its true class and the share of "
         f"ERM's pairs; below: the predicted class in each retraining. Canonical split {shown.split}.",
         alt=f"Drawings of {n} test molecules. ERM's retrainings disagree on each in {percent(erm[chosen].min())} to "
         f"{percent(erm[chosen].max())} of pairs; those of {shown.method} always agree.",
-        dataset=dataset.name,
+        dataset=shown.dataset,
     )
 
 

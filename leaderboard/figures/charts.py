@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import nan
 from typing import TYPE_CHECKING, Any
 
-from benchmark.study import Axis, Chart, Point
-from leaderboard.figures import Figure
+from benchmark.lab.study import Axis, Chart, Point
+from leaderboard.figures.figure import Drawing, Figure
 from leaderboard.figures.style import COLOURS, COLUMN, INK, MARKERS, axes, finish, sheet, ticks
 from leaderboard.stats.intervals import Estimate
-from leaderboard.studies import estimate
+from leaderboard.tables.studies import estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,25 +19,44 @@ if TYPE_CHECKING:
 INTERVALS = "Bars: 95 % intervals."
 
 
-def draw(key: str, chart: Chart) -> Figure:
-    """A chart as a figure of one column's width, with the key of its series, whose names may be long, below."""
-    below = 0.15 * len(chart.series) + 0.06
+@dataclass(frozen=True)
+class Mark:
+    """A point of a chart with its numbers computed."""
+
+    x: Estimate
+    y: Estimate
+    label: str
+    chosen: bool
+
+
+def drawing(key: str, chart: Chart) -> Drawing:
+    """The drawing of a chart; of its series only the numbers are drawn, not the predictions that they come from."""
+    series = {name: [_mark(point) for point in points] for name, points in chart.series.items()}
+    return Drawing(draw, (key, replace(chart, series={}), series))
+
+
+def _mark(point: Point) -> Mark:
+    x = Estimate(float(point.x), nan, nan) if isinstance(point.x, int | float) else estimate(point.x)
+    return Mark(x, estimate(point.y), point.label, point.chosen)
+
+
+def draw(key: str, chart: Chart, series: Mapping[str, Sequence[Mark]]) -> Figure:
+    """A chart as a figure of one column's width, with the key of its ``series``, whose names may be long, below."""
+    below = 0.15 * len(series) + 0.06
     on = sheet(COLUMN, 2.3 + below)
     ax = axes(on, 0.5, 0.12, 0.26, 0.4 + below)
     said = []
-    for i, (name, points) in enumerate(chart.series.items()):
+    for i, (name, marks) in enumerate(series.items()):
         colour = INK if i == 0 else COLOURS[(i - 1) % len(COLOURS)]
-        found = [(point, _known(point.x), estimate(point.y)) for point in points]
-        if chart.joined and len(found) > 1:
-            ends = [(x.value * chart.x.scale, y.value * chart.y.scale) for _, x, y in found]
-            ax.plot(*zip(*ends, strict=True), color=colour, linewidth=0.8, zorder=1)
-        for point, x, y in found:
-            _mark(ax, chart, point, x, y, {"color": colour, "marker": MARKERS[i % len(MARKERS)]})
+        if chart.joined and len(marks) > 1:
+            ax.plot(*zip(*(_at(chart, mark) for mark in marks), strict=True), color=colour, linewidth=0.8, zorder=1)
+        for mark in marks:
+            _cross(ax, chart, mark, {"color": colour, "marker": MARKERS[i % len(MARKERS)]})
         ax.plot([], [], label=name, linewidth=0, markersize=3.8, color=colour, marker=MARKERS[i % len(MARKERS)])
-        said += [f"{name} ({x.value * chart.x.scale:.3g}, {y.value * chart.y.scale:.3g})" for _, x, y in found]
+        said += ["{} ({:.3g}, {:.3g})".format(name, *_at(chart, mark)) for mark in marks]
     for axis, which in ((chart.x, "x"), (chart.y, "y")):
         _scale(ax, axis, which)
-    _labels(ax, chart)
+    _labels(ax, chart, series)
     ax.set_xlabel(chart.x.label)
     ax.set_title(chart.y.label, loc="left", fontsize=7.5, pad=4)
     ax.grid()
@@ -43,26 +65,27 @@ def draw(key: str, chart: Chart) -> Figure:
     return finish(on, key=key, title=chart.title, caption=f"{chart.caption} {INTERVALS}", alt=alt)
 
 
-def _known(x: Any) -> Estimate:
-    return Estimate(float(x), float("nan"), float("nan")) if isinstance(x, int | float) else estimate(x)
+def _at(chart: Chart, mark: Mark) -> tuple[float, float]:
+    return mark.x.value * chart.x.scale, mark.y.value * chart.y.scale
 
 
-def _mark(ax: Axes, chart: Chart, point: Point, x: Estimate, y: Estimate, look: dict[str, Any]) -> None:
+def _cross(ax: Axes, chart: Chart, mark: Mark, look: dict[str, Any]) -> None:
+    """A marker with the intervals of both its numbers."""
     thin: dict[str, Any] = {"color": look["color"], "linewidth": 0.9, "solid_capstyle": "butt"}
-    across, up = chart.x.scale, chart.y.scale
-    ax.plot([x.low * across, x.high * across], [y.value * up] * 2, **thin)
-    ax.plot([x.value * across] * 2, [y.low * up, y.high * up], **thin)
-    ax.plot([x.value * across], [y.value * up], markersize=7 if point.chosen else 3.8, **look)
+    (x, y), across, up = _at(chart, mark), chart.x.scale, chart.y.scale
+    ax.plot([mark.x.low * across, mark.x.high * across], [y] * 2, **thin)
+    ax.plot([x] * 2, [mark.y.low * up, mark.y.high * up], **thin)
+    ax.plot([x], [y], markersize=7 if mark.chosen else 3.8, **look)
 
 
-def _labels(ax: Axes, chart: Chart) -> None:
+def _labels(ax: Axes, chart: Chart, series: Mapping[str, Sequence[Mark]]) -> None:
     """Beside their points, on the side where there is room."""
     ax.autoscale_view()
-    for point in (point for points in chart.series.values() for point in points if point.label):
-        at = (_known(point.x).value * chart.x.scale, estimate(point.y).value * chart.y.scale)
+    for mark in (mark for marks in series.values() for mark in marks if mark.label):
+        at = _at(chart, mark)
         right = ax.transAxes.inverted().transform(ax.transData.transform(at))[0] > 0.75
         side: dict[str, Any] = {"xytext": (-4, 4), "ha": "right"} if right else {"xytext": (4, 4), "ha": "left"}
-        ax.annotate(point.label, at, textcoords="offset points", fontsize=6, **side)
+        ax.annotate(mark.label, at, textcoords="offset points", fontsize=6, **side)
 
 
 def _scale(ax: Axes, axis: Axis, which: Any) -> None:

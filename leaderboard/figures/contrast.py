@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmark.metrics import predicted_class
-from benchmark.quantities import example_churn
-from leaderboard.boards import Board
-from leaderboard.columns import common
+from benchmark.measure.basics import predicted_class
+from benchmark.measure.catalogue import example_flips
 from leaderboard.figures.parts import known
-from leaderboard.results import Dataset
+from leaderboard.read.results import Dataset
+from leaderboard.tables.boards import Board
+from leaderboard.tables.columns import common
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,9 +27,14 @@ CLASSES = ("#9fc5de", "#d55e00", "#1aa75f", "#8f5368", "#d17f06", "#7f7f7f")
 
 @dataclass(frozen=True)
 class Contrast:
-    """ERM and another method on the ID test of one split: predicted classes (R, T) at the same train seeds, and the
-    share of pairs of retrainings in which each example flips (T,)."""
+    """ERM and another ``method`` on the ID test of one split of a dataset.
 
+    Both have predicted classes (R, T) at the same train seeds, and the share of pairs of retrainings in which each
+    example flips (T,).
+    """
+
+    dataset: str
+    title: str
     method: str
     split: int
     ids: np.ndarray
@@ -56,14 +61,16 @@ def contrast(dataset: Dataset, board: Board) -> Contrast | None:
     if len(ours.seeds) < 2:
         return None
     return Contrast(
+        dataset.name,
+        dataset.title,
         entry.title,
         split,
         ours.ids,
         ours.y,
         predicted_class(ours.values),
         predicted_class(theirs.values),
-        example_churn(ours),
-        example_churn(theirs),
+        example_flips(ours),
+        example_flips(theirs),
     )
 
 

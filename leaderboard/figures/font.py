@@ -8,8 +8,13 @@ from __future__ import annotations
 
 import atexit
 from functools import cache
+from importlib.metadata import version
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from benchmark.files import kept, named
+from benchmark.source import fingerprint
 
 NAME = "DejaVu Sans cut"
 WHOLE = "DejaVu Sans"
@@ -21,11 +26,24 @@ BLOCKS = [(0x20, 0x17F), (0x370, 0x3FF), (0x2000, 0x22FF)]
 @cache
 def families() -> tuple[str, str]:
     """The names of the fonts, in the order in which a glyph is looked for."""
+    from matplotlib import font_manager
+
+    name = named("font", [version("matplotlib"), fingerprint(_cut)], ".ttf")
+    folder = TemporaryDirectory(prefix="churn-font-")
+    atexit.register(folder.cleanup)
+    path = Path(folder.name) / "cut.ttf"
+    path.write_bytes(kept((name,), _cut)[0])
+    font_manager.fontManager.addfont(path)
+    return NAME, WHOLE
+
+
+def _cut() -> tuple[bytes]:
+    """The file of the font."""
     from fontTools import subset
     from matplotlib import font_manager
 
-    options = subset.Options(layout_features=["kern"], notdef_outline=True)
-    options.drop_tables += ["FFTM"]  # FontForge's dates
+    options = subset.Options(layout_features=[], legacy_kern=True, notdef_outline=True)
+    options.drop_tables += ["FFTM", "GDEF", "GPOS", "GSUB", "MATH"]  # FontForge's dates, and what no figure uses
     font = subset.load_font(font_manager.findfont(WHOLE), options)
     subsetter = subset.Subsetter(options)
     subsetter.populate(unicodes=[code for first, last in BLOCKS for code in range(first, last + 1)])
@@ -33,10 +51,7 @@ def families() -> tuple[str, str]:
     for record in font["name"].names:
         if record.nameID in (1, 4, 6, 16):  # family and full name, for matplotlib and for the PDF
             record.string = NAME.replace(" ", "") if record.nameID == 6 else NAME
-    folder = TemporaryDirectory(prefix="churn-font-")
-    atexit.register(folder.cleanup)
-    path = Path(folder.name) / "cut.ttf"
-    subset.save_font(font, str(path), options)
+    content = BytesIO()
+    subset.save_font(font, content, options)
     font.close()
-    font_manager.fontManager.addfont(path)
-    return NAME, WHOLE
+    return (content.getvalue(),)

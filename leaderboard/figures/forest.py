@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from leaderboard.boards import Board
-from leaderboard.figures import Figure
+from leaderboard.figures.figure import Drawing, Figure
 from leaderboard.figures.parts import HOLLOW, INTERVALS, calmest, handles, known, limits, row_of, whiskers
 from leaderboard.figures.style import INK, MUTED, PAGE, Style, axes, finish, sheet, ticks
-from leaderboard.results import Results
+from leaderboard.read.results import Results
+from leaderboard.tables.boards import Board
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +26,7 @@ GROUPS = {
 
 def forests(
     results: Results, boards: Mapping[str, Board], styles: Mapping[str, Style], methods: Iterable[str]
-) -> Iterator[Figure]:
+) -> Iterator[Drawing]:
     """One plot for the headline datasets, one for other classifications, and one for regressions in their units.
 
     ``methods`` are all but the reference.
@@ -36,12 +36,12 @@ def forests(
         chosen = [board for board in chosen if any(known(row, "delta_churn") for row in board.rows)]
         shown, left_out = _ordered(chosen, methods)
         if shown:
-            yield _classification(key, what, chosen, shown, styles, left_out)
-    regressions = [(d.about.get("dataset.unit", ""), boards[d.name]) for d in results.of_task("regression")]
+            yield Drawing(_classification, (key, what, chosen, shown, styles, left_out))
+    regressions = [(d.unit, boards[d.name]) for d in results.of_task("regression")]
     regressions = [(unit, board) for unit, board in regressions if any(known(r, "delta_churn") for r in board.rows)]
     if regressions:
         shown, left_out = _ordered([board for _, board in regressions], methods)
-        yield _regression(regressions, shown, styles, left_out)
+        yield Drawing(_regression, (regressions, shown, styles, left_out))
 
 
 def _ordered(boards: Sequence[Board], methods: Iterable[str]) -> tuple[list[str], str]:

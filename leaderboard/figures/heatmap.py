@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmark.study import percent
-from leaderboard.figures import Figure
+from benchmark.lab.study import percent
 from leaderboard.figures.contrast import Contrast, cells, key
+from leaderboard.figures.figure import Figure
 from leaderboard.figures.style import PAGE, axes, finish, sheet
-from leaderboard.results import Dataset
 
 SHOWN = 80
 """Test examples in the figure (paper, figure overview)."""
@@ -16,7 +15,7 @@ ROW, TALLEST = 0.085, 1.7
 """Inches of one retraining, and of all of them at most."""
 
 
-def heat_map(dataset: Dataset, shown: Contrast) -> Figure:
+def heat_map(shown: Contrast) -> Figure:
     """Predicted class of each example (columns) in each retraining (rows), ERM above the other method."""
     erm, other = shown.erm_flips, shown.other_flips
     order = np.lexsort((shown.ids, -np.abs(erm - other)))[:SHOWN]
@@ -52,13 +51,13 @@ def heat_map(dataset: Dataset, shown: Contrast) -> Figure:
     )
     return finish(
         on,
-        key=f"heatmap-{dataset.name}",
-        title=f"Predicted class in each retraining, {dataset.title}",
+        key=f"heatmap-{shown.dataset}",
+        title=f"Predicted class in each retraining, {shown.title}",
         caption=f"{_which(n, len(erm))} ERM and {shown.method}, the unmarked method with the lowest churn here. "
         f"A column of one colour never flips. Canonical split {shown.split}.",
         alt=f"Heat map of {n} test examples by {runs} retrainings. Over all {len(erm)} test examples two retrainings "
         f"disagree on {percent(erm.mean(), 1)} with ERM and on {percent(other.mean(), 1)} with {shown.method}.",
-        dataset=dataset.name,
+        dataset=shown.dataset,
     )
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from leaderboard.boards import ACCURACY_FLOOR, Board
-from leaderboard.figures import Figure
+from benchmark.measure.basics import LOST
+from benchmark.types import Task
+from leaderboard.figures.figure import Figure
 from leaderboard.figures.parts import HOLLOW, INTERVALS, calmest, handles, known, limits, whiskers
 from leaderboard.figures.style import COLUMN, MUTED, Style, axes, finish, sheet, ticks
-from leaderboard.results import Dataset
-from leaderboard.site.summary import Summary
 from leaderboard.stats.intervals import Estimate
+from leaderboard.tables.boards import Board
+from leaderboard.tables.summary import SummaryRow
 
 
 @dataclass(frozen=True)
@@ -55,10 +56,10 @@ def front(points: Sequence[Point], better: int) -> list[Point]:
     return found
 
 
-def pareto(dataset: Dataset, board: Board, styles: Mapping[str, Style], reference: str) -> Figure | None:
+def pareto(board: Board, task: Task, unit: str, styles: Mapping[str, Style], reference: str) -> Figure | None:
     """The methods on one dataset; None if fewer than two have both numbers."""
-    regression = dataset.task == "regression"
-    unit = dataset.about.get("dataset.unit") or "target units"
+    regression = task == "regression"
+    unit = unit or "target units"
     scale = Scale(f"MAE ({unit})", f"Churn |f − f′| ({unit})", -1, 1) if regression else ACCURACY
     points = []
     for row in sorted(board.rows, key=lambda row: row.title != reference):
@@ -73,34 +74,37 @@ def pareto(dataset: Dataset, board: Board, styles: Mapping[str, Style], referenc
         reference,
         scale,
         styles,
-        key=f"pareto-{dataset.name}",
-        title=f"{'MAE' if regression else 'Accuracy'} and churn, {dataset.title}",
+        key=f"pareto-{board.dataset}",
+        title=f"{'MAE' if regression else 'Accuracy'} and churn, {board.title}",
         over="ID test",
-        dataset=dataset.name,
+        dataset=board.dataset,
     )
 
 
 def overall(
-    summary: Summary, boards: Mapping[str, Board], styles: Mapping[str, Style], reference: str
+    rows: Sequence[SummaryRow], over: str, boards: Sequence[Board], styles: Mapping[str, Style], reference: str
 ) -> Figure | None:
-    """The methods that have every headline dataset, by their mean differences to ERM, which is at the origin."""
+    """The methods that have every headline dataset, by their mean differences to ERM, which is at the origin.
+
+    ``over`` says what the means are over, ``boards`` are those of the datasets.
+    """
     zero = Estimate(0.0, 0.0, 0.0)
     points = [Point(reference, zero, zero, False)]
-    for row in summary.rows:
+    for row in rows:
         quality, churn = row.estimates.get("delta_accuracy"), row.estimates.get("delta_churn")
         if quality and churn:
-            points.append(Point(row.title, quality, churn, quality.value < ACCURACY_FLOOR))
+            points.append(Point(row.title, quality, churn, quality.value < -LOST))
     if len(points) < 2:
         return None
     return _plot(
         points,
-        [boards[dataset.name] for dataset in summary.datasets],
+        boards,
         reference,
         DIFFERENCE,
         styles,
         key="pareto",
         title="Accuracy and churn against ERM",
-        over=f"Mean over the headline group ({summary.over}), ID test",
+        over=f"Mean over the headline group ({over}), ID test",
     )
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leaderboard.boards import Board, Row
 from leaderboard.figures.style import MOST, Style
 from leaderboard.stats.intervals import Estimate
+from leaderboard.tables.boards import Board, BoardRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,11 +19,11 @@ HOLLOW = "Hollow: accuracy more than 5 pp below ERM's (†), or collapsed to one
 INTERVALS = "Bars: 95 % jackknife intervals over retrainings."
 
 
-def row_of(board: Board, method: str) -> Row | None:
+def row_of(board: Board, method: str) -> BoardRow | None:
     return next((row for row in board.rows if row.title == method), None)
 
 
-def known(row: Row | None, key: str) -> Estimate | None:
+def known(row: BoardRow | None, key: str) -> Estimate | None:
     """The estimate called ``key``, None where there is no number to draw."""
     estimate = row.estimates.get(key) if row else None
     return None if estimate is None or np.isnan(estimate.value) else estimate

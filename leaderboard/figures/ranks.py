@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from leaderboard.figures import Figure
+from leaderboard.figures.figure import Figure
 from leaderboard.figures.parts import whiskers
 from leaderboard.figures.style import COLUMN, INK, PAGE, Style, axes, finish, sheet
-from leaderboard.site.summary import Summary
 from leaderboard.stats.ranks import Ranking
+from leaderboard.tables.summary import SummaryRow
 
 MOST = 24
 """A diagram of more methods cannot be read."""
@@ -74,9 +74,9 @@ def critical_difference(ranking: Ranking, styles: Mapping[str, Style]) -> Figure
     )
 
 
-def rank_intervals(summary: Summary, styles: Mapping[str, Style]) -> Figure | None:
-    """The mean rank of each ranked method with its interval, best first; None for fewer than two."""
-    ranked = [(row, row.rank) for row in summary.rows if row.rank is not None and not np.isnan(row.rank.value)]
+def rank_intervals(rows: Sequence[SummaryRow], n: int, styles: Mapping[str, Style]) -> Figure | None:
+    """Each ranked method's mean rank over ``n`` datasets with its interval, best first; None for fewer than two."""
+    ranked = [(row, row.rank) for row in rows if row.rank is not None and not np.isnan(row.rank.value)]
     if len(ranked) < 2:
         return None
     shown = ranked[:MOST]
@@ -102,7 +102,6 @@ def rank_intervals(summary: Summary, styles: Mapping[str, Style]) -> Figure | No
     ax.spines["left"].set_visible(False)
     ax.set_xticks(range(1, len(ranked) + 1, 1 + len(ranked) // 10))
     ax.grid(axis="x")
-    n = summary.ranking.n if summary.ranking else len(summary.datasets)
     ax.set_xlabel(f"Mean rank by churn, {n} datasets")
     best, worst = shown[0], shown[-1]
     more = f" The best {len(shown)} of {len(ranked)} methods." if len(shown) < len(ranked) else ""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Sheet
 
-    from leaderboard.figures import Figure
+    from leaderboard.figures.figure import Figure
 
 INK = "#010101"
 """Drawn as black in a PDF; an SVG takes the colour of the text around it, so that it reads on dark pages too."""
@@ -121,7 +121,7 @@ def finish(on: Sheet, *, key: str, title: str, caption: str, alt: str, dataset: 
     """``on`` as a ``Figure``."""
     from matplotlib import rc_context
 
-    from leaderboard.figures import Figure
+    from leaderboard.figures.figure import Figure
 
     svg, pdf = io.StringIO(), io.BytesIO()
     with rc_context({"svg.hashsalt": key}):  # ids of clips and markers that no other figure of a page has

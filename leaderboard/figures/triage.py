@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmark.study import percent
-from benchmark.triage import REVIEWED, RUNS, by_churn, by_entropy, recall_curve
-from leaderboard.figures import Figure
+from benchmark.lab.study import percent
+from benchmark.measure.triage import REVIEWED, RUNS, by_churn, by_entropy, recall_curve
+from leaderboard.figures.figure import Figure
 from leaderboard.figures.parts import spread
 from leaderboard.figures.style import COLOURS, COLUMN, INK, MUTED, PAGE, axes, finish, sheet
-from leaderboard.results import Dataset
+from leaderboard.read.results import Dataset
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,8 +58,8 @@ def curves(dataset: Dataset) -> Curves | None:
     return Curves(dataset.title, churn, frozenset(k for k in counts if k > fewest - 2), entropy)
 
 
-def triage(dataset: Dataset, found: Curves) -> Figure:
-    """One dataset: the curve of each number of runs, and of entropy."""
+def triage(dataset: str, found: Curves) -> Figure:
+    """A dataset: the curve of each number of runs, and of entropy."""
     on = sheet(COLUMN, 2.6)
     ax = axes(on, 0.42, 0.1, 0.24, 0.4)
     _shares(ax)
@@ -80,13 +80,13 @@ def triage(dataset: Dataset, found: Curves) -> Figure:
     seen = f" In sample: {SEEN}." if found.seen else ""
     return finish(
         on,
-        key=f"triage-{dataset.name}",
-        title=f"Flips captured by review, {dataset.title}",
+        key=f"triage-{dataset}",
+        title=f"Flips captured by review, {found.title}",
         caption="Share of ERM's flips among the predictions that a score puts first, ID test. Flips are counted among "
         f"retrainings that the score was not made from.{seen} {GUIDES}",
         alt=f"Share of all flips captured by reviewing {percent(REVIEWED)} of predictions: {numbers}, "
         f"{percent(entropy)} by entropy.",
-        dataset=dataset.name,
+        dataset=dataset,
     )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from leaderboard.paper.counterparts import Counterparts, Ours
 from leaderboard.paper.read import SCALES, Published, read
-from leaderboard.results import Results
+from leaderboard.read.results import Results
 from leaderboard.stats.intervals import Estimate
 
 RULE = (

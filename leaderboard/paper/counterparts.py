@@ -10,30 +10,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from benchmark import quantities as q
+from benchmark.measure.basics import positive_fraction
+from benchmark.measure.catalogue import ACCURACY, CHURN, find
 from benchmark.registry import make_method
-from benchmark.types import Predictions
-from leaderboard.columns import (
-    ACCURACY,
-    CHURN,
-    HIT_RATE,
-    JACCARD,
-    MAE,
-    SYM_KL,
-    Quantity,
-    accuracy,
-    churn,
-    churn_given,
-    drift,
-    matched,
-    pairs_of,
-)
+from benchmark.types import TASKS, Predictions
 from leaderboard.paper.read import Published
-from leaderboard.results import Dataset, Entry, Results, with_studies
+from leaderboard.read.results import Dataset, Entry, Results, with_studies
 from leaderboard.stats.intervals import Estimate, jackknife, leave_one_out
 from leaderboard.stats.ranks import friedman, rank_intervals
-from leaderboard.studies import estimate
-from leaderboard.triage import estimates
+from leaderboard.tables.columns import estimate as of_measure
+from leaderboard.tables.columns import matched, pairs_of
+from leaderboard.tables.studies import estimate
+from leaderboard.tables.triage import estimates
 
 K = TypeVar("K")
 METHODS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
@@ -55,29 +43,12 @@ CAMPAIGNS = "bo_loop_regression"
 """The published table of what the study ``bo-loop`` finds."""
 TUNED = {"bo_vs_lam300": "twin_lam300", "bo_vs_erm": "erm"}
 """Published names of the twin at a λ tuned on its dataset, less this method."""
-QUANTITIES: Mapping[str, tuple[Quantity, bool]] = {
-    "accuracy": (ACCURACY, False),
-    "churn": (CHURN, False),
-    "churn_abs": (CHURN, False),
-    "churn_y0": (churn_given(0), False),
-    "churn_y1": (churn_given(1), False),
-    "sym_kl": (SYM_KL, False),
-    "mae": (MAE, False),
-    "abs_delta_accuracy": (drift(accuracy), False),
-    "abs_delta_precision": (drift(q.precision), False),
-    "abs_delta_recall": (drift(q.recall), False),
-    "abs_delta_f1": (drift(q.f1), False),
-    "abs_delta_average_precision": (drift(q.average_precision), False),
-    "hit_rate": (HIT_RATE, False),
-    "top10_jaccard": (JACCARD, False),
-    "delta_churn_vs_erm": (CHURN, True),
-    "delta_sym_kl_vs_erm": (SYM_KL, True),
-}
-"""By published metric: our quantity, and whether it is the difference to ERM."""
+SAME = {"churn_abs": "churn", "delta_churn_vs_erm": "churn", "delta_sym_kl_vs_erm": "sym_kl"}
+"""Published metrics that the catalogue of measures has under another key, or that are differences to ERM."""
 COUNTS: Mapping[str, Callable[[Dataset, Predictions], float]] = {
     "n_train": lambda dataset, p: dataset.n_train,
     "n_id_test": lambda dataset, p: len(p.ids),
-    "positive_fraction": lambda dataset, p: q.positive_fraction(p),
+    "positive_fraction": lambda dataset, p: positive_fraction(p),
 }
 """Facts of a split: these must be equal."""
 OF_TUNED = {
@@ -86,14 +57,14 @@ OF_TUNED = {
     "delta_id_churn": (CHURN, "id"),
     "delta_ood_churn": (CHURN, "ood"),
 }
-"""By published metric of ``TUNED``: our quantity, and the test set."""
+"""By published metric of ``TUNED``: our measure, and the test set."""
 TRIAGE = {
     "top10_recall_churn": "recall of churn, seen",
     "top10_recall_entropy": "recall of entropy, seen",
     "aupc_churn": "area of churn, seen",
     "aupc_entropy": "area of entropy, seen",
 }
-"""The numbers of ``benchmark.triage.measured`` that are made in the paper's way."""
+"""The numbers of ``benchmark.measure.triage.measured`` that are made in the paper's way."""
 
 
 @dataclass(frozen=True)
@@ -138,22 +109,23 @@ def _ours(results: Results, row: Published) -> Ours | str:
         return found
     dataset, entry = found
     p = entry.cells[row.canonical_seed].predictions["id"]
-    of_values = row.metric in ("n_train", "n_id_test", "churn", "churn_abs", "delta_churn_vs_erm", "mae")
-    if p.task == "regression" and (constant or (row.metric in {**COUNTS, **QUANTITIES} and not of_values)):
+    of_classes, of_values = (find(SAME.get(row.metric, row.metric), task) for task in TASKS)
+    if p.task == "regression" and (constant or row.metric == "positive_fraction" or (of_classes and not of_values)):
         return f"{MAJORITY if constant else row.metric} is of classes, but {row.dataset} is a regression"
-    if p.task == "classification" and row.metric == "mae":
-        return f"mae is of values, but {row.dataset} is a classification"
+    if p.task == "classification" and of_values and not of_classes:
+        return f"{row.metric} is of values, but {row.dataset} is a classification"
     if constant or row.metric in COUNTS:
         count = float(np.bincount(p.y).max() / len(p.y)) if constant else COUNTS[row.metric](dataset, p)
         return Ours(Estimate(count, count, count))
-    if row.metric not in QUANTITIES:
-        return f"no quantity of ours is called {row.metric}"
-    quantity, versus = QUANTITIES[row.metric]
+    measure = of_classes if p.task == "classification" else of_values
+    if measure is None:
+        return f"no measure of ours is called {row.metric}"
+    versus = row.metric.endswith("_vs_erm")
     splits = matched(pairs_of(dataset, entry)) if versus else [(p, None)]
     if not splits:
         return f"ERM has not been run on {row.dataset}, split {row.canonical_seed}"
-    wider = partial(quantity.estimate, splits, "both") if quantity.examples else None
-    return Ours(quantity.estimate(splits, "runs"), wider)
+    wider = partial(of_measure, measure, splits, "both") if measure.of_examples else None
+    return Ours(of_measure(measure, splits), wider)
 
 
 def _tuned(results: Results, row: Published) -> Ours | str:
@@ -168,7 +140,7 @@ def _tuned(results: Results, row: Published) -> Ours | str:
     if row.metric == "mean_lambda":
         return Ours(jackknife([best]))
     if row.metric not in OF_TUNED:
-        return f"no quantity of ours is called {row.metric}"
+        return f"no measure of ours is called {row.metric}"
     against = _find(results, row.dataset, TUNED[row.method], row.canonical_seed)
     if isinstance(against, str):
         return against
@@ -177,16 +149,16 @@ def _tuned(results: Results, row: Published) -> Ours | str:
     cell = next((c for e in twins if (c := e.cells[row.canonical_seed]).key.params == {"lam": lam, "members": 2}), None)
     if cell is None:
         return f"the twin at λ = {lam:g} has not been run on {row.dataset}, split {row.canonical_seed}"
-    quantity, evalset = OF_TUNED[row.metric]
+    measure, evalset = OF_TUNED[row.metric]
     if evalset not in cell.predictions:
         return f"{row.dataset} has no {evalset.upper()} test"
     pairs = matched([(cell, other.cells[row.canonical_seed])], evalset)
-    return Ours(quantity.estimate(pairs, "runs"), partial(quantity.estimate, pairs, "both"))
+    return Ours(of_measure(measure, pairs), partial(of_measure, measure, pairs, "both"))
 
 
 def _campaigns(results: Results, row: Published) -> Ours | str:
     """What the study of campaigns found with the paper's settings, with its intervals over campaigns."""
-    from benchmark.campaign import outcomes
+    from benchmark.lab.campaign import outcomes
     from benchmark.studies.bo_loop import BOLoop
 
     if row.method not in METHODS:
@@ -198,7 +170,7 @@ def _campaigns(results: Results, row: Published) -> Ours | str:
     if record is None:
         return f"no campaigns of {row.method} have been run on {row.dataset}, split {row.canonical_seed}"
     found = outcomes(record.content)
-    return Ours(estimate(found[row.metric])) if row.metric in found else f"no quantity of ours is called {row.metric}"
+    return Ours(estimate(found[row.metric])) if row.metric in found else f"no measure of ours is called {row.metric}"
 
 
 def _find(results: Results, dataset: str, method: str, split: int) -> tuple[Dataset, Entry] | str:
@@ -258,4 +230,4 @@ def _ranks(results: Results, names: Collection[str], split: int) -> Mapping[tupl
 
 def _churn(found: tuple[Dataset, Entry] | str, split: int) -> np.ndarray:
     assert not isinstance(found, str)
-    return churn(found[1].cells[split].predictions["id"])
+    return CHURN.of_runs(found[1].cells[split].predictions["id"])

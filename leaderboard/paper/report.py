@@ -8,14 +8,14 @@ from typing import TypeVar
 import numpy as np
 
 from benchmark import __version__
-from leaderboard import studies
 from leaderboard.paper.compare import RULE, Comparison
-from leaderboard.results import Results
+from leaderboard.read.results import Results
 from leaderboard.stats.intervals import Estimate
-from leaderboard.table import MISSING, Table, Value, spelled
-from leaderboard.tables import build
-from leaderboard.writers import markdown as plain
-from leaderboard.writers import to_markdown
+from leaderboard.tables import studies
+from leaderboard.tables.catalogue import build
+from leaderboard.tables.table import MISSING, Table, Value, spelled
+from leaderboard.write.formats import markdown as plain
+from leaderboard.write.formats import to_markdown
 
 VERDICTS = {True: "agrees", False: "disagrees", None: "not compared"}
 EXPLANATIONS = {

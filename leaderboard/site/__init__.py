@@ -9,10 +9,10 @@ from pathlib import Path
 
 from benchmark import __version__
 from benchmark.errors import UserError
-from leaderboard import published
-from leaderboard.results import Results
+from leaderboard.read.results import Results
 from leaderboard.site.pages import files
-from leaderboard.stats.intervals import Kind
+from leaderboard.stats.intervals import IntervalKind
+from leaderboard.write import published
 
 MARKER = ".churn-leaderboard"
 """A folder with this file is a site of ours and may be replaced."""
@@ -29,7 +29,7 @@ def claim(out: Path) -> Path:
     return out
 
 
-def write(results: Results, out: Path, kind: Kind = "runs", health: Mapping[str, str] | None = None) -> Path:
+def write(results: Results, out: Path, kind: IntervalKind = "runs", health: Mapping[str, str] | None = None) -> Path:
     """Write the site of ``results`` to the folder ``out`` and return its first page.
 
     The folder appears whole or not at all. ``kind`` is that of all intervals; ``health`` holds the health report of
@@ -44,7 +44,7 @@ def write(results: Results, out: Path, kind: Kind = "runs", health: Mapping[str,
             path = temporary / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        published.write(results, temporary / "results")
+        published.write(results, temporary / "results", tables=False)
         if out.exists():
             out.rename(old)
         temporary.rename(out)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from benchmark import __version__
-from benchmark.data.spec import DATASETS
-from leaderboard.results import Dataset, Results
+from benchmark.files import shipped_datasets
+from leaderboard.read.results import Dataset, Results
 
 PAPER = """@misc{prastalo2026churn,
   author = {Prastalo, Gordan and Jablonka, Kevin Maik},
@@ -24,14 +24,14 @@ SUITE = f"""@software{{churnbenchmark,
 
 def entries() -> dict[str, str]:
     """The entries of ``datasets/datasets.bib`` by key."""
-    path = DATASETS / "datasets.bib"
+    path = shipped_datasets() / "datasets.bib"
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
     return {entry[1]: entry[0] for entry in re.finditer(r"^@\w+\{([^,]+),.*?^\}\n", text, flags=re.M | re.S)}
 
 
 def keys(dataset: Dataset) -> list[str]:
     """The sources of a dataset, as keys of those entries."""
-    return [key for key in re.split(r"[,;\s]+", dataset.about.get("dataset.cite", "")) if key]
+    return [key for key in re.split(r"[,;\s]+", dataset.facts.dataset.cite) if key]
 
 
 def bibtex(results: Results) -> str:

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from benchmark.registry import REFERENCE
-from leaderboard.boards import Board, Row
-from leaderboard.layouts import listed
-from leaderboard.results import Results, slug
-from leaderboard.site.summary import Summary
+from benchmark.types import REFERENCE
+from leaderboard.read.results import Results, slug
 from leaderboard.stats.intervals import Estimate
-from leaderboard.table import spelled
+from leaderboard.tables.boards import BoardRow, boards
+from leaderboard.tables.layouts import listed
+from leaderboard.tables.summary import Summary, summaries
+from leaderboard.tables.table import spelled
 
 Ends = list[float | None]
 """Value, low and high; None where there is no interval."""
 
 
-def choices(results: Results, boards: Sequence[Board], summaries: Sequence[Summary]) -> list[dict[str, object]]:
+def choices(results: Results) -> list[dict[str, object]]:
     """What the page's script needs: sets of classification datasets first, then single datasets, those with ERM.
+
+    Intervals are over retrainings and test examples: a decision is about new molecules as well as new retrainings.
 
     Of each method ``churn`` is a fraction, or in target units; ``loss`` what it loses against ERM in pp of accuracy or
     % of MAE, negative where it gains, and None for ERM itself; ``compute`` is in multiples of ERM's. ``low`` says what
     an average hides: where its accuracy is more than 5 pp below ERM's.
     """
     found = []
-    of = {board.dataset: {row.title: row for row in board.rows} for board in boards if board.evalset == "id"}
-    for summary in summaries:
+    shown = [board for board in boards(results, "both") if board.evalset == "id"]
+    of = {board.dataset: {row.title: row for row in board.rows} for board in shown}
+    for summary in summaries(results, "both"):
         if summary.task != "classification" or summary.group == "variant":
             continue
         if len(summary.datasets) < 2 or summary.reference is None:
@@ -39,9 +42,9 @@ def choices(results: Results, boards: Sequence[Board], summaries: Sequence[Summa
         note = f"Mean over {', '.join(dataset.title for dataset in summary.datasets)}{once}."
         title = f"{summary.title} classification"
         found.append(_choice(summary.key, "A kind of dataset, on average", title, "classification", "", note, methods))
-    for board in boards:
+    for board in shown:
         dataset = results.dataset(board.dataset)
-        if board.evalset != "id" or dataset is None or dataset.reference is None:
+        if dataset is None or dataset.reference is None:
             continue
         erm = next(row for row in board.rows if row.method == REFERENCE)
         mae = erm.estimates.get("mae")
@@ -49,7 +52,7 @@ def choices(results: Results, boards: Sequence[Board], summaries: Sequence[Summa
         methods = [
             _method(row.title, row.method, row.estimates, scale, "collapsed" in row.marks, "") for row in board.rows
         ]
-        unit = dataset.about.get("dataset.unit", "") if dataset.task == "regression" else ""  # flips have none
+        unit = dataset.unit if dataset.task == "regression" else ""  # flips have none
         found.append(_choice(dataset.name, "One dataset", dataset.title, dataset.task, unit, "", methods))
     return found
 
@@ -61,7 +64,7 @@ def _choice(
     return {"key": key, "kind": kind, "title": title, "task": task, "unit": unit, "note": note, "methods": of}
 
 
-def _low(title: str, summary: Summary, of: Mapping[str, Mapping[str, Row]]) -> str:
+def _low(title: str, summary: Summary, of: Mapping[str, Mapping[str, BoardRow]]) -> str:
     """The datasets of a set on which a method carries a †, with what it loses there: ``6.9 pp on MOF-thermal``."""
     found = []
     for dataset in summary.datasets:

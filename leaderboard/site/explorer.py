@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, cpu_count, delayed
-from rdkit import rdBase
 
-from benchmark.data.cache import kept
 from benchmark.errors import UserError
-from benchmark.metrics import predicted_class
-from benchmark.quantities import example_churn
+from benchmark.files import kept, named
+from benchmark.measure.basics import predicted_class
+from benchmark.measure.catalogue import churn
+from benchmark.source import fingerprint
 from benchmark.types import Predictions
-from leaderboard import molecules
-from leaderboard.results import Dataset, Entry
+from leaderboard.figures import molecules
+from leaderboard.read.results import Dataset, Entry
 
 SHARD = 32
 """Drawings per file: a page of the explorer needs one to a few of them."""
@@ -38,7 +36,7 @@ def files(dataset: Dataset, smiles: Mapping[str, str]) -> Iterator[tuple[str, st
     for name, evalset, seed in shards(dataset):
         entries = [entry for entry in dataset.entries if seed in entry.cells]
         predictions = [entry.cells[seed].predictions[evalset] for entry in entries]
-        churns = [example_churn(p) for p in predictions]
+        churns = [_each(p) for p in predictions]
         ids = predictions[0].ids.tolist()
         for i in np.argsort(-np.nan_to_num(churns[0]), kind="stable"):  # the order in which the page shows them
             if ids[i] in smiles:
@@ -49,6 +47,13 @@ def files(dataset: Dataset, smiles: Mapping[str, str]) -> Iterator[tuple[str, st
     for k, start in enumerate(range(0, len(order), SHARD)):
         some = {i: drawings[i] for i in order[start : start + SHARD] if i in drawings}
         yield f"drawings-{k}.js", _script(f"drawings-{k}", some)
+
+
+def _each(p: Predictions) -> np.ndarray:
+    """How much each example churns, (T,)."""
+    of_examples = churn(p.task).of_examples
+    assert of_examples is not None
+    return of_examples(p)
 
 
 def _predictions(
@@ -85,8 +90,9 @@ def _rounded(values: np.ndarray) -> list[float]:
 
 def _drawings(smiles: Mapping[str, str]) -> dict[str, str]:
     """Drawings by id, of what RDKit can draw; kept in the cache, since a molecule takes 3 ms."""
-    recipe = [rdBase.rdkitVersion, Path(molecules.__file__).read_text(encoding="utf-8"), WIDTH, HEIGHT, dict(smiles)]
-    name = hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:32]
+    from rdkit import rdBase  # only where molecules are drawn
+
+    name = named("drawings", [rdBase.rdkitVersion, fingerprint(molecules.draw), WIDTH, HEIGHT, dict(smiles)], ".json")
 
     def make() -> tuple[bytes]:
         texts = list(smiles.items())
@@ -94,7 +100,7 @@ def _drawings(smiles: Mapping[str, str]) -> dict[str, str]:
         found = Parallel(cpu_count() if len(parts) > 2 else 1)(delayed(_draw)(part) for part in parts)
         return (json.dumps([drawing for part in found for drawing in part]).encode(),)
 
-    (content,) = kept((f"drawings-{name}.json",), make)
+    (content,) = kept((name,), make)
     return dict(json.loads(content))
 
 

@@ -2,64 +2,65 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from importlib.resources import files as resources
+from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from benchmark import __version__
-from benchmark.registry import REFERENCE, discover
-from benchmark.types import Cell
-from leaderboard import figures, latex, molecules, studies, tables, writers
-from leaderboard.boards import EVALSETS, Board, Row, boards, to_table
-from leaderboard.figures import Figure
-from leaderboard.groups import by_group
-from leaderboard.results import Dataset, Results, slug
+from benchmark.measure.catalogue import QUALITY
+from benchmark.registry import discover
+from benchmark.store.cell import Cell
+from benchmark.types import REFERENCE
+from leaderboard.figures import build, molecules
+from leaderboard.figures.figure import Figure
+from leaderboard.read.results import Dataset, Results, slug
 from leaderboard.site import citation, decide, explorer, sentences
-from leaderboard.site.summary import GROUP_TITLES, Summary, summaries
-from leaderboard.stats.intervals import KINDS, Estimate, Kind
-from leaderboard.table import Table
+from leaderboard.stats.intervals import INTERVAL_KINDS, Estimate, IntervalKind
+from leaderboard.tables import catalogue as tables
+from leaderboard.tables import studies
+from leaderboard.tables.boards import EVALSETS, Board, BoardRow, boards, to_table
+from leaderboard.tables.groups import by_group
+from leaderboard.tables.summary import GROUP_TITLES, Summary, summaries
+from leaderboard.tables.table import Table
+from leaderboard.write import formats as writers
+from leaderboard.write import latex
+from leaderboard.write.templates import render
 
 File = tuple[str, str | bytes]
 """A path below the site's folder, and what is there."""
 STATIC = ("site.css", "site.js")
 
 
-def files(results: Results, kind: Kind, health: Mapping[str, str]) -> Iterator[File]:
+def files(results: Results, kind: IntervalKind, health: Mapping[str, str]) -> Iterator[File]:
     """The files of the site, one after the other, so that they need not be held together."""
     for name in STATIC:
         yield f"static/{name}", (resources("leaderboard") / "static" / name).read_text(encoding="utf-8")
     yield "citation.bib", citation.bibtex(results)
-    smiles = molecules.structures(results)
-    site = Site(
-        results,
-        kind,
-        health,
-        boards(results, kind),
-        tables.build(results, kind),
-        figures.build(results, smiles),
-    )
-    yield from site.overall()
-    for dataset in results.datasets:
-        yield f"datasets/{dataset.name}.html", site.dataset(dataset)
-        yield from site.explorer(dataset, smiles.get(dataset.name, {}))
-    for title in results.methods():
-        yield f"methods/{slug(title)}.html", site.method(title)
-    yield from site.study_pages()
+    site = Site(results, kind, health)
+    structures = partial(molecules.structures, results)
+    figures = build.drawn(chain(build.of_results(results, structures), build.of_studies(site.told[0])))
     for table in (*site.tables, *map(to_table, site.boards), *site.group_tables, *site.study_tables):
         yield f"tables/{table.key}.tex", latex.to_latex(table, tables.stamp(results, table))
         yield f"tables/{table.key}.csv", writers.to_csv(table)
         yield f"tables/{table.key}.json", writers.to_json(table)
-    for figure in (*site.figures, *site.study_figures):
+    for dataset in results.datasets:
+        yield from site.explorer(dataset, structures().get(dataset.name, {}))
+    for title in results.methods():
+        yield f"methods/{slug(title)}.html", site.method(title)
+    site.figures.extend(figures)
+    for figure in site.figures:
         yield f"figures/{figure.key}.svg", figure.svg
         yield f"figures/{figure.key}.pdf", figure.pdf
+    yield from site.overall()
+    for dataset in results.datasets:
+        yield f"datasets/{dataset.name}.html", site.dataset(dataset)
+    yield from site.study_pages()
 
 
 @dataclass(frozen=True)
@@ -67,11 +68,17 @@ class Site:
     """What the pages draw on."""
 
     results: Results
-    kind: Kind
+    kind: IntervalKind
     health: Mapping[str, str]
-    boards: Sequence[Board]
-    tables: Sequence[Table]
-    figures: Sequence[Figure]
+    figures: list[Figure] = field(default_factory=list)
+
+    @property
+    def boards(self) -> Sequence[Board]:
+        return boards(self.results, self.kind)
+
+    @cached_property
+    def tables(self) -> list[Table]:
+        return tables.build(self.results, self.kind)
 
     @cached_property
     def told(self) -> tuple[list[studies.Told], list[str]]:
@@ -85,10 +92,6 @@ class Site:
     def group_tables(self) -> list[Table]:
         return [by_group(dataset, self.kind) for dataset in self.results.datasets if dataset.groups]
 
-    @cached_property
-    def study_figures(self) -> list[Figure]:
-        return figures.of_studies(self.told[0])
-
     def study_pages(self) -> Iterator[File]:
         """An index of the studies that were run, and a page for each; no page if there is none."""
         found, troubles = self.told
@@ -96,7 +99,7 @@ class Site:
             return
         yield "studies.html", self.page("studies.html", "studies.html", studies=found, troubles=troubles)
         every = {table.key: table for table in (*self.study_tables, *self.tables)}
-        drawn = {figure.key: figure for figure in (*self.study_figures, *self.figures)}
+        drawn = {figure.key: figure for figure in self.figures}
         for one in found:
             start = f"study-{one.slug}-"
             shown = list(one.report.shown)
@@ -118,35 +121,24 @@ class Site:
             store = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
         return f"{store}{comma}{others}"
 
-    @cached_property
-    def templates(self) -> Environment:
-        made = Environment(
-            loader=PackageLoader("leaderboard"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        made.filters.update(slug=slug, inline=_inline)
-        made.globals.update(
-            version=__version__,
+    def page(self, template: str, here: str, **values: Any) -> str:
+        """A rendered template; ``here`` is the page's own path, which its links start from."""
+        return render(
+            template,
+            here=here,
+            root="../" * here.count("/"),
             source=self.source,
             reference=REFERENCE,
             evalsets=EVALSETS,
             to_html=writers.to_html,
             in_brief=sentences.in_brief,
-            kind=KINDS[self.kind],
+            kind=INTERVAL_KINDS[self.kind],
             has_studies=bool(self.told[0]),
+            **values,
         )
-        return made
-
-    def page(self, template: str, here: str, **values: Any) -> str:
-        """A rendered template; ``here`` is the page's own path, which its links start from."""
-        root = "../" * here.count("/")
-        return self.templates.get_template(template).render(here=here, root=root, **values)
 
     def overall(self) -> Iterator[File]:
-        found = summaries(self.results, self.boards, self.kind)
+        found = summaries(self.results, self.kind)
         values = {
             "answer": sentences.answer,
             "notes": sentences.notes,
@@ -157,10 +149,9 @@ class Site:
             "columns": _columns(found),
         }
         yield "index.html", self.page("index.html", "index.html", summaries=found, **values)
-        wide = boards(self.results, "both")  # a decision is about new molecules as well as new retrainings
-        choices = decide.choices(self.results, wide, summaries(self.results, wide, self.kind))
-        yield "decide.html", self.page("decide.html", "decide.html", choices=choices, both=KINDS["both"])
-        general = [figure for figure in self.figures if not figure.dataset]
+        choices = decide.choices(self.results)
+        yield "decide.html", self.page("decide.html", "decide.html", choices=choices, both=INTERVAL_KINDS["both"])
+        general = [figure for figure in self.figures if not figure.dataset and not figure.key.startswith("study-")]
         yield (
             "tables.html",
             self.page(
@@ -172,7 +163,10 @@ class Site:
                 bibtex=citation.bibtex(self.results),
             ),
         )
-        yield "definitions.html", self.page("definitions.html", "definitions.html", kinds=KINDS, chosen=self.kind)
+        yield (
+            "definitions.html",
+            self.page("definitions.html", "definitions.html", kinds=INTERVAL_KINDS, chosen=self.kind),
+        )
 
     def dataset(self, dataset: Dataset) -> str:
         known = citation.entries()
@@ -193,7 +187,7 @@ class Site:
     def explorer(self, dataset: Dataset, smiles: Mapping[str, str]) -> Iterator[File]:
         folder = f"flips/{dataset.name}"
         first = next(iter(dataset.entries[0].cells.values())).predictions["id"]
-        about = {"task": dataset.task, "unit": dataset.about.get("dataset.unit", ""), "folder": f"{dataset.name}/"}
+        about = {"task": dataset.task, "unit": dataset.unit, "folder": f"{dataset.name}/"}
         yield (
             f"{folder}.html",
             self.page(
@@ -240,16 +234,15 @@ class Site:
         erm = next((row for row in board.rows if row.method == REFERENCE), None)
         contest = [row for row in board.rows if (churn := row.estimates["churn"]) and churn.value == churn.value]
         best = next((row for row in contest if not row.marks), None) if len(contest) > 1 else None
-        quality = "accuracy" if dataset.task == "classification" else "mae"
         columns = {column.key: column for column in board.columns}
 
-        def show(row: Row | None, key: str) -> str:
+        def show(row: BoardRow | None, key: str) -> str:
             return columns[key].show(row.estimates[key]).text.partition(" ")[0] if row else "–"
 
         return {
             "dataset": dataset,
             "n_id": len(next(iter(dataset.entries[0].cells.values())).predictions["id"].ids),
-            "quality": show(erm, quality),
+            "quality": show(erm, QUALITY[dataset.task].key),
             "churn": show(erm, "churn"),
             "best": best,
             "best_churn": show(best, "churn"),
@@ -258,8 +251,8 @@ class Site:
 
 def _columns(found: Sequence[Summary]) -> list[tuple[str, str, bool]]:
     """What the column picker offers: key, title, and whether the page starts with it."""
-    measures = {measure.key: measure for summary in found for measure in summary.measures}
-    titles = [(key, measure.title.partition(" (")[0], measure.shown) for key, measure in measures.items()]
+    columns = {column.key: column for summary in found for column in summary.columns}
+    titles = [(key, each.column.title.partition(" (")[0], each.shown) for key, each in columns.items()]
     return [
         ("rank", "Mean rank", True),
         ("ties", "Ties", True),
@@ -273,11 +266,6 @@ def _docstring(name: str) -> str:
     """What the file of a method says it is; empty for a method that is not known here."""
     known, _ = discover()
     return (sys.modules[known[name].__module__].__doc__ or "").strip() if name in known else ""
-
-
-def _inline(content: object) -> Markup:
-    """JSON inside a page: no text in it can end the element."""
-    return Markup(json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"))
 
 
 def forest(summary: Summary, estimate: Estimate) -> Markup:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from benchmark.registry import REFERENCE
-from leaderboard.results import slug
-from leaderboard.site.summary import Row, Summary
-from leaderboard.table import Value, spelled
+from benchmark.types import REFERENCE
+from leaderboard.read.results import slug
+from leaderboard.tables.summary import Summary, SummaryRow
+from leaderboard.tables.table import Value, spelled
 
 
 def answer(summary: Summary) -> Markup:
@@ -46,7 +46,7 @@ def in_brief(answer: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     return (answer, ()) if len(answer) - shown < 2 else (answer[:shown], answer[shown:])
 
 
-def _reference(summary: Summary, erm: Row) -> Markup:
+def _reference(summary: Summary, erm: SummaryRow) -> Markup:
     n = len(summary.datasets)
     where = summary.over if n > 1 else summary.datasets[0].title
     churn = erm.estimates.get("churn")
@@ -57,8 +57,8 @@ def _reference(summary: Summary, erm: Row) -> Markup:
     )
 
 
-def _price(summary: Summary, row: Row, praise: str) -> Markup:
-    shown = {measure.key: measure.show(row.estimates.get(measure.key)) for measure in summary.measures}
+def _price(summary: Summary, row: SummaryRow, praise: str) -> Markup:
+    shown = {column.key: column.show(row.estimates.get(column.key)) for column in summary.columns}
     name = Markup("<strong>{}</strong> {}").format(_link(row), praise)
     change, compute = shown["delta_churn"], _number(shown["compute"])
     if summary.task == "classification":
@@ -98,5 +98,5 @@ def _number(value: Value) -> str:
     return value.text.partition(" ")[0]
 
 
-def _link(row: Row) -> Markup:
+def _link(row: SummaryRow) -> Markup:
     return Markup('<a href="methods/{}.html">{}</a>').format(slug(row.title), row.title)

@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 from scipy.special import stdtr, stdtrit  # Student's t: scipy.stats.t takes a hundred times as long for one value
 
-Kind = Literal["runs", "examples", "both", "paper"]
-KINDS: Mapping[Kind, str] = {
+IntervalKind = Literal["runs", "examples", "both", "paper"]
+INTERVAL_KINDS: Mapping[IntervalKind, str] = {
     "runs": "95 % jackknife interval over retrainings: what other retrainings would give on the same test examples.",
     "examples": "95 % jackknife interval over test examples: what the same retrainings would give on other examples.",
     "both": "95 % interval with the variances over retrainings and over test examples added: what other retrainings "

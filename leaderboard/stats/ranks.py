@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
 from leaderboard.stats.intervals import Estimate, influence
 
@@ -72,6 +71,8 @@ def friedman(
     members = _blocks(values, families)
     blocks = np.array([values[of].mean(axis=0) for of in members]).reshape(len(members), len(methods))
     used = {d for of in members for d in of}
+    from scipy.stats import friedmanchisquare, rankdata  # takes a second
+
     n, k = blocks.shape
     mean_ranks = rankdata(blocks, axis=1).mean(axis=0) if n else np.full(k, np.nan)
     chi2 = p = difference = np.nan
@@ -104,6 +105,8 @@ def critical_difference(n: int, k: int) -> float:
     >>> round(critical_difference(14, 4), 2)
     1.25
     """
+    from scipy.stats import studentized_range
+
     q = float(studentized_range.ppf(1 - ALPHA, k, np.inf)) / np.sqrt(2)
     return float(q * np.sqrt(k * (k + 1) / (6 * n)))
 
@@ -136,6 +139,8 @@ def rank_intervals(
     members = _blocks(values, families)
     if not members:
         return RankIntervals((Estimate(np.nan, np.nan, np.nan),) * n_methods, np.full(n_methods, np.nan))
+    from scipy.stats import rankdata
+
     rng = np.random.default_rng(seed)
     observed = np.zeros(n_methods)
     drawn = np.zeros((resamples, n_methods))

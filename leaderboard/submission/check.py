@@ -11,15 +11,16 @@ import numpy as np
 from benchmark import __version__
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
-from benchmark.metrics import predicted_class
-from benchmark.protocol import CANONICAL_SEEDS, TRAIN_SEEDS, bootstrap_fingerprint
-from benchmark.provenance import about
-from benchmark.registry import REFERENCE
-from benchmark.types import Cell, CellKey, Predictions, Problem
-from leaderboard.boards import COLLAPSED
-from leaderboard.results import slug, submitted
+from benchmark.measure.basics import predicted_class
+from benchmark.run.protocol import CANONICAL_SEEDS, TRAIN_SEEDS, bootstrap_fingerprint
+from benchmark.run.provenance import facts_of
+from benchmark.store.cell import Cell, CellKey
+from benchmark.store.cell import Submission as Said
+from benchmark.types import REFERENCE, Predictions, Problem
+from leaderboard.read.results import slug, submitted
 from leaderboard.submission.read import Folder, Table, open_folder, read_table
 from leaderboard.submission.spec import Description
+from leaderboard.tables.boards import COLLAPSED
 
 MAX_SPLITS = 5
 MAX_SEEDS = 100
@@ -247,7 +248,7 @@ def _own(published: Cell, method: str) -> bool:
 
 
 def _name(cell: Cell) -> str:
-    return cell.about.get("submission.name", cell.title)
+    return cell.facts.submission.name if cell.facts.submission else cell.title
 
 
 def _copies(cell: Cell, others: Iterable[Cell]) -> Iterator[str]:
@@ -267,7 +268,7 @@ def _cell(
 ) -> Cell:
     text = folder.description
     key = CellKey(
-        dataset=problem.spec.name,
+        dataset=problem.name,
         method=folder.method,
         params={"version": text.version},
         canonical_seed=problem.canonical_seed,
@@ -276,21 +277,20 @@ def _cell(
         code=sha256[:16],
         device="unknown",
     )
-    said = {
-        "status": STATUS,
-        "submission.name": text.name,
-        "submission.authors": ", ".join(text.authors),
-        "submission.licence": text.licence,
-        "submission.compute": text.compute,
-        "submission.training_data": text.training_data,
-        "submission.sha256": sha256,
-        "git.commit": "unknown",
-        "device": "unknown",
-    }
-    optional = {"code": text.code, "paper": text.paper, "superseded_by": text.superseded_by}
-    said |= {f"submission.{name}": value for name, value in optional.items() if value}
+    said = Said(
+        status=STATUS,
+        name=text.name,
+        authors=", ".join(text.authors),
+        licence=text.licence,
+        compute=text.compute,
+        training_data=text.training_data,
+        sha256=sha256,
+        code=text.code or "",
+        paper=text.paper or "",
+        superseded_by=text.superseded_by or "",
+    )
     command = f"python -m leaderboard submit submissions/{folder.method}/{text.version}"
-    facts = {name: value for name, value in about(problem, command).items() if not name.startswith("version.")}
-    facts |= {"version.suite": __version__}
+    unknown = {"versions": {"suite": __version__}, "commit": "unknown", "modified": None, "device": "unknown"}
+    facts = facts_of(problem, command).model_copy(update=unknown | {"submission": said})
     title = f"{text.name} {text.version} ({STATUS})"
-    return Cell(key, title, predictions, float("nan"), facts | said)
+    return Cell(key, title, predictions, float("nan"), facts)

@@ -12,10 +12,10 @@ import yaml
 
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
-from benchmark.protocol import CANONICAL_SEEDS, TRAIN_SEEDS, bootstrap_fingerprint
-from benchmark.tables import to_table
-from benchmark.types import Cell
-from leaderboard.results import Entry, Results
+from benchmark.run.protocol import CANONICAL_SEEDS, TRAIN_SEEDS, bootstrap_fingerprint
+from benchmark.store.cell import Cell
+from benchmark.store.tables import to_table
+from leaderboard.read.results import Entry, Results
 from leaderboard.submission import manifest
 from leaderboard.submission.check import suite_methods
 from leaderboard.submission.spec import NAME
@@ -55,14 +55,14 @@ def pack(results: Results, name: str, version: str, submissions: Path, published
             }
             for cell in cells
         }
-    seconds = np.mean([cell.fit_seconds / len(cell.key.seeds) for cells in ready.values() for cell in cells])
+    seconds = np.mean([cell.fit_seconds for cells in ready.values() for cell in cells])
     begun = {
         "name": first.title,
         "authors": [],
         "version": version,
         "description": "",
         "licence": "CC-BY-4.0",
-        "compute": f"{seconds:.2g} s for each retraining on average, on {first.about['device']}",
+        "compute": f"{seconds:.2g} s for each retraining on average, on {first.facts.device}",
         "training_data": "none",
     }
     text = yaml.safe_dump(begun, sort_keys=False, allow_unicode=True, width=120)

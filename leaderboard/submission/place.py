@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from benchmark.types import Cell
-from leaderboard.boards import Board, Row, board
-from leaderboard.columns import CHURN, common
-from leaderboard.results import Dataset, Entry, Results
-from leaderboard.table import Table, Value
+from benchmark.measure.catalogue import churn
+from benchmark.store.cell import Cell
+from leaderboard.read.results import Dataset, Entry, Results
+from leaderboard.tables.boards import Board, BoardRow, board
+from leaderboard.tables.columns import common, estimate
+from leaderboard.tables.table import Table, Value
 
 REFERENCES = ("erm", "twin")
 """The plain network, and the paper's proposal."""
@@ -73,7 +74,7 @@ def _rank(whole: Board, entry: Entry) -> tuple[int, int]:
     return (titles.index(entry.title) + 1 if entry.title in titles else 0), len(titles)
 
 
-def _versus(dataset: Dataset, entry: Entry, row: Row, whole: Board) -> str | Value:
+def _versus(dataset: Dataset, entry: Entry, row: BoardRow, whole: Board) -> str | Value:
     other = dataset.entry(row.title)
     if other is None or other is entry:
         return "–"
@@ -83,4 +84,4 @@ def _versus(dataset: Dataset, entry: Entry, row: Row, whole: Board) -> str | Val
         if (theirs := other.cells.get(seed)) is not None and set(theirs.key.seeds) & set(cell.key.seeds)
     ]
     column = next(column for column in whole.columns if column.key == "delta_churn")
-    return column.show(CHURN.estimate(splits, "runs")) if splits else "–"
+    return column.show(estimate(churn(dataset.task), splits)) if splits else "–"

@@ -9,15 +9,16 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark import runner
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError, did_you_mean
+from benchmark.measure.catalogue import QUALITY, churn
 from benchmark.registry import make_method
-from benchmark.types import Cell
-from leaderboard.columns import ACCURACY, CHURN, MAE
+from benchmark.run import runner
+from benchmark.store.cell import Cell
 from leaderboard.stats.intervals import Estimate
 from leaderboard.submission.check import STATUS, Submission
 from leaderboard.submission.read import open_folder
+from leaderboard.tables.columns import estimate
 
 VERIFIED = "verified"
 
@@ -74,7 +75,7 @@ def rerun(submission: Submission, dataset: str = "") -> list[Check]:
     for cell in submission.cells:
         if cell.key.dataset == chosen:
             problem = load_problem(chosen, cell.key.canonical_seed)
-            made = make_method(submission.method, problem.task, backbone=problem.spec.backbone)
+            made = make_method(submission.method, problem.task, backbone=problem.backbone)
             planned.append(runner.plan(problem, made, cell.key.seeds))
             theirs.append(cell)
     ours: dict[int, Cell] = {}
@@ -88,21 +89,21 @@ def rerun(submission: Submission, dataset: str = "") -> list[Check]:
 
 def mark(submission: Submission, checks: Sequence[Check]) -> list[Cell]:
     """The cells of a submission as verified, with what was found."""
-    about = {"status": VERIFIED, "verified": "; ".join(map(str, checks))}
-    return [
-        replace(cell, title=cell.title.replace(f"({STATUS})", f"({VERIFIED})"), about={**cell.about, **about})
-        for cell in submission.cells
-    ]
+    found = {"status": VERIFIED, "checks": "; ".join(map(str, checks))}
+    marked = []
+    for cell in submission.cells:
+        assert cell.facts.submission is not None
+        said = cell.facts.submission.model_copy(update=found)
+        title = cell.title.replace(f"({STATUS})", f"({VERIFIED})")
+        marked.append(replace(cell, title=title).with_facts(submission=said))
+    return marked
 
 
 def _compare(submitted: Cell, rerun: Cell) -> list[Check]:
     found = []
     for evalset, p in submitted.predictions.items():
-        quantities = (
-            {"churn": CHURN, "accuracy": ACCURACY} if p.task == "classification" else {"churn": CHURN, "MAE": MAE}
-        )
-        for name, quantity in quantities.items():
-            ours = quantity.estimate([(rerun.predictions[evalset], None)], "runs").value
+        for measure in (churn(p.task), QUALITY[p.task]):
             where = f"{submitted.key.dataset}, canonical seed {submitted.key.canonical_seed}, {evalset}"
-            found.append(Check(where, name, quantity.estimate([(p, None)], "runs"), ours))
+            ours = estimate(measure, [(rerun.predictions[evalset], None)]).value
+            found.append(Check(where, measure.name, estimate(measure, [(p, None)]), ours))
     return found

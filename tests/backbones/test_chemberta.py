@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 from benchmark.__main__ import app
-from benchmark.data.features import smiles_bytes
+from benchmark.backbones._smiles import smiles_bytes
 from benchmark.data.problem import load_problem
-from benchmark.data.spec import ROOT
 from benchmark.errors import UserError
-from benchmark.train.backbone import Draws, find
+from benchmark.files import CHECKOUT
+from benchmark.train.backbone import find
 from benchmark.train.device import CPU
+from benchmark.train.modules import Draws
 from leaderboard.__main__ import app as leaderboard
 
 SMILES = ["CCO", "c1ccccc1C(=O)Nc1ccncc1", "C" * 300, "N"]
@@ -210,20 +211,22 @@ def test_weights_of_another_network_are_refused(folder, save):
 def test_without_the_extra_the_error_names_it(folder, predictions, monkeypatch, package):
     problem = load_problem(f"b3db_measured@{VARIANT}")
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(UserError, match=rf"chemberta cannot import {package}: pip install -e '\.\[pretrained\]'"):
+    with pytest.raises(
+        UserError, match=rf"chemberta cannot import {package}: pip install -c constraints\.txt -e '\.\[pretrained\]'"
+    ):
         predictions(problem, "erm", [1])
 
 
 def test_without_the_extra_and_the_model_the_error_names_both(models, monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(UserError, match=r"pip install -e '\.\[pretrained\]'\n  get config\.json"):
+    with pytest.raises(UserError, match=r"pip install -c constraints\.txt -e '\.\[pretrained\]'\n  get config\.json"):
         find("chemberta").weights()
 
 
 @pytest.mark.slow
 def test_the_command_trains_on_a_table_of_ones_own_and_its_page_shows_the_groups(folder, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(ROOT)
-    text = (ROOT / "datasets" / "b3db_measured.toml").read_text(encoding="utf-8")
+    monkeypatch.chdir(CHECKOUT)
+    text = (CHECKOUT / "datasets" / "b3db_measured.toml").read_text(encoding="utf-8")
     text = text.replace("target ", "groups = ['group']\ntarget ", 1)
     (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
     mine = f"{tmp_path / 'mine.toml'}@{VARIANT}"

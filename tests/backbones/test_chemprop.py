@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.data.features import smiles_bytes
+from benchmark.backbones._smiles import smiles_bytes
 from benchmark.data.problem import load_problem
 from benchmark.registry import make_method
 from benchmark.train.backbone import find

@@ -8,9 +8,9 @@ import torch
 from rdkit import Chem
 
 from benchmark.backbones import gin
-from benchmark.data.features import smiles_bytes
-from benchmark.data.spec import Recipe
+from benchmark.backbones._smiles import smiles_bytes
 from benchmark.train.backbone import find
+from benchmark.types import Recipe
 
 MOLECULES = ["C", "CC(=O)Oc1ccccc1C(=O)O", "[Na+].[Cl-]", "FC(F)(F)c1ccncc1", "C1CC2CCC1C2", "CCO"]
 

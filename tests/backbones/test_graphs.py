@@ -11,13 +11,12 @@ import torch
 from rdkit import Chem
 from torch import Tensor, nn
 
-from benchmark.data.features import smiles_bytes
+from benchmark.backbones._smiles import smiles_bytes
 from benchmark.data.problem import load_problem
-from benchmark.data.spec import Recipe
 from benchmark.registry import make_method
 from benchmark.train.backbone import Backbone, find
 from benchmark.train.stack import Stack
-from benchmark.types import Examples, Problem
+from benchmark.types import Examples, Problem, Recipe
 
 BACKBONES = [
     pytest.param(("gin", "torch_geometric"), id="gin"),

@@ -14,8 +14,9 @@ from benchmark.data.health_text import reports
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
-from benchmark.train.backbone import Draws, find
+from benchmark.train.backbone import find
 from benchmark.train.device import CPU
+from benchmark.train.modules import Draws
 
 
 def test_the_centre_of_256_pixels_is_224_of_them():
@@ -129,7 +130,7 @@ def birds(waterbirds: Path, tmp_path: Path) -> str:
 @pytest.mark.parametrize("method", ["erm", "twin:lam=10"])
 def test_training_gives_the_same_twice_and_a_seed_alone_what_it_gives_in_company(folder, birds, predictions, method):
     problem = load_problem(birds)
-    assert (problem.spec.backbone, problem.recipe.lr) == ("resnet50", 1e-4)
+    assert (problem.backbone, problem.recipe.lr) == ("resnet50", 1e-4)
     both = predictions(problem, method, [1, 2])
     np.testing.assert_array_equal(predictions(problem, method, [2]), both[1:])
     assert not np.array_equal(both[0], both[1])

@@ -18,8 +18,9 @@ from benchmark.data.author import describe_file, write_dataset
 from benchmark.data.health import Left, Repeat, examine
 from benchmark.data.problem import load_problem
 from benchmark.data.rows import load_rows
-from benchmark.data.spec import DATASETS, load_spec
+from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
+from benchmark.files import shipped_datasets
 
 RINGS = ("c1ccccc1", "c1ccncc1", "C1CCCCC1", "c1ccsc1", "c1ccoc1", "C1CCCC1", "c1ccc2ccccc2c1", "C1CCNCC1", "C1CC1")
 SMILES = [MolToSmiles(MolFromSmiles(tail + ring)) for ring in RINGS for tail in ("C", "CC", "O", "N")]
@@ -437,18 +438,18 @@ def test_a_table_that_was_changed_afterwards_is_refused_with_both_checksums(tmp_
 def test_a_name_that_is_taken_is_refused_and_nothing_is_overwritten(tmp_path, name):
     file = csv(tmp_path, ["0", "1"])
     (tmp_path / "mine.toml").write_text("the user's own")
-    before = (DATASETS / "bace.toml").read_bytes()
+    before = (shipped_datasets() / "bace.toml").read_bytes()
     with pytest.raises(UserError, match=rf"{name}\.toml exists: choose another --name$"):
         made(file, name=name)
     assert (tmp_path / "mine.toml").read_text() == "the user's own"
-    assert (DATASETS / "bace.toml").read_bytes() == before
+    assert (shipped_datasets() / "bace.toml").read_bytes() == before
     assert not (tmp_path / "bace.toml").exists()
 
 
 def test_the_error_for_a_taken_name_names_a_file_that_exists(tmp_path):
     with pytest.raises(UserError) as caught:
         made(csv(tmp_path, ["0", "1"]), name="bace")
-    assert str(DATASETS / "bace.toml") in str(caught.value)
+    assert str(shipped_datasets() / "bace.toml") in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["My Assay", "../assay", "_assay", "assay.toml"])

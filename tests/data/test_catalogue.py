@@ -11,7 +11,8 @@ import pytest
 
 from benchmark.data import catalogue, sources
 from benchmark.data.catalogue import Availability, availability, markdown, rows_text
-from benchmark.data.spec import DATASETS, ROOT, dataset_names, expand, load_spec
+from benchmark.data.spec import dataset_names, expand, load_spec
+from benchmark.files import CHECKOUT, shipped_datasets
 
 PAPER = {
     "dev": "bace",
@@ -24,7 +25,7 @@ PAPER = {
 }
 COLLECTIONS = {"wu2018moleculenet", "huang2021tdc"}
 UNVERIFIED = {"tadf", "waterbirds"}
-BIBTEX = (DATASETS / "datasets.bib").read_text(encoding="utf-8")
+BIBTEX = (shipped_datasets() / "datasets.bib").read_text(encoding="utf-8")
 
 
 # The registry.
@@ -38,7 +39,7 @@ def test_every_dataset_of_the_paper_is_there_in_its_group(group):
 
 @pytest.mark.parametrize("name", dataset_names())
 def test_every_toml_says_what_it_is_whose_it_is_and_how_to_check_it(name):
-    fields = tomllib.loads((DATASETS / f"{name}.toml").read_text(encoding="utf-8"))
+    fields = tomllib.loads((shipped_datasets() / f"{name}.toml").read_text(encoding="utf-8"))
     wanted = ["title", "target_name", "licence", "cite"] + ([] if name in UNVERIFIED else ["rows", "sha256"])
     for field in wanted:
         assert fields.get(field), f"{name}.toml states no {field}"
@@ -69,7 +70,7 @@ def test_every_entry_says_who_what_when_and_where_to_find_it(entry):
 
 
 def test_the_readme_shows_the_registry():
-    assert markdown() in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert markdown() in (CHECKOUT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_table_has_a_line_of_equally_many_cells_for_every_dataset():
@@ -177,7 +178,7 @@ def test_images_need_a_package_first(bare, monkeypatch):
     monkeypatch.setattr(catalogue, "find_spec", lambda name: None)
     found = availability(load_spec("waterbirds"))
     assert not found.here
-    assert found.remedy.startswith("pip install -e '.[vision]'")
+    assert found.remedy.startswith("pip install -c constraints.txt -e '.[vision]'")
 
 
 def test_images_in_a_data_folder_are_here(bare, monkeypatch):

@@ -15,14 +15,7 @@ from rdkit.DataStructs import BulkTanimotoSimilarity, ExplicitBitVect
 
 from benchmark.data.catalogue import availability
 from benchmark.data.features import morgan
-from benchmark.data.health import (
-    NEAR,
-    Left,
-    Part,
-    Repeat,
-    examine,
-    nearest,
-)
+from benchmark.data.health import NEAR, Left, Part, Repeat, examine, nearest
 from benchmark.data.health_text import reports, to_lines, to_text
 from benchmark.data.problem import split_rows
 from benchmark.data.rows import load_rows

@@ -79,11 +79,11 @@ def test_without_the_extra_the_error_names_it(monkeypatch):
         raise ImportError(name)
 
     monkeypatch.setattr(images.importlib, "import_module", absent)
-    with pytest.raises(UserError, match=r"pip install -e '\.\[vision\]'"):
+    with pytest.raises(UserError, match=r"pip install -c constraints\.txt -e '\.\[vision\]'"):
         images.load(load_spec("waterbirds"))
 
 
 def test_a_folder_that_only_has_the_name_of_the_library_is_not_taken_for_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", ModuleType("datasets"))  # as Python finds the checkout's datasets/
-    with pytest.raises(UserError, match=r"pip install -e '\.\[vision\]'"):
+    with pytest.raises(UserError, match=r"pip install -c constraints\.txt -e '\.\[vision\]'"):
         images.load(load_spec("waterbirds"))

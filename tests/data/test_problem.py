@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from benchmark.data.problem import labels, load_problem
 from benchmark.data.rows import example_ids, load_rows
-from benchmark.data.spec import Recipe, load_spec
+from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
+from benchmark.types import Recipe
 
 CLASSES = load_spec("b3db")
 MEDIAN = load_spec("b3db_measured")
@@ -54,7 +55,7 @@ def test_no_example_is_in_two_parts_of_a_problem():
 
 def test_the_fingerprint_changes_with_the_split_and_the_recipe_and_nothing_else():
     problem = load_problem("b3db_measured")
-    longer = replace(problem, spec=MEDIAN.model_copy(update={"recipe": Recipe(epochs=31)}))
+    longer = replace(problem, recipe=Recipe(epochs=31))
     prints = {problem.fingerprint, longer.fingerprint, load_problem("b3db_measured", 7).fingerprint}
     assert len(prints) == 3
     load_rows.cache_clear()

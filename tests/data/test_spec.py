@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from benchmark.data.spec import DATASETS, Recipe, dataset_names, expand, load_spec
+from benchmark.data.spec import dataset_names, expand, load_spec
 from benchmark.errors import UserError
+from benchmark.files import shipped_datasets
+from benchmark.types import Recipe
 
-BACE = (DATASETS / "bace.toml").read_text(encoding="utf-8")
+BACE = (shipped_datasets() / "bace.toml").read_text(encoding="utf-8")
 
 
 def written(folder: Path, text: str) -> str:
@@ -28,7 +30,7 @@ def test_a_toml_anywhere_is_a_dataset(tmp_path):
     spec = load_spec(written(tmp_path, BACE))
     assert spec.name == "mine"
     assert spec.spelled == str(tmp_path / "mine.toml")
-    same = {"name": "bace", "family": "bace", "path": DATASETS / "bace.toml"}
+    same = {"name": "bace", "family": "bace", "path": shipped_datasets() / "bace.toml"}
     assert spec.model_copy(update=same) == load_spec("bace")
 
 

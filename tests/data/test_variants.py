@@ -15,17 +15,18 @@ from hypothesis import strategies as st
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
-from benchmark.data.features import smiles_of
+from benchmark.backbones._smiles import smiles_of
 from benchmark.data.health import examine
 from benchmark.data.problem import fold, load_problem
 from benchmark.data.rows import load_rows
-from benchmark.data.spec import DATASETS, Recipe, Settings, dataset_names, expand, load_spec
+from benchmark.data.spec import Settings, dataset_names, expand, load_spec
 from benchmark.data.splits import first_rows
 from benchmark.errors import UserError
+from benchmark.files import shipped_datasets
 from benchmark.registry import make_method
-from benchmark.runner import plan
+from benchmark.run.runner import plan
 from benchmark.train.backbone import find
-from benchmark.types import Problem
+from benchmark.types import Problem, Recipe
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +72,7 @@ def test_a_toml_anywhere_has_variants_too(tmp_path):
     folder = tmp_path / "me@home, again"
     folder.mkdir()
     path = folder / "mine.toml"
-    path.write_text((DATASETS / "bace.toml").read_text(encoding="utf-8"), encoding="utf-8")
+    path.write_text((shipped_datasets() / "bace.toml").read_text(encoding="utf-8"), encoding="utf-8")
     spec = load_spec(f"{path}@train=0200@lr=1e-2")
     assert spec.name == "mine@lr=0.01@train=200"
     assert spec.spelled == f"{path}@lr=0.01@train=200"
@@ -161,7 +162,7 @@ def test_what_a_setting_changes_changes_the_fingerprint(base):
 @pytest.mark.parametrize("name", ["train=677", "weight_decay=0.0001", "batch_size=64@train=677"])
 def test_a_setting_that_changes_nothing_gives_the_same_problem_under_its_own_name(base, name):
     problem = load_problem(f"b3db_measured@{name}")
-    assert problem.spec.name == f"b3db_measured@{name}"
+    assert problem.name == f"b3db_measured@{name}"
     assert problem.fingerprint == base.fingerprint
     assert same(problem, base)
     one, other = (plan(p, make_method("erm", "classification"), [1]).key for p in (problem, base))
@@ -176,7 +177,7 @@ def test_the_command_of_a_variant_names_it():
 
 def test_variants_share_the_rows_in_the_cache(monkeypatch):
     load_problem("b3db_measured")
-    monkeypatch.setattr("benchmark.data.rows._prepare", lambda *_: pytest.fail("made again"))
+    monkeypatch.setattr("benchmark.data.rows.Chem.MolFromSmiles", lambda *_: pytest.fail("made again"))
     load_rows.cache_clear()
     assert len(load_problem("b3db_measured@train=20").train) == 20
 
@@ -264,13 +265,13 @@ def test_the_folds_of_a_regression_are_those_of_scikit_learn():
 
 def test_a_fold_has_its_own_name_and_fingerprint_and_cannot_be_loaded(base):
     folds = [*(fold(base, i, 3) for i in range(3)), *(fold(base, i, 2) for i in range(2))]
-    assert folds[0].spec.name == "b3db_measured@fold=1of3"
+    assert folds[0].name == "b3db_measured@fold=1of3"
     assert folds[0].fingerprints["fold"].startswith("1of3-")
     assert len({problem.fingerprint for problem in [base, *folds]}) == 6
     with pytest.raises(UserError, match="unknown setting of b3db_measured: 'fold'"):
-        load_problem(folds[0].spec.name)
+        load_problem(folds[0].name)
     smaller = fold(load_problem("b3db_measured@train=200"), 0, 3)
-    assert smaller.spec.name == "b3db_measured@train=200@fold=1of3"
+    assert smaller.name == "b3db_measured@train=200@fold=1of3"
     assert len(smaller.train) + len(smaller.evals["id"]) == 200
 
 
@@ -315,8 +316,8 @@ def test_folds_that_cannot_be_are_refused(base):
 
 def test_a_backbone_that_reads_smiles_is_given_their_bytes_and_has_its_own_recipe(base):
     other = load_problem("b3db_measured@epochs=2@backbone=gin")
-    assert other.spec.name == "b3db_measured@backbone=gin@epochs=2"
-    assert (other.spec.features, other.train.x.dtype) == (("smiles",), np.uint8)
+    assert other.name == "b3db_measured@backbone=gin@epochs=2"
+    assert (other.about.features, other.train.x.dtype) == (("smiles",), np.uint8)
     assert other.recipe.model_dump() == find("gin").recipe.model_dump() | {"epochs": 2}
     for mine, theirs in [(other.train, base.train), *((other.evals[name], base.evals[name]) for name in base.evals)]:
         assert smiles_of(mine.x) == theirs.smiles.tolist()
@@ -348,7 +349,7 @@ def test_a_backbone_that_does_not_fit_is_refused(name, said):
 
 
 def test_a_toml_may_name_its_backbone_and_what_differs_from_its_recipe(tmp_path):
-    text = (DATASETS / "b3db_measured.toml").read_text()
+    text = (shipped_datasets() / "b3db_measured.toml").read_text()
     (tmp_path / "graphs.toml").write_text(f'backbone = "gin"\n{text}\n[recipe]\nepochs = 3\n')
     spec = load_spec(str(tmp_path / "graphs.toml"))
     assert (spec.backbone, spec.features, spec.recipe.epochs) == ("gin", ("smiles",), 3)
@@ -359,7 +360,7 @@ def test_a_toml_may_name_its_backbone_and_what_differs_from_its_recipe(tmp_path)
 
 
 def test_a_perceptron_is_not_given_the_bytes_of_smiles(tmp_path):
-    text = (DATASETS / "b3db_measured.toml").read_text()
+    text = (shipped_datasets() / "b3db_measured.toml").read_text()
     (tmp_path / "bytes.toml").write_text(re.sub(r"features\s*=.*", 'features = ["smiles"]', text))
     with pytest.raises(UserError, match="backbone mlp reads numbers: name other features than 'smiles'"):
         load_spec(str(tmp_path / "bytes.toml"))

@@ -12,13 +12,13 @@ import pandas as pd
 import pytest
 
 from benchmark.data.problem import load_problem
-from benchmark.data.spec import ROOT
+from benchmark.files import CHECKOUT
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
 
 
 def guide(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    words = (sys.executable, "-W", "error", str(ROOT / "docs" / "your_own_model.py"), *words)
+    words = (sys.executable, "-W", "error", str(CHECKOUT / "docs" / "your_own_model.py"), *words)
     return subprocess.run(words, capture_output=True, text=True, cwd=folder, check=False, env=ENVIRONMENT)
 
 

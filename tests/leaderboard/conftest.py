@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pytest
 
-from benchmark.types import Cell, CellKey, Predictions
-from leaderboard.results import Results, collect
+from benchmark.store.cell import Cell, CellKey, Facts
+from benchmark.types import DatasetFacts, Predictions
+from leaderboard.read.results import Results, collect
 from leaderboard.stats.intervals import Estimate
-from leaderboard.table import Table, Value
+from leaderboard.tables.table import Table, Value
 
 MakeCell = Callable[..., Cell]
 
@@ -31,27 +32,23 @@ def make_cell() -> MakeCell:
         params: Mapping[str, object] | None = None,
         seconds: float = 1.0,
         about: Mapping[str, str] | None = None,
-        problem: str = "p",
+        problem: str = "0123456789abcdef",
     ) -> Cell:
         n = values.shape[1]
         seeds = seeds or tuple(range(1, len(values) + 1))
         y = np.arange(n) % 2 if y is None else y
         ids = np.array([f"m{i:04d}" for i in range(n)])
         task = "classification" if values.shape[2] > 1 else "regression"
-        key = CellKey(dataset, method, dict(params or {}), split, seeds, problem, "c")
-        facts = {
-            "command": f"python -m benchmark run --method {method} --dataset {dataset}",
-            "dataset.title": dataset.replace("_", " ").capitalize(),
-            "dataset.group": "headline",
-            "dataset.family": dataset,
-            "dataset.licence": "CC0-1.0",
-            "dataset.cite": "-",
-            "rows": f"{4 * n} train, {n} id",
-            "fingerprint.data": "d",
-            "fingerprint.split": "s",
-        }
+        key = CellKey(dataset, method, dict(params or {}), split, seeds, problem, "c" * 16)
+        known = {"title": dataset.replace("_", " ").capitalize(), "group": "headline", "family": dataset}
+        facts = Facts(
+            command=f"python -m benchmark run --method {method} --dataset {dataset}",
+            dataset=DatasetFacts(**{**known, "licence": "CC0-1.0", "cite": "-", **(about or {})}),
+            rows={"train": 4 * n, "id": n},
+            fingerprints={"data": "d", "split": "s"},
+        )
         made = Predictions(seeds, ids, y, values, task)
-        return Cell(key, title or method.upper(), {"id": made}, seconds, {**facts, **(about or {})})
+        return Cell(key, title or method.upper(), {"id": made}, seconds, facts)
 
     return make
 
@@ -77,7 +74,7 @@ def world(make_cell: MakeCell) -> Results:
     for dataset, group in groups.items():
         y = (rng.random(80) < 0.4).astype(int)
         family = "small" if dataset == "twin_of_small" else dataset
-        about = {"dataset.group": group, "dataset.family": family}
+        about = {"group": group, "family": family}
         for split in (99,) if dataset == "mid" else (7, 99):
             for method, size in noise.items():
                 if (dataset, method) == ("mid", "calm"):
@@ -93,7 +90,7 @@ def world(make_cell: MakeCell) -> Results:
             constant = np.where(y[None, :, None] == np.arange(2), 0.3, 0.7).repeat(6, axis=0)
             cells.append(make_cell("wrong", constant, y=y, dataset=dataset, split=split, about=about))
     y = np.linspace(-1, 1, 50).astype(np.float32)
-    about = {"dataset.group": "regression", "dataset.unit": "log mol/l"}
+    about = {"group": "regression", "unit": "log mol/l"}
     for method, size in noise.items():
         values = y[None, :, None] + size * rng.normal(size=(6, 50, 1))
         cells.append(make_cell(method, values, y=y, dataset="solubility", about=about))

@@ -29,12 +29,12 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import SVC, SVR
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from benchmark.check import synthetic
 from benchmark.errors import UserError
 from benchmark.registry import make_method
+from benchmark.run.check import synthetic
 from benchmark.train import bootstrap
 from benchmark.types import Problem, Task
-from methods._estimators import Estimators, Sample, tanimoto
+from methods._estimator import Estimators, Sample, tanimoto
 from methods.gaussian_process import RATIOS, most_likely
 
 SEEDS = [3, 1]

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from benchmark import registry
-from benchmark.check import check_method, synthetic
-from benchmark.data.spec import ROOT, Recipe
+from benchmark.files import CHECKOUT
 from benchmark.registry import discover, make_method, method
+from benchmark.run.check import check_method, synthetic
 from benchmark.train import bootstrap, fit_stack, generator
-from benchmark.types import Fitted, Problem, Task
+from benchmark.types import Fitted, Problem, Recipe, Task
 
 METHODS, _ = discover()
 TASKS: list[Task] = ["classification", "regression"]
@@ -32,7 +32,7 @@ def test_the_method_keeps_the_contract(name, task):
 @pytest.mark.parametrize("name", METHODS)
 def test_the_method_learns_a_signal(name):
     problem = synthetic("classification", n=600)
-    problem = replace(problem, spec=problem.spec.model_copy(update={"recipe": Recipe(epochs=15)}))
+    problem = replace(problem, recipe=Recipe(epochs=15))
     made = make_method(name, "classification", {"trees": "50"})
     test = problem.evals["id"]
     right = made.fit(problem.without_tests(), [1, 2]).predict(test.x).argmax(axis=2) == test.y
@@ -133,7 +133,7 @@ def registered(monkeypatch):
             "ValueError: 1 of {size} predictions are not finite; the first is nan for train seed 3, example id7",
         ),
         (forgets_the_seed_axis, "ValueError: predictions must have shape (seeds, examples, "),
-        (fails, f"RuntimeError: out of memory ({ROOT / 'tests' / 'methods' / 'test_contract.py'}:"),
+        (fails, f"RuntimeError: out of memory ({CHECKOUT / 'tests' / 'methods' / 'test_contract.py'}:"),
     ],
 )
 def test_a_broken_method_is_told_what_is_wrong(registered, task, fit, sentence):

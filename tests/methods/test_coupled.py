@@ -11,14 +11,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from benchmark.check import synthetic
-from benchmark.data.spec import Recipe
 from benchmark.errors import UserError
 from benchmark.registry import make_method
+from benchmark.run.check import synthetic
 from benchmark.train import Step, bootstrap, generator, overlapping, shards
 from benchmark.train.networks import StackedMLP
 from benchmark.train.stack import Stack
-from benchmark.types import Problem, Task
+from benchmark.types import Problem, Recipe, Task
 
 TASKS: list[Task] = ["classification", "regression"]
 SEEDS = [3, 1]
@@ -29,7 +28,7 @@ Pull = Callable[[list[list[Tensor]], list[np.ndarray]], Tensor]
 def problem_of(task: Task) -> Problem:
     problem = synthetic(task, n=150)
     recipe = Recipe(hidden=16, lr=1e-2, epochs=3)
-    return replace(problem, spec=problem.spec.model_copy(update={"recipe": recipe}))
+    return replace(problem, recipe=recipe)
 
 
 def output(parameters: list[Tensor], x: np.ndarray, n_outputs: int) -> Tensor:
@@ -129,7 +128,7 @@ def test_the_incumbent_is_not_anchored_to_itself():
 
 
 def test_describing_an_anchored_training_trains_nothing(monkeypatch):
-    monkeypatch.setattr("benchmark.train.stack.train", None)
+    monkeypatch.setattr("benchmark.train.loop.train", None)
     stack_of(problem_of("classification"), "anchor")
 
 

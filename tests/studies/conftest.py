@@ -9,7 +9,8 @@ import pytest
 
 from benchmark.data.spec import load_spec
 from benchmark.registry import make_method, params, title
-from benchmark.types import Cell, CellKey, Predictions
+from benchmark.store.cell import Cell, CellKey
+from benchmark.types import Predictions
 
 EXAMPLES = 100
 
@@ -37,7 +38,7 @@ class Told:
     def cells(self, methods: Sequence[str], datasets: Sequence[str], splits: Sequence[int], seeds: Sequence[int]):
         return {(d, m): [cell(m, d, split, *self.said(d, m)) for split in splits] for d in datasets for m in methods}
 
-    def record(self, key: str, dataset: str, canonical_seed: int, make: object) -> Mapping[str, object]:
+    def record(self, key: str, dataset: str, canonical_seed: int, make: object, *given) -> Mapping[str, object]:
         return self.records[key]
 
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmark.lab.study import make_study, mean, points
+from benchmark.store.cell import Cell, CellKey, Facts
 from benchmark.studies.bayes_lambda import BayesLambda
 from benchmark.studies.bo_loop import BOLoop
 from benchmark.studies.distillation import Distillation
 from benchmark.studies.members import Members
 from benchmark.studies.overlap import Overlap
 from benchmark.studies.weight_decay import WeightDecay
-from benchmark.study import make_study, mean, points
-from benchmark.types import Cell, CellKey, Predictions
+from benchmark.types import DatasetFacts, Predictions
 from leaderboard.figures.triage import curves
-from leaderboard.results import collect
-from leaderboard.studies import Reader
-from leaderboard.triage import estimates
+from leaderboard.read.results import collect
+from leaderboard.tables.studies import Reader
+from leaderboard.tables.triage import estimates
 
 
 def test_more_networks_are_said_with_the_lambda_that_the_rule_admits_and_with_bagging(told) -> None:
@@ -134,9 +135,10 @@ def grid() -> list[Cell]:
         seeds = tuple(range(1, 9))
         ids = np.array([f"m{i:03d}" for i in range(150)])
         predictions = Predictions(seeds, ids, y, np.stack([1 - p, p], axis=-1), "classification")
-        about = {"dataset.title": "DILI", "dataset.group": "headline", "rows": "304 + 150", "command": "run"}
+        about = DatasetFacts(title="DILI", group="headline")
+        facts = Facts(command="run", dataset=about, rows={"train": 304, "id": 150})
         key = CellKey("dili", name, params, 99, seeds, "p", "c")
-        cells.append(Cell(key, title, {"id": predictions}, 1.0, about))
+        cells.append(Cell(key, title, {"id": predictions}, 1.0, facts))
     return cells
 
 

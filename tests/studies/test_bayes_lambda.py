@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.model_selection import StratifiedKFold
 
-from benchmark.bayes import PARTNER, PENALTY, TOLERANCE, search
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import expand
+from benchmark.lab.bayes import PARTNER, PENALTY, TOLERANCE, search
 from benchmark.registry import make_method
 from benchmark.studies import bayes_lambda
-from benchmark.studies.bayes_lambda import BayesLambda
+from benchmark.studies.bayes_lambda import BayesLambda, tune
 from benchmark.train import generator
 from benchmark.types import Examples, Problem
 
@@ -42,7 +43,7 @@ def by_hand(pool: Examples, problem: Problem, seed: int, lam: float) -> tuple[fl
     churns, accuracies = [], []
     for train, held_out in StratifiedKFold(FOLDS, shuffle=True, random_state=99).split(pool.x, pool.y):
         rows = Examples(pool.x[train], pool.y[train], pool.ids[train], pool.smiles[train])
-        part = Problem(problem.spec, 99, rows, {}, 2, {})
+        part = replace(problem, train=rows, evals={})
         twin = make_method(f"twin:lam={lam!r}", "classification")
         first, second = (twin.fit(part, [s]).predict(pool.x[held_out])[0].argmax(-1) for s in (seed, seed + PARTNER))
         churns.append(np.mean(first != second))
@@ -54,7 +55,7 @@ def test_the_score_is_minus_the_churn_and_a_hundredfold_the_accuracy_lost_beyond
     problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path))
-    trials = search(problem.without_tests(), 2, 7, FOLDS, "by hand")
+    trials = search(make_method("twin", "classification"), problem.without_tests(), 2, 7, FOLDS, "by hand")
     assert (TOLERANCE, PENALTY) == (0.02, 100)
     baseline = by_hand(problem.train, problem, 2, 0.0)
     assert trials[0] == (0.0, -baseline[0], *baseline)
@@ -71,7 +72,10 @@ def test_lambda_0_is_the_first_trial_and_four_log_uniform_ones_follow(
     problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path))
-    values = [trial.value for trial in search(problem.without_tests(), 4, 5, 2, "first")]
+    values = [
+        trial.value
+        for trial in search(make_method("twin", "classification"), problem.without_tests(), 4, 5, 2, "first")
+    ]
     assert values[0] == 0
     assert np.log10(values[1:]) == pytest.approx(generator("other", 4).uniform(-3, 4, size=4))
 
@@ -79,7 +83,6 @@ def test_lambda_0_is_the_first_trial_and_four_log_uniform_ones_follow(
 def test_the_search_gives_the_same_whatever_the_test_sets_hold(
     problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    study = BayesLambda(dataset=TINY, tuned="1,", trials=7, folds=2)
     poisoned = load_problem(TINY)
     for test in poisoned.evals.values():
         test.x[:] = np.nan
@@ -89,7 +92,7 @@ def test_the_search_gives_the_same_whatever_the_test_sets_hold(
     for name, given in (("clean", problem), ("poisoned", poisoned)):
         monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path / name))  # no journal of the other
         monkeypatch.setattr(bayes_lambda, "load_problem", lambda dataset, split, given=given: given)
-        found.append(study._tune(TINY, 99, Here()))
+        found.append(tune(Here(), make_method("twin", "classification"), TINY, 99, "1,", 7, 2))
     assert found[0] == found[1]
     assert len(found[0]["trials"][0]) == 7
 

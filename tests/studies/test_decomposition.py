@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmark import metrics
+from benchmark.lab.study import Sampled, arrange
+from benchmark.measure.catalogue import CHURN
 from benchmark.registry import make_method
+from benchmark.store.cell import Cell, CellKey
 from benchmark.studies.decomposition import Decomposition, fixed
-from benchmark.study import Sampled, arrange
-from benchmark.types import Cell, CellKey, Predictions
+from benchmark.types import Predictions
 
 FLIPS = {
     ("initialisation", "batches"): 8,
@@ -77,4 +78,4 @@ def test_what_is_held_fixed_is_drawn_by_no_train_seed() -> None:
     Decomposition(seeds="2", levels=2).report(Asked(10, FLIPS))
     assert len(asked) == len(set(asked)) == 1 + 6 * 2
     assert {word.partition("=")[2] for text in asked for word in text.split(":")[1:]} == {"1001", "1002"}
-    assert metrics.mean_over_pairs(metrics.churn(cell("erm", 7).predictions["id"].values)) == pytest.approx(0.07)
+    assert CHURN.mean(cell("erm", 7).predictions["id"]) == pytest.approx(0.07)

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from benchmark.selection import LAMBDAS, TOLERANCES, largest, loss, select
+from benchmark.lab.selection import LAMBDAS, TOLERANCES, largest, loss, select
+from benchmark.lab.study import arrange
+from benchmark.store.cell import Cell, CellKey
 from benchmark.studies.lambda_rule import LambdaRule
-from benchmark.study import arrange
-from benchmark.types import Cell, CellKey, Predictions
+from benchmark.types import Predictions
 
 CURVES: dict[str, tuple[dict[float, float], float | None]] = {
     "falling accuracy": ({1: 0.20, 3: 0.21, 10: 0.215, 30: 0.23, 100: 0.30, 300: 0.50}, 10),

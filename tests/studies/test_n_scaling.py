@@ -7,9 +7,10 @@ import pytest
 from scipy.optimize import brentq
 
 from benchmark.errors import UserError
+from benchmark.lab.study import make_study
+from benchmark.store.cell import Cell, CellKey
 from benchmark.studies.n_scaling import slope
-from benchmark.study import make_study
-from benchmark.types import Cell, CellKey, Predictions
+from benchmark.types import Predictions
 
 
 def cell(size: int, values: np.ndarray, split: int = 99) -> Cell:

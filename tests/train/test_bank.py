@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.check import synthetic
-from benchmark.data.cache import cache_folder
-from benchmark.data.spec import Recipe
+from benchmark.files import cache_folder
 from benchmark.registry import make_method
+from benchmark.run.check import synthetic
 from benchmark.train import Step, bank, bootstrap, fit_stack
 from benchmark.train.backbone import Backbone
 from benchmark.train.stack import Stack
-from benchmark.types import Problem
+from benchmark.types import Problem, Recipe
 
 SHARING = ["erm", "swa", "bagging:k=2", "bagging:k=5", "deep_ensemble:k=5"]
 
@@ -44,8 +43,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def problem_of(task: str = "classification", **recipe: float) -> Problem:
     problem = synthetic(task, n=60)  # type: ignore[arg-type]
-    spec = problem.spec.model_copy(update={"recipe": Recipe(**{"hidden": 16, "epochs": 4, **recipe})})
-    return replace(problem, spec=spec)
+    return replace(problem, recipe=Recipe(**{"hidden": 16, "epochs": 4, **recipe}))
 
 
 def stacks(problem: Problem, texts: list[str], seeds: tuple[int, ...] = (1, 2)) -> list[Stack]:

@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.check import synthetic
 from benchmark.data.problem import load_problem
-from benchmark.data.spec import Recipe
 from benchmark.errors import UserError
 from benchmark.registry import make_method
-from benchmark.runner import code_fingerprint, plan
+from benchmark.run.check import synthetic
+from benchmark.run.runner import code_fingerprint, plan
 from benchmark.train import bank
 from benchmark.train.device import CPU, CUDA, Device, device
-from benchmark.types import Problem
+from benchmark.types import Problem, Recipe
 
 METHODS = ["erm", "swa", "mc_dropout:passes=3", "bagging:k=2", "twin", "codistillation", "anchor", "gradnorm"]
 TOLERANCE = 1e-4
@@ -28,7 +27,7 @@ needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch fi
 @pytest.fixture
 def molecules() -> Problem:
     problem = load_problem("b3db_measured")
-    return replace(problem, spec=problem.spec.model_copy(update={"recipe": Recipe(epochs=2)}))
+    return replace(problem, recipe=Recipe(epochs=2))
 
 
 def predicted(problem: Problem, where: Device) -> np.ndarray:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmark.check import synthetic
 from benchmark.errors import UserError
+from benchmark.run.check import synthetic
 from benchmark.train.resampling import STREAMS, bootstrap, generator, overlap, overlapping, shards
 
 PROBLEM = synthetic("classification", n=5000, features=16)

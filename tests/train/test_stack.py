@@ -11,15 +11,15 @@ import torch
 from torch import nn
 from torch.nn.functional import mse_loss
 
-from benchmark.check import synthetic
 from benchmark.data.problem import load_problem
-from benchmark.data.spec import Recipe
 from benchmark.registry import make_method
+from benchmark.run.check import synthetic
 from benchmark.train import bootstrap, fit_stack, generator
-from benchmark.train.loop import FINAL, train
+from benchmark.train.group import FINAL
+from benchmark.train.loop import train
 from benchmark.train.networks import Dropout, StackedMLP, clip_each, clip_together
 from benchmark.train.stack import Stack
-from benchmark.types import Examples, Problem, Task
+from benchmark.types import Examples, Problem, Recipe, Task
 
 TASKS: list[Task] = ["classification", "regression"]
 SEEDS = [3, 1]
@@ -31,7 +31,7 @@ def problem_of(task: Task) -> Problem:
     problem = synthetic(task, n=N)
     problem.train.x[:, 5] = 0  # a column that only the tests use
     recipe = Recipe(hidden=32, lr=1e-2, weight_decay=0.1, epochs=4)
-    return replace(problem, spec=problem.spec.model_copy(update={"recipe": recipe}))
+    return replace(problem, recipe=recipe)
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def molecules() -> Problem:
     problem = load_problem("b3db_measured")
     train = problem.train
     few = Examples(train.x[:100], train.y[:100], train.ids[:100], train.smiles[:100])
-    return replace(problem, train=few, spec=problem.spec.model_copy(update={"recipe": Recipe(epochs=2)}))
+    return replace(problem, train=few, recipe=Recipe(epochs=2))
 
 
 def fitted(problem: Problem, method: str, seeds: Sequence[int] = SEEDS) -> Stack:
@@ -214,7 +214,7 @@ def test_dropout_draws_fresh_masks_in_each_step_of_training(plain):
     """One epoch of one network on two batches, each step with its own masks, the second not the first's."""
     problem = problem_of("regression")
     recipe = problem.recipe.model_copy(update={"epochs": 1, "batch_size": 75})
-    problem = replace(problem, spec=problem.spec.model_copy(update={"recipe": recipe}))
+    problem = replace(problem, recipe=recipe)
     x, y = torch.tensor(problem.train.x), torch.tensor(problem.train.y)
     rows = bootstrap(problem, [1])
     first, activate, second, _, last = network = plain_network(problem, 1, 0)

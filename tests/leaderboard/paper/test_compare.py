@@ -10,15 +10,17 @@ import numpy as np
 import pytest
 
 from benchmark.errors import UserError
-from benchmark.types import Record
-from leaderboard.columns import CHURN, accuracy, matched, pairs_of
+from benchmark.measure.catalogue import ACCURACY, CHURN
+from benchmark.store.cell import Record
 from leaderboard.paper.compare import compare
 from leaderboard.paper.counterparts import RANKED
 from leaderboard.paper.read import read
 from leaderboard.paper.report import markdown, text
-from leaderboard.results import Results, collect
+from leaderboard.read.results import Results, collect
 from leaderboard.stats.intervals import jackknife, standard_deviation
-from leaderboard.triage import estimates
+from leaderboard.tables.columns import estimate as of_measure
+from leaderboard.tables.columns import matched, pairs_of
+from leaderboard.tables.triage import estimates
 
 HEAD = "table,dataset,method,canonical_seed,metric,unit,value,low,high"
 PARAMS = {
@@ -61,7 +63,7 @@ def one(ours: Results, tmp_path: Path, row: str):
 
 def test_a_difference_is_compared_by_the_interval_of_two_replications(ours, tmp_path):
     dataset = ours.dataset("bace")
-    estimate = CHURN.estimate(matched(pairs_of(dataset, dataset.entry("twin_lam300"))), "runs")
+    estimate = of_measure(CHURN, matched(pairs_of(dataset, dataset.entry("twin_lam300"))))
     allowed = np.sqrt(2) * 100 * (estimate.high - estimate.low) / 2
     for shift, agrees in ((0.9 * allowed, True), (-0.9 * allowed, True), (1.1 * allowed, False)):
         value = f"{100 * estimate.value + shift:.4f}"
@@ -126,7 +128,7 @@ def test_a_graph_network_is_compared_on_its_variant_of_the_dataset(tmp_path, mak
     values = np.stack([1 - p, p], axis=-1)
     cell = make_cell("twin", values, dataset="bace@backbone=gin", params={"lam": 10.0, "members": 2})
     results = collect([cell])
-    value = accuracy(cell.predictions["id"]).mean()
+    value = ACCURACY.mean(cell.predictions["id"])
     row = f"gin,bace@backbone=gin,twin_lam10,99,accuracy,,{value:.3f},,"
     assert one(results, tmp_path, row).ours.value == pytest.approx(value)
 
@@ -159,7 +161,7 @@ def test_the_papers_file_has_its_tables_of_campaigns_and_of_graph_networks():
         ),
         ("bo_loop_regression,esol,prayer,99,final_best,target,1,,", "no method of ours is called prayer"),
         ("gin,bace@backbone=gin,twin_lam10,99,churn,%,1,,", "bace@backbone=gin has not been run"),
-        ("main,bace,erm,99,charm,%,1,,", "no quantity of ours is called charm"),
+        ("main,bace,erm,99,charm,%,1,,", "no measure of ours is called charm"),
         ("main,bace,erm,99,delta_churn_vs_erm,pp,1,,", "ERM has not been run"),
         ("main,bace,erm,99,mae,target,1,,", "mae is of values, but bace is a classification"),
         ("friedman,all2,erm,99,mean_rank,,1,,", "the file has no rows of the table main"),
@@ -194,7 +196,7 @@ def test_a_tuned_method_has_no_number_of_another_name(ours, tmp_path):
         patch.setattr("benchmark.studies.bayes_lambda.tuned", lambda content: (np.array([300.0]), content["lam"]))
         record = Record("bayes-lambda", "bace, split 99, twin", twin.key.code, best)
         found = one(replace(ours, records=(record,)), tmp_path, "bayes_twin,bace,bo_vs_erm,99,charm,,1,,")
-    assert found.why == "no quantity of ours is called charm"
+    assert found.why == "no measure of ours is called charm"
 
 
 @pytest.mark.parametrize(

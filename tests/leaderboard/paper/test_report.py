@@ -9,7 +9,7 @@ import numpy as np
 from leaderboard.paper.compare import Comparison
 from leaderboard.paper.read import Published
 from leaderboard.paper.report import markdown, page
-from leaderboard.results import Results
+from leaderboard.read.results import Results
 from leaderboard.stats.intervals import Estimate
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -9,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark import runner
 from benchmark.data.problem import load_problem
-from benchmark.data.spec import Recipe
 from benchmark.registry import make_method
-from benchmark.types import Cell, CellKey, Predictions
+from benchmark.run import runner
+from benchmark.store.cell import Cell, CellKey, Facts
+from benchmark.types import DatasetFacts, Predictions, Recipe
 from leaderboard import site
-from leaderboard.results import Results, collect
+from leaderboard.read.results import Results, collect
 
 MakeCell = Callable[..., Cell]
 
@@ -49,17 +50,20 @@ def make_cell() -> MakeCell:
         y = np.arange(n) % 2 if y is None else y
         ids = np.array([f"m{i}" for i in range(n)])
         known = {
-            "command": f"python -m benchmark run --method {method} --dataset {dataset}",
-            "dataset.title": dataset.upper(),
-            "dataset.group": "headline" if task == "classification" else "regression",
-            "dataset.target": "does <b>it</b>",
-            "dataset.licence": "CC0-1.0",
-            "dataset.cite": "-",
-            "rows": f"90 train, {n} id",
+            "title": dataset.upper(),
+            "group": "headline" if task == "classification" else "regression",
+            "target": "does <b>it</b>",
+            "licence": "CC0-1.0",
+            "cite": "-",
         }
-        key = CellKey(dataset, method, {}, split, seeds, f"p{split}", "c")
+        facts = Facts(
+            command=f"python -m benchmark run --method {method} --dataset {dataset}",
+            dataset=DatasetFacts(**{**known, **(about or {})}),
+            rows={"train": 90, "id": n},
+        )
+        key = CellKey(dataset, re.sub(r"\W", "", method), {}, split, seeds, f"{split:016d}", "c" * 16)
         predictions = {"id": Predictions(seeds, ids, y, values, task)}
-        return Cell(key, method.upper(), predictions, seconds, {**known, **(about or {})}, "0123456789abcdef")
+        return Cell(key, method.upper(), predictions, seconds, facts, "0123456789abcdef")
 
     return make
 
@@ -67,8 +71,7 @@ def make_cell() -> MakeCell:
 @pytest.fixture(scope="session")
 def real_cells() -> list[Cell]:
     """Three methods, trained for a moment on real molecules."""
-    problem = load_problem("b3db_measured")
-    problem = replace(problem, spec=problem.spec.model_copy(update={"recipe": Recipe(hidden=32, epochs=2)}))
+    problem = replace(load_problem("b3db_measured"), recipe=Recipe(hidden=32, epochs=2))
     made = [make_method(name, problem.task) for name in ("erm", "bagging:k=2", "random_forest:trees=5")]
     plans = [runner.plan(problem, method, [1, 2, 3, 4]) for method in made]
     return [cell for _, cell in runner.run(plans, jobs=1) if isinstance(cell, Cell)]
@@ -80,13 +83,13 @@ def results(real_cells: list[Cell], make_cell: MakeCell) -> Results:
     y = np.linspace(-1, 1, 30).astype(np.float32)
     noise = np.random.default_rng(0).normal(size=(5, 30, 1))
     made_up = [
-        make_cell(f"d{i}", method, rate, split=split, about={"dataset.title": f"Made up & <b>{i}</b>"})
+        make_cell(f"d{i}", method, rate, split=split, about={"title": f"Made up & <b>{i}</b>"})
         for i in range(2)
         for method, rate in (("erm", 0.3), ("calm", 0.05), ("<i>odd</i>", 0.15))
         for split in (99, 7)
     ]
     title = "Made up, batch_size=32, epochs=10, train=20, weight_decay=0.1"
-    variant = {"dataset.title": title, "dataset.group": "variant", "dataset.family": "d0"}
+    variant = {"title": title, "group": "variant", "family": "d0"}
     made_up += [
         make_cell("d0@batch_size=32@epochs=10@train=20@weight_decay=0.1", method, about=variant)
         for method in ("erm", "calm")

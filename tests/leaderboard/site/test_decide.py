@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from leaderboard.boards import boards
-from leaderboard.results import collect
+from leaderboard.read.results import collect
 from leaderboard.site.decide import choices
-from leaderboard.site.summary import summaries
 
 
 def test_losses_are_what_a_method_gives_up_against_erm(make_cell) -> None:
@@ -17,8 +15,7 @@ def test_losses_are_what_a_method_gives_up_against_erm(make_cell) -> None:
     noise = np.random.default_rng(0).normal(size=(5, 30, 1))
     cells += [make_cell("r", m, values=y[:, None] + s * noise, y=y) for m, s in (("erm", 0.2), ("worse", 0.3))]
     results = collect(cells)
-    shown = boards(results, "both")
-    found = {choice["key"]: choice for choice in choices(results, shown, summaries(results, shown))}
+    found = {choice["key"]: choice for choice in choices(results)}
     assert list(found) == ["classification/headline", "d0", "d1", "r"]
     for key in ("d0", "classification/headline"):
         by_title = {method["title"]: method for method in found[key]["methods"]}
@@ -49,14 +46,12 @@ def accuracy(cell) -> float:
 def test_a_unit_is_that_of_a_regression_and_flips_have_none(make_cell) -> None:
     y = np.linspace(-1, 1, 30).astype(np.float32)
     runs = y[:, None] + np.random.default_rng(0).normal(size=(5, 30, 1))
-    about = {"dataset.unit": "log10(brain/blood)"}
+    about = {"unit": "log10(brain/blood)"}
     results = collect([make_cell("d", "erm", about=about), make_cell("r", "erm", values=runs, y=y, about=about)])
-    shown = boards(results)
-    found = {choice["key"]: choice["unit"] for choice in choices(results, shown, summaries(results, shown))}
+    found = {choice["key"]: choice["unit"] for choice in choices(results)}
     assert found == {"d": "", "r": "log10(brain/blood)"}
 
 
 def test_without_erm_there_is_nothing_to_decide(make_cell) -> None:
     results = collect([make_cell("d", "calm")])
-    shown = boards(results)
-    assert choices(results, shown, summaries(results, shown)) == []
+    assert choices(results) == []

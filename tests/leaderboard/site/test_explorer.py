@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from leaderboard.results import collect
+from leaderboard.read.results import collect
 from leaderboard.site import explorer
 
 

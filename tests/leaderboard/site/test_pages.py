@@ -14,10 +14,9 @@ from urllib.parse import unquote, urlsplit
 import pyarrow.parquet as pq
 import pytest
 
-from benchmark.quantities import example_churn
-from leaderboard.__main__ import read
-from leaderboard.boards import boards
-from leaderboard.results import Results, collect
+from benchmark.measure.catalogue import example_flips
+from leaderboard.read.results import Results, collect
+from leaderboard.read.source import read
 from leaderboard.site.pages import Site
 
 FLAGS = (
@@ -78,8 +77,8 @@ def test_names_are_escaped_everywhere(built: Path) -> None:
 
 
 def test_a_target_begins_with_a_capital_and_keeps_its_others(make_cell) -> None:
-    results = collect([make_cell("d", "erm", about={"dataset.target": "is a substrate of CYP2D6 at pH 7"})])
-    text = Site(results, "runs", {}, boards(results), [], []).dataset(results.datasets[0])
+    results = collect([make_cell("d", "erm", about={"target": "is a substrate of CYP2D6 at pH 7"})])
+    text = Site(results, "runs", {}).dataset(results.datasets[0])
     assert "Is a substrate of CYP2D6 at pH 7</p>" in text
 
 
@@ -87,7 +86,7 @@ def test_the_lowest_churn_of_a_dataset_may_be_erms_and_one_method_alone_has_no_r
     rates = {"calmer": ("erm", "calm"), "rougher": ("erm", "wild"), "alone": ("erm",)}
     flips = {"erm": 0.15, "calm": 0.05, "wild": 0.19}
     results = collect([make_cell(d, m, flips[m], n=200) for d, methods in rates.items() for m in methods])
-    text = str(dict(Site(results, "runs", {}, boards(results), [], []).overall())["index.html"])
+    text = str(dict(Site(results, "runs", {}).overall())["index.html"])
     lines = {row.split(".html")[0]: row for row in text.split('<th scope="row"><a href="datasets/')[1:]}
     lowest = {name: re.findall(r'<td class="left">(?:<a [^>]*>)?([^<]*)', row)[1] for name, row in lines.items()}
     assert lowest == {"calmer": "CALM", "rougher": "ERM", "alone": "–"}
@@ -362,7 +361,7 @@ def opened(page: Page, where: str = "") -> None:
 def test_the_flip_explorer_shows_what_flips_most(page: Page, results: Results) -> None:
     opened(page)
     p = results.dataset("b3db_measured").entry("ERM").cells[99].predictions["id"]
-    rates = example_churn(p)
+    rates = example_flips(p)
     i = max(range(len(rates)), key=lambda i: rates[i])
     first = page.run("return document.querySelector('.molecule h3').textContent")
     assert rates[list(p.ids).index(first)] == rates[i]
@@ -385,7 +384,7 @@ def test_the_flip_explorer_finds_substructures_classes_and_flips(page: Page, res
     assert all("c1ccccc1" in text for text in smiles)
     assert page.hash == "#q=c1ccccc1"
     p = results.dataset("b3db_measured").entry("ERM").cells[99].predictions["id"]
-    expected = int(((p.y == 1) & (example_churn(p) >= 0.5)).sum())
+    expected = int(((p.y == 1) & (example_flips(p) >= 0.5)).sum())
     opened(page, "#label=1&least=50")
     assert page.texts("#count")[0].startswith(f"{expected} of ")
     labels = page.run("return [...document.querySelectorAll('.molecule p')].map((e) => e.textContent)")
@@ -394,7 +393,7 @@ def test_the_flip_explorer_finds_substructures_classes_and_flips(page: Page, res
     opened(page, "#sort=calm&under=random-forest-trees-5")
     forest = results.dataset("b3db_measured").entry("Random forest, trees=5").cells[99].predictions
     first = page.run("return document.querySelector('.molecule h3').textContent")
-    rates = example_churn(forest["id"])
+    rates = example_flips(forest["id"])
     assert rates[list(forest["id"].ids).index(first)] == rates.min()
     (shown,) = page.texts("#count")
     page.fill("shard", "99-ood")

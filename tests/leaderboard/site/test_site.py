@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from benchmark.errors import UserError
-from benchmark.tracking import Store
+from benchmark.store.tracking import Store
 from leaderboard import site
-from leaderboard.__main__ import build, read
-from leaderboard.results import Results, collect
+from leaderboard.__main__ import build
+from leaderboard.read.results import Results, collect
+from leaderboard.read.source import read
 from leaderboard.site import citation
 
 
@@ -33,7 +34,7 @@ def test_a_folder_that_is_not_ours_is_refused_before_the_store_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
-    monkeypatch.setattr("leaderboard.__main__.read", lambda store: pytest.fail("the store was read"))
+    monkeypatch.setattr("leaderboard.read.source.read", lambda store: pytest.fail("the store was read"))
     with pytest.raises(UserError, match="not a leaderboard"):
         build(tmp_path)
     with pytest.raises(UserError, match="kind of interval"):
@@ -42,7 +43,7 @@ def test_a_folder_that_is_not_ours_is_refused_before_the_store_is_read(
 
 
 def test_only_what_is_shown_is_cited(make_cell) -> None:
-    cells = [make_cell("d", "erm", about={"dataset.cite": "subramanian2016bace"})]
+    cells = [make_cell("d", "erm", about={"cite": "subramanian2016bace"})]
     found = citation.bibtex(collect(cells))
     assert re.findall(r"^@\w+\{(\w+),", found, flags=re.M) == [
         "prastalo2026churn",
@@ -59,8 +60,8 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
 
 def whole(cell, **about: str):
     """A cell with all that the store wants to know of it."""
-    known = {"git.commit": "abc", "dataset.source": "none:none"}
-    return replace(cell, about={**cell.about, **known, **about}, run_id="")
+    dataset = cell.facts.dataset.model_copy(update={"source": "none:none"})
+    return replace(cell, run_id="").with_facts(dataset=dataset, commit="abc", **about)
 
 
 @pytest.mark.slow
@@ -94,7 +95,7 @@ def test_failed_damaged_foreign_and_doubled_runs_are_told_apart(
     assert "DAMAGED" not in dataset
     results, _ = read()
     assert [entry.title for entry in results.datasets[0].entries] == ["ERM", "SHORT"]
-    assert results.datasets[0].reference.cells[99].key.code == "c"
+    assert results.datasets[0].reference.cells[99].key.code == "c" * 16
 
 
 def test_a_run_in_a_server_is_linked_and_no_password_is_published(make_cell, tmp_path: Path) -> None:

@@ -8,17 +8,16 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata, t
 
-from leaderboard.boards import boards
-from leaderboard.results import Results, collect
+from leaderboard.read.results import Results, collect
 from leaderboard.site import sentences
-from leaderboard.site.summary import Row, Summary, complete_block, summaries
+from leaderboard.tables.summary import Summary, SummaryRow, complete_block, summaries
 
 
 def summary_of(results: Results, key: str = "classification/headline") -> Summary:
-    return next(summary for summary in summaries(results, boards(results)) if summary.key == key)
+    return next(summary for summary in summaries(results) if summary.key == key)
 
 
-def row_of(summary: Summary, title: str) -> Row:
+def row_of(summary: Summary, title: str) -> SummaryRow:
     return next(row for row in summary.rows if row.title == title)
 
 
@@ -127,12 +126,12 @@ def test_there_are_letters_for_any_number_of_groups(make_cell) -> None:
 
 def test_datasets_of_one_family_count_once_except_as_in_the_paper(make_cell) -> None:
     cells = [
-        make_cell(f"d{i}", method, rate, about={"dataset.family": "f" if i < 2 else f"d{i}"})
+        make_cell(f"d{i}", method, rate, about={"family": "f" if i < 2 else f"d{i}"})
         for i in range(4)
         for method, rate in {"erm": 0.3, "calm": 0.05, "middle": 0.15}.items()
     ]
     results = collect(cells)
-    once, each = (summaries(results, boards(results), kind)[0] for kind in ("runs", "paper"))
+    once, each = (summaries(results, kind)[0] for kind in ("runs", "paper"))
     assert (once.ranking.n, each.ranking.n) == (3, 4)
     churns = [churn(d.entry("CALM").cells[99]) for d in results.datasets]
     assert row_of(once, "CALM").estimates["churn"].value == pytest.approx(
@@ -146,11 +145,11 @@ def test_datasets_of_one_family_count_once_except_as_in_the_paper(make_cell) -> 
 
 def test_each_group_and_task_has_its_own_summary(grid: Results, make_cell) -> None:
     cells = [cell for d in grid.datasets for entry in d.entries for cell in entry.cells.values()]
-    other = [make_cell("e", method, about={"dataset.group": "extra"}) for method in ("erm", "calm")]
-    other += [make_cell("e@train=9", "erm", about={"dataset.group": "variant"})]
+    other = [make_cell("e", method, about={"group": "extra"}) for method in ("erm", "calm")]
+    other += [make_cell("e@train=9", "erm", about={"group": "variant"})]
     values = np.random.default_rng(0).normal(size=(5, 20, 1))
     results = collect([*cells, *other, make_cell("r", "erm", values=values, y=np.zeros(20, dtype=np.float32))])
-    keys = [summary.key for summary in summaries(results, boards(results))]
+    keys = [summary.key for summary in summaries(results)]
     assert keys == [
         "classification/headline",
         "classification/extra",
@@ -162,10 +161,10 @@ def test_each_group_and_task_has_its_own_summary(grid: Results, make_cell) -> No
 
 def test_variants_of_a_dataset_do_not_count_as_datasets(grid: Results, make_cell) -> None:
     cells = [cell for d in grid.datasets for entry in d.entries for cell in entry.cells.values()]
-    other = [make_cell("e", method, about={"dataset.group": "extra"}) for method in ("erm", "calm")]
-    sizes = [make_cell(f"d0@train={n}", "erm", about={"dataset.group": "variant"}) for n in range(200, 260)]
+    other = [make_cell("e", method, about={"group": "extra"}) for method in ("erm", "calm")]
+    sizes = [make_cell(f"d0@train={n}", "erm", about={"group": "variant"}) for n in range(200, 260)]
     before, after = (
-        {s.key: s for s in summaries(r, boards(r))} for r in map(collect, ([*cells, *other], [*cells, *other, *sizes]))
+        {s.key: s for s in summaries(r)} for r in map(collect, ([*cells, *other], [*cells, *other, *sizes]))
     )
     assert [row.title for row in after["classification/all"].rows] == [
         r.title for r in before["classification/all"].rows

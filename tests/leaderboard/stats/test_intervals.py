@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from leaderboard.stats.intervals import (
-    KINDS,
+    INTERVAL_KINDS,
     Estimate,
     difference,
     holm,
@@ -193,8 +193,8 @@ def test_holm_by_hand() -> None:
 
 
 def test_each_kind_has_one_sentence() -> None:
-    assert list(KINDS) == ["runs", "examples", "both", "paper"]
-    assert all(text.endswith(".") and text.count(". ") == 0 for text in KINDS.values())
+    assert list(INTERVAL_KINDS) == ["runs", "examples", "both", "paper"]
+    assert all(text.endswith(".") and text.count(". ") == 0 for text in INTERVAL_KINDS.values())
 
 
 def test_a_standard_deviation_has_the_percentile_bootstrap_of_scipy() -> None:

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from benchmark.data.problem import load_problem
-from benchmark.protocol import export
+from benchmark.run.protocol import export
 from benchmark.types import Problem
 from leaderboard.submission import manifest
 
@@ -60,7 +60,7 @@ def train_outside(protocol: Path) -> pd.DataFrame:
         x, y = features.set_index("example_id")["x"], train.set_index("example_id")["y"]
         for seed in about["train_seeds"]:
             ids = boots.loc[boots["train_seed"] == seed, "example_id"]
-            state = int(np.random.default_rng([5, seed, 0]).integers(2**31))  # as methods/_estimators.py draws it
+            state = int(np.random.default_rng([5, seed, 0]).integers(2**31))  # as methods/_estimator.py draws it
             forest = kind(TREES, random_state=state).fit(np.stack(x[ids]), y[ids])
             seen = np.stack(x[test["example_id"]])
             values = forest.predict_proba(seen).T if kind is RandomForestClassifier else [forest.predict(seen)]

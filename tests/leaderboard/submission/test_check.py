@@ -9,12 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmark import runner
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
-from benchmark.protocol import export
 from benchmark.registry import make_method
-from benchmark.types import Cell
+from benchmark.run import runner
+from benchmark.run.protocol import export
+from benchmark.store.cell import Cell
 from leaderboard.submission.check import Refused, validate
 
 from .conftest import DATASET, REGRESSION, TREES, fill, train_outside
@@ -35,7 +35,7 @@ def inside() -> Cell:
 def assert_same(cell: Cell, inside: Cell) -> None:
     assert cell.key.problem == inside.key.problem
     assert cell.key.seeds == inside.key.seeds
-    assert cell.about["status"] == "self-reported"
+    assert cell.facts.status == "self-reported"
     assert set(cell.predictions) == set(inside.predictions) == {"id", "ood"}
     for evalset, ours in inside.predictions.items():
         theirs = cell.predictions[evalset]

@@ -9,12 +9,13 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from benchmark import runner
 from benchmark.errors import UserError
 from benchmark.registry import make_method
-from benchmark.types import Cell
-from leaderboard.__main__ import app, read
-from leaderboard.results import Results, collect
+from benchmark.run import runner
+from benchmark.store.cell import Cell
+from leaderboard.__main__ import app
+from leaderboard.read.results import Results, collect
+from leaderboard.read.source import read
 from leaderboard.submission.check import validate
 from leaderboard.submission.pack import pack
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leaderboard.results import Results
+from leaderboard.read.results import Results
 from leaderboard.submission.place import places, to_comment
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmark.data.spec import ROOT
+from benchmark.files import CHECKOUT
 
 FILES = {"submission.yml": b"a", "manifest.json": b"b", "predictions/bace.parquet": b"c\0d"}
 
@@ -43,14 +43,14 @@ def commit(folder):
 def take(folder, out):
     commit(folder)
     base, head = git(folder, "rev-list", "--max-parents=0", "HEAD"), git(folder, "rev-parse", "HEAD")
-    script = ROOT / ".github/scripts/take-data"
+    script = CHECKOUT / ".github/scripts/take-data"
     return subprocess.run([script, base, head, out], cwd=folder, capture_output=True, text=True, check=False)
 
 
 def judge(folder, out, **environment):
     commit(folder)
     base, head = git(folder, "rev-list", "--max-parents=0", "HEAD"), git(folder, "rev-parse", "HEAD")
-    words = [ROOT / ".github/scripts/judge", base, head, out / "out", out / "comment.md"]
+    words = [CHECKOUT / ".github/scripts/judge", base, head, out / "out", out / "comment.md"]
     return subprocess.run(words, cwd=folder, capture_output=True, check=False, env={**os.environ, **environment})
 
 
@@ -92,7 +92,7 @@ def test_proposals_of_other_things_are_refused(repository, tmp_path):
 def test_a_good_proposal_gets_a_comment_with_its_place_among_published_results(repository, good, tmp_path):
     shutil.rmtree(repository / "submissions/mine")
     shutil.copytree(good, repository / "submissions/forest/1.0")
-    done = judge(repository, tmp_path, PYTHONPATH=str(ROOT))
+    done = judge(repository, tmp_path, PYTHONPATH=str(CHECKOUT))
     assert (done.returncode, done.stderr) == (0, b"")
     comment = (tmp_path / "comment.md").read_text()
     assert re.search(r"\*\*B3DB measured&#58; place \d+ of 1\d by churn\*\*", comment)
@@ -109,7 +109,7 @@ def test_a_refused_proposal_gets_a_comment_that_says_why(repository, tmp_path):
 
 
 def test_no_workflow_checks_out_or_runs_the_proposal():
-    text = (ROOT / ".github/workflows/submission.yml").read_text()
+    text = (CHECKOUT / ".github/workflows/submission.yml").read_text()
     assert "pull_request.head.ref" not in text
     assert "ref: ${{ github.event.pull_request.base.sha }}" in text
     runs = [line for line in text.splitlines() if "run:" in line]

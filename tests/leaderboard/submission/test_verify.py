@@ -23,7 +23,7 @@ def test_what_the_code_gives_again_is_verified(good, monkeypatch):
     assert [check.agrees for check in checks] == [True] * 4
     assert {(check.quantity, check.rerun) for check in checks} == {(c.quantity, c.submitted.value) for c in checks}
     (cell,) = verify.mark(found, checks)
-    assert (cell.title, cell.about["status"]) == ("Forest elsewhere 1.0 (verified)", "verified")
+    assert (cell.title, cell.facts.status) == ("Forest elsewhere 1.0 (verified)", "verified")
 
 
 def test_what_lies_outside_the_interval_does_not_agree():

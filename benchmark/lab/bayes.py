@@ -1,0 +1,101 @@
+"""Bayesian optimisation of one positive number, which goes on after a kill where it was; here of λ (paper, appendix
+"Per-dataset Bayesian optimisation", Algorithm 3). The optimiser is Optuna's Gaussian process (Matérn 5/2, expected
+improvement).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from filelock import FileLock
+
+from benchmark.data.problem import fold
+from benchmark.files import cache_folder
+from benchmark.measure.catalogue import ACCURACY, CHURN
+from benchmark.train import generator
+from benchmark.types import Predictions, Problem
+
+LOW, HIGH = 1e-3, 1e4
+INITIAL = 4
+TOLERANCE, PENALTY = 0.02, 100
+PARTNER = 10**6
+"""Added to a train seed for the second, independent twin of a trial."""
+
+
+class Trial(NamedTuple):
+    """One trial: the number, its score (higher is better), and the churn and accuracy that gave it."""
+
+    value: float
+    score: float
+    churn: float
+    accuracy: float
+
+
+def optimise(score: Callable[[float], tuple[float, float, float]], trials: int, seed: int, keep: str) -> list[Trial]:
+    """``trials`` of a number from 1e-3 to 1e4 that shall have the highest score; the first four are log-uniform.
+
+    ``score`` gives (score, churn, accuracy). Each trial is kept in the cache under ``keep``, which names all that the
+    score depends on, and found there again. The result depends on ``seed`` alone: the optimiser is seeded anew for each
+    trial, whatever was trained before a kill.
+    """
+    import optuna
+    from optuna.distributions import BaseDistribution, FloatDistribution
+    from optuna.storages import JournalStorage
+    from optuna.storages.journal import JournalFileBackend
+    from optuna.trial import TrialState, create_trial
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    name = hashlib.sha256(f"{keep} {optuna.__version__}".encode()).hexdigest()[:16]
+    folder = cache_folder() / "studies"
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / f"{name}.lock"):  # two at once would each add every trial
+        storage = JournalStorage(JournalFileBackend(str(folder / f"{name}.journal")))
+        study = optuna.create_study(storage=storage, study_name=name, direction="maximize", load_if_exists=True)
+        low, high = np.log10([LOW, HIGH])
+        space: dict[str, BaseDistribution] = {"x": FloatDistribution(float(low), float(high))}
+        initial = generator("other", seed).uniform(low, high, size=INITIAL)
+        for number in range(trials):
+            done = study.get_trials(deepcopy=False, states=[TrialState.COMPLETE])
+            if number < len(done):
+                continue
+            if number < INITIAL:
+                x = float(initial[number])
+            else:
+                sampler = optuna.samplers.GPSampler(seed=1000 * seed + number, n_startup_trials=0)
+                asked = optuna.create_study(direction="maximize", sampler=sampler)  # in memory: a kill leaves no trace
+                asked.add_trials(done)
+                x = float(asked.ask(space).params["x"])
+            value, churn, accuracy = score(10**x)
+            attributes = {"churn": churn, "accuracy": accuracy}
+            study.add_trial(create_trial(params={"x": x}, distributions=space, value=value, user_attrs=attributes))
+        done = study.get_trials(deepcopy=False, states=[TrialState.COMPLETE])[:trials]
+    return [Trial(10 ** t.params["x"], float(t.values[0]), **t.user_attrs) for t in done]
+
+
+def trial(twin: Any, folds: list[Problem], seed: int, lam: float) -> tuple[float, float]:
+    """Churn between two twins, and the accuracy of the first, on the held-out fold; means over ``folds``."""
+    found = []
+    for part in folds:
+        test = part.evals["id"]
+        seeds = seed, seed + PARTNER
+        values = replace(twin, lam=lam).fit(part.without_tests(), seeds).predict(test.x)
+        p = Predictions.of(part, "id", seeds, values)
+        found.append((CHURN.mean(p), ACCURACY.of_runs(p)[0]))
+    churn, accuracy = np.mean(found, axis=0)
+    return float(churn), float(accuracy)
+
+
+def search(twin: Any, pool: Problem, seed: int, trials: int, folds: int, keep: str) -> list[Trial]:
+    """All trials of one train seed: λ = 0, then four at random, then by the optimiser (stage 1 of Algorithm 3)."""
+    parts = [fold(pool, i, folds) for i in range(folds)]
+    churn, baseline = trial(twin, parts, seed, 0.0)
+
+    def score(lam: float) -> tuple[float, float, float]:
+        churn, accuracy = trial(twin, parts, seed, lam)
+        return -churn - PENALTY * max(0.0, baseline - TOLERANCE - accuracy), churn, accuracy
+
+    return [Trial(0.0, -churn, churn, baseline), *optimise(score, trials - 1, seed, keep)]

@@ -1,0 +1,48 @@
+"""The rule that selects λ: the largest that costs no more accuracy than a tolerance (paper, section Methods,
+"Hyperparameter selection").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from benchmark.data.spec import load_spec
+from benchmark.lab.study import Lab, mean
+from benchmark.store.cell import Cell
+from benchmark.types import Task
+
+LAMBDAS: Mapping[Task, tuple[float, ...]] = {"classification": (1, 3, 10, 30, 100, 300), "regression": (1, 3)}
+TOLERANCES: Mapping[Task, tuple[float, ...]] = {"classification": (0.02, 0.01, 0.005), "regression": (0.04,)}
+"""How much accuracy, or MAE, the rule gives away; the first is the paper's."""
+
+
+def loss(cells: Sequence[Cell]) -> float:
+    """1 − accuracy, or the MAE, on the ID test: mean over splits and retrainings."""
+    if cells[0].predictions["id"].task == "regression":
+        return mean("mae", cells)
+    return 1 - mean("accuracy", cells)
+
+
+def select(losses: Mapping[float, float], erm: float, tolerance: float) -> float | None:
+    """The largest λ whose loss exceeds ERM's by at most ``tolerance``; None if none does.
+
+    >>> select({1: 0.20, 10: 0.21, 100: 0.25}, erm=0.20, tolerance=0.02)
+    10
+    """
+    return max((lam for lam, value in losses.items() if value - erm <= tolerance + 1e-9), default=None)
+
+
+def largest(
+    lab: Lab, text: str, dataset: str, splits: Sequence[int], seeds: Sequence[int], erm: Sequence[Cell]
+) -> tuple[float, Sequence[Cell]] | None:
+    """The λ that the rule selects for the method ``text``, which names it as {lam}, with its cells; None if none does.
+
+    λ is lowered until the rule admits it: the smaller ones are never trained.
+    """
+    task = load_spec(dataset).task
+    for lam in sorted(LAMBDAS[task], reverse=True):
+        method = text.format(lam=lam)
+        cells = lab.cells([method], [dataset], splits, seeds)[dataset, method]
+        if select({lam: loss(cells)}, loss(erm), TOLERANCES[task][0]) is not None:
+            return lam, cells
+    return None

@@ -1,0 +1,84 @@
+"""The lab of ``python -m benchmark study``: it trains what a study asks for and the tracking store lacks."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from joblib import Parallel, delayed
+
+from benchmark.data.problem import load_problem
+from benchmark.errors import UserError
+from benchmark.lab.study import REPORT, Content, Report, Study, arrange
+from benchmark.run import driver
+from benchmark.run.runner import code_fingerprint
+from benchmark.source import fingerprint
+from benchmark.store import tracking
+from benchmark.store.cell import Cell, Record
+from benchmark.train.device import Device
+
+
+@dataclass(frozen=True)
+class Trainer:
+    """What the making of a record may use: see ``benchmark.lab.study.Trainer``."""
+
+    code: str
+    jobs: int | None
+    note: driver.Report
+
+    def map(self, function: Callable[..., Any], items: Sequence[tuple[Any, ...]]) -> list[Any]:
+        pool = Parallel(n_jobs=self.jobs or -1, inner_max_num_threads=1, backend="loky")
+        return list(pool(delayed(function)(*item) for item in items))
+
+
+class Lab:
+    """The lab that trains what the tracking store lacks, and records it there."""
+
+    def __init__(self, study: Study, jobs: int | None, device: Device, report: driver.Report) -> None:
+        self.study, self.jobs, self.device, self.note = study, jobs, device, report
+        self.store = tracking.Store()
+
+    def cells(
+        self, methods: Sequence[str], datasets: Sequence[str], canonical_seeds: Sequence[int], seeds: Sequence[int]
+    ) -> Mapping[tuple[str, str], Sequence[Cell]]:
+        planned = driver.plan_grid(methods, datasets, canonical_seeds, seeds, {}, self.device)
+        outcome = driver.fill(
+            planned,
+            force=False,
+            jobs=self.jobs,
+            report=self.note,
+            trained=lambda count: None,
+            reports=driver.health_of,
+            study="" if getattr(self.study, "for_boards", False) else self.study.name,
+        )
+        if outcome.trouble:
+            raise UserError(outcome.trouble)
+        if outcome.failed:
+            first = outcome.failed[0]
+            raise UserError(
+                f"{len(outcome.failed)} cells of the study failed, the first {first.planned.title} on "
+                f"{first.planned.key.dataset}: {first.error}\n  (traceback in its run)"
+            )
+        found = self.store.cells({cell.key.digest for cell in planned})
+        return arrange(found, methods, datasets, canonical_seeds, seeds)
+
+    def record(self, key: str, dataset: str, canonical_seed: int, make: Callable[..., Content], *given: Any) -> Content:
+        problem = load_problem(dataset, canonical_seed)
+        methods = [code_fingerprint(one, problem.backbone) for one in given if hasattr(one, "fit")]
+        code = hashlib.sha256(" ".join([fingerprint(make), *methods, problem.fingerprint]).encode()).hexdigest()[:16]
+        for known in self.store.records():
+            if (known.study, known.key, known.code) == (self.study.name, key, code):
+                return known.content
+        self.note(f"computing {key}")
+        content = make(Trainer(code, self.jobs, self.note), *given)
+        self.store.log_record(Record(self.study.name, key, code, content))
+        return content
+
+    def finish(self, report: Report) -> None:
+        """Record that the study is finished; from then on the leaderboard shows it."""
+        settings = asdict(self.study)  # type: ignore[call-overload]
+        record = Record(self.study.name, REPORT, fingerprint(type(self.study)), {"settings": settings})
+        if record not in self.store.records():
+            self.store.log_record(record, "\n\n".join(report.answer))

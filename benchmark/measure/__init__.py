@@ -1,0 +1,1 @@
+"""What is measured on predictions: pure functions of arrays, fractions, never percent."""

@@ -1,0 +1,1 @@
+"""From a grid of methods and datasets to finished cells."""

@@ -1,0 +1,77 @@
+"""The contract of a method, tried on a small synthetic problem."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from benchmark.registry import build
+from benchmark.run.runner import fit
+from benchmark.types import Examples, Predictions, Problem, Recipe, Task
+
+SEEDS = (1, 2, 3)
+
+
+def synthetic(task: Task, n: int = 160, features: int = 32) -> Problem:
+    """A problem with a linear signal and noise, in a second's reach of any method."""
+    rng = np.random.default_rng(0)
+
+    def examples(rows: int, name: str) -> Examples:
+        x = (rng.random((rows, features)) < 0.3).astype(np.float32)
+        score = x[:, :8].sum(axis=1) - x[:, 8:16].sum(axis=1) + rng.normal(size=rows)
+        y = (score > 0).astype(np.int64) if task == "classification" else score.astype(np.float32)
+        return Examples(x, y, np.array([f"{name}{i}" for i in range(rows)]), np.full(rows, "C"))
+
+    tests = {"id": examples(50, "id"), "ood": examples(40, "ood")}
+    n_outputs = 2 if task == "classification" else 1
+    return Problem(f"synthetic_{task}", task, n_outputs, examples(n, "train"), tests, recipe=Recipe(epochs=4))
+
+
+def check_method(cls: type, task: Task) -> list[str]:
+    """What is wrong with a method, one sentence each with the remedy; empty if it keeps the contract."""
+    problem = synthetic(task)
+    method = build(cls, task, {})
+
+    def predict(seeds: tuple[int, ...], on: Problem = problem) -> np.ndarray:
+        return np.asarray(fit(method, on, seeds).predict(problem.evals["id"].x))
+
+    try:
+        values = predict(SEEDS, problem.without_tests())
+        Predictions.of(problem, "id", SEEDS, values)
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        return [f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"]
+
+    shuffled = np.roll(np.arange(len(problem.train)), 7)
+    train = problem.train
+    moved = replace(problem, train=Examples(train.x[shuffled], train.y[shuffled], train.ids, train.smiles))
+    contract: list[tuple[str, Callable[[], bool]]] = [
+        (
+            "fitting twice gives different predictions: take all randomness from benchmark.train.generator",
+            lambda: np.array_equal(values, predict(SEEDS)),
+        ),
+        (
+            "a seed's predictions depend on which seeds are trained with it: key randomness by the seed alone",
+            lambda: (
+                np.array_equal(values[1:2], predict(SEEDS[1:2])) and np.array_equal(values[::-1], predict((3, 2, 1)))
+            ),
+        ),
+        (
+            "different train seeds give identical predictions: train on bootstrap(problem, seeds)",
+            lambda: not np.array_equal(values[0], values[1]) and not np.array_equal(values[1], values[2]),
+        ),
+        (
+            "predictions do not depend on the training data: fit on problem.train",
+            lambda: not np.allclose(values, predict(SEEDS, moved)),
+        ),
+    ]
+    try:
+        return [sentence for sentence, holds in contract if not holds()]
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        return [
+            f"fitting again, on other seeds or rows: {type(error).__name__}: {error} ({where.filename}:{where.lineno})"
+        ]

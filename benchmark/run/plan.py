@@ -1,0 +1,102 @@
+"""What a grid will cost, before anything is trained."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from benchmark.registry import trains_networks
+from benchmark.run.runner import Planned
+from benchmark.train.backbone import find
+from benchmark.train.device import CPU
+from benchmark.train.group import FINAL, Group
+from benchmark.train.loop import one_thread, train
+from benchmark.train.stack import Stack
+from benchmark.types import Problem
+
+PROBED_ROWS = 256
+"""Training rows, for one epoch, on which the time of a step is measured."""
+COUPLED = 1.4
+"""A step of a perceptron that also sees another's batch takes so many times as long (measured on BACE)."""
+RUN_BYTES = 12_000
+"""About what a nested run takes beside its predictions: rows of the database (6 kB), headers of Parquet files."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one dataset and split: ``networks`` to train (shared ones once), CPU ``seconds``, ``bytes`` of predictions."""
+
+    dataset: str
+    canonical_seed: int
+    cells: int
+    retrainings: int
+    networks: int
+    unshared: int
+    seconds: float
+    bytes: int
+    not_counted: tuple[str, ...]
+
+
+def costs(cells: Sequence[Planned]) -> list[Cost]:
+    """The cost of each problem of a grid. Steps are timed here, a fraction of a second for each problem."""
+    by_problem: dict[str, list[Planned]] = {}
+    for cell in cells:
+        by_problem.setdefault(cell.problem.digest, []).append(cell)
+    return [_cost(some) for some in by_problem.values()]
+
+
+def _cost(cells: Sequence[Planned]) -> Cost:
+    problem = cells[0].problem
+    networks: dict[Any, tuple[int, float]] = {}  # how many, and the steps that they take together
+    unshared, left_out = 0, []
+    for cell in cells:
+        seeds = cell.key.seeds
+        stack = (
+            cell.method.fit(problem.without_tests(), list(seeds[:1])) if trains_networks(type(cell.method)) else None
+        )
+        if not isinstance(stack, Stack):
+            left_out.append(cell.title)
+            continue
+        coupled = cell.key.digest if stack.coupling is not None else ""
+        for group in stack.groups():
+            k, rows = group.rows.shape
+            count = k * len(seeds)
+            unshared += count
+            batches = -(-rows // problem.recipe.batch_size) * problem.recipe.epochs
+            seen = (COUPLED if find(problem.backbone).stacked else k) if k > 1 else 1
+            steps = count * batches * seen
+            networks[coupled, group.rows.tobytes(), group.keys, stack.dropout, seeds] = count, steps
+    tests = sum(len(test) for test in problem.evals.values())
+    retrainings = sum(len(cell.key.seeds) for cell in cells)
+    row = 24 + 4 * problem.n_outputs  # id, label, outputs
+    return Cost(
+        dataset=problem.name,
+        canonical_seed=problem.canonical_seed,
+        cells=len(cells),
+        retrainings=retrainings,
+        networks=sum(count for count, _ in networks.values()),
+        unshared=unshared,
+        seconds=sum(steps for _, steps in networks.values()) * seconds_per_step(problem) if networks else 0.0,
+        bytes=retrainings * (tests * row + RUN_BYTES),
+        not_counted=tuple(left_out),
+    )
+
+
+def seconds_per_step(problem: Problem) -> float:
+    """CPU seconds of one training step of one network of ``problem``, measured on this machine."""
+    recipe = problem.recipe.model_copy(update={"epochs": 2})
+    count = CPU.networks_per_stack if find(problem.backbone).stacked else 1
+    rows = np.arange(len(problem.train))[: PROBED_ROWS if count > 1 else recipe.batch_size]
+    stack = Stack(replace(problem, recipe=recipe), rows[None, None], (0,), None, 0.0, 1, FINAL, (0,))
+    groups = [Group(rows[None], ((0, m),)) for m in range(count)]
+    seconds = []
+    for _ in range(3):  # the first is a warm-up
+        start = time.process_time()
+        with one_thread():
+            list(train(problem.train.x[rows], problem.train.y[rows], groups, stack.rule))
+        seconds.append(time.process_time() - start)
+    return min(seconds) / (-(-len(rows) // recipe.batch_size) * recipe.epochs * count)

@@ -1,0 +1,303 @@
+"""The harness: a plan of cells → blocks of train seeds on worker processes → finished or failed cells."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+from benchmark import registry
+from benchmark.files import cache_folder, read_arrays, write_arrays
+from benchmark.run.cluster import spread
+from benchmark.run.provenance import LIBRARIES, facts_of
+from benchmark.source import fingerprint
+from benchmark.store.cell import Cell, CellKey
+from benchmark.train.backbone import installed
+from benchmark.train.device import CPU, DEVICES, Device
+from benchmark.train.stack import Stack
+from benchmark.types import MLP, Fitted, Method, Predictions, Problem
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A cell to be filled; ``dataset`` is how the command line names its dataset."""
+
+    key: CellKey
+    problem: Problem
+    method: Method
+    dataset: str
+
+    @property
+    def title(self) -> str:
+        return registry.title(self.method, self.problem.task)
+
+    @property
+    def command(self) -> str:
+        """The command line that fills this cell."""
+        spelled = shlex.quote(registry.spelled(self.method, self.problem.task, self.problem.backbone))
+        return (
+            f"python -m benchmark run --method {spelled} --dataset {shlex.quote(self.dataset)} "
+            f"--canonical-seed {self.key.canonical_seed} --seeds {self.key.spelled_seeds}"
+            + (f" --device {self.key.device}" if self.key.device != CPU.name else "")
+        )
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A cell that could not be filled, with the traceback that says why."""
+
+    planned: Planned
+    reason: str
+
+    @property
+    def title(self) -> str:
+        return f"{self.planned.title} on {self.planned.key.dataset}, split {self.planned.key.canonical_seed}"
+
+    @property
+    def error(self) -> str:
+        """The first line of the error itself, without the traceback."""
+        named = re.findall(r"^(?:[\w.]+: .*|[\w.]*(?:Error|Exception|Exit))$", self.reason, flags=re.MULTILINE)
+        return str([*self.reason.strip().splitlines(), *named][-1])
+
+
+@dataclass(frozen=True)
+class _Block:
+    """What a worker sends back: predictions of some train seeds on each test set, or a traceback."""
+
+    values: dict[str, np.ndarray]
+    seconds: float
+    """CPU seconds of training one seed, shared networks included."""
+    error: str = ""
+
+
+def code_fingerprint(method: Method, backbone: str = MLP) -> str:
+    """16 hex digits of the code that makes a method's predictions: see ``benchmark.source``.
+
+    That of the backbone counts for methods that train networks, and that of the classes in a method's ``builds_on``,
+    which no import of its file names, for those that have it.
+    """
+    cls = type(method)
+    networks = [f"benchmark.backbones.{backbone}"] if registry.trains_networks(cls) else []
+    return fingerprint(cls, *getattr(cls, "builds_on", ()), *networks)
+
+
+def plan(problem: Problem, method: Method, seeds: Sequence[int], device: Device = CPU, dataset: str = "") -> Planned:
+    """The cell of one method on one problem, named by everything its predictions depend on.
+
+    ``dataset`` is how the command line names the dataset, where that is not by its name.
+    """
+    key = CellKey(
+        dataset=problem.name,
+        method=method.name,
+        params=registry.params(method),
+        canonical_seed=problem.canonical_seed,
+        seeds=tuple(sorted(seeds)),
+        problem=problem.fingerprint,
+        code=code_fingerprint(method, problem.backbone),
+        device=device.name,
+    )
+    return Planned(key, problem, method, dataset or problem.name)
+
+
+def run(
+    cells: Sequence[Planned], jobs: int | None = None, *, fresh: bool = False, client: Any = None
+) -> Iterator[tuple[Planned, Cell | Failed | int]]:
+    """Fill ``cells`` on ``jobs`` worker processes and yield what is done as it is done.
+
+    By default there is one worker per core, or just one where a GPU does the work.
+
+    ``client`` is a Dask client (``benchmark.run.cluster``), for the workers of a cluster instead.
+
+    Yields (planned, number of train seeds just trained), and, once all seeds of a cell are trained,
+    (planned, Cell) or (planned, Failed). A cell that fails never stops another. Networks that cells share are
+    trained once, and taken from the cache unless ``fresh``, as is all that an interrupted call has trained.
+    """
+    usual = (os.cpu_count() or 1) if all(cell.key.device == CPU.name for cell in cells) else 1
+    jobs = len(client.ncores()) or 1 if client else jobs or usual
+    units = _units(cells, jobs, fresh)
+    done: dict[int, dict[tuple[int, ...], _Block]] = {i: {} for i in range(len(cells))}
+    for seeds, results in spread(client, _work, units, _alone, _died) if client else _parallel(units, jobs):
+        for i, result in results.items():
+            cell = cells[i]
+            done[i][seeds] = result
+            yield cell, len(seeds)
+            if sum(map(len, done[i])) == len(cell.key.seeds):
+                yield cell, _assemble(cell, done.pop(i))
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """The work of one worker at a time: some train seeds of all methods on one problem, which may share networks."""
+
+    methods: dict[int, Method]
+    """By the number of the cell."""
+    names: dict[int, str]
+    """The same cells' digests, whatever their train seeds."""
+    seeds: tuple[int, ...]
+    fresh: bool
+    device: Device
+
+
+_Units = list[tuple[Problem, _Unit]]
+_Results = tuple[tuple[int, ...], dict[int, _Block]]
+"""The seeds of a unit, and its blocks by cell."""
+
+
+def _units(cells: Sequence[Planned], jobs: int, fresh: bool) -> _Units:
+    alike: dict[tuple[str, tuple[int, ...], str], list[int]] = {}
+    for i, cell in enumerate(cells):
+        alike.setdefault((cell.problem.digest, cell.key.seeds, cell.key.device), []).append(i)
+    return [
+        (cells[some[0]].problem, _unit({i: cells[i] for i in some}, block, fresh, DEVICES[device]))
+        for (_, seeds, device), some in alike.items()
+        for block in _blocks(seeds, jobs)
+    ]
+
+
+def _unit(cells: dict[int, Planned], seeds: tuple[int, ...], fresh: bool, device: Device) -> _Unit:
+    names = {i: replace(cell.key, seeds=()).digest for i, cell in cells.items()}
+    return _Unit({i: cell.method for i, cell in cells.items()}, names, seeds, fresh, device)
+
+
+def _alone(unit: _Unit) -> list[_Unit]:
+    """The parts of a unit by method, to find the one that kills its worker."""
+    return [replace(unit, methods={i: method}) for i, method in unit.methods.items()]
+
+
+def _died(unit: _Unit) -> _Results:
+    error = f"the worker process died on train seeds {unit.seeds}: out of memory, or a crash in native code"
+    return unit.seeds, {i: _Block({}, 0.0, error) for i in unit.methods}
+
+
+def _parallel(units: _Units, jobs: int) -> Iterator[_Results]:
+    """``_work`` on worker processes. If one dies (out of memory, say), what is left is tried method by method."""
+
+    def start(some: _Units, n: int) -> Iterator[tuple[int, _Results]]:
+        pool = Parallel(n_jobs=n, return_as="generator_unordered", inner_max_num_threads=1, backend="loky")
+        return pool(delayed(_numbered)(number, problem, unit) for number, (problem, unit) in enumerate(some))
+
+    left = dict(enumerate(units))
+    try:
+        for number, results in start(units, jobs):
+            del left[number]
+            yield results
+    except TerminatedWorkerError:
+        for problem, unit in left.values():
+            for part in _alone(unit):
+                try:  # 2 processes: with one, joblib would work in this one
+                    yield from (results for _, results in start([(problem, part)], 2))
+                except TerminatedWorkerError:
+                    yield _died(part)
+
+
+def _blocks(seeds: tuple[int, ...], jobs: int) -> list[tuple[int, ...]]:
+    """The seeds of a cell in a few blocks per worker, so that all workers end at about the same time."""
+    count = min(len(seeds), 2 * jobs)
+    return [tuple(map(int, block)) for block in np.array_split(seeds, count)]
+
+
+def _numbered(number: int, problem: Problem, unit: _Unit) -> tuple[int, _Results]:
+    return number, _work(problem, unit)
+
+
+def fit(method: Method, problem: Problem, seeds: Sequence[int]) -> Fitted:
+    """What ``method`` gives for ``problem`` and ``seeds``. Raises TypeError where that cannot predict."""
+    fitted = method.fit(problem, list(seeds))
+    if not hasattr(fitted, "predict"):
+        raise TypeError(
+            f"fit of method {method.name!r} returned {fitted!r}: expected an object with predict(x), such as "
+            "fit_stack(…) gives; is its return missing?"
+        )
+    return fitted
+
+
+def _work(problem: Problem, unit: _Unit) -> _Results:
+    """Train and predict; runs in a worker process."""
+    from benchmark.train import bank  # PyTorch takes seconds to import, and not every command trains
+
+    tests = {evalset: test.x for evalset, test in problem.evals.items()}
+    results: dict[int, _Block] = {}
+    stacks: dict[int, Stack] = {}
+    for i, method in unit.methods.items():
+        kept = _path(unit, i)
+        if not unit.fresh and (block := _load(kept)):
+            results[i] = block
+            continue
+        try:
+            start = time.process_time()
+            fitted = fit(method, problem.without_tests(), unit.seeds)
+            seconds = time.process_time() - start
+            if isinstance(fitted, Stack):
+                stacks[i] = fitted
+            else:
+                values = {evalset: np.asarray(fitted.predict(x)) for evalset, x in tests.items()}
+                results[i] = _checked(problem, unit.seeds, values, seconds / len(unit.seeds))
+                _save(kept, results[i])
+        except (Exception, SystemExit):
+            results[i] = _Block({}, 0.0, traceback.format_exc())
+    named = [unit.names[i] for i in stacks]
+    together = bank.predict_all(list(stacks.values()), tests, names=named, fresh=unit.fresh, device=unit.device)
+    for i, outcome in zip(stacks, together, strict=True):
+        if isinstance(outcome, str):
+            results[i] = _Block({}, 0.0, outcome)
+        else:
+            results[i] = _checked(problem, unit.seeds, outcome.values, outcome.seconds)
+    return unit.seeds, results
+
+
+def _path(unit: _Unit, i: int) -> Path:
+    """Where the cache keeps what the method of cell ``i`` predicts, if no stack of networks does: its networks are."""
+    versions = {library: installed(library) for library in LIBRARIES}
+    key = hashlib.sha256(json.dumps([unit.names[i], unit.seeds, versions]).encode()).hexdigest()
+    return cache_folder() / "blocks" / key[:2] / key
+
+
+def _load(path: Path) -> _Block | None:
+    stored = read_arrays(path)
+    return None if stored is None else _Block(stored, float(stored.pop("seconds")))
+
+
+def _save(path: Path, block: _Block) -> None:
+    if not block.error:
+        write_arrays(path, block.values | {"seconds": np.array(block.seconds)})
+
+
+def _checked(problem: Problem, seeds: tuple[int, ...], values: dict[str, np.ndarray], seconds: float) -> _Block:
+    try:
+        for evalset in problem.evals:
+            Predictions.of(problem, evalset, seeds, values[evalset])
+    except Exception:
+        return _Block({}, 0.0, traceback.format_exc())
+    return _Block({name: value.astype(np.float32) for name, value in values.items()}, seconds)
+
+
+def _assemble(cell: Planned, blocks: dict[tuple[int, ...], _Block]) -> Cell | Failed:
+    """The cell from its blocks, in the order of its seeds."""
+    ordered = [blocks[block] for block in sorted(blocks, key=lambda block: cell.key.seeds.index(block[0]))]
+    errors = [block.error for block in ordered if block.error]
+    if errors:
+        return Failed(cell, errors[0])
+    try:
+        predictions = {
+            evalset: Predictions.of(
+                cell.problem, evalset, cell.key.seeds, np.concatenate([block.values[evalset] for block in ordered])
+            )
+            for evalset in cell.problem.evals
+        }
+    except ValueError:
+        return Failed(cell, traceback.format_exc())
+    total = sum(block.seconds * len(seeds) for seeds, block in blocks.items())
+    facts = facts_of(cell.problem, cell.command, cell.key.device).model_copy(update={"wall_seconds": round(total, 1)})
+    return Cell(cell.key, cell.title, predictions, total / len(cell.key.seeds), facts)

@@ -1,0 +1,189 @@
+"""How fast the harness trains, against the plain per-model PyTorch loop that people write, in one run."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.optim.swa_utils import AveragedModel
+from torch.utils.data import DataLoader, Subset, TensorDataset
+
+from benchmark.measure.catalogue import CHURN
+from benchmark.registry import make_method
+from benchmark.run import runner
+from benchmark.store.cell import Cell
+from benchmark.train.device import CPU, CUDA, Device
+from benchmark.train.loop import one_thread
+from benchmark.train.networks import Inputs, StackedMLP
+from benchmark.types import Predictions, Problem
+
+TABLE = ("erm", "swa", "mc_dropout", "deep_ensemble", "bagging:k=2", "bagging", "twin")
+"""The methods of the paper's main table."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds for one train seed of the whole table; churn of ERM and twin, where it was computed on enough seeds."""
+
+    what: str
+    seconds: float
+    churn_erm: float | None = None
+    churn_twin: float | None = None
+
+
+class Plain:
+    """The table as one writes it: one network at a time, DataLoaders, torch's default threads."""
+
+    def __init__(self, problem: Problem):
+        self.problem, self.recipe = problem, problem.recipe
+        self.data = TensorDataset(torch.tensor(problem.train.x), torch.tensor(problem.train.y))
+        self.test = torch.tensor(problem.evals["id"].x)
+
+    def rows(self) -> list[int]:
+        return torch.randint(len(self.data), (len(self.data),)).tolist()
+
+    def network(self, dropout: float = 0.0) -> nn.Sequential:
+        width, hidden = self.problem.train.x.shape[1], self.recipe.hidden
+        drop = [nn.Dropout(dropout)] if dropout else []
+        layers = [nn.Linear(width, hidden), nn.ReLU(), *drop, nn.Linear(hidden, hidden), nn.ReLU(), *drop]
+        return nn.Sequential(*layers, nn.Linear(hidden, self.problem.n_outputs))
+
+    def optimiser(self, network: nn.Module) -> torch.optim.AdamW:
+        return torch.optim.AdamW(network.parameters(), lr=self.recipe.lr, weight_decay=self.recipe.weight_decay)
+
+    def loader(self, rows: list[int]) -> DataLoader[tuple[Tensor, ...]]:
+        return DataLoader(Subset(self.data, rows), batch_size=self.recipe.batch_size, shuffle=True)
+
+    def fit(self, rows: list[int], dropout: float = 0.0, average_from: float | None = None) -> nn.Module:
+        network = self.network(dropout)
+        optimiser, loader, mean = self.optimiser(network), self.loader(rows), AveragedModel(network)
+        for epoch in range(self.recipe.epochs):
+            for x, y in loader:
+                optimiser.zero_grad()
+                functional.cross_entropy(network(x), y).backward()
+                nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+                optimiser.step()
+            if average_from is not None and epoch >= average_from * self.recipe.epochs:
+                mean.update_parameters(network)
+        return network if average_from is None else mean
+
+    @torch.no_grad()
+    def probabilities(self, networks: Sequence[nn.Module]) -> Tensor:
+        return torch.stack([network(self.test).softmax(dim=1) for network in networks]).mean(dim=0)
+
+    def twins(self, lam: float = 300.0) -> Tensor:
+        """The paper's Algorithm 1."""
+
+        def sym_kl(a: Tensor, b: Tensor) -> Tensor:
+            log_p, log_q = functional.log_softmax(a, dim=1), functional.log_softmax(b, dim=1)
+            return 0.5 * ((log_p.exp() - log_q.exp()) * (log_p - log_q)).sum(dim=1).mean()
+
+        a, b = self.network(), self.network()
+        optimisers, loaders = (
+            [self.optimiser(a), self.optimiser(b)],
+            [self.loader(self.rows()), self.loader(self.rows())],
+        )
+        for _ in range(self.recipe.epochs):
+            for (xa, ya), (xb, yb) in zip(*loaders, strict=True):
+                aa, ba, ab, bb = a(xa), b(xa), a(xb), b(xb)
+                loss = functional.cross_entropy(aa, ya) + functional.cross_entropy(bb, yb)
+                loss = loss + lam * 0.5 * (sym_kl(aa, ba) + sym_kl(ab, bb))
+                for optimiser in optimisers:
+                    optimiser.zero_grad()
+                loss.backward()
+                for network, optimiser in zip((a, b), optimisers, strict=True):
+                    nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+                    optimiser.step()
+        return self.probabilities([a, b])
+
+    def table(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Every method at one train seed; returns what ERM and twin predict for the ID test, (T, C)."""
+        torch.manual_seed(seed)
+        rows = self.rows()
+        erm = self.probabilities([self.fit(rows)])
+        self.probabilities([self.fit(rows, average_from=0.5)])
+        noisy = self.fit(rows, dropout=0.2)
+        self.probabilities([noisy] * 20)
+        self.probabilities([self.fit(rows) for _ in range(5)])
+        for k in (2, 5):
+            self.probabilities([self.fit(self.rows()) for _ in range(k)])
+        return erm.numpy(), self.twins().numpy()
+
+
+def floor(problem: Problem, steps: int = 20) -> float:
+    """Seconds for one train seed of the table's matrix products and optimiser steps alone, one thread.
+
+    The twelve networks that no protocol can do without (bagging's five, a deep ensemble's other four, one with
+    dropout, two twins), on tensors allocated beforehand: no clipping, losses, shuffling or dropout.
+    """
+    recipe, inputs = problem.recipe, Inputs(problem.train.x)
+    batches = -(-len(problem.train) // recipe.batch_size) * recipe.epochs
+
+    def step_seconds(rows_per_batch: int) -> float:
+        keys = [(0, m) for m in range(CPU.networks_per_stack)]
+        network = StackedMLP(keys, len(inputs.live), recipe.hidden, problem.n_outputs)
+        rows = torch.randint(len(problem.train), (CPU.networks_per_stack, rows_per_batch))
+        for parameter in network.parameters:
+            parameter.requires_grad_()
+        optimiser = torch.optim.AdamW(network.parameters, lr=recipe.lr, weight_decay=recipe.weight_decay, fused=True)
+        product = inputs.product(rows)
+        seconds = []
+        for _ in range(steps):
+            start = time.perf_counter()
+            outputs = network.after(product(network.parameters[0]))
+            optimiser.zero_grad()
+            outputs.backward(torch.ones_like(outputs))
+            optimiser.step()
+            seconds.append(time.perf_counter() - start)
+        return statistics.median(seconds) / CPU.networks_per_stack
+
+    with one_thread():
+        return batches * (10 * step_seconds(recipe.batch_size) + 2 * step_seconds(2 * recipe.batch_size))
+
+
+def compare(
+    problem: Problem, seeds: Sequence[int], plain_seeds: Sequence[int], report: Callable[[Timing], None]
+) -> None:
+    """Time one train seed of the table: the plain loop, ours part by part, the floor; ``report`` each when known."""
+    workers = os.cpu_count() or 1
+
+    def ours(what: str, jobs: int, groups: Sequence[Sequence[str]], device: Device = CPU) -> None:
+        start, found = time.perf_counter(), {}
+        for texts in groups:
+            cells = [runner.plan(problem, make_method(text, problem.task), seeds, device) for text in texts]
+            done = [result for _, result in runner.run(cells, jobs, fresh=True) if isinstance(result, Cell)]
+            found.update({cell.key.method: cell.predictions["id"] for cell in done})
+        seconds = (time.perf_counter() - start) / len(seeds)
+        report(Timing(what, seconds, _churn(found["erm"]), _churn(found["twin"])))
+
+    small = [runner.plan(problem, make_method("erm", problem.task), list(seeds)[:workers])]
+    list(runner.run(small, workers, fresh=True))  # warm-up: worker processes start and import torch
+    plain = Plain(problem)
+    plain.fit(plain.rows())
+    start = time.perf_counter()
+    predicted = [plain.table(seed) for seed in plain_seeds]
+    seconds = (time.perf_counter() - start) / len(plain_seeds)
+    runs = tuple(plain_seeds)
+    erm, twin = (Predictions.of(problem, "id", runs, np.stack(values)) for values in zip(*predicted, strict=True))
+    report(Timing(f"(a) plain loop, {torch.get_num_threads()} threads", seconds, _churn(erm), _churn(twin)))
+    ours("    ours, nothing shared, 1 worker", 1, [[text] for text in TABLE])
+    ours("(b) ours, 1 worker", 1, [TABLE])
+    ours(f"(c) ours, {workers} workers", workers, [TABLE])
+    if torch.cuda.is_available():
+        ours("    ours, 1 GPU", 1, [TABLE], CUDA)
+    report(Timing("(d) floor: products and optimiser alone", floor(problem)))
+
+
+def _churn(p: Predictions) -> float | None:
+    return CHURN.mean(p) if len(p.seeds) > 2 else None
+
+
+def as_json(timings: Sequence[Timing]) -> list[dict[str, object]]:
+    return [asdict(timing) for timing in timings]

@@ -1,0 +1,1 @@
+"""Finished cells, kept: on disk until MLflow has them, then in MLflow."""

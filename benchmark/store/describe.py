@@ -1,0 +1,132 @@
+"""How a cell is shown in MLflow: names, metrics, parameters, tags and descriptions."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from benchmark.measure.catalogue import boards, churn, tracked
+from benchmark.store.cell import Cell, Facts, encode
+from benchmark.types import Predictions
+
+STUDY = "study"
+"""The tag of a cell that only a study asked for: the name of that."""
+VIEW = "churn"
+"""The key of a view of an experiment: its cells, lowest churn first, with the columns that matter."""
+
+
+def experiment_tags(cell: Cell) -> dict[str, str]:
+    """The tags of the experiment of a cell's dataset: what it is, and how the UI opens it."""
+    facts = cell.facts
+    note = (
+        f"Cross-sample churn on **{facts.dataset.title}** ({facts.spelled_rows} on the first split logged). "
+        "One run per method and canonical split; open it for one nested run per retraining. "
+        "`id/churn` compares two retrainings on the ID test: the share of predictions that differ, or for a "
+        "regression the mean absolute difference."
+    )
+    task = cell.predictions["id"].task if cell.predictions else "classification"
+    measures = sorted(
+        (measure for measure in boards(task) if measure.front), key=lambda measure: measure.key != "churn"
+    )
+    names = [f"{evalset}/{measure.key}" for evalset in (cell.predictions or ("id", "ood")) for measure in measures]
+    columns = [f"metrics.`{name}`" for name in ("compute_vs_erm", *names)]
+    view = {
+        "searchFilter": "tags.`churn.kind` = 'cell'",
+        "orderByKey": "metrics.`id/churn`",
+        "orderByAsc": True,
+        "selectedColumns": columns,
+        "runsHiddenMode": "FIRST_10_RUNS",
+    }
+    return {
+        "churn.dataset": cell.key.dataset,
+        "mlflow.note.content": note,
+        "mlflow.experimentKind": "custom_model_development",  # else the UI takes it for chat traces
+        f"mlflow.sharedViewState.{VIEW}": json.dumps(view),
+    }
+
+
+def summarise(predictions: Mapping[str, Predictions]) -> dict[str, float]:
+    """The metrics of a cell: ``id/accuracy``, ``id/churn``, …, means over retrainings or over their pairs."""
+    return {
+        f"{evalset}/{measure.key}": measure.mean(p) for evalset, p in predictions.items() for measure in tracked(p.task)
+    }
+
+
+def against_others(predictions: Mapping[str, Predictions], i: int) -> dict[str, float]:
+    """The mean churn of retraining i against each other retraining."""
+    return {
+        f"{evalset}/churn": float(churn(p.task).of_runs(p)[i].sum() / (len(p.seeds) - 1))
+        for evalset, p in predictions.items()
+        if len(p.seeds) > 1
+    }
+
+
+def run_name(cell: Cell) -> str:
+    return f"{cell.title} · split {cell.key.canonical_seed}"
+
+
+def tags(cell: Cell) -> dict[str, str]:
+    """The tags of a cell's run: all of it that is no prediction, and much of that once more for people."""
+    content = encode(cell)
+    launched = {"churn.launched_by": os.environ["MLFLOW_RUN_ID"]} if "MLFLOW_RUN_ID" in os.environ else {}
+    return launched | {
+        "churn.kind": "cell",
+        "churn.cell": cell.key.digest,
+        "churn.dataset": cell.key.dataset,
+        "churn.method": cell.key.method,
+        "churn.problem": cell.key.problem,
+        "churn.code": cell.key.code,
+        "churn.title": cell.title,
+        "churn.key": json.dumps(content["key"]),
+        "churn.facts": json.dumps(content["facts"]),
+        "mlflow.source.git.commit": cell.facts.commit,
+        "mlflow.source.name": "python -m benchmark",
+        "mlflow.source.type": "LOCAL",
+        **legible(cell.facts),
+    }
+
+
+def legible(facts: Facts) -> dict[str, str]:
+    """Facts as single tags, for people to read and to search by: ``dataset.title``, ``version.torch``, ``study``."""
+    dataset = facts.dataset.model_dump() | {"features": ", ".join(facts.dataset.features)}
+    groups = {
+        "dataset": dataset,
+        "fingerprint": facts.fingerprints,
+        "version": facts.versions,
+        "git": {"commit": facts.commit, "dirty": "unknown" if facts.modified is None else str(facts.modified).lower()},
+        "submission": facts.submission.model_dump() if facts.submission else {},
+    }
+    tags = {f"{group}.{name}": value for group, values in groups.items() for name, value in values.items()}
+    tags |= {"command": facts.command, "device": facts.device, "backbone": facts.backbone, "status": facts.status}
+    return tags | ({STUDY: facts.study} if facts.study else {})
+
+
+def params(cell: Cell) -> dict[str, Any]:
+    recipe = {f"recipe.{name}": value for name, value in cell.facts.recipe.model_dump().items()}
+    key = {"method": cell.key.method, "canonical_seed": cell.key.canonical_seed, "n_seeds": len(cell.key.seeds)}
+    return {**key, **cell.key.params, **recipe, "rows": cell.facts.spelled_rows}
+
+
+def finished_tags(cell: Cell, values: dict[str, float]) -> dict[str, str]:
+    """The tags, with a description for the run's page."""
+    names = list(dict.fromkeys(name.partition("/")[2] for name in values if "/" in name))
+    rows = [
+        f"| {name.replace('_', ' ')} | " + " | ".join(f"{values[f'{e}/{name}']:.4g}" for e in cell.predictions) + " |"
+        for name in names
+    ]
+    note = "\n".join(
+        [
+            f"**{cell.title}** on **{cell.facts.dataset.title}**, canonical seed {cell.key.canonical_seed}, "
+            f"{len(cell.key.seeds)} retrainings ({cell.facts.spelled_rows}).",
+            "",
+            "| | " + " | ".join(f"{e.upper()} test" for e in cell.predictions) + " |",
+            "| --- |" + " --- |" * len(cell.predictions),
+            *rows,
+            "",
+            f"Training one retraining took {cell.fit_seconds:.3g} CPU seconds. Run it again: `{cell.facts.command}`",
+        ]
+    )
+    compute = {"compute_vs_erm": f"{values['compute_vs_erm']:.2f}"} if "compute_vs_erm" in values else {}
+    return {**tags(cell), **compute, "mlflow.note.content": note}

@@ -1,0 +1,1 @@
+"""Cells, wherever they are kept, sorted into datasets and methods."""

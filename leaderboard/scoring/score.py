@@ -1,0 +1,172 @@
+"""The score of one's own model: churn and what goes with it, and which examples are fragile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmark.errors import UserError
+from benchmark.measure.catalogue import Measure, boards, churn_of_class
+from leaderboard.scoring.runs import Runs
+from leaderboard.stats.intervals import Estimate, IntervalKind
+from leaderboard.tables.columns import interval
+
+
+@dataclass(frozen=True)
+class Flips:
+    """What the flips do to an example's being right: the mean over pairs of runs of shares of all examples.
+
+    ``changed`` are right in one run of a pair and wrong in the other: half of them in each direction, because neither
+    run comes first. The ``rest`` are flips from one wrong class to another. With two runs ``mended`` and ``broken``
+    are the two directions, from the first run to the second; else None.
+    """
+
+    changed: float
+    rest: float
+    mended: float | None = None
+    broken: float | None = None
+
+
+@dataclass(frozen=True)
+class Score:
+    """All that is said of ``runs``; fractions and target units, never percent.
+
+    ``estimates`` by the keys of measures: churn first, then what else boards show, as far as the kind of prediction and
+    the truth allow. ``per_class`` is the churn over the examples of each true class with their number. All intervals
+    are of ``kind``.
+    ``example_churn`` (T,) is the share of pairs in which an example flips, of a regression the mean |f − f'|;
+    ``ranking`` has the positions of the examples, most fragile first: by churn, and where that is equal by how little
+    the mean probability prefers a class.
+    """
+
+    runs: Runs
+    kind: IntervalKind
+    estimates: Mapping[str, Estimate]
+    per_class: Mapping[str, tuple[int, Estimate]]
+    flips: Flips | None
+    example_churn: np.ndarray
+    margin: np.ndarray | None
+    ranking: np.ndarray
+
+    @property
+    def churn(self) -> Estimate:
+        return self.estimates["churn"]
+
+
+def churn(values: np.ndarray) -> Estimate:
+    """Churn of arrays as ``Runs.of`` takes them: probabilities (R, T, C), class labels or values (R, T).
+
+    The share of examples whose class differs between two runs, of a regression the mean |f − f'|, over all pairs;
+    with the 95 % jackknife interval over runs, nan for two.
+
+    >>> round(churn(np.array([[0, 0, 1, 1], [0, 1, 1, 1], [0, 0, 1, 0]])).value, 4)
+    0.3333
+    """
+    return score(values).churn
+
+
+def score(
+    values: np.ndarray | Runs,
+    y: np.ndarray | None = None,
+    ids: np.ndarray | None = None,
+    kind: IntervalKind = "runs",
+) -> Score:
+    """The score of arrays as ``Runs.of`` takes them, or of runs that were read; ``kind`` is that of the intervals.
+
+    Beside ``values`` only arrays of a block of examples and one number per example are made. Raises UserError for one
+    run: churn is between two.
+    """
+    runs = values if isinstance(values, Runs) else Runs.of(values, y, ids)
+    if len(runs.names) < 2:
+        raise UserError(
+            f"{runs.source}: one run ({runs.names[0]!r}) has no churn: train again on another bootstrap or with "
+            "another seed, and give both (a column run in a long table, or a column for each run)"
+        )
+    measures = _measures(runs)
+    by_run = {measure.key: _Sum() for measure in measures}
+    by_example = {measure.key: np.empty(len(runs.ids)) for measure in measures}
+    classes = range(len(runs.classes)) if runs.y is not None else ()
+    by_class = {c: (churn_of_class(c), _Sum()) for c in classes}
+    margin = np.empty(len(runs.ids)) if runs.kind == "probabilities" else None
+    for rows, p in runs.blocks():
+        for measure in measures:
+            assert measure.of_examples is not None
+            by_run[measure.key].add(measure.of_runs(p), len(p.ids))
+            by_example[measure.key][rows] = measure.of_examples(p)
+        for c, (churn, total) in by_class.items():
+            total.add(churn.of_runs(p), int((p.y == c).sum()))
+        if margin is not None:
+            margin[rows] = margin_of(p.values)
+    estimates = {
+        key: interval(kind, lambda key=key: [by_run[key].mean()], lambda key=key: [by_example[key]])  # type: ignore[misc]
+        for key in by_run
+    }
+    fragile = by_example["churn"]
+    per_class = {
+        runs.classes[c]: (
+            total.n,
+            interval(kind, lambda total=total: [total.mean()], lambda c=c: [fragile[runs.y == c]]),  # type: ignore[misc]
+        )
+        for c, (_, total) in by_class.items()
+        if total.n
+    }
+    flips = _flips(runs, estimates["churn"].value) if "accuracy" in by_run else None
+    return Score(runs, kind, estimates, per_class, flips, fragile, margin, rank(fragile, margin))
+
+
+def margin_of(values: np.ndarray) -> np.ndarray:
+    """How far the mean probability over runs of the first class is above that of the second, (R, T, C) to (T,)."""
+    best = np.sort(values.mean(axis=0, dtype=np.float64), axis=-1)
+    return np.asarray(best[:, -1] - best[:, -2])
+
+
+def rank(fragility: np.ndarray, margin: np.ndarray | None) -> np.ndarray:
+    """Positions of the examples, most fragile first; where that is equal the least ``margin`` first, then as given.
+
+    With two runs nearly all are equal; breaking ties so finds more of the flips of further runs than leaving them as
+    given. How many is computed from the published results: ``leaderboard.scoring.standing.captured``.
+    """
+    return np.lexsort((np.zeros(len(fragility)) if margin is None else margin, -fragility.round(12)))
+
+
+def _measures(runs: Runs) -> list[Measure]:
+    """What the boards show of such predictions, churn first."""
+    return sorted(
+        (
+            measure
+            for measure in boards(runs.task)
+            if measure.of_examples is not None
+            and (runs.y is not None or not measure.needs_truth)
+            and (runs.kind != "labels" or not measure.needs_probabilities)
+        ),
+        key=lambda measure: measure.key != "churn",
+    )
+
+
+class _Sum:
+    """A mean over examples, from its means over blocks of them."""
+
+    def __init__(self) -> None:
+        self.total: np.ndarray | float = 0.0
+        self.n = 0
+
+    def add(self, mean: np.ndarray, n: int) -> None:
+        if n:
+            self.total = self.total + mean * n
+            self.n += n
+
+    def mean(self) -> np.ndarray:
+        return np.asarray(self.total / self.n)
+
+
+def _flips(runs: Runs, churn: float) -> Flips:
+    r = len(runs.names)
+    right = runs.classes_said() == runs.y
+    often = right.sum(axis=0, dtype=np.int64)
+    changed = float((often * (r - often)).mean() / (r * (r - 1) / 2))
+    rest = max(0.0, churn - changed)
+    if r > 2:
+        return Flips(changed, rest)
+    return Flips(changed, rest, float((~right[0] & right[1]).mean()), float((right[0] & ~right[1]).mean()))

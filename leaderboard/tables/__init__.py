@@ -1,0 +1,1 @@
+"""From results to tables: measures with intervals, boards, rankings, every table of the paper."""

@@ -1,0 +1,155 @@
+"""From cells to boards: one table per dataset and test set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from benchmark.measure.basics import LOST, predicted_class
+from benchmark.measure.catalogue import ACCURACY
+from benchmark.types import REFERENCE
+from leaderboard.read.results import Dataset, Entry, Results
+from leaderboard.stats.intervals import INTERVAL_KINDS, Estimate, IntervalKind
+from leaderboard.tables.columns import Column, Pair, columns_of, pairs_of, versus
+from leaderboard.tables.table import Table, Value
+
+COLLAPSED = 0.99
+"""A method that gives one class to at least this share of all examples has collapsed to a constant."""
+MARKS = {
+    "†": "† Accuracy more than 5 pp below ERM's.",
+    "collapsed": "Collapsed: one class is given to at least 99 % of the examples; a constant never churns.",
+}
+EVALSETS = {"id": "ID test", "ood": "OOD test"}
+
+
+@dataclass(frozen=True)
+class BoardRow:
+    """One method on one dataset: ``estimates`` by column key, ``marks`` that qualify it."""
+
+    title: str
+    method: str
+    splits: tuple[int, ...]
+    n_seeds: tuple[int, int]
+    estimates: Mapping[str, Estimate | None]
+    marks: tuple[str, ...]
+    commands: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Board:
+    """All methods on one test set of one dataset, the lowest churn first."""
+
+    dataset: str
+    title: str
+    evalset: str
+    columns: tuple[Column, ...]
+    rows: tuple[BoardRow, ...]
+    notes: tuple[str, ...]
+    kind: IntervalKind = "runs"
+
+
+def boards(results: Results, kind: IntervalKind = "runs") -> tuple[Board, ...]:
+    """A board for each dataset and test set of ``results``, with intervals of one kind; computed once."""
+    return _boards(results, kind)
+
+
+@lru_cache(maxsize=8)
+def _boards(results: Results, kind: IntervalKind) -> tuple[Board, ...]:
+    return tuple(board(dataset, evalset, kind) for dataset in results.datasets for evalset in dataset.evalsets)
+
+
+def board(dataset: Dataset, evalset: str = "id", kind: IntervalKind = "runs") -> Board:
+    columns = columns_of(dataset.task)
+    rows = [_row(dataset, entry, evalset, columns, kind) for entry in dataset.entries]
+    rows.sort(key=lambda row: (_value(row, "churn"), row.title))
+    notes = list(dataset.notes)
+    if dataset.reference is None:
+        command = f"python -m benchmark run --method {REFERENCE} --dataset {dataset.name}"
+        notes.append(f"There is no ERM here to compare with. Run: {command}")
+    if min(row.n_seeds[0] for row in rows) < 3:
+        notes.append("An interval for churn needs at least three retrainings.")
+    if len({row.splits for row in rows}) > 1:
+        notes.append("Not every method ran on every split: averages over different splits are not comparable.")
+    if any(len(_trained(dataset, split)) > 1 for split in dataset.splits):
+        notes.append(
+            "Not every method has the same train seeds: a difference to ERM is over those that both have, all else "
+            "over each method's own."
+        )
+    return Board(dataset.name, dataset.title, evalset, columns, tuple(rows), tuple(notes), kind)
+
+
+def _trained(dataset: Dataset, split: int) -> set[tuple[int, ...]]:
+    return {entry.cells[split].key.seeds for entry in dataset.entries if split in entry.cells}
+
+
+def to_table(board: Board) -> Table:
+    """The board as a table: a row per method, the best of each column marked among methods that carry no mark."""
+    shown = {column.key: _best(board, column) for column in board.columns}
+    rows: list[tuple[str | Value, ...]] = []
+    for row in board.rows:
+        values = [column.show(row.estimates[column.key]) for column in board.columns]
+        values = [
+            value.but(mark="best") if not row.marks and value.number == shown[column.key] else value
+            for column, value in zip(board.columns, values, strict=True)
+        ]
+        fewest, most = row.n_seeds
+        runs = str(fewest) if fewest == most else f"{fewest}–{most}"
+        rows.append((" ".join([row.title, *row.marks]), *values, ", ".join(map(str, row.splits)), runs))
+    flags = {mark for row in board.rows for mark in row.marks}
+    return Table(
+        key=f"{board.dataset}-{board.evalset}",
+        title=f"{board.title}, {EVALSETS.get(board.evalset, board.evalset)}",
+        caption="Mean over retrainings, or over pairs of them, and over splits; Δ is the difference to ERM at equal "
+        f"bootstraps. {INTERVAL_KINDS[board.kind]}",
+        header=("Method", *(column.title for column in board.columns), "Splits", "Retrainings"),
+        rows=tuple(rows),
+        notes=(*board.notes, *(text for mark, text in MARKS.items() if mark in flags)),
+        datasets=(board.dataset,),
+        kind=board.kind,
+    )
+
+
+def marks(pairs: Sequence[Pair], evalset: str = "id") -> tuple[str, ...]:
+    """What qualifies the churn of a classification: † and "collapsed"; see ``MARKS``."""
+    predictions = [cell.predictions[evalset] for cell, _ in pairs]
+    if predictions[0].task != "classification":
+        return ()
+    found = []
+    drop = versus(ACCURACY).value(pairs, evalset)
+    if drop is not None and drop.value < -LOST:
+        found.append("†")
+    shares = [np.bincount(predicted_class(p.values).ravel()).max() / p.values[..., 0].size for p in predictions]
+    if min(shares) >= COLLAPSED:
+        found.append("collapsed")
+    return tuple(found)
+
+
+def _row(dataset: Dataset, entry: Entry, evalset: str, columns: Sequence[Column], kind: IntervalKind) -> BoardRow:
+    pairs = pairs_of(dataset, entry)
+    cells = list(entry.cells.values())
+    sizes = [len(cell.key.seeds) for cell in cells]
+    return BoardRow(
+        title=entry.title,
+        method=entry.method,
+        splits=tuple(entry.cells),
+        n_seeds=(min(sizes), max(sizes)),
+        estimates={column.key: column.value(pairs, evalset, kind) for column in columns},
+        marks=marks(pairs, evalset),
+        commands=tuple(cell.facts.command for cell in cells),
+    )
+
+
+def _best(board: Board, column: Column) -> float:
+    """The best value in a column as shown, among methods that carry no mark; nan if there is nothing to compare."""
+    if column.versus or column.measure is None:
+        return np.nan
+    values = [e.value for row in board.rows if not row.marks and (e := row.estimates[column.key]) is not None]
+    return (max if column.better > 0 else min)(values) * column.scale if len(values) > 1 else np.nan
+
+
+def _value(row: BoardRow, key: str) -> float:
+    estimate = row.estimates.get(key)
+    return estimate.value if estimate is not None and not np.isnan(estimate.value) else float("inf")

@@ -1,0 +1,325 @@
+"""The answer on the first page: the methods over a set of datasets, ranked, beside what their low churn costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from string import ascii_uppercase
+
+import numpy as np
+
+from benchmark.measure.catalogue import boards as on_boards
+from benchmark.measure.catalogue import churn
+from benchmark.types import REFERENCE, TASKS, Task
+from leaderboard.read.results import GROUPS, Dataset, Results, family_weights, slug
+from leaderboard.stats.intervals import Estimate, IntervalKind, leave_one_out
+from leaderboard.stats.ranks import Ranking, friedman, rank_intervals
+from leaderboard.tables.boards import BoardRow, boards
+from leaderboard.tables.columns import COMPUTE, Column, absolute, versus
+from leaderboard.tables.table import Value
+
+GROUP_TITLES = {
+    "headline": "Headline",
+    "borderline": "Borderline",
+    "excluded": "Excluded by the filter",
+    "regression": "Regression",
+    "extra": "Extra",
+    "scope": "Scope",
+    "all": "All",
+    "variant": "Variants of datasets",
+}
+"""The sets that a reader can choose; development datasets count as headline, as in the paper's main table, and
+variants are not among all."""
+
+
+@dataclass(frozen=True)
+class SummaryColumn:
+    """A column of the summary: the mean over datasets of a column of their boards.
+
+    With ``relative`` it is taken as a share of ERM's value, where units differ between datasets; ``shown`` says whether
+    the page starts with it.
+    """
+
+    column: Column
+    shown: bool = True
+    relative: bool = False
+
+    @property
+    def key(self) -> str:
+        return self.column.key
+
+    def show(self, estimate: Estimate | None) -> Value:
+        """The number as the page shows it, marked where its interval excludes zero."""
+        value = Value.of(estimate, self.column.scale, self.column.digits, self.column.versus)
+        if estimate is None or not (self.column.versus and estimate.excludes_zero):
+            return value
+        return value.but(mark="better" if estimate.value * self.column.better > 0 else "worse")
+
+
+def summary_columns(task: Task) -> list[SummaryColumn]:
+    """Churn first, each measure against ERM and as it is; for regressions, whose units differ, in % of ERM's value."""
+    found = []
+    for measure in sorted(on_boards(task), key=lambda measure: measure.key != "churn"):
+        if task == "regression":
+            help = f"in % of ERM's {measure.name}"
+            delta = versus(measure, title=f"Δ {measure.name} (%)", scale=100, digits=1, help=help)
+            found.append(SummaryColumn(delta, measure.front, relative=True))
+        else:
+            found += [SummaryColumn(versus(measure), measure.front)]
+            found += [SummaryColumn(absolute(measure), measure.key == "churn")]
+    return [*found, SummaryColumn(COMPUTE)]
+
+
+@dataclass(frozen=True)
+class SummaryRow:
+    """A method over a set of datasets: ``rank`` is its mean rank, None for a method that is not ranked, and why not."""
+
+    title: str
+    method: str
+    badge: str
+    retrainings: int
+    rank: Estimate | None
+    estimates: Mapping[str, Estimate | None]
+    marks: tuple[str, ...]
+    unranked: str = ""
+
+    @property
+    def slug(self) -> str:
+        return slug(self.title)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """All that qualifies the row, in words."""
+        return (*self.marks, self.unranked) if self.unranked else self.marks
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The methods over the datasets of one task and group, best mean rank first, those without a rank last.
+
+    In means and ranks a family of datasets counts once, unless ``kind`` is that of the paper.
+    """
+
+    task: Task
+    group: str
+    datasets: tuple[Dataset, ...]
+    left_out: tuple[Dataset, ...]
+    rows: tuple[SummaryRow, ...]
+    ranking: Ranking | None
+    kind: IntervalKind = "runs"
+
+    @property
+    def together(self) -> list[str]:
+        """The datasets that count as one, as ``BBB-Martins + BBBP``."""
+        families: dict[str, list[str]] = {}
+        for dataset in self.datasets if self.kind != "paper" else ():
+            families.setdefault(dataset.family, []).append(dataset.title)
+        return [" + ".join(titles) for titles in families.values() if len(titles) > 1]
+
+    @property
+    def over(self) -> str:
+        """What is averaged over: ``7 datasets, 6 families``."""
+        n, families = len(self.datasets), len({dataset.family for dataset in self.datasets})
+        return f"{n} datasets, {families} families" if self.together else f"{n} datasets"
+
+    @property
+    def key(self) -> str:
+        return f"{self.task}/{self.group}"
+
+    @property
+    def title(self) -> str:
+        return GROUP_TITLES[self.group]
+
+    @property
+    def columns(self) -> list[SummaryColumn]:
+        return summary_columns(self.task)
+
+    def shown_rank(self, row: SummaryRow) -> Value:
+        return Value.of(row.rank, digits=1)
+
+    def ties(self, title: str) -> str:
+        """Letters: methods that share one do not differ significantly (Nemenyi); empty where that cannot be tested."""
+        if self.ranking is None or np.isnan(self.ranking.critical_difference):
+            return ""
+        own = [i for i, group in enumerate(self.ranking.groups) if title in group]  # neighbours: ranks lie on a line
+        return "–".join(dict.fromkeys(_letter(i) for i in (own[0], own[-1]))) if own else ""
+
+    @property
+    def reference(self) -> SummaryRow | None:
+        return next((row for row in self.rows if row.method == REFERENCE), None)
+
+    def best(self, *, marked: bool) -> SummaryRow | None:
+        """The method with the best mean rank, among all or those that carry no mark."""
+        return next((row for row in self.rows if row.rank is not None and (marked or not row.marks)), None)
+
+
+def summaries(results: Results, kind: IntervalKind = "runs") -> tuple[Summary, ...]:
+    """A summary for each set of datasets with cells: the headline classification first, each task's variants last.
+
+    Computed once for each kind of interval.
+    """
+    return _summaries(results, kind)
+
+
+@lru_cache(maxsize=8)
+def _summaries(results: Results, kind: IntervalKind) -> tuple[Summary, ...]:
+    every = (board for board in boards(results, kind) if board.evalset == "id")
+    of = {board.dataset: {row.title: row for row in board.rows} for board in every}
+    found = []
+    for task in TASKS:
+        datasets = results.of_task(task)
+        groups = {group: tuple(d for d in datasets if _group(d) == group) for group in GROUPS if group != "dev"}
+        groups = {group: some for group, some in groups.items() if some}
+        if len(groups) > 1:
+            groups["all"] = datasets
+        if variants := results.variants(task):
+            groups["variant"] = variants
+        found += [_summary(task, group, some, of, kind) for group, some in groups.items()]
+    return tuple(found)
+
+
+def headline(results: Results, kind: IntervalKind = "runs") -> Summary | None:
+    """The summary of the headline classification datasets, if there are any."""
+    return next((one for one in summaries(results, kind) if one.key == "classification/headline"), None)
+
+
+def complete_block(datasets: Sequence[Dataset]) -> tuple[list[Dataset], list[str]]:
+    """The datasets and the titles of the methods that are ranked: every one of these methods has every one of them.
+
+    Of all such blocks the one with the largest n² · k is taken (n datasets, k methods): neither a method that ran on a
+    few datasets nor a dataset that a few methods ran on takes the others with it. ERM belongs to it if any has it.
+    """
+    has: dict[str, dict[str, None]] = {}
+    for dataset in datasets:
+        for entry in dataset.entries:
+            has.setdefault(entry.title, {})[dataset.name] = None
+    reference = next((d.reference.title for d in datasets if d.reference), None)
+    wanted = has[reference] if reference else [d.name for d in datasets]
+    candidates = dict.fromkeys(tuple(name for name in wanted if name in names) for names in has.values())
+
+    def methods(names: Sequence[str]) -> list[str]:
+        return [title for title, own in has.items() if names and own.keys() >= set(names)]
+
+    best = max(candidates, key=lambda names: len(names) ** 2 * len(methods(names)), default=())
+    return [dataset for dataset in datasets if dataset.name in best], methods(best)
+
+
+def _group(dataset: Dataset) -> str:
+    return "headline" if dataset.group == "dev" else dataset.group
+
+
+Boards = Mapping[str, Mapping[str, BoardRow]]
+"""The rows of the ID boards by dataset and title."""
+
+
+def _summary(task: Task, group: str, datasets: Sequence[Dataset], boards: Boards, kind: IntervalKind) -> Summary:
+    block, complete = complete_block(datasets)
+    constant = {title: _collapsed(block, title, boards) for title in complete}
+    ranking, ranks = _rank(block, [title for title in complete if not constant[title]], kind)
+    weights = family_weights(block) if kind != "paper" else np.full(len(block), 1 / max(len(block), 1))
+    rows = []
+    for title in dict.fromkeys(entry.title for dataset in datasets for entry in dataset.entries):
+        missing = [d.title for d in block if d.entry(title) is None]
+        reason = f"missing on {_some(missing)}" if missing else ""
+        if constant.get(title):
+            reason = f"collapsed to one class on {_some(constant[title])}"
+        rows.append(_row(task, title, datasets, block, weights, boards, ranks.get(title), reason))
+    rows.sort(key=lambda row: (row.rank is None, row.rank.value if row.rank else 0.0, row.title))
+    left_out = tuple(dataset for dataset in datasets if dataset not in block)
+    return Summary(task, group, tuple(block), left_out, tuple(rows), ranking, kind)
+
+
+def _collapsed(block: Sequence[Dataset], title: str, boards: Boards) -> list[str]:
+    """The datasets on which a method gives one class to nearly all examples, and ERM does not."""
+
+    def constant(dataset: Dataset, title: str) -> bool:
+        return title in boards[dataset.name] and "collapsed" in boards[dataset.name][title].marks
+
+    return [d.title for d in block if constant(d, title) and not (d.reference and constant(d, d.reference.title))]
+
+
+def _rank(
+    block: Sequence[Dataset], titles: Sequence[str], kind: IntervalKind
+) -> tuple[Ranking | None, dict[str, Estimate]]:
+    """The ranking by churn, families counted once except as in the paper, and each method's mean rank."""
+    if len(titles) < 2:
+        return None, {}
+    churns = [[_churns(dataset, title, titles) for title in titles] for dataset in block]
+    values = [[np.mean([leave_one_out(q)[0] for q in of] or [np.nan]) for of in row] for row in churns]
+    families = None if kind == "paper" else [dataset.family for dataset in block]
+    ranking = friedman(np.array(values), titles, [dataset.title for dataset in block], families)
+    estimates = rank_intervals(churns, families).estimates
+    return ranking, dict(zip(titles, estimates, strict=True))
+
+
+def _churns(dataset: Dataset, title: str, titles: Sequence[str]) -> list[np.ndarray]:
+    """The pairwise churn of a method on each split that all ``titles`` have."""
+    entries = {entry.title: entry for entry in dataset.entries}
+    common = set.intersection(*(set(entries[other].cells) for other in titles))
+    cells = [cell for seed, cell in entries[title].cells.items() if seed in common]
+    return [churn(dataset.task).of_runs(cell.predictions["id"]) for cell in cells]
+
+
+def _row(
+    task: Task,
+    title: str,
+    datasets: Sequence[Dataset],
+    block: Sequence[Dataset],
+    weights: np.ndarray,
+    boards: Boards,
+    rank: Estimate | None,
+    reason: str,
+) -> SummaryRow:
+    cells = [cell for d in datasets if (entry := d.entry(title)) for cell in entry.cells.values()]
+    of = [(d, boards[d.name][title]) for d in block if title in boards[d.name]]
+    missing = len(of) < len(block)
+    low = [d.title for d, row in of if "†" in row.marks]
+    return SummaryRow(
+        title=title,
+        method=cells[0].key.method,
+        badge=cells[0].facts.status,
+        retrainings=sum(len(cell.key.seeds) for cell in cells),
+        rank=rank,
+        estimates={}
+        if missing
+        else {column.key: _mean(column, of, weights, boards) for column in summary_columns(task)},
+        marks=(f"† on {_some(low)}",) if low else (),
+        unranked=reason,
+    )
+
+
+def _mean(
+    column: SummaryColumn, of: Sequence[tuple[Dataset, BoardRow]], weights: np.ndarray, boards: Boards
+) -> Estimate | None:
+    """The mean over datasets by their ``weights`` (D,), with the interval for new retrainings on the same datasets.
+
+    None where one has nothing. Retrainings on different datasets are independent, so that the half-widths are added in
+    squares; Student's quantile stays that of one dataset, which errs on the wide side.
+    """
+    found = []
+    for dataset, row in of:
+        estimate = row.estimates.get(column.key)
+        if estimate is None:
+            return None
+        if column.relative:
+            assert column.column.measure is not None
+            key = column.column.measure.key
+            erm = boards[dataset.name][dataset.reference.title].estimates[key] if dataset.reference else None
+            if erm is None:
+                return None
+            estimate = Estimate(*(x / erm.value for x in (estimate.value, estimate.low, estimate.high)))
+        found.append(estimate)
+    value, low, high = (np.array([getattr(e, end) for e in found]) for end in ("value", "low", "high"))
+    mean = float(weights @ value)
+    below, above = (float(np.sqrt(np.sum((weights * (value - end)) ** 2))) for end in (low, high))
+    return Estimate(mean, mean - below, mean + above)
+
+
+def _letter(i: int) -> str:
+    """A to Z, then AA, AB, …"""
+    return (_letter(i // 26 - 1) if i > 25 else "") + ascii_uppercase[i % 26]
+
+
+def _some(titles: Sequence[str]) -> str:
+    return ", ".join(titles) if len(titles) < 5 else f"{len(titles)} datasets"

@@ -1,0 +1,101 @@
+"""What a table is: texts and values in rows, which the writers turn into HTML, LaTeX, CSV and JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from leaderboard.stats.intervals import Estimate
+
+MISSING = "–"
+"""What stands where there is nothing to say: a missing cell is never imputed."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """One number of a table, ready to be shown.
+
+    ``text`` is the number as people read it, with its interval in brackets; ``number``, ``low`` and ``high`` are the
+    same at full precision in the same unit, nan where there is none. ``mark`` says how the number stands out:
+    "best", "better", "worse" or "". ``flags`` qualify it: †, collapsed, * (see the table's notes).
+    """
+
+    text: str
+    number: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+    mark: str = ""
+    flags: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        estimate: Estimate | None,
+        scale: float = 1,
+        digits: int = 1,
+        signed: bool = False,
+        most: float = np.inf,
+    ) -> Value:
+        """``16.1 [13.9, 18.3]`` for an estimate of 0.161 with ``scale`` 100.
+
+        The interval of a magnitude, which has no sign, is cut at 0, and at ``most``, beyond which nothing can be.
+
+        >>> Value.of(Estimate(-0.105, -0.11, -0.099), scale=100, signed=True).text
+        '−10.5 [−11.0, −9.9]'
+        >>> Value.of(Estimate(0.96, 0.91, 1.01), scale=100, most=1).text, Value.of(Estimate(0.2, -0.1, 0.5)).text
+        ('96.0 [91.0, 100.0]', '0.2 [0.0, 0.5]')
+        >>> Value.of(None).text
+        '–'
+        """
+        if estimate is None or np.isnan(estimate.value):
+            return cls(MISSING)
+        least = -np.inf if signed or estimate.value < 0 else 0.0
+        low, high = (x if np.isnan(x) else min(max(x, least), most) for x in (estimate.low, estimate.high))
+        number, low, high = (x * scale for x in (estimate.value, low, high))
+        text = spelled(number, digits, signed)
+        if not np.isnan(low):
+            text += f" [{spelled(low, digits, signed)}, {spelled(high, digits, signed)}]"
+        return cls(text, number, low, high)
+
+    def but(self, mark: str | None = None, flags: str | None = None) -> Value:
+        """The same number with another mark or other flags."""
+        return replace(self, mark=self.mark if mark is None else mark, flags=self.flags if flags is None else flags)
+
+
+def spelled(number: float, digits: int = 1, signed: bool = False) -> str:
+    """A number with a real minus, never "−0.0", and a plus if ``signed``.
+
+    >>> spelled(-3.96), spelled(0.04, signed=True), spelled(-0.04), spelled(1164, 0)
+    ('−4.0', '+0.0', '0.0', '1164')
+    """
+    return f"{number:{'+' if signed else ''}z.{digits}f}".replace("-", "−")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: ``rows`` are as long as ``header``; the first column names the row.
+
+    ``over`` is a header above the header: texts and how many columns each spans, together all columns. ``datasets``
+    are the names of those in it, ``kind`` that of its intervals (see ``leaderboard.stats.intervals.INTERVAL_KINDS``).
+    Raises ValueError for a row or an ``over`` of another width.
+    """
+
+    key: str
+    title: str
+    caption: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str | Value, ...], ...]
+    notes: tuple[str, ...] = ()
+    over: tuple[tuple[str, int], ...] = ()
+    datasets: tuple[str, ...] = ()
+    kind: str = "runs"
+
+    def __post_init__(self) -> None:
+        widths = {len(row) for row in self.rows} | ({sum(span for _, span in self.over)} if self.over else set())
+        if widths - {len(self.header)}:
+            raise ValueError(f"table {self.key}: {len(self.header)} columns, but also rows or spans of {widths}")
+
+    def numeric(self) -> tuple[bool, ...]:
+        """Which columns hold numbers."""
+        return tuple(any(isinstance(row[c], Value) for row in self.rows) for c in range(len(self.header)))

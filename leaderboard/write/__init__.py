@@ -1,0 +1,1 @@
+"""Tables as HTML, LaTeX, CSV, JSON and Markdown, and results as files."""

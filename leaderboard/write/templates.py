@@ -1,0 +1,37 @@
+"""The templates of pages, tables and reports."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from benchmark import __version__
+from leaderboard.read.results import slug
+
+
+def render(template: str, **values: Any) -> str:
+    """What a file of ``templates/`` says with these ``values``."""
+    return _environment().get_template(template).render(**values)
+
+
+def inline(content: object) -> Markup:
+    """JSON inside a page: no text in it can end the element."""
+    return Markup(json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"))
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("leaderboard"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(slug=slug, inline=inline)
+    made.globals.update(version=__version__)
+    return made

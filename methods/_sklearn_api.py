@@ -1,0 +1,215 @@
+"""The methods as scikit-learn estimators, and retrainings of any estimator.
+
+>>> from sklearn.datasets import load_breast_cancer
+>>> X, y = load_breast_cancer(return_X_y=True)
+>>> model = TwinBootstrapClassifier(hidden=32, random_state=1).fit(X[:400], y[:400])
+>>> model.score(X[400:], y[400:]) > 0.95
+True
+>>> runs = retrain(model, X[:400], y[:400], X[400:], seeds=[1, 2])
+>>> runs.shape
+(2, 169, 2)
+>>> flipped = runs[0].argmax(axis=1) != runs[1].argmax(axis=1)
+>>> bool(flipped.mean() < 0.02)
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, Self, cast
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from benchmark.train import generator
+from benchmark.train.loop import one_thread, train
+from benchmark.train.networks import StackedMLP
+from benchmark.train.stack import Stack
+from benchmark.types import Examples, Problem, Recipe, Task
+from methods.bagging import Bagging
+from methods.erm import ERM
+from methods.twin import Twin
+
+PAPER = Recipe()
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class _Networks(BaseEstimator):  # type: ignore[misc]
+    """Networks of one train seed, trained as the benchmark trains them, with its defaults.
+
+    Columns of bits are taken as they are; the others, and the target of a regression, are standardised over the
+    training rows. Each network is trained on a bootstrap of its own: leave that to the estimator.
+    """
+
+    hidden: int = PAPER.hidden
+    """Width of both hidden layers, a multiple of 16."""
+    lr: float = PAPER.lr
+    weight_decay: float = PAPER.weight_decay
+    batch_size: int = PAPER.batch_size
+    epochs: int = PAPER.epochs
+    random_state: int | np.random.RandomState | None = None
+    """A number is the benchmark's train seed: it fixes bootstraps, initialisation and batch order."""
+
+    def _method(self) -> Any:
+        """The registered method, which says what is trained on which rows."""
+        return ERM()
+
+    def _train(self, X: np.ndarray, y: np.ndarray, task: Task, n_outputs: int) -> None:
+        """Set ``networks_`` and how their inputs are scaled. Raises ValueError for a parameter out of its range."""
+        recipe = Recipe(**{name: getattr(self, name) for name in Recipe.model_fields})
+        bits = ((X == 0) | (X == 1)).all(axis=0)
+        scaler = StandardScaler().fit(X)
+        self.offset_, self.scale_ = np.where(bits, 0.0, scaler.mean_), np.where(bits, 1.0, scaler.scale_)
+        x, names = ((X - self.offset_) / self.scale_).astype(np.float32), np.arange(len(X)).astype(str)
+        problem = Problem("X", task, n_outputs, Examples(x, y, names, np.full(len(X), "")), recipe=recipe)
+        seed = self.random_state
+        if not isinstance(seed, Integral):
+            seed = check_random_state(seed).randint(2**31)
+        stack: Stack = self._method().fit(problem, [int(seed)])
+        with one_thread():
+            parts = list(train(problem.train.x, y, stack.groups(), stack.rule, stack.coupling, [stack.readout]))
+        self.networks_ = [cast(StackedMLP, part.networks[stack.readout]) for part in parts]
+
+    @torch.no_grad()
+    def _members(self, X: Any) -> np.ndarray:
+        """What each network says of ``X``, (K, T, C).
+
+        In double precision: in single, the last bits of a row's outputs depend on the rows beside it.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False)
+        x = torch.from_numpy(np.asarray((X - self.offset_) / self.scale_, dtype=np.float64))
+        outputs = []
+        for networks in self.networks_:
+            for m in range(len(networks.keys)):
+                one = networks.select(m)
+                one = one.with_parameters([parameter.double() for parameter in one.parameters])
+                outputs.append(one.after(x[None] @ one.parameters[0])[0])
+        return np.asarray(torch.stack(outputs).numpy())
+
+
+class _Classifier(ClassifierMixin, _Networks):  # type: ignore[misc]
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train on ``X`` (N, D), finite numbers, and ``y`` (N,), two or more classes of any kind."""
+        X, y = validate_data(self, X, y, ensure_min_samples=2)
+        check_classification_targets(y)
+        self.classes_, classes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y has one class, {str(self.classes_[0])!r}: a classifier needs two or more")
+        self._train(X, classes.astype(np.int64), "classification", len(self.classes_))
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities (T, C) in the order of ``classes_``, averaged over the networks."""
+        return np.asarray(torch.from_numpy(self._members(X)).softmax(-1).mean(0).numpy())
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class (T,); the first of ``classes_`` wins a tie."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+
+class _Regressor(RegressorMixin, _Networks):  # type: ignore[misc]
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train on ``X`` (N, D) and ``y`` (N,), finite numbers."""
+        X, y = validate_data(self, X, y, y_numeric=True, ensure_min_samples=2)
+        self.y_mean_, self.y_scale_ = float(np.mean(y)), float(np.std(y)) or 1.0
+        self._train(X, ((y - self.y_mean_) / self.y_scale_).astype(np.float32), "regression", 1)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Targets (T,), averaged over the networks."""
+        return np.asarray(self._members(X)[..., 0].mean(axis=0) * self.y_scale_ + self.y_mean_)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class _Bagging(_Networks):
+    members: int = Bagging.k
+    """Networks, each on a bootstrap of its own, that are averaged."""
+
+    def _method(self) -> Bagging:
+        return Bagging(k=self.members)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class _Twin(_Networks):
+    members: int = Twin.members
+    """Networks trained together, each on a bootstrap of its own."""
+    lam: float = Twin.lam
+    """Weight of the consistency loss that pulls them together."""
+
+    def _method(self) -> Twin:
+        return Twin(lam=self.lam, members=self.members)
+
+
+class ErmClassifier(_Classifier):
+    """One network on one bootstrap: the reference of the benchmark."""
+
+
+class ErmRegressor(_Regressor):
+    """One network on one bootstrap: the reference of the benchmark."""
+
+
+class BootstrapBaggingClassifier(_Classifier, _Bagging):
+    """Networks on independent bootstraps, averaged. Breiman 1996, doi:10.1007/BF00058655."""
+
+
+class BootstrapBaggingRegressor(_Regressor, _Bagging):
+    """Networks on independent bootstraps, averaged. Breiman 1996, doi:10.1007/BF00058655."""
+
+
+class TwinBootstrapClassifier(_Classifier, _Twin):
+    """Networks on independent bootstraps, pulled together by a consistency loss (paper, Algorithm 1).
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> TwinBootstrapClassifier(hidden=32, lr=0.01, lam=10, random_state=1).fit(X, y).score(X, y) > 0.95
+    True
+    """
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class TwinBootstrapRegressor(_Regressor, _Twin):
+    """Networks on independent bootstraps, pulled together by a consistency loss (paper, regression appendix)."""
+
+    lam: float = Twin.regression["lam"]  # type: ignore[attr-defined]
+
+
+def retrain(estimator: Any, X: Any, y: Any, X_new: Any, seeds: Sequence[int]) -> np.ndarray:
+    """What ``estimator`` says of ``X_new`` (T, D) when it is trained anew on a bootstrap for each train seed.
+
+    Returns probabilities (R, T, C) in the order of the sorted classes, or targets (R, T, 1), as ``leaderboard.score``
+    takes them. Any scikit-learn estimator or pipeline on arrays or data frames will do. Its ``random_state``, where it
+    has one, is the seed, and it is trained on the rows that the benchmark's ERM has at that seed; the estimators of
+    this module draw these themselves. A classifier without ``predict_proba`` gives its class a probability of 1.
+    """
+    params = estimator.get_params()
+    draws_itself = any(isinstance(part, _Networks) for part in (estimator, *params.values()))
+    states = [name for name in params if name.rpartition("__")[2] == "random_state"]
+    n, y = len(y), np.asarray(y)
+    runs = []
+    for seed in seeds:
+        rows = np.arange(n) if draws_itself else generator("bootstrap", seed).integers(0, n, size=n)
+        again = clone(estimator).set_params(**dict.fromkeys(states, seed))
+        again.fit(X.iloc[rows] if hasattr(X, "iloc") else X[rows], y[rows])
+        runs.append(
+            _probabilities(again, X_new, np.unique(y)) if is_classifier(again) else again.predict(X_new)[:, None]
+        )
+    return np.stack(runs)
+
+
+def _probabilities(fitted: Any, X: Any, classes: np.ndarray) -> np.ndarray:
+    """Probabilities (T, C) of all ``classes``: a bootstrap may lack one."""
+    if not hasattr(fitted, "predict_proba"):
+        return np.asarray(fitted.predict(X)[:, None] == classes, dtype=float)
+    some = fitted.predict_proba(X)
+    values = np.zeros((len(some), len(classes)))
+    values[:, np.searchsorted(classes, fitted.classes_)] = some
+    return values

@@ -1,0 +1,255 @@
+"""The command line, the README and MLproject say the same, and mistakes get one plain message and exit code 2."""
+
+import re
+import shlex
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+import typer
+import yaml
+
+from benchmark.__main__ import app
+from benchmark.data.rows import load_rows
+from benchmark.files import CHECKOUT
+from leaderboard.__main__ import app as leaderboard_app
+
+README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+APPS = {"benchmark": app, "leaderboard": leaderboard_app}
+
+
+def call(*words: str, which: typer.Typer = app) -> int:
+    with pytest.raises(SystemExit) as stop:
+        which(list(words))
+    return int(stop.value.code or 0)
+
+
+def commands_in(text: str) -> list[list[str]]:
+    """Every ``python -m benchmark|leaderboard …`` of a text, as words."""
+    found = re.findall(r"python -m ((?:benchmark|leaderboard) [^`\n&'\"]+)", text)
+    return [shlex.split(line) for line in found]
+
+
+def assert_understood(words: list[str]) -> None:
+    module, command, *rest = words
+    group = typer.main.get_command(APPS[module])
+    assert isinstance(group, click.Group) or hasattr(group, "commands")
+    if command.startswith("-"):
+        return
+    assert command in group.commands, f"python -m {module} has no command {command}"
+    options = {option for parameter in group.commands[command].params for option in parameter.opts}
+    for word in rest:
+        if word.startswith("--"):
+            assert word.partition("=")[0] in options, f"{module} {command} has no option {word}"
+
+
+def test_the_first_screen_of_the_readme_has_exactly_the_two_commands() -> None:
+    blocks = re.findall(r"```sh\n(.*?)```", README.partition("\n## ")[0], flags=re.S)
+    assert [block.strip() for block in blocks] == [
+        "pip install -c constraints.txt -e . && mlflow run . --env-manager local -P method=twin",
+        'pip install -c constraints.txt -e ".[test]" && pytest -n auto',
+    ]
+
+
+@pytest.mark.parametrize("file", ["README.md", "CONTRIBUTING.md", "MLproject", "datasets/README.md"])
+def test_every_command_in_the_documents_exists_with_its_options(file: str) -> None:
+    found = commands_in((CHECKOUT / file).read_text(encoding="utf-8"))
+    assert found or file in ("CONTRIBUTING.md", "datasets/README.md")
+    for words in found:
+        assert_understood(words)
+
+
+def test_the_readme_names_every_command_every_method_and_every_backbone() -> None:
+    from benchmark.registry import discover
+    from benchmark.train.backbone import names
+
+    named = {words[1] for words in commands_in(README) if words[0] == "benchmark"}
+    assert named == set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+    methods, _ = discover()
+    of_methods, _, others = README.partition("## Methods")[2].partition("### Backbones")
+    of_backbones = others.partition("\n##")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", of_methods, flags=re.M)) == set(methods)
+    assert sorted(re.findall(r"^\| `(\w+)` \|", of_backbones, flags=re.M)) == names()
+
+
+def test_the_readme_names_every_study() -> None:
+    from benchmark.lab.study import discover
+
+    table = README.partition("## Studies")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`.*?) \|", table, flags=re.M)
+    assert sorted(name for row in rows for name in re.findall(r"`([\w-]+)`", row)) == list(discover())
+
+
+def test_mlproject_hands_on_every_parameter_that_it_declares() -> None:
+    project = yaml.safe_load((CHECKOUT / "MLproject").read_text())
+    for entry in project["entry_points"].values():
+        used = set(re.findall(r"{(\w+)}", entry["command"]))
+        assert used == set(entry["parameters"])
+
+
+def test_the_environment_of_mlflow_run_is_built_from_the_same_list() -> None:
+    environment = yaml.safe_load((CHECKOUT / "python_env.yaml").read_text())
+    assert environment["dependencies"] == ["-c constraints.txt", "-r requirements.txt"]
+    assert "python" not in environment
+    pinned = {
+        line.split("==")[0].lower() for line in (CHECKOUT / "constraints.txt").read_text().splitlines() if "==" in line
+    }
+    for line in (CHECKOUT / "requirements.txt").read_text().splitlines():
+        if not line.startswith("#"):
+            assert re.split(r"[<>=]", line)[0].lower() in pinned
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "--method", "tiwn"], "unknown method 'tiwn': did you mean 'twin'?"),
+        (["run", "--method", "erm", "--dataset", "b3db_mesured"], "did you mean 'b3db_measured'"),
+        (["run", "--method", "twin:lma=3"], "unknown hyperparameter of twin: 'lma': did you mean 'lam'?"),
+        (["run", "--method", "twin", "--set", "lma=3"], "did you mean 'lam'?"),
+        (
+            ["plan", "--dataset", "b3db_measured@trian=9"],
+            "unknown setting of b3db_measured: 'trian': did you mean 'train'?",
+        ),
+        (["run", "--method", "twin", "--set", "lam"], "expected NAME=VALUE, found 'lam'"),
+        (["run", "--method", "twin:lam=much"], "lam=much"),
+        (["run", "--method", "twin:lam=-1"], "lam must be at least 0"),
+        (["run", "--method", "erm", "--seeds", "ten"], "seeds 'ten': expected a count"),
+        (["run", "--method", ","], "at least one method"),
+        (["run", "--method", "erm", "--seeds", "4294967296,"], "seeds '4294967296,'"),
+        (["run", "--method", "erm", "--seeds", "0"], "seeds '0'"),
+        (["status", "--method", "ern"], "unknown method 'ern': did you mean 'erm'"),
+        (["check", "tvin"], "did you mean 'twin'"),
+        (["check", "nowhere.py"], "nowhere.py: no such file"),
+        (["new-method", "Twin 2"], "expected lower-case letters"),
+        (["new-method", "twin"], "twin.py exists"),
+    ],
+)
+def test_a_mistake_gets_one_message_with_the_remedy(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(*words) == 2
+    printed = capsys.readouterr()
+    assert said in printed.err
+    assert printed.err.startswith("error: ")
+    assert "Traceback" not in printed.err + printed.out
+
+
+def test_what_is_quoted_from_a_file_cannot_steer_the_terminal(tmp_path, capsys):
+    path = tmp_path / "mine" / "1.0" / "predictions"
+    path.mkdir(parents=True)
+    (path.parent / "submission.yml").write_bytes(b"\xef\xbb\xbf{a: 1}: \xef\xbb\xbf[b")
+    (path / "bace.parquet").touch()
+    assert call("validate", str(path.parent), which=leaderboard_app) == 2
+    assert capsys.readouterr().err.replace("\n", "").isprintable()
+
+
+def test_an_unknown_option_exits_with_2() -> None:
+    assert call("run", "--methd", "erm") == 2
+
+
+def test_a_missing_data_file_is_listed_with_what_to_do(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CHURN_DATA_DIR", raising=False)
+    load_rows.cache_clear()
+    assert call("run", "--method", "erm", "--dataset", "bace") == 2
+    said = capsys.readouterr().err
+    for part in (
+        "bace.csv",
+        "f3fb9ce90bada3e2bd6148b0df13f8f8145a357bf87df0dd5b391ede974fc737",
+        "https://",
+        "CHURN_DATA_DIR",
+    ):
+        assert part in said
+    assert call("list") == 0
+    assert re.search(
+        r"not here: bace: get it from https://\S+/bace\.csv and put it at \S+/molnet/bace\.csv", capsys.readouterr().out
+    )
+
+
+def test_status_shows_what_is_missing_with_a_command_that_is_understood(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    assert call("status", "--method", "erm,twin:lam=30", "--seeds", "3") == 0
+    printed = capsys.readouterr().out
+    assert "missing  b3db_measured, split 99: Twin-bootstrap λ=30" in printed
+    commands = commands_in(printed)
+    assert len(commands) == 2
+    for words in commands:
+        assert_understood(words)
+
+
+def test_the_leaderboard_of_an_empty_store_says_how_to_fill_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    assert call("build", "--out", str(tmp_path / "site"), which=leaderboard_app) == 2
+    assert "python -m benchmark run makes one" in capsys.readouterr().err
+    assert not (tmp_path / "site").exists()
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project as a user would have it, so that the tests' runs stay out of this one."""
+    copy = tmp_path_factory.mktemp("checkout") / "churn"
+    unwanted = shutil.ignore_patterns(
+        ".git", "__pycache__", "mlruns", "mlflow.db*", "site", "outbox", "*.egg-info", ".*cache"
+    )
+    shutil.copytree(CHECKOUT, copy, ignore=unwanted)
+    return copy
+
+
+def shell(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    import os
+
+    outside = {key: value for key, value in os.environ.items() if not key.startswith("MLFLOW_")}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{outside['PATH']}"
+    return subprocess.run(
+        words, cwd=folder, env={**outside, "PATH": path}, capture_output=True, text=True, timeout=400, check=False
+    )
+
+
+def test_mlflow_run_trains_records_and_builds_the_page(checkout: Path) -> None:
+    words = ["mlflow", "run", ".", "--env-manager", "local", "-P", "method=twin", "-P", "seeds=3", "-P", "set=lam=30"]
+    result = shell(words, checkout)
+    assert result.returncode == 0, result.stderr
+    assert "2 cells trained" in result.stdout
+    assert "mlflow ui" in result.stdout
+    page = (checkout / "site" / "index.html").read_text()
+    assert "Twin-bootstrap λ=30" in page
+    assert (checkout / "mlflow.db").is_file()
+    assert (checkout / "site" / "tables" / "b3db_measured-ood.csv").is_file()
+
+
+@pytest.mark.slow
+def test_mlflow_run_runs_a_study_and_says_in_its_run_what_was_found(checkout: Path) -> None:
+    words = ["mlflow", "run", ".", "-e", "study", "--env-manager", "local", "-P", "name=n-scaling"]
+    small = ["-P", "dataset=b3db_measured@epochs=1@hidden=16", "-P", "seeds=1,2,4", "-P", "set=sizes=40-60"]
+    result = shell([*words, *small], checkout)
+    assert result.returncode == 0, result.stderr
+    answer = "On B3DB measured, epochs=1, hidden=16 sym-KL between retrainings goes with the number of training rows"
+    assert answer in result.stdout
+    assert "| 40 " in result.stdout
+    with sqlite3.connect(checkout / "mlflow.db") as store:
+        notes = [note for (note,) in store.execute("SELECT value FROM tags WHERE key = 'mlflow.note.content'")]
+    assert sum(answer in note for note in notes) == 2, "in the run of mlflow run and in the record of the study"
+
+
+def test_an_unknown_parameter_of_mlflow_run_fails_before_anything_is_trained(checkout: Path) -> None:
+    result = shell(["mlflow", "run", ".", "--env-manager", "local", "-P", "metod=twin"], checkout)
+    assert result.returncode == 1
+    assert "No such option: --metod" in result.stderr + result.stdout
+    assert "cells" not in result.stdout
+
+
+def test_a_new_method_comes_from_the_template_and_keeps_the_contract(checkout: Path) -> None:
+    made = shell([sys.executable, "-m", "benchmark", "new-method", "my_method"], checkout)
+    assert made.returncode == 0, made.stderr
+    checked = shell([sys.executable, "-m", "benchmark", "check", "my_method"], checkout)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert "my_method keeps the contract" in checked.stdout

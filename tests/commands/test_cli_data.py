@@ -1,0 +1,412 @@
+"""Datasets on the command line: what there is, what is wrong with it, and a user's own table from file to result."""
+
+import json
+import re
+import shlex
+import shutil
+import tomllib
+from pathlib import Path
+
+import pytest
+from mlflow.artifacts import download_artifacts
+from mlflow.tracking import MlflowClient
+from rdkit.Chem import CanonSmiles
+
+from benchmark.__main__ import app
+from benchmark.data import health, sources
+from benchmark.data.catalogue import markdown
+from benchmark.data.rows import load_rows
+from benchmark.data.spec import dataset_names, load_spec
+from benchmark.files import shipped_datasets
+from benchmark.store import tracking
+from leaderboard.read import published
+from leaderboard.read.results import collect
+from leaderboard.write.published import write as write_published
+
+RINGS = ("c1ccccc1", "c1ccncc1", "C1CCCCC1", "c1ccsc1", "c1ccoc1", "C1CCCC1", "c1ccc2ccccc2c1", "C1CCNCC1", "C1CC1")
+GOOD = [tail + ring for ring in RINGS for tail in ("C", "CC", "O", "N")]
+TROUBLE = {3: "C1CC,active", 7: "CCCCO,", 12: "not-a-molecule,inactive", 30: "O(CC)CC,active", 31: "CCOCC,inactive"}
+WARNINGS = [
+    "messy: 38 of 41 rows are used",
+    "  SMILES that RDKit cannot parse: 2 (line 3, 12)",
+    "  no target: 1 (line 7)",
+    "  the same with conflicting targets: 1 (line 30+31)",
+    "  test set id has 6 rows: too few to measure churn, which takes about 30 or more",
+    "  test set ood has 8 rows: too few to measure churn, which takes about 30 or more",
+]
+
+
+def call(*words: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        app(list(words))
+    return int(stop.value.code or 0)
+
+
+@pytest.fixture(autouse=True)
+def only_what_packages_ship(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CHURN_DATA_DIR", raising=False)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder of a user, with a space in its name and a messy table in it, saved on Windows."""
+    rows = [f"{smiles},{('inactive', 'active')[i % 2]}" for i, smiles in enumerate(GOOD)]
+    for line, row in TROUBLE.items():
+        rows.insert(line - 2, row)
+    folder = tmp_path / "my data"
+    folder.mkdir()
+    (folder / "messy.csv").write_bytes("\r\n".join(["SMILES,potency", *rows, ""]).encode())
+    return folder
+
+
+def make(folder: Path, *words: str, target: str = "potency") -> int:
+    return call("new-dataset", str(folder / "messy.csv"), "--target", target, "--to", str(folder), *words)
+
+
+# What there is.
+
+
+def test_the_list_names_every_dataset_and_says_what_is_here(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("list") == 0
+    said = capsys.readouterr().out
+    found = dict(re.findall(r"^(\w+) .* (yes|no) *$", said, flags=re.M))
+    assert set(found) == set(dataset_names())
+    assert {name for name, here in found.items() if here == "yes"} == {"b3db", "b3db_logbb", "b3db_measured"}
+    absent = re.findall(r"^not here: ([\w, ]+): \S", said, flags=re.M)
+    assert {name for names in absent for name in names.split(", ")} == {n for n, here in found.items() if here == "no"}
+    assert "2,039 of 2,050" in said
+    assert "Twin-bootstrap" in said
+
+
+def test_the_list_in_markdown_is_the_table_of_the_readme(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("list", "--markdown") == 0
+    assert capsys.readouterr().out == markdown() + "\n"
+
+
+# What is wrong with it.
+
+
+def test_health_reports_on_each_dataset_and_on_what_they_share(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("health", "b3db", "b3db_measured") == 0
+    said = capsys.readouterr().out
+    assert re.findall(r"^(\S.*) \((\w+)\), family b3db, canonical seed 99", said, flags=re.M) == [
+        ("B3DB", "b3db"),
+        ("B3DB measured", "b3db_measured"),
+    ]
+    assert "rows in the file       7,807\n  parsable SMILES        7,805\n" in said
+    assert "SMILES that RDKit cannot parse: 2\n    line " in said
+    assert "train    677 rows, " in said
+    assert "shares 1,025 rows with b3db_measured, 642 of them with the same label (b3db has 7,805, " in said
+
+
+def test_health_in_json_is_one_list_of_a_whole_group(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("health", "extra", "b3db", "--json", "--canonical-seed", "7") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [report["dataset"] for report in found] == ["b3db", "b3db_logbb", "b3db_measured"]
+    assert {report["canonical_seed"] for report in found} == {7}
+    assert found[0]["left_out"][0]["reason"] == "unparsable"
+    assert found[1]["parts"]["train"]["sd"] > 0
+    assert "b3db" in {other["dataset"] for other in found[2]["overlaps"]}
+
+
+def test_health_of_a_table_by_the_path_of_its_toml(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert make(folder) == 0
+    capsys.readouterr()
+    assert call("health", str(folder / "messy.toml")) == 0
+    said = capsys.readouterr().out
+    for part in (
+        "line 3: C1CC: ",
+        "line 7: CCCCO",
+        "line 12: not-a-molecule: ",
+        "lines 30, 31: CCOCC: active, inactive",
+    ):
+        assert part in said
+
+
+@pytest.fixture
+def a_broken_neighbour(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """The registry has one dataset, whose file is here and was altered."""
+    neighbour = folder.parent / "neighbour"
+    shutil.copytree(folder, neighbour)
+    assert call("new-dataset", str(neighbour / "messy.csv"), "--target", "potency", "--to", str(neighbour)) == 0
+    (neighbour / "messy.toml").rename(neighbour / "broken.toml")
+    (neighbour / "messy.csv").write_text("SMILES,potency\n")
+    load_rows.cache_clear()
+    sources.verified.cache_clear()
+    monkeypatch.setattr(health, "dataset_names", lambda: [str(neighbour / "broken.toml")])
+
+
+@pytest.mark.usefixtures("a_broken_neighbour")
+def test_the_broken_file_of_another_dataset_does_not_stop_a_report(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert make(folder) == 0
+    assert "rows used              38" in capsys.readouterr().out
+    assert call("health", str(folder / "messy.toml")) == 0
+    assert "rows used              38" in capsys.readouterr().out
+
+
+# A table of the user.
+
+
+def test_a_new_dataset_is_written_explained_and_examined(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert make(folder) == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"wrote {folder / 'messy.toml'}\n")
+    assert "classification of 'potency'; class 1 is 'active'; split scaffold:0.8; features morgan:2048:2" in said
+    for part in ("SMILES that RDKit cannot parse: 2", "line 7: CCCCO", "lines 30, 31: CCOCC: active, inactive"):
+        assert part in said
+    spec = load_spec(str(folder / "messy.toml"))
+    assert (spec.target, spec.rows, spec.positive) == ("potency", 41, "active")
+    assert not (shipped_datasets() / "messy.toml").exists()
+
+
+def test_the_commands_that_are_shown_next_can_be_pasted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert make(folder) == 0
+    said = capsys.readouterr().out
+    toml = str(folder / "messy.toml")
+    run, launch = (re.search(rf"^{start} *(.*)$", said, flags=re.M) for start in ("next:", "or:"))
+    assert run is not None
+    assert launch is not None
+    assert shlex.split(run.group(1))[:6] == ["python", "-m", "benchmark", "run", "--method", "erm,twin"]
+    assert toml in shlex.split(run.group(1))
+    assert f"dataset={toml}" in shlex.split(launch.group(1))
+
+
+@pytest.mark.parametrize("target", ["IC50 [nM]", "IC50 [/nM]"])
+def test_a_target_in_brackets_is_shown_as_it_is(folder: Path, target: str, capsys: pytest.CaptureFixture[str]) -> None:
+    table = folder / "messy.csv"
+    table.write_bytes(table.read_bytes().replace(b"potency", target.encode(), 1))
+    assert make(folder, target=target) == 0
+    assert f"classification of {target!r}; class 1" in capsys.readouterr().out
+
+
+def test_options_say_what_cannot_be_seen(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = "--name other --smiles SMILES --positive inactive --split random:0.7 --task classification"
+    assert make(folder, *options.split()) == 0
+    assert "class 1 is 'inactive'; split random:0.7" in capsys.readouterr().out
+    assert (folder / "other.toml").is_file()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["health", "b3db_mesured"], "did you mean 'b3db_measured'"),
+        (["health", "nowhere.toml"], "nowhere.toml"),
+        (["health", "bace"], "bace: no data file molnet/bace.csv"),
+        (["health", "b3db_measured", "--canonical-seed", "-1"], "seed"),
+        (["health", ","], "dataset"),
+        (["new-dataset", "FOLDER/nowhere.csv", "--target", "potency"], "cannot read FOLDER/nowhere.csv"),
+        (["new-dataset", "FOLDER", "--target", "potency"], "cannot read FOLDER"),
+        (["new-dataset", "FOLDER/messy.csv", "--target", "potncy"], "did you mean 'potency'"),
+        (["new-dataset", "FOLDER/messy.csv", "--target", "potency", "--smiles", "SMILE"], "did you mean 'SMILES'"),
+        (["new-dataset", "FOLDER/messy.csv", "--target", "potency", "--name", "bace"], "choose another --name"),
+        (["new-dataset", "FOLDER/messy.csv", "--target", "potency", "--task", "regression"], "line 2"),
+        (["new-dataset", "FOLDER/messy.csv", "--target", "potency", "--task", "clasification"], "classification"),
+        (["new-dataset", "FOLDER/messy.csv", "--target", "potency", "--positive", "activ"], "'activ'"),
+        (["new-dataset", "FOLDER/messy.csv", "--target", "SMILES"], "'SMILES'"),
+    ],
+)
+def test_a_mistake_gets_one_message_and_no_file(
+    folder: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [word.replace("FOLDER", str(folder)) for word in words]
+    to = ["--to", str(folder)] if words[0] == "new-dataset" else []
+    assert call(*words, *to) == 2
+    printed = capsys.readouterr()
+    assert printed.err.startswith("error: ")
+    assert said.replace("FOLDER", str(folder)) in printed.err
+    assert "Traceback" not in printed.err + printed.out
+    assert [file.name for file in folder.iterdir()] == ["messy.csv"]
+
+
+def test_a_target_must_be_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("new-dataset", str(folder / "messy.csv")) == 2
+    assert "--target" in capsys.readouterr().err
+
+
+# From the table to a result.
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return f"sqlite:///{tmp_path_factory.mktemp('store')}/mlflow.db"
+
+
+@pytest.fixture
+def elsewhere(database: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Outside the checkout, with a tracking store and an outbox of the tests' own."""
+    work = tmp_path / "elsewhere"
+    work.mkdir()
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", database)
+    monkeypatch.setenv("CHURN_OUTBOX", str(work / "outbox"))
+    monkeypatch.chdir(work)
+    return work
+
+
+@pytest.mark.slow
+def test_a_messy_table_is_trained_on_and_its_report_is_kept_with_the_result(
+    folder: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert make(folder) == 0
+    toml = folder / "messy.toml"
+    capsys.readouterr()
+    monkeypatch.chdir(folder)
+    assert call("run", "--method", "erm", "--dataset", "messy.toml", "--seeds", "2", "--jobs", "1") == 0
+    said = capsys.readouterr().out
+    assert "\n".join(["", *WARNINGS, ""]) in said
+    assert "1 cells trained" in said
+
+    client = MlflowClient()
+    experiment = client.get_experiment_by_name("churn/messy")
+    runs = client.search_runs([experiment.experiment_id])
+    (run,) = [run for run in runs if run.data.tags["churn.kind"] == "cell"]
+    assert {"health.json", "health.txt"} <= {file.path for file in client.list_artifacts(run.info.run_id)}
+    report = json.loads(Path(download_artifacts(f"{run.info.artifact_uri}/health.json")).read_text(encoding="utf-8"))
+    assert [left["line"] for left in report["left_out"]] == [3, 7, 12]
+    text = Path(download_artifacts(f"{run.info.artifact_uri}/health.txt")).read_text(encoding="utf-8")
+    assert "lines 30, 31: CCOCC: active, inactive" in text
+
+    command = run.data.tags["command"]
+    words = shlex.split(command)
+    assert words[:4] == ["python", "-m", "benchmark", "run"]
+    assert words[words.index("--dataset") + 1] == str(toml)
+    monkeypatch.chdir(elsewhere)  # the recorded command works from anywhere, and finds the same cell
+    assert call(*words[3:], "--jobs", "1") == 0
+    assert "0 cells trained, 1 already there" in capsys.readouterr().out
+
+
+def test_a_clean_dataset_is_trained_on_without_a_warning(
+    folder: Path, elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    many = ["C" * n + smiles for n in range(8) for smiles in GOOD]
+    rows = [f"{smiles},{i % 2}" for i, smiles in enumerate(dict.fromkeys(map(CanonSmiles, many)))]
+    (folder / "messy.csv").write_text("\n".join(["SMILES,potency", *rows]))
+    assert make(folder, "--name", "clean") == 0
+    assert "test set" not in capsys.readouterr().out
+    assert call("run", "--method", "erm", "--dataset", str(folder / "clean.toml"), "--seeds", "2", "--jobs", "1") == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("1 cells, 2 retrainings; tracking store: ")
+    assert said[1].startswith("finished ERM on clean, split 99: accuracy ")
+
+
+def test_a_test_set_that_can_say_nothing_is_named_with_what_to_do(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"{smiles},{i % 2},train" for i, smiles in enumerate(GOOD)]
+    rows += [f"{'C' * (i + 20)},{int(i < 40)},{'id' if i < 40 else 'ood'}" for i in range(50)]
+    (folder / "messy.csv").write_text("\n".join(["SMILES,potency,part", *rows]))
+    assert make(folder, "--split", "given:part") == 0
+    said = capsys.readouterr().out
+    assert "test set ood has 10 rows: too few to measure churn, which takes about 30 or more" in said
+    assert "test set id has one class, 1, in all 40 rows: accuracy there says nothing; " in said
+    assert "test set id has 40" not in said
+
+
+def test_the_columns_that_are_features_are_listed_and_those_that_are_not(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"m{i};{i % 2};{i};{i / 3:.2f};{i},5" for i in range(40)]
+    (folder / "messy.csv").write_text("\n".join(["name;potency;pore;density;surface", *rows]))
+    assert make(folder) == 0
+    said = capsys.readouterr().out
+    assert "  features: pore, density\n" in said
+    assert "  no features, as not all of their values are numbers: surface\n" in said
+
+
+def test_a_table_that_was_changed_is_trained_on_once_it_is_described_anew_as_the_error_says(
+    folder: Path, elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert make(folder, "--positive", "inactive", "--split", "random:0.7") == 0
+    with (folder / "messy.csv").open("a") as more:
+        more.write("CCCCCC,active\r\n")
+    load_rows.cache_clear()
+    sources.verified.cache_clear()
+    capsys.readouterr()
+    assert call("run", "--method", "erm", "--dataset", str(folder / "messy.toml"), "--seeds", "2") == 2
+    printed = capsys.readouterr()
+    assert "messy.csv is not the expected file: its checksum differs" in printed.err
+    assert "sha256 expected: " in printed.err
+    assert "sha256 found: " in printed.err
+    assert not list(elsewhere.glob("outbox/*"))
+
+    *_, said, command = printed.err.splitlines()
+    toml, old = folder / "messy.toml", folder / "messy.toml.old"
+    assert f"rename {toml} to {old.name}" in said
+    words = shlex.split(command)
+    assert words[:3] == ["python", "-m", "benchmark"]
+    assert call(*words[3:]) == 2
+    assert f"{toml} exists: choose another --name, or rename it to {old.name}" in capsys.readouterr().err
+    toml.rename(old)
+    assert call(*words[3:]) == 0
+    then, now = (tomllib.loads(path.read_text(encoding="utf-8")) for path in (old, toml))
+    assert {field for field in now if then[field] != now[field]} == {"sha256", "rows"}
+    assert call("run", "--method", "erm", "--dataset", str(toml), "--seeds", "2", "--jobs", "1") == 0
+
+
+def test_a_failure_is_said_once_and_one_train_seed_has_no_churn(
+    elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    methods = "knn,sklearn:sklearn.neighbors.RadiusNeighborsClassifier:radius=0.01"
+    words = ["--method", methods, "--dataset", "b3db_measured@train=60", "--seeds", "1,", "--jobs", "1"]
+    assert call("run", *words) == 1
+    said = capsys.readouterr().out
+    assert "on b3db_measured@train=60, split 99: ValueError: No neighbors found" in said
+    assert said.count("No neighbors found") == 1
+    assert "1 cells trained, 0 already there, 1 failed.\nThe traceback of each failure is in its run.\n" in said
+    assert re.search(r"finished k-NN on .*: accuracy 0\.\d+ \(churn takes two retrainings", said)
+    assert "nan" not in said
+    assert call("run", *words) == 1
+    said = capsys.readouterr().out
+    assert "0 cells trained, 1 already there, 1 failed.\n" in said
+    assert "Nothing was left to train" not in said
+
+
+def test_a_plan_takes_the_jobs_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("plan", "--method", "erm", "--dataset", "b3db_measured@train=60", "--seeds", "2", "--jobs", "3") == 0
+    assert "hours on 3 workers" in capsys.readouterr().out
+
+
+def test_a_copied_folder_is_a_dataset_of_the_same_results(
+    folder: Path, elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert make(folder) == 0
+    shutil.copytree(folder, elsewhere / "copy")
+    words = ["--method", "erm", "--seeds", "2"]
+    assert call("run", *words, "--jobs", "1", "--dataset", str(folder / "messy.toml")) == 0
+    capsys.readouterr()
+    assert call("status", *words, "--dataset", str(elsewhere / "copy" / "messy.toml")) == 0
+    assert "done     messy, split 99: ERM" in capsys.readouterr().out
+
+
+def test_a_variant_goes_all_the_way_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")  # the default store, whose artifacts are in folders named after datasets
+    monkeypatch.setenv("CHURN_HOME", str(tmp_path))
+    monkeypatch.setenv("CHURN_OUTBOX", str(tmp_path / "outbox"))
+    name, words = "b3db_measured@train=60@weight_decay=0.1", ["--method", "random_forest:trees=2", "--seeds", "2"]
+    other = ["--dataset", "b3db_measured@weight_decay=1e-1@train=0060"]
+    assert call("run", *words, *other, "--jobs", "1") == 0
+    assert f"finished Random forest, trees=2 on {name}, split 99" in capsys.readouterr().out
+    assert call("status", *words, "--dataset", f"{name},b3db_measured") == 0
+    done, missing, _ = capsys.readouterr().out.splitlines()
+    assert done == f"done     {name}, split 99: Random forest, trees=2"
+    assert missing == "missing  b3db_measured, split 99: Random forest, trees=2"
+    assert MlflowClient(tracking.uri()).get_experiment_by_name(f"churn/{name}") is not None
+
+    (cell,) = tracking.Store().cells()
+    folders = [folder.name for folder in (tmp_path / "mlruns").iterdir()]
+    assert (cell.key.dataset, folders) == (name, [name])
+    assert cell.facts.dataset.title == "B3DB measured, train=60, weight_decay=0.1"
+    assert cell.facts.rows == {"train": 60, "id": 169, "ood": 212}
+    write_published(collect([cell]), tmp_path / "kept")
+    (back,) = published.read(tmp_path / "kept")
+    assert back.key == cell.key
+
+    assert call("plan", *words, *other) == 0
+    assert f"{name} 99    1     2 " in capsys.readouterr().out
+    assert call("health", name) == 0
+    assert f"({name}), family b3db, canonical seed 99" in capsys.readouterr().out
+    assert call("export-protocol", name, "--out", str(tmp_path / "protocol")) == 0
+    assert json.loads((tmp_path / "protocol" / "protocol.json").read_text())["splits"]["99"]["rows"]["train"] == 60

@@ -1,0 +1,152 @@
+"""Campaigns: what is acquired, from what, and by which seed, against the algorithm written out again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from benchmark.errors import UserError
+from benchmark.lab.campaign import ACQUISITIONS, RECIPE, campaigns, ei, overlaps, trajectory
+from benchmark.registry import make_method
+from benchmark.run.check import synthetic
+from benchmark.types import Examples, Problem, Recipe
+
+INITIAL = np.array([3, 10, 11, 40, 41, 42, 60, 77])
+RNG = np.random.default_rng(0)
+PREDICTED = np.array([[1.0, 4.0, 2.0], [3.0, 4.5, 0.0], [2.0, 2.0, 7.0]])
+"""Of three networks on three molecules."""
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    made = synthetic("regression", n=90)
+    return replace(made, recipe=Recipe(hidden=16, lr=0.01, epochs=3))
+
+
+@dataclass(frozen=True)
+class Watched:
+    """ERM or bagging, and what it was asked to fit."""
+
+    text: str = "erm"
+    fits: list[tuple[Problem, list[int]]] = field(default_factory=list)
+
+    def fit(self, problem: Problem, seeds: Sequence[int]) -> Any:
+        self.fits.append((problem, list(seeds)))
+        return make_method(self.text, "regression").fit(problem, seeds)
+
+
+def with_labels(problem: Problem, y: np.ndarray) -> Problem:
+    pool = problem.train
+    return replace(problem, train=Examples(pool.x, y.astype(np.float32), pool.ids, pool.smiles))
+
+
+def test_each_step_acquires_the_highest_prediction_of_a_model_trained_anew_on_what_is_known(problem: Problem) -> None:
+    known = INITIAL.tolist()
+    pool = problem.train
+    for t in range(1, 5):
+        rest = [i for i in range(len(pool)) if i not in known]
+        labelled = Examples(pool.x[known], pool.y[known], pool.ids[known], pool.smiles[known])
+        fitted = make_method("erm", "regression").fit(replace(problem, train=labelled), [2 * 10**6 + t])
+        known.append(rest[int(np.argmax(fitted.predict(pool.x[rest])[0, :, 0]))])
+    found = trajectory(problem, make_method("erm", "regression"), "greedy", 2, INITIAL, 4)
+    assert found == known[len(INITIAL) :]
+
+
+def test_a_campaign_starts_from_the_initial_molecules_and_never_acquires_one_twice(problem: Problem) -> None:
+    for k in (1, 2):
+        method = Watched()
+        found = trajectory(problem, method, "greedy", k, INITIAL, 6)
+        assert len(set(found) | set(INITIAL.tolist())) == 6 + len(INITIAL)
+        pools = [fit.train.ids.tolist() for fit, _ in method.fits]
+        order = problem.train.ids[[*INITIAL, *found]].tolist()
+        assert pools == [order[: len(INITIAL) + t] for t in range(6)]
+
+
+def test_step_t_of_trajectory_k_has_the_seed_k_times_a_million_plus_t(problem: Problem) -> None:
+    method = Watched()
+    trajectory(problem, method, "greedy", 3, INITIAL, 4)
+    assert [seeds for _, seeds in method.fits] == [[3_000_001], [3_000_002], [3_000_003], [3_000_004]]
+    assert all(fit.evals == {} for fit, _ in method.fits)
+
+
+@pytest.mark.parametrize(("text", "acquire"), [("erm", "greedy"), ("bagging:k=3", "ei"), ("bagging:k=3", "thompson")])
+def test_labels_are_not_seen_before_their_molecule_is_acquired(problem: Problem, text: str, acquire: str) -> None:
+    method = make_method(text, "regression")
+    found = trajectory(problem, method, acquire, 1, INITIAL, 4)
+    for t in range(4):  # what is not acquired in the first t steps has a poisoned label
+        open_ = [*INITIAL.tolist(), *found[:t]]
+        y = np.full(len(problem.train), 1e6)
+        y[open_] = problem.train.y[open_]
+        assert trajectory(with_labels(problem, y), method, acquire, 1, INITIAL, t + 1) == found[: t + 1]
+    y = problem.train.y.copy()
+    y[found[0]] = 1e6
+    assert trajectory(with_labels(problem, y), method, acquire, 1, INITIAL, 4)[0] == found[0]
+    assert trajectory(with_labels(problem, y), method, acquire, 1, INITIAL, 4) != found
+
+
+def test_a_method_without_networks_is_taken_at_its_one_prediction(problem: Problem) -> None:
+    forest = make_method("random_forest:trees=5", "regression")
+    known = replace(problem, train=Examples(*(getattr(problem.train, f)[INITIAL] for f in ("x", "y", "ids", "smiles"))))
+    rest = np.setdiff1d(np.arange(90), INITIAL)
+    best = forest.fit(known, [1_000_001]).predict(problem.train.x[rest])[0, :, 0].argmax()
+    assert trajectory(problem, forest, "greedy", 1, INITIAL, 1) == [rest[best]]
+    with pytest.raises(UserError, match="random_forest: ei needs the spread of several networks"):
+        trajectory(problem, forest, "ei", 1, INITIAL, 1)
+
+
+def test_the_authors_settings_hold_in_the_loop() -> None:
+    assert (RECIPE.hidden, RECIPE.lr, RECIPE.weight_decay, RECIPE.batch_size, RECIPE.epochs) == (
+        256,
+        1e-3,
+        1e-4,
+        64,
+        30,
+    )
+
+
+@pytest.mark.parametrize("best", [-1.0, 2.5, 6.0])
+def test_expected_improvement_is_the_integral_of_the_improvement(best: float) -> None:
+    found = ei(PREDICTED, best, RNG)
+    for column, value in zip(PREDICTED.T, found, strict=True):
+        normal = norm(np.mean(column), np.std(column, ddof=1))
+        integral, _ = quad(lambda y, n=normal: (y - best) * n.pdf(y), best, best + 60, limit=200)
+        assert value == pytest.approx(integral, abs=1e-6)
+
+
+def test_expected_improvement_of_networks_that_agree_is_what_they_gain() -> None:
+    same = np.array([[1.0, 3.0], [1.0, 3.0]])
+    assert ei(same, 2.0, RNG) == pytest.approx([0.0, 1.0], abs=1e-8)
+
+
+def test_greedy_takes_the_mean_and_ucb_adds_the_spread() -> None:
+    assert ACQUISITIONS["greedy"](PREDICTED, 0.0, RNG) == pytest.approx([2.0, 3.5, 3.0])
+    spread = [np.sqrt((1 + 1 + 0) / 2), np.sqrt((0.25 + 1 + 2.25) / 2), np.sqrt((1 + 9 + 16) / 2)]
+    assert ACQUISITIONS["ucb"](PREDICTED, 0.0, RNG) == pytest.approx(np.array([2.0, 3.5, 3.0]) + spread)
+
+
+def test_thompson_follows_one_network_each_as_often_as_the_others() -> None:
+    rng = np.random.default_rng(1)
+    drawn = [ACQUISITIONS["thompson"](PREDICTED, 0.0, rng).tolist() for _ in range(600)]
+    counts = [drawn.count(row) for row in PREDICTED.tolist()]
+    assert sum(counts) == 600
+    assert min(counts) > 150
+    first, again = (ACQUISITIONS["thompson"](PREDICTED, 0.0, np.random.default_rng(5)) for _ in range(2))
+    assert (first == again).all()
+
+
+def test_overlaps_are_jaccards() -> None:
+    found = overlaps(np.array([[1, 2, 3, 4], [4, 3, 9, 8], [1, 2, 4, 3], [10, 11, 12, 13]]))
+    by_hand = [[0, 2 / 6, 1, 0], [2 / 6, 0, 2 / 6, 0], [1, 2 / 6, 0, 0], [0, 0, 0, 0]]
+    assert found == pytest.approx(np.array(by_hand))
+
+
+def test_another_backbone_has_no_recipe_for_campaigns(problem):
+    graphs = replace(problem, backbone="gin")
+    with pytest.raises(UserError, match="campaigns have the recipe of mlp: leave the other backbone out"):
+        campaigns(None, graphs, make_method("erm", "regression"), "greedy", 2, 8, 2)

@@ -1,0 +1,471 @@
+"""Every study by its command, on a hundred molecules: what it trains and keeps, what its pages say, and what a kill
+leaves.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from html import unescape
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmark.__main__ import app as benchmark_app
+from benchmark.commands import train as commands
+from benchmark.data.problem import load_problem
+from benchmark.data.spec import load_spec
+from benchmark.errors import UserError
+from benchmark.lab import selection
+from benchmark.lab.bayes import search
+from benchmark.lab.study import REPORT, discover, make_study
+from benchmark.lab.training import Lab, Trainer
+from benchmark.registry import make_method
+from benchmark.run.driver import plan_grid
+from benchmark.run.runner import Planned
+from benchmark.store import tracking
+from benchmark.store.cell import Cell
+from benchmark.studies import members, overlap, weight_decay
+from benchmark.train.device import CPU
+from leaderboard.__main__ import app as leaderboard_app
+from leaderboard.read import published
+from leaderboard.read.results import Results
+from leaderboard.read.source import read
+from leaderboard.tables import studies
+from leaderboard.write.formats import to_csv
+from leaderboard.write.published import write as write_published
+
+pytestmark = pytest.mark.slow
+
+SMALL = "b3db_measured@batch_size=16@epochs=1@hidden=16@lr=0.01"
+TINY = f"{SMALL}@train=100"
+USUAL = {"dataset": TINY, "seeds": "3"}
+SETTINGS: Mapping[str, Mapping[str, str]] = {
+    "bayes-lambda": {**USUAL, "tuned": "1,3", "trials": "6", "folds": "2"},
+    "bo-loop": {
+        "dataset": "esol",
+        "methods": "erm bagging:k=2",
+        "acquisitions": "greedy ei",
+        "trajectories": "3",
+        "initial": "10",
+        "budget": "2",
+    },
+    "decomposition": {**USUAL, "levels": "2"},
+    "n-scaling": {"dataset": SMALL, "seeds": "3", "sizes": "50-80-100"},
+    "overlap": {**USUAL, "knob": TINY},
+}
+
+
+def settings_of(name: str) -> Mapping[str, str]:
+    return SETTINGS.get(name, USUAL)
+
+
+def run(*words: str, app: Any = benchmark_app) -> tuple[int, str]:
+    """The exit code of a command, and what it printed."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed), pytest.raises(SystemExit) as stop:
+        app(list(words))
+    return int(stop.value.code or 0), printed.getvalue()
+
+
+def later(words: list[str], check: bool) -> SimpleNamespace:
+    """In the place of ``subprocess.run``: what the leaderboard says of all studies is asked at the end, at once.
+
+    ``tests/commands/test_cli.py`` has a study whole, as ``mlflow run`` runs it.
+    """
+    assert words[:4] == [sys.executable, "-m", "leaderboard", "study"]
+    return SimpleNamespace(returncode=0)
+
+
+def study(name: str, settings: Mapping[str, str]) -> tuple[int, str]:
+    """``python -m benchmark study``."""
+    options = [word for setting in settings.items() for word in ("--set", "=".join(setting))]
+    return run("study", name, *options, "--jobs", "1")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """All studies that were run, what the leaderboard says of each, its site, and what the store then held."""
+
+    names: list[str]
+    printed: Mapping[str, str]
+    site: Path
+    results: Results
+
+    def told(self, name: str) -> studies.Told:
+        if name not in self.names:
+            pytest.skip("no folder of raw data: set CHURN_DATA_DIR to run this study")
+        (one,) = studies.told(self.results, name)[0]
+        return one
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
+    """All studies, in a store of their own, and the site of it."""
+    folder = tmp_path_factory.mktemp("studies")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{folder}/mlflow.db")
+        patch.setenv("CHURN_OUTBOX", str(folder / "outbox"))
+        patch.setenv("COLUMNS", "200")
+        patch.chdir(folder)  # artifacts go to ./mlruns
+        patch.setenv("CHURN_OUTBOX", str(folder / "outbox"))
+        patch.setattr(commands, "subprocess", SimpleNamespace(run=later))
+        patch.setattr(members, "MEMBERS", (2, 3))
+        patch.setattr(selection, "LAMBDAS", {"classification": (10, 300)})
+        patch.setattr(weight_decay, "DECAYS", (1e-5, 1e-1))
+        patch.setattr(overlap, "SHARES", (0, 1))
+        names = [name for name in discover() if name != "bo-loop" or "CHURN_DATA_DIR" in os.environ]
+        for name in names:
+            code, said = study(name, settings_of(name))
+            assert code == 0, said
+        code, said = run("run", "--method", "erm", "--dataset", TINY, "--seeds", "4", "--jobs", "1")
+        assert code == 0, said  # further retrainings of a cell that studies have: their reports must not change
+        found = read()
+        with pytest.MonkeyPatch.context() as once:
+            once.setattr("leaderboard.read.source.read", lambda store, among_published=False: found)
+            printed = {name: run("study", name, app=leaderboard_app)[1] for name in names}
+            code, said = run("build", "--out", "site", app=leaderboard_app)
+            assert code == 0, said
+        yield Ran(names, printed, folder / "site", found[0])
+
+
+def lab(name: str, said: list[str], jobs: int = 1) -> Lab:
+    return Lab(make_study(name, settings_of(name)), jobs, CPU, said.append)
+
+
+def assert_same(one: Any, other: Any) -> None:
+    """Equal in all that is shown: of cells that is the predictions, whichever run or later code they are of."""
+    assert type(one) is type(other)
+    if isinstance(one, Cell):
+        assert_same(one.predictions, other.predictions)
+    elif isinstance(one, np.ndarray):
+        np.testing.assert_array_equal(one, other)
+    elif is_dataclass(one):
+        for field in fields(one):
+            assert_same(getattr(one, field.name), getattr(other, field.name))
+    elif isinstance(one, Mapping):
+        assert list(one) == list(other)
+        assert_same(list(one.values()), list(other.values()))
+    elif isinstance(one, list | tuple):
+        assert len(one) == len(other)
+        for a, b in zip(one, other, strict=True):
+            assert_same(a, b)
+    else:
+        assert one == other or one != one
+
+
+@pytest.mark.parametrize("name", discover())
+def test_a_study_answers_and_its_page_and_files_exist(ran: Ran, name: str) -> None:
+    one = ran.told(name)
+    page = (ran.site / "studies" / f"{one.slug}.html").read_text(encoding="utf-8")
+    index = (ran.site / "studies.html").read_text(encoding="utf-8")
+    assert f"studies/{one.slug}.html" in index
+    assert "studies.html" in (ran.site / "index.html").read_text(encoding="utf-8")
+    for line in one.report.answer:
+        assert line in ran.printed[name]
+        assert line in unescape(page).replace("\u00a0", " ")
+    for sheet in one.report.sheets:
+        assert sheet.title.replace("'", "&#39;") in page
+        for suffix in ("csv", "tex", "json"):
+            text = (ran.site / "tables" / f"study-{one.slug}-{sheet.key}.{suffix}").read_text(encoding="utf-8")
+            assert len(text.splitlines()) > 1
+        shown = ran.printed[name]
+        assert all(str(row[0]) in shown for row in sheet.rows)
+    for chart in one.report.charts:
+        for suffix in ("svg", "pdf"):
+            assert (ran.site / "figures" / f"study-{one.slug}-{chart.key}.{suffix}").stat().st_size > 1000
+    assert page.count("<svg") >= len(one.report.charts)
+
+
+@pytest.mark.parametrize("name", discover())
+def test_asked_again_a_study_trains_nothing_and_both_labs_give_one_report(ran: Ran, name: str) -> None:
+    one, said = ran.told(name), []
+    trainer = lab(name, said)
+    before = Counter((record.study, record.key) for record in trainer.store.records())
+    report = trainer.study.report(trainer)
+    trainer.finish(report)
+    assert said == []
+    after = Counter((record.study, record.key) for record in trainer.store.records())
+    assert after == before
+    assert after[name, REPORT] == 1
+    assert_same(one.report, report)
+
+
+@pytest.mark.parametrize("name", discover())
+def test_the_command_on_a_studys_page_is_the_one_that_made_it(ran: Ran, name: str) -> None:
+    words = shlex.split(ran.told(name).command)
+    assert words[:5] == ["python", "-m", "benchmark", "study", name]
+    asked = []
+
+    def stop(made: Any, *_: Any) -> Lab:
+        asked.append(made)
+        raise UserError("enough")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("benchmark.lab.training.Lab", stop)
+        assert run(*words[3:])[0] == 2
+    assert asked == [make_study(name, settings_of(name))]
+
+
+def test_every_run_of_a_study_is_listed_by_its_command(ran: Ran) -> None:
+    code, said = run("study")
+    assert code == 0
+    for name, cls in discover().items():
+        assert name in said
+        assert cls.title.split()[0] in said  # type: ignore[attr-defined]
+
+
+def test_the_site_says_what_cannot_be_shown(ran: Ran) -> None:
+    said = (ran.site / "studies.html").read_text(encoding="utf-8")
+    assert "is left out" not in said
+
+
+# What belongs to a study, and what to the boards
+
+
+def test_cells_of_a_study_are_on_no_board_until_a_run_asks_for_them(ran: Ran) -> None:
+    name = load_spec(TINY).name
+
+    title = "Twin-bootstrap λ=10"
+    assert title not in {entry.title for entry in ran.results.dataset(name).entries}  # type: ignore[union-attr]
+    assert title in {cell.title for cell in ran.results.of_studies if cell.key.dataset == name}
+    assert title not in (ran.site / "datasets" / f"{name}.html").read_text(encoding="utf-8")
+    code, said = run("run", "--method", "twin:lam=10", "--dataset", TINY, "--seeds", "3", "--jobs", "1")
+    assert code == 0
+    assert "0 cells trained, 1 already there" in said
+    found, _ = read()
+    assert title in {entry.title for entry in found.dataset(name).entries}  # type: ignore[union-attr]
+    assert title not in {cell.title for cell in found.of_studies if cell.key.dataset == name}
+    assert_same(studies.told(found, "lambda-rule")[0][0].report, ran.told("lambda-rule").report)
+
+
+def test_studies_from_predictions_put_their_cells_on_the_boards(ran: Ran) -> None:
+    dataset = ran.results.dataset(load_spec(TINY).name)
+    assert dataset is not None
+    assert {"ERM", "Bagging K=5", "Twin-bootstrap λ=300"} <= {entry.title for entry in dataset.entries}
+
+
+def test_what_is_exported_and_gathered_again_gives_the_same_reports_and_the_same_boards(
+    ran: Ran, tmp_path: Path
+) -> None:
+    before = ran.results
+    write_published(before, tmp_path / "kept")
+    after = published.gather(tmp_path / "kept")
+    assert sorted(map(repr, after.records)) == sorted(map(repr, before.records))
+    assert {(c.key.dataset, c.title) for c in after.of_studies} == {(c.key.dataset, c.title) for c in before.of_studies}
+    assert all(cell.facts.study in ran.names for cell in after.of_studies)
+    for one, other in zip(before.datasets, after.datasets, strict=True):
+        assert (one.name, [e.title for e in one.entries]) == (other.name, [e.title for e in other.entries])
+    shown, troubles = studies.told(after)
+    assert troubles == []
+    for one, other in zip(studies.told(before)[0], shown, strict=True):
+        assert one.title == other.title
+        for a, b in zip(one.report.sheets, other.report.sheets, strict=True):
+            csv, again = (to_csv(studies.table(x, s)) for x, s in ((one, a), (other, b)))
+            assert [line.split(",")[:2] for line in csv.splitlines()] == [
+                line.split(",")[:2] for line in again.splitlines()
+            ]
+    code, said = run("study", "decomposition", "--store", str(tmp_path / "kept"), app=leaderboard_app)
+    assert code == 0
+    assert "Sources of churn" not in said or "batch order" in said
+
+
+def record_file(ran: Ran, key: str) -> Path:
+    store = tracking.Store()
+    experiment = store.client.get_experiment_by_name(tracking.STUDIES)
+    found = store._search([experiment.experiment_id], f"tags.`churn.key` = '{key}'")
+    (run_,) = [run_ for run_ in found if run_.data.tags["churn.study"] == "similarity"]
+    return tracking._folder(run_.info.artifact_uri) / "record.json"
+
+
+@pytest.mark.parametrize("harm", ["cut", "gone", "rubbish"])
+def test_a_damaged_record_is_named_and_its_study_left_out_while_the_others_are_shown(ran: Ran, harm: str) -> None:
+    file = record_file(ran, f"{TINY}, split 99")
+    whole = file.read_bytes()
+    try:
+        if harm == "gone":
+            file.unlink()
+        else:
+            file.write_bytes(whole[: len(whole) // 2] if harm == "cut" else b"\xff\x00[")
+        found, _ = read()
+        assert any("similarity" in line and "cannot be read" in line for line in found.unreadable)
+        shown, troubles = studies.told(found)
+        assert [one.study.name for one in shown] == [name for name in ran.names if name != "similarity"]
+        assert troubles == [f"study similarity is left out, it lacks the record '{TINY}, split 99': run it again"]
+        with pytest.MonkeyPatch.context() as once:
+            once.setattr("leaderboard.read.source.read", lambda store, among_published=False: (found, {}))
+            code, said = run("study", "similarity", app=leaderboard_app)
+        assert code == 2
+        assert "cannot be read" in said
+        assert "python -m benchmark study similarity" in said
+    finally:
+        file.write_bytes(whole)
+
+
+def test_a_report_that_says_nothing_of_its_settings_is_left_out_with_a_line(ran: Ran) -> None:
+    found = ran.results
+    reports = [record for record in found.records if record.key == REPORT]
+    broken = type(reports[0])(reports[0].study, REPORT, "c", {})
+    unknown = type(reports[0])("no-such-study", REPORT, "c", {"settings": {}})
+    old = type(reports[0])("triage", REPORT, "c", {"settings": {"forgotten": "1"}})
+    shown, troubles = studies.told(Results(found.datasets, records=(broken, unknown, old)))
+    assert shown == []
+    assert len(troubles) == 3
+
+
+# Mistakes
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["lambda-rul"], "unknown study 'lambda-rul': did you mean 'lambda-rule'"),
+        (["lambda-rule", "--set", "datset=bace"], "unknown setting of lambda-rule: 'datset': did you mean 'dataset'?"),
+        (["lambda-rule", "--dataset", "bcae"], "unknown dataset 'bcae': did you mean 'bace'"),
+        (["lambda-rule", "--dataset", TINY, "--set", "method=tiwn"], "unknown method 'tiwn': did you mean 'twin'?"),
+        (["lambda-rule", "--dataset", TINY, "--seeds", "ten"], "seeds 'ten': expected a count"),
+        (["bo-loop", "--seeds", "10"], "unknown setting of bo-loop: 'seeds'"),
+        (["bo-loop", "--dataset", TINY], "choose regressions, as esol"),
+        (["bo-loop", "--dataset", "esol", "--set", "acquisitions=greedi"], "did you mean 'greedy'"),
+        (["bo-loop", "--dataset", "esol", "--set", "budget=0"], "budget must be at least 1"),
+        (["bo-loop", "--dataset", "esol", "--set", "initial=5000"], "initial + budget must be fewer"),
+        (
+            ["bo-loop", "--dataset", "esol", "--set", "methods=swa,acquisitions=ei"],
+            "swa: ei needs the spread of several",
+        ),
+        (["bayes-lambda", "--dataset", TINY, "--set", "folds=1"], "expected at least 1 trial and 2 folds"),
+        (["decomposition", "--dataset", TINY, "--set", "levels=0"], "levels=0: expected at least 1"),
+        (["bayes-lambda", "--dataset", TINY, "--set", "trials=many"], "bayes-lambda: trials=many"),
+        (["bayes-lambda", "--dataset", "esol"], "choose classifications, as bace"),
+        (["overlap", "--dataset", "esol"], "choose classifications, as bace"),
+        (["overlap", "--dataset", TINY, "--set", "knob=esol"], "choose classifications, as bace"),
+        (["members", "--dataset", "esol"], "choose classifications, as bace"),
+        (["distillation", "--dataset", "esol"], "choose classifications, as bace"),
+        (["weight-decay", "--dataset", "esol"], "choose classifications, as bace"),
+        (["decomposition", "--dataset", "esol"], "choose classifications, as bace"),
+        (["n-scaling", "--seeds", "2"], "needs three retrainings"),
+        (["n-scaling", "--dataset", "esol"], "choose classifications, as bace"),
+        (["n-scaling", "--set", "sizes=many"], "sizes=many: expected two numbers of rows or more"),
+        (["similarity", "--dataset", "esol"], "need SMILES and classes"),
+        (["triage", "--dataset", "esol"], "choose classifications, as bace"),
+        (["triage", "--seeds", "1"], "seeds=1: churn needs two retrainings or more"),
+        (["overlap", "--dataset", TINY, "--seeds", "1"], "seeds=1: churn needs two retrainings or more"),
+        (["bo-loop", "--dataset", "esol", "--set", "trajectories=1"], "trajectories=1: expected at least 2"),
+    ],
+)
+def test_a_mistake_gets_one_message_with_the_remedy_and_nothing_is_trained(
+    ran: Ran, words: list[str], said: str
+) -> None:
+    before = tracking.Store().statuses()
+    if "esol" in words and "CHURN_DATA_DIR" not in os.environ:
+        pytest.skip("no folder of raw data: set CHURN_DATA_DIR to run this test")
+    code, printed = run("study", *words, "--jobs", "1")
+    assert code == 2
+    assert "error: " in printed
+    assert said in printed
+    assert "Traceback" not in printed
+    assert tracking.Store().statuses() == before
+
+
+def test_the_leaderboard_names_a_study_that_is_not_finished_and_one_that_does_not_exist(
+    tmp_path: Path,
+) -> None:
+    write_published(Results(()), tmp_path / "none")
+    code, said = run("study", "triage", "--store", str(tmp_path / "none"), app=leaderboard_app)
+    assert (code, "python -m benchmark study triage" in said) == (2, True)
+    code, said = run("study", "triag", "--store", str(tmp_path / "none"), app=leaderboard_app)
+    assert (code, "did you mean 'triage'" in said) == (2, True)
+
+
+# Kills
+
+
+def test_a_study_that_is_killed_goes_on_and_nothing_is_there_twice(ran: Ran) -> None:
+    settings = {"dataset": SMALL, "seeds": "3", "sizes": "30-35-40-45-55-60"}
+    options = [word for setting in settings.items() for word in ("--set", "=".join(setting))]
+    words = [sys.executable, "-m", "benchmark", "study", "n-scaling", *options, "--jobs", "1"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        for line in child.stdout:
+            if line.startswith("finished"):
+                child.send_signal(signal.SIGKILL)  # while the second cell is trained or recorded
+                break
+    assert child.wait() == -signal.SIGKILL
+    mine = {planned.key.digest for planned in planned_for(settings)}
+    done = {digest for digest, status in tracking.Store().statuses().items() if status == "FINISHED"} & mine
+    assert 1 <= len(done) < len(mine) == 6
+
+    code, printed = study("n-scaling", settings)
+    assert code == 0, printed
+    assert printed.count("finished ERM") <= 6 - len(done)
+    store = tracking.Store()
+    assert Counter(cell.key.digest for cell in store.cells(mine)) == dict.fromkeys(mine, 1)
+    runs = [run_ for run_ in store._runs("cell") if run_.data.tags["churn.cell"] in mine]
+    assert {run_.info.status for run_ in runs} == {"FINISHED"}
+    assert len(runs) == 6
+    nested = [run_ for run_ in store._runs("seed") if run_.data.tags["churn.cell"] in mine]
+    assert len(nested) == 18
+    finished = [record for record in store.records() if (record.study, record.key) == ("n-scaling", REPORT)]
+    assert [record.content["settings"]["sizes"] for record in finished].count(settings["sizes"]) == 1
+
+
+def planned_for(settings: Mapping[str, str]) -> list[Planned]:
+    names = [f"{settings['dataset']}@train={size}" for size in settings["sizes"].split("-")]
+    return plan_grid(["erm"], names, [99], [1, 2, 3], {})
+
+
+# What records depend on
+
+
+def first(trainer: Trainer, *given: object) -> dict[str, str]:
+    return {"made": "first"}
+
+
+def again(trainer: Trainer, *given: object) -> dict[str, str]:
+    return {"made": "again"}
+
+
+def test_a_record_is_made_again_by_other_code_or_another_method(ran: Ran) -> None:
+    of, (bagging, twin) = ("code", "b3db_logbb", 99), (make_method(name, "regression") for name in ("bagging", "twin"))
+    made = [lab("bo-loop", []).record(*of, first, bagging)["made"] for _ in range(2)]
+    made.append(lab("bo-loop", []).record(*of, again, bagging)["made"])
+    assert made == ["first", "first", "again"]
+    records = len(lab("bo-loop", []).store.records())
+    lab("bo-loop", []).record(*of, again, twin)
+    assert len(lab("bo-loop", []).store.records()) == records + 1
+
+
+def noted(trainer: Trainer, made: list[str], dataset: str) -> dict[str, str]:
+    made.append(dataset)
+    return {}
+
+
+def test_a_record_of_the_same_key_is_made_again_on_other_data(ran: Ran) -> None:
+    known, made = lab("bo-loop", []), []
+    for dataset in ("b3db_logbb", "b3db_logbb", "b3db_logbb@train=200"):
+        known.record("of data", dataset, 99, noted, made, dataset)
+    assert made == ["b3db_logbb", "b3db_logbb@train=200"]
+
+
+# Workers
+
+
+def test_the_search_for_lambda_is_the_same_on_one_worker_and_on_two(ran: Ran) -> None:
+    (kept,) = [
+        record.content for record in ran.results.records if record.study == "bayes-lambda" and record.key != REPORT
+    ]
+    pool = load_problem(TINY, 99).without_tests()
+    items = [(make_method("twin", pool.task), pool, seed, 6, 2, f"another journal {seed}") for seed in (1, 3)]
+    again = Trainer("", 2, print).map(search, items)
+    assert [[list(trial) for trial in trials] for trials in again] == kept["trials"]

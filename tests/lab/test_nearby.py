@@ -1,0 +1,141 @@
+"""Where flips happen: churn of groups by loops, and which molecules are in which group."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmark.lab.nearby import Flips
+from benchmark.lab.study import arrange
+from benchmark.store.cell import Cell, CellKey
+from benchmark.studies.label_noise import LabelNoise
+from benchmark.studies.similarity import Similarity
+from benchmark.types import Predictions
+
+
+def test_flips_of_a_group_are_counted_in_it_alone() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random((4, 30))
+    values, some = np.stack([p, 1 - p], axis=-1), rng.random(30) < 0.4
+    classes, rows = values.argmax(-1), np.flatnonzero(some)
+    by_hand = [[sum(classes[i, t] != classes[j, t] for t in rows) / len(rows) for j in range(4)] for i in range(4)]
+    assert Flips("BACE", predictions(values), {}).churn(some).values == pytest.approx(np.array(by_hand))
+
+
+def predictions(values: np.ndarray) -> Predictions:
+    n = values.shape[1]
+    return Predictions(tuple(range(len(values))), np.arange(n).astype(str), np.zeros(n), values, "classification")
+
+
+class Made:
+    """A lab with one cell, in whose order the facts must be taken, and facts that are given."""
+
+    def __init__(self, flipping: list[bool], facts: dict[str, list[object]]):
+        n = len(flipping)
+        one = np.array([np.zeros(n), flipping], dtype=float)
+        p = Predictions(
+            (1, 2), np.array([f"m{i}" for i in range(n)]), np.zeros(n), np.stack([1 - one, one], -1), "classification"
+        )
+        self.known = [Cell(CellKey("bace", "erm", {}, 99, (1, 2), "p", "c"), "ERM", {"id": p}, 1.0, {})]
+        self.facts = facts
+
+    def cells(self, *grid):
+        return arrange(self.known, *grid)
+
+    def record(self, key, dataset, canonical_seed, make, *given):
+        assert (key, dataset, canonical_seed) == ("bace, split 99", "bace", 99)
+        return self.facts
+
+
+FLIPPING = np.array([[0, 0, 1, 0, 1, 1], [1, 0, 1, 1, 1, 1], [0, 1, 1, 0, 0, 1], [0, 0, 0, 0, 1, 0]])
+"""The classes of six molecules, by four retrainings."""
+
+
+def shown(report) -> dict[str, tuple[str, float, float]]:
+    return {
+        name: (number, float(churn.values[0, 1]), float(ratio.values[0]))
+        for _, name, number, churn, ratio in report.sheets[0].rows
+    }
+
+
+def test_groups_hold_the_molecules_that_their_facts_say_in_whatever_order_these_were_kept() -> None:
+    facts = {
+        "ids": ["m3", "m2", "m1", "m0"],
+        "similarity": [0.9, 0.65, 0.35, 0.1],
+        "same": [True, False, True, False],
+        "other": [True, False, False, False],
+        "conflict": [True, False, False, False],
+    }
+    lab = Made([False, False, True, True], facts)
+    assert shown(LabelNoise(dataset="bace", seeds="2").report(lab)) == {
+        "conflicting labels": ("1", 1.0, 2.0),
+        "activity cliff": ("1", 1.0, 2.0),
+        "neighbours of the same class only": ("1", 0.0, 0.0),
+        "no neighbour": ("2", 0.5, 1.0),
+    }
+    assert shown(Similarity(dataset="bace", seeds="2").report(lab)) == {
+        "0 to 0.3": ("1", 0.0, 0.0),
+        "0.3 to 0.4": ("1", 0.0, 0.0),
+        "0.6 to 0.7": ("1", 1.0, 2.0),
+        "0.7 to 1": ("1", 1.0, 2.0),
+    }
+
+
+def test_the_answers_have_the_churn_of_all_and_of_each_group() -> None:
+    facts = {
+        "ids": ["m0", "m1", "m2", "m3"],
+        "similarity": [0.1, 0.35, 0.65, 0.9],
+        "same": [False, True, False, True],
+        "other": [False, False, False, True],
+        "conflict": [False, False, False, False],
+    }
+    lab = Made([True, False, False, True], facts)
+    assert LabelNoise(dataset="bace", seeds="2").report(lab).answer == [
+        "BACE: two retrainings disagree on 50.0 % of 4 test molecules; activity cliff (1) 100.0 %, neighbours of the "
+        "same class only (1) 0.0 %, no neighbour (2) 50.0 %."
+    ]
+    assert Similarity(dataset="bace", seeds="2").report(lab).answer == [
+        "BACE: two retrainings disagree on 50.0 % of 4 test molecules; similarity below 0.4 (2) 50.0 %, from 0.7 on "
+        "(1) 100.0 %."
+    ]
+
+
+def test_groups_of_ten_molecules_or_more_are_drawn_in_multiples_of_all() -> None:
+    cliff = np.arange(40) < 20
+    facts = {
+        "ids": [f"m{i}" for i in range(40)],
+        "similarity": [0.9] * 40,
+        "same": (~cliff).tolist(),
+        "other": cliff.tolist(),
+        "conflict": (np.arange(40) < 9).tolist(),
+    }
+    (chart,) = LabelNoise(dataset="bace", seeds="2").report(Made((np.arange(40) < 10).tolist(), facts)).charts
+    assert [(p.x, p.y.values[0]) for p in chart.series["BACE"]] == [(1, 2.0), (2, 0.0)]
+    assert chart.x.names[1:3] == ["cliff", "same class"]
+
+
+def test_a_ratio_leaves_each_retraining_out_of_the_group_and_of_all() -> None:
+    values = np.stack([1 - FLIPPING, FLIPPING], axis=-1).astype(float)
+    flips = Flips("BACE", predictions(values), {})
+    some = np.arange(6) < 3
+
+    def by_hand(runs: list[int]) -> float:
+        pairs = [(i, j) for i in runs for j in runs if i < j]
+        part, whole = (
+            np.mean([np.mean(FLIPPING[i, these] != FLIPPING[j, these]) for i, j in pairs])
+            for these in (some, some | True)
+        )
+        return float(part / whole)
+
+    without = np.array([by_hand([j for j in range(4) if j != i]) for i in range(4)])
+    error = np.sqrt(3 / 4 * np.sum((without - without.mean()) ** 2))
+    values = flips.ratio(some).values
+    assert values.mean() == pytest.approx(by_hand([0, 1, 2, 3]))
+    assert values.std(ddof=1) / 2 == pytest.approx(error), "Student's interval of them is the jackknife's"
+
+
+def test_without_any_flip_there_is_no_ratio() -> None:
+    facts = {"ids": ["m0"], "similarity": [1.0], "same": [True], "other": [False], "conflict": [False]}
+    ((_, churn, ratio),) = shown(Similarity(dataset="bace", seeds="2").report(Made([False], facts))).values()
+    assert churn == 0
+    assert np.isnan(ratio)

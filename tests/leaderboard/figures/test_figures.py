@@ -1,0 +1,394 @@
+"""Figures: what they show, that pages and papers can take them as they are, and that equal results give equal bytes."""
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from itertools import combinations
+from pathlib import Path
+from xml.etree import ElementTree
+
+import matplotlib
+import numpy as np
+import pytest
+from scipy.optimize import isotonic_regression
+
+from benchmark.measure.basics import FLIPPING
+from benchmark.store.cell import Cell, CellKey, Facts
+from benchmark.types import DatasetFacts, Predictions
+from leaderboard.figures.build import Structures, draw, drawn, of_results
+from leaderboard.figures.cases import _path
+from leaderboard.figures.contrast import contrast
+from leaderboard.figures.figure import Figure
+from leaderboard.figures.pareto import Point, front
+from leaderboard.figures.parts import MOST, calmest, limits, spread, whiskers
+from leaderboard.figures.ranks import critical_difference
+from leaderboard.figures.style import COLOURS, INK, MUTED, Style, axes, look, sheet, styles
+from leaderboard.figures.triage import SHARES, curves
+from leaderboard.read.results import Results, collect
+from leaderboard.stats.intervals import Estimate
+from leaderboard.stats.ranks import friedman
+from leaderboard.tables.boards import board
+
+RUNS = 6
+SMILES = "CC(=O)Nc1ccc(O)cc1"
+METHODS = {"ERM": 1.0, "Bagging K=5": 0.6, "Twin-bootstrap λ=300": 0.3, "SWA <b>&": 0.9}
+"""Titles, and the noise of their logits."""
+
+
+def cell(
+    dataset: str, title: str, values: np.ndarray, y: np.ndarray, about: Mapping[str, str], split: int = 99
+) -> Cell:
+    seeds = tuple(range(1, len(values) + 1))
+    ids = np.array([f"m{i:03}" for i in range(values.shape[1])])
+    task = "regression" if values.shape[2] == 1 else "classification"
+    described = DatasetFacts(**{"title": dataset.upper(), "group": "headline", **about})
+    facts = Facts(command="python -m benchmark run", dataset=described, rows={"train": 90, "id": 60})
+    method = "erm" if title == "ERM" else "other"
+    key = CellKey(dataset, method, {"title": title}, split, seeds, "p", "c")
+    return Cell(key, title, {"id": Predictions(seeds, ids, y, values, task)}, 1.0, facts)
+
+
+def made_up(n: int = 60, methods: Mapping[str, float] = METHODS) -> list[Cell]:
+    """Two classifications and a regression."""
+    rng = np.random.default_rng(0)
+    cells = []
+    for dataset, about in {
+        "one": {},
+        "two": {},
+        "three": {"group": "regression", "unit": "log mol/L"},
+    }.items():
+        truth = rng.normal(0, 1.5, n)
+        for title, noise in methods.items():
+            latent = truth + noise * rng.normal(size=(RUNS, n))
+            if dataset == "three":
+                cells.append(cell(dataset, title, latent[..., None], truth, about))
+            else:
+                p = 1 / (1 + np.exp(-latent))
+                cells.append(cell(dataset, title, np.stack([1 - p, p], axis=-1), (truth > 0).astype(int), about))
+    return cells
+
+
+def build(results: Results, structures: Structures = dict) -> list[Figure]:
+    return [figure for drawing in of_results(results, structures) if (figure := draw(drawing))]
+
+
+def digests(figures: list[Figure]) -> dict[str, str]:
+    return {f.key: hashlib.sha256(f.svg.encode() + f.pdf).hexdigest() for f in figures}
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    return collect(made_up())
+
+
+@pytest.fixture(scope="module")
+def figures(results: Results) -> list[Figure]:
+    return build(results, lambda: {"one": {f"m{i:03}": SMILES for i in range(60)}})
+
+
+def test_every_figure_is_made_where_the_results_support_it(figures):
+    single = {f.key for f in figures if f.dataset}
+    assert {f.key for f in figures} - single == {
+        "forest",
+        "forest-regression",
+        "pareto",
+        "ranks",
+        "critical-difference",
+        "triage",
+    }
+    assert single == {
+        *(f"{kind}-{name}" for kind in ("pareto", "triage", "heatmap") for name in ("one", "two")),
+        "cases-one",
+        "pareto-three",
+    }
+    assert all(f.key.endswith(f.dataset) for f in figures)
+
+
+def test_no_results_give_no_figures_and_one_method_alone_only_its_triage():
+    assert build(collect([])) == []
+    alone = [one for one in made_up() if one.title == "ERM"]
+    assert {f.key for f in build(collect(alone))} == {"triage", "triage-one", "triage-two"}
+    without = [one for one in made_up() if one.title != "ERM" and one.key.dataset == "one"]
+    assert {f.key for f in build(collect(without))} == {"pareto-one", "ranks"}
+
+
+def test_an_svg_is_an_element_of_a_page_that_takes_its_colour(figures):
+    seen: set[str] = set()
+    for figure in figures:
+        root = ElementTree.fromstring(figure.svg)
+        assert figure.svg.startswith("<svg")
+        assert root.get("role") == "img"
+        assert root.get("aria-label") == figure.alt
+        assert root.get("font-family") == "sans-serif"
+        assert not [e for e in root.iter() if e.tag.endswith(("}style", "}metadata", "}script", "}image"))]
+        assert INK not in figure.svg
+        assert "#000000" not in figure.svg
+        assert "currentColor" in figure.svg
+        assert "font-family:" not in figure.svg
+        ids = [e.attrib["id"] for e in root.iter() if "id" in e.attrib]
+        assert set(re.findall(r'[("]#([\w-]+)', figure.svg)) == set(ids)
+        assert len(set(ids)) == len(ids)
+        assert not seen & set(ids), f"{figure.key} shares ids with another figure"
+        seen |= set(ids)
+        assert len(figure.svg) < 100_000
+        assert set(re.findall(r'https?://[^"]*', figure.svg)) <= {
+            "http://www.w3.org/2000/svg",
+            "http://www.w3.org/1999/xlink",
+        }
+
+
+def test_text_stays_text_at_seven_points_or_more_and_is_escaped(figures):
+    for figure in figures:
+        texts = [e for e in ElementTree.fromstring(figure.svg).iter() if e.tag.endswith("}text")]
+        assert texts
+        sizes = [float(size) for size in re.findall(r"font-size: ([\d.]+)px", figure.svg)]
+        assert len(sizes) == len(texts)
+        assert min(sizes) >= 7
+    pareto = next(f for f in figures if f.key == "pareto-one")
+    assert "SWA <b>&" in [e.text for e in ElementTree.fromstring(pareto.svg).iter()]
+
+
+@pytest.mark.slow
+def test_equal_results_give_equal_bytes_in_another_process_with_other_settings(figures, tmp_path):
+    script = f"""
+import importlib.util, json, random, sys
+import matplotlib
+matplotlib.rcParams.update({{"font.size": 20, "axes.facecolor": "red", "svg.fonttype": "path"}})
+spec = importlib.util.spec_from_file_location("made_up", {__file__!r})
+made = importlib.util.module_from_spec(spec)
+sys.modules["made_up"] = made
+spec.loader.exec_module(made)
+cells = made.made_up()
+random.Random(1).shuffle(cells)
+smiles = {{"one": {{f"m{{i:03}}": made.SMILES for i in range(60)}}}}
+print(json.dumps(made.digests(made.build(made.collect(cells), lambda: smiles))))
+"""
+    environment = {**os.environ, "PYTHONHASHSEED": "7", "MPLCONFIGDIR": str(tmp_path)}
+    root = Path(__file__).resolve().parents[3]
+    ran = subprocess.run(
+        [sys.executable, "-c", script], cwd=root, env=environment, capture_output=True, text=True, check=True
+    )
+    assert json.loads(ran.stdout) == digests(figures)
+
+
+def test_a_figure_that_was_drawn_before_is_taken_from_the_cache_and_one_that_was_damaged_is_drawn_again(
+    results, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path))
+    first = list(drawn(of_results(results)))
+    assert digests(first) == digests(build(results))
+    kept = sorted(tmp_path.glob("made/figure-*.json"))
+    assert len(kept) == len(first)
+    kept[0].write_bytes(kept[0].read_bytes()[:-20])
+    drawn_again = []
+    monkeypatch.setattr("leaderboard.figures.build.draw", drawn_again.append)
+    monkeypatch.setattr("leaderboard.figures.build.cpu_count", lambda: 1)
+    assert len(list(drawn(of_results(results)))) == len(first) - 1
+    assert len(drawn_again) == 1
+
+
+def test_a_pdf_has_no_date_and_embeds_its_font(figures):
+    for figure in figures:
+        assert figure.pdf.startswith(b"%PDF")
+        assert b"CreationDate" not in figure.pdf
+        assert b"/FontFile2" in figure.pdf
+
+
+def test_building_leaves_no_figure_and_no_setting_behind(results):
+    from matplotlib import _pylab_helpers
+
+    before = dict(matplotlib.rcParams)
+    build(Results(results.datasets[2:]))
+    assert dict(matplotlib.rcParams) == before
+    assert _pylab_helpers.Gcf.get_num_fig_managers() == 0
+
+
+def test_alternative_texts_have_the_numbers_of_the_board(figures, results):
+    (dataset,) = (d for d in results.datasets if d.name == "one")
+    rows = {row.title: row.estimates for row in board(dataset).rows}
+    alt = next(f.alt for f in figures if f.key == "pareto-one")
+    for title in ("ERM", "Twin-bootstrap λ=300"):
+        accuracy, churn = rows[title]["accuracy"], rows[title]["churn"]
+        assert accuracy
+        assert churn
+        assert f"{title} ({accuracy.value * 100:.3g}, {churn.value * 100:.3g})" in alt
+    heat = next(f.alt for f in figures if f.key == "heatmap-one")
+    assert f"{rows['ERM']['churn'].value * 100:.1f} % with ERM" in heat
+
+
+def test_more_methods_than_colours_can_tell_apart_are_cut_to_the_calmest_and_the_caption_says_so():
+    noise = {"ERM": 1.0, **{f"method {i:02}": 0.2 + 0.1 * i for i in range(15)}}
+    results = collect(made_up(40, noise))
+    one = next(d for d in results.datasets if d.name == "one")
+    kept, words = calmest(results.methods()[1:], [board(one)])
+    assert set(kept) == set([row.title for row in board(one).rows if row.title != "ERM"][: MOST - 1])
+    assert f"{MOST - 1} of 15 methods with the lowest mean rank" in words
+    assert calmest(["a", "b"], [board(one)]) == (["a", "b"], "")
+    pareto = next(f for f in build(Results((one,))) if f.key == "pareto-one")
+    assert pareto.caption.endswith(words)
+    assert all((f">{title}<" in pareto.svg) == (title in (*kept, "ERM")) for title in noise)
+
+
+def test_names_stand_clear_of_ranks_with_two_digits():
+    methods = [f"method {i:02}" for i in range(12)]
+    ranking = friedman(np.arange(36.0).reshape(3, 12), methods, ["a", "b", "c"])
+    with look():
+        figure = critical_difference(ranking, styles(methods, "ERM"))
+    assert figure
+    at = {e.text: float(e.attrib["x"]) for e in ElementTree.fromstring(figure.svg).iter() if "x" in e.attrib and e.text}
+    digits = 0.64 * 7.5  # the advance of one, at the size of the text
+    assert at["method 11"] - at["12.00"] > 4.5 * digits
+
+
+def test_the_calmest_is_in_every_figure_whatever_its_name_elsewhere():
+    many = {f"method {i:02}": 0.5 + 0.1 * i for i in range(15)}
+    classes = [c for c in made_up(40, {"ERM": 1.0, "calm at 300": 0.1, **many}) if c.key.dataset != "three"]
+    values = [c for c in made_up(40, {"ERM": 1.0, "calm at 3": 0.1, **many}) if c.key.dataset == "three"]
+    svgs = {f.key: f.svg for f in build(collect([*classes, *values]))}
+    for key in ("forest", "pareto", "pareto-one", "pareto-two"):
+        assert ">calm at 300<" in svgs[key], key
+    for key in ("forest-regression", "pareto-three"):
+        assert ">calm at 3<" in svgs[key], key
+
+
+def test_the_front_is_what_no_other_unmarked_method_equals_or_beats_in_both():
+    rng = np.random.default_rng(1)
+    for better in (+1, -1):
+        for _ in range(50):
+            quality, churn = rng.integers(0, 6, (2, 8))
+            points = [
+                Point(str(i), Estimate(q, q, q), Estimate(c, c, c), bool(marked))
+                for i, (q, c, marked) in enumerate(zip(quality, churn, rng.random(8) < 0.2, strict=True))
+            ]
+            open_ones = [p for p in points if not p.marked]
+            values = {(better * p.quality.value, -p.churn.value) for p in open_ones}
+            best = {v for v in values if not any(o != v and o[0] >= v[0] and o[1] >= v[1] for o in values)}
+            found = [(better * p.quality.value, -p.churn.value) for p in front(points, better)]
+            assert sorted(found) == sorted(best)
+            assert not any(p.marked for p in front(points, better))
+
+
+def test_labels_are_moved_as_little_as_their_distance_allows():
+    rng = np.random.default_rng(2)
+    for _ in range(50):
+        wanted = rng.uniform(0, 10, 9)
+        order = np.argsort(wanted)
+        apart = 0.8 * np.arange(9)
+        expected = np.empty(9)
+        expected[order] = isotonic_regression(wanted[order] - apart).x + apart
+        np.testing.assert_allclose(spread(list(wanted), 0.8), expected)
+
+
+def test_a_marker_stands_at_its_estimate_and_its_lines_end_with_the_intervals():
+    with look():
+        ax = axes(sheet(3, 3), 0.1, 0.1, 0.1, 0.1)
+        whiskers(ax, Estimate(0.1, 0.05, 0.2), Estimate(0.3, 0.2, 0.5), Style(INK, "o"), hollow=True, scale=100)
+        across, upright, marker = [np.array(line.get_data(), dtype=float) for line in ax.lines]
+        np.testing.assert_allclose(across, [[5, 20], [30, 30]])
+        np.testing.assert_allclose(upright, [[10, 10], [20, 50]])
+        np.testing.assert_allclose(marker, [[10], [30]])
+        assert ax.lines[2].get_markerfacecolor() == "none"
+
+
+def test_an_axis_shows_every_value_and_no_interval_that_would_hide_them():
+    values = [Estimate(0.1, 0.05, 0.15), Estimate(0.2, -9.0, 9.0), Estimate(0.15, np.nan, np.nan)]
+    low, high = limits(values, 100)
+    assert low < 5
+    assert 20 < high < 50
+    low, high = limits([Estimate(0.0, np.nan, np.nan)])
+    assert low < 0 < high
+
+
+def luminance(colour: str) -> float:
+    """WCAG 2.2's relative luminance."""
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
+
+
+def test_colours_stand_out_on_light_and_dark_pages():
+    from leaderboard.figures.molecules import ELEMENTS
+
+    for colour in (*COLOURS, MUTED, *ELEMENTS.values()):
+        for background in ("#ffffff", "#16181d"):
+            bright, dark = sorted([luminance(colour), luminance(background)], reverse=True)
+            assert (bright + 0.05) / (dark + 0.05) >= 3, f"{colour} on {background}"
+
+
+def test_colours_differ_for_readers_who_see_no_red_or_no_green():
+    # Machado, Oliveira and Fernandes (2009), severity 1.0: protanopia and deuteranopia, on linear RGB.
+    protan = [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+    deutan = [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+    rgb = np.array([[int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)] for c in COLOURS])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+
+    def lab(colours: np.ndarray) -> np.ndarray:
+        xyz = np.clip(colours, 0, 1) @ to_xyz.T / [0.9505, 1, 1.089]
+        f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+        return np.stack([116 * f[:, 1] - 16, 500 * (f[:, 0] - f[:, 1]), 200 * (f[:, 1] - f[:, 2])], axis=1)
+
+    for seen in (np.eye(3), np.array(protan), np.array(deutan)):
+        points = lab(linear @ seen.T)
+        nearest = min(np.linalg.norm(a - b) for a, b in combinations(points, 2))
+        assert nearest > 24, seen
+
+
+def test_a_method_keeps_its_colour_when_others_join_and_no_two_look_the_same():
+    few = styles(["ERM", "SWA", "Bagging K=5"], "ERM")
+    many = styles(["ERM", *(f"method {i}" for i in range(42)), "SWA", "Bagging K=5"], "ERM")
+    assert few.items() <= many.items()
+    assert len(set(many.values())) == len(many)
+    assert few["ERM"].colour == INK
+
+
+def test_erm_is_contrasted_with_the_unmarked_method_of_the_lowest_churn():
+    cells = [one for one in made_up() if one.key.dataset == "one"]
+    constant = np.zeros((RUNS, 60, 2))
+    constant[..., 0] = 1
+    cells.append(cell("one", "Constant", constant, cells[0].predictions["id"].y, {}))
+    results = collect(cells)
+    found = contrast(results.datasets[0], board(results.datasets[0]))
+    assert found
+    assert found.method == "Twin-bootstrap λ=300"
+    erm = next(one for one in cells if one.title == "ERM").predictions["id"].values.argmax(-1)
+    expected = [np.mean([a != b for a, b in combinations(column, 2)]) for column in erm.T]
+    np.testing.assert_allclose(found.erm_flips, expected)
+
+
+def test_the_case_study_has_only_molecules_that_flip_often_with_erm_and_never_with_the_other(figures, results):
+    dataset = next(d for d in results.datasets if d.name == "one")
+    found = contrast(dataset, board(dataset))
+    assert found
+    eligible = int(((found.erm_flips >= FLIPPING) & (found.other_flips == 0)).sum())
+    assert eligible > 1
+    alt = next(f.alt for f in figures if f.key == "cases-one")
+    assert alt.startswith(f"Drawings of {min(eligible, 6)} test molecules")
+
+
+def test_an_svg_path_becomes_the_same_path_for_matplotlib():
+    path = _path("M0,1L2,-3.5Q4,5 6,7C1,1 2,2 3,3Z")
+    assert path.codes is not None
+    assert path.codes.tolist() == [1, 2, 3, 3, 4, 4, 4, 79]
+    assert path.vertices[:4].tolist() == [[0, 1], [2, -3.5], [4, 5], [6, 7]]
+
+
+def test_triage_curves_are_those_of_a_plain_loop(results):
+    dataset = next(d for d in results.datasets if d.name == "two")
+    found = curves(dataset)
+    assert found
+    assert set(found.churn) == {2, 3, 5}
+    assert found.seen == {5}
+    classes = dataset.reference.cells[99].predictions["id"].values.argmax(-1)  # type: ignore[union-attr]
+    captured = []
+    for i, j in combinations(range(RUNS), 2):
+        others = [r for r in range(RUNS) if r not in (i, j)]
+        flips = np.mean([classes[a] != classes[b] for a, b in combinations(others, 2)], axis=0)
+        first = classes[i] != classes[j]
+        share, caught = first.mean(), flips[first].sum() / flips.sum()
+        captured.append(np.interp(SHARES, [0, share, 1], [0, caught, 1]))
+    np.testing.assert_allclose(found.churn[2], np.mean(captured, axis=0), atol=1e-6)

@@ -1,0 +1,81 @@
+"""Molecules: drawings for pages, and their SMILES where the data are at hand."""
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from benchmark.data import sources
+from benchmark.data.problem import load_problem
+from benchmark.errors import UserError
+from benchmark.store.cell import Cell, CellKey, Facts
+from benchmark.types import DatasetFacts, Predictions
+from leaderboard.figures.molecules import draw, structures
+from leaderboard.read.results import Results, collect
+
+
+def results(*datasets: str) -> Results:
+    """Cells as on the ID test of measured B3DB molecules, under the names of other datasets too."""
+    test = load_problem("b3db_measured").evals["id"]
+    values = np.full((2, len(test), 2), 0.5)
+    predictions = {"id": Predictions((1, 2), test.ids, test.y, values, "classification")}
+    about = DatasetFacts(title="t", group="extra")
+    facts = Facts(command="…", dataset=about, rows={"train": 9, "id": 9})
+    keys = [CellKey(name, "erm", {}, 99, (1, 2), "p", "c") for name in datasets]
+    return collect(Cell(key, "ERM", predictions, 1.0, facts) for key in keys)
+
+
+def test_structures_are_the_smiles_of_the_test_examples():
+    test = load_problem("b3db_measured").evals["id"]
+    found = structures(results("b3db_measured"))
+    assert found == {"b3db_measured": dict(zip(test.ids.tolist(), test.smiles.tolist(), strict=True))}
+
+
+def test_what_is_not_at_hand_is_left_out_without_touching_the_network(monkeypatch, tmp_path):
+    monkeypatch.setenv("CHURN_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("CHURN_OFFLINE", "0")
+    monkeypatch.setattr(sources, "_download", lambda spec: pytest.fail(f"tried to download {spec.name}"))
+    damaged = tmp_path / "cache" / "raw" / "molnet" / "bace.csv"
+    damaged.parent.mkdir(parents=True)
+    damaged.write_text("mol,Class\nC,1\n")
+    assert structures(results("bbbp", "bace", "a_dataset_of_mine", "mof_solvent", "waterbirds")) == {}
+    assert damaged.is_file(), "a drawing is no reason to remove a file"
+
+
+@pytest.mark.parametrize(
+    "smiles", ["CC(=O)Nc1ccc(O)cc1", "C[C@H](N)C(=O)O", "[Na+].[Cl-]", "[CH3]", "C/C=C/C", "O=S(=O)(N)c1ccc(Br)cc1I"]
+)
+def test_a_drawing_is_an_element_without_ids_in_the_colour_of_its_page(smiles):
+    svg = draw(smiles, 160, 110)
+    root = ElementTree.fromstring(svg)
+    assert svg.startswith("<svg")
+    assert root.get("viewBox") == "0 0 160 110"
+    assert [e for e in root.iter() if e.tag.endswith("}path")]
+    assert not [e for e in root.iter() if "id" in e.attrib or "class" in e.attrib or e.tag.endswith("}rect")]
+    assert "currentColor" in svg or smiles == "[Na+].[Cl-]"
+    assert "#000000" not in svg
+    assert len(svg) < 8000
+    assert draw(smiles, 160, 110) == svg
+
+
+def test_a_drawing_has_all_that_rdkit_drew():
+    from leaderboard.figures import molecules
+
+    smiles = "O=S(=O)(N)c1ccc(Br)cc1I"
+    drawn = [
+        e.attrib["d"] for e in ElementTree.fromstring(molecules._rdkit(smiles, 200, 150)).iter() if "d" in e.attrib
+    ]
+    joined = "".join(shape.path for shape in molecules.shapes(smiles, 200, 150))
+    assert joined.count("M") == sum(path.count("M") for path in drawn)
+    numbers = sorted(word for path in drawn for word in path.replace(",", " ").split() if word[-1].isdigit())
+    for command in "MLQCZ,":
+        joined = joined.replace(command, " ")
+    assert sorted(joined.split()) == numbers
+
+
+def test_what_is_no_molecule_is_named():
+    with pytest.raises(UserError, match="cannot draw 'no molecule'"):
+        draw("no molecule", 100, 100)
+    with pytest.raises(UserError, match="cannot draw ''"):
+        draw("", 100, 100)

@@ -1,0 +1,42 @@
+"""Cells sorted into datasets and entries, and the addresses of methods."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmark.store.cell import Submission
+from leaderboard.read.results import collect, slug
+
+SUBMISSION = Submission(
+    status="self-reported",
+    name="Calm",
+    authors="A",
+    licence="CC0-1.0",
+    compute="-",
+    training_data="none",
+    sha256="0" * 64,
+)
+
+
+def test_what_was_submitted_is_never_the_reference(make_cell):
+    values = np.random.default_rng(0).dirichlet([1, 1], size=(3, 20))
+    theirs = make_cell("erm", values, title="Calm 1.0 (self-reported)").with_facts(submission=SUBMISSION)
+    alone = collect([theirs])
+    assert alone.datasets == ()
+    assert "Calm 1.0 (self-reported) on made_up is left out" in alone.unreadable[0]
+    both = collect([theirs, make_cell("erm", values)])
+    assert [entry.title for entry in both.datasets[0].entries] == ["ERM"]
+
+
+def test_each_title_has_an_address_of_its_own():
+    titles = ["ERM", "Twin-bootstrap λ=300", "方法甲 1.0", "方法乙 1.0", "Метод", "метод 2", "x² 1.0", "𝐀"]
+    addresses = [slug(title) for title in titles]
+    assert len(set(addresses)) == len(titles)
+    assert all(address and address.isascii() for address in addresses)
+    assert addresses[:2] == ["erm", "twin-bootstrap-lambda-300"]
+
+
+@pytest.mark.parametrize("alike", [("Bäume", "bäume", "BA\u0308UME"), ("Ｆorest", "forest"), ("方法", "方法 ")])
+def test_titles_that_look_alike_have_one_address(alike):
+    assert len({slug(title) for title in alike}) == 1

@@ -1,0 +1,166 @@
+"""The commands as a user gives them, by exit code and output."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from leaderboard.__main__ import app
+from leaderboard.scoring.gate import gate
+from leaderboard.scoring.runs import Runs
+from leaderboard.stats.intervals import over_both
+from leaderboard.write.published import write as write_published
+
+KEPT = ("mid", "edge", "solubility")
+T = 200
+RNG = np.random.default_rng(5)
+Y = RNG.integers(2, size=T)
+BASE = 1.5 * (2 * Y - 1) + RNG.normal(size=T)
+
+
+def one_run(path, noise: float = 0.8, **more):
+    p = 1 / (1 + np.exp(-(BASE + noise * RNG.normal(size=T))))
+    table = pd.DataFrame({"example_id": [f"m{t}" for t in range(T)], "p0": 1 - p, "p1": p, "y_true": Y})
+    table.assign(**more).to_csv(path, index=False)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def store(world, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("results") / "kept"
+    write_published(replace(world, datasets=tuple(d for d in world.datasets if d.name in KEPT)), folder)
+    return str(folder)
+
+
+def run(*words: str):
+    return CliRunner().invoke(app, list(words), catch_exceptions=True)
+
+
+def test_score_writes_a_page_and_all_numbers(tmp_path, store):
+    files = [one_run(tmp_path / f"{r}.csv") for r in range(4)]
+    pd.concat([pd.read_csv(f).assign(run=r) for r, f in enumerate(files)]).to_parquet(tmp_path / "all.parquet")
+    page, numbers, table = (tmp_path / name for name in ("s.html", "s.json", "s.csv"))
+    words = ["--html", str(page), "--json", str(numbers), "--csv", str(table), "--store", store]
+    result = run("score", str(tmp_path / "all.parquet"), *words)
+    assert result.exit_code == 0, result.output
+    assert "Churn (%)" in result.output
+    told = "Columns: run run; predictions p0, p1; truth y_true; not read: __index_level_0__."
+    assert told in result.output
+    assert told in page.read_text(encoding="utf-8")
+    made = json.loads(numbers.read_text(encoding="utf-8"))
+    assert told in made["notes"]
+    assert made["churn"]["low"] < made["churn"]["value"] < made["churn"]["high"]
+    assert [row["example_id"] for row in made["ranking"]] == pd.read_csv(table)["example_id"].tolist()
+    assert made["published"]["rows"][0][0] == "ERM"
+    assert f"{100 * made['churn']['value']:.1f} %" in page.read_text(encoding="utf-8")
+
+
+def test_triage_ranks_flips_first_and_says_what_is_in_sample(tmp_path, store):
+    a, b, out = one_run(tmp_path / "a.csv"), one_run(tmp_path / "b.csv"), tmp_path / "review.csv"
+    result = run("triage", a, b, "--review", "30%", "--out", str(out), "--store", store)
+    assert result.exit_code == 0, result.output
+    table = pd.read_csv(out)
+    flips = (pd.read_csv(a)["p1"] > 0.5) != (pd.read_csv(b)["p1"] > 0.5)
+    assert table["review"].sum() == 60
+    assert table["flips"].sum() == flips.sum()
+    assert not table["flips"].iloc[flips.sum() :].any()
+    assert "in-sample" in result.output
+    assert f"{a}: read as probabilities. Columns: predictions p0, p1; truth y_true." in result.output
+    assert "Out of sample" in result.output
+
+
+@pytest.mark.parametrize(("limits", "code"), [(["40%"], 0), (["1%"], 1), (["40%", "--max-bad-flips", "0"], 1)])
+def test_gate_exits_by_its_limits(tmp_path, limits, code):
+    old, new = one_run(tmp_path / "old.csv"), one_run(tmp_path / "new.csv")
+    result = run("gate", "--baseline", old, "--candidate", new, "--max-flips", *limits)
+    assert result.exit_code == code, result.output
+    assert ("passed" if code == 0 else "failed: ") in result.output
+    for path in (old, new):
+        assert f"{path}: read as probabilities. Columns: predictions p0, p1; truth y_true." in result.output
+
+
+def test_gate_exits_with_2_for_bad_input(tmp_path):
+    old = one_run(tmp_path / "old.csv")
+    pd.read_csv(old).iloc[1:].to_csv(tmp_path / "new.csv", index=False)
+    command = [sys.executable, "-m", "leaderboard", "gate", "--baseline", old, "--candidate", str(tmp_path / "new.csv")]
+    found = subprocess.run([*command, "--max-flips", "5%"], capture_output=True, text=True)
+    assert found.returncode == 2
+    assert "'m0' is in" in found.stderr
+    result = run("gate", "--baseline", old, "--candidate", old, "--max-flips", "much")
+    assert "--max-flips 'much'" in str(result.exception)
+
+
+def test_good_and_bad_flips_are_counted_with_exact_intervals():
+    ids = np.array([f"m{t}" for t in range(100)])
+    y = np.zeros(100, dtype=int)
+    old, new = np.zeros((1, 100), dtype=int), np.zeros((1, 100), dtype=int)
+    old[0, :3], new[0, 10:15] = 1, 1
+    found = gate(Runs.of(old, y, ids), Runs.of(new, y, ids), 0.08)
+    assert {name: round(100 * e.value) for name, e in found.estimates.items()} == {
+        "flips": 8,
+        "bad": 5,
+        "good": 3,
+        "other": 0,
+    }
+    assert found.passed
+    assert (found.estimates["bad"].low, found.estimates["bad"].high) == pytest.approx((0.0164, 0.1128), abs=1e-4)
+    assert not gate(Runs.of(old, y, ids), Runs.of(new, y, ids), 0.08, sure=True).passed
+
+
+@pytest.mark.parametrize("runs", [1, 2, 5])
+def test_being_sure_takes_examples_even_where_no_run_differs(runs):
+    same = np.tile([0, 1], (runs, 10))
+    found = gate(Runs.of(same), Runs.of(same), 0.05, sure=True)
+    assert found.estimates["flips"].high == pytest.approx(1 - 0.025 ** (1 / 20))  # Clopper and Pearson's for 0 of 20
+    assert not found.passed
+    assert gate(Runs.of(same), Runs.of(same), 0.17, sure=True).passed
+    assert gate(Runs.of(same), Runs.of(same), 0.0).passed
+
+
+def test_runs_that_differ_more_than_examples_keep_their_wider_interval():
+    rng = np.random.default_rng(1)
+    old = np.tile(np.arange(400) % 2, (4, 1))
+    new = np.where(rng.random((4, 400)) < np.array([[0.02], [0.05], [0.3], [0.4]]), 1 - old, old)
+    flips = (old != new).astype(float)
+    expected = over_both([flips.mean(axis=1)], [flips.mean(axis=0)])
+    assert gate(Runs.of(old), Runs.of(new), 0.5).estimates["flips"] == expected
+
+
+def test_power_says_how_many_retrainings_a_difference_needs(store):
+    result = run("power", "--store", store, "--methods", "erm,calm", "--delta", "5")
+    assert result.exit_code == 0, result.output
+    for title in ("Edge", "Solubility"):
+        assert title in result.output
+    assert "Mid" not in result.output  # it lacks one of the two
+
+
+def test_power_has_published_results_where_nothing_was_run():
+    one, every = run("power", "--dataset", "bace"), run("power")
+    assert one.exit_code == every.exit_code == 0
+    assert "Retrainings of ERM and of Twin-bootstrap λ=300, at" in one.output
+    assert {"BACE", "ESOL"} <= set(every.output.split())  # the twin's λ is another for a regression
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--dataset", "egde"], "did you mean 'edge'"),
+        (["--methods", "erm"], "two methods expected"),
+        (["--methods", "erm,clam"], "did you mean 'calm'"),
+        (["--methods", "erm,calm", "--dataset", "mid"], "no dataset has both"),
+        (["--delta", "0"], "above 0"),
+        (["--delta", "nan"], "--delta nan: a finite difference above 0 expected"),
+        (["--delta", "inf"], "--delta inf: a finite difference above 0 expected"),
+    ],
+)
+def test_power_names_what_is_wrong(store, words, message):
+    words = words if "--methods" in words else ["--methods", "erm,calm", *words]
+    result = run("power", "--store", store, *words)
+    assert message in str(result.exception)

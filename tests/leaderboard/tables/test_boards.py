@@ -1,0 +1,150 @@
+"""From cells to boards."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmark.store.cell import Cell, CellKey, Facts
+from benchmark.types import DatasetFacts, Predictions
+from leaderboard.read.results import collect
+from leaderboard.tables.boards import boards, to_table
+from leaderboard.tables.table import Value
+
+FACTS = Facts(
+    command="python -m benchmark run --method …",
+    dataset=DatasetFacts(title="Made up & <b>small</b>", group="extra", licence="CC0-1.0", cite="-"),
+    rows={"train": 9, "id": 40},
+    fingerprints={"data": "d", "split": "s"},
+)
+
+
+def cell(
+    method: str,
+    values: np.ndarray,
+    *,
+    seeds: tuple[int, ...] | None = None,
+    canonical_seed: int = 99,
+    problem: str = "p",
+    y: np.ndarray | None = None,
+    params: Mapping[str, float] | None = None,
+    seconds: float = 1.0,
+) -> Cell:
+    seeds = seeds or tuple(range(1, len(values) + 1))
+    n = values.shape[1]
+    y = np.arange(n) % 2 if y is None else y
+    ids = np.array([f"m{i}" for i in range(n)])
+    key = CellKey("made_up", method, dict(params or {}), canonical_seed, seeds, problem, "c")
+    task = "classification" if values.shape[2] > 1 else "regression"
+    return Cell(key, method.upper(), {"id": Predictions(seeds, ids, y, values, task)}, seconds, FACTS)
+
+
+def classes(labels: np.ndarray) -> np.ndarray:
+    """Probabilities 0.9 and 0.1 for a table of predicted classes (R, T)."""
+    return np.where(labels[..., None] == np.arange(2), 0.9, 0.1)
+
+
+def noisy(rng: np.random.Generator, rate: float, runs: int = 5, n: int = 40) -> np.ndarray:
+    truth = np.arange(n) % 2
+    return classes(np.where(rng.random((runs, n)) < rate, 1 - truth, truth))
+
+
+RNG = np.random.default_rng(0)
+ERM = cell("erm", noisy(RNG, 0.25))
+CALM = cell("calm", noisy(RNG, 0.05), seconds=2.5)
+
+
+def test_differences_are_taken_pair_by_pair_at_equal_seeds() -> None:
+    fewer = cell("calm", CALM.predictions["id"].values[[4, 0, 2]], seeds=(5, 1, 3))
+    (board,) = boards(collect([fewer, ERM]))
+    row = next(row for row in board.rows if row.method == "calm")
+    ours = fewer.predictions["id"].values.argmax(-1)[[1, 2, 0]]
+    theirs = ERM.predictions["id"].values.argmax(-1)[[0, 2, 4]]
+    expected = np.mean(
+        [(ours[i] != ours[j]).mean() - (theirs[i] != theirs[j]).mean() for i, j in ((0, 1), (0, 2), (1, 2))]
+    )
+    delta = row.estimates["delta_churn"]
+    assert delta is not None
+    assert delta.value == pytest.approx(expected)
+    assert row.estimates["compute"].value == pytest.approx(1.0)  # type: ignore[union-attr]
+
+
+def test_the_lowest_churn_comes_first_and_erm_has_no_difference_to_itself() -> None:
+    (board,) = boards(collect([ERM, CALM]))
+    assert [row.method for row in board.rows] == ["calm", "erm"]
+    assert board.rows[1].estimates["delta_churn"] is None
+    assert board.rows[0].estimates["compute"].value == 2.5  # type: ignore[union-attr]
+
+
+def test_the_newest_cell_counts_and_other_data_is_left_out_with_a_note() -> None:
+    older = replace(ERM, key=replace(ERM.key, problem="older data"))
+    repeated = cell("erm", noisy(RNG, 0.4))
+    (board,) = boards(collect([CALM, ERM, repeated, older]))
+    erm = next(row for row in board.rows if row.method == "erm")
+    assert erm.estimates["accuracy"].value == pytest.approx(  # type: ignore[union-attr]
+        (ERM.predictions["id"].values.argmax(-1) == ERM.predictions["id"].y).mean()
+    )
+    assert any("left out" in note and "older data" in note for note in board.notes)
+
+
+def test_other_train_seeds_than_the_others_are_said() -> None:
+    assert not any("train seeds" in note for note in boards(collect([CALM, ERM]))[0].notes)
+    (board,) = boards(collect([CALM, ERM.only([1, 2, 3])]))
+    assert any("same train seeds" in note for note in board.notes)
+
+
+def test_low_churn_bought_with_errors_is_marked_and_never_best() -> None:
+    wrong = cell("wrong", classes(np.repeat(1 - (np.arange(40) % 2)[None], 5, axis=0)))
+    constant = cell("constant", classes(np.zeros((5, 40), dtype=int)))
+    (board,) = boards(collect([ERM, CALM, wrong, constant]))
+    marks = {row.method: row.marks for row in board.rows}
+    assert marks == {"erm": (), "calm": (), "wrong": ("†",), "constant": ("†", "collapsed")}
+
+
+def test_without_erm_the_board_says_how_to_get_it() -> None:
+    (board,) = boards(collect([CALM]))
+    assert any("run --method erm --dataset made_up" in note for note in board.notes)
+    assert to_table(board).rows[0][2] == Value("–")
+
+
+def test_several_splits_are_averaged() -> None:
+    other = cell("erm", noisy(RNG, 0.1), canonical_seed=7)
+    (board,) = boards(collect([ERM, other]))
+    single = [boards(collect([c]))[0].rows[0].estimates["churn"].value for c in (ERM, other)]  # type: ignore[union-attr]
+    assert board.rows[0].estimates["churn"].value == pytest.approx(np.mean(single))  # type: ignore[union-attr]
+    assert board.rows[0].splits == (7, 99)
+
+
+def test_a_regression_has_its_own_columns() -> None:
+    y = np.linspace(-1, 1, 40).astype(np.float32)
+    values = y[None, :, None] + RNG.normal(size=(4, 40, 1))
+    (board,) = boards(collect([cell("erm", values, y=y)]))
+    assert [column.key for column in board.columns] == ["mae", "delta_mae", "churn", "delta_churn", "compute"]
+    assert board.rows[0].estimates["churn"].value > 0.5  # type: ignore[union-attr]
+
+
+def test_the_table_of_a_board_marks_the_best_that_is_not_marked_as_bad() -> None:
+    wrong = cell("wrong", classes(np.repeat(1 - (np.arange(40) % 2)[None], 5, axis=0)))
+    (board,) = boards(collect([ERM, CALM, wrong]))
+    table = to_table(board)
+    assert table.header[:4] == ("Method", "Accuracy", "Δ accuracy (pp)", "Churn (%)")
+    assert [row[0] for row in table.rows] == ["WRONG †", "CALM", "ERM"]
+    best = [
+        (row[0], name) for row in table.rows for name, v in zip(table.header, row, strict=True) if mark(v) == "best"
+    ]
+    assert best == [("CALM", title) for title in ("Accuracy", "Churn (%)", "Sym-KL (nats)", "Brier score")]
+    assert "† Accuracy more than 5 pp below ERM's." in table.notes
+    assert (table.datasets, table.key, table.kind) == (("made_up",), "made_up-id", "runs")
+
+
+def mark(value: object) -> str:
+    return value.mark if isinstance(value, Value) else ""
+
+
+def test_the_kind_of_interval_reaches_every_column_and_the_caption() -> None:
+    (over_runs,), (over_examples,) = boards(collect([ERM, CALM])), boards(collect([ERM, CALM]), "examples")
+    for ours, theirs in zip(over_runs.rows, over_examples.rows, strict=True):
+        assert ours.estimates["churn"].value == pytest.approx(theirs.estimates["churn"].value)  # type: ignore[union-attr]
+        assert ours.estimates["churn"].low != theirs.estimates["churn"].low  # type: ignore[union-attr]
+    assert "over test examples" in to_table(over_examples).caption

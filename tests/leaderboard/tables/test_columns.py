@@ -1,0 +1,56 @@
+"""Quantities with each kind of interval, and columns against ERM."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmark.measure.catalogue import CHURN, TOP_JACCARD, boards, churn_of_class, example_flips
+from leaderboard.stats.intervals import jackknife, over_both, over_examples, pair_bootstrap
+from leaderboard.tables.columns import common, estimate, matched, pairs_of, versus
+
+DELTA = versus(CHURN)
+
+
+@pytest.fixture
+def pairs(world):
+    dataset = world.dataset("small")
+    return pairs_of(dataset, dataset.entry("CALM"))
+
+
+def test_each_kind_is_its_interval_of_the_paired_differences(pairs):
+    both = matched(pairs)
+    runs = [CHURN.of_runs(ours) - CHURN.of_runs(erm) for ours, erm in both]
+    examples = [example_flips(ours) - example_flips(erm) for ours, erm in both]
+    assert len(both) == 2
+    assert DELTA.value(pairs, "id", "runs") == jackknife(runs)
+    assert DELTA.value(pairs, "id", "examples") == over_examples(examples)
+    assert DELTA.value(pairs, "id", "both") == over_both(runs, examples)
+    assert DELTA.value(pairs, "id", "paper") == pair_bootstrap(runs)
+
+
+def test_what_is_no_mean_over_examples_keeps_its_interval_over_runs(pairs):
+    splits = [(cell.predictions["id"], None) for cell, _ in pairs]
+    over_runs = jackknife([TOP_JACCARD.of_runs(p) for p, _ in splits])
+    assert estimate(TOP_JACCARD, splits, "examples") == estimate(TOP_JACCARD, splits, "both") == over_runs
+
+
+def test_every_measure_of_the_boards_has_one_value_for_all_kinds(pairs):
+    splits = [(cell.predictions["id"], None) for cell, _ in pairs]
+    for measure in [*boards("classification"), churn_of_class(1)]:
+        values = [estimate(measure, splits, kind).value for kind in ("runs", "examples", "both", "paper")]
+        np.testing.assert_allclose(values, values[0])
+
+
+def test_erm_has_no_difference_to_itself_and_other_seeds_are_left_out(world, make_cell):
+    dataset = world.dataset("small")
+    assert DELTA.value(pairs_of(dataset, dataset.reference)) is None
+    values = np.random.default_rng(0).dirichlet([1, 1], size=(3, 8))
+    ours, erm = make_cell("calm", values, seeds=(5, 1, 9)), make_cell("erm", values, seeds=(1, 4, 5))
+    assert common(ours, erm).predictions["id"].seeds == (1, 5)
+    np.testing.assert_array_equal(common(ours, erm).predictions["id"].values, values[[1, 0]])
+    assert common(erm, erm) is erm
+
+
+def test_a_column_shows_its_unit_digits_and_sign():
+    assert DELTA.show(jackknife([np.array([0.05, 0.1, 0.15])])).text == "+10.0 [−2.4, +22.4]"

@@ -1,0 +1,62 @@
+"""The paper's filter, computed from ERM's predictions."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmark.store.cell import Cell, CellKey, Facts
+from benchmark.types import DatasetFacts, Predictions
+from leaderboard.read.results import collect
+from leaderboard.tables.paper_filter import outcomes, verdict
+
+FACTS = Facts(command="…", dataset=DatasetFacts(title="ClinTox", group="excluded"), rows={"train": 948, "id": 100})
+
+
+def erm(
+    right: int, positives: int, *, n: int = 100, seed: int = 99, dataset: str = "clintox", method: str = "erm"
+) -> Cell:
+    """Two retrainings on ``n`` examples, ``positives`` of class 1, each wrong on all but the first ``right``."""
+    y = (np.arange(n) < positives).astype(int)
+    said = np.where(np.arange(n) < right, y, 1 - y)
+    values = np.eye(2)[said][None].repeat(2, axis=0)
+    ids = np.array([f"m{i}" for i in range(n)])
+    key = CellKey(dataset, method, {}, seed, (1, 2), "p", "c")
+    return Cell(key, "ERM", {"id": Predictions((1, 2), ids, y, values, "classification")}, 1.0, FACTS)
+
+
+@pytest.mark.parametrize(
+    ("gap", "n", "said"),
+    [
+        (0.05, 60, "passes"),
+        (0.0499, 60, "gap below 5 pp"),
+        (0.2, 59, "test below 60"),
+        (-0.1, 3, "gap below 5 pp; test below 60"),
+    ],
+)
+def test_erm_must_beat_the_majority_by_5_pp_on_60_examples(gap, n, said):
+    assert verdict(gap, n) == said
+
+
+def test_the_outcome_is_computed_from_predictions_and_stands_beside_the_papers() -> None:
+    (outcome,) = outcomes(collect([erm(right=80, positives=30)]))
+    assert (outcome.majority, outcome.accuracy) == (pytest.approx(0.7), pytest.approx(0.8))
+    assert outcome.gap == pytest.approx(0.1)
+    assert (outcome.verdict, outcome.group) == ("passes", "excluded")
+    assert (outcome.n_train, outcome.n_id) == (948, 100)
+    paper = (outcome.paper_n_train, outcome.paper_n_id, outcome.paper_majority, outcome.paper_accuracy)
+    assert paper == (948, 236, 0.928, 0.918)
+
+
+def test_several_splits_are_averaged() -> None:
+    (outcome,) = outcomes(collect([erm(80, 30), erm(60, 50, seed=7)]))
+    assert (outcome.majority, outcome.accuracy, outcome.splits) == (pytest.approx(0.6), pytest.approx(0.7), "7 99")
+
+
+def test_datasets_without_erm_and_regressions_have_no_outcome() -> None:
+    regression = erm(80, 30, dataset="esol")
+    p = regression.predictions["id"]
+    regression = replace(
+        regression, predictions={"id": Predictions(p.seeds, p.ids, p.y, p.values[..., :1], "regression")}
+    )
+    assert outcomes(collect([erm(80, 30, method="twin"), regression])) == []

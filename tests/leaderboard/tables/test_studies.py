@@ -1,0 +1,215 @@
+"""Reports as tables, figures and pages: numbers against the boards' own, and what cannot be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmark.lab.study import REPORT, Axis, Chart, Head, Measured, Missing, Point, Report, Sampled, Sheet, make_study
+from benchmark.measure.catalogue import CHURN, SYM_KL
+from benchmark.store.cell import Cell, Record
+from leaderboard import site
+from leaderboard.figures import build
+from leaderboard.read.results import collect
+from leaderboard.site.pages import Site
+from leaderboard.site.sentences import in_brief
+from leaderboard.stats.intervals import jackknife, standard_deviation
+from leaderboard.tables import studies
+from leaderboard.tables.studies import Reader, Told, estimate, table, told
+
+MakeCell = Callable[..., Cell]
+
+
+def finished(name: str, **settings: object) -> Record:
+    return Record(name, REPORT, "code", {"settings": {**asdict(make_study(name, {})), **settings}})
+
+
+def of_study(cell: Cell) -> Cell:
+    return cell.with_facts(study="lambda-rule")
+
+
+def made(
+    make_cell: MakeCell,
+    dataset: str,
+    method: str,
+    flips: float,
+    seeds: tuple[int, ...] = (1, 2, 3, 4, 5),
+    **params: object,
+) -> Cell:
+    """A cell whose retrainings have so large a share of wrong classes."""
+    rng, y = np.random.default_rng(sum(map(ord, dataset + method))), np.arange(60) % 2
+    right = np.where(rng.random((len(seeds), 60)) < flips, 1 - y, y)
+    values = np.where(right[..., None] == np.arange(2), 0.9, 0.1)
+    return make_cell(method, values, dataset=dataset, seeds=seeds, params=params)
+
+
+def erm_and_twin(make_cell: MakeCell, dataset: str = "dili") -> list[Cell]:
+    return [
+        made(make_cell, dataset, "erm", 0.3),
+        made(make_cell, dataset, "twin", 0.05, lam=300.0, members=2),
+        made(make_cell, dataset, "bagging", 0.1, k=5),
+    ]
+
+
+# Numbers
+
+
+def test_a_measured_number_is_that_of_the_boards_and_a_difference_is_paired_at_equal_seeds(make_cell) -> None:
+    ours, theirs = made(make_cell, "d", "twin", 0.1), made(make_cell, "d", "erm", 0.3, seeds=(3, 4, 5, 6, 7))
+    p, q = ours.predictions["id"], theirs.predictions["id"]
+    assert estimate(Measured("churn", [ours])) == jackknife([CHURN.of_runs(p)])
+    assert estimate(Measured("sym_kl", [ours])) == jackknife([SYM_KL.of_runs(p)])
+    difference = CHURN.of_runs(p.only([2, 3, 4])) - CHURN.of_runs(q.only([0, 1, 2]))
+    assert estimate(Measured("churn", [ours], [theirs])) == jackknife([difference])
+
+
+def test_a_sampled_number_is_the_mean_or_the_standard_deviation_of_its_replicates() -> None:
+    values = np.array([1.0, 2.0, 4.0])
+    assert estimate(Sampled(values)) == jackknife([values])
+    assert estimate(Sampled(values, "std")) == standard_deviation(values)
+    pairs = np.array([[0, 0.2, 0.4], [0.2, 0, 0.6], [0.4, 0.6, 0]])
+    assert estimate(Sampled(pairs)) == jackknife([pairs])
+    assert estimate(Sampled(pairs)).value == pytest.approx(0.4)
+
+
+def test_a_sheet_becomes_a_table_with_its_numbers_scaled_and_flagged(make_cell) -> None:
+    cell = made(make_cell, "d", "erm", 0.3)
+    heads = ["Name", Head("Churn (%)", 100, 1), Head("Δ", signed=True, digits=2)]
+    rows = [["one", Measured("churn", [cell], flags="†"), Sampled(np.array([0.5]))], ["two", "–", "–"]]
+    one = Told(make_study("members", {}), ["dataset=d"], Report(["Yes."]))
+    shown = table(one, Sheet("key", "Title", "Caption.", heads, rows, ["† a note"]))
+    assert shown.key == "study-members-dataset-d-key"
+    assert (shown.header, shown.notes, shown.datasets) == (("Name", "Churn (%)", "Δ"), ("† a note",), ("d",))
+    churn, spread = shown.rows[0][1:]
+    assert churn.number == pytest.approx(100 * jackknife([CHURN.of_runs(cell.predictions["id"])]).value)  # type: ignore[union-attr]
+    assert churn.flags == "†"  # type: ignore[union-attr]
+    assert spread.text == "+0.50"  # type: ignore[union-attr]
+    assert shown.rows[1] == ("two", "–", "–")
+
+
+# Charts
+
+
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("name", ["short", "A dataset with a name that is longer than the figure is wide, " * 2])
+def test_a_chart_has_its_labels_and_the_names_of_its_series(name: str, log: bool) -> None:
+    points = [Point(x, Sampled(np.array([0.1, 0.2, 0.3]) * x), f"label {x:g}", x == 10) for x in (0.001, 1, 10, 1000)]
+    chart = Chart("c", "Title", "Caption.", Axis("Across", log=log), Axis("Up (%)", 100, log), {name: points, "b": []})
+    one = Told(make_study("members", {}), [], Report(["Yes."], charts=[chart]))
+    (figure,) = map(build.draw, build.of_studies([one]))
+    assert figure.key == "study-members-c"
+    for text in ("Across", "Up (%)", "label 0.001", "label 1000"):
+        assert text in figure.svg
+    assert f"{name} (0.001, 0.02)" in figure.alt
+    assert figure.pdf.startswith(b"%PDF")
+    assert [build.draw(drawing) for drawing in build.of_studies([one])] == [figure], "equal reports give equal bytes"
+
+
+def test_an_axis_of_names_has_no_numbers() -> None:
+    points = [Point(i, Sampled(np.array([0.1, 0.2]))) for i in range(3)]
+    chart = Chart("c", "T", "C.", Axis("", names=["data", "order", "start"]), Axis("Up"), {"a": points}, joined=False)
+    (figure,) = map(build.draw, build.of_studies([Told(make_study("members", {}), [], Report([], charts=[chart]))]))
+    assert all(f">{name}<" in figure.svg for name in ("data", "order", "start"))
+    assert ">1.5<" not in figure.svg
+
+
+# Which studies are told
+
+
+def test_a_study_from_predictions_shows_the_boards_tables_and_figures_on_its_page(make_cell, tmp_path: Path) -> None:
+    names = ("triage", "convergence", "entropy", "case-study", "heat-map", "top-k")
+    records = [finished(name, dataset="dili,herg", seeds="5") for name in names]
+    cells = [*erm_and_twin(make_cell), *erm_and_twin(make_cell, "herg")]
+    results = collect(cells, records=records)
+    site.write(results, tmp_path / "site")
+    for name, tables, drawings in [
+        ("triage", 1, 2),
+        ("convergence", 1, 0),
+        ("entropy", 1, 0),
+        ("heat-map", 0, 2),
+        ("top-k", 1, 0),
+    ]:
+        (one,) = told(results, name)[0]
+        page = (tmp_path / "site" / "studies" / f"{one.slug}.html").read_text(encoding="utf-8")
+        assert page.count("<table") == tables, name
+        assert page.count("<svg") >= drawings, name
+    assert (tmp_path / "site" / "studies" / "case-study-dataset-dili-herg-seeds-5.html").is_file()
+
+
+def test_a_long_answer_begins_with_what_is_short_and_keeps_all_else_behind_it(make_cell) -> None:
+    assert in_brief(["One.", "Two."]) == (["One.", "Two."], ())
+    many = [f"{i}: " + "word " * 20 for i in range(6)]
+    assert in_brief(many) == (many[:2], many[2:])
+    assert in_brief(["x" * 999, "y" * 999]) == (["x" * 999, "y" * 999], ()), "one sentence is not worth a click"
+    report = Report(["A: 5 % flip.", *(f"{i}: {'word ' * 20}{i} % <flip>" for i in range(6))])
+    page = Site(collect(erm_and_twin(make_cell)), "runs", {}, [], [], [])
+    for name in ("studies.html", "study.html"):
+        one = Told(make_study("members", {}), [], report)
+        text = page.page(name, name, studies=[one], troubles=[], one=one, words="", tables=[], figures=[])
+        first, _, rest = text.partition("<details>")
+        assert "A: 5\u00a0% flip." in first
+        assert [sum(f"{i}\u00a0% &lt;flip&gt;" in part for i in range(6)) for part in (first, rest)] == [2, 4]
+        assert "4 more findings" in rest
+
+
+def test_each_setting_is_a_page_of_its_own_and_the_newest_record_of_it_counts(make_cell) -> None:
+    cells = erm_and_twin(make_cell)
+    records = [finished("heat-map", dataset="dili", seeds="5"), finished("heat-map", dataset="dili", seeds="1-3")]
+    records += [replace(records[0], code="older")]
+    found, troubles = told(collect(cells, records=records))
+    assert troubles == []
+    assert [one.slug for one in found] == ["heat-map-dataset-dili-seeds-1-3", "heat-map-dataset-dili-seeds-5"]
+    assert found[0].title == "Heat maps of predictions (dataset=dili; seeds=1-3)"
+    assert found[0].command == "python -m benchmark study heat-map --set dataset=dili --set seeds=1-3"
+
+
+def test_without_other_settings_a_study_has_its_plain_name_and_command() -> None:
+    one = Told(make_study("n-scaling", {}), [], Report([]))
+    assert (one.slug, one.title) == ("n-scaling", "Churn against the number of training rows")
+    assert one.command == "python -m benchmark study n-scaling"
+    spaced = Told(make_study("bo-loop", {}), ["methods=erm twin"], Report([]))
+    assert spaced.command == "python -m benchmark study bo-loop --set 'methods=erm twin'"
+
+
+def test_a_study_whose_cells_are_missing_is_left_out_by_name(make_cell) -> None:
+    results = collect(erm_and_twin(make_cell), records=[finished("top-k", dataset="dili,bace", seeds="5")])
+    assert told(results) == ([], ["study top-k is left out, it lacks ERM on bace, split 99: run it again"])
+
+
+def test_a_study_of_another_version_is_left_out_with_the_reason() -> None:
+    records = [finished("top-k", forgotten="1"), replace(finished("top-k"), study="gone")]
+    shown, troubles = told(collect([], records=records))
+    assert shown == []
+    for line, reason in zip(sorted(troubles), ("unknown study 'gone'", "unknown setting of top-k"), strict=True):
+        assert f"is left out: {reason}" in line
+
+
+def test_cells_with_further_seeds_are_cut_to_those_that_were_asked_for(make_cell) -> None:
+    cell = made(make_cell, "dili", "erm", 0.3, seeds=(1, 2, 3, 4, 5))
+    reader = Reader("triage", [cell], [])
+    ((found,),) = reader.cells(["erm"], ["dili"], [99], [4, 2]).values()
+    assert found.key.seeds == found.predictions["id"].seeds == (2, 4)
+    assert (found.predictions["id"].values == cell.predictions["id"].values[[1, 3]]).all()
+    with pytest.raises(Missing, match="ERM on dili, split 99"):
+        reader.cells(["erm"], ["dili"], [99], [5, 6])
+
+
+def test_of_a_cell_that_a_study_and_a_run_have_the_newer_one_counts(make_cell) -> None:
+    newer = made(make_cell, "dili", "erm", 0.3)
+    older = of_study(replace(made(make_cell, "dili", "erm", 0.1), key=replace(newer.key, code="older")))
+    assert collect([newer, older]).of_studies == ()
+    assert collect([older, newer]).of_studies == (older,)
+    fewer = replace(newer.only([1, 2]), facts=newer.facts)
+    assert collect([fewer, older]).of_studies == (older,), "it has retrainings that the run has not"
+    assert [e.title for d in collect([older, newer]).datasets for e in d.entries] == ["ERM"]
+
+
+def test_nothing_was_run_and_nothing_is_shown(make_cell, tmp_path: Path) -> None:
+    site.write(collect(erm_and_twin(make_cell)), tmp_path / "site")
+    assert not (tmp_path / "site" / "studies.html").exists()
+    assert "studies.html" not in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    assert studies.told(collect([])) == ([], [])

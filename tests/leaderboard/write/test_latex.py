@@ -1,0 +1,175 @@
+"""A table as LaTeX: complete, on its page, readable."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import leaderboard
+from leaderboard.stats.intervals import Estimate
+from leaderboard.tables.boards import boards, to_table
+from leaderboard.tables.catalogue import build, stamp
+from leaderboard.tables.table import Table, Value
+from leaderboard.write.formats import to_json
+from leaderboard.write.latex import LATEX, latex, to_latex
+
+BEST = Value.of(Estimate(-0.1, -0.2, -0.05), 100, 1, signed=True).but("best", "* †")
+
+
+def test_latex_escapes_what_latex_would_misread():
+    assert latex("50 % & a_b {x} λ=3 Δ −1 ×2 \\ -4.2 a-b 10⁻⁵") == (
+        r"50~\% \& a\_b \{x\} $\lambda$=3 $\Delta$ $-$1 $\times$2 \textbackslash{} $-$4.2 a-b 10$^{-}$$^{5}$"
+    )
+
+
+def test_a_latex_table_is_complete_and_says_where_it_comes_from(one_table):
+    lines = to_latex(one_table, ("churn-benchmark 1", "bace: data x")).splitlines()
+    assert lines[:2] == ["% churn-benchmark 1", "% bace: data x"]
+    assert lines.count(r"\begin{table}[tp]") == lines.count(r"\end{table}") == 1
+    assert r"\label{tab:main}" in lines
+    assert r"\cmidrule(lr){3-4}" in lines
+    assert any(r"\textbf{$-$10.0 [$-$20.0, $-$5.0]}\rlap{$^{*}$$^\dagger$}" in line for line in lines)
+
+
+def test_a_percent_sign_stays_beside_its_number_and_begins_no_line(one_table):
+    assert latex("95 % of it, % of 3") == r"95~\% of it, \% of 3"
+    comments = [line for line in to_latex(one_table, ("stamp",)).splitlines() if line.lstrip().startswith("%")]
+    assert comments == ["% stamp", r"% Needs \usepackage{booktabs,graphicx}."]
+
+
+def wide(methods: int, datasets: int = 1) -> Table:
+    header = ("Dataset", *(f"Method {i}" for i in range(methods)))
+    return Table("wide", "", "", header, tuple((f"BACE {i}", *(BEST,) * methods) for i in range(datasets)))
+
+
+def test_a_wide_table_has_its_intervals_below_the_numbers_at_the_same_size():
+    lines = to_latex(wide(5)).splitlines()
+    (numbers,) = [line for line in lines if line.startswith("BACE")]
+    below = lines[lines.index(numbers) + 1]
+    assert "[" not in numbers
+    assert below.count("[$-$20.0, $-$5.0]") == 5
+    assert not any("tiny" in line for line in lines)
+
+
+def test_columns_that_do_not_fit_on_a_line_go_on_below_and_each_panel_names_its_rows():
+    text = to_latex(wide(13))
+    assert text.count(r"\begin{table}") == 1
+    assert text.count(r"\begin{tabular}") == text.count("BACE 0") == 3
+    heads = [line.split(" & ") for line in text.splitlines() if line.startswith("Dataset")]
+    assert [len(head) - 1 for head in heads] == [5, 5, 3]
+    assert [name.removesuffix(r" \\") for head in heads for name in head[1:]] == [f"Method {i}" for i in range(13)]
+
+
+def test_columns_below_one_head_are_not_parted():
+    header, over = ("Dataset", *("mended", "broken") * 9), (("", 1), *((f"Method {i}", 2) for i in range(9)))
+    row = ("BACE", *(Value("5.1", 5.1),) * 18)
+    lines = to_latex(Table("wide", "", "", header, (row,), over=over)).splitlines()
+    heads = [line for line in lines if "Method" in line]
+    assert [line.count("multicolumn{2}") for line in heads] == [5, 4]
+    assert [line.count("mended") for line in lines if line.startswith("Dataset")] == [5, 4]
+
+
+def test_what_does_not_fit_on_a_page_goes_on_in_another_table():
+    text = to_latex(wide(8, datasets=40))
+    assert text.count(r"\begin{table}") == text.count(r"\end{table}") == 4
+    assert text.count(r"\caption") == text.count(r"\label") == 1
+    assert text.count(r"\tablename~\ref{tab:wide}, continued.") == 3
+    assert [text.count(f"BACE {i} ") for i in range(40)] == [2] * 40
+
+
+def test_rows_of_one_first_text_are_a_panel_that_it_heads():
+    rows = (("ESOL", "ERM", BEST), ("", "Twin", BEST), ("Lipo", "ERM", BEST))
+    text = to_latex(Table("t", "", "", ("Dataset", "Method", "Churn"), rows))
+    assert [text.count(name) for name in ("ESOL", "Lipo", "Dataset", "Method", "ERM", "Twin")] == [1, 1, 0, 2, 2, 1]
+    assert r"\multicolumn{2}{c}{ESOL}" in text
+
+
+TEXTWIDTH = 345
+"""Of LaTeX's article, in pt."""
+
+
+def compiled(tables: Iterable[Table], folder: Path, stamps: Sequence[str] = (), preamble: str = "") -> str:
+    """The log of pdflatex on a document of ``tables``."""
+    if shutil.which("pdflatex") is None:
+        pytest.skip("no pdflatex (Debian: texlive-latex-recommended)")
+    body = "\n".join(to_latex(table, stamps) + r"\clearpage" for table in tables)
+    document = f"\\documentclass{{article}}\n\\usepackage{{booktabs,graphicx}}\n{preamble}\\begin{{document}}\n"
+    (folder / "all.tex").write_text(f"{document}{body}\\end{{document}}\n", encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
+    run = subprocess.run(command, cwd=folder, capture_output=True)
+    log = run.stdout.decode(errors="replace")
+    assert run.returncode == 0, log[-2000:]
+    return log
+
+
+def published() -> list[Table]:
+    """The tables that come with the suite, those of studies too."""
+
+    def number(value: float | None) -> float:
+        return float("nan") if value is None else value
+
+    def cell(of: str | dict[str, Any]) -> str | Value:
+        if isinstance(of, str):
+            return of
+        return Value(of["text"], *(number(of[key]) for key in ("value", "low", "high")), of["mark"], of["flags"])
+
+    made = []
+    for path in sorted(Path(leaderboard.__file__).parent.glob("published/*/tables/*.json")):
+        read = json.loads(path.read_text(encoding="utf-8"))
+        rows = tuple(tuple(map(cell, row)) for row in read.pop("rows"))
+        texts = {key: tuple(read.pop(key)) for key in ("header", "notes", "datasets")}
+        made.append(Table(rows=rows, over=tuple(map(tuple, read.pop("over"))), **texts, **read))
+    assert any(table.key.startswith("study-") for table in made)
+    return made
+
+
+def test_the_latex_of_every_table_compiles_and_fits_on_its_page(world, one_table, tmp_path: Path):
+    made = [*build(world), *map(to_table, boards(world)), one_table, *published(), wide(30, datasets=60)]
+    signs = Table("signs", "", "", ("sign",), tuple((sign,) for sign in LATEX))
+    log = compiled([*made, signs], tmp_path, stamp(world, made[0]))
+    assert "Overfull" not in log
+    assert "Float too large" not in log
+
+
+def test_no_number_is_smaller_than_six_points(tmp_path: Path):
+    measure = "\\renewcommand{\\resizebox}[3]{\\sbox0{#3}\\typeout{WIDTH \\the\\wd0}\\usebox0}\n"
+    made = [*published(), wide(30)]
+    log = compiled(made, tmp_path, preamble=measure)
+    widths = [float(width) for width in re.findall(r"WIDTH ([\d.]+)pt", log)]
+    assert len(widths) == sum(to_latex(table).count(r"\resizebox") for table in made)
+    assert max(widths) <= TEXTWIDTH * 7 / 6
+
+
+def test_every_sign_that_a_table_can_hold_is_mapped():
+    """pdflatex stops at a sign it does not know. Docstrings and figures are in no table."""
+    package = Path(leaderboard.__file__).parent
+    files = [*package.rglob("*.py"), *package.parent.glob("benchmark/**/*.py"), *package.parent.glob("methods/*.py")]
+    outside = {package / "paper" / "compare.py", package.parent / "benchmark" / "cli.py"}
+    texts = {
+        f"{path}:{node.lineno}": node.value
+        for path in files
+        if path not in outside and path.parent.name != "figures"
+        for node in texts_of(ast.parse(path.read_text(encoding="utf-8")))
+    }
+    texts |= {str(path): path.read_text(encoding="utf-8") for path in package.parent.glob("datasets/*.toml")}
+    texts |= {f"table {table.key}": to_json(table) for table in published()}
+    unknown = {(place, sign) for place, text in texts.items() for sign in text if sign > "~" and sign not in LATEX}
+    assert unknown == set()
+
+
+def texts_of(tree: ast.AST) -> Iterable[Any]:
+    """The texts in a module that are no docstrings."""
+    words = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return (
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in words
+    )

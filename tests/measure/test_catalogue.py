@@ -1,0 +1,227 @@
+"""Every measure against scikit-learn, SciPy or a double loop, and what all of them have to keep."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn import metrics as sk
+
+from benchmark.measure import catalogue as c
+from benchmark.measure.basics import positive_fraction
+from benchmark.types import Predictions
+
+RUNS, TESTS = range(5), range(40)
+PAIRS = list(combinations(RUNS, 2))
+
+
+def predictions(values: np.ndarray, y: np.ndarray) -> Predictions:
+    task = "classification" if values.shape[2] > 1 else "regression"
+    ids = np.array([f"m{i:04d}" for i in range(len(y))])
+    return Predictions(tuple(range(len(values))), ids, y, values, task)
+
+
+def made_up(kind: str) -> Predictions:
+    """Five runs on forty examples: of two or three classes, or of values."""
+    rng = np.random.default_rng(0)
+    if kind == "values":
+        y = rng.normal(size=40).astype(np.float32)
+        return predictions(y[None, :, None] + rng.normal(size=(5, 40, 1)).astype(np.float32), y)
+    n = {"two classes": 2, "three classes": 3}[kind]
+    y = rng.integers(n, size=40)
+    return predictions((0.8 * rng.dirichlet(np.full(n, 0.6), size=(5, 40)) + 0.2 * np.eye(n)[y]), y)
+
+
+@pytest.fixture(params=["two classes", "three classes"])
+def p(request: pytest.FixtureRequest) -> Predictions:
+    return made_up(request.param)
+
+
+CASES = [
+    (measure, kind)
+    for measure in c.CATALOGUE
+    for kind in ("two classes", "three classes", "values")
+    if (kind == "values") == (measure.task == "regression")
+]
+
+
+@pytest.mark.parametrize(("measure", "kind"), CASES, ids=lambda x: getattr(x, "key", x))
+class TestEveryMeasure:
+    """The contract that boards and intervals rely on."""
+
+    def test_it_is_of_runs_or_of_pairs_of_them(self, measure: c.Measure, kind: str) -> None:
+        p = made_up(kind)
+        values = measure.of_runs(p)
+        if measure.per_pair is None:
+            assert values.shape == (5,)
+            np.testing.assert_allclose(measure.of_runs(p.only([3])), values[3:4])
+        else:
+            assert values.shape == (5, 5)
+            np.testing.assert_array_equal(values, values.T)
+            np.testing.assert_array_equal(np.diag(values), 0)
+            np.testing.assert_allclose(measure.of_runs(p.only([4, 1])), values[np.ix_([4, 1], [4, 1])])
+
+    def test_the_order_of_examples_is_nothing_to_it(self, measure: c.Measure, kind: str) -> None:
+        p = made_up(kind)
+        order = np.random.default_rng(1).permutation(40)
+        np.testing.assert_allclose(measure.of_runs(p.on(order)), measure.of_runs(p))
+
+    def test_it_lies_between_0_and_its_largest_value(self, measure: c.Measure, kind: str) -> None:
+        values = measure.of_runs(made_up(kind))
+        assert values.min() >= 0
+        assert values.max() <= measure.most
+        assert values.max() > 0
+
+    def test_the_mean_over_examples_is_the_mean_over_runs_or_pairs(self, measure: c.Measure, kind: str) -> None:
+        p = made_up(kind)
+        if measure.of_examples is None:
+            pytest.skip("it is no mean over examples")
+        assert measure.of_examples(p).mean() == pytest.approx(measure.mean(p))
+
+    def test_retrainings_that_agree_do_not_differ(self, measure: c.Measure, kind: str) -> None:
+        if measure.per_pair is None or measure is c.TOP_JACCARD:
+            pytest.skip("it is no distance between runs")
+        assert measure.mean(made_up(kind).only([2, 2, 2])) == pytest.approx(0, abs=1e-12)
+
+    def test_it_is_said_in_words(self, measure: c.Measure, kind: str) -> None:
+        assert c.find(measure.key, measure.task) is measure
+        assert measure.title[:1].isupper() or measure.title[:1] == "|"
+        assert measure.shown_delta[0].startswith("Δ ")
+
+
+def test_keys_are_unique_and_each_task_has_a_quality_and_a_churn() -> None:
+    keys = [(measure.task, measure.key) for measure in c.CATALOGUE]
+    assert len(set(keys)) == len(keys)
+    for task, quality in c.QUALITY.items():
+        assert {quality.key, "churn"} <= {measure.key for measure in c.boards(task)}
+        assert {measure.key for measure in c.boards(task)} <= {measure.key for measure in c.tracked(task)}
+    assert c.find("mae", "classification") is None
+
+
+Reference = Callable[[np.ndarray, np.ndarray], float]
+
+
+@pytest.mark.parametrize(
+    ("key", "reference"),
+    [
+        ("accuracy", lambda y, p: sk.accuracy_score(y, p.argmax(axis=1))),
+        ("log_loss", lambda y, p: sk.log_loss(y, p, labels=range(p.shape[1]))),
+        ("brier", lambda y, p: sk.brier_score_loss(y, p, labels=range(p.shape[1]))),
+        ("precision", lambda y, p: sk.precision_score(y == 1, p.argmax(axis=1) == 1)),
+        ("recall", lambda y, p: sk.recall_score(y == 1, p.argmax(axis=1) == 1)),
+        ("f1", lambda y, p: sk.f1_score(y == 1, p.argmax(axis=1) == 1)),
+        ("average_precision", lambda y, p: sk.average_precision_score(y == 1, p[:, 1])),
+    ],
+)
+def test_measures_of_a_run_are_scikit_learns(p: Predictions, key: str, reference: Reference) -> None:
+    measure = c.find(key, "classification")
+    np.testing.assert_allclose(measure.of_runs(p), [reference(p.y, values) for values in p.values])
+
+
+def test_the_mae_is_scikit_learns() -> None:
+    p = made_up("values")
+    np.testing.assert_allclose(c.MAE.of_runs(p), [sk.mean_absolute_error(p.y, values[:, 0]) for values in p.values])
+
+
+def test_churn_is_the_share_of_examples_whose_most_probable_class_differs(p: Predictions) -> None:
+    matrix = c.CHURN.of_runs(p)
+    for i, j in PAIRS:
+        flips = [max(enumerate(p.values[i, t]), key=lambda x: x[1])[0] != p.values[j, t].argmax() for t in TESTS]
+        assert matrix[i, j] == pytest.approx(sum(flips) / 40)
+    assert matrix[0, 1:].min() > 0
+
+
+def test_sym_kl_is_half_the_sum_of_both_relative_entropies_in_nats(p: Predictions) -> None:
+    v, matrix = p.values, c.SYM_KL.of_runs(p)
+    for i, j in PAIRS:
+        both = [stats.entropy(v[i, t], v[j, t]) + stats.entropy(v[j, t], v[i, t]) for t in TESTS]
+        assert matrix[i, j] == pytest.approx(0.5 * np.mean(both))
+    expected = [(stats.entropy(v[i, 3], v[j, 3]) + stats.entropy(v[j, 3], v[i, 3])) / 2 for i, j in PAIRS]
+    assert c.example_sym_kl(p)[3] == pytest.approx(np.mean(expected))
+
+
+def test_the_churn_of_a_regression_is_the_mean_absolute_difference() -> None:
+    p = made_up("values")
+    v, matrix = p.values[..., 0], c.CHURN_OF_VALUES.of_runs(p)
+    for i, j in PAIRS:
+        assert matrix[i, j] == pytest.approx(sum(abs(float(v[i, t]) - float(v[j, t])) for t in TESTS) / 40)
+    expected = [np.mean([abs(v[i, t] - v[j, t]) for i, j in PAIRS]) for t in TESTS]
+    np.testing.assert_allclose(c.example_difference(p), expected, rtol=1e-5)
+
+
+def test_each_example_contributes_its_share_of_pairs(p: Predictions) -> None:
+    said = p.values.argmax(axis=2)
+    expected = [np.mean([said[i, t] != said[j, t] for i, j in PAIRS]) for t in TESTS]
+    np.testing.assert_allclose(c.example_flips(p), expected)
+
+
+def test_churn_by_true_class_is_a_double_loop_over_its_examples(p: Predictions) -> None:
+    said = p.values.argmax(axis=2)
+    for label in (0, 1):
+        matrix = c.churn_of_class(label).of_runs(p)
+        for i, j in PAIRS:
+            differ = [said[i, t] != said[j, t] for t in TESTS if p.y[t] == label]
+            assert matrix[i, j] == matrix[j, i] == pytest.approx(np.mean(differ))
+
+
+def test_drift_is_the_absolute_difference_of_each_pair_of_runs(p: Predictions) -> None:
+    of_run = c.F1.of_runs(p)
+    assert c.drift(c.F1).mean(p) == pytest.approx(np.mean([abs(of_run[i] - of_run[j]) for i, j in PAIRS]))
+
+
+def test_a_class_that_is_never_predicted_or_absent_gives_no_warning() -> None:
+    never = predictions(np.tile([0.9, 0.1], (3, 4, 1)), np.array([0, 1, 0, 1]))
+    assert c.precision(never).tolist() == c.f1(never).tolist() == [0, 0, 0]
+    absent = predictions(np.tile([0.4, 0.6], (3, 4, 1)), np.zeros(4, dtype=int))
+    assert c.recall(absent).tolist() == [0, 0, 0]
+    assert np.isnan(c.average_precision(absent)).all()
+    assert np.isnan(c.churn_of_class(1).of_runs(absent)).all()
+
+
+def test_certain_and_wrong_predictions_have_a_finite_loss_and_divergence() -> None:
+    p = predictions(np.array([[[1.0, 0.0]], [[0.0, 1.0]]]), np.array([0]))
+    assert c.LOG_LOSS.of_runs(p) == pytest.approx([0, -np.log(1e-12)])
+    assert c.SYM_KL.of_runs(p)[0, 1] == pytest.approx(-np.log(1e-12))
+
+
+def test_one_run_has_no_pairs() -> None:
+    p = predictions(np.array([[[0.9, 0.1]]]), np.array([0]))
+    assert np.isnan(c.example_flips(p)).all()
+    assert np.isnan(c.example_sym_kl(p)).all()
+    assert np.isnan(c.CHURN.mean(p))
+
+
+def test_the_top_overlap_is_that_of_sets_and_ties_go_by_id() -> None:
+    scores = np.array([[0.9, 0.8, 0.1, 0.1], [0.1, 0.8, 0.9, 0.1], [0.5, 0.5, 0.5, 0.5]])
+    p = predictions(np.stack([1 - scores, scores], axis=-1), np.array([1, 1, 0, 0]))
+    jaccard = c.top_jaccard(p, k=2)
+    assert jaccard[0, 1] == pytest.approx(1 / 3)  # {0, 1} and {1, 2}
+    assert jaccard[0, 2] == 1  # the tie takes the first two ids
+    assert c.hit_rate(p, k=2).tolist() == [1, 0.5, 1]
+    assert c.top_jaccard(p, k=10)[0, 1] == 1  # fewer than ten examples: all of them
+    assert positive_fraction(p) == 0.5
+
+
+def test_examples_with_a_probability_that_rounds_to_one_keep_their_order() -> None:
+    rest = np.array([[1e-9, 1e-12, 1e-10, 0.5], [1e-12, 1e-9, 1e-10, 0.5]], dtype=np.float32)
+    p = predictions(np.stack([rest, 1 - rest], axis=-1), np.ones(4, dtype=int))
+    assert (p.values[:, :3, 1] == 1).all()
+    assert c.top_jaccard(p, k=1)[0, 1] == 0
+
+
+def test_memory_does_not_grow_with_pairs_times_examples() -> None:
+    rng = np.random.default_rng(3)
+    share = rng.random((100, 1164))
+    p = predictions(np.stack([share, 1 - share], axis=-1).astype(np.float32), rng.integers(2, size=1164))
+    c.average_precision(p)  # imports
+    tracemalloc.start()
+    for of in (c.example_flips, c.example_sym_kl, c.top_jaccard, c.hit_rate, c.f1, c.average_precision):
+        of(p)
+    c.churn_of_class(1).of_runs(p)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 * share.nbytes  # the pairs of all examples would take 40 times as much

@@ -1,0 +1,84 @@
+"""Triage curves, against counting by hand, random orders and plain loops."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from benchmark.measure.basics import entropy
+from benchmark.measure.catalogue import example_flips
+from benchmark.measure.triage import SUBSETS, average, by_churn, by_entropy, by_mean_entropy, decile, gain
+
+
+def test_the_curve_counts_flips_in_the_order_of_the_score():
+    curve = gain(np.array([3.0, 1.0, 2.0, 0.0]), np.array([0.2, 0.0, 0.6, 0.2]))
+    np.testing.assert_allclose(curve.captured, [0, 0.2, 0.8, 0.8, 1.0])
+    assert curve.recall(0.5) == pytest.approx(0.8)
+    assert curve.recall(0.375) == pytest.approx(0.5)  # between examples: in proportion
+    assert curve.area == pytest.approx(np.mean([0.2, 0.8 / 2, 0.8 / 3, 1.0 / 4]))
+
+
+def test_equal_scores_count_as_the_mean_over_their_orders():
+    rng = np.random.default_rng(0)
+    score, flips = rng.integers(3, size=30).astype(float), rng.random(30)
+    recalls, areas = [], []
+    for _ in range(4000):
+        order = np.lexsort((rng.random(30), -score))
+        found = np.cumsum(flips[order])
+        recalls.append(found[5] / flips.sum())
+        areas.append(np.mean(found / np.arange(1, 31)))
+    curve = gain(score, flips)
+    assert curve.recall(6 / 30) == pytest.approx(np.mean(recalls), abs=0.003)
+    assert curve.area == pytest.approx(np.mean(areas), abs=0.003)
+
+
+def test_a_score_that_says_nothing_finds_flips_in_proportion():
+    flips = np.random.default_rng(1).random(50)
+    curve = gain(np.zeros(50), flips)
+    assert decile(curve) == pytest.approx(0.1)
+    assert curve.area == pytest.approx(flips.mean())
+
+
+def test_without_flips_there_is_nothing_to_find():
+    assert np.isnan(decile(gain(np.arange(5.0), np.zeros(5))))
+
+
+def test_the_churn_of_few_runs_is_judged_by_the_others(predictions):
+    p = predictions(6)
+    expected = []
+    for chosen in combinations(range(6), 2):
+        others = [run for run in range(6) if run not in chosen]
+        expected.append(decile(gain(example_flips(p.only(list(chosen))), example_flips(p.only(others)))))
+    assert average(by_churn(p, 2), decile) == pytest.approx(np.mean(expected))
+
+
+def test_the_churn_of_all_runs_is_judged_by_what_it_has_seen(predictions):
+    p = predictions(6)
+    (curve,) = by_churn(p, 6)
+    assert decile(curve) == pytest.approx(decile(gain(example_flips(p), example_flips(p))))
+    (five, *_) = by_churn(p, 5)  # one run is left, which has no pair
+    assert five.rate == pytest.approx(example_flips(p).mean())
+
+
+def test_entropy_is_judged_by_the_other_runs_and_as_in_the_paper_by_all(predictions):
+    p = predictions(5)
+    others = [[run for run in range(5) if run != one] for one in range(5)]
+    expected = [decile(gain(entropy(p)[one], example_flips(p.only(rest)))) for one, rest in enumerate(others)]
+    assert [decile(curve) for curve in by_entropy(p)] == pytest.approx(expected)
+    (mean,) = by_mean_entropy(p)
+    assert decile(mean) == pytest.approx(decile(gain(entropy(p).mean(axis=0), example_flips(p))))
+
+
+def test_many_runs_are_sampled_the_same_each_time(predictions):
+    p = predictions(20)
+    once, again = by_churn(p, 5), by_churn(p, 5)
+    assert len(once) == SUBSETS
+    assert all((a.captured == b.captured).all() for a, b in zip(once, again, strict=True))
+
+
+@pytest.mark.parametrize("k", [0, 1, 6])
+def test_a_score_needs_two_runs_or_more_and_no_more_than_there_are(predictions, k):
+    with pytest.raises(ValueError, match="2 to 5 of 5 runs"):
+        by_churn(predictions(5), k)

@@ -1,0 +1,180 @@
+"""The estimators are scikit-learn's in form and the benchmark's in substance."""
+
+from __future__ import annotations
+
+import doctest
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import methods._sklearn_api
+from benchmark.data.features import standardise
+from benchmark.registry import discover, make_method
+from benchmark.run.check import synthetic
+from benchmark.train import bootstrap
+from benchmark.types import Examples
+from methods._sklearn_api import (
+    BootstrapBaggingClassifier,
+    BootstrapBaggingRegressor,
+    ErmClassifier,
+    ErmRegressor,
+    TwinBootstrapClassifier,
+    TwinBootstrapRegressor,
+    retrain,
+)
+
+SMALL = {"hidden": 16, "lr": 0.03, "epochs": 8}
+ESTIMATORS = [
+    ErmClassifier(**SMALL),
+    ErmRegressor(**SMALL),
+    BootstrapBaggingClassifier(members=2, **SMALL),
+    BootstrapBaggingRegressor(members=2, **SMALL),
+    TwinBootstrapClassifier(lam=30, **SMALL),
+    TwinBootstrapRegressor(**SMALL),
+]
+
+
+@parametrize_with_checks(ESTIMATORS)
+def test_the_estimator_passes_the_checks_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name"),
+    [
+        (ErmClassifier, "erm"),
+        (BootstrapBaggingClassifier, "bagging"),
+        (TwinBootstrapClassifier, "twin"),
+        (ErmRegressor, "erm"),
+        (BootstrapBaggingRegressor, "bagging"),
+        (TwinBootstrapRegressor, "twin"),
+    ],
+)
+def test_a_random_state_gives_the_networks_of_the_benchmark_at_that_train_seed(estimator, name):
+    task = "classification" if "Classifier" in estimator.__name__ else "regression"
+    problem = synthetic(task)
+    rng = np.random.default_rng(1)
+    numbers = {
+        part: rng.normal(5, 3, size=(len(x), 2)) for part, x in [("train", problem.train), *problem.evals.items()]
+    }
+
+    def mixed(part: str, examples: Examples) -> np.ndarray:
+        return np.hstack([examples.x, numbers[part]])
+
+    train, test = mixed("train", problem.train), mixed("id", problem.evals["id"])
+    scaled = np.arange(train.shape[1]) >= problem.train.x.shape[1]
+    x = standardise(np.vstack([train, test]), scaled, np.arange(len(train)))
+    y = problem.train.y
+    centre, width = (y.mean(dtype=float), y.std(dtype=float)) if task == "regression" else (0, 1)
+    seen = Examples(x[: len(train)], ((y - centre) / width).astype(y.dtype), problem.train.ids, problem.train.smiles)
+    fitted = make_method(name, task).fit(replace(problem, train=seen, evals={}), [7])
+    (expected,) = fitted.predict(x[len(train) :])
+
+    model = estimator(epochs=problem.recipe.epochs, random_state=7).fit(train, y)
+    found = model.predict_proba(test) if task == "classification" else model.predict(test)[:, None]
+    np.testing.assert_allclose(found, expected * width + centre, atol=1e-4)
+
+
+def test_pickled_the_estimator_predicts_the_same_and_holds_no_training_data():
+    problem = synthetic("classification", n=4000)
+    model = TwinBootstrapClassifier(hidden=16, epochs=1, random_state=1).fit(problem.train.x, problem.train.y)
+    kept = pickle.dumps(model)
+    assert len(kept) < problem.train.x.nbytes / 10
+    new = problem.evals["id"].x
+    np.testing.assert_array_equal(pickle.loads(kept).predict_proba(new), model.predict_proba(new))
+
+
+def test_without_a_random_state_two_fits_differ_and_a_generator_repeats_them():
+    problem = synthetic("classification")
+    x, y = problem.train.x, problem.train.y
+
+    def fitted(state: object) -> np.ndarray:
+        return ErmClassifier(random_state=state, **SMALL).fit(x, y).predict_proba(x)
+
+    assert not np.allclose(fitted(None), fitted(None))
+    np.testing.assert_array_equal(fitted(np.random.RandomState(3)), fitted(np.random.RandomState(3)))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (ErmClassifier(hidden=20), "multiple of 16"),
+        (TwinBootstrapClassifier(members=1), "members at least 2"),
+        (TwinBootstrapRegressor(lam=-1.0), "lam must be at least 0"),
+        (BootstrapBaggingClassifier(members=0), "k must be at least 1"),
+        (ErmClassifier(epochs=0), "epochs"),
+    ],
+)
+def test_a_parameter_out_of_its_range_is_refused_when_fitting(wrong, message):
+    problem = synthetic("classification")
+    with pytest.raises(ValueError, match=message):
+        wrong.fit(problem.train.x, problem.train.y)
+
+
+def test_one_class_is_refused_by_name():
+    with pytest.raises(ValueError, match="y has one class, 'active': a classifier needs two or more"):
+        ErmClassifier().fit(np.eye(4), np.full(4, "active"))
+
+
+def test_retrainings_of_an_estimator_are_those_of_the_benchmark():
+    problem = synthetic("classification")
+    x, y, new = problem.train.x, problem.train.y, problem.evals["id"].x
+    forest = RandomForestClassifier(n_estimators=5)
+    runs = retrain(forest, x, y, new, [1, 2])
+    for run, seed, (rows,) in zip(runs, [1, 2], bootstrap(problem, [1, 2]), strict=True):
+        again = RandomForestClassifier(n_estimators=5, random_state=seed).fit(x[rows], y[rows])
+        np.testing.assert_array_equal(run, again.predict_proba(new))
+    assert forest.random_state is None
+
+    framed = retrain(make_pipeline(StandardScaler(), forest), pd.DataFrame(x), pd.Series(y), pd.DataFrame(new), [1, 2])
+    assert framed.shape == runs.shape
+
+    twin = TwinBootstrapClassifier(**SMALL)
+    own = retrain(twin, x, y, new, [4])
+    np.testing.assert_array_equal(own[0], TwinBootstrapClassifier(random_state=4, **SMALL).fit(x, y).predict_proba(new))
+    np.testing.assert_allclose(
+        retrain(make_pipeline(StandardScaler(with_mean=False, with_std=False), twin), x, y, new, [4]), own
+    )
+
+
+def test_retrainings_keep_the_order_of_classes_where_a_bootstrap_lacks_one_or_no_probability_is_given():
+    x, y = np.arange(24.0).reshape(12, 2), np.array(["b"] * 11 + ["a"])
+    seeds = range(20)
+    rows = bootstrap(type("Problem", (), {"train": x})(), seeds)[:, 0]
+    lacking = [seed for seed, some in zip(seeds, rows, strict=True) if 11 not in some]
+    assert 0 < len(lacking) < len(seeds)
+    runs = retrain(RandomForestClassifier(n_estimators=3), x, y, x, seeds)
+    np.testing.assert_allclose(runs.sum(axis=2), 1)
+    assert (runs[lacking][..., 1] == 1).all()
+    present = [seed for seed in seeds if seed not in lacking]
+    classes = retrain(LinearSVC(), x, y, x, present[:2])
+    assert set(np.unique(classes)) <= {0.0, 1.0}
+    assert (classes.sum(axis=2) == 1).all()
+
+
+def test_retrainings_of_a_regression_have_one_output():
+    problem = synthetic("regression")
+    runs = retrain(
+        RandomForestRegressor(n_estimators=3), problem.train.x, problem.train.y, problem.evals["id"].x, [1, 2]
+    )
+    assert runs.shape == (2, 50, 1)
+
+
+def test_the_examples_in_the_docstrings_hold():
+    failed, tried = doctest.testmod(methods._sklearn_api)
+    assert (failed, tried) == (0, tried)
+    assert tried > 5
+
+
+def test_the_module_is_no_method():
+    found, unavailable = discover()
+    assert "sklearn" not in found
+    assert "sklearn" not in unavailable

@@ -1,0 +1,245 @@
+"""Any scikit-learn estimator by its import path: parsed, spelled, trained and refused like a method of the suite."""
+
+from __future__ import annotations
+
+import pickle
+import shlex
+import shutil
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+from typer.testing import CliRunner
+
+from benchmark.__main__ import app
+from benchmark.errors import UserError
+from benchmark.files import CHECKOUT
+from benchmark.registry import make_method, params, spelled, title
+from benchmark.run import runner
+from benchmark.run.check import synthetic
+from benchmark.run.driver import plan_grid
+from benchmark.run.driver import warnings as warned_of
+from benchmark.store.cell import Cell
+from benchmark.train import bootstrap
+from benchmark.types import Task
+
+TREE = "sklearn:sklearn.tree.DecisionTreeClassifier"
+LOGISTIC = "sklearn:sklearn.linear_model.LogisticRegression"
+BAGGING = "sklearn:sklearn.ensemble.BaggingClassifier"  # of which 1.0 is all features, and 1 is one
+KMEANS = "sklearn:sklearn.cluster.KMeans"
+VOTING = "sklearn:sklearn.ensemble.VotingClassifier"
+RIDGE = "sklearn:sklearn.linear_model.Ridge"
+SEEDS = [3, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "by_hand"),
+    [
+        (TREE + ":max_depth=4:criterion=entropy", lambda s: DecisionTreeClassifier(
+            max_depth=4, criterion="entropy", random_state=s)),
+        (LOGISTIC + ":C=10:fit_intercept=false", lambda s: LogisticRegression(C=10, fit_intercept=False)),
+    ],
+)  # fmt: skip
+def test_the_estimator_is_fitted_to_each_bootstrap_with_the_parameters_given(text, by_hand):
+    problem = synthetic("classification")
+    x, test = problem.train.x.astype(float), problem.evals["id"].x.astype(float)
+    found = make_method(text, problem.task).fit(problem.without_tests(), SEEDS).predict(problem.evals["id"].x)
+    for (rows,), seed, values in zip(bootstrap(problem, SEEDS), SEEDS, found, strict=True):
+        state = int(np.random.default_rng([5, seed, 0]).integers(2**31))
+        expected = by_hand(state).fit(x[rows], problem.train.y[rows]).predict_proba(test)
+        np.testing.assert_allclose(values, expected, rtol=1e-10)
+
+
+def test_without_probabilities_the_predicted_class_has_probability_one_and_a_warning_says_so():
+    problem = synthetic("classification")
+    made = make_method("sklearn:sklearn.svm.SVC", problem.task, {"C": "10"})
+    (said,) = warned_of([runner.plan(problem, made, seeds, dataset="b3db_measured") for seeds in ([1], [2])])
+    assert said.startswith("sklearn.svm.SVC gives no probabilities (no predict_proba)")
+    assert make_method("sklearn:sklearn.svm.SVC:probability=true", problem.task).doubt == ""
+    found = made.fit(problem.without_tests(), SEEDS).predict(problem.evals["id"].x)
+    for (rows,), values in zip(bootstrap(problem, SEEDS), found, strict=True):
+        svc = SVC(C=10).fit(problem.train.x[rows].astype(float), problem.train.y[rows])
+        np.testing.assert_array_equal(values, np.eye(2)[svc.predict(problem.evals["id"].x.astype(float))])
+    assert pickle.loads(pickle.dumps(made)) == made
+
+
+def test_a_deprecation_that_the_command_line_cannot_heed_is_not_shown_and_any_other_is(monkeypatch):
+    problem = synthetic("classification")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make_method("sklearn:sklearn.svm.SVC:probability=true", problem.task).fit(problem.without_tests(), SEEDS)
+    fit = SVC.fit
+    monkeypatch.setattr(SVC, "fit", lambda *given: warnings.warn("another", FutureWarning, stacklevel=1) or fit(*given))
+    with pytest.warns(FutureWarning, match="another"):
+        make_method("sklearn:sklearn.svm.SVC", problem.task).fit(problem.without_tests(), SEEDS)
+
+
+@pytest.mark.parametrize(
+    ("text", "task", "shown", "heading"),
+    [
+        (LOGISTIC, "classification", LOGISTIC, "LogisticRegression"),
+        (LOGISTIC + ":C=10", "classification", LOGISTIC + ":C=10", "LogisticRegression, C=10"),
+        (LOGISTIC + ":C=1.0", "classification", LOGISTIC, "LogisticRegression"),
+        (LOGISTIC + ":fit_intercept=FALSE", "classification", LOGISTIC + ":fit_intercept=False",
+         "LogisticRegression, fit_intercept=False"),
+        (LOGISTIC + ":class_weight=balanced:solver=newton-cg", "classification",
+         LOGISTIC + ":class_weight=balanced:solver=newton-cg",
+         "LogisticRegression, class_weight=balanced, solver=newton-cg"),
+        (TREE + ":max_depth=3:max_features=0.5", "classification", TREE + ":max_depth=3:max_features=0.5",
+         "DecisionTreeClassifier, max_depth=3, max_features=0.5"),
+        (BAGGING + ":max_features=1", "classification", BAGGING + ":max_features=1",
+         "BaggingClassifier, max_features=1"),
+        (RIDGE + ":alpha=1e-05:max_iter=NONE", "regression", RIDGE + ":alpha=1e-05", "Ridge, alpha=1e-05"),
+    ],
+)  # fmt: skip
+def test_a_spelling_makes_the_method_again(text: str, task: Task, shown, heading):
+    made = make_method(text, task)
+    assert spelled(made, task) == shown
+    assert title(made, task) == heading
+    assert make_method(shown, task) == made
+    assert repr(params(make_method(shown, task))) == repr(params(made))
+    assert not {"random_state", "n_jobs"} & set(params(made))
+
+
+def test_all_its_parameters_are_part_of_a_cells_name_also_those_left_at_their_defaults():
+    made = make_method(TREE + ":max_depth=3", "classification")
+    expected = DecisionTreeClassifier(max_depth=3).get_params()
+    assert params(made) == {k: v for k, v in expected.items() if k != "random_state"}
+
+
+def test_the_command_of_a_cell_fills_the_same_cell():
+    (planned,) = plan_grid([LOGISTIC], ["b3db_measured"], [99], [1, 2], {"C": "10", "solver": "newton-cholesky"})
+    words = shlex.split(planned.command)
+    again = plan_grid([words[words.index("--method") + 1]], ["b3db_measured"], [99], [1, 2], {})
+    assert [cell.key for cell in again] == [planned.key]
+    assert planned.key.method == LOGISTIC
+    assert planned.key.params["C"] == 10
+
+
+@pytest.mark.slow
+def test_two_workers_predict_what_one_does():
+    cells = [runner.plan(synthetic("classification"), make_method(TREE, "classification"), [1, 2, 3, 4])]
+    found = [[r for _, r in runner.run(cells, n, fresh=True) if isinstance(r, Cell)] for n in (1, 2)]
+    one, two = (cell.predictions["id"].values for (cell,) in found)
+    np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sklearn", "method 'sklearn:': expected an estimator's import path, as in sklearn:sklearn.svm.SVC"),
+        ("sklearn:SVC", "method 'sklearn:SVC': expected an estimator's import path"),
+        ("sklearn:a b.C", "method 'sklearn:a b.C': expected an estimator's import path"),
+        ("sklearn:nowhere.C", "sklearn:nowhere.C: nowhere cannot be imported: ModuleNotFoundError: No module named"),
+        ("sklearn:sklearn.svm.svc", "unknown estimator of sklearn.svm: 'svc': did you mean 'SVC'"),
+        ("sklearn:os.system", "unknown estimator of os: 'system': known: none"),
+        (KMEANS, f"{KMEANS}: neither a classifier nor a regressor"),
+        (VOTING, f"{VOTING}: VotingClassifier.__init__() missing 1 required positional argument: 'estimators': it "
+                 "needs what the command line cannot give; write a method of your own (python -m benchmark new-method"),
+        (RIDGE, f"{RIDGE} learns regression, not classification: choose another method or dataset"),
+        (TREE + ":max_dept=3", f"unknown hyperparameter of {TREE}: 'max_dept': did you mean 'max_depth'"),
+        (TREE + ":random_state=3", f"unknown hyperparameter of {TREE}: 'random_state'"),
+        (TREE + ":max_depth=deep", f"{TREE}: The 'max_depth' parameter of DecisionTreeClassifier must be"),
+        (TREE + ":max_depth=f()", f"{TREE}: max_depth=f(): Value error, expected a number, true, false, none, or a"),
+        (LOGISTIC + ":C=inf", f"{LOGISTIC}: C=inf: Value error, expected a number"),
+        ("sklern:sklearn.svm.SVC", "unknown method 'sklern': did you mean 'sklearn'?"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_answered_with_what_is_wrong_and_what_to_do(text, message):
+    with pytest.raises(UserError) as caught:
+        make_method(text, "classification")
+    assert str(caught.value).startswith(message)
+
+
+OWN = """
+from sklearn.base import BaseEstimator, ClassifierMixin
+import numpy as np
+
+class Majority(ClassifierMixin, BaseEstimator):
+    def __init__(self, name="x", bonus=0.0, inner=None, table={}):
+        self.name, self.bonus, self.inner, self.table = name, bonus, inner, table
+
+    def fit(self, x, y):
+        self.classes_, counts = np.unique(y, return_counts=True)
+        self.share = counts / counts.sum()
+        return self
+
+    def predict_proba(self, x):
+        return np.tile(self.share, (len(x), 1))
+"""
+
+
+def test_an_estimator_of_ones_own_is_trained_anew_when_its_file_changes(tmp_path, monkeypatch, edited_sources):
+    path = tmp_path / "own_majority.py"
+    path.write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    made = make_method("sklearn:own_majority.Majority:bonus=2", "classification")
+    assert params(made) == {"bonus": 2, "inner": None}  # what a method calls its own is left at its default
+    before = runner.code_fingerprint(made)
+    path.write_text(OWN + "# a remark\n")
+    edited_sources()
+    assert runner.code_fingerprint(made) == before
+    path.write_text(OWN.replace("return self", "return self or None"))
+    edited_sources()
+    assert runner.code_fingerprint(made) != before
+
+
+def test_an_estimator_is_trained_anew_when_a_file_changes_that_it_derives_from(tmp_path, monkeypatch, edited_sources):
+    (tmp_path / "own_base.py").write_text(OWN)
+    (tmp_path / "own_child.py").write_text("import own_base\n\n\nclass Child(own_base.Majority):\n    pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    made = make_method("sklearn:own_child.Child", "classification")
+    before = runner.code_fingerprint(made)
+    (tmp_path / "own_base.py").write_text(OWN.replace("return self", "return self or None"))
+    edited_sources()
+    assert runner.code_fingerprint(made) != before
+
+
+@pytest.mark.parametrize(
+    ("edited", "old", "new", "changed"),
+    [
+        ("methods/_estimator.py", "np.divide(common, either", "np.divide(either, common", {"knn"}),
+        ("methods/knn.py", 'kind="stable"', 'kind="heapsort"', {"knn"}),
+        ("benchmark/train/loop.py", "CLIP = 1.0", "CLIP = 2.0", {"erm"}),
+        ("benchmark/train/loop.py", "The one training loop", "The only training loop", set()),
+        ("benchmark/train/networks.py", "LANES = 16", "LANES = 32", {"erm"}),
+        ("benchmark/train/resampling.py", '"bootstrap": 0', '"bootstrap": 10', {"erm", "knn"}),
+    ],
+)
+def test_a_cell_is_keyed_by_the_code_that_makes_it(edited, old, new, changed, tmp_path):
+    for folder in ("methods", "benchmark"):
+        shutil.copytree(CHECKOUT / folder, tmp_path / folder)
+
+    def codes():
+        script = (
+            "from benchmark.registry import make_method; from benchmark.run.runner import code_fingerprint;"
+            "print(*[code_fingerprint(make_method(name, 'classification')) for name in ('knn', 'erm')])"
+        )
+        run = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+        return dict(zip(("knn", "erm"), run.stdout.split(), strict=True))
+
+    before, path = codes(), tmp_path / edited
+    assert path.read_text().count(old) == 1
+    path.write_text(path.read_text().replace(old, new))
+    assert {name for name, code in codes().items() if code != before[name]} == changed
+
+
+@pytest.mark.parametrize(("text", "said"), [(TREE, "classification"), (RIDGE, "regression")])
+def test_the_contract_of_an_estimator_is_tried_on_the_task_that_it_learns(text, said):
+    result = CliRunner().invoke(app, ["check", text])
+    assert result.exit_code == 0, result.output
+    assert result.output.replace("\n", "").endswith(f"{text} keeps the contract on {said}.")
+
+
+def test_the_list_of_methods_names_the_family():
+    assert "sklearn:…" in CliRunner().invoke(app, ["list"], env={"COLUMNS": "200"}).output
+
+
+def test_settings_are_no_part_of_a_method_to_be_checked():
+    result = CliRunner().invoke(app, ["check", "twin:lam=3"])
+    assert str(result.exception) == "twin:lam=3: the contract is tried with the defaults: leave out lam=3"

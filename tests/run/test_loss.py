@@ -1,0 +1,460 @@
+"""Nothing is lost: drivers that are killed, interrupted, short of disk, or two at once."""
+
+import hashlib
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+from benchmark.__main__ import app
+from benchmark.data.problem import load_problem
+from benchmark.store import outbox, tracking
+
+TOML = """
+title = "Small"
+task = "classification"
+group = "extra"
+source = "file:small.csv"
+sha256 = "{sha256}"
+smiles = "SMILES"
+target = "target"
+target_name = "reaches the brain"
+features = ["morgan:256:2"]
+split = "random:0.8"
+licence = "CC0-1.0"
+cite = "meng2021b3db"
+
+[recipe]
+epochs = {epochs}
+hidden = 16
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a store, an outbox, and two datasets: ``small`` takes a second, ``long`` for ever."""
+    train = load_problem("b3db_measured").train
+    rows = [f"{smiles},{y}" for smiles, y in zip(train.smiles[:120], train.y[:120], strict=True)]
+    table = "\n".join(["SMILES,target", *rows]).encode()
+    (tmp_path / "small.csv").write_bytes(table)
+    for name, epochs in (("small", 2), ("long", 100_000_000)):
+        text = TOML.format(sha256=hashlib.sha256(table).hexdigest(), epochs=epochs)
+        (tmp_path / f"{name}.toml").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    monkeypatch.setenv("CHURN_OUTBOX", str(tmp_path / "outbox"))
+    monkeypatch.setenv("CHURN_OUTBOX", str(tmp_path / "outbox"))
+    return tmp_path
+
+
+class Driver:
+    """``python -m benchmark run …`` in a session of its own, as in a terminal."""
+
+    def __init__(self, *words: str):
+        self.words = ["run", *words]
+        self.log = Path(f"driver.{time.monotonic_ns()}.log")
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "benchmark", *self.words],
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background ignores it
+            )
+
+    @property
+    def said(self) -> str:
+        return self.log.read_text()
+
+    def until(self, reached: Callable[[], object]) -> None:
+        deadline = time.monotonic() + 240  # a busy machine starts a driver in a minute
+        while not reached():
+            assert self.process.poll() is None, self.said
+            assert time.monotonic() < deadline, self.said
+            time.sleep(0.01)
+
+    def end(self, timeout: float) -> int:
+        try:
+            return self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"still at work after {timeout} s: {self.said}") from None
+
+    def left(self) -> list[str]:
+        """What still runs of its session some seconds after its end: a helper process ends when it notices that."""
+        deadline = time.monotonic() + 10
+        while (found := self._alive()) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        return found
+
+    def _alive(self) -> list[str]:
+        """What runs of its session, zombies aside."""
+        found = []
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                state, _, _, session = stat.read_text().rpartition(")")[2].split()[:4]
+                command = (stat.parent / "cmdline").read_text().replace("\0", " ")
+                if int(session) == self.process.pid and state != "Z" and command:  # one that ends has none any more
+                    found.append(command)
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+        return found
+
+    def kill(self) -> None:
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return
+        self.process.wait(10)
+
+
+@pytest.fixture
+def drive(here: Path) -> Iterator[Callable[..., Driver]]:
+    started: list[Driver] = []
+
+    def start(*words: str) -> Driver:
+        started.append(Driver(*words))
+        return started[-1]
+
+    yield start
+    for driver in started:
+        driver.kill()
+
+
+def rerun(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """The same command again, in this process."""
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as exit_:
+        app(["run", *words, "--jobs", "1"])
+    printed = capsys.readouterr()
+    assert exit_.value.code in (0, None), printed
+    return printed.out
+
+
+def waiting() -> list[Path]:
+    return outbox.pending(outbox.outbox())
+
+
+def recorded_seeds() -> int:
+    """Read past MLflow, which would make the tables itself."""
+    with closing(sqlite3.connect("file:mlflow.db?mode=ro", uri=True)) as store, suppress(sqlite3.OperationalError):
+        return int(store.execute("SELECT count(*) FROM tags WHERE key = 'churn.train_seed'").fetchone()[0])
+    return 0
+
+
+def assert_each_once_and_whole(titles: dict[str, int]) -> None:
+    """The store holds a finished cell of each title, its nested runs with their predictions, and no other run."""
+    store = tracking.Store()
+    cells = list(store.cells())
+    assert store.unreadable == []
+    assert {cell.title: len(cell.predictions["id"].seeds) for cell in cells} == titles
+    assert len(cells) == len(titles)
+    assert [run.info.status for run in store._runs("cell")] == ["FINISHED"] * len(titles)
+    nested = store._runs("seed")
+    assert [run.info.status for run in nested] == ["FINISHED"] * sum(titles.values())
+    assert {run.data.tags["mlflow.parentRunId"] for run in nested} == {cell.run_id for cell in cells}
+
+
+@pytest.mark.slow
+def test_a_driver_killed_again_and_again_loses_nothing_and_doubles_nothing(
+    here: Path, drive: Callable[..., Driver], capsys: pytest.CaptureFixture[str]
+) -> None:
+    chance = random.Random(5)
+    words = ("--method", "erm,swa,random_forest:trees=5", "--dataset", "small.toml", "--seeds", "3")
+
+    training = drive(*words, "--jobs", "2")
+    training.until(lambda: "3 cells" in training.said)
+    time.sleep(chance.uniform(0, 1))
+    training.kill()
+
+    for _ in range(2):  # the second finds what the first left half recorded
+        recording = drive(*words, "--jobs", "1")
+        recording.until(waiting)
+        time.sleep(chance.uniform(0, 0.2))
+        recording.kill()
+
+    kept = len(waiting())
+    done = list(tracking.Store().statuses().values()).count("FINISHED")
+    said = rerun(capsys, *words)
+    assert said.count("recorded from") == kept
+    assert said.count("finished ") <= 3 - done
+    assert "0 failed" in said
+    assert waiting() == []
+    assert_each_once_and_whole({"ERM": 3, "SWA": 3, "Random forest, trees=5": 3})
+    assert "0 cells trained, 3 already there" in rerun(capsys, *words)
+
+
+SCRIPT = """
+import os, signal, sys
+from benchmark.run import driver, runner
+from benchmark.store import outbox, tracking
+from benchmark.run.check import synthetic
+from benchmark.registry import make_method
+from benchmark.store.cell import Cell
+
+problem = synthetic("classification")
+cells = [runner.plan(problem, make_method(m, problem.task), [1, 2]) for m in ("random_forest:trees=2", "erm")]
+
+def at_once(work, numbers):
+    # In processes of their own; returns how they ended, a signal as a negative number.
+    children = []
+    for number in numbers:
+        child = os.fork()
+        if not child:
+            work(number)
+            os._exit(0)
+        children.append(child)
+    return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+
+def fill():
+    return driver.fill(cells, force=False, jobs=1, report=print, trained=lambda count: None)
+"""
+
+
+def script(text: str) -> str:
+    result = subprocess.run([sys.executable, "-c", SCRIPT + text], capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+WHOLE = {"Random forest, trees=2": 2, "ERM": 2}
+
+
+@pytest.mark.slow
+def test_a_kill_after_any_step_of_recording_leaves_one_whole_run(here: Path) -> None:
+    """Killed after its first call to MLflow, after its second, … until one driver gets to the end."""
+    said = script("""
+from mlflow.tracking import MlflowClient
+
+def until_call(number):
+    left = [number]
+    def counted(function):
+        def call(*args, **kwargs):
+            result = function(*args, **kwargs)
+            left[0] -= 1
+            if not left[0]:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return result
+        return call
+    for name in ("create_run", "log_batch", "log_inputs", "set_terminated", "delete_run"):
+        setattr(MlflowClient, name, counted(getattr(MlflowClient, name)))
+    fill()
+
+outbox.prepare()
+del cells[1:]
+outbox.save(next(result for _, result in runner.run(cells, 1) if isinstance(result, Cell)))
+call = 1
+while at_once(until_call, [call]) == [-signal.SIGKILL]:
+    call += 1 if call < 12 else 5  # from 11 on, the leftovers are removed
+print("calls", call)
+""")
+    assert int(said.split()[-1]) > 15
+    assert waiting() == []
+    assert_each_once_and_whole({"Random forest, trees=2": 2})
+
+
+@pytest.mark.slow
+def test_drivers_that_record_the_same_cells_at_once_leave_each_once(here: Path) -> None:
+    script("""
+done = [result for planned, result in runner.run(cells, 1) if isinstance(result, Cell)]
+tracking.Store()  # the tables of a new database
+
+def apart(number):  # as on several machines: no common outbox
+    store = tracking.Store()
+    for cell in done * 2:
+        store.log(cell)
+
+assert at_once(apart, range(3)) == [0, 0, 0]
+""")
+    assert_each_once_and_whole(WHOLE)
+
+
+@pytest.mark.slow
+def test_drivers_whose_stores_meet_the_same_new_dataset_at_once_record_all(here: Path) -> None:
+    """MLflow looks whether it has a dataset and then inserts it; here none inserts before all have looked."""
+    script("""
+import multiprocessing
+from mlflow.store.tracking.dbmodels.models import SqlDataset
+from sqlalchemy import event
+from sqlalchemy.orm import Session
+
+done = [result for planned, result in runner.run(cells, 1) if isinstance(result, Cell)]
+first = tracking.Store()
+all_looked = multiprocessing.get_context("fork").Barrier(2)
+
+def together(number):
+    @event.listens_for(Session, "before_flush")
+    def wait(session, *_):
+        if any(isinstance(row, SqlDataset) for row in session.new):
+            all_looked.wait(10)
+    store = tracking.Store()
+    store.log(done[number])
+
+first._experiment(done[0])
+assert at_once(together, range(2)) == [0, 0]
+""")
+    assert_each_once_and_whole(WHOLE)
+
+
+@pytest.mark.slow
+def test_drivers_with_one_outbox_record_each_cell_once(here: Path) -> None:
+    said = script("""
+outbox.prepare()
+for planned, result in runner.run(cells, 1):
+    if isinstance(result, Cell):
+        outbox.save(result)
+tracking.Store()
+
+def together(number):
+    outcome = fill()
+    print("trouble", outcome.trouble) if outcome.trouble else None
+    sys.stdout.flush()
+
+assert at_once(together, range(3)) == [0, 0, 0]
+""")
+    assert "trouble" not in said
+    assert said.count("recorded from") == 2
+    assert waiting() == []
+    assert_each_once_and_whole(WHOLE)
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_training_ends_at_once_and_keeps_what_is_finished(
+    here: Path, drive: Callable[..., Driver], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--method", "erm", "--dataset", "small.toml,long.toml", "--seeds", "2")
+    driver = drive(*words, "--jobs", "2")
+    driver.until(lambda: "finished ERM on small" in driver.said)
+    os.killpg(driver.process.pid, signal.SIGINT)  # as a terminal does: workers get it too
+    assert driver.end(60) == 130, driver.said
+    assert "Traceback" not in driver.said
+    assert "Interrupted: 1 of 2 cells had finished and is kept. The same command" in driver.said
+    assert f"goes on from there:\n  python -m benchmark run {' '.join(words)} --jobs 2\n" in driver.said
+    assert driver.left() == []
+    assert_each_once_and_whole({"ERM": 2})
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_recording_marks_the_run_as_killed_and_keeps_the_cell(
+    here: Path, drive: Callable[..., Driver], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--method", "random_forest:trees=2", "--dataset", "small.toml", "--seeds", "80")
+    driver = drive(*words, "--jobs", "2")
+    driver.until(lambda: waiting() and recorded_seeds())
+    driver.process.send_signal(signal.SIGINT)
+    assert driver.end(60) == 130, driver.said
+    assert "Traceback" not in driver.said
+    assert driver.left() == []
+    store = tracking.Store()
+    assert [run.info.status for run in store._runs("cell")] == ["KILLED"]
+    assert "RUNNING" not in {run.info.status for run in store._runs("seed")}
+    assert len(waiting()) == 1
+
+    said = rerun(capsys, *words)
+    assert "0 cells trained, 1 already there" in said
+    assert_each_once_and_whole({"Random forest, trees=2": 80})
+
+
+@pytest.fixture
+def small_disk(here: Path) -> Iterator[Path]:
+    """A disk of 1 MB."""
+    disk = here / "disk"
+    disk.mkdir()
+    mount = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(disk)], capture_output=True, text=True, check=False
+    )
+    if mount.returncode:
+        pytest.skip(f"a full disk needs a tmpfs, which cannot be mounted here: {mount.stderr.strip()}")
+    yield disk
+    subprocess.run(["umount", "--lazy", str(disk)], check=True)
+
+
+def fill_up(disk: Path) -> None:
+    with (disk / "ballast").open("wb", buffering=0) as ballast, suppress(OSError):
+        while True:
+            ballast.write(bytes(4096))
+
+
+def run_in_vain(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[object, str]:
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as exit_:
+        app(["run", *words, "--jobs", "1"])
+    printed = capsys.readouterr()
+    return exit_.value.code, printed.out + printed.err
+
+
+SMALL = ("--method", "erm", "--dataset", "small.toml", "--seeds", "2")
+
+
+def test_a_full_disk_under_the_outbox_is_said_before_anything_is_trained(
+    here: Path, small_disk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CHURN_OUTBOX", str(small_disk))
+    fill_up(small_disk)
+    code, said = run_in_vain(capsys, *SMALL)
+    assert code == 2
+    assert f"finished predictions are kept in {small_disk}, which cannot be written to: [Errno 28]" in said
+    assert "make room there" in said
+
+    (small_disk / "ballast").unlink()
+    rerun(capsys, *SMALL)
+    assert_each_once_and_whole({"ERM": 2})
+
+
+def test_a_disk_that_fills_up_while_training_stops_the_run_and_leaves_no_half_of_a_cell(
+    here: Path, small_disk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CHURN_OUTBOX", str(small_disk))
+    save = outbox.save
+    with monkeypatch.context() as others:
+        others.setattr(outbox, "save", lambda cell: (fill_up(small_disk), save(cell))[1])
+        code, said = run_in_vain(capsys, *SMALL)
+    assert code == 2, said
+    assert "cannot keep the finished predictions" in said
+    assert "run the same command again" in said
+    assert [path.name for path in small_disk.iterdir() if path.name != ".lock"] == ["ballast"]
+
+    (small_disk / "ballast").unlink()
+    assert "1 cells trained" in rerun(capsys, *SMALL)
+    assert_each_once_and_whole({"ERM": 2})
+
+
+def test_a_store_on_a_full_disk_costs_no_prediction(
+    here: Path, small_disk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tracking.Store()  # the database is elsewhere, the artifacts on the full disk
+    (here / "mlruns").symlink_to(small_disk)
+    fill_up(small_disk)
+    code, said = run_in_vain(capsys, *SMALL)
+    assert code == 1
+    assert "cannot be used: [Errno 28] No space left on device" in said
+    assert "make room on its disk" in said
+    assert "1 finished cells are safe in" in said
+    assert list(tracking.Store().cells()) == []
+
+    (small_disk / "ballast").unlink()
+    assert "0 cells trained, 1 already there" in rerun(capsys, *SMALL)
+    assert_each_once_and_whole({"ERM": 2})
+
+
+def test_a_store_that_cannot_be_written_to_costs_no_prediction(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = tracking.Store()
+    assert store.statuses() == {}
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///file:{here}/mlflow.db?mode=ro&uri=true")
+    code, said = run_in_vain(capsys, *SMALL)
+    assert code == 1
+    assert "attempt to write a readonly database" in said
+    assert "1 finished cells are safe in" in said
+
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{here}/mlflow.db")
+    assert "0 cells trained, 1 already there" in rerun(capsys, *SMALL)
+    assert_each_once_and_whole({"ERM": 2})

@@ -1,0 +1,63 @@
+"""What a grid will cost is what it then trains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmark.registry import make_method
+from benchmark.run import runner
+from benchmark.run.check import synthetic
+from benchmark.run.plan import costs
+from benchmark.run.runner import Planned
+from benchmark.train import bank
+from benchmark.types import Problem, Recipe
+
+METHODS = [
+    "erm",
+    "swa",
+    "bagging:k=2",
+    "bagging:k=5",
+    "deep_ensemble:k=3",
+    "twin",
+    "mc_dropout",
+    "random_forest:trees=2",
+]
+
+
+def grid(texts: list[str], seeds: list[int], epochs: int = 1) -> list[Planned]:
+    problem: Problem = synthetic("classification")
+    recipe = Recipe(hidden=16, epochs=epochs)
+    problem = replace(problem, recipe=recipe)
+    return [runner.plan(problem, make_method(text, problem.task), seeds) for text in texts]
+
+
+def test_the_networks_of_a_plan_are_those_that_are_trained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path))
+    cells = grid(METHODS, [1, 2, 3])
+    (cost,) = costs(cells)
+    trained = 0
+    train = bank.train
+
+    def counted(*args: object, **kwargs: object) -> Iterator[object]:
+        nonlocal trained
+        for part in train(*args, **kwargs):  # type: ignore[arg-type]
+            trained += sum(len(group.keys) for group in part.groups)
+            yield part
+
+    monkeypatch.setattr(bank, "train", counted)
+    list(runner.run(cells, jobs=1))
+    assert cost.networks == trained == 3 * (5 + 2 + 2 + 1)
+    assert cost.unshared == 3 * (1 + 1 + 2 + 5 + 3 + 2 + 1)
+    assert (cost.cells, cost.retrainings) == (8, 24)
+    assert cost.not_counted == ("Random forest, trees=2",)
+
+
+def test_cost_grows_linearly_with_seeds() -> None:
+    (few,), (many,) = costs(grid(METHODS, [1, 2])), costs(grid(METHODS, list(range(1, 21))))
+    assert many.networks == 10 * few.networks
+    assert many.bytes == 10 * few.bytes
+    assert few.seconds > 0

@@ -1,0 +1,139 @@
+"""The harness: same predictions whatever runs beside them, and failures that stay in their cell."""
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import cloudpickle
+import numpy as np
+import pytest
+
+from benchmark.registry import make_method
+from benchmark.run import runner
+from benchmark.run.check import synthetic
+from benchmark.store.cell import Cell
+from benchmark.types import Predictions, Problem
+from methods._estimator import Sample
+from methods.random_forest import RandomForest
+
+
+def filled(texts: list[str], seeds: list[int], jobs: int) -> dict[str, Cell]:
+    problem = synthetic("classification")
+    cells = [runner.plan(problem, make_method(text, problem.task), seeds) for text in texts]
+    results = [result for _, result in runner.run(cells, jobs, fresh=True)]
+    return {cell.title: cell for cell in results if isinstance(cell, Cell)}
+
+
+def test_predictions_do_not_depend_on_workers_companions_or_other_seeds() -> None:
+    alone = filled(["twin"], [1, 2, 3, 4, 5], jobs=1)["Twin-bootstrap λ=300"]
+    beside = filled(["bagging:k=2", "twin", "erm"], [1, 2, 3, 4, 5], jobs=2)["Twin-bootstrap λ=300"]
+    fewer = filled(["twin"], [4, 2], jobs=2)["Twin-bootstrap λ=300"]
+    for evalset in ("id", "ood"):
+        values = alone.predictions[evalset].values
+        assert np.array_equal(values, beside.predictions[evalset].values)
+        assert np.array_equal(values[[1, 3]], fewer.predictions[evalset].values)
+
+
+def test_estimators_that_an_interrupted_call_has_trained_are_not_trained_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = synthetic("classification")
+    forest = runner.plan(problem, make_method("random_forest:trees=3", problem.task), [1, 2, 3])
+    first = next(result for _, result in runner.run([forest], jobs=1, fresh=True) if isinstance(result, Cell))
+    trained: list[int] = []
+
+    def interrupted(self: RandomForest, sample: Sample) -> Any:
+        trained.append(sample.random_state)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RandomForest, "trained", interrupted)
+    again = next(result for _, result in runner.run([forest], jobs=1) if isinstance(result, Cell))
+    assert trained == []
+    assert again.fit_seconds == pytest.approx(first.fit_seconds)
+    for evalset, predictions in first.predictions.items():
+        assert np.array_equal(predictions.values, again.predictions[evalset].values)
+    larger = runner.plan(problem, make_method("random_forest:trees=4", problem.task), [1, 2, 3])
+    for cell, fresh in ((forest, True), (larger, False)):
+        with pytest.raises(KeyboardInterrupt):
+            list(runner.run([cell], jobs=1, fresh=fresh))
+    assert len(trained) == 2
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A method that spoils some of its predictions."""
+
+    how: str
+
+    name = "broken"
+    title = "Broken"
+    regression = {}  # noqa: RUF012
+
+    def fit(self, problem: Problem, seeds: Sequence[int]) -> SimpleNamespace:
+        assert problem.evals == {}, "a method must never see the tests"
+        if self.how == "raises" and 2 in seeds:
+            raise RuntimeError("seed 2 exploded")
+        if self.how == "forgets":
+            return None  # type: ignore[return-value]
+
+        def predict(x: np.ndarray) -> np.ndarray:
+            if self.how == "dies":
+                os._exit(3)
+            values = np.full((len(seeds), len(x), 2), 0.5)
+            if self.how == "nan":
+                values[0, 3] = np.nan
+            return values[:, 1:] if self.how == "shape" else values
+
+        return SimpleNamespace(predict=predict)
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("nan", "not finite"),
+        ("shape", r"got \(1, 49, 2\)"),
+        ("raises", "seed 2 exploded"),
+        ("forgets", r"fit of method 'broken' returned None: expected an object with predict\(x\)"),
+    ],
+)
+def test_a_broken_method_fails_its_own_cell_with_the_reason_and_no_other(how: str, said: str) -> None:
+    problem = synthetic("classification")
+    cells = [runner.plan(problem, method, [1, 2]) for method in (Broken(how), Broken("fine"))]  # type: ignore[arg-type]
+    results = {p.key.params["how"]: r for p, r in runner.run(cells, jobs=1) if not isinstance(r, int)}
+    assert isinstance(results["fine"], Cell)
+    failed = results[how]
+    assert isinstance(failed, runner.Failed)
+    with pytest.raises(AssertionError, match=said):
+        raise AssertionError(failed.reason)
+    assert "Traceback" in failed.reason
+
+
+def test_three_classes_for_a_problem_with_two_are_refused() -> None:
+    problem = synthetic("classification")
+    with pytest.raises(ValueError, match="must have 2 outputs"):
+        Predictions.of(problem, "id", (1,), np.full((1, 50, 3), 1 / 3))
+
+
+def test_a_worker_that_dies_fails_its_cell_and_no_other() -> None:
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import a test
+    problem = synthetic("classification")
+    cells = [runner.plan(problem, method, [1, 2]) for method in (Broken("dies"), Broken("fine"))]  # type: ignore[arg-type]
+    results = {p.key.params["how"]: r for p, r in runner.run(cells, jobs=2) if not isinstance(r, int)}
+    assert isinstance(results["fine"], Cell)
+    failed = results["dies"]
+    assert isinstance(failed, runner.Failed)
+    assert "the worker process died on train seeds" in failed.reason
+
+
+def test_the_key_of_a_cell_changes_with_everything_its_predictions_depend_on() -> None:
+    problem = synthetic("classification")
+    base = runner.plan(problem, make_method("twin", "classification"), [1, 2]).key
+    others = [
+        runner.plan(problem, make_method("twin:lam=30", "classification"), [1, 2]).key,
+        runner.plan(problem, make_method("erm", "classification"), [1, 2]).key,
+        runner.plan(problem, make_method("twin", "classification"), [1, 2, 3]).key,
+        runner.plan(synthetic("regression"), make_method("twin:lam=300", "regression"), [1, 2]).key,
+    ]
+    assert len({key.digest for key in [base, *others]}) == 5
+    assert runner.plan(problem, make_method("twin:lam=300", "classification"), [1, 2]).key.digest == base.digest

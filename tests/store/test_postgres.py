@@ -1,0 +1,113 @@
+"""Two drivers on one MLflow server with PostgreSQL, which is restarted while they record: no run is lost or double."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmark.store import tracking
+
+SERVER = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+
+
+@pytest.fixture
+def postgres() -> Iterator[str]:
+    """The address of an empty database in a real PostgreSQL server on loopback."""
+    pytest.importorskip("psycopg", reason="psycopg is not installed: pip install -e '.[test]'")
+    initdb = shutil.which("initdb") or (str(SERVER[-1]) if SERVER else "")
+    if not initdb:
+        pytest.skip("PostgreSQL's initdb is not installed: apt-get install postgresql")
+    folder = Path(tempfile.mkdtemp(prefix="churn-postgres-"))
+    user = {}
+    if os.geteuid() == 0:  # PostgreSQL refuses to run as root
+        shutil.chown(folder, "nobody")
+        user = {"user": "nobody"}
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    data = str(folder / "data")
+    make = [initdb, "--pgdata", data, "--username", "churn", "--auth", "trust", "--encoding", "UTF8", "--no-sync"]
+    subprocess.run(make, check=True, stdout=subprocess.DEVNULL, cwd=folder, **user)  # type: ignore[call-overload]
+    serve = [str(Path(initdb).resolve().parent / "postgres"), "-D", data, "-p", str(port), "-k", str(folder)]
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen([*serve, "-h", "127.0.0.1"], stdout=log, stderr=log, cwd=folder, **user)  # type: ignore[call-overload]
+    address = f"postgresql+psycopg://churn@127.0.0.1:{port}/postgres"
+    for _ in range(200):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                break
+        time.sleep(0.1)
+    else:
+        pytest.fail((folder / "log").read_text())
+    yield address
+    process.terminate()
+    process.wait(30)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def drive(folder: Path, *words: str) -> subprocess.Popen[str]:
+    """``python -m benchmark run …`` with an outbox of its own, as on another machine."""
+    environment = {**os.environ, "CHURN_OUTBOX": str(folder)}
+    command = [sys.executable, "-m", "benchmark", "run", "--dataset", "b3db_measured", "--jobs", "1", *words]
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder.parent
+    )
+
+
+@pytest.mark.slow
+def test_two_drivers_and_a_restart_of_the_server_leave_each_cell_once_and_whole(
+    postgres: str, mlflow_server: Callable[[str], Any], tmp_path: Path
+) -> None:
+    server = mlflow_server(postgres)
+    grids = {
+        "one": ("--method", "random_forest:trees=2,random_forest:trees=3", "--seeds", "15"),
+        "other": ("--method", "random_forest:trees=4,random_forest:trees=5", "--seeds", "15"),
+    }
+
+    def both() -> list[tuple[int, str]]:
+        drivers = [drive(tmp_path / name, *words) for name, words in grids.items()]
+        if not restarted:
+            wait_until(lambda: len(runs("seed")) > 5)
+            server.stop()
+            server.start()
+            restarted.append(True)
+        ends = [driver.communicate(timeout=120)[0] for driver in drivers]
+        return [(driver.returncode, said) for driver, said in zip(drivers, ends, strict=True)]
+
+    restarted: list[bool] = []
+    first, second = both(), both()
+    for code, said in first:
+        assert code in (0, 1), said  # 1: the store was away for too long, and the cell waits in the outbox
+        assert "Traceback" not in said
+    for code, said in second:
+        assert code == 0, said
+        assert "0 cells trained, 2 already there, 0 failed" in said
+    store = tracking.Store()
+    cells = {cell.title: cell for cell in store.cells()}
+    assert sorted(cells) == [f"Random forest, trees={n}" for n in (2, 3, 4, 5)]
+    assert all(len(cell.predictions["id"].seeds) == 15 for cell in cells.values())
+    assert [run.info.status for run in runs("cell")] == ["FINISHED"] * 4
+    nested = runs("seed")
+    assert [run.info.status for run in nested] == ["FINISHED"] * 60
+    assert {run.data.tags["mlflow.parentRunId"] for run in nested} == {cell.run_id for cell in cells.values()}
+
+
+def runs(kind: str) -> list[Any]:
+    return tracking.Store()._runs(kind)
+
+
+def wait_until(reached: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 90
+    while not reached():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)

@@ -1,0 +1,206 @@
+"""What MLflow holds after a run, read back through MLflow."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from mlflow.tracking import MlflowClient
+
+from benchmark.errors import UserError
+from benchmark.registry import make_method
+from benchmark.run import driver, runner
+from benchmark.run.check import synthetic
+from benchmark.run.runner import Planned
+from benchmark.store import describe, outbox, tracking
+from benchmark.store.cell import Cell
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return f"sqlite:///{tmp_path_factory.mktemp('store')}/mlflow.db"
+
+
+@pytest.fixture
+def store(database: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tracking.Store:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", database)
+    monkeypatch.chdir(tmp_path)  # artifacts go to ./mlruns
+    monkeypatch.setenv("CHURN_OUTBOX", str(tmp_path / "outbox"))
+    return tracking.Store()
+
+
+def planned(text: str, seeds: list[int]) -> Planned:
+    problem = synthetic("classification")
+    return runner.plan(problem, make_method(text, problem.task), seeds)
+
+
+def cell(text: str, seeds: list[int]) -> Cell:
+    return next(r for _, r in runner.run([planned(text, seeds)], jobs=1) if isinstance(r, Cell))
+
+
+def silent(_: object) -> None: ...
+
+
+def fill(cells: list[Planned], force: bool = False) -> driver.Outcome:
+    return driver.fill(cells, force=force, jobs=1, report=silent, trained=silent)
+
+
+def test_a_cell_comes_back_from_the_store_as_it_went_in(store: tracking.Store) -> None:
+    one = cell("erm", [1, 2, 3])
+    run_id = store.log(one)
+    back = next(c for c in store.cells() if c.run_id == run_id)
+    assert back.key == one.key
+    assert back.key.digest == one.key.digest
+    assert back.facts == one.facts
+    for evalset in ("id", "ood"):
+        assert np.array_equal(back.predictions[evalset].values, one.predictions[evalset].values)
+        assert np.array_equal(back.predictions[evalset].y, one.predictions[evalset].y)
+        assert back.predictions[evalset].ids.tolist() == one.predictions[evalset].ids.tolist()
+
+
+def test_the_run_of_a_cell_tells_a_reader_what_it_is(store: tracking.Store) -> None:
+    store.log(cell("erm", [1, 2]))
+    one = cell("twin:lam=30", [1, 2])
+    run = MlflowClient().get_run(store.log(one))
+    assert run.info.run_name == "Twin-bootstrap λ=30 · split 0"
+    assert run.info.status == "FINISHED"
+    assert run.data.params["lam"] == "30.0"
+    assert set(run.data.metrics) >= {
+        *(f"{e}/{m}" for e in ("id", "ood") for m in ("accuracy", "log_loss", "churn", "sym_kl")),
+        "fit_seconds",
+        "compute_vs_erm",
+    }
+    values = one.predictions["id"].values.argmax(-1)
+    assert run.data.metrics["id/churn"] == pytest.approx((values[0] != values[1]).mean())
+    tags = run.data.tags
+    assert {"git.commit", "git.dirty", "version.suite", "version.torch", "device", "command"} <= set(tags)
+    assert tags["command"].startswith("python -m benchmark run --method twin:lam=30.0")
+    assert "| churn |" in tags["mlflow.note.content"]
+    assert run.inputs.dataset_inputs[0].dataset.digest == one.key.problem
+
+
+def test_each_retraining_is_a_nested_run_with_its_metrics_and_predictions(store: tracking.Store) -> None:
+    one = cell("erm", [4, 9])
+    parent = MlflowClient().get_run(store.log(one))
+    query = f"tags.`mlflow.parentRunId` = '{parent.info.run_id}'"
+    children = MlflowClient().search_runs([parent.info.experiment_id], query)
+    assert sorted(child.info.run_name for child in children) == ["train seed 4", "train seed 9"]
+    for child in children:
+        folder = Path(child.info.artifact_uri.removeprefix("file://")) / "predictions"
+        table = pd.read_parquet(folder / "id.parquet")
+        assert table.columns.tolist() == ["example_id", "y_true", "p0", "p1"]
+        assert len(table) == 50
+        accuracy = (table[["p0", "p1"]].to_numpy().argmax(1) == table["y_true"]).mean()
+        assert child.data.metrics["id/accuracy"] == pytest.approx(accuracy)
+        assert (folder / "ood.parquet").is_file()
+
+
+def test_a_finished_cell_is_skipped_and_force_replaces_it(store: tracking.Store) -> None:
+    plan = planned("erm", [1, 5])
+    assert len(fill([plan]).trained) == 1
+    again = fill([plan])
+    assert (len(again.trained), again.skipped, again.exit_code) == (0, 1, 0)
+    assert len(fill([plan], force=True).trained) == 1
+    assert [c.key.digest for c in store.cells()].count(plan.key.digest) == 1
+
+
+def test_a_cell_left_half_recorded_is_recorded_once_and_whole(store: tracking.Store) -> None:
+    one = cell("swa", [1, 2])
+    experiment = store._experiment(one)
+    store._start(experiment, describe.tags(one), "interrupted", one.facts.wall_seconds)
+    assert store.statuses()[one.key.digest] == "RUNNING"
+    store.log(one)
+    assert store.statuses()[one.key.digest] == "FINISHED"
+    runs = [run for run in store._find(experiment, one.key.digest) if run.data.tags["churn.kind"] == "cell"]
+    assert len(runs) == 1
+
+
+def test_a_failed_cell_is_recorded_with_its_traceback_and_tried_again(store: tracking.Store) -> None:
+    plan = planned("deep_ensemble:k=2", [1, 2])
+    failed = runner.Failed(plan, "Traceback: the reason")
+    outcome = driver.Outcome()
+    driver._record_failure(store, failed, outcome)
+    assert store.statuses()[plan.key.digest] == "FAILED"
+    run = store._find(store._experiment(cell("erm", [1, 2])), plan.key.digest)[0]
+    assert "the reason" in run.data.tags["mlflow.note.content"]
+    assert [f.path for f in MlflowClient().list_artifacts(run.info.run_id)] == ["traceback.txt"]
+    assert len(fill([plan]).trained) == 1
+    assert store.statuses()[plan.key.digest] == "FINISHED"
+
+
+def test_a_failure_never_throws_a_finished_result_away(store: tracking.Store) -> None:
+    plan = planned("bagging:k=2", [3, 4])
+    assert len(fill([plan]).trained) == 1
+    driver._record_failure(store, runner.Failed(plan, "Traceback: later"), driver.Outcome())
+    assert store.statuses()[plan.key.digest] == "FINISHED"
+    assert plan.key.digest in [c.key.digest for c in store.cells()]
+
+
+def test_a_damaged_run_is_left_out_by_name_and_the_others_are_read(store: tracking.Store) -> None:
+    good, bad = cell("erm", [6, 7]), cell("swa", [6, 7])
+    store.log(good)
+    run = MlflowClient().get_run(store.log(bad))
+    child = store._search([run.info.experiment_id], f"tags.`mlflow.parentRunId` = '{run.info.run_id}'")[0]
+    (Path(child.info.artifact_uri.removeprefix("file://")) / "predictions" / "id.parquet").write_bytes(b"rubbish")
+    digests = [c.key.digest for c in store.cells()]
+    assert good.key.digest in digests
+    assert bad.key.digest not in digests
+    assert any(run.info.run_id in line for line in store.unreadable)
+
+
+def test_a_run_whose_predictions_were_deleted_is_left_out_and_told_how_to_come_back(store: tracking.Store) -> None:
+    gone = cell("erm", [8, 9])
+    run = MlflowClient().get_run(store.log(gone))
+    for child in store._search([run.info.experiment_id], f"tags.`mlflow.parentRunId` = '{run.info.run_id}'"):
+        shutil.rmtree(Path(child.info.artifact_uri.removeprefix("file://")) / "predictions")
+    assert gone.key.digest not in [c.key.digest for c in store.cells()]
+    assert any(run.info.run_id in line and "train again with --force" in line for line in store.unreadable)
+
+
+def test_what_waits_on_disk_is_recorded_without_training(store: tracking.Store, tmp_path: Path) -> None:
+    one = cell("bagging:k=3", [1, 2])
+    path = outbox.save(one)
+    outcome = fill([planned("bagging:k=3", [1, 2])])
+    assert (len(outcome.trained), outcome.skipped) == (0, 1)
+    assert not path.exists()
+    assert store.statuses()[one.key.digest] == "FINISHED"
+
+
+def test_a_damaged_cell_on_disk_is_named_and_kept(store: tracking.Store) -> None:
+    path = outbox.save(cell("erm", [2, 3]))
+    (path / "id.parquet").write_bytes(b"not parquet")
+    with pytest.raises(UserError, match=str(path)):
+        fill([planned("erm", [2, 3])])
+    assert path.exists()
+
+
+@pytest.fixture
+def server(mlflow_server: Callable[[str], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setenv("CHURN_OUTBOX", str(tmp_path / "outbox"))
+    return mlflow_server(f"sqlite:///{tmp_path}/server.db")
+
+
+def test_a_server_that_goes_away_costs_no_prediction(server: Any) -> None:
+    plans = [planned("erm", [1, 2]), planned("swa", [1, 2])]
+    said: list[str] = []
+
+    def report(line: str) -> None:
+        said.append(line)
+        if len(said) == 1:
+            server.stop()  # the first cell is recorded; the second finds nobody there
+
+    outcome = driver.fill(plans, force=False, jobs=1, report=report, trained=silent)
+    assert len(outcome.trained) == 2
+    assert len(outcome.unrecorded) == 1
+    assert outcome.exit_code == 1
+    assert outcome.unrecorded[0].is_dir()
+    assert "cannot be used" in outcome.trouble
+
+    server.start()
+    again = fill(plans)
+    assert (len(again.trained), again.skipped, again.exit_code) == (0, 2, 0)
+    assert not outbox.pending()
+    assert {c.title for c in tracking.Store().cells()} == {"ERM", "SWA"}

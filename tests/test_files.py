@@ -1,0 +1,354 @@
+"""What is kept on disk is what was made, or it is made again."""
+
+from __future__ import annotations
+
+import hashlib
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmark import files as cache
+from benchmark.data import readers, rows
+from benchmark.data.rows import Rows, load_rows
+from benchmark.data.spec import DatasetSpec, load_spec
+
+CONTENTS = (b"the table of all rows", bytes(range(256)) * 40)
+NAMES = ("one.rows", "one.features")
+MEASURED = load_spec("b3db_measured")
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The cache's folder of what is made from raw files."""
+    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path))
+    return tmp_path / "made"
+
+
+def kept(names: tuple[str, ...] = NAMES) -> bool:
+    """Whether ``CONTENTS`` are kept under ``names``; they are made where they are not."""
+    asked: list[bool] = []
+
+    def make() -> tuple[bytes, ...]:
+        asked.append(True)
+        return CONTENTS
+
+    assert cache.kept(names, make) == CONTENTS
+    assert len(asked) <= 1
+    return not asked
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir())
+
+
+DAMAGE = {
+    "its first byte flipped": lambda stored: bytes([stored[0] ^ 1]) + stored[1:],
+    "its last byte flipped": lambda stored: stored[:-1] + bytes([stored[-1] ^ 0x80]),
+    "a byte more": lambda stored: stored + b"\0",
+    "a byte less": lambda stored: stored[:-1],
+    "cut in the middle": lambda stored: stored[: len(stored) // 2],
+    "cut after the checksum": lambda stored: stored[:32],
+    "cut in the checksum": lambda stored: stored[:20],
+    "empty": lambda stored: b"",
+    "zeros of a disk that lost power": lambda stored: bytes(len(stored)),
+    "a web page": lambda stored: b"<!DOCTYPE html><html><body>502 Bad Gateway</body></html>",
+    "the content without its checksum": lambda stored: stored[32:],
+}
+
+
+@pytest.mark.parametrize("content", [*CONTENTS, b""])
+def test_what_is_written_is_read(tmp_path, content):
+    path = tmp_path / "deep" / "in" / "folders" / "name"
+    cache.write(path, content)
+    assert cache.read(path) == content
+    cache.write(path, b"other")
+    assert cache.read(path) == b"other"
+    assert files(tmp_path) == ["deep/in/folders/name"]
+
+
+def test_what_is_not_there_is_none(tmp_path):
+    assert cache.read(tmp_path / "name") is None
+    assert cache.read(tmp_path) is None
+
+
+def test_what_is_made_is_kept(made):
+    assert not kept()
+    assert kept()
+    assert files(made) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_damaged_file_is_not_believed_but_made_again(made, name, damage):
+    kept()
+    (made / name).write_bytes(damage((made / name).read_bytes()))
+    assert not kept()
+    assert kept()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_half_there_is_made_again(made, name):
+    kept()
+    (made / name).unlink()
+    assert not kept()
+    assert kept()
+
+
+def test_names_do_not_share_what_is_kept(made):
+    kept()
+    assert not kept(("two.rows", "two.features"))
+
+
+def test_what_cannot_be_made_leaves_nothing(made):
+    def fails() -> tuple[bytes, ...]:
+        raise ValueError("a broken table")
+
+    with pytest.raises(ValueError, match="a broken table"):
+        cache.kept(NAMES, fails)
+    assert not made.exists()
+
+
+@pytest.mark.parametrize("folder", [".", "made"])
+def test_a_file_in_place_of_the_folder_is_done_without(tmp_path, monkeypatch, folder):
+    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path / "cache"))
+    blocked = tmp_path / "cache" / folder
+    blocked.parent.mkdir(exist_ok=True)
+    blocked.write_bytes(b"no folder")
+    assert not kept()
+    assert not kept()
+    assert blocked.read_bytes() == b"no folder"
+
+
+def test_a_folder_in_place_of_the_file_is_done_without(made):
+    (made / NAMES[0]).mkdir(parents=True)
+    assert not kept()
+    assert not kept()
+    assert files(made) == [NAMES[1]]
+
+
+@contextmanager
+def no_file_longer_than(size: int) -> Iterator[None]:
+    """As on a full disk: the first bytes of a file are written, the next ones are an OSError."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_write_that_breaks_off_leaves_what_was_there_and_nothing_else(tmp_path):
+    path = tmp_path / "name"
+    cache.write(path, b"first")
+    with no_file_longer_than(1000):
+        cache.write(path, CONTENTS[1])
+    assert cache.read(path) == b"first"
+    assert files(tmp_path) == ["name"]
+
+
+def test_on_a_full_disk_what_is_made_is_returned_and_nothing_is_left_behind(made):
+    with no_file_longer_than(1000):
+        assert not kept()
+    assert files(made) == [NAMES[0]]
+    assert not kept()
+    assert kept()
+
+
+def test_a_reader_meanwhile_sees_the_old_or_the_new_never_a_part(tmp_path, monkeypatch):
+    path, seen = tmp_path / "name", []
+    cache.write(path, b"old")
+    replace = Path.replace
+
+    def watched(self: Path, target: Path) -> Path:
+        seen.append(cache.read(path))  # all of the new is written, none of it is there yet
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", watched)
+    cache.write(path, CONTENTS[1])
+    assert [*seen, cache.read(path)] == [b"old", CONTENTS[1]]
+
+
+@pytest.mark.parametrize("named", ["~/mine", "mine"])
+def test_the_folder_may_be_named_from_home_or_from_here(tmp_path, monkeypatch, named):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CHURN_CACHE_DIR", named)
+    monkeypatch.chdir(tmp_path)
+    kept()
+    assert files(tmp_path) == ["mine/made/one.features", "mine/made/one.rows"]
+
+
+def test_without_a_name_the_folder_is_the_users(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("CHURN_CACHE_DIR")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    assert cache.cache_folder().is_relative_to(tmp_path)
+    assert cache.cache_folder().name == "churn-benchmark"
+
+
+# Rows and features
+
+
+@pytest.fixture
+def prepared(made: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The name of a dataset for each time that its rows are prepared from the raw file."""
+    names: list[str] = []
+    prepare = rows._prepare
+
+    def counted(raw, spec, x=None):
+        names.append(spec.name)
+        return prepare(raw, spec, x)
+
+    monkeypatch.setattr(rows, "_prepare", counted)
+    return names
+
+
+@pytest.fixture
+def small(tmp_path_factory: pytest.TempPathFactory) -> DatasetSpec:
+    """Thirty molecules of B3DB, described in more than one way."""
+    package = Path(find_spec("B3DB").submodule_search_locations[0])
+    table = pd.read_csv(package / "B3DB_regression.tsv", sep="\t").head(30)[["NO.", "SMILES", "logBB", "group"]]
+    path = tmp_path_factory.mktemp("small") / "small.csv"
+    table.assign(other=table["SMILES"][::-1].to_numpy(), mass=table.index / 7).to_csv(path, index=False)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    read_as = {"features": ("columns", "morgan:64:2"), "ignore": ("other", "group")}
+    return MEASURED.model_copy(update={"name": "small", "source": f"file:{path}", "sha256": digest, **read_as})
+
+
+def load(spec: DatasetSpec) -> Rows:
+    load_rows.cache_clear()  # as in another process
+    return load_rows(spec)
+
+
+def assert_equal(one: Rows, other: Rows) -> None:
+    pd.testing.assert_frame_equal(one.table, other.table)
+    for a, b in ((one.x, other.x), (one.scaled, other.scaled)):
+        assert a.dtype == b.dtype
+        np.testing.assert_array_equal(a, b)
+    assert one.version == other.version
+
+
+def test_rows_are_parsed_once(prepared, monkeypatch):
+    first = load(MEASURED)
+    assert prepared == ["b3db_measured"]
+
+    def parses(*arguments: object) -> None:
+        raise AssertionError("parsed again")
+
+    monkeypatch.setattr(readers.csv, "reader", parses)
+    monkeypatch.setattr(rows.Chem, "MolFromSmiles", parses)
+    assert_equal(first, load(MEASURED))
+    assert prepared == ["b3db_measured"]
+    assert first.x.shape == (1058, 2048)
+
+
+def test_rows_from_the_cache_are_those_from_the_file(prepared, small, monkeypatch, tmp_path):
+    load(small)
+    cached = load(small)
+    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path / "another"))
+    assert_equal(cached, load(small))
+    assert prepared == ["small", "small"]
+    assert cached.scaled.tolist() == [True] * 2 + [False] * 64
+    assert cached.x[:, :2].tolist() == [[i + 1, pytest.approx(i / 7)] for i in range(30)]
+
+
+@pytest.mark.parametrize("end", ["features", "rows"])
+def test_damaged_rows_or_features_of_b3db_are_made_again(prepared, made, end):
+    first = load(MEASURED)
+    (stored,) = made.glob(f"*.{end}")
+    stored.write_bytes(DAMAGE["its last byte flipped"](stored.read_bytes()))
+    assert_equal(first, load(MEASURED))
+    assert len(prepared) == 2
+
+
+@pytest.mark.parametrize("end", ["features", "rows"])
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_damaged_rows_or_features_are_made_again(prepared, small, made, end, damage):
+    first = load(small)
+    (stored,) = made.glob(f"*.{end}")
+    sound = stored.read_bytes()
+    stored.write_bytes(damage(sound))
+    assert_equal(first, load(small))
+    assert len(prepared) == 2
+    assert stored.read_bytes() == sound
+    assert_equal(first, load(small))
+    assert len(prepared) == 2
+
+
+def test_what_another_rdkit_made_is_made_again(prepared, small, monkeypatch):
+    load(small)
+    monkeypatch.setattr(rows.rdBase, "rdkitVersion", "1999.01.1")
+    load(small)
+    assert len(prepared) == 2
+    load(small)
+    assert len(prepared) == 2
+
+
+def test_what_other_code_made_is_made_again(prepared, small, monkeypatch):
+    load(small)
+    monkeypatch.setattr(rows, "fingerprint", lambda *roots: "another")
+    load(small)
+    assert len(prepared) == 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"features": ("columns", "morgan:64:3")},
+        {"features": ("morgan:64:2", "columns")},
+        {"ignore": ("other", "group", "mass")},
+        {"smiles": "other", "ignore": ("SMILES", "group")},
+        {"id": "NO."},
+        {"target": "mass"},
+        {"split": "given:group"},
+    ],
+    ids=str,
+)
+def test_what_was_made_for_another_description_is_made_again(prepared, small, change):
+    changed = small.model_copy(update=change)
+    before = load(small)
+    first, second = load(changed), load(changed)
+    assert len(prepared) == 2
+    assert_equal(first, second)
+    with pytest.raises(AssertionError):
+        assert_equal(before, second)
+
+
+@pytest.mark.parametrize("change", [{"title": "B3"}, {"notes": "seen"}, {"positive": None}, {"group": "dev"}], ids=str)
+def test_what_rows_do_not_depend_on_costs_nothing(prepared, small, change):
+    load(small)
+    load(small.model_copy(update=change))
+    assert len(prepared) == 1
+
+
+def test_another_file_in_the_same_place_is_read_anew(prepared, monkeypatch, tmp_path):
+    tadf = load_spec("tadf").model_copy(update={"features": ("morgan:64:2",)})
+    path = tmp_path / "tadf" / "subsidary.csv"
+    path.parent.mkdir()
+    monkeypatch.setenv("CHURN_DATA_DIR", str(tmp_path))
+    found = []
+    for wavelength in ("500", "600"):
+        path.write_text(f"model_name,compound.SMILES,standard_value\nEmissionWavelength,CCO,['{wavelength}']\n")
+        rows.sources.verified.cache_clear()  # as in another process
+        found += [load(tadf), load(tadf)]
+    assert [one.table["target"].tolist() for one in found] == [["500"], ["500"], ["600"], ["600"]]
+    assert found[0].version != found[2].version
+    assert len(prepared) == 2
+
+
+def test_without_a_cache_rows_are_read_all_the_same(prepared, small, monkeypatch, tmp_path):
+    first = load(small)
+    (tmp_path / "file").write_bytes(b"no folder")
+    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path / "file"))
+    assert_equal(first, load(small))
+
+
+def test_what_is_kept_is_named_after_its_dataset(made, small):
+    load(small)
+    assert {name.partition("-")[0] for name in files(made)} == {"small"}
+    assert {Path(name).suffix for name in files(made)} == {".rows", ".features"}
