@@ -33,7 +33,7 @@ from benchmark.data.spec import expand
 from benchmark.errors import UserError
 
 if TYPE_CHECKING:  # these import torch or mlflow, which take seconds
-    from benchmark.run.driver import Outcome
+    from benchmark.run.driver import Tally
     from benchmark.run.runner import Planned
 
 
@@ -102,7 +102,7 @@ def run(
     workers = connect(scheduler, slurm) if scheduler or slurm else nullcontext()
     with workers as client, Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task("retrainings", total=total)
-        outcome = driver.fill(
+        tally = driver.fill(
             cells,
             force=force,
             jobs=jobs,
@@ -111,9 +111,9 @@ def run(
             reports=driver.health_of,
             client=client,
         )
-    built = _build_site(site) if site and not outcome.trouble else None
-    _summary(outcome, cells[0].key.dataset, built)
-    raise typer.Exit(1 if site and built is None else outcome.exit_code)
+    built = _build_site(site) if site and not tally.trouble else None
+    _summary(tally, cells[0].key.dataset, built)
+    raise typer.Exit(1 if site and built is None else tally.exit_code)
 
 
 def _build_site(folder: Path) -> Path | None:
@@ -122,21 +122,21 @@ def _build_site(folder: Path) -> Path | None:
     return None if result.returncode else folder
 
 
-def _summary(outcome: Outcome, dataset: str, built: Path | None) -> None:
+def _summary(tally: Tally, dataset: str, built: Path | None) -> None:
     from benchmark.store import tracking
 
-    lines = [f"{len(outcome.trained)} cells trained, {outcome.skipped} already there, {len(outcome.failed)} failed."]
-    if outcome.skipped and not (outcome.trained or outcome.failed):
+    lines = [f"{len(tally.trained)} cells trained, {tally.skipped} already there, {len(tally.failed)} failed."]
+    if tally.skipped and not (tally.trained or tally.failed):
         lines.append("Nothing was left to train; --force trains again.")
-    if outcome.failed and not outcome.trouble:
+    if tally.failed and not tally.trouble:
         lines.append("The traceback of each failure is in its run.")
-    if outcome.trouble:
-        for failed in outcome.failed:
+    if tally.trouble:
+        for failed in tally.failed:
             lines.append(f"{failed.title}, not recorded:\n{failed.reason}")
-        lines.append(outcome.trouble)
-        if outcome.unrecorded:
+        lines.append(tally.trouble)
+        if tally.unrecorded:
             lines.append(
-                f"{len(outcome.unrecorded)} finished cells are safe in {outcome.unrecorded[0].parent}; "
+                f"{len(tally.unrecorded)} finished cells are safe in {tally.unrecorded[0].parent}; "
                 "the next run records them, without training again."
             )
         console.print("\n".join(lines), markup=False)
@@ -152,7 +152,7 @@ def _summary(outcome: Outcome, dataset: str, built: Path | None) -> None:
     else:
         lines.append("Build the leaderboard: python -m leaderboard build --out site")
     console.print("\n".join(lines), markup=False)
-    store.describe_launch([*lines, *(f"{failed.title}: {failed.error}" for failed in outcome.failed)])
+    store.describe_launch([*lines, *(f"{failed.title}: {failed.error}" for failed in tally.failed)])
 
 
 @_resumable()
@@ -181,7 +181,7 @@ def study(
             table.add_row(known, cls.title, ", ".join(f"{f.name}={f.default}" for f in fields(cls)))  # type: ignore[attr-defined]
         console.print(table)
         return
-    from benchmark.lab.training import Lab
+    from benchmark.lab.training import TrainingLab
     from benchmark.train.device import device as named
 
     given = {"dataset": dataset, "canonical_seed": canonical_seed, "seeds": seeds}
@@ -190,7 +190,7 @@ def study(
     if backbone:
         datasets = expand(getattr(made, "dataset", ""))
         made = make_study(name, chosen | {"dataset": ",".join(_on(backbone, datasets))})
-    lab = Lab(made, jobs, named(device), lambda line: console.print(line, markup=False))
+    lab = TrainingLab(made, jobs, named(device), lambda line: console.print(line, markup=False))
     report = made.report(lab)
     lab.finish(report)
     lab.store.describe_launch(list(report.answer))

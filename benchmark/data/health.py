@@ -68,7 +68,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Overlap:
+class SharedMolecules:
     """What another dataset shares: rows with the same molecule, and among them those with the same label."""
 
     dataset: str
@@ -97,7 +97,7 @@ class Health:
     left_out: tuple[Left, ...]
     repeats: tuple[Repeat, ...]
     parts: dict[str, Part]
-    overlaps: tuple[Overlap, ...] | None = None
+    overlaps: tuple[SharedMolecules, ...] | None = None
     not_compared: tuple[str, ...] = ()
     """Datasets of the registry whose file is here and cannot be read."""
 
@@ -209,9 +209,9 @@ def nearest(bits: np.ndarray, others: np.ndarray) -> np.ndarray:
     return result
 
 
-def _overlaps(spec: DatasetSpec) -> tuple[list[Overlap], list[str]]:
+def _overlaps(spec: DatasetSpec) -> tuple[list[SharedMolecules], list[str]]:
     """What the other datasets of the registry that are here share with ``spec``, and which of them cannot be read."""
-    found: list[Overlap] = []
+    found: list[SharedMolecules] = []
     unread: list[str] = []
     if not spec.smiles:
         return found, unread
@@ -231,7 +231,7 @@ def _overlaps(spec: DatasetSpec) -> tuple[list[Overlap], list[str]]:
         same_label = (labelled & their_labels).total() if other.task == spec.task else None
         one = min(shared / molecules.total(), shared / theirs.total()) >= SAME and (same_label or 0) >= SAME * shared
         family = other.family or other.name
-        found.append(Overlap(name, family, shared, molecules.total(), theirs.total(), same_label, one))
+        found.append(SharedMolecules(name, family, shared, molecules.total(), theirs.total(), same_label, one))
     return found, unread
 
 

@@ -25,7 +25,7 @@ Groups = Mapping[str, np.ndarray]
 
 
 @dataclass(frozen=True)
-class Flips:
+class Neighbourhoods:
     """Predictions on the test molecules of a dataset, and what ``neighbours`` tells of these."""
 
     title: str
@@ -74,7 +74,7 @@ class Nearby:
     seeds: str = "10"
     method: str = "erm"
 
-    def flips(self, lab: Lab) -> Iterator[Flips]:
+    def flips(self, lab: Lab) -> Iterator[Neighbourhoods]:
         """What is known of each dataset."""
         names = expand(self.dataset)
         for name in names:
@@ -91,7 +91,7 @@ class Nearby:
             order = {id_: i for i, id_ in enumerate(kept["ids"])}
             index = [order[id_] for id_ in p.ids.tolist()]
             facts = {fact: np.array(column)[index] for fact, column in kept.items()}
-            yield Flips(load_spec(name).title, p, facts)
+            yield Neighbourhoods(load_spec(name).title, p, facts)
 
 
 def of_test(trainer: Trainer, name: str, canonical_seed: int) -> Content:

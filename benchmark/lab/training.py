@@ -21,7 +21,7 @@ from benchmark.train.device import Device
 
 
 @dataclass(frozen=True)
-class Trainer:
+class LocalTrainer:
     """What the making of a record may use: see ``benchmark.lab.study.Trainer``."""
 
     code: str
@@ -33,7 +33,7 @@ class Trainer:
         return list(pool(delayed(function)(*item) for item in items))
 
 
-class Lab:
+class TrainingLab:
     """The lab that trains what the tracking store lacks, and records it there."""
 
     def __init__(self, study: Study, jobs: int | None, device: Device, report: driver.Report) -> None:
@@ -72,7 +72,7 @@ class Lab:
             if (known.study, known.key, known.code) == (self.study.name, key, code):
                 return known.content
         self.note(f"computing {key}")
-        content = make(Trainer(code, self.jobs, self.note), *given)
+        content = make(LocalTrainer(code, self.jobs, self.note), *given)
         self.store.log_record(Record(self.study.name, key, code, content))
         return content
 

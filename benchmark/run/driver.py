@@ -70,7 +70,7 @@ def warnings(cells: Sequence[Planned]) -> list[str]:
 
 
 @dataclass
-class Outcome:
+class Tally:
     """What an invocation did."""
 
     trained: list[Cell] = field(default_factory=list)
@@ -99,7 +99,7 @@ def fill(
     reports: Callable[[Planned], Mapping[str, str]] = lambda planned: {},
     client: Any = None,
     study: str = "",
-) -> Outcome:
+) -> Tally:
     """Fill the cells that the store lacks (all with ``force``).
 
     ``report`` is told a line for each finished cell, ``trained`` the number of train seeds just done; ``reports``
@@ -108,7 +108,7 @@ def fill(
     leaderboard leave it out, until a call without one asks for the same cell. A finished
     cell is on disk before the store hears of it; if the store fails, it stays there for the next invocation.
     """
-    outcome = Outcome()
+    tally = Tally()
     outbox.prepare()
     store = tracking.Store()
     with outbox.lock():
@@ -120,33 +120,33 @@ def fill(
     todo = [cell for cell in cells if force or cell.key.digest not in finished]
     if not study:
         store.adopt({cell.key.digest for cell in cells} & finished)
-    outcome.skipped = len(cells) - len(todo)
+    tally.skipped = len(cells) - len(todo)
     trained(sum(len(cell.key.seeds) for cell in cells) - sum(len(cell.key.seeds) for cell in todo))
-    with _counted(outcome, len(todo)), _workers_end():
+    with _counted(tally, len(todo)), _workers_end():
         for planned, result in runner.run(todo, jobs, fresh=force, client=client):
             if isinstance(result, int):
                 trained(result)
             elif isinstance(result, Failed):
-                outcome.failed.append(result)
+                tally.failed.append(result)
                 report(f"FAILED   {result.title}: {result.error}")
                 with deferred():
-                    _record_failure(store, result, outcome)
+                    _record_failure(store, result, tally)
             else:
                 with deferred():
                     result = replace(result, reports=reports(planned)).with_facts(study=study)
-                    outcome.trained.append(result)
-                    _record(store, result, outcome)
+                    tally.trained.append(result)
+                    _record(store, result, tally)
                 report(f"finished {_name(result)}: {_headline(result)}")
-    return outcome
+    return tally
 
 
 @contextmanager
-def _counted(outcome: Outcome, cells: int) -> Iterator[None]:
+def _counted(tally: Tally, cells: int) -> Iterator[None]:
     """After Ctrl-C, the KeyboardInterrupt says how many of the ``cells`` are kept."""
     try:
         yield
     except KeyboardInterrupt:
-        done = len(outcome.trained)
+        done = len(tally.trained)
         raise KeyboardInterrupt(
             f"{done} of {cells} cells had finished and {'is' if done == 1 else 'are'} kept"
         ) from None
@@ -172,27 +172,27 @@ def _hand_over(path: Path, store: tracking.Store) -> Cell | None:
         return cell
 
 
-def _record(store: tracking.Store, cell: Cell, outcome: Outcome) -> None:
+def _record(store: tracking.Store, cell: Cell, tally: Tally) -> None:
     path = outbox.save(cell)
-    if outcome.trouble:  # the store failed before: do not wait for it again
-        outcome.unrecorded.append(path)
+    if tally.trouble:  # the store failed before: do not wait for it again
+        tally.unrecorded.append(path)
         return
     try:
         _hand_over(path, store)
     except tracking.TrackingError as error:
-        outcome.trouble = str(error)
-        outcome.unrecorded.append(path)
+        tally.trouble = str(error)
+        tally.unrecorded.append(path)
 
 
-def _record_failure(store: tracking.Store, failed: Failed, outcome: Outcome) -> None:
+def _record_failure(store: tracking.Store, failed: Failed, tally: Tally) -> None:
     planned = failed.planned
     facts = facts_of(planned.problem, planned.command, planned.key.device)
     cell = Cell(planned.key, planned.title, {}, 0.0, facts)
-    if not outcome.trouble:
+    if not tally.trouble:
         try:
             store.log_failure(cell, failed.reason)
         except tracking.TrackingError as error:
-            outcome.trouble = str(error)
+            tally.trouble = str(error)
 
 
 def _name(cell: Cell) -> str:

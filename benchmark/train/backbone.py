@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 
-class Trained(Protocol):
+class TrainedNetworks(Protocol):
     """M networks after training, which nothing changes any more."""
 
     def passes(self, x: np.ndarray, n: int) -> Iterator[Tensor]:
@@ -48,7 +48,7 @@ class Networks(Protocol):
     def stepped(self) -> None:
         """Told after each step of the optimiser."""
 
-    def trained(self, state: Sequence[Tensor]) -> Trained:
+    def trained(self, state: Sequence[Tensor]) -> TrainedNetworks:
         """A copy of the networks, with this state."""
 
 

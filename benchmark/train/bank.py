@@ -31,7 +31,7 @@ Tests = Mapping[str, np.ndarray]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class StackPredictions:
     """What a stack predicts: ``values`` (S, T, C) by test set, and the CPU seconds that training one seed takes."""
 
     values: dict[str, np.ndarray]
@@ -53,7 +53,7 @@ def code(backbone: str = MLP) -> str:
 
 def predict_all(
     stacks: Sequence[Stack], tests: Tests, *, names: Sequence[str] = (), fresh: bool = False, device: Device = CPU
-) -> list[Outcome | str]:
+) -> list[StackPredictions | str]:
     """What each of ``stacks`` predicts for ``tests`` after training on ``device``, or the traceback of its failure.
 
     All must be of one problem's data, or else bring their own; ``fresh`` trains also what the cache has. ``names``
@@ -61,14 +61,14 @@ def predict_all(
     coupled networks are not kept.
     """
     names = names or [""] * len(stacks)
-    results: list[Outcome | str] = [""] * len(stacks)
+    results: list[StackPredictions | str] = [""] * len(stacks)
     with one_thread():
         for alike in _alike(stacks):
             try:
                 kept = _shared([stacks[i] for i in alike], tests, names[alike[0]], fresh, device)
                 for i, own in zip(alike, kept, strict=True):
                     values = {name: stacks[i].by_seed([one.values[name] for one in own]).mean(axis=1) for name in tests}
-                    results[i] = Outcome(values, sum(one.seconds for one in own) / len(stacks[i].seeds))
+                    results[i] = StackPredictions(values, sum(one.seconds for one in own) / len(stacks[i].seeds))
             except Exception:
                 for i in alike:
                     results[i] = traceback.format_exc()

@@ -12,8 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from benchmark.train.backbone import Trained as TrainedNetworks
-from benchmark.train.backbone import find
+from benchmark.train.backbone import TrainedNetworks, find
 from benchmark.train.device import CPU, Device
 from benchmark.train.group import FINAL, Coupling, Group, Rule, Step
 from benchmark.train.losses import fit_loss
@@ -24,7 +23,7 @@ CLIP = 1.0
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedStack:
     """A stack of groups after training: its networks by readout, and the CPU seconds of one group."""
 
     groups: Sequence[Group]
@@ -51,7 +50,7 @@ def train(
     coupling: Coupling | None = None,
     readouts: Sequence[float] = (FINAL,),
     device: Device = CPU,
-) -> Iterator[Trained]:
+) -> Iterator[TrainedStack]:
     """Train groups of K networks on ``x`` (N, D) and ``y`` (N,) by the paper's protocol: AdamW, clipping per network,
     last partial batch kept.
 
@@ -65,7 +64,7 @@ def train(
         some = groups[i : i + per_stack]
         start = _clock(device)
         networks = _train_stack(inputs, target, some, rule, coupling, readouts, device)
-        yield Trained(some, networks, (_clock(device) - start) / len(some))
+        yield TrainedStack(some, networks, (_clock(device) - start) / len(some))
 
 
 def _clock(device: Device) -> float:

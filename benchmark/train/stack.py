@@ -13,7 +13,7 @@ from benchmark.train.group import FINAL, Coupling, Group, Rule
 from benchmark.types import Problem
 
 if TYPE_CHECKING:
-    from benchmark.train.loop import Trained
+    from benchmark.train.loop import TrainedStack
 
 
 def fit_stack(
@@ -86,7 +86,7 @@ class Stack:
         return self.each(x).mean(axis=1)
 
     @cached_property
-    def _trained(self) -> list[Trained]:
+    def _trained(self) -> list[TrainedStack]:
         from benchmark.train.loop import train
 
         data = self.problem.train

@@ -18,7 +18,7 @@ from benchmark.store.cell import Cell, CellKey
 from benchmark.store.cell import Submission as Said
 from benchmark.types import REFERENCE, Predictions, Problem
 from leaderboard.read.results import slug, submitted
-from leaderboard.submission.read import Folder, Table, open_folder, read_table
+from leaderboard.submission.read import Folder, PredictionFile, open_folder, read_table
 from leaderboard.submission.spec import Description
 from leaderboard.tables.boards import COLLAPSED
 
@@ -81,14 +81,14 @@ def validate(path: Path, submissions: Path | None = None, published: Sequence[Ce
 
 
 def _cells(folder: Folder, dataset: str) -> list[Cell]:
-    table = read_table(folder.path, dataset)
-    listed = folder.manifest.files[table.name]
-    if listed.sha256 != table.sha256:
-        raise UserError(f"{table.name}: sha256 {table.sha256}, expected {listed.sha256} as manifest.json says")
-    if listed.rows != len(table):
-        raise UserError(f"{table.name}: {len(table)} rows, expected {listed.rows} as manifest.json says")
-    _check_values(table)
-    splits, seeds = _check_seeds(table)
+    file = read_table(folder.path, dataset)
+    listed = folder.manifest.files[file.name]
+    if listed.sha256 != file.sha256:
+        raise UserError(f"{file.name}: sha256 {file.sha256}, expected {listed.sha256} as manifest.json says")
+    if listed.rows != len(file):
+        raise UserError(f"{file.name}: {len(file)} rows, expected {listed.rows} as manifest.json says")
+    _check_values(file)
+    splits, seeds = _check_seeds(file)
     made = []
     for canonical_seed in splits:
         problem = load_problem(dataset, canonical_seed)
@@ -96,55 +96,55 @@ def _cells(folder: Folder, dataset: str) -> list[Cell]:
         for field, expected in truth.items():
             if (found := getattr(listed, field).get(canonical_seed)) != expected:
                 raise UserError(
-                    f"manifest.json: {table.name}: {field} of canonical seed {canonical_seed}: expected {expected}, "
+                    f"manifest.json: {file.name}: {field} of canonical seed {canonical_seed}: expected {expected}, "
                     f"found {found}: trained on other data or other bootstraps; export the protocol again"
                 )
-        of_split = np.flatnonzero(table.canonical_seed == canonical_seed)
-        predictions = _aligned(table, of_split, problem, seeds)
-        _check_retrainings(table.name, canonical_seed, predictions, dataset in folder.description.collapsed)
-        made.append(_cell(folder, problem, seeds, predictions, table.sha256))
+        of_split = np.flatnonzero(file.canonical_seed == canonical_seed)
+        predictions = _aligned(file, of_split, problem, seeds)
+        _check_retrainings(file.name, canonical_seed, predictions, dataset in folder.description.collapsed)
+        made.append(_cell(folder, problem, seeds, predictions, file.sha256))
     return made
 
 
-def _check_values(table: Table) -> None:
-    if not (finite := np.isfinite(table.values)).all():
+def _check_values(file: PredictionFile) -> None:
+    if not (finite := np.isfinite(file.values)).all():
         row, c = (int(i) for i in np.argwhere(~finite)[0])
-        raise UserError(f"{table.where(row)}: expected finite numbers, found {table.values[row, c]}")
-    if table.values.shape[1] == 1:
+        raise UserError(f"{file.where(row)}: expected finite numbers, found {file.values[row, c]}")
+    if file.values.shape[1] == 1:
         return
-    values = table.values.astype(np.float64)
+    values = file.values.astype(np.float64)
     off = np.maximum(np.abs(values.sum(axis=1) - 1), -values.min(axis=1))
     if off.max() > SUM_TOLERANCE:
         row = int(np.argmax(off > SUM_TOLERANCE))
         raise UserError(
-            f"{table.where(row)}: expected probabilities that are at least 0 and sum to 1 (tolerance {SUM_TOLERANCE}), "
-            f"found {table.values[row].tolist()}"
+            f"{file.where(row)}: expected probabilities that are at least 0 and sum to 1 (tolerance {SUM_TOLERANCE}), "
+            f"found {file.values[row].tolist()}"
         )
-    if table.label is None:
+    if file.label is None:
         return
-    inside = (table.label >= 0) & (table.label < values.shape[1])
-    given = np.take_along_axis(values, np.where(inside, table.label, 0)[:, None], axis=1)[:, 0]
+    inside = (file.label >= 0) & (file.label < values.shape[1])
+    given = np.take_along_axis(values, np.where(inside, file.label, 0)[:, None], axis=1)[:, 0]
     disagree = ~inside | (given < values.max(axis=1) - SAME)
     if disagree.any():
         row = int(disagree.argmax())
         raise UserError(
-            f"{table.where(row)}: y_pred: expected {values[row].argmax()}, the most probable class of "
-            f"{table.values[row].tolist()}, found {table.label[row]}"
+            f"{file.where(row)}: y_pred: expected {values[row].argmax()}, the most probable class of "
+            f"{file.values[row].tolist()}, found {file.label[row]}"
         )
 
 
-def _check_seeds(table: Table) -> tuple[list[int], tuple[int, ...]]:
-    splits, seeds = (sorted(map(int, np.unique(column))) for column in (table.canonical_seed, table.train_seed))
+def _check_seeds(file: PredictionFile) -> tuple[list[int], tuple[int, ...]]:
+    splits, seeds = (sorted(map(int, np.unique(column))) for column in (file.canonical_seed, file.train_seed))
     for kind, found, needed, most in (
         ("canonical_seed", splits, CANONICAL_SEEDS, MAX_SPLITS),
         ("train_seed", seeds, TRAIN_SEEDS, MAX_SEEDS),
     ):
         if len(found) > most:
-            raise UserError(f"{table.name}: {kind}: {len(found)} different seeds, at most {most} are allowed")
+            raise UserError(f"{file.name}: {kind}: {len(found)} different seeds, at most {most} are allowed")
         if found[0] < 0 or found[-1] >= 2**32:
-            raise UserError(f"{table.name}: {kind}: expected seeds from 0 to 2^32 - 1, found {found[0]}, {found[-1]}")
+            raise UserError(f"{file.name}: {kind}: expected seeds from 0 to 2^32 - 1, found {found[0]}, {found[-1]}")
         if missing := sorted(set(needed) - set(found)):
-            raise UserError(f"{table.name}: {kind}: expected {_list(needed)}, found {_list(found)}: no {missing[0]}")
+            raise UserError(f"{file.name}: {kind}: expected {_list(needed)}, found {_list(found)}: no {missing[0]}")
     return splits, tuple(seeds)
 
 
@@ -153,40 +153,42 @@ def _list(seeds: Iterable[int]) -> str:
     return ", ".join(shown[:12]) + (", …" if len(shown) > 12 else "")
 
 
-def _aligned(table: Table, rows: np.ndarray, problem: Problem, seeds: tuple[int, ...]) -> dict[str, Predictions]:
+def _aligned(
+    file: PredictionFile, rows: np.ndarray, problem: Problem, seeds: tuple[int, ...]
+) -> dict[str, Predictions]:
     """The rows of one split as predictions in the problem's order; every example of every run exactly once."""
     sets = {name: i for i, name in enumerate(problem.evals)}
-    evalset = np.array([sets.get(str(name), -1) for name in table.evalset_texts])[table.evalset[rows]]
+    evalset = np.array([sets.get(str(name), -1) for name in file.evalset_texts])[file.evalset[rows]]
     if (evalset < 0).any():
         row = int(rows[(evalset < 0).argmax()])
-        raise UserError(f"{table.where(row)}: evalset: expected {' or '.join(sets)}")
-    run = np.searchsorted(seeds, table.train_seed[rows])
+        raise UserError(f"{file.where(row)}: evalset: expected {' or '.join(sets)}")
+    run = np.searchsorted(seeds, file.train_seed[rows])
     found = {}
     for name, test in problem.evals.items():
         place = {example: i for i, example in enumerate(test.ids.tolist())}
-        known = np.array([place.get(str(text), -1) for text in table.example_texts])
+        known = np.array([place.get(str(text), -1) for text in file.example_texts])
         here = np.flatnonzero(evalset == sets[name])
-        example = known[table.example[rows[here]]]
+        example = known[file.example[rows[here]]]
         if (example < 0).any():
             row = int(rows[here[(example < 0).argmax()]])
-            raise UserError(f"{table.where(row)}: expected the id of an example of this test set; see test.parquet")
+            raise UserError(f"{file.where(row)}: expected the id of an example of this test set; see test.parquet")
         cell = run[here] * len(test) + example
         count = np.bincount(cell, minlength=len(seeds) * len(test))
         if count.max(initial=0) > 1:
             first, second = here[cell == count.argmax()][:2]
-            raise UserError(f"{table.where(int(rows[second]))}: is there already, in row {rows[first]}; expected once")
+            raise UserError(f"{file.where(int(rows[second]))}: is there already, in row {rows[first]}; expected once")
         if count.min() == 0:
             s, t = divmod(int(count.argmin()), len(test))
             raise UserError(
-                f"{table.name}: canonical seed {problem.canonical_seed}, train seed {seeds[s]}, {name!r}: expected "
+                f"{file.name}: canonical seed {problem.canonical_seed}, train seed {seeds[s]}, {name!r}: expected "
                 f"{len(test)} examples, found {int((run[here] == s).sum())}: no row for example {str(test.ids[t])!r}"
             )
-        values = np.empty((len(seeds) * len(test), table.values.shape[1]), dtype=np.float32)
-        values[cell] = table.values[rows[here]]
+        values = np.empty((len(seeds) * len(test), file.values.shape[1]), dtype=np.float32)
+        values[cell] = file.values[rows[here]]
         try:
             found[name] = Predictions.of(problem, name, seeds, values.reshape(len(seeds), len(test), -1))
         except ValueError as error:  # a float64 that no float32 can hold
-            raise UserError(f"{table.name}: {name!r}: {error}") from error
+            raise UserError(f"{file.name}: {name!r}: {error}") from error
     return found
 
 

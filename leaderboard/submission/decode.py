@@ -24,7 +24,7 @@ REFUSED = 3
 """Exit code for a file that was read far enough to say what is wrong with it."""
 
 
-class Refused(Exception):
+class BadFile(Exception):
     """What is wrong with a file, as a sentence without its name."""
 
 
@@ -32,17 +32,17 @@ def decode(content: bytes, n_outputs: int) -> dict[str, Any]:
     """The columns of a Parquet file of predictions as arrays; texts as ``NAME`` (indices) and ``NAME_texts``.
 
     ``n_outputs`` columns p0, p1, … of a classification (and perhaps y_pred), or y_pred alone if it is 1.
-    Raises Refused, or whatever pyarrow raises on a damaged file.
+    Raises BadFile, or whatever pyarrow raises on a damaged file.
     """
     import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     if len(content) < 12 or content[:4] != b"PAR1" or content[-4:] != b"PAR1":
-        raise Refused("not a Parquet file: expected it to begin and end with PAR1")
+        raise BadFile("not a Parquet file: expected it to begin and end with PAR1")
     footer = int.from_bytes(content[-8:-4], "little")
     if footer > min(MAX_FOOTER, len(content) - 12):
-        raise Refused(f"its footer says it has {footer} bytes; at most {MAX_FOOTER} and what the file holds is allowed")
+        raise BadFile(f"its footer says it has {footer} bytes; at most {MAX_FOOTER} and what the file holds is allowed")
     file = pq.ParquetFile(
         pa.BufferReader(content),
         read_dictionary=list(TEXTS),
@@ -52,7 +52,7 @@ def decode(content: bytes, n_outputs: int) -> dict[str, Any]:
     _check_schema(file, n_outputs)
     rows = file.metadata.num_rows
     if not 0 < rows <= MAX_ROWS:
-        raise Refused(f"it says it has {rows} rows; expected 1 to {MAX_ROWS}")
+        raise BadFile(f"it says it has {rows} rows; expected 1 to {MAX_ROWS}")
     values = [name for name in file.schema_arrow.names if name not in (*TEXTS, *SEEDS)]
     parts: dict[str, list[Any]] = {name: [] for name in (*SEEDS, *TEXTS, *values)}
     texts: dict[str, dict[str, int]] = {name: {} for name in TEXTS}
@@ -61,13 +61,13 @@ def decode(content: bytes, n_outputs: int) -> dict[str, Any]:
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             if column.null_count:
                 row = seen + column.is_null().to_numpy(zero_copy_only=False).argmax()
-                raise Refused(f"row {row}: column {name!r}: expected a value, found none")
+                raise BadFile(f"row {row}: column {name!r}: expected a value, found none")
             parts[name].append(_codes(column, texts[name], name) if name in TEXTS else column.to_numpy())
         seen += len(batch)
         if seen > rows:
             break
     if seen != rows:
-        raise Refused(f"its footer says it has {rows} rows, but {seen} can be read")
+        raise BadFile(f"its footer says it has {rows} rows, but {seen} can be read")
     arrays = {name: np.concatenate(some) for name, some in parts.items()}
     return arrays | {f"{name}_texts": np.array(list(known), dtype=str) for name, known in texts.items()}
 
@@ -78,28 +78,28 @@ def _check_schema(file: Any, n_outputs: int) -> None:
     outputs = {"y_pred": numbers} if n_outputs == 1 else {f"p{c}": numbers for c in range(n_outputs)}
     optional = {} if n_outputs == 1 else {"y_pred": ("INT32", "INT64")}
     if file.metadata.num_columns > 1000:
-        raise Refused(f"it has {file.metadata.num_columns} columns")
+        raise BadFile(f"it has {file.metadata.num_columns} columns")
     columns = [file.schema.column(i) for i in range(file.metadata.num_columns)]
     expected = ", ".join([*wanted, *outputs])
     for column in columns:
         kinds = (wanted | outputs | optional).get(column.path)
         if kinds is None:
-            raise Refused(f"column {column.path[:80]!r} is not allowed; expected {expected}")
+            raise BadFile(f"column {column.path[:80]!r} is not allowed; expected {expected}")
         if column.max_repetition_level or column.max_definition_level > 1 or column.physical_type not in kinds:
             nested = "nested " if column.max_repetition_level else ""
-            raise Refused(
+            raise BadFile(
                 f"column {column.path!r}: expected {' or '.join(kinds)}, found {nested}{column.physical_type}"
             )
     names = [column.path for column in columns]
     if missing := [name for name in (*wanted, *outputs) if names.count(name) != 1]:
-        raise Refused(f"column {missing[0]!r} is there {names.count(missing[0])} times; expected {expected}, each once")
+        raise BadFile(f"column {missing[0]!r} is there {names.count(missing[0])} times; expected {expected}, each once")
     import pyarrow.types as kind
 
     for field in file.schema_arrow:
         inner = field.type.value_type if kind.is_dictionary(field.type) else field.type
         plain = kind.is_string(inner) or kind.is_large_string(inner)
         if not (plain if field.name in TEXTS else kind.is_integer(inner) or kind.is_floating(inner)):
-            raise Refused(f"column {field.name!r}: expected plain {'text' if field.name in TEXTS else 'numbers'}, "
+            raise BadFile(f"column {field.name!r}: expected plain {'text' if field.name in TEXTS else 'numbers'}, "
                           f"found {str(field.type)[:80]}")  # fmt: skip
 
 
@@ -113,10 +113,10 @@ def _codes(column: Any, known: dict[str, int], name: str) -> Any:
     dictionary = column.dictionary
     lengths = pa.compute.binary_length(dictionary).to_numpy(zero_copy_only=False)
     if len(lengths) and lengths.max() > MAX_TEXT:
-        raise Refused(f"column {name!r}: a text of {lengths.max()} bytes; at most {MAX_TEXT} are allowed")
+        raise BadFile(f"column {name!r}: a text of {lengths.max()} bytes; at most {MAX_TEXT} are allowed")
     here = [known.setdefault(text, len(known)) for text in dictionary.to_pylist()]
     if len(known) > 1_000_000:
-        raise Refused(f"column {name!r}: more than a million different texts")
+        raise BadFile(f"column {name!r}: more than a million different texts")
     return np.array(here, dtype=np.int64)[column.indices.to_numpy(zero_copy_only=False)]
 
 
@@ -140,7 +140,7 @@ def main() -> int:
         arrays = decode(sys.stdin.buffer.read(), n_outputs)
         buffer = io.BytesIO()
         np.savez(buffer, **arrays)
-    except Refused as error:
+    except BadFile as error:
         print(error, file=sys.stderr)
         return REFUSED
     except (MemoryError, pa.ArrowMemoryError):

@@ -25,7 +25,7 @@ LIMITS = {"submission.yml": 2**16, "manifest.json": 2**20, "predictions": 64 * 2
 
 
 @dataclass(frozen=True)
-class Table:
+class PredictionFile:
     """The predictions for one dataset, a row each: ``values`` (rows, C); texts as indices into ``*_texts``."""
 
     name: str
@@ -83,7 +83,7 @@ def open_folder(path: Path) -> Folder:
     return Folder(path, method, description, manifest, tuple(datasets))
 
 
-def read_table(folder: Path, dataset: str) -> Table:
+def read_table(folder: Path, dataset: str) -> PredictionFile:
     """The predictions of a submission for ``dataset``. Raises UserError for what is no table of predictions."""
     name = _file(dataset)
     content = _bytes(folder, name)
@@ -91,7 +91,7 @@ def read_table(folder: Path, dataset: str) -> Table:
     arrays = _decoded(content, n_outputs, name)
     classes = n_outputs > 1
     columns = [f"p{c}" for c in range(n_outputs)] if classes else ["y_pred"]
-    return Table(
+    return PredictionFile(
         name=name,
         canonical_seed=arrays["canonical_seed"],
         train_seed=arrays["train_seed"],

@@ -29,7 +29,7 @@ __all__ = ["TABLES", "Table", "Value", "build", "stamp"]
 
 
 @dataclass(frozen=True)
-class Entry:
+class TableEntry:
     """A table to be made; ``intervals`` says whether its caption explains them."""
 
     key: str
@@ -54,7 +54,7 @@ MAGNITUDES = (
     of_erm(m.SYM_KL, over=EACH),
 )
 TABLES = (
-    Entry(
+    TableEntry(
         "main",
         "Churn against ERM",
         "Difference of each method's churn to ERM's in percentage points, at equal bootstraps, on the ID test; "
@@ -67,13 +67,13 @@ TABLES = (
             compare=True,
         ),
     ),
-    Entry(
+    TableEntry(
         "magnitudes",
         "What retraining changes",
         "ERM on the ID test: how far the accuracy of two retrainings differs, and how many of their predictions do.",
         per_dataset(Results.headline, MAGNITUDES),
     ),
-    Entry(
+    TableEntry(
         "distributional",
         "Distributional disagreement against ERM",
         "Difference of each method's symmetric KL divergence between retrainings to ERM's in nats, at equal "
@@ -85,7 +85,7 @@ TABLES = (
             compare=True,
         ),
     ),
-    Entry(
+    TableEntry(
         "per-class",
         "Churn by true class",
         "ERM's churn over the examples of each class of the ID test. The ratio is the churn of the rarer class over "
@@ -103,7 +103,7 @@ TABLES = (
             ),
         ),
     ),
-    Entry(
+    TableEntry(
         "drift",
         "Drift of aggregate metrics",
         "How far five metrics of two retrainings of ERM differ on the ID test, beside churn.",
@@ -119,14 +119,14 @@ TABLES = (
             ),
         ),
     ),
-    Entry(
+    TableEntry(
         "borderline",
         "What retraining changes, borderline datasets",
         "As for the headline datasets. The paper sets these aside, because ERM passes the filter by little or their "
         "test sets are small: methods are not compared on them.",
         per_dataset(borderline, MAGNITUDES),
     ),
-    Entry(
+    TableEntry(
         "filter",
         "Which datasets pass the filter",
         "ERM must beat the majority class of the ID test by 5 pp on 60 examples or more, or else churn would tell more "
@@ -134,7 +134,7 @@ TABLES = (
         fills.outcomes,
         intervals=False,
     ),
-    Entry(
+    TableEntry(
         "splits",
         "Sensitivity to the canonical split",
         "ERM's churn and each method's difference to it in percentage points on each canonical split, and the range "
@@ -142,14 +142,14 @@ TABLES = (
         fills.split_by_split(Results.headline),
         intervals=False,
     ),
-    Entry(
+    TableEntry(
         "ranks",
         "Mean ranks",
         "Methods by the mean rank of their churn over the headline datasets; 1 is the lowest churn.",
         fills.ranks,
         intervals=False,
     ),
-    Entry(
+    TableEntry(
         "changes",
         "What a change of method changes",
         "Share of the ID test, in %, that ERM has wrong and the method right (mended) or the reverse (broken), at "
@@ -157,7 +157,7 @@ TABLES = (
         fills.changes(Results.headline),
         intervals=False,
     ),
-    Entry(
+    TableEntry(
         "triage",
         "Churn and entropy as predictors of flips",
         "How well scores of ERM's predictions put those first that flip: the share of all flips in the first tenth of "
@@ -165,7 +165,7 @@ TABLES = (
         fills.triage(Results.headline),
         intervals=False,
     ),
-    Entry(
+    TableEntry(
         "top-k",
         f"Stability of the top {m.TOP}",
         f"Jaccard overlap of the {m.TOP} ID test examples with the highest probability of class 1, between two "
@@ -180,14 +180,14 @@ TABLES = (
             compare=True,
         ),
     ),
-    Entry(
+    TableEntry(
         "regression",
         "Regression",
         "Mean absolute error and churn, the mean absolute difference of two retrainings, on the ID test in target "
         "units; Δ is the difference to ERM at equal bootstraps. The lowest churn of a dataset is bold.",
         fills.regression,
     ),
-    Entry(
+    TableEntry(
         "compute",
         "Compute",
         "Forward and backward passes of one network and batch per training step (coupled networks share one backward "

@@ -13,7 +13,7 @@ from benchmark.measure.catalogue import CHURN
 from benchmark.types import Predictions
 from leaderboard.read.results import Dataset, Entry, Results, family_weights
 from leaderboard.stats.intervals import Estimate, IntervalKind
-from leaderboard.tables import paper_filter as filter
+from leaderboard.tables import paper_filter
 from leaderboard.tables.boards import board, marks
 from leaderboard.tables.columns import Column, absolute, compute, interval, matched, pairs_of, versus
 from leaderboard.tables.footprint import footprint
@@ -145,7 +145,7 @@ def _change(dataset: Dataset, entry: Entry | None, kind: IntervalKind) -> tuple[
 
 def outcomes(results: Results, kind: IntervalKind) -> Body | None:
     """The paper's filter on each classification dataset, beside what the paper says."""
-    found = filter.outcomes(results)
+    found = paper_filter.outcomes(results)
     rows = [
         (
             outcome.title,

@@ -19,7 +19,7 @@ SMALLEST = 60
 
 
 @dataclass(frozen=True)
-class Outcome:
+class FilterResult:
     """The filter on one dataset, from ERM's cells, beside what the paper says of it (None where it says nothing).
 
     ``majority`` is the share of the larger class in the ID test and ``accuracy`` ERM's mean over retrainings, both
@@ -52,7 +52,7 @@ def verdict(gap: float, n_id: int) -> str:
     return "; ".join(reasons) or "passes"
 
 
-def outcomes(results: Results) -> list[Outcome]:
+def outcomes(results: Results) -> list[FilterResult]:
     """The filter on every classification dataset that has a cell of ERM."""
     published = _published()
     found = []
@@ -66,7 +66,7 @@ def outcomes(results: Results) -> list[Outcome]:
         n_id = min(len(p.y) for p in tests)
         paper = published.get(dataset.name, {})
         found.append(
-            Outcome(
+            FilterResult(
                 dataset=dataset.name,
                 title=dataset.title,
                 group=dataset.group,

@@ -30,7 +30,7 @@ from benchmark.errors import UserError
 from benchmark.lab import selection
 from benchmark.lab.bayes import search
 from benchmark.lab.study import REPORT, discover, make_study
-from benchmark.lab.training import Lab, Trainer
+from benchmark.lab.training import LocalTrainer, TrainingLab
 from benchmark.registry import make_method
 from benchmark.run.driver import plan_grid
 from benchmark.run.runner import Planned
@@ -140,8 +140,8 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
         yield Ran(names, printed, folder / "site", found[0])
 
 
-def lab(name: str, said: list[str], jobs: int = 1) -> Lab:
-    return Lab(make_study(name, settings_of(name)), jobs, CPU, said.append)
+def lab(name: str, said: list[str], jobs: int = 1) -> TrainingLab:
+    return TrainingLab(make_study(name, settings_of(name)), jobs, CPU, said.append)
 
 
 def assert_same(one: Any, other: Any) -> None:
@@ -208,12 +208,12 @@ def test_the_command_on_a_studys_page_is_the_one_that_made_it(ran: Ran, name: st
     assert words[:5] == ["python", "-m", "benchmark", "study", name]
     asked = []
 
-    def stop(made: Any, *_: Any) -> Lab:
+    def stop(made: Any, *_: Any) -> TrainingLab:
         asked.append(made)
         raise UserError("enough")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("benchmark.lab.training.Lab", stop)
+        patch.setattr("benchmark.lab.training.TrainingLab", stop)
         assert run(*words[3:])[0] == 2
     assert asked == [make_study(name, settings_of(name))]
 
@@ -428,11 +428,11 @@ def planned_for(settings: Mapping[str, str]) -> list[Planned]:
 # What records depend on
 
 
-def first(trainer: Trainer, *given: object) -> dict[str, str]:
+def first(trainer: LocalTrainer, *given: object) -> dict[str, str]:
     return {"made": "first"}
 
 
-def again(trainer: Trainer, *given: object) -> dict[str, str]:
+def again(trainer: LocalTrainer, *given: object) -> dict[str, str]:
     return {"made": "again"}
 
 
@@ -446,7 +446,7 @@ def test_a_record_is_made_again_by_other_code_or_another_method(ran: Ran) -> Non
     assert len(lab("bo-loop", []).store.records()) == records + 1
 
 
-def noted(trainer: Trainer, made: list[str], dataset: str) -> dict[str, str]:
+def noted(trainer: LocalTrainer, made: list[str], dataset: str) -> dict[str, str]:
     made.append(dataset)
     return {}
 
@@ -467,5 +467,5 @@ def test_the_search_for_lambda_is_the_same_on_one_worker_and_on_two(ran: Ran) ->
     ]
     pool = load_problem(TINY, 99).without_tests()
     items = [(make_method("twin", pool.task), pool, seed, 6, 2, f"another journal {seed}") for seed in (1, 3)]
-    again = Trainer("", 2, print).map(search, items)
+    again = LocalTrainer("", 2, print).map(search, items)
     assert [[list(trial) for trial in trials] for trials in again] == kept["trials"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmark.lab.nearby import Flips
+from benchmark.lab.nearby import Neighbourhoods
 from benchmark.lab.study import arrange
 from benchmark.store.cell import Cell, CellKey
 from benchmark.studies.label_noise import LabelNoise
@@ -19,7 +19,7 @@ def test_flips_of_a_group_are_counted_in_it_alone() -> None:
     values, some = np.stack([p, 1 - p], axis=-1), rng.random(30) < 0.4
     classes, rows = values.argmax(-1), np.flatnonzero(some)
     by_hand = [[sum(classes[i, t] != classes[j, t] for t in rows) / len(rows) for j in range(4)] for i in range(4)]
-    assert Flips("BACE", predictions(values), {}).churn(some).values == pytest.approx(np.array(by_hand))
+    assert Neighbourhoods("BACE", predictions(values), {}).churn(some).values == pytest.approx(np.array(by_hand))
 
 
 def predictions(values: np.ndarray) -> Predictions:
@@ -116,7 +116,7 @@ def test_groups_of_ten_molecules_or_more_are_drawn_in_multiples_of_all() -> None
 
 def test_a_ratio_leaves_each_retraining_out_of_the_group_and_of_all() -> None:
     values = np.stack([1 - FLIPPING, FLIPPING], axis=-1).astype(float)
-    flips = Flips("BACE", predictions(values), {})
+    flips = Neighbourhoods("BACE", predictions(values), {})
     some = np.arange(6) < 3
 
     def by_hand(runs: list[int]) -> float:

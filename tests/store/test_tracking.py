@@ -44,7 +44,7 @@ def cell(text: str, seeds: list[int]) -> Cell:
 def silent(_: object) -> None: ...
 
 
-def fill(cells: list[Planned], force: bool = False) -> driver.Outcome:
+def fill(cells: list[Planned], force: bool = False) -> driver.Tally:
     return driver.fill(cells, force=force, jobs=1, report=silent, trained=silent)
 
 
@@ -121,7 +121,7 @@ def test_a_cell_left_half_recorded_is_recorded_once_and_whole(store: tracking.St
 def test_a_failed_cell_is_recorded_with_its_traceback_and_tried_again(store: tracking.Store) -> None:
     plan = planned("deep_ensemble:k=2", [1, 2])
     failed = runner.Failed(plan, "Traceback: the reason")
-    outcome = driver.Outcome()
+    outcome = driver.Tally()
     driver._record_failure(store, failed, outcome)
     assert store.statuses()[plan.key.digest] == "FAILED"
     run = store._find(store._experiment(cell("erm", [1, 2])), plan.key.digest)[0]
@@ -134,7 +134,7 @@ def test_a_failed_cell_is_recorded_with_its_traceback_and_tried_again(store: tra
 def test_a_failure_never_throws_a_finished_result_away(store: tracking.Store) -> None:
     plan = planned("bagging:k=2", [3, 4])
     assert len(fill([plan]).trained) == 1
-    driver._record_failure(store, runner.Failed(plan, "Traceback: later"), driver.Outcome())
+    driver._record_failure(store, runner.Failed(plan, "Traceback: later"), driver.Tally())
     assert store.statuses()[plan.key.digest] == "FINISHED"
     assert plan.key.digest in [c.key.digest for c in store.cells()]
 

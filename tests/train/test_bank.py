@@ -56,9 +56,9 @@ def features_of(problem: Problem) -> dict[str, np.ndarray]:
     return {name: examples.x for name, examples in problem.evals.items()}
 
 
-def predicted(problem: Problem, texts: list[str], **options: bool) -> list[bank.Outcome]:
+def predicted(problem: Problem, texts: list[str], **options: bool) -> list[bank.StackPredictions]:
     outcomes = bank.predict_all(stacks(problem, texts), features_of(problem), **options)
-    assert all(isinstance(outcome, bank.Outcome) for outcome in outcomes), outcomes
+    assert all(isinstance(outcome, bank.StackPredictions) for outcome in outcomes), outcomes
     return outcomes  # type: ignore[return-value]
 
 
@@ -156,7 +156,7 @@ def test_coupled_networks_are_kept_under_the_name_of_their_cell_alone(trained):
 
     def twins(seeds: tuple[int, ...], name: str, fresh: bool = False) -> np.ndarray:
         (outcome,) = bank.predict_all(stacks(problem, ["twin"], seeds), tests, names=[name], fresh=fresh)
-        assert isinstance(outcome, bank.Outcome)
+        assert isinstance(outcome, bank.StackPredictions)
         return outcome.values["id"]
 
     first = twins((1,), "one")
@@ -182,7 +182,7 @@ def test_the_failure_of_one_coupling_stays_with_its_method():
     failed, fine = bank.predict_all([bad, *stacks(problem, ["erm"])], features_of(problem))
     assert isinstance(failed, str)
     assert "a bad coupling" in failed
-    assert isinstance(fine, bank.Outcome)
+    assert isinstance(fine, bank.StackPredictions)
 
 
 def test_a_method_that_trains_on_data_of_its_own_shares_nothing(trained):

@@ -33,7 +33,7 @@ def molecules() -> Problem:
 def predicted(problem: Problem, where: Device) -> np.ndarray:
     stacks = [make_method(text, problem.task).fit(problem.without_tests(), [1, 2]) for text in METHODS]
     outcomes = bank.predict_all(stacks, {"id": problem.evals["id"].x}, fresh=True, device=where)  # type: ignore[arg-type]
-    assert all(isinstance(outcome, bank.Outcome) for outcome in outcomes), outcomes
+    assert all(isinstance(outcome, bank.StackPredictions) for outcome in outcomes), outcomes
     return np.stack([outcome.values["id"] for outcome in outcomes])  # type: ignore[union-attr]
 
 
