@@ -1,7 +1,7 @@
 """Cross-sample prediction churn: data, methods, harness and tracking.
 
-A model retrained on a new draw of its training set keeps its accuracy and still changes many single
-predictions. This package measures that. Start from the command line (``python -m benchmark --help``)
+A model retrained on a new draw of its training set keeps its accuracy but changes many individual
+predictions. This package measures that churn. Start from the command line (``python -m benchmark --help``)
 or from Python::
 
     from benchmark import load_problem, make_method
@@ -17,16 +17,16 @@ __version__ = "0.1.0"
 
 __all__ = ["UserError", "__version__", "load_problem", "make_method"]
 
-_WHERE = {
+_HOME = {
     "UserError": "benchmark.errors",
     "load_problem": "benchmark.data.problem",
     "make_method": "benchmark.registry",
 }
 
 
-def __getattr__(name: str) -> Any:  # RDKit and torch take seconds to import: only when asked for
-    if name not in _WHERE:
+def __getattr__(name: str) -> Any:  # RDKit and torch take seconds to import, so load them only on demand
+    if name not in _HOME:
         raise AttributeError(f"module 'benchmark' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_WHERE[name]), name)
+    return getattr(import_module(_HOME[name]), name)

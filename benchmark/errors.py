@@ -1,4 +1,4 @@
-"""The errors a user can mend."""
+"""Errors that a user can fix."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from difflib import get_close_matches
 
 
 class UserError(Exception):
-    """A mistake the user can mend: the command line prints it without a traceback and exits with 2."""
+    """A mistake the user can fix. The command line prints it without a traceback and exits with 2."""
 
 
-def did_you_mean(kind: str, name: str, known: Sequence[str]) -> UserError:
-    """The error for an unknown ``name``: the nearest known names, or all of them where none is near."""
-    folded = {text.lower(): text for text in reversed(known)}
+def did_you_mean(kind: str, name: str, choices: Sequence[str]) -> UserError:
+    """Return the error for an unknown ``name``, suggesting the closest choices, or listing all if none is close."""
+    folded = {text.lower(): text for text in reversed(choices)}
     near = [folded[text] for text in get_close_matches(name.lower(), folded, n=3, cutoff=0.5)]
-    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {', '.join(known) or 'none'}"
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {', '.join(choices) or 'none'}"
     return UserError(f"unknown {kind} {name!r}: {hint}")

@@ -1,4 +1,4 @@
-"""Where files lie, and the cache: checked when it is read, made again where it is missing or damaged."""
+"""File locations, and a cache that is verified on reading and rebuilt where it is missing or damaged."""
 
 from __future__ import annotations
 
@@ -17,65 +17,65 @@ import pooch
 DISTRIBUTION = "churn-benchmark"
 PACKAGE = Path(__file__).resolve().parent
 CHECKOUT = PACKAGE.parent
-"""The folder that holds the package: that of a checkout, or ``site-packages``."""
+"""The folder that holds the package: the checkout, or ``site-packages``."""
 
 
 def install(extra: str = "") -> str:
-    """The command that installs the suite, with an extra: from the checkout, or as it was installed."""
-    named = f"[{extra}]" if extra else ""
+    """Return the command that installs the suite with ``extra``, from the checkout or from the package index."""
+    suffix = f"[{extra}]" if extra else ""
     if (CHECKOUT / "constraints.txt").is_file():
-        return f"pip install -c constraints.txt -e {quote('.' + named)}"
-    return f"pip install {quote(DISTRIBUTION + named)}"
+        return f"pip install -c constraints.txt -e {quote('.' + suffix)}"
+    return f"pip install {quote(DISTRIBUTION + suffix)}"
 
 
 def home() -> Path:
-    """Where a user's store, datasets and methods lie: ``CHURN_HOME``, else the working folder."""
+    """Return the folder of the user's store, datasets and methods: ``CHURN_HOME``, or the working folder."""
     return Path(os.environ.get("CHURN_HOME") or Path.cwd()).expanduser().absolute()
 
 
 def shipped_datasets() -> Path:
-    """The folder of the suite's own TOMLs: in the package where that is installed, beside it in a checkout."""
+    """Return the folder of the suite's TOMLs: inside an installed package, beside it in a checkout."""
     installed = PACKAGE / "datasets"
     return installed if installed.is_dir() else CHECKOUT / "datasets"
 
 
 def own_datasets() -> Path:
-    """The folder of the user's TOMLs, which may not exist."""
+    """Return the folder of the user's TOMLs, which may not exist."""
     return home() / "datasets"
 
 
 def own_methods() -> Path:
-    """The folder of the user's methods, which may not exist."""
+    """Return the folder of the user's methods, which may not exist."""
     return home() / "methods"
 
 
 def offline() -> bool:
-    """Whether the network must not be touched: ``--offline``, or CHURN_OFFLINE set to anything but 0."""
+    """Return whether network access is forbidden, by ``--offline`` or a non-empty CHURN_OFFLINE other than 0."""
     return os.environ.get("CHURN_OFFLINE", "0") not in ("", "0")
 
 
 def cache_folder() -> Path:
-    """``CHURN_CACHE_DIR``, else the user's cache folder: downloads in ``raw/``, features in ``made/``."""
+    """Return ``CHURN_CACHE_DIR`` or the user's cache folder; downloads are in ``raw/``, derived data in ``made/``."""
     return Path(os.environ.get("CHURN_CACHE_DIR") or pooch.os_cache("churn-benchmark")).expanduser().absolute()
 
 
 def named(start: str, recipe: object, suffix: str = "") -> str:
-    """A name in the cache for what is made by ``recipe``, which JSON can hold: all that it depends on."""
+    """Return a cache name for content that depends on nothing but ``recipe``, a JSON-serialisable value."""
     return f"{start}-{hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:32]}{suffix}"
 
 
 def cached(name: str) -> bytes | None:
-    """What ``keep`` put into the cache under ``name``; None if that is missing or any byte of it changed."""
+    """Return the content that ``keep`` stored under ``name``; None if it is missing or damaged."""
     return read(cache_folder() / "made" / name)
 
 
 def keep(name: str, content: bytes) -> None:
-    """Put ``content`` into the cache, as ``write`` does."""
+    """Store ``content`` in the cache under ``name``, as ``write`` does."""
     write(cache_folder() / "made" / name, content)
 
 
 def read(path: Path) -> bytes | None:
-    """What ``write`` put into ``path``; None if the file is missing or any byte of it changed."""
+    """Return the content that ``write`` stored at ``path``; None if the file is missing or any byte has changed."""
     try:
         stored = path.read_bytes()
     except OSError:
@@ -85,7 +85,7 @@ def read(path: Path) -> bytes | None:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Keep ``content`` behind its sha256, whole or not at all; a cache that cannot be written is done without."""
+    """Store ``content`` atomically behind its sha256. A cache that cannot be written to is ignored."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -97,7 +97,7 @@ def write(path: Path, content: bytes) -> None:
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray] | None:
-    """What ``write_arrays`` put into ``path``; None as ``read`` says."""
+    """Return the arrays that ``write_arrays`` stored at ``path``; None under the conditions of ``read``."""
     content = read(path)
     if content is None:
         return None
@@ -106,23 +106,22 @@ def read_arrays(path: Path) -> dict[str, np.ndarray] | None:
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Keep ``arrays`` by their names, as ``write`` does."""
+    """Store ``arrays`` under their names, as ``write`` does."""
     content = io.BytesIO()
     np.savez(content, **arrays)  # type: ignore[arg-type]
     write(path, content.getvalue())
 
 
 def _digest(path: Path, content: bytes) -> bytes:
-    """Of the name too: a sound file in the place of another is not believed."""
+    # The name is included so that an intact file in the place of another is rejected.
     return hashlib.sha256(path.name.encode() + content).digest()
 
 
 def kept(names: tuple[str, ...], make: Callable[[], tuple[bytes, ...]]) -> tuple[bytes, ...]:
-    """The contents called ``names``, from the cache if all of them are there and sound, else made and kept."""
-    stored = [content for name in names if (content := cached(name)) is not None]
-    if len(stored) == len(names):
-        return tuple(stored)
-    made = make()
-    for name, content in zip(names, made, strict=True):
-        keep(name, content)
-    return made
+    """Return the contents called ``names`` from the cache, or make and store all if any is missing or damaged."""
+    stored = tuple(content for name in names if (content := cached(name)) is not None)
+    if len(stored) < len(names):
+        stored = make()
+        for name, content in zip(names, stored, strict=True):
+            keep(name, content)
+    return stored

@@ -1,4 +1,4 @@
-"""Methods by name: ``@method`` registers one, ``methods/`` is walked to find them."""
+"""Registry of methods: ``@method`` registers one, ``discover`` imports those in ``methods/``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import MISSING, asdict, fields, is_dataclass
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any, TypeVar, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
@@ -23,7 +22,7 @@ from benchmark.settings import assignments
 from benchmark.types import MLP, TASKS, Method, Task
 
 LAM = "lam"
-"""What methods with a consistency loss call its weight."""
+"""Name of the hyperparameter that weights a consistency loss."""
 T = TypeVar("T", bound=type)
 Family = Callable[[str], type]
 _methods: dict[str, type] = {}
@@ -34,15 +33,15 @@ def method(name: str, *, title: str, regression: Mapping[str, Any] | None = None
     """Register a frozen dataclass as the method ``name``.
 
     ``title`` is shown in tables and may use the fields, as in ``"Bagging K={k}"``; ``regression`` holds the defaults
-    that differ for regression. Raises ValueError for a name that is not its file's, or that another file registered.
+    that differ for regression. Raises ValueError if the file has another name, or another file registered this one.
     """
 
     def register(cls: T) -> T:
-        known = _methods.get(name)
-        if known is not None and known.__module__ != cls.__module__:
-            raise ValueError(f"method {name!r} is registered by {known.__module__} and by {cls.__module__}")
+        other = _methods.get(name, cls)
+        if other.__module__ != cls.__module__:
+            raise ValueError(f"method {name!r} is registered by {other.__module__} and by {cls.__module__}")
         if cls.__module__.startswith("methods.") and cls.__module__ != f"methods.{name}":
-            raise ValueError(f"method {name!r} is in {cls.__module__}: a method has the name of its file")
+            raise ValueError(f"method {name!r} is in {cls.__module__}: a method and its file have the same name")
         _methods[name] = describe(cls, name, title=title, regression=regression)
         return cls
 
@@ -52,30 +51,32 @@ def method(name: str, *, title: str, regression: Mapping[str, Any] | None = None
 def describe(
     cls: T, name: str, *, title: str, regression: Mapping[str, Any] | None = None, tasks: Sequence[Task] = TASKS
 ) -> T:
-    """Say of a frozen dataclass what makes it a method: see ``method``; ``tasks`` are those that it can learn."""
+    """Attach the attributes of a method to a frozen dataclass, as in ``method``; ``tasks`` are those it can learn."""
     if not is_dataclass(cls):
-        raise TypeError(f"method {name!r}: {cls.__name__} is no dataclass: put @dataclass(frozen=True) below @method")
+        raise TypeError(
+            f"method {name!r}: {cls.__name__} is not a dataclass: put @dataclass(frozen=True) below @method"
+        )
     cls.name, cls.title, cls.regression = name, title, dict(regression or {})  # type: ignore[attr-defined]
     cls.tasks = tuple(tasks)  # type: ignore[attr-defined]
     return cls
 
 
 def family(name: str, *, title: str) -> Callable[[Family], Family]:
-    """Register a function from the text after ``name:`` to a method's class, for methods that no file can list.
+    """Register a function that makes a method class from the text after ``name:``, for an open-ended set of methods.
 
-    Its classes are called ``name:text`` (``describe``). ``title`` says in the list of methods what they are.
+    Its classes are called ``name:text`` (``describe``). ``title`` describes them in the list of methods.
     """
 
-    def register(of: Family) -> Family:
-        _families[name] = title, of
-        return of
+    def register(function: Family) -> Family:
+        _families[name] = title, function
+        return function
 
     return register
 
 
 @cache
 def discover() -> tuple[dict[str, type], dict[str, str]]:
-    """All methods of ``methods/``: the classes by name, and the reason for each file that cannot be imported."""
+    """Return the classes of ``methods/`` by name, and the reason for each file that cannot be imported."""
     unavailable = {}
     for module in _modules():
         try:
@@ -88,29 +89,25 @@ def discover() -> tuple[dict[str, type], dict[str, str]]:
 
 
 def _modules() -> list[str]:
-    """The files of ``methods/``: the suite's, and those of the user's folder that are methods of this suite."""
-    suite, *own = importlib.import_module("methods").__path__
-    names = [module.name for module in pkgutil.iter_modules([suite])]
-    names += [path.stem for folder in own for path in Path(folder).glob("*.py") if _is_method(path)]
-    return sorted(name for name in dict.fromkeys(names) if not name.startswith("_"))
-
-
-def _is_method(path: Path) -> bool:
-    """Whether a file registers a method: a folder called ``methods`` may hold anything."""
-    return b"benchmark.registry" in path.read_bytes()
+    """Return the modules of the suite, and those in the user's folder, which may hold anything, that register one."""
+    suite, *others = importlib.import_module("methods").__path__
+    names = {module.name for module in pkgutil.iter_modules([suite])}
+    paths = (path for folder in others for path in Path(folder).glob("*.py"))
+    names |= {path.stem for path in paths if b"benchmark.registry" in path.read_bytes()}
+    return sorted(name for name in names if not name.startswith("_"))
 
 
 def families() -> dict[str, str]:
-    """The titles of the families, by name."""
+    """Return the titles of the families by name."""
     discover()
     return {name: title for name, (title, _) in _families.items()}
 
 
 def find(text: str) -> tuple[type, list[str]]:
-    """The class of the method that ``text`` names, and the settings after the name. Raises UserError."""
+    """Return the class of the method that ``text`` names, and the settings after the name. Raises UserError."""
     name, *settings = text.split(":")
     if name not in {**_methods, **_families} and name in _modules():
-        with suppress(Exception, SystemExit):  # ``discover`` says what is wrong with it
+        with suppress(Exception, SystemExit):  # reported by ``discover``
             importlib.import_module(f"methods.{name}")
     if name in _families:
         return _families[name][1](settings[0] if settings else ""), settings[1:]
@@ -123,7 +120,7 @@ def find(text: str) -> tuple[type, list[str]]:
 
 
 def load_file(path: Path) -> type:
-    """The one method that the Python file at ``path`` registers, wherever it lies. Raises UserError."""
+    """Return the one method that the Python file at ``path`` registers. Raises UserError."""
     if not path.is_file():
         raise UserError(f"{path}: no such file")
     folders = [Path(folder).resolve() for folder in importlib.import_module("methods").__path__]
@@ -132,8 +129,8 @@ def load_file(path: Path) -> type:
     spec = importlib.util.spec_from_file_location(f"methods.{path.stem}" if inside else f"file:{path}", path)
     assert spec is not None
     assert spec.loader is not None
-    module: ModuleType = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where dataclasses look up annotations
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look up annotations in it
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
@@ -146,60 +143,56 @@ def load_file(path: Path) -> type:
 
 
 def make_method(text: str, task: Task, overrides: Mapping[str, str] | None = None, backbone: str = MLP) -> Method:
-    """The method that ``text`` names, ``twin`` or ``twin:lam=30:members=3``, with the defaults for ``task``.
+    """Return the method that ``text`` names, ``twin`` or ``twin:lam=30:members=3``, with the defaults for ``task``.
 
-    On another ``backbone`` the default λ is that which the rule selects there, if that is known.
-
-    ``overrides`` are further hyperparameters, which what ``text`` says outdoes; those the method does not have
-    are left out (the caller knows whether any method took them). Raises UserError for an unknown method,
-    hyperparameter or value, and for a method that cannot learn ``task``.
+    On another ``backbone`` the default λ is the one the rule selects there, if known. ``overrides`` are further
+    hyperparameters; ``text`` takes precedence, and those the method does not have are ignored (the caller checks
+    whether any method took them). Raises UserError for an unknown method, hyperparameter or value, and for a method
+    that cannot learn ``task``.
     """
     cls, settings = find(text)
     if task not in cls.tasks:  # type: ignore[attr-defined]
         learns = " and ".join(cls.tasks)  # type: ignore[attr-defined]
         raise UserError(f"{cls.name} learns {learns}, not {task}: choose another method or dataset")  # type: ignore[attr-defined]
-    known = [f.name for f in fields(cls)]
+    names = [f.name for f in fields(cls)]
     given = assignments(settings, text)
-    shared = {key: value for key, value in (overrides or {}).items() if key in known}
+    shared = {key: value for key, value in (overrides or {}).items() if key in names}
     return build(cls, task, _selected(cls, task, backbone) | shared | given)
 
 
 def _selected(cls: type, task: Task, backbone: str) -> dict[str, str]:
-    """The λ that the rule selects on ``backbone``, for a method that has one, if that is known."""
+    """Return the λ that the rule selects on ``backbone``, if it is known and the method has one."""
     lam = SELECTED.get(backbone, {}).get(task)
     return {} if lam is None or LAM not in [f.name for f in fields(cls)] else {LAM: str(lam)}
 
 
 def trains_networks(cls: type) -> bool:
-    """Whether ``fit`` only describes networks, which the harness then trains: so it is unless the class denies it."""
+    """Return whether ``fit`` only describes networks for the harness to train, the default for a class."""
     return bool(getattr(cls, "trains_networks", True))
 
 
-def refuse_backbone(made: Method, backbone: str) -> None:
-    """Raises UserError for a method that cannot have ``backbone``, because it does not train with ``fit_stack``."""
-    if backbone != MLP and not trains_networks(type(made)):
+def refuse_backbone(method: Method, backbone: str) -> None:
+    """Raise UserError if ``backbone`` does not apply to a method because it does not train with ``fit_stack``."""
+    if backbone != MLP and not trains_networks(type(method)):
         raise UserError(
-            f"{made.name} does not train with fit_stack, so it cannot have the backbone {backbone}: leave the backbone "
-            "or the method out"
+            f"{method.name} does not train with fit_stack, so it cannot have the backbone {backbone}: leave out "
+            "the backbone or the method"
         )
 
 
-def doubtful_lambda(made: Method, task: Task, backbone: str) -> str:
-    """Says so if a method has the default λ on a backbone for which the rule has selected none; else empty."""
-    if (
-        backbone == MLP
-        or task in SELECTED.get(backbone, {})
-        or params(made).get(LAM) != _defaults(made, task).get(LAM, 0)
-    ):
+def doubtful_lambda(method: Method, task: Task, backbone: str) -> str:
+    """Return a warning if a method has the default λ on a backbone for which none was selected, else ``""``."""
+    lam = params(method).get(LAM)
+    if backbone == MLP or task in SELECTED.get(backbone, {}) or lam != _defaults(method, task).get(LAM, 0):
         return ""
     return (
-        f"{made.name}: λ={params(made)[LAM]:g} was selected for another backbone and may be wrong on {backbone}: "
-        f"select one with python -m benchmark study lambda-rule --backbone {backbone}, and give {made.name}:{LAM}=VALUE"
+        f"{method.name}: λ={lam:g} was selected for another backbone and may be wrong on {backbone}: select one with "
+        f"python -m benchmark study lambda-rule --backbone {backbone}, and pass {method.name}:{LAM}=VALUE"
     )
 
 
 def build(cls: type, task: Task, given: Mapping[str, str], kind: str = "hyperparameter") -> Method:
-    """An instance of a registered class from hyperparameters written as text. Raises UserError."""
+    """Return an instance of a registered class, with hyperparameters given as text. Raises UserError."""
     hints = get_type_hints(cls, include_extras=True)
     kinds = {f.name: hints[f.name] for f in fields(cls)}
     values = dict(cls.regression) if task == "regression" else {}  # type: ignore[attr-defined]
@@ -211,36 +204,35 @@ def build(cls: type, task: Task, given: Mapping[str, str], kind: str = "hyperpar
         except ValidationError as error:
             raise UserError(f"{cls.name}: {key}={text}: {error.errors()[0]['msg']}") from error  # type: ignore[attr-defined]
     try:
-        made: Method = cls(**values)
+        return cls(**values)
     except (TypeError, ValueError) as error:
         raise UserError(f"{cls.name}: {error}") from error  # type: ignore[attr-defined]
-    return made
 
 
-def params(made: Method) -> dict[str, Any]:
-    """The hyperparameters of a method, by name."""
-    return asdict(made)  # type: ignore[call-overload]
+def params(method: Method) -> dict[str, Any]:
+    """Return the hyperparameters of a method by name."""
+    return asdict(method)  # type: ignore[call-overload]
 
 
-def spelled(made: Method, task: Task, backbone: str = MLP) -> str:
-    """How to name the method on the command line: its name and what differs from the defaults there."""
-    return ":".join([made.name, *_changed(made, task, backbone)])
+def spelled(method: Method, task: Task, backbone: str = MLP) -> str:
+    """Return the method as the command line spells it: its name and the hyperparameters that are not the defaults."""
+    return ":".join([method.name, *_changed(method, task, backbone)])
 
 
-def _defaults(made: Method, task: Task, backbone: str = MLP) -> dict[str, Any]:
-    defaults = {f.name: f.default for f in fields(made) if f.default is not MISSING}  # type: ignore[arg-type]
-    selected = {name: float(text) for name, text in _selected(type(made), task, backbone).items()}
-    return defaults | (type(made).regression if task == "regression" else {}) | selected  # type: ignore[attr-defined]
+def _defaults(method: Method, task: Task, backbone: str = MLP) -> dict[str, Any]:
+    defaults = {f.name: f.default for f in fields(method) if f.default is not MISSING}  # type: ignore[arg-type]
+    selected = {name: float(text) for name, text in _selected(type(method), task, backbone).items()}
+    return defaults | (type(method).regression if task == "regression" else {}) | selected  # type: ignore[attr-defined]
 
 
-def _changed(made: Method, task: Task, backbone: str = MLP) -> list[str]:
-    defaults = _defaults(made, task, backbone)
-    differs = {key: value for key, value in params(made).items() if repr(defaults.get(key)) != repr(value)}  # 1 and 1.0
-    return [f"{key}={value}" for key, value in differs.items()]
+def _changed(method: Method, task: Task, backbone: str = MLP) -> list[str]:
+    defaults = _defaults(method, task, backbone)
+    values = params(method).items()  # compared by repr, which distinguishes 1 from 1.0
+    return [f"{key}={value}" for key, value in values if repr(defaults.get(key)) != repr(value)]
 
 
-def title(made: Method, task: Task) -> str:
-    """How tables name the method: its title, with the hyperparameters that the title leaves out and that differ."""
-    shown = set(re.findall(r"{(\w+)", made.title))
-    extra = [part for part in _changed(made, task) if part.partition("=")[0] not in shown]
-    return ", ".join([made.title.format(**params(made)), *extra])
+def title(method: Method, task: Task) -> str:
+    """Return the title for tables, with the hyperparameters that it omits and that are not the defaults."""
+    included = set(re.findall(r"{(\w+)", method.title))
+    extra = [part for part in _changed(method, task) if part.partition("=")[0] not in included]
+    return ", ".join([method.title.format(**params(method)), *extra])

@@ -1,4 +1,4 @@
-"""What the texts on a command line mean: settings as ``NAME=VALUE``, and seeds."""
+"""Parsers of command-line texts: settings as ``NAME=VALUE``, and seeds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchmark.errors import UserError
 
 
 def assignments(parts: Iterable[str], where: str) -> dict[str, str]:
-    """The values by name. Raises UserError for what is no ``NAME=VALUE``, and for a name that is given twice."""
+    """Return the values by name. Raises UserError for a part that is not ``NAME=VALUE`` and for a repeated name."""
     given: dict[str, str] = {}
     for part in parts:
         key, equals, value = part.partition("=")
@@ -22,24 +22,20 @@ def assignments(parts: Iterable[str], where: str) -> dict[str, str]:
 
 
 def parse_settings(texts: list[str]) -> dict[str, str]:
-    """``--set`` values: each ``NAME=VALUE``, several separated by commas; ``tuned=1,3`` is a list."""
+    """Parse ``--set`` texts: ``NAME=VALUE`` pairs separated by commas. A value may be a list, as in ``tuned=1,3``."""
     parts = (part for text in texts for part in re.split(r",(?=\w+=|$)", text) if part)
     return assignments(parts, "--set")
 
 
 def parse_seeds(text: str) -> list[int]:
-    """Train or canonical seeds: ``10`` means 1 to 10, ``3-5`` a range, ``99,7`` a list. Raises UserError."""
+    """Parse seeds: ``10`` means 1 to 10, ``3-5`` is a range, ``99,7`` a list. Raises UserError."""
     largest = max(map(int, re.findall(r"\d+", text)), default=0)
+    parts = [f"1-{text}"] if text.isdecimal() else text.split(",")
+    seeds: list[int] = []
     try:
-        if largest >= 2**32:  # the generators' keys have 32 bits
-            seeds = []
-        elif text.isdecimal():
-            seeds = list(range(1, int(text) + 1))
-        else:
-            seeds = []
-            for part in filter(None, text.split(",")):
-                low, dash, high = part.partition("-")
-                seeds += range(int(low), int(high) + 1) if dash else [int(low)]
+        for part in filter(None, parts if largest < 2**32 else ()):  # the generators' keys have 32 bits
+            low, dash, high = part.partition("-")
+            seeds += range(int(low), int(high if dash else low) + 1)
     except ValueError:
         seeds = []
     if not seeds or min(seeds) < 0:
@@ -48,5 +44,5 @@ def parse_seeds(text: str) -> list[int]:
 
 
 def parse_splits(text: str) -> list[int]:
-    """Canonical seeds: ``99`` is one, ``99,7`` are two. Raises UserError."""
+    """Parse canonical seeds: ``99`` is one seed, ``99,7`` are two. Raises UserError."""
     return parse_seeds(text + ("" if "," in text else ","))

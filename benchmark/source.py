@@ -1,10 +1,9 @@
-"""Fingerprints of code: the definitions that a function or class is made of, less what cannot change a number.
+"""Fingerprints of code: the definitions behind a function or class, without anything that cannot change a number.
 
-A fingerprint covers a definition and, through the names it uses and the imports behind them, every other definition of
-ours that it reaches, in whichever module that stands. Comments, docstrings, annotations of functions, registrations of
-classes and the words of errors are left out, and so are the names of modules: moving a definition changes nothing,
-editing what it computes does. Every version of Python gives the same fingerprint, which the texts of ``ast.dump`` and
-``ast.unparse`` do not.
+A fingerprint covers a definition and, through the names it uses and their imports, every other definition of ours that
+it reaches, in any module. Comments, docstrings, annotations of functions, registrations of classes, error messages and
+module names are ignored: moving a definition changes nothing, editing its computation does. The fingerprint is the
+same in every version of Python, unlike the output of ``ast.dump`` and ``ast.unparse``.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import json
 import sys
 import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -23,22 +21,21 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 SUITE = ("benchmark", "leaderboard", "methods")
-"""Packages that are followed wherever they are installed; others are followed unless they are installed libraries."""
+"""Packages that are always followed; others are followed unless they are installed libraries."""
 INSTALLED = [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
 EVERYTHING, LOOSE = "*", "()"
-"""Names for all statements of a module, and for those that define nothing."""
+"""Names for all statements of a module, and for those that define no name."""
 
 
 class Place(NamedTuple):
-    """Where a definition stands: a module, and the name at its top level."""
+    """Location of a definition: a module, and a name at its top level."""
 
     module: str
     name: str
 
 
-@dataclass(frozen=True)
-class _Module:
-    """The statements of a module by the names that they define, and what each imported name stands for."""
+class _Module(NamedTuple):
+    """The statements of a module by the names they define, and the definition behind each imported name."""
 
     package: str
     statements: Mapping[str, Sequence[ast.stmt]]
@@ -46,29 +43,30 @@ class _Module:
 
 
 def fingerprint(*roots: Any) -> str:
-    """16 hex digits of the code that ``roots`` are made of: functions, classes, or whole modules by their names.
+    """Return 16 hex digits of the code behind ``roots``: functions, classes, or whole modules by their names.
 
-    One from an installed library counts by its name and the library's version, and a class made at run time by the
-    classes that it derives from. Raises ValueError for any other root that no module defines at its top level.
+    A definition in an installed library counts by its name and the library's version, and a class made at run time by
+    its bases. Raises ValueError for any other root that no module defines at its top level.
     """
     return _of(tuple(place for root in roots for place in _starts(root)))
 
 
 @cache
 def _of(places: tuple[Place, ...]) -> str:
-    found: dict[Place, str] = {}
+    digests: dict[Place, str] = {}
     todo = [*places]
     while todo:
         place = todo.pop()
         if not _is_ours(place.module):
             library = place.module.partition(".")[0]
-            found[place] = f"{place} {getattr(import_module(library), '__version__', '')}"
-        elif place not in found:
+            digests[place] = f"{place} {getattr(import_module(library), '__version__', '')}"
+        elif place not in digests:
             uses = dict(_uses(place))
             ours = {name: use for name, use in uses.items() if _is_ours(use.module)}
-            found[place] = repr((_digest(place), sorted((n, _digest(u) if n in ours else u) for n, u in uses.items())))
+            names = sorted((name, _digest(use) if name in ours else use) for name, use in uses.items())
+            digests[place] = repr((_digest(place), names))
             todo += ours.values()
-    return hashlib.sha256("\n".join(sorted(found.values())).encode()).hexdigest()[:16]
+    return hashlib.sha256("\n".join(sorted(digests.values())).encode()).hexdigest()[:16]
 
 
 def _starts(root: Any) -> list[Place]:
@@ -92,7 +90,7 @@ def _is_ours(module: str) -> bool:
 
 
 def _path(module: str) -> Path | None:
-    """The source of a module; None if it has none, or there is no such module."""
+    """Return the source file of a module; None if it has none or does not exist."""
     origin = getattr(sys.modules.get(module), "__file__", None)
     if origin is None:
         try:
@@ -120,29 +118,28 @@ def _parsed(module: str) -> _Module:
 
 
 def _imports(tree: ast.AST, package: str) -> dict[str, Place]:
-    """What each name imported anywhere in ``tree`` stands for; ``import a.b`` binds ``a``."""
-    found = {}
+    """Return the definition behind each name imported anywhere in ``tree``; ``import a.b`` binds ``a``."""
+    places = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 name = alias.name if alias.asname else alias.name.partition(".")[0]
-                found[alias.asname or name] = Place(name, EVERYTHING)
+                places[alias.asname or name] = Place(name, EVERYTHING)
         elif isinstance(node, ast.ImportFrom):
             above = package.rsplit(".", node.level - 1)[0] if node.level else ""
             source = ".".join(filter(None, (above, node.module)))
-            found |= {alias.asname or alias.name: Place(source, alias.name) for alias in node.names}
-    return found
+            places |= {alias.asname or alias.name: Place(source, alias.name) for alias in node.names}
+    return places
 
 
 def _bound(statement: ast.stmt) -> list[str]:
-    """The names that a statement at the top of a module defines."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return [statement.name]
     return [node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
 
 
 def _definition(place: Place) -> Place:
-    """Where what ``place`` names is defined, through all imports. Raises ValueError if nothing defines it."""
+    """Follow imports from ``place`` to the definition. Raises ValueError if there is none."""
     if place.name in (EVERYTHING, LOOSE) or place.name.startswith("__") or not _is_ours(place.module):
         return place
     module = _parsed(place.module)
@@ -152,23 +149,23 @@ def _definition(place: Place) -> Place:
         return _definition(module.imports[place.name])
     if _path(f"{place.module}.{place.name}"):
         return Place(f"{place.module}.{place.name}", EVERYTHING)
-    made = getattr(import_module(place.module), place.name, None)  # by __getattr__ of the module
-    at = Place(getattr(made, "__module__", place.module), getattr(made, "__qualname__", place.name))
+    value = getattr(import_module(place.module), place.name, None)  # from the module's __getattr__
+    at = Place(getattr(value, "__module__", place.module), getattr(value, "__qualname__", place.name))
     if at == place or not _is_ours(at.module):
         raise ValueError(f"{place.module} does not define {place.name} at its top level")
     return _definition(at)
 
 
 def _uses(place: Place) -> Iterator[tuple[str, Place]]:
-    """The other definitions that one uses, ours and those of libraries, by the names it has for them."""
+    """Yield the other definitions that one uses, ours and those of libraries, with its names for them."""
     module = _parsed(place.module)
-    own = module.statements.get(place.name, ())
+    statements = module.statements.get(place.name, ())
     imports = {**module.imports}
-    for statement in own:
+    for statement in statements:
         imports |= _imports(statement, module.package)
     if LOOSE in module.statements and place.name != LOOSE:
         yield LOOSE, Place(place.module, LOOSE)
-    for statement in own:
+    for statement in statements:
         for first, *rest in _names(statement):
             if first in imports:
                 yield _through(first, imports[first], rest)
@@ -177,7 +174,7 @@ def _uses(place: Place) -> Iterator[tuple[str, Place]]:
 
 
 def _through(name: str, target: Place, rest: Sequence[str]) -> tuple[str, Place]:
-    """What ``name.rest…`` means where ``name`` was imported: attributes of modules are definitions there."""
+    """Resolve ``name.rest…`` for an imported ``name``: an attribute of a module is a definition in that module."""
     at = _definition(target)
     for part in rest:
         if at.name != EVERYTHING:
@@ -187,7 +184,7 @@ def _through(name: str, target: Place, rest: Sequence[str]) -> tuple[str, Place]
 
 
 def _names(node: ast.AST) -> Iterator[list[str]]:
-    """The names that a tree uses, with the attributes that follow them: ``np.linalg.norm`` is three words."""
+    """Yield the names that a tree uses, with the attributes that follow: ``np.linalg.norm`` gives three words."""
     chain: list[str] = []
     base = node
     while isinstance(base, ast.Attribute):
@@ -202,7 +199,7 @@ def _names(node: ast.AST) -> Iterator[list[str]]:
 
 @cache
 def _digest(place: Place) -> str:
-    """The text of a definition, whatever it uses; empty for a module that is ours but has no source."""
+    """Hash a definition without those it uses; a module of ours without source has no statements."""
     trees = [_spelled(statement) for statement in _parsed(place.module).statements.get(place.name, ())]
     return hashlib.sha256(json.dumps(trees).encode()).hexdigest()
 
@@ -217,11 +214,11 @@ def _spelled(node: ast.AST) -> Any:
 
 
 IGNORED = {"ctx", "kind", "type_comment", "type_params", "annotation", "returns"}
-"""Fields that cannot change a number, or are not in the trees of every version of Python."""
+"""Fields that cannot change a number, or that some versions of Python lack."""
 
 
 def _parts(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """The parts of a tree that can change a number, by the names of their fields."""
+    """Yield the parts of a tree that can change a number, with the names of their fields."""
     for name, value in ast.iter_fields(node):
         words = (isinstance(node, ast.Raise) and name == "cause") or (isinstance(node, ast.Assert) and name == "msg")
         if name in IGNORED or words or (isinstance(node, ast.ClassDef) and name == "decorator_list"):
@@ -234,5 +231,4 @@ def _parts(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
 
 
 def _is_text(node: ast.AST) -> bool:
-    """Whether a statement is a docstring, or a text that stands alone like one."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

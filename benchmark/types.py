@@ -1,4 +1,4 @@
-"""What flows from data to predictions.
+"""Types shared by data, methods and the harness.
 
 Shapes: S train seeds, K members, N training rows, T test rows, D features, C outputs
 (the classes of a classification, 1 for a regression).
@@ -18,15 +18,15 @@ from pydantic import BaseModel, ConfigDict, Field
 Task = Literal["classification", "regression"]
 TASKS: tuple[Task, ...] = ("classification", "regression")
 Reads = Literal["numbers", "smiles", "pixels"]
-"""What a backbone is given as features: numbers (float32), or the bytes of SMILES, or pixels (both uint8)."""
+"""Input of a backbone: numbers (float32), bytes of SMILES or pixels (both uint8)."""
 MLP = "mlp"
-"""The backbone unless a dataset names another."""
+"""Default backbone."""
 REFERENCE = "erm"
-"""The method that all others are compared with."""
+"""Method that all others are compared with."""
 
 
 class Recipe(BaseModel):
-    """Training settings of the networks (paper, section Methods). A TOML names only what differs."""
+    """Training settings of the networks (paper, section Methods). A TOML names only the differences."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -38,14 +38,14 @@ class Recipe(BaseModel):
 
 
 class DatasetFacts(BaseModel):
-    """What a reader is told about a dataset."""
+    """Description of a dataset for readers."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     title: str = ""
     group: str = ""
     family: str = ""
-    """Datasets with the same molecules and labels share a family; a rank test counts it once."""
+    """Datasets with the same molecules and labels share a family, which a rank test counts once."""
     target: str = ""
     unit: str = ""
     features: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class DatasetFacts(BaseModel):
 class Examples:
     """Rows of a table: features ``x`` (N, D) float32, labels ``y`` (N,), stable ``ids`` and ``smiles`` (N,).
 
-    ``smiles`` are empty where the rows are no molecules.
+    ``smiles`` are empty if the rows are not molecules.
     """
 
     x: np.ndarray
@@ -81,14 +81,14 @@ class Examples:
 
     @cached_property
     def digest(self) -> str:
-        """Hex digits that change with every byte of the rows."""
+        """Hex digits that change with any byte of the rows."""
         arrays = (getattr(self, f.name).tobytes() for f in fields(self))
         return hashlib.sha256(b"".join(hashlib.sha256(array).digest() for array in arrays)).hexdigest()
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One dataset under one canonical split: the training pool and the test sets ``id`` and, if it has one, ``ood``."""
+    """A dataset under one canonical split: the training pool and the test sets ``id`` and, if there is one, ``ood``."""
 
     name: str
     task: Task
@@ -103,19 +103,19 @@ class Problem:
 
     @property
     def fingerprint(self) -> str:
-        """16 hex digits that change with the raw file, the features, the split or the training recipe."""
+        """16 hex digits that change with the raw file, features, labels, split or training recipe."""
         parts = [*sorted(self.fingerprints.items()), ("recipe", self.recipe.model_dump_json())]
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
     @cached_property
     def digest(self) -> str:
-        """Hex digits that change with anything in the problem: two problems with the same are the same."""
+        """Hex digits that change with anything in the problem: equal digests mean equal problems."""
         tests = [(name, test.digest) for name, test in self.evals.items()]
         parts = (self.name, self.backbone, self.canonical_seed, self.fingerprint, self.train.digest, tests)
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     def without_tests(self) -> Problem:
-        """What a method is given to fit: no test molecule and no test label can reach it."""
+        """Return the problem as methods see it, without test molecules and test labels."""
         return replace(self, evals={})
 
 
@@ -123,22 +123,22 @@ class Fitted(Protocol):
     """S trained predictors, one for each train seed."""
 
     def predict(self, x: np.ndarray) -> np.ndarray:
-        """Probabilities (S, T, C) of a classification or targets (S, T, 1) of a regression, for ``x`` (T, D)."""
+        """Return class probabilities (S, T, C), or targets (S, T, 1) of a regression, for ``x`` (T, D)."""
 
 
 class Method(Protocol):
-    """A way to train: a frozen dataclass, registered with ``@method``, whose fields are its hyperparameters."""
+    """A training method: a frozen dataclass registered with ``@method``; its fields are the hyperparameters."""
 
     name: ClassVar[str]
     title: ClassVar[str]
 
     def fit(self, problem: Problem, seeds: Sequence[int]) -> Fitted:
-        """Train one predictor per train seed on bootstraps of ``problem.train``; a pure function of its arguments."""
+        """Train one predictor per train seed on bootstraps of ``problem.train``, purely from the arguments."""
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """What S retrainings of one method said about T test examples: ``values`` (S, T, C).
+    """Predictions of S retrainings of one method for T test examples: ``values`` (S, T, C).
 
     Raises ValueError for a wrong shape, a value that is not finite, or probabilities that do not sum to one.
     """
@@ -149,23 +149,23 @@ class Predictions:
     values: np.ndarray
     task: Task
     computed: dict[object, np.ndarray] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """What measures have computed from these predictions, so that each is computed once."""
+    """Cache for quantities that measures compute from these predictions."""
 
     @classmethod
     def of(cls, problem: Problem, evalset: str, seeds: tuple[int, ...], values: np.ndarray) -> Predictions:
-        """The predictions for a test set of ``problem``; ValueError also for another number of outputs than it has."""
+        """Return predictions for a test set of ``problem``. Raises ValueError also for a wrong number of outputs."""
         test = problem.evals[evalset]
-        made = cls(seeds, test.ids, test.y, values, problem.task)
+        predictions = cls(seeds, test.ids, test.y, values, problem.task)
         if values.shape[2] != problem.n_outputs:
             raise ValueError(f"predictions must have {problem.n_outputs} outputs, got {values.shape}")
-        return made
+        return predictions
 
     def only(self, runs: Sequence[int]) -> Predictions:
         """Select retrainings by position, in this order."""
         return replace(self, seeds=tuple(self.seeds[run] for run in runs), values=self.values[list(runs)])
 
     def on(self, rows: np.ndarray) -> Predictions:
-        """Select test examples by a mask (T,) of bool, or by position."""
+        """Select test examples by a boolean mask (T,) or by position."""
         return replace(self, ids=self.ids[rows], y=self.y[rows], values=self.values[:, rows])
 
     def __post_init__(self) -> None:
@@ -173,9 +173,8 @@ class Predictions:
         if 0 in want:
             raise ValueError(f"predictions need at least one seed and one example, got {want[0]} and {want[1]}")
         n_outputs = self.values.shape[2] if self.values.ndim == 3 else 0
-        wrong_outputs = n_outputs < 2 if self.task == "classification" else n_outputs != 1
-        if self.values.shape[:2] != want or wrong_outputs:
-            outputs = "classes" if self.task == "classification" else "1"
+        outputs, valid = ("classes", n_outputs > 1) if self.task == "classification" else ("1", n_outputs == 1)
+        if self.values.shape[:2] != want or not valid:
             raise ValueError(
                 f"predictions must have shape (seeds, examples, {outputs}) = ({want[0]}, {want[1]}, {outputs}), "
                 f"got {self.values.shape}"

@@ -1,11 +1,11 @@
 """From tracked cells to tables: statistics → columns → table → HTML, LaTeX, CSV.
 
-On one's own model, from arrays of predictions (runs, examples, classes)::
+To score a model of your own, from arrays of predictions (runs, examples, classes)::
 
     from leaderboard import churn, score
 
     churn(values)             # Estimate(value, low, high, p), a fraction
-    score(values, y).ranking  # the most fragile examples first
+    score(values, y).ranking  # indices of the examples, most fragile first
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 __all__ = ["churn", "score"]
 
 
-def __getattr__(name: str) -> Any:  # the command line starts without what these import
+def __getattr__(name: str) -> Any:  # imported lazily, to keep the command line fast
     if name not in __all__:
         raise AttributeError(f"module 'leaderboard' has no attribute {name!r}")
     from leaderboard.scoring import score

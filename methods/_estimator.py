@@ -1,4 +1,4 @@
-"""What the methods that train an estimator share: one fit on each bootstrap, on one thread, and a kernel."""
+"""Base class and kernels of the methods that fit an estimator to each bootstrap, on one thread."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ class Sample:
     x: np.ndarray
     y: np.ndarray
     rows: np.ndarray
-    """Row numbers (N,) of the training pool: equal ones are repeats of one molecule."""
+    """Row numbers (N,) of the training pool, repeated where the bootstrap repeats a molecule."""
     random_state: int
-    """Drawn from the train seed, for an estimator that is random."""
+    """Seed of a random estimator, drawn from the train seed."""
 
 
 class Estimators:
-    """A method that trains an estimator with scikit-learn's interface on each bootstrap: derive from it."""
+    """Base class of methods that fit an estimator with scikit-learn's interface to each bootstrap."""
 
     trains_networks: ClassVar[bool] = False
 
     def trained(self, sample: Sample) -> Any:
-        """An estimator fitted to ``sample``: with ``predict``, and ``predict_proba`` and ``classes_`` to classify."""
+        """Return an estimator fitted to ``sample``; classifiers also have ``predict_proba`` and ``classes_``."""
         raise NotImplementedError
 
     def fit(self, problem: Problem, seeds: Sequence[int]) -> Fitted:
         x, y = problem.train.x.astype(np.float64), problem.train.y
         fits = []
-        with threadpool_limits(1):  # sums on several threads would depend on the machine's core count
+        with threadpool_limits(1):  # sums on several threads would depend on the number of cores
             for seed, (rows,) in zip(seeds, bootstrap(problem, seeds), strict=True):
                 state = int(generator("forest", seed).integers(2**31))
                 fits.append(self.trained(Sample(problem.task, x[rows], y[rows], rows, state)))
@@ -51,9 +51,9 @@ class Estimators:
 
 @dataclass(frozen=True)
 class Fits:
-    """Estimators, one for each train seed. A class that a bootstrap lacks has probability 0.
+    """Estimators, one per train seed. A class missing from a bootstrap has probability 0.
 
-    A classifier without ``predict_proba`` gives its class a probability of 1.
+    The class predicted by a classifier without ``predict_proba`` has probability 1.
     """
 
     fits: Sequence[Any]
@@ -61,27 +61,27 @@ class Fits:
 
     def predict(self, x: np.ndarray) -> np.ndarray:
         with threadpool_limits(1):
-            return np.stack([self._predict(one, x.astype(np.float64)) for one in self.fits])
+            return np.stack([self._predict(estimator, x.astype(np.float64)) for estimator in self.fits])
 
-    def _predict(self, one: Any, x: np.ndarray) -> np.ndarray:
+    def _predict(self, estimator: Any, x: np.ndarray) -> np.ndarray:
         if self.n_outputs == 1:
-            return np.asarray(one.predict(x), dtype=np.float64).reshape(len(x), 1)
-        if not hasattr(one, "predict_proba"):
-            return np.eye(self.n_outputs)[np.asarray(one.predict(x), dtype=np.int64)]
+            return np.asarray(estimator.predict(x), dtype=np.float64).reshape(len(x), 1)
+        if not hasattr(estimator, "predict_proba"):
+            return np.eye(self.n_outputs)[np.asarray(estimator.predict(x), dtype=np.int64)]
         values = np.zeros((len(x), self.n_outputs))
-        values[:, one.classes_] = one.predict_proba(x)
+        values[:, estimator.classes_] = estimator.predict_proba(x)
         return values
 
 
 def are_bits(x: np.ndarray) -> bool:
-    """Whether all features are 0 or 1, as those of a fingerprint."""
+    """Return whether all features are 0 or 1, as in a fingerprint."""
     return bool(((x == 0) | (x == 1)).all())
 
 
 def tanimoto(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Tanimoto's similarity (A, B) of bits (A, D) to bits (B, D): common ones over ones in either. It is a kernel.
+    """Return the Tanimoto similarity (A, B), a kernel, of bits (A, D) and bits (B, D): common ones over ones in either.
 
-    Without any ones, two rows are equal. Ralaivola et al. 2005, doi:10.1016/j.neunet.2005.07.009.
+    Two rows without ones have similarity 1. Ralaivola et al. 2005, doi:10.1016/j.neunet.2005.07.009.
 
     >>> tanimoto(np.array([[1.0, 1, 0], [0, 0, 0]]), np.array([[1.0, 0, 1], [0, 0, 0]]))
     array([[0.33333333, 0.        ],
@@ -93,7 +93,7 @@ def tanimoto(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def kernel_for(x: np.ndarray) -> Kernel:
-    """The similarity for rows such as ``x`` (N, D), from 0 to 1: Tanimoto's of bits, else a Gaussian of the distance.
+    """Return a similarity from 0 to 1 for rows like ``x`` (N, D): Tanimoto for bits, otherwise Gaussian.
 
     The Gaussian is scikit-learn's RBF kernel with ``gamma="scale"``.
     """

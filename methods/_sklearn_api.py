@@ -1,4 +1,4 @@
-"""The methods as scikit-learn estimators, and retrainings of any estimator.
+"""Methods as scikit-learn estimators, and retrainings of any estimator.
 
 >>> from sklearn.datasets import load_breast_cancer
 >>> X, y = load_breast_cancer(return_X_y=True)
@@ -42,10 +42,10 @@ PAPER = Recipe()
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class _Networks(BaseEstimator):  # type: ignore[misc]
-    """Networks of one train seed, trained as the benchmark trains them, with its defaults.
+    """Networks of one train seed, trained as in the benchmark, with its defaults.
 
-    Columns of bits are taken as they are; the others, and the target of a regression, are standardised over the
-    training rows. Each network is trained on a bootstrap of its own: leave that to the estimator.
+    Columns other than bits, and the target of a regression, are standardised over the training rows. The estimator
+    draws a bootstrap for each network itself.
     """
 
     hidden: int = PAPER.hidden
@@ -55,14 +55,14 @@ class _Networks(BaseEstimator):  # type: ignore[misc]
     batch_size: int = PAPER.batch_size
     epochs: int = PAPER.epochs
     random_state: int | np.random.RandomState | None = None
-    """A number is the benchmark's train seed: it fixes bootstraps, initialisation and batch order."""
+    """The benchmark's train seed if an integer: it fixes bootstraps, initialisation and batch order."""
 
     def _method(self) -> Any:
-        """The registered method, which says what is trained on which rows."""
+        """Return the registered method that defines the networks and their training rows."""
         return ERM()
 
     def _train(self, X: np.ndarray, y: np.ndarray, task: Task, n_outputs: int) -> None:
-        """Set ``networks_`` and how their inputs are scaled. Raises ValueError for a parameter out of its range."""
+        """Train ``networks_`` and set the scaling of their inputs. Raises ValueError if a parameter is out of range."""
         recipe = Recipe(**{name: getattr(self, name) for name in Recipe.model_fields})
         bits = ((X == 0) | (X == 1)).all(axis=0)
         scaler = StandardScaler().fit(X)
@@ -79,9 +79,9 @@ class _Networks(BaseEstimator):  # type: ignore[misc]
 
     @torch.no_grad()
     def _members(self, X: Any) -> np.ndarray:
-        """What each network says of ``X``, (K, T, C).
+        """Return the outputs of each network for ``X``, (K, T, C).
 
-        In double precision: in single, the last bits of a row's outputs depend on the rows beside it.
+        They are computed in double precision: in single, a row's last bits depend on the rows beside it.
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False)
@@ -89,15 +89,15 @@ class _Networks(BaseEstimator):  # type: ignore[misc]
         outputs = []
         for networks in self.networks_:
             for m in range(len(networks.keys)):
-                one = networks.select(m)
-                one = one.with_parameters([parameter.double() for parameter in one.parameters])
-                outputs.append(one.after(x[None] @ one.parameters[0])[0])
+                network = networks.select(m)
+                network = network.with_parameters([parameter.double() for parameter in network.parameters])
+                outputs.append(network.after(x[None] @ network.parameters[0])[0])
         return np.asarray(torch.stack(outputs).numpy())
 
 
 class _Classifier(ClassifierMixin, _Networks):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> Self:
-        """Train on ``X`` (N, D), finite numbers, and ``y`` (N,), two or more classes of any kind."""
+        """Train on finite numbers ``X`` (N, D) and two or more classes of any type ``y`` (N,)."""
         X, y = validate_data(self, X, y, ensure_min_samples=2)
         check_classification_targets(y)
         self.classes_, classes = np.unique(y, return_inverse=True)
@@ -107,32 +107,32 @@ class _Classifier(ClassifierMixin, _Networks):  # type: ignore[misc]
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities (T, C) in the order of ``classes_``, averaged over the networks."""
+        """Return probabilities (T, C) in the order of ``classes_``, averaged over the networks."""
         return np.asarray(torch.from_numpy(self._members(X)).softmax(-1).mean(0).numpy())
 
     def predict(self, X: Any) -> np.ndarray:
-        """The most probable class (T,); the first of ``classes_`` wins a tie."""
+        """Return the most probable class (T,); the first of ``classes_`` wins a tie."""
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
 
 class _Regressor(RegressorMixin, _Networks):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> Self:
-        """Train on ``X`` (N, D) and ``y`` (N,), finite numbers."""
+        """Train on finite numbers ``X`` (N, D) and ``y`` (N,)."""
         X, y = validate_data(self, X, y, y_numeric=True, ensure_min_samples=2)
         self.y_mean_, self.y_scale_ = float(np.mean(y)), float(np.std(y)) or 1.0
         self._train(X, ((y - self.y_mean_) / self.y_scale_).astype(np.float32), "regression", 1)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Targets (T,), averaged over the networks."""
+        """Return targets (T,), averaged over the networks."""
         return np.asarray(self._members(X)[..., 0].mean(axis=0) * self.y_scale_ + self.y_mean_)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class _Bagging(_Networks):
     members: int = Bagging.k
-    """Networks, each on a bootstrap of its own, that are averaged."""
+    """Number of averaged networks, each trained on its own bootstrap."""
 
     def _method(self) -> Bagging:
         return Bagging(k=self.members)
@@ -141,9 +141,9 @@ class _Bagging(_Networks):
 @dataclass(eq=False, repr=False, kw_only=True)
 class _Twin(_Networks):
     members: int = Twin.members
-    """Networks trained together, each on a bootstrap of its own."""
+    """Number of networks trained together, each on its own bootstrap."""
     lam: float = Twin.lam
-    """Weight of the consistency loss that pulls them together."""
+    """Weight of the consistency loss."""
 
     def _method(self) -> Twin:
         return Twin(lam=self.lam, members=self.members)
@@ -183,12 +183,13 @@ class TwinBootstrapRegressor(_Regressor, _Twin):
 
 
 def retrain(estimator: Any, X: Any, y: Any, X_new: Any, seeds: Sequence[int]) -> np.ndarray:
-    """What ``estimator`` says of ``X_new`` (T, D) when it is trained anew on a bootstrap for each train seed.
+    """Retrain ``estimator`` on one bootstrap per train seed and return its predictions for ``X_new`` (T, D).
 
-    Returns probabilities (R, T, C) in the order of the sorted classes, or targets (R, T, 1), as ``leaderboard.score``
-    takes them. Any scikit-learn estimator or pipeline on arrays or data frames will do. Its ``random_state``, where it
-    has one, is the seed, and it is trained on the rows that the benchmark's ERM has at that seed; the estimators of
-    this module draw these themselves. A classifier without ``predict_proba`` gives its class a probability of 1.
+    Returns probabilities (R, T, C) in the order of the sorted classes, or targets (R, T, 1), as accepted by
+    ``leaderboard.score``. ``estimator`` is any scikit-learn estimator or pipeline on arrays or data frames. Its
+    ``random_state``, if any, is set to the seed, and it is trained on the same rows as the benchmark's ERM at that
+    seed; the estimators of this module draw their bootstraps themselves. The class predicted by a classifier without
+    ``predict_proba`` has probability 1.
     """
     params = estimator.get_params()
     draws_itself = any(isinstance(part, _Networks) for part in (estimator, *params.values()))
@@ -197,19 +198,17 @@ def retrain(estimator: Any, X: Any, y: Any, X_new: Any, seeds: Sequence[int]) ->
     runs = []
     for seed in seeds:
         rows = np.arange(n) if draws_itself else generator("bootstrap", seed).integers(0, n, size=n)
-        again = clone(estimator).set_params(**dict.fromkeys(states, seed))
-        again.fit(X.iloc[rows] if hasattr(X, "iloc") else X[rows], y[rows])
-        runs.append(
-            _probabilities(again, X_new, np.unique(y)) if is_classifier(again) else again.predict(X_new)[:, None]
-        )
+        fitted = clone(estimator).set_params(**dict.fromkeys(states, seed))
+        fitted.fit(X.iloc[rows] if hasattr(X, "iloc") else X[rows], y[rows])
+        classify = is_classifier(fitted)
+        runs.append(_probabilities(fitted, X_new, np.unique(y)) if classify else fitted.predict(X_new)[:, None])
     return np.stack(runs)
 
 
 def _probabilities(fitted: Any, X: Any, classes: np.ndarray) -> np.ndarray:
-    """Probabilities (T, C) of all ``classes``: a bootstrap may lack one."""
+    """Return probabilities (T, C) of all ``classes``, even if the bootstrap lacks one."""
     if not hasattr(fitted, "predict_proba"):
         return np.asarray(fitted.predict(X)[:, None] == classes, dtype=float)
-    some = fitted.predict_proba(X)
-    values = np.zeros((len(some), len(classes)))
-    values[:, np.searchsorted(classes, fitted.classes_)] = some
+    values = np.zeros((len(X), len(classes)))
+    values[:, np.searchsorted(classes, fitted.classes_)] = fitted.predict_proba(X)
     return values

@@ -1,4 +1,4 @@
-"""TITLE: what it does, in a sentence, with the DOI or arXiv number of its source."""
+"""TITLE: one sentence on what it does, with the DOI or arXiv number of its source."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ from benchmark.types import Fitted, Problem
 @method("NAME", title="TITLE k={k}")
 @dataclass(frozen=True)
 class Template:
-    """Hyperparameters are fields: set them with ``--method NAME:k=3``."""
+    """Fields are hyperparameters: set them with ``--method NAME:k=3``."""
 
     k: int = 2
 
     def fit(self, problem: Problem, seeds: Sequence[int]) -> Fitted:
-        """Return an object whose ``predict(x)`` gives probabilities (seeds, rows, classes), or (seeds, rows, 1).
+        """Return an object whose ``predict(x)`` gives probabilities (seeds, rows, classes) or targets (seeds, rows, 1).
 
-        ``bootstrap`` draws the training rows that every method sees at these seeds; take all other randomness
-        from ``benchmark.train.generator("other", seed)``. Networks: ``fit_stack``, which returns such an object; call
-        its ``predict`` on rows of ``problem.train.x`` to go on from there. Estimators with scikit-learn's interface:
-        derive from ``Estimators``, as methods/random_forest.py does. Anything else: train it here, and return an object
-        of your own with ``predict``. ``problem.task`` says whether ``y`` are classes or numbers. tests/methods try all
-        methods of this folder. After an edit that can change a prediction, here or in a module that this one imports
-        from, cells are trained again.
+        ``bootstrap`` draws the training rows that all methods see at these seeds; take all other randomness from
+        ``benchmark.train.generator("other", seed)``. For networks, ``fit_stack`` returns such an object; to build on
+        it, call its ``predict`` on rows of ``problem.train.x``. For estimators with scikit-learn's interface, derive
+        from ``Estimators`` as in methods/random_forest.py. Otherwise train here and return an object of your own.
+        ``problem.task`` says whether ``y`` holds classes or numbers. tests/methods covers all methods of this folder.
+        Cells are retrained after any edit that can change a prediction, here or in an imported module.
         """
         rows = bootstrap(problem, seeds, members=self.k)  # (seeds, k, N) row numbers of problem.train
         return fit_stack(problem, rows, seeds)

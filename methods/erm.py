@@ -1,4 +1,4 @@
-"""ERM: one network on one bootstrap, the reference that every method is compared with (paper, section Methods)."""
+"""ERM: one network on one bootstrap, the reference for all other methods (paper, section Methods)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Gaussian process with Tanimoto's kernel on bits, and a Gaussian one on other features.
+"""Gaussian process with a Tanimoto kernel on bits and a Gaussian kernel on other features.
 
 Rasmussen and Williams 2006 (ISBN 026218253X), chapter 2; the kernel on molecules: Griffiths et al. 2023 (GAUCHE),
-arXiv:2212.04450. Exact, for classes too: labels of ±1 are regressed, and the probability of a class is that of a
-positive label (section 6.5, least-squares classification). Laplace's approximation would take a Newton iteration with
-a Cholesky factor in each step for every set of hyperparameters.
+arXiv:2212.04450. Inference is exact, also for classes: labels of ±1 are regressed, and the probability of a class is
+that of a positive label (section 6.5, least-squares classification). Laplace's approximation would require a Newton
+iteration with a Cholesky factorisation per step for every set of hyperparameters.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from benchmark.registry import method
 from methods._estimator import Estimators, Kernel, Sample, kernel_for
 
 RATIOS = (1e-4, 1e2)
-"""Between which the ratio of the noise's variance to the signal's is looked for."""
+"""Search range for the ratio of noise variance to signal variance."""
 
 
 @method("gaussian_process", title="Gaussian process")
 @dataclass(frozen=True)
 class GaussianProcess(Estimators):
-    """No hyperparameters: noise and signal are those of the largest marginal likelihood."""
+    """No hyperparameters: noise and signal variances maximise the marginal likelihood."""
 
     def trained(self, sample: Sample) -> Any:
-        """A molecule that was drawn w times is one observation with a w-th of the noise: the same posterior.
+        """Treat a molecule drawn w times as one observation with 1/w of the noise, which gives the same posterior.
 
-        The marginal likelihood is that of the distinct molecules: to it, repeats would prove that there is no noise.
+        The marginal likelihood is that of the distinct molecules: repeats would suggest that there is no noise.
         """
         _, first, weight = np.unique(sample.rows, return_index=True, return_counts=True)
         x, y = sample.x[first], sample.y[first]
@@ -45,10 +45,10 @@ class GaussianProcess(Estimators):
 
 
 def most_likely(similar: np.ndarray, targets: np.ndarray) -> tuple[float, np.ndarray]:
-    """The noise ratio r and the signal's variances (C,) under which ``targets`` (N, C) are the most likely.
+    """Return the maximum-likelihood noise ratio r and signal variances (C,) for ``targets`` (N, C).
 
-    They are drawn from N(0, s² (K + r I)), each column with its own s². For every r the best s² is known, and with the
-    eigenvalues of ``similar``, K (N, N), a likelihood costs O(N), so that r is found in one dimension.
+    Each column is drawn from N(0, s² (K + r I)) with its own s², where K is ``similar`` (N, N). The best s² follows
+    from r, and with the eigenvalues of K a likelihood costs O(N), so the search for r is one-dimensional.
     """
     values, vectors = np.linalg.eigh(similar)
     squared, values = (vectors.T @ targets) ** 2, np.maximum(values, 0.0)[:, None]
@@ -60,14 +60,13 @@ def most_likely(similar: np.ndarray, targets: np.ndarray) -> tuple[float, np.nda
         r = np.exp(log_r)
         return float(np.log(variances(r)).mean() + np.log(values + r).mean())
 
-    found = minimize_scalar(loss, bounds=np.log(RATIOS), method="bounded")
-    ratio = float(np.exp(found.x))
+    ratio = float(np.exp(minimize_scalar(loss, bounds=np.log(RATIOS), method="bounded").x))
     return ratio, variances(ratio)
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """The process after ``x`` (N, D); ``alpha`` (N, C) are the targets times the inverse that ``factor`` is of."""
+    """The process given ``x`` (N, D); ``alpha`` (N, C) is the inverse of the factored matrix times the targets."""
 
     kernel: Kernel
     x: np.ndarray
@@ -82,8 +81,8 @@ class Posterior:
         return np.asarray(self.mean + self.kernel(x, self.x) @ self.alpha)
 
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
-        """Probabilities (T, C) that a label is positive, noise included, scaled to a sum of 1 (two classes have it)."""
-        known = solve_triangular(self.factor, self.kernel(self.x, x), lower=True)
-        left = np.maximum(1 - (known**2).sum(axis=0), 0.0) + self.ratio
-        positive = norm.cdf(self.predict(x) / np.sqrt(left[:, None] * self.variance))
+        """Return probabilities (T, C) of a positive label, noise included, scaled to sum to 1 (a pair already does)."""
+        explained = solve_triangular(self.factor, self.kernel(self.x, x), lower=True)
+        remaining = np.maximum(1 - (explained**2).sum(axis=0), 0.0) + self.ratio
+        positive = norm.cdf(self.predict(x) / np.sqrt(remaining[:, None] * self.variance))
         return np.asarray(positive / positive.sum(axis=1, keepdims=True))

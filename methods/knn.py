@@ -1,15 +1,16 @@
-"""The k nearest neighbours: by Tanimoto's similarity of bits, by Euclidean distance of other features.
+"""k nearest neighbours, by Tanimoto similarity of bits or Euclidean distance of other features.
 
-Cover and Hart 1967, doi:10.1109/TIT.1967.1053964. As scikit-learn's with ``metric="jaccard"``, but with all
-similarities from one product of matrices, which is many times as fast.
+Cover and Hart 1967, doi:10.1109/TIT.1967.1053964. Equivalent to scikit-learn's with ``metric="jaccard"``, but many
+times faster, as one matrix product gives all similarities.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from pydantic import PositiveInt
+from pydantic.dataclasses import dataclass
 
 from benchmark.registry import method
 from methods._estimator import Estimators, Kernel, Sample, kernel_for
@@ -18,19 +19,14 @@ from methods._estimator import Estimators, Kernel, Sample, kernel_for
 @method("knn", title="k-NN")
 @dataclass(frozen=True)
 class KNN(Estimators):
-    k: int = 5
-
-    def __post_init__(self) -> None:
-        if self.k < 1:
-            raise ValueError(f"k must be at least 1, got {self.k}")
+    k: PositiveInt = 5
 
     def trained(self, sample: Sample) -> Any:
         return Neighbours(self.k, kernel_for(sample.x), sample.x, sample.y)
 
 
-@dataclass(frozen=True)
-class Neighbours:
-    """Rows ``x`` (N, D) and their labels ``y`` (N,). Those drawn twice count twice; the first drawn wins a tie."""
+class Neighbours(NamedTuple):
+    """Rows ``x`` (N, D) and their labels ``y`` (N,). Repeated rows count repeatedly; the first drawn wins a tie."""
 
     k: int
     kernel: Kernel
@@ -42,7 +38,7 @@ class Neighbours:
         return np.unique(self.y)
 
     def nearest(self, x: np.ndarray) -> np.ndarray:
-        """The labels (T, k) of the nearest rows, nearest first."""
+        """Return the labels (T, k) of the nearest rows, nearest first."""
         order = np.argsort(-self.kernel(x, self.x), axis=1, kind="stable")
         return self.y[order[:, : self.k]]
 

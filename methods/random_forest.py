@@ -5,9 +5,10 @@ Breiman 2001, doi:10.1023/A:1010933404324.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from pydantic import PositiveInt
+from pydantic.dataclasses import dataclass
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from benchmark.registry import method
@@ -17,11 +18,7 @@ from methods._estimator import Estimators, Sample
 @method("random_forest", title="Random forest")
 @dataclass(frozen=True)
 class RandomForest(Estimators):
-    trees: int = 500
-
-    def __post_init__(self) -> None:
-        if self.trees < 1:
-            raise ValueError(f"trees must be at least 1, got {self.trees}")
+    trees: PositiveInt = 500
 
     def trained(self, sample: Sample) -> Any:
         kind = RandomForestClassifier if sample.task == "classification" else RandomForestRegressor

@@ -1,4 +1,4 @@
-"""Any scikit-learn estimator as a method, by its import path: ``sklearn:sklearn.svm.SVC:C=10``."""
+"""Any scikit-learn estimator as a method, named by its import path: ``sklearn:sklearn.svm.SVC:C=10``."""
 
 from __future__ import annotations
 
@@ -20,76 +20,76 @@ from benchmark.types import Task
 from methods._estimator import Estimators, Sample
 
 SET_HERE = {"random_state", "n_jobs"}
-"""Parameters that are not the user's: the train seed decides, and a worker has one thread."""
+"""Parameters that users cannot set: they follow from the train seed and the single thread of a worker."""
 TAKEN = {
     *("name", "title", "regression", "tasks", "builds_on", "trains_networks"),
     *("kind", "path", "doubt", "fit", "trained"),
 }
-"""What a method has itself, so that no parameter of an estimator can be called so."""
+"""Attributes of a method, which cannot also be names of parameters."""
 
 
 class Wrapped(Estimators):
-    """An estimator of class ``kind``, as it is: features are scaled by the dataset, the target is not."""
+    """An estimator of class ``kind``. Features are scaled by the dataset; targets are not scaled."""
 
     kind: ClassVar[Any]
     path: ClassVar[str]
     tasks: ClassVar[tuple[Task, ...]]
 
     def __post_init__(self) -> None:
-        """Raises ValueError for a parameter that scikit-learn's own check refuses."""
+        """Raise ValueError for a parameter rejected by scikit-learn's validation."""
         estimator = self._estimator(0)
         if hasattr(estimator, "_parameter_constraints"):
             estimator._validate_params()
 
     @property
     def doubt(self) -> str:
-        """What to know before its results are read; empty if nothing."""
+        """A caveat about the results; empty if there is none."""
         if "classification" not in self.tasks or hasattr(self._estimator(0), "predict_proba"):
             return ""
         return (
             f"{self.path} gives no probabilities (no predict_proba): its classes count as probabilities of 0 and 1, so "
-            "that log-loss and sym-KL say little; accuracy and churn are right"
+            "log-loss and sym-KL mean little; accuracy and churn are valid"
         )
 
     def _estimator(self, random_state: int) -> Any:
-        own = {"random_state": random_state}
-        if not self.kind.__module__.startswith("sklearn."):  # whose estimators have one thread unless told otherwise
-            own["n_jobs"] = 1
+        fixed = {"random_state": random_state}
+        if not self.kind.__module__.startswith("sklearn."):  # scikit-learn's estimators default to one thread
+            fixed["n_jobs"] = 1
         estimator = self.kind(**asdict(self))  # type: ignore[call-overload]
-        return estimator.set_params(**{k: v for k, v in own.items() if k in estimator.get_params(deep=False)})
+        return estimator.set_params(**{k: v for k, v in fixed.items() if k in estimator.get_params(deep=False)})
 
     def trained(self, sample: Sample) -> Any:
         with warnings.catch_warnings():
-            # Of SVC(probability=True) in scikit-learn 1.9 and 1.10, for every fit: it advises an estimator that the
-            # command line cannot spell (the method svm is made so), and constraints.txt holds a version that has it.
+            # scikit-learn 1.9 and 1.10 warn at every fit of SVC(probability=True) and recommend an estimator that the
+            # command line cannot express (the method svm uses it). constraints.txt pins one of these versions.
             warnings.filterwarnings("ignore", "The `probability` parameter was deprecated", FutureWarning)
             return self._estimator(sample.random_state).fit(sample.x, sample.y)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The class is made by this process, and has to be made again by another."""
+        """Pickle the path: another process must create the class itself."""
         return _blank, (self.path,), vars(self)
 
 
 def _blank(path: str) -> Wrapped:
-    made: Wrapped = object.__new__(wrap(path))
-    return made
+    blank: Wrapped = object.__new__(wrap(path))
+    return blank
 
 
 @family("sklearn", title="Any scikit-learn estimator, as in sklearn:sklearn.svm.SVC:C=10")
 @cache
 def wrap(path: str) -> type:
-    """The method that trains the estimator at ``path``, with its parameters as hyperparameters.
+    """Return the method that trains the estimator at ``path``, with its parameters as hyperparameters.
 
-    Those whose default is a number, a text, true, false or none can be set. Raises UserError for a path at which no
-    classifier and no regressor is, and for one that needs more than such parameters.
+    Parameters whose default is a number, text, true, false or none can be set. Raises UserError unless ``path`` names
+    a classifier or regressor that needs no other parameters.
     """
     kind = _class(path)
     try:
         example = kind()
     except TypeError as error:
         raise UserError(
-            f"sklearn:{path}: {error}: it needs what the command line cannot give; "
-            "write a method of your own (python -m benchmark new-method NAME)"
+            f"sklearn:{path}: {error}: it needs parameters that the command line cannot give; "
+            "write your own method (python -m benchmark new-method NAME)"
         ) from error
     if not (is_classifier(example) or is_regressor(example)):
         raise UserError(f"sklearn:{path}: neither a classifier nor a regressor: name one, as in sklearn.svm.SVC")
@@ -110,33 +110,33 @@ def wrap(path: str) -> type:
 
 
 def _class(path: str) -> Any:
-    def fits(found: object) -> bool:
-        return isinstance(found, type) and issubclass(found, BaseEstimator) and not found.__name__.startswith("_")
+    def fits(value: object) -> bool:
+        return isinstance(value, type) and issubclass(value, BaseEstimator) and not value.__name__.startswith("_")
 
-    module, _, name = path.rpartition(".")
-    if not module or not all(part.isidentifier() for part in path.split(".")):
+    module_name, _, name = path.rpartition(".")
+    if not module_name or not all(part.isidentifier() for part in path.split(".")):
         raise UserError(f"method 'sklearn:{path}': expected an estimator's import path, as in sklearn:sklearn.svm.SVC")
     try:
-        found = import_module(module)
-    except (Exception, SystemExit) as error:  # of whatever is at that path
+        module = import_module(module_name)
+    except (Exception, SystemExit) as error:  # any code may be at that path
         raise UserError(
-            f"sklearn:{path}: {module} cannot be imported: {type(error).__name__}: {error}; correct the path, or "
-            "install the package that has it"
+            f"sklearn:{path}: {module_name} cannot be imported: {type(error).__name__}: {error}; correct the path or "
+            "install its package"
         ) from error
-    if not fits(getattr(found, name, None)):
-        raise did_you_mean(f"estimator of {module}:", name, sorted(k for k, v in vars(found).items() if fits(v)))
-    return getattr(found, name)
+    if not fits(getattr(module, name, None)):
+        raise did_you_mean(f"estimator of {module_name}:", name, sorted(k for k, v in vars(module).items() if fits(v)))
+    return getattr(module, name)
 
 
 def _plain(value: object) -> bool:
-    """Whether a value can be written on the command line and read back."""
+    """Return whether a value can be written on the command line and read back."""
     return value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value))
 
 
 def _value(text: str) -> object:
-    """``10``, ``1e-3``, ``true`` and ``none`` as what they are, and other words as they stand."""
+    """Parse ``10``, ``1e-3``, ``true`` and ``none``; return other words unchanged."""
     value: object = {"true": True, "false": False, "none": None}.get(text.lower(), text)
-    for number in (float, int):  # as whole a number as it can be
+    for number in (float, int):  # an integer if possible
         with suppress(ValueError):
             value = number(text)
     if not _plain(value) or (isinstance(value, str) and not re.fullmatch(r"[\w.+-]+", value)):
@@ -145,4 +145,4 @@ def _value(text: str) -> object:
 
 
 VALUE = Annotated[Any, BeforeValidator(_value)]
-"""The type of every hyperparameter: what a parameter may be is the estimator's own to say."""
+"""The type of every hyperparameter: valid values are up to the estimator."""

@@ -1,18 +1,18 @@
-"""Support vector machine (scikit-learn) with Tanimoto's kernel on bits, and a Gaussian one on other features.
+"""Support vector machine (scikit-learn) with a Tanimoto kernel on bits and a Gaussian kernel on other features.
 
 Cortes and Vapnik 1995, doi:10.1007/BF00994018; the kernel: Ralaivola et al. 2005, doi:10.1016/j.neunet.2005.07.009.
 
-Probabilities are Platt's: a sigmoid of the decision function, fitted to its values on five folds that were left out.
-Unlike those of ``SVC(probability=True)``, the folds are the same each time, and they keep the repeats of a molecule in
-the bootstrap together: a model that has seen them would be too sure.
+Probabilities are Platt's: a sigmoid of the decision function, fitted to its values on five held-out folds. Unlike with
+``SVC(probability=True)``, the folds are the same every time and keep the repeats of a molecule in the bootstrap
+together: a model that has seen them would be overconfident.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.model_selection import StratifiedGroupKFold
@@ -26,12 +26,8 @@ from methods._estimator import Estimators, Sample, kernel_for
 @method("svm", title="SVM")
 @dataclass(frozen=True)
 class SVM(Estimators):
-    C: float = 1.0
-    """Weight of the errors against the margin; a regression's targets are standardised before."""
-
-    def __post_init__(self) -> None:
-        if not 0 < self.C < math.inf:
-            raise ValueError(f"C must be above 0, got {self.C}")
+    C: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    """Weight of errors relative to the margin. The targets of a regression are standardised first."""
 
     def trained(self, sample: Sample) -> Any:
         kernel = kernel_for(sample.x)

@@ -1,31 +1,29 @@
-"""Twin-bootstrap with a knob for how much the two networks' training data overlap, from nothing to all. Ours.
+"""Twin-bootstrap with an adjustable overlap of the two networks' training data, from none to all. Ours.
 
-At share 0 they hold no molecule together, as in codistillation (but with N draws each, from half of the pool); at share
-1 they are twin-shared. At 0.5 they hold 39 % of the pool together, about as twin-bootstrap's independent bootstraps do.
+At share 0 the networks have no molecule in common, as in codistillation (but with N draws each, from half of the pool);
+at share 1 they are twin-shared. At 0.5 they share 39 % of the pool, about as much as twin-bootstrap's bootstraps.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 
 from benchmark.registry import method
-from benchmark.train import consistency, fit_stack, overlapping
+from benchmark.train import Weight, consistency, fit_stack, overlapping
 from benchmark.types import Fitted, Problem
 
 
 @method("twin_overlap", title="Twin-overlap {share:g} λ={lam:g}", regression={"lam": 3.0})
 @dataclass(frozen=True)
 class TwinOverlap:
-    lam: float = 300.0
-    """Weight of the consistency loss, as of ``twin``."""
-    share: float = 0.5
-    """Probability that a draw of training data is one for both networks; ``benchmark.train.overlap`` measures."""
-
-    def __post_init__(self) -> None:
-        if not (0 <= self.lam < math.inf and 0 <= self.share <= 1):
-            raise ValueError(f"lam must be at least 0 and share in [0, 1], got {self.lam} and {self.share}")
+    lam: Weight = 300.0
+    """Weight of the consistency loss, as in ``twin``."""
+    share: Annotated[float, Field(ge=0, le=1)] = 0.5
+    """Probability that both networks share a draw of training data; see ``benchmark.train.overlap``."""
 
     def fit(self, problem: Problem, seeds: Sequence[int]) -> Fitted:
         rows = overlapping(problem, seeds, self.share)

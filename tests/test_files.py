@@ -1,10 +1,10 @@
-"""What is kept on disk is what was made, or it is made again."""
+"""The cache returns intact content, and rebuilds anything missing or damaged."""
 
 from __future__ import annotations
 
 import hashlib
 import resource
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,14 +24,14 @@ MEASURED = load_spec("b3db_measured")
 
 
 @pytest.fixture
-def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The cache's folder of what is made from raw files."""
+def derived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The cache's folder for derived data."""
     monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path))
     return tmp_path / "made"
 
 
 def kept(names: tuple[str, ...] = NAMES) -> bool:
-    """Whether ``CONTENTS`` are kept under ``names``; they are made where they are not."""
+    """Return whether ``CONTENTS`` were cached under ``names``; otherwise they are now."""
     asked: list[bool] = []
 
     def make() -> tuple[bytes, ...]:
@@ -48,6 +48,7 @@ def files(folder: Path) -> list[str]:
 
 
 DAMAGE = {
+    "missing": lambda stored: None,
     "its first byte flipped": lambda stored: bytes([stored[0] ^ 1]) + stored[1:],
     "its last byte flipped": lambda stored: stored[:-1] + bytes([stored[-1] ^ 0x80]),
     "a byte more": lambda stored: stored + b"\0",
@@ -77,41 +78,42 @@ def test_what_is_not_there_is_none(tmp_path):
     assert cache.read(tmp_path) is None
 
 
-def test_what_is_made_is_kept(made):
+def test_what_is_made_is_kept(derived):
     assert not kept()
     assert kept()
-    assert files(made) == sorted(NAMES)
+    assert files(derived) == sorted(NAMES)
+
+
+def damaged(path: Path, damage: Callable[[bytes], bytes | None]) -> bytes:
+    """Damage a file and return its former content."""
+    stored = path.read_bytes()
+    path.unlink()
+    if (content := damage(stored)) is not None:
+        path.write_bytes(content)
+    return stored
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 @pytest.mark.parametrize("name", NAMES)
-def test_a_damaged_file_is_not_believed_but_made_again(made, name, damage):
+def test_a_missing_or_damaged_file_is_made_again(derived, name, damage):
     kept()
-    (made / name).write_bytes(damage((made / name).read_bytes()))
+    damaged(derived / name, damage)
     assert not kept()
     assert kept()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_what_is_half_there_is_made_again(made, name):
-    kept()
-    (made / name).unlink()
-    assert not kept()
-    assert kept()
-
-
-def test_names_do_not_share_what_is_kept(made):
+def test_names_do_not_share_what_is_kept(derived):
     kept()
     assert not kept(("two.rows", "two.features"))
 
 
-def test_what_cannot_be_made_leaves_nothing(made):
+def test_what_cannot_be_made_leaves_nothing(derived):
     def fails() -> tuple[bytes, ...]:
         raise ValueError("a broken table")
 
     with pytest.raises(ValueError, match="a broken table"):
         cache.kept(NAMES, fails)
-    assert not made.exists()
+    assert not derived.exists()
 
 
 @pytest.mark.parametrize("folder", [".", "made"])
@@ -125,16 +127,16 @@ def test_a_file_in_place_of_the_folder_is_done_without(tmp_path, monkeypatch, fo
     assert blocked.read_bytes() == b"no folder"
 
 
-def test_a_folder_in_place_of_the_file_is_done_without(made):
-    (made / NAMES[0]).mkdir(parents=True)
+def test_a_folder_in_place_of_the_file_is_done_without(derived):
+    (derived / NAMES[0]).mkdir(parents=True)
     assert not kept()
     assert not kept()
-    assert files(made) == [NAMES[1]]
+    assert files(derived) == [NAMES[1]]
 
 
 @contextmanager
 def no_file_longer_than(size: int) -> Iterator[None]:
-    """As on a full disk: the first bytes of a file are written, the next ones are an OSError."""
+    """Imitate a full disk: after the first bytes of a file, writing raises OSError."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -152,10 +154,10 @@ def test_a_write_that_breaks_off_leaves_what_was_there_and_nothing_else(tmp_path
     assert files(tmp_path) == ["name"]
 
 
-def test_on_a_full_disk_what_is_made_is_returned_and_nothing_is_left_behind(made):
+def test_on_a_full_disk_what_is_made_is_returned_and_nothing_is_left_behind(derived):
     with no_file_longer_than(1000):
         assert not kept()
-    assert files(made) == [NAMES[0]]
+    assert files(derived) == [NAMES[0]]
     assert not kept()
     assert kept()
 
@@ -166,7 +168,7 @@ def test_a_reader_meanwhile_sees_the_old_or_the_new_never_a_part(tmp_path, monke
     replace = Path.replace
 
     def watched(self: Path, target: Path) -> Path:
-        seen.append(cache.read(path))  # all of the new is written, none of it is there yet
+        seen.append(cache.read(path))  # the new content is written, but not yet in place
         return replace(self, target)
 
     monkeypatch.setattr(Path, "replace", watched)
@@ -195,8 +197,8 @@ def test_without_a_name_the_folder_is_the_users(monkeypatch, tmp_path):
 
 
 @pytest.fixture
-def prepared(made: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The name of a dataset for each time that its rows are prepared from the raw file."""
+def prepared(derived: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the datasets whose rows were prepared from the raw file, one per preparation."""
     names: list[str] = []
     prepare = rows._prepare
 
@@ -210,7 +212,7 @@ def prepared(made: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture
 def small(tmp_path_factory: pytest.TempPathFactory) -> DatasetSpec:
-    """Thirty molecules of B3DB, described in more than one way."""
+    """Thirty molecules of B3DB, in a table with further columns."""
     package = Path(find_spec("B3DB").submodule_search_locations[0])
     table = pd.read_csv(package / "B3DB_regression.tsv", sep="\t").head(30)[["NO.", "SMILES", "logBB", "group"]]
     path = tmp_path_factory.mktemp("small") / "small.csv"
@@ -258,21 +260,20 @@ def test_rows_from_the_cache_are_those_from_the_file(prepared, small, monkeypatc
 
 
 @pytest.mark.parametrize("end", ["features", "rows"])
-def test_damaged_rows_or_features_of_b3db_are_made_again(prepared, made, end):
+def test_damaged_rows_or_features_of_b3db_are_made_again(prepared, derived, end):
     first = load(MEASURED)
-    (stored,) = made.glob(f"*.{end}")
-    stored.write_bytes(DAMAGE["its last byte flipped"](stored.read_bytes()))
+    (stored,) = derived.glob(f"*.{end}")
+    damaged(stored, DAMAGE["its last byte flipped"])
     assert_equal(first, load(MEASURED))
     assert len(prepared) == 2
 
 
 @pytest.mark.parametrize("end", ["features", "rows"])
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_damaged_rows_or_features_are_made_again(prepared, small, made, end, damage):
+def test_damaged_rows_or_features_are_made_again(prepared, small, derived, end, damage):
     first = load(small)
-    (stored,) = made.glob(f"*.{end}")
-    sound = stored.read_bytes()
-    stored.write_bytes(damage(sound))
+    (stored,) = derived.glob(f"*.{end}")
+    sound = damaged(stored, damage)
     assert_equal(first, load(small))
     assert len(prepared) == 2
     assert stored.read_bytes() == sound
@@ -280,19 +281,15 @@ def test_damaged_rows_or_features_are_made_again(prepared, small, made, end, dam
     assert len(prepared) == 2
 
 
-def test_what_another_rdkit_made_is_made_again(prepared, small, monkeypatch):
+@pytest.mark.parametrize(
+    ("where", "name", "value"),
+    [(rows.rdBase, "rdkitVersion", "1999.01.1"), (rows, "fingerprint", lambda *roots: "another")],
+    ids=["RDKit", "code"],
+)
+def test_rows_made_by_another_rdkit_or_other_code_are_made_again(prepared, small, monkeypatch, where, name, value):
     load(small)
-    monkeypatch.setattr(rows.rdBase, "rdkitVersion", "1999.01.1")
-    load(small)
-    assert len(prepared) == 2
-    load(small)
-    assert len(prepared) == 2
-
-
-def test_what_other_code_made_is_made_again(prepared, small, monkeypatch):
-    load(small)
-    monkeypatch.setattr(rows, "fingerprint", lambda *roots: "another")
-    load(small)
+    monkeypatch.setattr(where, name, value)
+    assert_equal(load(small), load(small))
     assert len(prepared) == 2
 
 
@@ -331,13 +328,13 @@ def test_another_file_in_the_same_place_is_read_anew(prepared, monkeypatch, tmp_
     path = tmp_path / "tadf" / "subsidary.csv"
     path.parent.mkdir()
     monkeypatch.setenv("CHURN_DATA_DIR", str(tmp_path))
-    found = []
+    loaded = []
     for wavelength in ("500", "600"):
         path.write_text(f"model_name,compound.SMILES,standard_value\nEmissionWavelength,CCO,['{wavelength}']\n")
         rows.sources.verified.cache_clear()  # as in another process
-        found += [load(tadf), load(tadf)]
-    assert [one.table["target"].tolist() for one in found] == [["500"], ["500"], ["600"], ["600"]]
-    assert found[0].version != found[2].version
+        loaded += [load(tadf), load(tadf)]
+    assert [one.table["target"].tolist() for one in loaded] == [["500"], ["500"], ["600"], ["600"]]
+    assert loaded[0].version != loaded[2].version
     assert len(prepared) == 2
 
 
@@ -348,7 +345,7 @@ def test_without_a_cache_rows_are_read_all_the_same(prepared, small, monkeypatch
     assert_equal(first, load(small))
 
 
-def test_what_is_kept_is_named_after_its_dataset(made, small):
+def test_what_is_kept_is_named_after_its_dataset(derived, small):
     load(small)
-    assert {name.partition("-")[0] for name in files(made)} == {"small"}
-    assert {Path(name).suffix for name in files(made)} == {".rows", ".features"}
+    assert {name.partition("-")[0] for name in files(derived)} == {"small"}
+    assert {Path(name).suffix for name in files(derived)} == {".rows", ".features"}

@@ -1,4 +1,4 @@
-"""The structure: imports run one way, floors are small, and what only reads starts without what trains."""
+"""The structure: imports run one way, packages are small, and readers do not import trainers."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         *("stats", "read", "tables", "write", "figures", "site", "paper", "scoring", "submission", "__main__"),
     ),
 }
-"""The rooms of each package: a room imports only from those to its left."""
+"""The rooms (modules and subpackages) of each package. A room imports only from those to its left."""
 ROOMS = 16
-"""No floor has more; ``methods`` is no floor but a list, whose entries nothing imports."""
+"""Maximum number of rooms in a package, except in ``methods``, a list whose entries nothing imports."""
 HEAVY = {"torch", "mlflow", "rdkit", "sklearn", "scipy.stats", "matplotlib", "pandas"}
 """Libraries that take a second or more to import."""
 
@@ -41,7 +41,7 @@ FILES = {
 
 
 def imported(path: Path) -> Iterator[str]:
-    """Every module that a file imports, late imports included."""
+    """Yield every module that a file imports, including late imports."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -78,10 +78,10 @@ def test_a_room_imports_only_from_those_before_it(package):
     assert rooms == set(order)
     for module, names in ARROWS.items():
         if module.startswith(f"{package}."):
-            own = module.split(".")[1]
-            used = {name.split(".")[1] for name in names if name.startswith(f"{package}.")} - {own}
-            late = {room for room in used if order.index(room) > order.index(own)}
-            assert not late, f"{module} imports from {late}, which come after {own}"
+            importer = module.split(".")[1]
+            used = {name.split(".")[1] for name in names if name.startswith(f"{package}.")} - {importer}
+            late = {room for room in used if order.index(room) > order.index(importer)}
+            assert not late, f"{module} imports from {late}, which come after {importer}"
 
 
 def test_no_modules_import_each_other():

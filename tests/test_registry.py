@@ -1,4 +1,4 @@
-"""Methods by name: found, parsed, mended, spelled."""
+"""Methods by name: discovery, parsing, corrections, spelling."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TASKS: list[Task] = ["classification", "regression"]
 
 @pytest.fixture
 def own_registry(monkeypatch):
-    """What a test registers is forgotten after it."""
+    """Discard a test's registrations after it."""
     monkeypatch.setattr(registry, "_methods", dict(registry._methods))
 
 
@@ -47,10 +47,10 @@ def test_every_file_in_methods_is_a_method_of_that_name_but_the_family_of_scikit
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("task", TASKS)
 def test_a_name_alone_gives_the_defaults_and_is_how_they_are_spelled(name, task):
-    made = make_method(name, task)
+    instance = make_method(name, task)
     defaults = {field.name: field.default for field in fields(METHODS[name])}
-    assert params(made) == defaults | (METHODS[name].regression if task == "regression" else {})
-    assert spelled(made, task) == name
+    assert params(instance) == defaults | (METHODS[name].regression if task == "regression" else {})
+    assert spelled(instance, task) == name
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,9 @@ def test_a_name_alone_gives_the_defaults_and_is_how_they_are_spelled(name, task)
     ],
 )
 def test_hyperparameters_are_parsed_and_overridden_where_the_method_has_them(text, overrides, expected):
-    made = make_method(text, "classification", overrides)
-    assert params(made) == expected
-    assert [type(value) for value in params(made).values()] == [type(value) for value in expected.values()]
+    instance = make_method(text, "classification", overrides)
+    assert params(instance) == expected
+    assert [type(value) for value in params(instance).values()] == [type(value) for value in expected.values()]
 
 
 def test_a_task_has_its_own_defaults_which_a_setting_overrules():
@@ -84,11 +84,11 @@ def test_a_task_has_its_own_defaults_which_a_setting_overrules():
         ("twin:lamda=3", "unknown hyperparameter of twin: 'lamda': did you mean 'lam'?"),
         ("erm:k=3", "unknown hyperparameter of erm: 'k': known: none"),
         ("bagging:k=five", "bagging: k=five: Input should be a valid integer"),
-        ("bagging:k=0", "bagging: k must be at least 1, got 0"),
-        ("swa:start=1", "swa: start must be at least 0 and below 1, got 1.0"),
-        ("twin:lam=-1", "twin: lam must be at least 0"),
-        ("twin:members=1", "twin: lam must be at least 0 and members at least 2, got 300.0 and 1"),
-        ("mc_dropout:p=1", "mc_dropout: p must be in [0, 1)"),
+        ("bagging:k=0", "bagging: k=0: Input should be greater than 0"),
+        ("swa:start=1", "swa: start=1: Input should be less than 1"),
+        ("twin:lam=-1", "twin: lam=-1: Input should be greater than or equal to 0"),
+        ("twin:members=1", "twin: members=1: Input should be greater than or equal to 2"),
+        ("mc_dropout:p=1", "mc_dropout: p=1: Input should be less than 1"),
         ("twin:lam", "twin:lam: expected NAME=VALUE, found 'lam'"),
         ("twin:=3", "twin:=3: expected NAME=VALUE, found '=3'"),
         ("twin:lam=1:lam=2", "twin:lam=1:lam=2: lam is given twice"),
@@ -130,8 +130,8 @@ def test_settings_are_separated_by_commas_which_lists_have_too_and_given_once():
         st.builds(METHODS["erm"]),
     ),
 )
-def test_a_method_is_what_its_spelling_makes(task, backbone, made):
-    assert make_method(spelled(made, task, backbone), task, backbone=backbone) == made
+def test_a_method_is_what_its_spelling_makes(task, backbone, instance):
+    assert make_method(spelled(instance, task, backbone), task, backbone=backbone) == instance
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_two_files_cannot_register_one_name():
 
 @pytest.mark.usefixtures("own_registry")
 def test_a_method_that_is_no_dataclass_is_told_so(own_registry):
-    with pytest.raises(TypeError, match="method 'plain': Plain is no dataclass: put @dataclass"):
+    with pytest.raises(TypeError, match="method 'plain': Plain is not a dataclass: put @dataclass"):
 
         @method("plain", title="Plain")
         class Plain:
@@ -172,8 +172,8 @@ def test_a_copy_of_the_template_anywhere_is_a_method(tmp_path):
     template = (CHECKOUT / "methods" / "_template.py").read_text(encoding="utf-8")
     path = tmp_path / "mine.py"
     path.write_text(template.replace("NAME", "mine").replace("TITLE", "Mine"), encoding="utf-8")
-    made = build(load_file(path), "classification", {"k": "3"})
-    assert (made.name, params(made), title(made, "classification")) == ("mine", {"k": 3}, "Mine k=3")
+    instance = build(load_file(path), "classification", {"k": "3"})
+    assert (instance.name, params(instance), title(instance, "classification")) == ("mine", {"k": 3}, "Mine k=3")
 
 
 @pytest.mark.usefixtures("own_registry")
@@ -205,8 +205,8 @@ def test_a_hyperparameter_without_default_has_to_be_given():
 
     with pytest.raises(UserError, match=r"demanding: .*'depth'"):
         build(Demanding, "classification", {})
-    made = build(Demanding, "classification", {"depth": "4"})
-    assert spelled(made, "classification") == "demanding:depth=4"
+    instance = build(Demanding, "classification", {"depth": "4"})
+    assert spelled(instance, "classification") == "demanding:depth=4"
 
 
 def test_the_default_lambda_is_that_which_was_selected_on_the_backbone():

@@ -1,4 +1,4 @@
-"""Fingerprints of code notice every edit that can change a number, and no other."""
+"""Fingerprints of code change with every edit that can change a number, and with no other."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ BASE = {
 
 @pytest.fixture
 def fingerprint_of(tmp_path, monkeypatch, edited_sources):
-    """The fingerprint of ``Method`` where files of the package read otherwise."""
+    """A function that returns the fingerprint of ``Method`` after edits of the package."""
 
-    def made(**edits: str) -> str:
+    def compute(**edits: str) -> str:
         folder = tmp_path / str(len(list(tmp_path.iterdir()))) / "code_under_test"
         folder.mkdir(parents=True)
         for name, text in {**BASE, **{f"{stem}.py": text for stem, text in edits.items()}}.items():
@@ -62,7 +62,7 @@ def fingerprint_of(tmp_path, monkeypatch, edited_sources):
             edited_sources()
             return source.fingerprint(importlib.import_module("code_under_test.method").Method)
 
-    return made
+    return compute
 
 
 def _dedented(text: str) -> str:
@@ -93,7 +93,7 @@ def edited(stem: str, old: str, new: str) -> dict[str, str]:
     ids=lambda edit: next(iter(edit)),
 )
 def test_what_cannot_change_a_number_is_not_seen(fingerprint_of, edit):
-    renamed = "bigger" in str(edit)  # a name that is used is part of the definition
+    renamed = "bigger" in str(edit)  # names that a definition uses are part of it
     assert (fingerprint_of(**edit) == fingerprint_of()) is not renamed
 
 
@@ -156,7 +156,7 @@ def test_a_root_that_no_module_defines_is_refused():
 
 
 def test_every_version_of_python_gives_the_same_fingerprint(tmp_path):
-    """The text has most kinds of syntax. Pythons 3.11 to 3.14 gave this one."""
+    """The text has most kinds of syntax; Pythons 3.11 to 3.14 gave this fingerprint."""
     (tmp_path / "golden.py").write_text(GOLDEN, encoding="utf-8")
     sys.path.insert(0, str(tmp_path))
     try:

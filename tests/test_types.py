@@ -1,4 +1,4 @@
-"""What cannot be right cannot be built."""
+"""Invalid objects cannot be constructed."""
 
 from __future__ import annotations
 
@@ -107,10 +107,10 @@ def test_a_cell_with_fewer_seeds_has_their_predictions_and_is_named_after_them()
     values = np.random.default_rng(0).random((3, 5, 1))
     p = Predictions((1, 4, 9), np.arange(5).astype(str), np.zeros(5), values, "regression")
     cell = Cell(replace(KEY, seeds=(1, 4, 9)), "ERM", {"id": p}, 1.0, {})
-    some = cell.only([9, 1])
-    assert some.key.seeds == some.predictions["id"].seeds == (1, 9)
-    assert (some.predictions["id"].values == values[[0, 2]]).all()
-    assert some.key.digest == replace(KEY, seeds=(1, 9)).digest
+    subset = cell.only([9, 1])
+    assert subset.key.seeds == subset.predictions["id"].seeds == (1, 9)
+    assert (subset.predictions["id"].values == values[[0, 2]]).all()
+    assert subset.key.digest == replace(KEY, seeds=(1, 9)).digest
     assert cell.only((4, 9, 1)) is cell
 
 

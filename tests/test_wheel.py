@@ -1,4 +1,4 @@
-"""The suite as people install it: from a wheel, far from any checkout, in a folder that is empty at first."""
+"""The suite installed from a wheel, outside any checkout, in an initially empty folder."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that the wheel is installed to; its dependencies are those of this environment."""
+    """Folder of the installed wheel; its dependencies come from this environment."""
     folder = tmp_path_factory.mktemp("wheel")
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=CHECKOUT, capture_output=True, text=True)
     if tracked.returncode:
-        pytest.skip("a wheel is built from a git checkout here")
+        pytest.skip("the wheel is built from a git checkout")
     for name in filter(None, tracked.stdout.split("\0")):
         if not name.startswith("tests/") and (CHECKOUT / name).is_file():
             target = folder / "source" / name
@@ -42,7 +42,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def churn(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Runs the console script in a folder, at first an empty one."""
+    """A function that runs the console script in an initially empty folder."""
     work = tmp_path_factory.mktemp("work")
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("MLFLOW_", "CHURN_"))}
     environment |= {"PYTHONPATH": str(installed), "CHURN_OFFLINE": "1", "CHURN_CACHE_DIR": str(work / ".cache")}
@@ -65,9 +65,9 @@ def files_below(folder: Path) -> set[str]:
 
 def test_everything_works_in_an_empty_folder_and_nothing_is_written_elsewhere(churn: Run, installed: Path) -> None:
     work, before = churn.work, files_below(installed)  # type: ignore[attr-defined]
-    said = churn("list").stdout
-    assert "bace" in said
-    assert "twin" in said
+    listing = churn("list").stdout
+    assert "bace" in listing
+    assert "twin" in listing
     assert "The default job can run here." in churn("doctor").stdout
     churn("new-method", "mine")
     assert "keeps the contract" in churn("check", "mine").stdout

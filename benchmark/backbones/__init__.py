@@ -1,4 +1,4 @@
-"""What networks are made of: one file per backbone, with one class that derives from ``benchmark.train.Backbone``."""
+"""Network architectures: one file per backbone, with one subclass of ``benchmark.train.backbone.Backbone``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,5 @@ SELECTED: Mapping[str, Mapping[str, float]] = {
     "chemberta": {"classification": 10.0},
     "resnet50": {"classification": 10.0},
 }
-"""The λ of twin-bootstrap that the rule selects, by backbone and task, where it is not the method's own default: on
-Waterbirds for ResNet-50, else on BACE (paper, scope appendices). ``study lambda-rule --backbone NAME`` selects one.
-"""
+"""The λ selected for twin-bootstrap by backbone and task, if it is not the method's default: on Waterbirds for
+ResNet-50, otherwise on BACE (paper, scope appendices). Run ``study lambda-rule --backbone NAME`` to select one."""

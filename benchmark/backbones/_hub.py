@@ -1,4 +1,4 @@
-"""Weights that others trained: where they lie, which they are, and how part of a network starts from them."""
+"""Pretrained weights: locate and identify their files, and initialise part of a network with them."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from benchmark.train.backbone import Backbone
 
 CONFIG = "config.json"
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
-"""The files that may hold the weights, the better first; neither is ever unpickled into anything but tensors."""
+"""File names of weights in order of preference. Only tensors are ever unpickled from them."""
 
 
 @dataclass(frozen=True)
 class Pretrained:
-    """A model of the Hugging Face hub, ``OWNER/NAME``: of its network the ``part`` that is taken over.
+    """A model ``OWNER/NAME`` of the Hugging Face hub, of which the submodule ``part`` is reused.
 
-    ``files`` are read besides its configuration and weights. All lie in one folder: ``CHURN_MODEL_DIR/OWNER/NAME``,
-    or else the hub's cache, which is filled from the hub unless the network must not be touched. What the cache has
-    is used as it is, whatever the hub has by now.
+    ``files`` are required in addition to configuration and weights. All are in one folder:
+    ``CHURN_MODEL_DIR/OWNER/NAME``, or the hub's cache, which is filled from the hub unless offline. Cached files are
+    used even if the hub has newer ones.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Pretrained:
     files: tuple[str, ...] = ()
 
     def folder(self) -> Path:
-        """Where the files are. Raises UserError saying where they were looked for and how to get them."""
+        """Return the folder of the files. Raises UserError with the reason and how to get them if they are missing."""
         mine = os.environ.get("CHURN_MODEL_DIR")
         if mine and (folder := Path(mine).expanduser() / self.name).is_dir():
             if lacks := self._lacks(folder):
@@ -49,7 +49,7 @@ class Pretrained:
             raise UserError(
                 f"{self.name}: cannot import {error.name}: {install('pretrained')}\n{self._remedy()}"
             ) from error
-        reason: object = "the network must not be touched (--offline)"
+        reason: object = "downloads are disabled (--offline)"
         for local in (True, False) if not offline() else (True,):
             for weights in WEIGHTS:
                 try:
@@ -66,29 +66,27 @@ class Pretrained:
         raise UserError(f"{self.name}: no weights: {reason}\n{self._remedy()}")
 
     def digest(self) -> str:
-        """16 hex digits of the configuration, the weights and the other files. Raises UserError if one is missing."""
+        """Return 16 hex digits that identify all files. Raises UserError if one is missing."""
         return _digest(self.folder(), self.files)
 
     def start(self, network: nn.Module) -> None:
-        """Give ``network``'s attribute ``part`` the pretrained weights; what else it has keeps its own.
+        """Load the pretrained weights into the submodule ``part`` of ``network``.
 
-        Raises UserError for a file that is no such network's.
+        Raises UserError if the weights do not fit.
         """
-        folder, start = self.folder(), f"{self.part}."
-        theirs = _tensors(folder)
-        taken = {name.removeprefix(start): value for name, value in theirs.items() if name.startswith(start)}
-        own = getattr(network, self.part).state_dict()
-        for name, value in own.items():
-            found = taken.get(name)
-            if found is None or found.shape != value.shape:
-                what = (
-                    "is missing" if found is None else f"has the shape {tuple(found.shape)}, not {tuple(value.shape)}"
-                )
-                raise UserError(f"{folder}: these weights are of another network: {start}{name} {what}")
-        getattr(network, self.part).load_state_dict({name: taken[name] for name in own})
+        folder, part = self.folder(), getattr(network, self.part)
+        pretrained, state = _tensors(folder), {}
+        for name, value in part.state_dict().items():
+            path = f"{self.part}.{name}"
+            tensor = pretrained.get(path)
+            if tensor is None or tensor.shape != value.shape:
+                fault = "is missing" if tensor is None else f"has shape {tuple(tensor.shape)}, not {tuple(value.shape)}"
+                raise UserError(f"{folder}: these weights belong to another network: {path} {fault}")
+            state[name] = tensor
+        part.load_state_dict(state)
 
     def _lacks(self, folder: Path) -> str:
-        """What a folder would have to have; empty if all is there."""
+        """Return the names of missing files; empty if the folder is complete."""
         missing = [file for file in (CONFIG, *self.files) if not (folder / file).is_file()]
         if not any((folder / file).is_file() for file in WEIGHTS):
             missing.append(" or ".join(WEIGHTS))
@@ -102,7 +100,7 @@ class Pretrained:
 
 
 class FineTuned(Backbone):
-    """A backbone that starts from ``model``."""
+    """A backbone that starts from the pretrained ``model``."""
 
     extra = "pretrained"
     library = "transformers"
@@ -118,18 +116,14 @@ def _weights(folder: Path) -> Path:
 
 @cache
 def _digest(folder: Path, files: tuple[str, ...]) -> str:
-    """Each file's own hash counts, so that no byte can pass from one file to the next."""
-    found = [hashlib.sha256(path.read_bytes()).digest() for path in _read(folder, files)]
-    return hashlib.sha256(b"".join(found)).hexdigest()[:16]
-
-
-def _read(folder: Path, files: tuple[str, ...]) -> list[Path]:
-    return [folder / CONFIG, *(folder / file for file in files), _weights(folder)]
+    """Hash the hashes of the files: bytes that move from one file to the next change the result."""
+    paths = [folder / CONFIG, *(folder / file for file in files), _weights(folder)]
+    return hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in paths)).hexdigest()[:16]
 
 
 @lru_cache(maxsize=1)
 def _tensors(folder: Path) -> dict[str, Tensor]:
-    """The tensors of a weights file by name, on the CPU. Raises UserError for one that holds anything else."""
+    """Load the tensors of a weights file by name, on the CPU. Raises UserError if it holds anything else."""
     path = _weights(folder)
     from safetensors import SafetensorError
     from safetensors.torch import load_file
@@ -137,11 +131,11 @@ def _tensors(folder: Path) -> dict[str, Tensor]:
     try:
         if path.suffix == ".safetensors":
             return load_file(path)
-        found = dict(torch.load(path, map_location="cpu", weights_only=True))
+        content = dict(torch.load(path, map_location="cpu", weights_only=True))
     except (SafetensorError, pickle.UnpicklingError, OSError, RuntimeError, EOFError, TypeError, ValueError) as error:
         raise UserError(
-            f"{path}: not the weights of a network: {str(error).splitlines()[0] if str(error) else repr(error)}\n"
-            "  Get the file again. Nothing but tensors is read from it; one that needs more than that can be "
-            f"converted to {WEIGHTS[0]} by those who trust it."
+            f"{path}: not the weights of a network: {(str(error) or repr(error)).splitlines()[0]}\n"
+            "  Download the file again. Only tensors are read from it: if it holds anything else and you trust it, "
+            f"convert it to {WEIGHTS[0]}."
         ) from error
-    return {name: value for name, value in found.items() if isinstance(value, Tensor)}
+    return {name: value for name, value in content.items() if isinstance(value, Tensor)}

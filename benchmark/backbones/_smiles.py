@@ -1,4 +1,4 @@
-"""SMILES as rows of bytes, the features of backbones that read the text itself."""
+"""Conversion of SMILES to rows of bytes, the features of backbones that read text, and back."""
 
 from __future__ import annotations
 
@@ -8,14 +8,10 @@ import numpy as np
 
 
 def smiles_bytes(texts: Sequence[str]) -> np.ndarray:
-    """SMILES as rows of bytes (N, longest) uint8, 0 after their ends, for backbones that read the text itself."""
-    rows = [np.frombuffer(text.encode(), dtype=np.uint8) for text in texts]
-    found = np.zeros((len(rows), max(map(len, rows))), dtype=np.uint8)
-    for own, row in zip(found, rows, strict=True):
-        own[: len(row)] = row
-    return found
+    """Return SMILES as rows of bytes (N, longest) uint8, padded with 0."""
+    return np.array([text.encode() for text in texts]).view(np.uint8).reshape(len(texts), -1)
 
 
 def smiles_of(x: np.ndarray) -> list[str]:
-    """The SMILES that ``smiles_bytes`` made ``x`` from."""
+    """Return the SMILES that ``smiles_bytes`` converted to ``x``."""
     return [bytes(row).rstrip(b"\0").decode() for row in x]

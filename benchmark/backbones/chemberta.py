@@ -15,7 +15,7 @@ from benchmark.errors import UserError
 from benchmark.types import Recipe
 
 LONGEST = 128
-"""Tokens; what is longer is cut off."""
+"""Maximum number of tokens; longer SMILES are truncated."""
 TOKENIZER = "tokenizer.json"
 MODEL = Pretrained("DeepChem/ChemBERTa-77M-MTR", "roberta", (TOKENIZER,))
 
@@ -30,9 +30,9 @@ class ChemBERTa(FineTuned):
 
 
 class Network(nn.Module):
-    """From the bytes of SMILES (B, D) to outputs (B, C): the transformer, and a new head of two layers on its [CLS].
+    """From bytes of SMILES (B, D) to outputs (B, C): the transformer and a new two-layer head on its [CLS] token.
 
-    Dropout is by ``hidden_dropout_prob`` of the model's configuration, unless a rate is given.
+    The dropout rate is ``hidden_dropout_prob`` of the model's configuration unless one is given.
     """
 
     def __init__(self, n_outputs: int, dropout: float) -> None:
@@ -40,7 +40,7 @@ class Network(nn.Module):
 
         super().__init__()
         self.folder = MODEL.folder()
-        tokenizer(self.folder)  # so that a missing package is seen now
+        tokenizer(self.folder)  # fails now if the package is missing
         config = RobertaConfig.from_pretrained(self.folder)
         config.num_labels = n_outputs
         config.hidden_dropout_prob = dropout or config.hidden_dropout_prob
@@ -58,19 +58,19 @@ class Network(nn.Module):
 
 @lru_cache(maxsize=100_000)
 def tokens(folder: Path, smiles: str) -> list[int]:
-    """The ids of the tokens of a SMILES, [CLS] and [SEP] included, at most ``LONGEST``."""
+    """Return the token ids of a SMILES, including [CLS] and [SEP], at most ``LONGEST``."""
     return tokenizer(folder).encode(smiles).ids
 
 
 @cache
 def tokenizer(folder: Path) -> Any:
-    """The tokenizer that lies beside the weights. Raises UserError for a file that is none."""
+    """Load the tokenizer from the folder of the weights. Raises UserError if its file is not valid."""
     from tokenizers import Tokenizer
 
     try:
-        found = Tokenizer.from_file(str(folder / TOKENIZER))
-    except Exception as error:  # the library raises nothing more special
+        loaded = Tokenizer.from_file(str(folder / TOKENIZER))
+    except Exception as error:  # the library raises nothing more specific
         raise UserError(f"{folder / TOKENIZER}: not a tokenizer: {error}") from error
-    found.no_padding()
-    found.enable_truncation(LONGEST)
-    return found
+    loaded.no_padding()
+    loaded.enable_truncation(LONGEST)
+    return loaded

@@ -14,9 +14,9 @@ from benchmark.types import Recipe
 
 
 class Chemprop(Backbone):
-    """The defaults of its command line, except that widths are 304 (a multiple of 16) where chemprop has 300.
+    """Chemprop with its command-line defaults, except for widths of 304 (a multiple of 16) instead of 300.
 
-    Trained like all backbones: AdamW at one learning rate, where chemprop has Adam with warm-up and decay.
+    Like all backbones, it is trained by AdamW at a constant learning rate; chemprop uses Adam with warm-up and decay.
     """
 
     reads = "smiles"
@@ -30,14 +30,14 @@ class Chemprop(Backbone):
 
 @lru_cache(maxsize=100_000)
 def graph(smiles: str) -> Any:
-    """Chemprop's ``MolGraph`` of a molecule."""
+    """Return chemprop's ``MolGraph`` of a molecule."""
     from chemprop.featurizers import SimpleMoleculeMolGraphFeaturizer
 
     return SimpleMoleculeMolGraphFeaturizer()(Chem.MolFromSmiles(smiles))
 
 
 class Network(nn.Module):
-    """From the bytes of SMILES (B, D) to outputs (B, C): messages, a sum over atoms, a perceptron."""
+    """From bytes of SMILES (B, D) to outputs (B, C): messages, a scaled sum over atoms, a perceptron."""
 
     def __init__(self, hidden: int, n_outputs: int, dropout: float) -> None:
         from chemprop.nn import BondMessagePassing, NormAggregation

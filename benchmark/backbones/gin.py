@@ -22,7 +22,7 @@ CHOICES: tuple[tuple[object, ...], ...] = (
     (0, 1, 2, 3),
     (True,),
 )
-"""Of an atom: element, degree, formal charge, hydrogens, aromatic. What is none of these has no bit."""
+"""One-hot features of an atom: element, degree, formal charge, hydrogens, aromatic. Other values set no bit."""
 
 
 class GIN(Backbone):
@@ -37,17 +37,17 @@ class GIN(Backbone):
 
 @lru_cache(maxsize=100_000)
 def graph(smiles: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Atom features (A, F) float32, degrees (A,), and the neighbours of each atom in turn (sum of degrees,)."""
+    """Return atom features (A, F) float32, degrees (A,), and the neighbours of all atoms (sum of degrees,)."""
     atoms = Chem.MolFromSmiles(smiles).GetAtoms()
-    told = [(a.GetSymbol(), a.GetDegree(), a.GetFormalCharge(), a.GetTotalNumHs(), a.GetIsAromatic()) for a in atoms]
-    bits = [[value == choice for value, known in zip(one, CHOICES, strict=True) for choice in known] for one in told]
+    values = [(a.GetSymbol(), a.GetDegree(), a.GetFormalCharge(), a.GetTotalNumHs(), a.GetIsAromatic()) for a in atoms]
+    bits = [[v == choice for v, choices in zip(atom, CHOICES, strict=True) for choice in choices] for atom in values]
     beside = [sorted(neighbour.GetIdx() for neighbour in atom.GetNeighbors()) for atom in atoms]
-    degrees, neighbours = [len(some) for some in beside], [i for some in beside for i in some]
+    degrees, neighbours = [len(row) for row in beside], [i for row in beside for i in row]
     return np.array(bits, dtype=np.float32), np.array(degrees), np.array(neighbours, dtype=np.int64)
 
 
 def rows_of_ones(counts: np.ndarray, columns: np.ndarray, width: int) -> Tensor:
-    """A sparse matrix (R, width) of which each row has so many ones, in these columns."""
+    """Return a sparse matrix (R, width) of ones: ``counts`` (R,) of each row, in the given ``columns``."""
     starts = torch.from_numpy(np.concatenate([[0], np.cumsum(counts)]))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
@@ -57,7 +57,7 @@ def rows_of_ones(counts: np.ndarray, columns: np.ndarray, width: int) -> Tensor:
 
 
 class Network(nn.Module):
-    """From the bytes of SMILES (B, D) to outputs (B, C): each layer ReLU, residual and layer norm; mean over atoms."""
+    """From bytes of SMILES (B, D) to outputs (B, C): layers with ReLU, residual and layer norm; mean over atoms."""
 
     def __init__(self, hidden: int, n_outputs: int, dropout: float) -> None:
         from torch_geometric.nn import GINConv
@@ -74,8 +74,8 @@ class Network(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         atoms, degrees, neighbours = zip(*map(graph, smiles_of(x.cpu().numpy())), strict=True)
-        sizes = np.array([len(some) for some in degrees])
-        shifted = [some + start for some, start in zip(neighbours, np.cumsum(sizes) - sizes, strict=True)]
+        sizes = np.array([len(molecule) for molecule in degrees])
+        shifted = [indices + start for indices, start in zip(neighbours, np.cumsum(sizes) - sizes, strict=True)]
         n = int(sizes.sum())
         bonds = rows_of_ones(np.concatenate(degrees), np.concatenate(shifted), n).to(x.device)
         molecules = rows_of_ones(sizes, np.arange(n), n).to(x.device)

@@ -1,4 +1,4 @@
-"""The paper's perceptron on numbers: two hidden ReLU layers (section Methods). Many are trained as one."""
+"""The paper's perceptron on numbers: two hidden ReLU layers (section Methods), many networks trained as one."""
 
 from __future__ import annotations
 

@@ -12,11 +12,11 @@ from benchmark.types import Recipe
 
 MODEL = Pretrained("microsoft/resnet-50", "resnet")
 MEAN, SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Of ImageNet's red, green and blue, as the weights were trained with."""
+"""Mean and standard deviation of ImageNet's red, green and blue, as used to train the weights."""
 CROP = 224 / 256
-"""The side of what is cut out, of the image's."""
+"""Side of a crop, as a share of the image's."""
 AREA, ASPECT, TRIES = (0.08, 1.0), (3 / 4, 4 / 3), 10
-"""Of a random crop: its share of the image, width over height, and draws until it is the whole image instead."""
+"""A random crop's range of area shares and of width over height, and attempts before the whole image is used."""
 
 
 class ResNet50(FineTuned):
@@ -32,10 +32,10 @@ class ResNet50(FineTuned):
 
 
 class Network(nn.Module):
-    """From pixels (B, side·side·3), channel last, to outputs (B, C): the network, and a new linear head.
+    """From pixels (B, side·side·3), channel last, to outputs (B, C): the network and a new linear head.
 
-    It is trained on random crops that are resized and flipped (Szegedy et al. 2015, arXiv:1409.4842), which
-    ``augmented`` gives it, and predicts from the centre. Dropout is before the head.
+    It is trained on the resized and flipped random crops of ``augmented`` (Szegedy et al. 2015, arXiv:1409.4842) and
+    predicts from the centre. Dropout is applied before the head.
     """
 
     mean: Tensor
@@ -58,13 +58,13 @@ class Network(nn.Module):
 
 
 def pictures(x: Tensor) -> Tensor:
-    """Pixels (B, side·side·3), channel last, as images (B, 3, side, side)."""
+    """Reshape pixels (B, side·side·3), channel last, to images (B, 3, side, side)."""
     side = math.isqrt(x.shape[1] // 3)
     return x.unflatten(1, (side, side, 3)).movedim(3, 1)
 
 
 def centre(images: Tensor) -> Tensor:
-    """The centre of images (B, 3, S, S), 224 of 256 pixels."""
+    """Return the centre of images (B, 3, S, S), 224 of 256 pixels."""
     side = images.shape[-1]
     crop = round(CROP * side)
     start = round((side - crop) / 2)
@@ -72,14 +72,14 @@ def centre(images: Tensor) -> Tensor:
 
 
 def random_crops(images: Tensor) -> Tensor:
-    """Of each image (B, 3, S, S) a random rectangle, resized to 224 of 256 pixels, and half of them mirrored.
+    """Crop a random rectangle of each image (B, 3, S, S), resize it to 224 of 256 pixels and mirror half of them.
 
-    The draws are by PyTorch's global generator of the CPU, the same on each device.
+    Draws come from PyTorch's global CPU generator, so they are the same on every device.
     """
     n, side = len(images), images.shape[-1]
     area = torch.empty(n, TRIES).uniform_(*AREA)
     aspect = torch.empty(n, TRIES).uniform_(*map(math.log, ASPECT)).exp()
-    sizes = torch.stack([(area * aspect).sqrt(), (area / aspect).sqrt()], dim=2)  # of the sides: (B, TRIES, 2)
+    sizes = torch.stack([(area * aspect).sqrt(), (area / aspect).sqrt()], dim=2)  # (B, TRIES, 2), relative
     fits = (sizes <= 1).all(dim=2)
     first = fits.int().argmax(dim=1)
     size = torch.where(fits.any(dim=1)[:, None], sizes[torch.arange(n), first], torch.ones(n, 2))

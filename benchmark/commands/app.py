@@ -1,4 +1,4 @@
-"""What both command lines share."""
+"""Base of both command lines."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ class App(typer.Typer):
         try:
             return super().__call__(*args, **kwargs)
         except UserError as error:
-            shown = "".join(
-                c if c.isprintable() or c == "\n" else "�" for c in str(error)
-            )  # files of others are quoted
-            print(f"error: {shown}", file=sys.stderr)
+            # The message may quote untrusted files.
+            message = "".join(c if c.isprintable() or c == "\n" else "�" for c in str(error))
+            print(f"error: {message}", file=sys.stderr)
             sys.exit(2)

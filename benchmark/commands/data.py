@@ -15,11 +15,9 @@ from benchmark.errors import UserError
 
 
 def list_(
-    as_markdown: Annotated[
-        bool, typer.Option("--markdown", help="The datasets alone, as the README shows them.")
-    ] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print only the datasets, as in the README.")] = False,
 ) -> None:
-    """Show the datasets, methods and backbones, what is available here, and what to do about what is not."""
+    """List datasets, methods and backbones, whether they are available here, and how to get the others."""
     from dataclasses import fields
 
     from benchmark.data.catalogue import availability, markdown, rows_text
@@ -35,14 +33,14 @@ def list_(
     remedies: dict[str, list[str]] = {}
     for name in dataset_names():
         spec = load_spec(name)
-        found_here = availability(spec)
-        if not found_here.here:
-            remedies.setdefault(found_here.remedy, []).append(name)
+        state = availability(spec)
+        if not state.here:
+            remedies.setdefault(state.remedy, []).append(name)
         family = "" if spec.family == name else spec.family
-        datasets.add_row(name, rows_text(spec), spec.task, spec.group, family, "yes" if found_here.here else "no")
-    found, unavailable = discover()
+        datasets.add_row(name, rows_text(spec), spec.task, spec.group, family, "yes" if state.here else "no")
+    available, unavailable = discover()
     methods = Table("method", "title", "hyperparameters", title="Methods", **style)
-    for name, cls in found.items():
+    for name, cls in available.items():
         methods.add_row(name, cls.title, ", ".join(f"{f.name}={f.default}" for f in fields(cls)))  # type: ignore[attr-defined]
     for name, title in families().items():
         methods.add_row(f"{name}:…", title, "its own")
@@ -54,8 +52,8 @@ def list_(
         recipe = ", ".join(f"{k}={v}" for k, v in kind.recipe.model_dump(exclude_unset=True).items())
         backbones.add_row(name, kind.reads, recipe or "the dataset's", kind.extra)
     console.print(datasets)
-    for remedy, some in remedies.items():
-        console.print(f"not here: {', '.join(some)}: {remedy}", markup=False)
+    for remedy, absent in remedies.items():
+        console.print(f"not here: {', '.join(absent)}: {remedy}", markup=False)
     console.print(methods)
     console.print(backbones)
 
@@ -68,33 +66,33 @@ def health(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     offline: Offline = False,
 ) -> None:
-    """Show what is wrong with datasets: unusable rows, repetitions, conflicts, balance, leaks, and common molecules."""
+    """Examine datasets: unusable rows, repetitions, conflicts, class balance, leaks, and shared molecules."""
     from benchmark.data.health import examine
     from benchmark.data.health_text import to_text
 
     if not 0 <= canonical_seed < 2**32:
         raise UserError(f"canonical seed {canonical_seed}: expected a number from 0 to {2**32 - 1}")
     names = dict.fromkeys(name for words in datasets for name in expand(words))
-    found = [examine(load_spec(name), canonical_seed, overlaps=True) for name in names]
+    reports = [examine(load_spec(name), canonical_seed, overlaps=True) for name in names]
     if as_json:
-        print("[" + ",\n".join(report.to_json() for report in found) + "]")
+        print("[" + ",\n".join(report.to_json() for report in reports) + "]")
         return
-    for report in found:
+    for report in reports:
         console.print(to_text(report), markup=False)
 
 
 def new_dataset(
     file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or SDF, plain or .gz.")],
     target: Annotated[str, typer.Option(help="The column to predict.")],
-    smiles: Annotated[str, typer.Option(help="The column of the SMILES; default: the one called so.")] = "",
+    smiles: Annotated[str, typer.Option(help="The SMILES column; default: the one named so.")] = "",
     id_column: Annotated[str, typer.Option("--id", help="A column that names the rows.")] = "",
-    task: Annotated[str, typer.Option(help="classification or regression; default: seen from the column.")] = "",
+    task: Annotated[str, typer.Option(help="classification or regression; default: inferred from the column.")] = "",
     positive: Annotated[str, typer.Option(help="The text of class 1, or '>= median' to binarise a number.")] = "",
     split: Annotated[str, typer.Option(help="scaffold:0.8, random:0.8 or given:COLUMN.")] = "",
     name: Annotated[str, typer.Option(help="The dataset's name; default: the file's.")] = "",
     to: Annotated[Path | None, typer.Option(help="Folder of the TOML; default: the registry, datasets/.")] = None,
 ) -> None:
-    """Make a dataset of a table: look at the file, write its TOML, and show what is wrong with it."""
+    """Make a dataset from a table: inspect the file, write its TOML, and report faults."""
     from benchmark.data.author import describe_file, feature_columns, write_dataset
     from benchmark.data.health import examine
     from benchmark.data.health_text import to_text
@@ -104,26 +102,27 @@ def new_dataset(
     )
     path = write_dataset(file, name, to, fields)
     spec = load_spec(str(path))
-    console.print(f"wrote {path}", markup=False)
     class_one = f"; class 1 is {spec.positive!r}" if spec.positive else ""
     what = f"  {spec.task} of {target!r}{class_one}; split {spec.split}; features {', '.join(spec.features)}"
-    console.print(what, markup=False)
+    console.print(f"wrote {path}\n{what}", markup=False)
     if not spec.smiles:
         hint = "if a column holds SMILES, remove the TOML and name the column with --smiles"
-        console.print(f"  no SMILES: rows are named by {spec.id!r}, numbers are the features; {hint}", markup=False)
+        console.print(
+            f"  no SMILES: {spec.id!r} names the rows, and the numbers are the features; {hint}", markup=False
+        )
         console.print(f"  features: {', '.join(feature_columns(spec))}", markup=False)
         if spec.ignore:
             console.print(
-                f"  no features, as not all of their values are numbers: {', '.join(spec.ignore)}", markup=False
+                f"  not features, because some values are not numbers: {', '.join(spec.ignore)}", markup=False
             )
-    console.print(to_text(examine(spec, 99, overlaps=True)), markup=False)
     spelled = shlex.quote(spec.spelled)
-    console.print(f"next: python -m benchmark run --method erm,twin --dataset {spelled} --site site", markup=False)
-    console.print(f"or:   mlflow run . --env-manager local -P method=twin -P dataset={spelled}", markup=False)
+    run = f"next: python -m benchmark run --method erm,twin --dataset {spelled} --site site"
+    launch = f"or:   mlflow run . --env-manager local -P method=twin -P dataset={spelled}"
+    console.print(f"{to_text(examine(spec, 99, overlaps=True))}\n{run}\n{launch}", markup=False)
 
 
 def doctor() -> None:
-    """Check this machine: versions, data, tracking store, disk, device; with a remedy for each trouble."""
+    """Check this machine: versions, data, tracking store, disk and device, with a remedy for each problem."""
     from benchmark.commands.doctor import diagnose
 
     broken = False
@@ -143,10 +142,9 @@ def export_protocol(
     members: Annotated[int, typer.Option(help="Bootstraps for each train seed.", min=1)] = 1,
     offline: Offline = False,
 ) -> None:
-    """Write what a trainer outside the suite needs: bootstraps, training labels, test ids, features."""
+    """Write the inputs for a trainer outside the suite: bootstraps, training labels, test ids, features."""
     from benchmark.run.protocol import export
-    from benchmark.settings import parse_seeds
+    from benchmark.settings import parse_seeds, parse_splits
 
-    splits = parse_seeds(canonical_seed + ("" if "," in canonical_seed else ","))
-    path = export(dataset, out, splits, parse_seeds(seeds), members)
+    path = export(dataset, out, parse_splits(canonical_seed), parse_seeds(seeds), members)
     console.print(f"wrote {path}\nnext: submissions/README.md", markup=False)

@@ -1,4 +1,4 @@
-"""Can this machine do the work? One line per thing, with the remedy."""
+"""Diagnosis of this machine: one line per check, with a remedy if it fails."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from benchmark.errors import UserError
 from benchmark.files import DISTRIBUTION, cache_folder, home, install, offline
 
 ENOUGH = 2 * 2**30
-"""Bytes of free disk that a few studies need."""
+"""Free disk space for a few studies, in bytes."""
 EXTRAS = {"tdc": "tdc", "vision": "datasets"}
-"""Extras that datasets need, and the module that shows whether each is installed."""
+"""Extras that datasets need, with a module that each installs."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """``ok``, ``note`` (something optional is missing) or ``bad``; ``vital``: the default job needs it."""
+    """Result of a check: ``ok``, ``note`` (an optional part is missing) or ``bad``; ``vital`` for the default job."""
 
     state: str
     what: str
@@ -36,7 +36,7 @@ class Finding:
 
 
 def diagnose(default_dataset: str) -> Iterator[Finding]:
-    """Everything that the default job needs, then what other jobs need."""
+    """Check the needs of the default job, then those of other jobs."""
     yield from _packages()
     yield from _places()
     yield _store()
@@ -44,12 +44,11 @@ def diagnose(default_dataset: str) -> Iterator[Finding]:
     for name in dataset_names():
         yield _data(load_spec(name), vital=name == default_dataset)
     for extra, module in EXTRAS.items():
-        found = find_spec(module)
-        if found is not None and found.origin is not None:
+        if getattr(find_spec(module), "origin", None):
             yield Finding("ok", f"extra [{extra}]: installed")
         else:
-            further = " && pip install --no-deps PyTDC==1.1.15" if extra == "tdc" else ""
-            yield Finding("note", f"extra [{extra}]: not installed", install(extra) + further)
+            pytdc = " && pip install --no-deps PyTDC==1.1.15" if extra == "tdc" else ""
+            yield Finding("note", f"extra [{extra}]: not installed", install(extra) + pytdc)
 
 
 def _packages() -> Iterator[Finding]:
@@ -58,32 +57,33 @@ def _packages() -> Iterator[Finding]:
         if needed.marker and not needed.marker.evaluate({"extra": ""}):
             continue
         try:
-            found = version(needed.name)
+            installed = version(needed.name)
         except PackageNotFoundError:
             yield Finding("bad", f"{needed.name} is not installed", install(), vital=True)
             continue
-        good = needed.specifier.contains(found, prereleases=True)
-        what = f"{needed.name} {found}" + ("" if good else f", expected {needed.specifier}")
+        good = needed.specifier.contains(installed, prereleases=True)
+        what = f"{needed.name} {installed}" + ("" if good else f", expected {needed.specifier}")
         yield Finding("ok" if good else "bad", what, "" if good else install(), vital=True)
 
 
 def _places() -> Iterator[Finding]:
     mine = os.environ.get("CHURN_DATA_DIR")
     if mine and not Path(mine).is_dir():
-        yield Finding("bad", f"CHURN_DATA_DIR={mine} is no folder", "create it, or unset CHURN_DATA_DIR")
+        yield Finding("bad", f"CHURN_DATA_DIR={mine} is not a folder", "create it, or unset CHURN_DATA_DIR")
     elif mine:
         yield Finding("ok", f"CHURN_DATA_DIR={mine}")
-    for what, folder, vital in (("cache", cache_folder(), False), ("working folder", home(), True)):
+    for what, variable, folder, vital in (
+        ("cache", "CHURN_CACHE_DIR", cache_folder(), False),
+        ("working folder", "CHURN_HOME", home(), True),
+    ):
         existing = next(path for path in (folder, *folder.parents) if path.exists())
         free = shutil.disk_usage(existing).free
         if not os.access(existing, os.W_OK):
-            variable = "CHURN_CACHE_DIR" if what == "cache" else "CHURN_HOME"
-            remedy = f"set {variable} to a folder that can be written to"
-            yield Finding("bad", f"{what} {folder}: cannot be written to", remedy, vital)
+            yield Finding("bad", f"{what} {folder}: not writable", f"set {variable} to a writable folder", vital)
         elif free < ENOUGH:
-            yield Finding("bad", f"{what} {folder}: {free / 2**30:.1f} GB of disk are free", "free 2 GB")
+            yield Finding("bad", f"{what} {folder}: only {free / 2**30:.1f} GB of disk space free", "free 2 GB")
         else:
-            yield Finding("ok", f"{what} {folder}: {free / 2**30:.0f} GB of disk are free")
+            yield Finding("ok", f"{what} {folder}: {free / 2**30:.0f} GB of disk space free")
     if offline():
         yield Finding("note", "CHURN_OFFLINE is set: nothing is downloaded", "unset CHURN_OFFLINE")
 
@@ -107,16 +107,16 @@ def _device() -> Finding:
 
 
 def _data(spec: DatasetSpec, vital: bool) -> Finding:
-    found = availability(spec)
-    if not found.here:
-        return Finding("note" if not vital else "bad", f"data of {spec.name}: not here", found.remedy, vital)
+    state = availability(spec)
+    if not state.here:
+        return Finding("bad" if vital else "note", f"data of {spec.name}: not here", state.remedy, vital)
     if spec.source.startswith("hf:"):
-        return Finding("ok", f"data of {spec.name}: here (not checked)")
+        return Finding("ok", f"data of {spec.name}: here (not verified)")
     path = sources.locate(spec)
     try:
         sources.verified(path, spec)
     except UserError as error:
         message = str(error).partition("\n")[0].rstrip(".")
-        there = "" if sources.origin(spec).path else f" and put it at {path}"
-        return Finding("bad", f"data of {message}", sources.replacement(spec) + there, vital)
+        place = "" if sources.origin(spec).path else f" and put it at {path}"
+        return Finding("bad", f"data of {message}", sources.replacement(spec) + place, vital)
     return Finding("ok", f"data of {spec.name}: {path}")

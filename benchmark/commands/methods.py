@@ -1,4 +1,4 @@
-"""Commands for those who write a method."""
+"""Commands for authors of methods."""
 
 from __future__ import annotations
 
@@ -17,18 +17,17 @@ from benchmark.files import own_methods
 def check(
     method: Annotated[str, typer.Argument(help="A method's name, or the path of its Python file.")],
 ) -> None:
-    """Try the contract of a method on a small synthetic problem and say what to mend."""
+    """Check that a method keeps the contract on a small synthetic problem, and list what to fix."""
     from benchmark.registry import find, load_file
     from benchmark.run.check import check_method
 
     cls: Any
     cls, settings = (load_file(Path(method)), []) if method.endswith(".py") else find(method)
     if settings:
-        raise UserError(f"{method}: the contract is tried with the defaults: leave out {':'.join(settings)}")
-    wrong = [(task, what) for task in cls.tasks for what in check_method(cls, task)]
-    for task, what in wrong:
-        console.print(f"{task}: {what}", markup=False)
-    if wrong:
+        raise UserError(f"{method}: the check uses the defaults: leave out {':'.join(settings)}")
+    failures = [f"{task}: {failure}" for task in cls.tasks for failure in check_method(cls, task)]
+    if failures:
+        console.print("\n".join(failures), markup=False)
         raise typer.Exit(1)
     console.print(f"{cls.name} keeps the contract on {' and '.join(cls.tasks)}.", markup=False)
 
@@ -46,7 +45,7 @@ def new_method(name: Annotated[str, typer.Argument(help="A lower-case Python nam
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise UserError(f"{path} exists; choose another name or edit that file") from None
-    console.print(f"wrote {path}\nnext: edit it, then\n  python -m benchmark check {name}", markup=False)
-    console.print(f"  python -m benchmark run --method erm,{name} --dataset lite --seeds 5", markup=False)
-    console.print("  python -m leaderboard build --published --out site", markup=False)
+        raise UserError(f"{path} exists: choose another name, or edit the file") from None
+    run = f"python -m benchmark run --method erm,{name} --dataset lite --seeds 5"
+    commands = (f"python -m benchmark check {name}", run, "python -m leaderboard build --published --out site")
+    console.print("\n  ".join((f"wrote {path}\nnext: edit it, then", *commands)), markup=False)

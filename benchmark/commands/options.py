@@ -1,4 +1,4 @@
-"""What the commands share: the application, the console, and options."""
+"""Options and console shared by the commands."""
 
 from __future__ import annotations
 
@@ -19,26 +19,27 @@ Methods = Annotated[
 Datasets = Annotated[
     str,
     typer.Option(
-        "--dataset", help="Datasets, groups or paths of TOML files, separated by commas; bace@train=200 is a variant."
+        "--dataset",
+        help="Datasets, groups or paths of TOML files, separated by commas; bace@train=200 names a variant.",
     ),
 ]
 BackboneOption = Annotated[
     str,
     typer.Option(
-        "--backbone", help="What networks are made of, as in gin; list names all. Default: the dataset's, mlp."
+        "--backbone", help="Backbone of the networks, as in gin (see list). Default: the dataset's own, usually mlp."
     ),
 ]
 CanonicalSeeds = Annotated[str, typer.Option(help="Seeds of the train/test split, separated by commas.")]
 Seeds = Annotated[str, typer.Option(help="Train seeds: a count (10 means 1 to 10), a range (1-10) or a list (1,3,5).")]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A hyperparameter, for each named method that has it."),
+    typer.Option("--set", metavar="NAME=VALUE", help="A hyperparameter of the methods that have it."),
 ]
 
 
 def _go_offline(chosen: bool) -> bool:
     if chosen:
-        os.environ["CHURN_OFFLINE"] = "1"  # in the environment, so that workers see it too
+        os.environ["CHURN_OFFLINE"] = "1"  # in the environment, so that workers inherit it
     return chosen
 
 
@@ -47,6 +48,4 @@ Offline = Annotated[
 ]
 
 
-DeviceOption = Annotated[
-    str, typer.Option("--device", help="cpu, cuda, or auto: the GPU of this machine if PyTorch can use one.")
-]
+DeviceOption = Annotated[str, typer.Option("--device", help="cpu, cuda, or auto (a GPU if PyTorch can use one).")]

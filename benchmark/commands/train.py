@@ -1,4 +1,4 @@
-"""Commands that train: a grid, a study, what they will cost, how fast."""
+"""Commands that train, plan or time a grid or a study."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ if TYPE_CHECKING:  # these import torch or mlflow, which take seconds
 
 
 def _on(backbone: str, datasets: list[str]) -> list[str]:
-    """The variants of datasets with a backbone, if one is named."""
     return [f"{name}@backbone={backbone}" if backbone else name for name in datasets]
 
 
@@ -52,8 +51,8 @@ def _grid(
 
     names = [name.strip() for name in method.split(",") if name.strip()]
     where = named(device)
-    chosen, left_out = obtainable(dataset)
-    for line in left_out:
+    chosen, skipped = obtainable(dataset)
+    for line in skipped:
         console.print(line, markup=False)
     splits, given = parse_splits(canonical_seed), parse_settings(settings or [])
     return plan_grid(names, _on(backbone, chosen), splits, parse_seeds(seeds), given, where)
@@ -61,12 +60,12 @@ def _grid(
 
 @contextmanager
 def _resumable() -> Iterator[None]:
-    """After Ctrl-C, say how to go on, and exit with 130 as a shell does."""
+    """After Ctrl-C, print how to resume, and exit with 130 like a shell."""
     try:
         yield
     except KeyboardInterrupt as stop:
-        kept = str(stop) or "what was finished is kept"
-        console.print(f"Interrupted: {kept}. The same command goes on from there:", markup=False)
+        kept = str(stop) or "finished work is kept"
+        console.print(f"Interrupted: {kept}. The same command resumes from there:", markup=False)
         console.print(f"  {shlex.join(['python', '-m', 'benchmark', *sys.argv[1:]])}", markup=False)
         raise typer.Exit(130) from None
 
@@ -79,11 +78,11 @@ def run(
     canonical_seed: CanonicalSeeds = "99",
     seeds: Seeds = "10",
     settings: Settings = None,
-    force: Annotated[bool, typer.Option("--force", help="Train again what is already recorded.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Retrain cells that are already recorded.")] = False,
     jobs: Annotated[int | None, typer.Option(help="Worker processes; default: one per core.", min=1)] = None,
-    site: Annotated[Path | None, typer.Option(help="Then build the leaderboard pages in this folder.")] = None,
-    scheduler: Annotated[str, typer.Option(help="Work on a Dask cluster: its scheduler, as in tcp://host:8786.")] = "",
-    slurm: Annotated[Path | None, typer.Option(help="Start Slurm jobs as this TOML says, and work there.")] = None,
+    site: Annotated[Path | None, typer.Option(help="Then build the leaderboard in this folder.")] = None,
+    scheduler: Annotated[str, typer.Option(help="Scheduler of a Dask cluster to work on, as in tcp://host:8786.")] = "",
+    slurm: Annotated[Path | None, typer.Option(help="Work in Slurm jobs, as configured in this TOML.")] = None,
     device: DeviceOption = "auto",
     offline: Offline = False,
 ) -> None:
@@ -117,7 +116,7 @@ def run(
 
 
 def _build_site(folder: Path) -> Path | None:
-    """In a process of its own: the leaderboard imports the benchmark, never the reverse. None if it failed."""
+    # In a separate process: the leaderboard imports the benchmark, never the reverse.
     result = subprocess.run([sys.executable, "-m", "leaderboard", "build", "--out", str(folder)], check=False)
     return None if result.returncode else folder
 
@@ -125,19 +124,19 @@ def _build_site(folder: Path) -> Path | None:
 def _summary(tally: Tally, dataset: str, built: Path | None) -> None:
     from benchmark.store import tracking
 
-    lines = [f"{len(tally.trained)} cells trained, {tally.skipped} already there, {len(tally.failed)} failed."]
+    lines = [f"{len(tally.trained)} cells trained, {tally.skipped} already recorded, {len(tally.failed)} failed."]
     if tally.skipped and not (tally.trained or tally.failed):
-        lines.append("Nothing was left to train; --force trains again.")
+        lines.append("There is nothing left to train; --force trains again.")
     if tally.failed and not tally.trouble:
-        lines.append("The traceback of each failure is in its run.")
+        lines.append("Each failed run holds its traceback.")
     if tally.trouble:
         for failed in tally.failed:
             lines.append(f"{failed.title}, not recorded:\n{failed.reason}")
         lines.append(tally.trouble)
         if tally.unrecorded:
             lines.append(
-                f"{len(tally.unrecorded)} finished cells are safe in {tally.unrecorded[0].parent}; "
-                "the next run records them, without training again."
+                f"{len(tally.unrecorded)} finished cells are safe in {tally.unrecorded[0].parent}; the next run "
+                "records them without training again."
             )
         console.print("\n".join(lines), markup=False)
         return
@@ -157,8 +156,8 @@ def _summary(tally: Tally, dataset: str, built: Path | None) -> None:
 
 @_resumable()
 def study(
-    name: Annotated[str, typer.Argument(help="The study; without one, all are listed.")] = "",
-    dataset: Annotated[str, typer.Option(help="Datasets or groups, where the study has a choice.")] = "",
+    name: Annotated[str, typer.Argument(help="The study; without it, list all.")] = "",
+    dataset: Annotated[str, typer.Option(help="Datasets or groups, for studies with a choice.")] = "",
     backbone: BackboneOption = "",
     canonical_seed: Annotated[str, typer.Option(help="Seeds of the train/test split, separated by commas.")] = "",
     seeds: Annotated[str, typer.Option(help="Train seeds, as for run.")] = "",
@@ -169,7 +168,7 @@ def study(
     device: DeviceOption = "auto",
     offline: Offline = False,
 ) -> None:
-    """Run a study: train what it needs and is not recorded yet, record it, and show the answer."""
+    """Run a study: train and record the cells that are missing, then show the answer."""
     from dataclasses import fields
 
     from benchmark.lab.study import discover, make_study
@@ -177,8 +176,8 @@ def study(
 
     if not name:
         table = Table("study", "title", "settings", box=None, padding=(0, 1, 0, 0))
-        for known, cls in discover().items():
-            table.add_row(known, cls.title, ", ".join(f"{f.name}={f.default}" for f in fields(cls)))  # type: ignore[attr-defined]
+        for key, cls in discover().items():
+            table.add_row(key, cls.title, ", ".join(f"{f.name}={f.default}" for f in fields(cls)))  # type: ignore[attr-defined]
         console.print(table)
         return
     from benchmark.lab.training import TrainingLab
@@ -186,16 +185,16 @@ def study(
 
     given = {"dataset": dataset, "canonical_seed": canonical_seed, "seeds": seeds}
     chosen = {k: v for k, v in given.items() if v} | parse_settings(settings or [])
-    made = make_study(name, chosen)
+    study = make_study(name, chosen)
     if backbone:
-        datasets = expand(getattr(made, "dataset", ""))
-        made = make_study(name, chosen | {"dataset": ",".join(_on(backbone, datasets))})
-    lab = TrainingLab(made, jobs, named(device), lambda line: console.print(line, markup=False))
-    report = made.report(lab)
+        datasets = expand(getattr(study, "dataset", ""))
+        study = make_study(name, chosen | {"dataset": ",".join(_on(backbone, datasets))})
+    lab = TrainingLab(study, jobs, named(device), lambda line: console.print(line, markup=False))
+    report = study.report(lab)
     lab.finish(report)
     lab.store.describe_launch(list(report.answer))
-    shown = subprocess.run([sys.executable, "-m", "leaderboard", "study", name], check=False)
-    raise typer.Exit(1 if shown.returncode else 0)
+    result = subprocess.run([sys.executable, "-m", "leaderboard", "study", name], check=False)
+    raise typer.Exit(1 if result.returncode else 0)
 
 
 def status(
@@ -208,7 +207,7 @@ def status(
     device: DeviceOption = "auto",
     offline: Offline = False,
 ) -> None:
-    """Show which cells of a grid are done, failed or missing, and the command that fills each."""
+    """Show which cells of a grid are done, failed or missing, and the command that trains each."""
     from benchmark.store import tracking
 
     cells = _grid(method, dataset, backbone, canonical_seed, seeds, settings, device)
@@ -230,43 +229,37 @@ def plan(
     jobs: Annotated[int | None, typer.Option(help="Worker processes; default: one per core.", min=1)] = None,
     offline: Offline = False,
 ) -> None:
-    """Show what a grid will cost before anything is trained: networks, CPU hours, bytes."""
+    """Estimate the cost of a grid without training it: networks, CPU hours, bytes."""
     from benchmark.run.plan import costs
 
-    found = costs(_grid(method, dataset, backbone, canonical_seed, seeds, settings, "cpu"))
+    rows = costs(_grid(method, dataset, backbone, canonical_seed, seeds, settings, "cpu"))
     style: dict[str, Any] = {"box": None, "padding": (0, 1, 0, 0)}
     table = Table("dataset", "split", "cells", "retrainings", "networks", "unshared", "CPU hours", "MB", **style)
     table.columns[0].no_wrap = True
-    for cost in found:
+    for cost in rows:
         numbers = (cost.cells, cost.retrainings, cost.networks, cost.unshared)
         ends = (f"{cost.seconds / 3600:.2f}", f"{cost.bytes / 1e6:,.0f}")
         table.add_row(cost.dataset, str(cost.canonical_seed), *(f"{number:,}" for number in numbers), *ends)
     console.print(table)
-    total = {
-        name: sum(getattr(cost, name) for cost in found) for name in ("retrainings", "networks", "unshared", "bytes")
-    }
-    hours = sum(cost.seconds for cost in found) / 3600
-    count = jobs or os.cpu_count() or 1
+    names = ("retrainings", "networks", "unshared", "seconds", "bytes")
+    retrainings, networks, unshared, seconds, size = (sum(getattr(cost, name) for cost in rows) for name in names)
+    hours, count = seconds / 3600, jobs or os.cpu_count() or 1
     console.print(
-        f"in all: {total['retrainings']:,} retrainings, {total['networks']:,} networks "
-        f"({total['unshared']:,} if nothing were shared), {hours:.2f} CPU hours, {hours / count:.2f} hours on "
-        f"{count} workers, {total['bytes'] / 1e6:,.0f} MB in the store"
+        f"total: {retrainings:,} retrainings, {networks:,} networks ({unshared:,} without sharing), {hours:.2f} CPU "
+        f"hours, {hours / count:.2f} hours on {count} workers, {size / 1e6:,.0f} MB in the store"
     )
-    left_out = sorted({title for cost in found for title in cost.not_counted})
-    if left_out:
-        console.print(f"not counted, because they train no stack of networks: {', '.join(left_out)}", markup=False)
+    if uncounted := sorted({title for cost in rows for title in cost.not_counted}):
+        console.print(f"not counted, because they train no networks: {', '.join(uncounted)}", markup=False)
 
 
 def speed(
     dataset: Annotated[str, typer.Option("--dataset", help="A classification dataset.")] = DEFAULT_DATASET,
     seeds: Seeds = "10",
-    plain_seeds: Annotated[
-        str, typer.Option(help="Train seeds of the plain loop, which takes minutes for each.")
-    ] = "3",
+    plain_seeds: Annotated[str, typer.Option(help="Train seeds of the plain loop (minutes each).")] = "3",
     out: Annotated[Path | None, typer.Option(help="Write the timings to this JSON file.")] = None,
     offline: Offline = False,
 ) -> None:
-    """Time the paper's table in the plain per-model PyTorch loop and in the harness, in one run (many minutes)."""
+    """Time the paper's table in a plain per-model PyTorch loop and in the harness (many minutes)."""
     from benchmark.data.problem import load_problem
     from benchmark.run.speed import Timing, as_json, compare
     from benchmark.settings import parse_seeds

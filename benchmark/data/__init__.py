@@ -1,1 +1,1 @@
-"""From a TOML to a ``Problem``: spec → source → features → split."""
+"""Loading of a ``Problem`` from a TOML: spec → source → features → split."""

@@ -1,12 +1,10 @@
-"""A user's own table becomes a dataset: look at the file, infer what can be inferred, write the TOML."""
+"""Datasets from a user's own tables: read the file, infer the fields, write the TOML."""
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import os
 import re
-import zlib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,13 +17,13 @@ import tomli_w
 from benchmark.data import features, readers
 from benchmark.data.problem import load_problem, plain
 from benchmark.data.readers import LINE, MISSING
-from benchmark.data.sources import obtain
+from benchmark.data.sources import obtain, unpacked
 from benchmark.data.spec import DatasetSpec, load_spec
 from benchmark.errors import UserError, did_you_mean
 from benchmark.files import home, own_datasets, shipped_datasets
 
 POSITIVE = re.compile(r"\+|y|yes|pos|positive|t|true|active|toxic|hit|pass|inhibitor|binder|high|1", re.IGNORECASE)
-"""Texts that are taken for class 1, of two."""
+"""Texts that mean class 1 in a column with two values."""
 NEGATED = ("in", "non-", "non", "not ", "not_", "no ", "un")
 
 
@@ -39,13 +37,12 @@ def describe_file(
     split: str = "",
     positive: str = "",
 ) -> dict[str, Any]:
-    """The fields of the TOML for ``file``; what is not given is inferred. Raises UserError naming row and column."""
+    """Return the TOML's fields for ``file``, inferring those not given. Raises UserError naming row and column."""
     if task not in ("", "classification", "regression"):
         raise did_you_mean("task", task, ["classification", "regression"])
     try:
-        content = file.read_bytes()
-        content = gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
-    except (OSError, EOFError, zlib.error) as error:
+        content = unpacked(file.read_bytes())
+    except OSError as error:
         raise UserError(f"cannot read {file}: {error}") from error
     table = readers.read(content, str(file))
     columns = [name for name in table.columns if name != LINE]
@@ -53,14 +50,14 @@ def describe_file(
         if column not in columns:
             raise did_you_mean(f"column of {file.name}", column, columns)
     smiles = smiles or _smiles_column(columns)
-    molecules = {"smiles": smiles} if smiles else {"id": id_column or _id_column(table, columns, target)}
+    id_column = id_column or ("" if smiles else _id_column(table, columns, target))
     fields = {
         "title": file.name.partition(".")[0],
         "group": "extra",
         "source": f"file:{file.resolve()}",
         "sha256": hashlib.sha256(content).hexdigest(),
         "rows": len(table),
-        **molecules,
+        **({"smiles": smiles} if smiles else {}),
         **({"id": id_column} if id_column else {}),
         "target": target,
         **_task(table, target, task, positive, file.name),
@@ -68,7 +65,7 @@ def describe_file(
         "split": split or ("scaffold:0.8" if smiles else "random:0.8"),
     }
     if not smiles:
-        fields["ignore"] = [c for c in columns if c not in (target, fields["id"]) and not _numeric(table[c])]
+        fields["ignore"] = [c for c in columns if c not in (target, id_column) and not _numeric(table[c])]
     return fields
 
 
@@ -85,8 +82,8 @@ def _id_column(table: pd.DataFrame, columns: Sequence[str], target: str) -> str:
         if name != target and table[name].is_unique and not _numeric(table[name]):
             return name
     raise UserError(
-        f"no column is called SMILES and none holds a unique name for each row: choose --smiles or --id among "
-        f"{', '.join(columns)}"
+        "no column is called SMILES and none holds a unique name for each row: choose --smiles or --id among "
+        + ", ".join(columns)
     )
 
 
@@ -96,7 +93,7 @@ def _numeric(texts: pd.Series) -> bool:
 
 
 def _task(table: pd.DataFrame, target: str, task: str, positive: str, file: str) -> dict[str, Any]:
-    """``task``, and ``positive`` where the column does not hold 0 and 1 or false and true."""
+    """Return ``task``, and ``positive`` unless the column holds 0 and 1 or false and true."""
     texts = table[target].str.strip()
     texts = texts[~texts.isin(MISSING)]
     column = f"{file}: column {target!r}"
@@ -107,20 +104,20 @@ def _task(table: pd.DataFrame, target: str, task: str, positive: str, file: str)
     numbers = pd.to_numeric(texts, errors="coerce")
     numeric = bool(numbers.notna().all())
     if len(values) == 1:
-        raise UserError(f"{column} holds nothing but {values[0]!r}: nothing can be learned")
+        raise UserError(f"{column} holds only {values[0]!r}: there is nothing to learn")
     if task == "regression" or not (task or positive or len(values) == 2 or words == ["false", "true"]):
         if not task and len(values) == 3 and {"0", "1"} < set(values) and np.isfinite(numbers).all():
-            raise _classes(column, plain(texts), table, "; if they are numbers to be predicted, --task regression")
+            raise _classes(column, plain(texts), table, "; to predict them as numbers, use --task regression")
         if numeric:
             return {"task": "regression"}
         where = numbers[numbers.isna()].index[0]
-        hint = _mend_number(texts[where])
+        hint = _number_hint(texts[where])
         if not (task or hint or numbers.notna().any()):
             raise _classes(column, texts, table)
         raise UserError(
-            f"{column}, line {table[LINE][where]}: expected a number{'' if task else ', or two classes in all'}, "
+            f"{column}, line {table[LINE][where]}: expected a number{'' if task else ', or two classes in total'}, "
             f"found {texts[where]!r} among {len(values)} different values"
-            f"{hint or '; leave the row out, empty the field, or give a number'}"
+            f"{hint or '; remove the row, clear the field, or enter a number'}"
         )
     if numeric and len(values) > 2:
         positive = positive or ">= median"
@@ -133,36 +130,35 @@ def _task(table: pd.DataFrame, target: str, task: str, positive: str, file: str)
     return {"task": "classification", "positive": _class_one(values)}
 
 
-def _mend_number(text: str) -> str:
-    """What to do about a text that was meant as a number; empty if none can be seen in it."""
+def _number_hint(text: str) -> str:
+    """Return how to fix a text that was meant as a number; empty if it does not look like one."""
     if re.fullmatch(r"[<>≤≥~=]+\s*[-+\d.,eE]+", text):
         return (
-            "; a bound is no value: leave the row out, empty the field, or make classes of the column (active above a "
-            "threshold, say)"
+            "; a bound is not a value: remove the row, clear the field, or turn the column into classes (for example, "
+            "active above a threshold)"
         )
     if re.fullmatch(r"[-+]?\d{1,3}(,\d{3})+(\.\d*)?", text):
-        return (
-            f"; write it without commas: {text.replace(',', '')} (or, if they are decimal, {text.replace(',', '.', 1)})"
-        )
+        plain_text, decimal = text.replace(",", ""), text.replace(",", ".", 1)
+        return f"; write it without commas: {plain_text} (or, if they are decimal commas, {decimal})"
     if re.fullmatch(r"[-+]?\d*,\d+([eE][-+]?\d+)?", text):
-        return f"; write it with a decimal point: {text.replace(',', '.')}, as all numbers of the column"
+        return f"; write it with a decimal point: {text.replace(',', '.')}, like all numbers of the column"
     return ""
 
 
 def _classes(column: str, texts: pd.Series, table: pd.DataFrame, hint: str = "") -> UserError:
-    """The error for other than two classes, which names the rarest and where it stands first."""
+    """Return the error for a number of classes other than two; it locates the first row of the rarest."""
     counts = Counter(texts).most_common()
     rarest = counts[-1][0]
     where = texts.index[texts == rarest][0]
-    shown = ", ".join(f"{text!r} ({count})" for text, count in counts[:5]) + (", …" if len(counts) > 5 else "")
+    listed = ", ".join(f"{text!r} ({count})" for text, count in counts[:5]) + (", …" if len(counts) > 5 else "")
     return UserError(
-        f"{column}: expected two classes, found {len(counts)}: {shown}; {rarest!r} stands on line "
-        f"{table[LINE][where]}; leave the rows of the others out, or join classes{hint}"
+        f"{column}: expected two classes, found {len(counts)}: {listed}; {rarest!r} is on line "
+        f"{table[LINE][where]}; remove the rows of the other classes, or merge classes{hint}"
     )
 
 
 def _class_one(values: Sequence[str]) -> str:
-    """Which of two texts is class 1: ``active`` of ``active, inactive``; else the one that says yes; else the last."""
+    """Return class 1 of two texts: ``active`` of ``active, inactive``; else the affirmative one; else the last."""
     for value, other in (values, values[::-1]):
         if any(other.lower() == prefix + value.lower() for prefix in NEGATED):
             return value
@@ -173,12 +169,12 @@ def _class_one(values: Sequence[str]) -> str:
 def _describes(toml: Path, file: Path) -> bool:
     try:
         return load_spec(str(toml)).source == f"file:{file.resolve()}"
-    except UserError:  # it is something else, and the user's
+    except UserError:  # an unrelated file of the user
         return False
 
 
 def feature_columns(spec: DatasetSpec) -> list[str]:
-    """The columns of the table that are the features, for a dataset whose features are ``columns``."""
+    """Return the feature columns of a dataset whose features are ``columns``."""
     path, content = obtain(spec)
     return list(features.own_columns(readers.read(content, str(path)), spec).columns)
 
@@ -186,32 +182,32 @@ def feature_columns(spec: DatasetSpec) -> list[str]:
 def write_dataset(file: Path, name: str, folder: Path | None, fields: dict[str, Any]) -> Path:
     """Write ``folder/name.toml`` (default: the registry) and load it.
 
-    Raises UserError for a name that is taken, and, leaving nothing behind, for a dataset that cannot be used.
+    Raises UserError for a name that is taken and for an unusable dataset, in which case no file is left behind.
     """
     folder = (folder or own_datasets()).resolve()
-    own = re.sub(r"\W+", "_", file.name.partition(".")[0].lower()).strip("_")
-    if name not in ("", own):  # several datasets of one file are told apart by their titles
+    default = re.sub(r"\W+", "_", file.name.partition(".")[0].lower()).strip("_")
+    if name not in ("", default):  # titles distinguish several datasets from one file
         fields = fields | {"title": name}
-    name = name or own
+    name = name or default
     if not re.fullmatch(r"[a-z0-9][a-z0-9_]*", name):
         raise UserError(f"dataset name {name!r}: expected lower-case letters, digits and _; choose --name")
     path = folder / f"{name}.toml"
     for taken in dict.fromkeys((path, own_datasets() / path.name, shipped_datasets() / path.name)):
         if taken.exists():
-            anew = f", or rename it to {taken.name}.old to describe the file anew" if _describes(taken, file) else ""
-            raise UserError(f"{taken} exists: choose another --name{anew}")
+            hint = f", or rename it to {taken.name}.old to describe the file again" if _describes(taken, file) else ""
+            raise UserError(f"{taken} exists: choose another --name{hint}")
     if folder == own_datasets().resolve():
         folder.mkdir(parents=True, exist_ok=True)
     if not folder.is_dir():
         raise UserError(f"--to {folder}: no such folder")
     source = file.resolve()
-    if source.is_relative_to(home()) or source.is_relative_to(folder):  # so that the two can be moved together
+    if source.is_relative_to(home()) or source.is_relative_to(folder):  # the two can be moved together
         fields = fields | {"source": f"file:{os.path.relpath(source, folder)}"}
     try:
         with path.open("xb") as toml:
             toml.write(tomli_w.dumps(fields).encode())
         load_problem(str(path))
-    except BaseException as error:  # also an interruption: a dataset that was not tried is not left behind
+    except BaseException as error:  # after an interruption too, no untested dataset may remain
         path.unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise UserError(f"cannot write {path}: {error}") from error

@@ -1,4 +1,4 @@
-"""The registry as a table: what there is, what is on this machine, and what to do about the rest."""
+"""The registry as a table: all datasets, whether they are on this machine, and how to get them."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from benchmark.errors import UserError
 from benchmark.files import install, offline
 
 BY_HAND = ("tadf",)
-"""Sources whose files nothing downloads."""
+"""Sources whose files must be downloaded by hand."""
 
 
 @dataclass(frozen=True)
 class Availability:
-    """Whether the raw data of a dataset is on this machine (not whether it is sound), and else what to do."""
+    """Presence of a dataset's raw data on this machine (unverified), and the remedy if it is absent."""
 
     here: bool
     remedy: str = ""
 
 
 def availability(spec: DatasetSpec) -> Availability:
-    """Without touching the network, and without reading the file."""
+    """Return the availability of a dataset without network access and without reading the file."""
     if spec.source.startswith("hf:"):
-        if getattr(find_spec("datasets"), "origin", None) is None:  # our folder of that name is found too
+        if getattr(find_spec("datasets"), "origin", None) is None:  # this project has a folder of that name
             after = "" if offline() else "; then downloaded on first use"
             return Availability(False, f"{install('vision')}{after}")
-        name = spec.source.partition(":")[2]
-        if any((folder / "hf" / name).is_dir() for folder in sources.folders()):
+        if sources.image_folder(spec):
             return Availability(True)
+        place = sources.image_place(spec)
         if offline():
             return Availability(
-                False, f"is used if Hugging Face's cache has it; else put it at hf/{name} in CHURN_DATA_DIR"
+                False, f"used if it is in Hugging Face's cache; else put it at {place} in CHURN_DATA_DIR"
             )
-        return Availability(False, "is taken from Hugging Face's cache, or downloaded on first use")
+        return Availability(False, "taken from Hugging Face's cache, or downloaded on first use")
     try:
         where = sources.origin(spec)
     except UserError as error:
@@ -43,7 +43,7 @@ def availability(spec: DatasetSpec) -> Availability:
     if sources.locate(spec):
         return Availability(True)
     if where.path:
-        return Availability(False, f"put the file back at {where.path}, or mend 'source' in {spec.path}")
+        return Availability(False, f"put the file back at {where.path}, or correct 'source' in {spec.path}")
     if where.url and not offline():
         return Availability(False, "downloaded on first use")
     return Availability(
@@ -52,8 +52,8 @@ def availability(spec: DatasetSpec) -> Availability:
 
 
 def obtainable(names: str) -> tuple[list[str], list[str]]:
-    """``expand(names)`` without the members of a group whose file is not here and must be fetched by hand, and a line
-    for each of these. What is named itself is kept, so that its absence is an error.
+    """Return ``expand(names)`` without group members whose file is absent and must be downloaded by hand, and a line
+    for each of those. A dataset named explicitly is kept, so that its absence is an error.
     """
     named = {part.strip() for part in names.split(",")}
     kept, lines = [], []
@@ -61,41 +61,32 @@ def obtainable(names: str) -> tuple[list[str], list[str]]:
         spec = load_spec(name)
         remedy = availability(spec).remedy if spec.source.partition(":")[0] in BY_HAND else ""
         if remedy and name not in named:
-            lines.append(f"left out: {name}: {remedy}")
+            lines.append(f"skipped: {name}: {remedy}")
         else:
             kept.append(name)
     return kept, lines
 
 
 def rows_text(spec: DatasetSpec) -> str:
-    """``2,039 of 2,050``: rows that can be parsed, of those in the file, as published."""
+    """Return the published numbers of parsable rows and of rows in the file, as in ``2,039 of 2,050``."""
     if spec.rows is None:
         return "–"
     return f"{spec.rows:,}" if spec.parsable in (None, spec.rows) else f"{spec.parsable:,} of {spec.rows:,}"
 
 
 def markdown() -> str:
-    """The registry as the README shows it, without the user's own tables."""
+    """Return the registry as the README shows it, without the user's own tables."""
     lines = [
         "| name | dataset | target | task | group | family | rows | source | cite |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name in dataset_names():
         spec = load_spec(name)
-        if spec.source.startswith("file:"):
+        source = spec.source.partition(":")[0]
+        if source == "file":
             continue
-        unit = f" ({spec.unit})" if spec.unit else ""
+        target = spec.target_name + (f" ({spec.unit})" if spec.unit else "")
         family = "" if spec.family == spec.name else spec.family
-        cells = [
-            f"`{name}`",
-            spec.title,
-            spec.target_name + unit,
-            spec.task,
-            spec.group,
-            family,
-            rows_text(spec),
-            spec.source.partition(":")[0],
-            spec.cite,
-        ]
+        cells = (f"`{name}`", spec.title, target, spec.task, spec.group, family, rows_text(spec), source, spec.cite)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines)

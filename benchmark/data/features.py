@@ -1,4 +1,4 @@
-"""Features by the names used in the TOMLs: ``morgan:2048:2`` is bits and radius, ``columns`` a table's own numbers."""
+"""Features by their names in the TOMLs: ``morgan:BITS:RADIUS``, ``columns`` (the table's own numbers) and others."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from benchmark.data.spec import DatasetSpec
 from benchmark.errors import UserError, did_you_mean
 
 LARGEST = 1e100
-"""Ipc of a large molecule overflows a variance."""
+"""Limit of descriptors: the Ipc of a large molecule would overflow a variance."""
 
 
 def morgan(molecules: Sequence[Mol], n_bits: int, radius: int) -> np.ndarray:
-    """Morgan fingerprints (N, n_bits) as 0/1 uint8 (doi:10.1021/ci100050t; paper, section Datasets)."""
+    """Return Morgan fingerprints (N, n_bits) as 0/1 uint8 (doi:10.1021/ci100050t; paper, section Datasets)."""
     if n_bits < 1 or radius < 0:
-        raise ValueError("expected at least one bit, and a radius of at least 0")
+        raise ValueError("expected at least one bit and a radius of at least 0")
     generator = GetMorganGenerator(radius=radius, fpSize=n_bits)
     bits = np.zeros((len(molecules), n_bits), dtype=np.uint8)
     for row, molecule in zip(bits, molecules, strict=True):
@@ -32,7 +32,7 @@ def morgan(molecules: Sequence[Mol], n_bits: int, radius: int) -> np.ndarray:
 
 
 def rdkit_descriptors(molecules: Sequence[Mol]) -> np.ndarray:
-    """All of RDKit's descriptors, (N, 217) float64, NaN where one is not defined (paper, section Datasets)."""
+    """Return all RDKit descriptors (N, 217) as float64, NaN where undefined (paper, section Datasets)."""
     with rdBase.BlockLogs():
         rows = [list(Descriptors.CalcMolDescriptors(m, missingVal=np.nan, silent=True).values()) for m in molecules]
     values = np.array(rows, dtype=np.float64)
@@ -41,14 +41,13 @@ def rdkit_descriptors(molecules: Sequence[Mol]) -> np.ndarray:
 
 
 def own_columns(table: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:
-    """The table's columns but target, SMILES, id, split and those to ignore."""
-    given = spec.split.partition(":")[2] if spec.split.startswith("given") else ""
-    other = {LINE, REPEATED, spec.target, spec.smiles, spec.id, given, *spec.ignore}
+    """Return the table's columns except target, SMILES, id, split and those to ignore."""
+    other = {LINE, REPEATED, spec.target, spec.smiles, spec.id, spec.split_column, *spec.ignore}
     return table[[name for name in table.columns if name not in other]]
 
 
 def columns(table: pd.DataFrame, spec: DatasetSpec) -> np.ndarray:
-    """``own_columns`` as numbers (N, D) float64. Raises UserError with line and column for what is no number."""
+    """Return ``own_columns`` as float64 (N, D). Raises UserError with line and column of a value that is no number."""
     numbers = own_columns(table, spec)
     if numbers.empty:
         raise UserError(
@@ -61,19 +60,19 @@ def columns(table: pd.DataFrame, spec: DatasetSpec) -> np.ndarray:
         row, column = bad[0]
         raise UserError(
             f"{spec.name}: line {table[LINE].iloc[row]}, column {numbers.columns[column]!r}: expected a number, found "
-            f"{numbers.iloc[row, column]!r} (columns that are no features go into 'ignore')"
+            f"{numbers.iloc[row, column]!r} (list columns that are not features in 'ignore')"
         )
     return values
 
 
 FEATURES: dict[str, Callable[..., np.ndarray]] = {"morgan": morgan, "rdkit_descriptors": rdkit_descriptors}
-"""Features of molecules. Where values are no bits they are standardised."""
+"""Features of molecules; all but bits are standardised."""
 
 
 def featurise(molecules: Sequence[Mol], table: pd.DataFrame, spec: DatasetSpec) -> tuple[np.ndarray, np.ndarray]:
-    """The blocks of features of ``spec`` side by side, (N, D), and which columns are to be standardised, (D,) bool.
+    """Return the feature blocks of ``spec`` side by side (N, D), and a mask (D,) of the columns to standardise.
 
-    Raises UserError for a name that cannot be read, and for a column that is not numeric.
+    Raises UserError for an invalid name and for a column that is not numeric.
     """
     blocks = []
     for name in spec.features:
@@ -84,7 +83,7 @@ def featurise(molecules: Sequence[Mol], table: pd.DataFrame, spec: DatasetSpec) 
             blocks.append(columns(table, spec))
             continue
         if not spec.smiles:
-            raise UserError(f"{spec.name}: features {name!r} are made from molecules: name their column in 'smiles'")
+            raise UserError(f"{spec.name}: features {name!r} need molecules: name the SMILES column in 'smiles'")
         if kind == "smiles":
             blocks.append(smiles_bytes(table[spec.smiles].str.strip().tolist()))
             continue
@@ -97,10 +96,10 @@ def featurise(molecules: Sequence[Mol], table: pd.DataFrame, spec: DatasetSpec) 
 
 
 def standardise(x: np.ndarray, scaled: np.ndarray, train: np.ndarray) -> np.ndarray:
-    """Features (N, D) as float32, the columns ``scaled`` at mean 0 and variance 1 over the rows ``train``.
+    """Return features (N, D) as float32, with mean 0 and variance 1 over the rows ``train`` in the columns ``scaled``.
 
-    Fitted on the training pool alone, so that nothing about a test row reaches a model. Scaled columns that are
-    constant on it are dropped; a missing value becomes the pool's mean.
+    The fit uses the training pool alone, so that no test row influences a model. Scaled columns that are constant on
+    the pool are dropped; a missing value becomes the pool's mean.
     """
     if not scaled.any():
         return x.astype(np.float32)

@@ -1,4 +1,4 @@
-"""What is wrong with a dataset, and what it shares with others; ``health_text`` says it."""
+"""Examination of a dataset for faults and for overlaps with others; ``health_text`` formats the report."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from benchmark.data.splits import Split
 from benchmark.errors import UserError
 
 NEAR = 0.95
-"""Two molecules with at least this Tanimoto similarity (Morgan, 2048 bits, radius 2) are near-duplicates."""
+"""Lowest Tanimoto similarity (Morgan, 2048 bits, radius 2) of near-duplicates."""
 SHARED = 0.2
-"""Datasets that share at least this part of the smaller one's rows are named."""
+"""Smallest shared part of the smaller dataset's rows that is reported."""
 SAME = 0.95
-"""Datasets that share at least this part of both's rows, and of these rows the labels, are one."""
+"""Two datasets count as one if they share at least this part of both their rows and of the labels of shared rows."""
 REASONS = {
     "unparsable": "SMILES that RDKit cannot parse",
     "no_smiles": "no SMILES",
@@ -37,7 +37,7 @@ REASONS = {
 
 @dataclass(frozen=True)
 class Left:
-    """A row that is left out: where it stands in the file, and why."""
+    """A row that is excluded: its line in the file, and the reason."""
 
     line: int
     reason: str
@@ -46,7 +46,7 @@ class Left:
 
 @dataclass(frozen=True)
 class Repeat:
-    """Rows that are one molecule (or, without molecules, have equal features), and whether their targets differ."""
+    """Rows with the same molecule (or, without molecules, the same features), and whether their targets differ."""
 
     what: str
     lines: tuple[int, ...]
@@ -56,8 +56,8 @@ class Repeat:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the split: its rows, the share of class 1 (or mean and standard deviation of the target), and how
-    many of its rows are molecules of the training pool, exactly or nearly (``NEAR``)."""
+    """A part of the split: its rows, the share of class 1 (or mean and standard deviation of the target), and the
+    numbers of rows whose molecules are in the training pool, exactly or as near-duplicates (``NEAR``)."""
 
     rows: int
     positive: float | None = None
@@ -69,7 +69,7 @@ class Part:
 
 @dataclass(frozen=True)
 class SharedMolecules:
-    """What another dataset shares: rows with the same molecule, and among them those with the same label."""
+    """Overlap with another dataset: rows with the same molecule, and those of them with the same label."""
 
     dataset: str
     family: str
@@ -82,7 +82,7 @@ class SharedMolecules:
 
 @dataclass(frozen=True)
 class Health:
-    """The report on a dataset under one canonical split; ``overlaps`` is None where it was not asked for."""
+    """Report on a dataset under one canonical split; ``overlaps`` is None if not requested."""
 
     dataset: str
     title: str
@@ -99,7 +99,7 @@ class Health:
     parts: dict[str, Part]
     overlaps: tuple[SharedMolecules, ...] | None = None
     not_compared: tuple[str, ...] = ()
-    """Datasets of the registry whose file is here and cannot be read."""
+    """Registered datasets whose file is on this machine but cannot be read."""
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), indent=1, ensure_ascii=False)
@@ -107,9 +107,9 @@ class Health:
 
 @lru_cache(maxsize=32)
 def examine(spec: DatasetSpec, canonical_seed: int, *, overlaps: bool = False) -> Health:
-    """The report on ``spec`` split by ``canonical_seed``; with ``overlaps``, compared with the registry's others.
+    """Return the report on ``spec`` split by ``canonical_seed``, with ``overlaps`` also compared with the registry.
 
-    Raises UserError where the dataset cannot be loaded or split at all.
+    Raises UserError if the dataset cannot be loaded or split.
     """
     rows = load_rows(spec)
     split = split_rows(spec, rows, canonical_seed)
@@ -149,11 +149,9 @@ def _complaint(smiles: str) -> str:
     return "; ".join(problem.Message() for problem in problems) or "not a SMILES"
 
 
-def _identity(rows: Rows, spec_has_smiles: bool) -> list[str]:
-    """What makes two used rows the same thing: the canonical SMILES, or the features."""
-    if spec_has_smiles:
-        return rows.used["canonical"].tolist()
-    return [digest(row) for row in rows.x]  # an image has a hundred thousand bytes
+def _identity(rows: Rows, molecules: bool) -> list[str]:
+    """Return a key of each used row that equal rows share: the canonical SMILES, or a hash of the features."""
+    return rows.used["canonical"].tolist() if molecules else [digest(row) for row in rows.x]
 
 
 def _repeats(rows: Rows) -> Iterable[Repeat]:
@@ -198,23 +196,23 @@ def _bits(spec: DatasetSpec, rows: Rows) -> np.ndarray | None:
 
 
 def nearest(bits: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """The Tanimoto similarity of each row of ``bits`` (T, D) to the most similar row of ``others`` (N, D): (T,)."""
+    """Return the highest Tanimoto similarity (T,) of each row of ``bits`` (T, D) to the rows of ``others`` (N, D)."""
     result = np.zeros(len(bits))
     sizes = others.sum(axis=1)
     for start in range(0, len(bits), 500):
         block = bits[start : start + 500]
-        both = (block @ others.T).astype(np.float64)  # exact counts: a share of just NEAR must not round below it
+        both = (block @ others.T).astype(np.float64)  # exact counts: a share of exactly NEAR must not round below it
         either = block.sum(axis=1)[:, None] + sizes - both
         result[start : start + 500] = np.divide(both, either, out=np.zeros_like(both), where=either > 0).max(axis=1)
     return result
 
 
 def _overlaps(spec: DatasetSpec) -> tuple[list[SharedMolecules], list[str]]:
-    """What the other datasets of the registry that are here share with ``spec``, and which of them cannot be read."""
-    found: list[SharedMolecules] = []
+    """Return the overlaps with registered datasets on this machine, and the names of those that cannot be read."""
+    overlaps: list[SharedMolecules] = []
     unread: list[str] = []
     if not spec.smiles:
-        return found, unread
+        return overlaps, unread
     molecules, labelled = _multisets(spec)
     for name in dataset_names():
         other = load_spec(name)
@@ -231,13 +229,13 @@ def _overlaps(spec: DatasetSpec) -> tuple[list[SharedMolecules], list[str]]:
         same_label = (labelled & their_labels).total() if other.task == spec.task else None
         one = min(shared / molecules.total(), shared / theirs.total()) >= SAME and (same_label or 0) >= SAME * shared
         family = other.family or other.name
-        found.append(SharedMolecules(name, family, shared, molecules.total(), theirs.total(), same_label, one))
-    return found, unread
+        overlaps.append(SharedMolecules(name, family, shared, molecules.total(), theirs.total(), same_label, one))
+    return overlaps, unread
 
 
 @lru_cache(maxsize=64)
 def _multisets(spec: DatasetSpec) -> tuple[Counter[str], Counter[tuple[str, float]]]:
-    """All molecules of the file, and the molecules with their labels, each as often as it stands there."""
+    """Return the molecules of the file and the molecules with their labels, each with its number of rows."""
     table = load_rows(spec).table
     table = table[(table["canonical"] != "") & ~table["no_target"]]
     return Counter(table["canonical"]), Counter(zip(table["canonical"], labels(spec, table).tolist(), strict=True))

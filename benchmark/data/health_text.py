@@ -1,4 +1,4 @@
-"""The report on a dataset's health: for a reader, and to be kept with every result."""
+"""Texts of the health report: for readers, and as files stored with every result."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from benchmark.data.rows import load_rows
 from benchmark.data.spec import DatasetSpec
 
 FEW = 30
-"""Test rows below which a churn of 10 % is no more than three flips."""
+"""Fewest test rows; below, a churn of 10 % is at most three flips."""
 
 
 def reports(spec: DatasetSpec, canonical_seed: int) -> dict[str, str]:
-    """The report as files, to be kept with a result; and the group of each example, where the dataset has groups."""
+    """Return the report as files to store with a result, with the group of each example if the dataset has groups."""
     health = examine(spec, canonical_seed)
     groups = {"groups.csv": load_rows(spec).used[["id", "group"]].to_csv(index=False)} if spec.groups else {}
     return {"health.json": health.to_json(), "health.txt": to_text(health), **groups}
 
 
 def _doubts(health: Health) -> list[str]:
-    """Why results on the test sets may say nothing."""
+    """Return reasons why results on the test sets may be meaningless."""
     tests = {name: part for name, part in health.parts.items() if name != "train"}
     few = [
-        f"test set {name} has {part.rows} rows: too few to measure churn, which takes about {FEW} or more"
+        f"test set {name} has {part.rows} rows: too few to measure churn, which needs about {FEW}"
         for name, part in tests.items()
         if part.rows < FEW
     ]
     one = [
-        f"test set {name} has one class, {part.positive:.0f}, in all {part.rows} rows: accuracy there says nothing; "
+        f"test set {name} has only class {part.positive:.0f} in its {part.rows} rows: its accuracy is meaningless; "
         "try --split random:0.8 with new-dataset, or another canonical seed"
         for name, part in tests.items()
         if part.positive in (0.0, 1.0)
@@ -37,11 +37,11 @@ def _doubts(health: Health) -> list[str]:
 
 
 def to_text(health: Health) -> str:
-    """The report for a reader."""
+    """Return the report for a reader."""
     h = health
 
-    def expected(found: int | None, want: int | None) -> str:
-        return "" if want is None or want == found else f" (expected {want:,}: another RDKit or another file)"
+    def expected(count: int | None, want: int | None) -> str:
+        return "" if want in (None, count) else f" (expected {want:,}: another RDKit or another file)"
 
     lines = [f"{h.title} ({h.dataset}), family {h.family}, canonical seed {h.canonical_seed}, RDKit {h.rdkit}"]
     lines.append(f"  rows in the file       {h.rows:,}{expected(h.rows, h.expected_rows)}")
@@ -49,14 +49,14 @@ def to_text(health: Health) -> str:
         lines.append(f"  parsable SMILES        {h.parsable:,}{expected(h.parsable, h.expected_parsable)}")
     lines.append(f"  rows used              {h.used:,}")
     for reason, words in REASONS.items():
-        found = [left for left in h.left_out if left.reason == reason]
-        if found:
-            lines.append(f"  left out: {words}: {len(found)}")
-            lines += _some([f"line {left.line}: {left.text}".rstrip(": ") for left in found])
+        rows = [left for left in h.left_out if left.reason == reason]
+        if rows:
+            lines.append(f"  excluded: {words}: {len(rows)}")
+            lines += _first([f"line {left.line}: {left.text}".rstrip(": ") for left in rows])
     conflicts = [repeat for repeat in h.repeats if repeat.conflict]
     what = "molecules on several lines" if h.parsable is not None else "rows with equal features"
     lines.append(f"  {what}: {len(h.repeats)}, of which {len(conflicts)} with conflicting targets")
-    lines += _some([f"lines {_join(r.lines)}: {r.what}: {_join(r.targets)}" for r in conflicts])
+    lines += _first([f"lines {_join(r.lines)}: {r.what}: {_join(r.targets)}" for r in conflicts])
     for name, part in h.parts.items():
         line = f"  {name:5} {part.rows:6,} rows, "
         if part.positive is not None:
@@ -64,7 +64,7 @@ def to_text(health: Health) -> str:
         else:
             line += f"target {part.mean:.3g} on average, standard deviation {part.sd:.3g}"
         if part.in_train is not None:
-            line += f"; {part.in_train} are in the training pool too"
+            line += f"; in the training pool: {part.in_train} exactly"
         if part.near_train is not None:
             line += f", {part.near_train} ({part.near_train / part.rows:.1%}) at least nearly (Tanimoto ≥ {NEAR})"
         lines.append(line)
@@ -78,46 +78,40 @@ def to_text(health: Health) -> str:
             f"  shares {other.rows:,} rows with {other.dataset}{same} ({h.dataset} has {other.of:,}, "
             f"{other.dataset} {other.of_other:,})"
         )
-        if other.one_dataset:
-            lines.append("    these are one dataset" + _family(h.family, other.family))
+        if other.one_dataset and h.family == other.family:
+            lines.append(f"    the two are one dataset, in the family {h.family}")
+        elif other.one_dataset:
+            lines.append(
+                f"    the two are one dataset in the families {h.family} and {other.family}: "
+                'give them the same "family" in their TOMLs'
+            )
     if h.not_compared:
         lines.append(f"  not compared, because their files cannot be read: {_join(h.not_compared)} (see doctor)")
     if h.overlaps == () and h.parsable is not None:
-        lines.append("  shares few molecules with the other datasets of the registry that are here")
+        lines.append("  shares few molecules with the other registered datasets on this machine")
     return "\n".join(lines)
 
 
 def to_lines(health: Health) -> list[str]:
-    """What a user should know before training, in a line or two; empty for a dataset with nothing wrong."""
+    """Return a few lines that a user should see before training; none if nothing is wrong."""
     kinds = {
         words: [str(left.line) for left in health.left_out if left.reason == reason]
         for reason, words in REASONS.items()
     }
     conflicts = [repeat for repeat in health.repeats if repeat.conflict]
-    kinds["the same with conflicting targets"] = ["+".join(map(str, repeat.lines)) for repeat in conflicts]
-    found = [
+    kinds["repetition with conflicting targets"] = ["+".join(map(str, repeat.lines)) for repeat in conflicts]
+    troubles = [
         f"{words}: {len(lines)} (line {_join(lines[:12])}{', …' if len(lines) > 12 else ''})"
         for words, lines in kinds.items()
         if lines
     ]
-    found += _doubts(health)
-    return (
-        [f"{health.dataset}: {health.used:,} of {health.rows:,} rows are used", *(f"  {line}" for line in found)]
-        if found
-        else []
-    )
+    troubles += _doubts(health)
+    header = [f"{health.dataset}: {health.used:,} of {health.rows:,} rows are used"] if troubles else []
+    return header + [f"  {trouble}" for trouble in troubles]
 
 
-def _family(mine: str, other: str) -> str:
-    return (
-        f", of one family ({mine})"
-        if mine == other
-        else f': give them one "family" in their TOMLs, not {mine} and {other}'
-    )
-
-
-def _some(lines: list[str], limit: int = 20) -> list[str]:
-    more = [f"… and {len(lines) - limit} more; health.json has all"] if len(lines) > limit else []
+def _first(lines: list[str], limit: int = 20) -> list[str]:
+    more = [f"… and {len(lines) - limit} more; all are in health.json"] if len(lines) > limit else []
     return [f"    {line}" for line in [*lines[:limit], *more]]
 
 

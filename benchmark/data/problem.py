@@ -1,4 +1,4 @@
-"""From a dataset's name to its ``Problem``."""
+"""Loading of a ``Problem`` by the name of its dataset."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ WORDS = {"false": "0", "true": "1"}
 
 
 def digest(array: np.ndarray) -> str:
-    """The first 16 hex digits of the sha256 of an array's bytes."""
+    """Return the first 16 hex digits of the sha256 of an array's bytes."""
     return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:16]
 
 
 def plain(texts: pd.Series) -> pd.Series:
-    """One spelling for each number (``1``, ``1.0`` → ``1``); other texts as they are."""
+    """Give equal numbers one spelling (``1``, ``1.0`` → ``1``); return other texts unchanged."""
     numbers = pd.to_numeric(texts, errors="coerce")
     return texts if numbers.isna().any() else numbers.map("{:g}".format)
 
 
 def labels(spec: DatasetSpec, table: pd.DataFrame) -> np.ndarray:
-    """Class 0/1 (int64) or the target (float32) of each row of ``table`` (its columns ``target`` and ``line``).
+    """Return the class 0/1 (int64) or target (float32) of each row of ``table``, which has ``target`` and ``line``.
 
-    ``positive`` in the spec is the text of class 1, or ``>= median`` to binarise a number (paper, section
-    Datasets); without it the column holds 0 and 1, or false and true. Raises UserError naming line and value.
+    ``positive`` in the spec is the text of class 1, or ``>= median`` to binarise a number (paper, section Datasets);
+    without it the column must hold 0 and 1, or false and true. Raises UserError naming line and value.
     """
     column, target = f"{spec.name}: column {spec.target!r}", table["target"]
 
@@ -51,37 +51,33 @@ def labels(spec: DatasetSpec, table: pd.DataFrame) -> np.ndarray:
         refuse(~np.isfinite(numbers.to_numpy()), "a number")
         if spec.task == "regression":
             if numbers.nunique() < 2:
-                raise UserError(
-                    f"{column}: all {len(target)} rows have the value {target.iloc[0]}: nothing can be learned"
-                )
+                raise UserError(f"{column}: all {len(target)} rows are {target.iloc[0]}: there is nothing to learn")
             return numbers.to_numpy(dtype=np.float32)
         classes = numbers >= numbers.median()
     elif spec.positive is not None:
         target, positive = plain(target), plain(pd.Series([spec.positive])).iloc[0]
-        found = Counter(target).most_common()
-        if len(found) != 2 or positive not in dict(found):
-            shown = ", ".join(f"{text!r} ({count})" for text, count in found[:5])
-            odd = next(text for text, _ in reversed(found) if text != positive or len(found) == 1)
+        counts = Counter(target).most_common()
+        if len(counts) != 2 or positive not in dict(counts):
+            listed = ", ".join(f"{text!r} ({count})" for text, count in counts[:5])
+            odd = next(text for text, _ in reversed(counts) if text != positive or len(counts) == 1)
             line = table["line"].iloc[int(np.flatnonzero(target == odd)[0])]
             raise UserError(
-                f"{column}: expected {positive!r} and one other value, found {len(found)}: {shown}; {odd!r} stands on "
-                f"line {line}"
+                f"{column}: expected {positive!r} and one other value, found {len(counts)}: {listed}; "
+                f"{odd!r} is on line {line}"
             )
         classes = target == positive
     else:
         classes = pd.to_numeric(target.map(lambda text: WORDS.get(text.lower(), text)), errors="coerce")
         refuse(~classes.isin([0, 1]).to_numpy(), "0 or 1 (name class 1 with 'positive')")
     if classes.nunique() < 2:
-        raise UserError(
-            f"{column}: all {len(target)} rows are of one class ({target.iloc[0]!r}): nothing can be learned"
-        )
+        raise UserError(f"{column}: all {len(target)} rows have one class, {target.iloc[0]!r}: nothing to learn")
     return classes.to_numpy(dtype=np.int64)
 
 
 def split_rows(spec: DatasetSpec, rows: Rows, canonical_seed: int) -> Split:
-    """The canonical split of the used rows, with as much of the training pool as ``spec.train`` says.
+    """Return the canonical split of the used rows, with the training pool reduced to ``spec.train`` rows.
 
-    Raises UserError for an unknown split, an empty part, and a pool with fewer rows than that.
+    Raises UserError for an unknown split, an empty part, and a pool with fewer than ``spec.train`` rows.
     """
     used = rows.used
     split = make_split(spec.split, canonical_seed, used["scaffold"].tolist(), used["part"].tolist())
@@ -96,27 +92,25 @@ def split_rows(spec: DatasetSpec, rows: Rows, canonical_seed: int) -> Split:
 
 
 def given(backbone: str, x: np.ndarray, scaled: np.ndarray, train: np.ndarray) -> np.ndarray:
-    """Features (N, D) as the backbone takes them: numbers standardised on the rows ``train``, bytes as they are."""
+    """Return features (N, D) for the backbone: numbers standardised on the rows ``train``, bytes unchanged."""
     return standardise(x, scaled, train) if backbone == MLP else x
 
 
 def load_problem(dataset: str, canonical_seed: int = 99) -> Problem:
-    """The dataset called ``dataset`` (or described by the TOML at that path), split by ``canonical_seed``.
+    """Return the problem of ``dataset``, a name or the path of a TOML, split by ``canonical_seed``.
 
-    ``bace@train=200@weight_decay=0.1`` is a variant of it, see ``load_spec``.
-
-    Raises UserError for an unknown dataset, a missing or altered data file, an unusable column, and a training pool
-    from which nothing can be learned.
+    ``bace@train=200@weight_decay=0.1`` is a variant, see ``load_spec``. Raises UserError for an unknown dataset, a
+    missing or altered data file, an unusable column, and a training pool with a single class or value.
     """
     spec = load_spec(dataset)
     rows = load_rows(spec)
     used, y = rows.used, labels(spec, rows.used)
     split = split_rows(spec, rows, canonical_seed)
     if len(np.unique(y[split.train])) < 2:
-        what = "of one class" if spec.task == "classification" else "of one value"
+        what = "class" if spec.task == "classification" else "value"
         raise UserError(
-            f"{spec.name}: all {len(split.train)} rows of the training pool of canonical seed {canonical_seed} are "
-            f"{what}: nothing can be learned"
+            f"{spec.name}: all {len(split.train)} rows of the training pool of canonical seed {canonical_seed} have "
+            f"the same {what}: there is nothing to learn"
         )
     x = given(spec.backbone, rows.x, rows.scaled, split.train)
     ids, smiles = used["id"].to_numpy(dtype=str), used["smiles"].to_numpy(dtype=str)
@@ -145,25 +139,25 @@ def load_problem(dataset: str, canonical_seed: int = 99) -> Problem:
 
 
 def started_from(backbone: str) -> dict[str, str]:
-    """What a backbone other than the perceptron adds to the fingerprints: its name, and its weights if it has any."""
+    """Return the entry of a backbone other than the perceptron in the fingerprints: its name and pretrained weights."""
     if backbone == MLP:
         return {}
-    from benchmark.train.backbone import find  # which imports PyTorch
+    from benchmark.train.backbone import find  # imports PyTorch
 
     return {"backbone": f"{backbone} {find(backbone).weights()}".strip()}
 
 
 def fold(problem: Problem, i: int, k: int) -> Problem:
-    """Fold ``i`` (from 0) of ``k``-fold cross-validation on the training pool of ``problem``.
+    """Return fold ``i`` (from 0) of ``k``-fold cross-validation on the training pool of ``problem``.
 
-    The held-out fold is the only test set, ``id``; the others are the training pool. Folds are drawn by the canonical
-    seed, and have equal shares of the classes. Nothing of the test sets of ``problem`` is used. Standardised columns
-    are standardised again on the rows that are left to train on. No name loads a fold, and none belongs in the store.
+    The held-out fold is the only test set, ``id``; the others form the training pool. The canonical seed draws the
+    folds, stratified by class. The test sets of ``problem`` are not used, and standardised columns are standardised
+    again on the new training pool. A fold cannot be loaded by name and does not belong in the store.
 
     Raises ValueError if there is no fold ``i``, and UserError for a pool with fewer than ``k`` rows of a class.
     """
     if not 0 <= i < k or k < 2:
-        raise ValueError(f"fold {i} of {k}: expected a number from 0 to {k - 1}, of at least 2 folds")
+        raise ValueError(f"fold {i} of {k}: expected a number from 0 to {k - 1}, and at least 2 folds")
     pool, classes = problem.train, problem.task == "classification"
     fewest = int(np.unique(pool.y, return_counts=True)[1].min()) if classes else len(pool)
     if fewest < k:
@@ -171,7 +165,7 @@ def fold(problem: Problem, i: int, k: int) -> Problem:
         raise UserError(f"{problem.name}: {k} folds need {k} rows{of} in the training pool, found {fewest}")
     splitter = (StratifiedKFold if classes else KFold)(k, shuffle=True, random_state=problem.canonical_seed)
     train, held_out = list(splitter.split(pool.x, pool.y))[i]
-    scaled = pool.x.min(axis=0) < 0  # no bit or pixel is; of numbers that vary about a mean of 0, some are
+    scaled = pool.x.min(axis=0) < 0  # never true of bits or pixels, always of columns with mean 0 that vary
     x = given(problem.backbone, pool.x, scaled, train)
     name = f"fold={i + 1}of{k}"
 

@@ -1,4 +1,4 @@
-"""Bytes of a raw file → a table of text, row by row as in the file, with the line (or record) of each row."""
+"""Readers of raw files: bytes → a table of text with the rows of the file and their lines (or records)."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from benchmark.data.spec import DatasetSpec
 from benchmark.errors import UserError
 
 LINE = "(line)"
-"""The column that holds where a row stands: the line of a text file, from 1, or the record of another."""
+"""Column with a row's line in a text file, or record in another, counted from 1."""
 MISSING = frozenset({"", "#N/A", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"})
-"""Texts that mean that there is no value."""
+"""Texts that stand for a missing value."""
 
 
 def read(content: bytes, name: str) -> pd.DataFrame:
-    """Every row of a table, all columns as text, blank lines left out; the column ``LINE`` says where each stands.
+    """Return the rows of a table with all columns as text, without blank lines, and their places in ``LINE``.
 
-    CSV (comma or semicolon), TSV, Parquet, SDF (its structure becomes the column ``SMILES``); told apart by the
-    content. Raises UserError that names the file, and the line where there is one.
+    Reads CSV (comma or semicolon), TSV, Parquet and SDF (whose structures become the column ``SMILES``), recognised by
+    content. The UserError of a failure names the file, and the line if there is one.
     """
     if content.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
         raise UserError(
-            f"{name}: it is an Excel workbook (or another archive), whatever its name: expected CSV, TSV, Parquet or "
+            f"{name}: it is an Excel workbook or another archive, despite its name: expected CSV, TSV, Parquet or "
             "SDF; save the sheet as CSV (UTF-8)"
         )
     try:
@@ -72,20 +72,20 @@ def _delimited(text: str) -> pd.DataFrame:
         raise ValueError("it is empty")
     last = text.splitlines()[lines[-1] - 1 :]
     if len(last) > 1 and "".join(last).count('"') % 2:
-        raise ValueError(f"line {lines[-1]}: a quote is opened and never closed")
+        raise ValueError(f"line {lines[-1]}: a quote is never closed")
     header, *rows = rows
     for line, fields in zip(lines[1:], rows, strict=True):
         if len(fields) > len(header):
             raise ValueError(
-                f"line {line}: {len(fields)} fields, where the header has {len(header)}; a value that has "
-                f"{separator!r} in it (a decimal comma?) needs quotes"
+                f"line {line}: {len(fields)} fields, but the header has {len(header)}; a value that contains "
+                f"{separator!r} (a decimal comma?) needs quotes"
             )
         fields += [""] * (len(header) - len(fields))
     return pd.DataFrame(rows, columns=_distinct(header), dtype=str).assign(**{LINE: np.array(lines[1:], dtype=int)})
 
 
 def _distinct(header: list[str]) -> list[str]:
-    """The names of columns without blanks around them; the second ``a`` becomes ``a.1``."""
+    """Strip the names of columns and make them unique: a second ``a`` becomes ``a.1``."""
     seen: Counter[str] = Counter()
     names = []
     for name in map(str.strip, header):
@@ -96,19 +96,18 @@ def _distinct(header: list[str]) -> list[str]:
 
 def _sdf(content: bytes) -> pd.DataFrame:
     with rdBase.BlockLogs():
-        found = list(Chem.ForwardSDMolSupplier(io.BytesIO(content.rstrip() + b"\n")))
+        molecules = list(Chem.ForwardSDMolSupplier(io.BytesIO(content.rstrip() + b"\n")))
     records = [
         {} if mol is None else {**mol.GetPropsAsDict(autoConvertStrings=False), "SMILES": Chem.MolToSmiles(mol)}
-        for mol in found
+        for mol in molecules
     ]
     table = _text(pd.DataFrame(records, index=range(len(records))))
-    unread = [mol is None for mol in found]
-    table.loc[unread, "SMILES"] = "(a structure that RDKit cannot read)"
+    table.loc[[mol is None for mol in molecules], "SMILES"] = "(a structure that RDKit cannot read)"
     return table.assign(**{LINE: np.arange(1, len(table) + 1)})
 
 
 def clean(table: pd.DataFrame, content: bytes, spec: DatasetSpec) -> pd.DataFrame:
-    """What the published loader of a source does to its table; rows it drops as repeated are marked, not dropped."""
+    """Process a table as the published loader of its source does, except that repeated rows are marked, not dropped."""
     scheme, _, name = spec.source.partition(":")
     repeated = pd.Series(False, index=table.index)
     if scheme == "tdc":
@@ -125,10 +124,10 @@ REPEATED = "(repeated)"
 
 
 def _through_pytdc(task: str, dataset: str, content: bytes, ours: pd.DataFrame, spec: DatasetSpec) -> None:
-    """Read the verified bytes with PyTDC too. Raises UserError unless its rows are ours, in order."""
+    """Read the verified bytes with PyTDC as well. Raises UserError unless it gives the same rows in the same order."""
     before = list(sys.path)
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(), redirect_stderr(io.StringIO()):
-        warnings.simplefilter("ignore")  # importing it warns, and silences every warning from then on
+        warnings.simplefilter("ignore")  # importing it warns, then silences all later warnings
         try:
             from tdc import single_pred
 
@@ -138,15 +137,17 @@ def _through_pytdc(task: str, dataset: str, content: bytes, ours: pd.DataFrame, 
             raise UserError(f"{spec.name}: PyTDC cannot read the file: {error!r}; pip uninstall PyTDC") from error
         finally:
             sys.path[:] = before
-    same = len(theirs) == len(ours) and (theirs[spec.smiles].to_numpy() == ours[spec.smiles].to_numpy()).all()
-    if not (same and (theirs[spec.target].to_numpy(float) == ours[spec.target].to_numpy(float)).all()):
+    if not (
+        np.array_equal(theirs[spec.smiles], ours[spec.smiles])
+        and np.array_equal(theirs[spec.target].to_numpy(float), ours[spec.target].to_numpy(float))
+    ):
         raise UserError(
             f"{spec.name}: PyTDC reads {len(theirs)} rows, not the {len(ours)} expected; pip install PyTDC==1.1.15"
         )
 
 
 def _tadf(table: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:
-    """The emission wavelengths (nm) of the table of Huang and Cole, doi:10.1038/s41597-023-02897-3."""
+    """Select the emission wavelengths (nm) from the table of Huang and Cole, doi:10.1038/s41597-023-02897-3."""
     if "model_name" not in table:
         raise UserError(f"{spec.name}: the table has no column 'model_name': expected subsidary.csv of figshare")
     table = table[table["model_name"] == "EmissionWavelength"].reset_index(drop=True)

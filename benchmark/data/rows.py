@@ -1,4 +1,4 @@
-"""From a raw file to rows: molecules, scaffolds, targets and features, kept in the cache."""
+"""Rows of a raw file: molecules, scaffolds, targets and features, kept in the cache."""
 
 from __future__ import annotations
 
@@ -27,19 +27,18 @@ from benchmark.source import fingerprint
 class Rows:
     """A dataset before it is split.
 
-    ``table`` has all rows of the file: ``line`` (where it stands), ``id``, ``smiles`` as written, ``canonical`` and
-    ``scaffold`` (empty where RDKit cannot parse it), ``target`` as written, ``part`` (of a given split), ``group``
-    (``label 1, place 0``; empty without ``groups``), and the reasons to leave a row out: ``repeated``, ``no_smiles``,
-    ``no_target``, ``unparsable``; else it is ``used``.
-    ``x`` (N, D) are the features of the used rows, uint8 where all are bits, and ``scaled`` (D,) says which
-    columns are to be standardised.
+    ``table`` has all rows of the file: ``line`` (line number), ``id``, ``smiles`` as written, ``canonical`` and
+    ``scaffold`` (empty if RDKit cannot parse it), ``target`` as written, ``part`` (of a given split), ``group``
+    (``label 1, place 0``; empty without ``groups``), the reasons to exclude a row (``repeated``, ``no_smiles``,
+    ``no_target``, ``unparsable``), and ``used`` if none applies. ``x`` (N, D) are the features of the used rows, uint8
+    if all are bits; ``scaled`` (D,) marks the columns to standardise.
     """
 
     table: pd.DataFrame
     x: np.ndarray
     scaled: np.ndarray
     version: str
-    """16 hex digits of the raw data."""
+    """16 hex digits of the raw data's hash."""
 
     @property
     def used(self) -> pd.DataFrame:
@@ -48,9 +47,9 @@ class Rows:
 
 @lru_cache(maxsize=4)
 def load_rows(spec: DatasetSpec) -> Rows:
-    """The rows of a dataset: from the cache where raw file, spec, RDKit and this code are those it was made by.
+    """Return the rows of a dataset, from the cache if raw file, spec, RDKit and this code have not changed.
 
-    Raises UserError for a missing or altered file, an unknown column, and where no row can be used.
+    Raises UserError for a missing or altered file, an unknown column, and a table without usable rows.
     """
     if spec.source.startswith("hf:"):
         version, table, x = images.load(spec)
@@ -77,7 +76,7 @@ def load_rows(spec: DatasetSpec) -> Rows:
 
 
 def _key(spec: DatasetSpec, version: str) -> str:
-    """What rows and features depend on: the file, how it is read, RDKit, and the code that does it."""
+    """Hash everything that rows and features depend on."""
     code = fingerprint(readers.read, readers.clean, _prepare)
     reading = spec.model_dump(include={"source", "smiles", "id", "target", "features", "ignore", "groups", "split"})
     parts = [version, reading, rdBase.rdkitVersion, code]
@@ -85,7 +84,7 @@ def _key(spec: DatasetSpec, version: str) -> str:
 
 
 def example_ids(texts: Sequence[str], *, hashed: bool) -> np.ndarray:
-    """Ids that survive reordering and filtering: a hash of the SMILES as written, or a name; numbered if repeated."""
+    """Return ids that survive reordering and filtering: hashes of the SMILES, or names; repeated ones are numbered."""
     seen: Counter[str] = Counter()
     ids = []
     for text in texts:
@@ -95,23 +94,17 @@ def example_ids(texts: Sequence[str], *, hashed: bool) -> np.ndarray:
     return np.array(ids)
 
 
-def _given(spec: DatasetSpec) -> str:
-    """The column that holds the split, if one does."""
-    return spec.split.partition(":")[2] if spec.split.startswith("given") else ""
-
-
 def _require_columns(raw: pd.DataFrame, spec: DatasetSpec) -> None:
-    for column in filter(None, (spec.smiles, spec.id, spec.target, _given(spec), *spec.ignore, *spec.groups)):
+    for column in filter(None, (spec.smiles, spec.id, spec.target, spec.split_column, *spec.ignore, *spec.groups)):
         if column not in raw.columns:
-            known = [name for name in raw.columns if name not in (LINE, REPEATED)]
-            raise did_you_mean(f"column of {spec.name}'s file:", column, known)
+            names = [name for name in raw.columns if name not in (LINE, REPEATED)]
+            raise did_you_mean(f"column of {spec.name}'s file:", column, names)
 
 
 def _prepare(
     raw: pd.DataFrame, spec: DatasetSpec, x: np.ndarray | None = None
 ) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
-    """``table``, ``x`` and ``scaled`` of ``Rows`` from the table of a raw file (and pixels, where that is images)."""
-    given = _given(spec)
+    """Return ``table``, ``x`` and ``scaled`` of ``Rows`` for the table of a raw file (and the pixels of images)."""
     none = pd.Series("", index=raw.index)
     smiles = raw[spec.smiles].str.strip() if spec.smiles else none
     with rdBase.BlockLogs():
@@ -125,7 +118,7 @@ def _prepare(
             "canonical": [Chem.MolToSmiles(m) if m else "" for m in molecules],
             "scaffold": [MurckoScaffoldSmiles(mol=m, includeChirality=False) if m else "" for m in molecules],
             "target": raw[spec.target].str.strip(),
-            "part": raw[given].str.strip() if given else none,
+            "part": raw[spec.split_column].str.strip() if spec.split_column else none,
             "group": [", ".join(f"{name} {value}" for name, value in of.items()) for of in groups],
             "repeated": raw[REPEATED],
             "no_smiles": (smiles == "") & bool(spec.smiles),

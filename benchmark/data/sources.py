@@ -1,4 +1,4 @@
-"""Raw files: where the file of a spec lies or is downloaded from, and whether it is the right one."""
+"""Raw files: location, download and verification."""
 
 from __future__ import annotations
 
@@ -33,23 +33,19 @@ MOF = {
 }
 GZIP = b"\x1f\x8b"
 TIMEOUT = (10, 30)
-"""Seconds to wait for a connection, and for a server that has stopped sending."""
+"""Seconds to wait for a connection, and for the next bytes."""
 RETRIES = 3
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a raw file is looked for: at ``place`` below a data folder (or at ``path``), then at ``url``."""
+    """Location of a raw file: ``place`` below a data folder (or ``path``), then ``url``."""
 
     place: str = ""
     path: Path | None = None
     url: str = ""
     page: str = ""
-    """Where a person finds it; ``url`` if empty."""
-
-
-def _moleculenet(name: str) -> Origin:
-    return Origin(place=f"molnet/{name.removesuffix('.gz')}", url=DEEPCHEM + name)
+    """Web page for a manual download; ``url`` if empty."""
 
 
 def _tdc(name: str) -> Origin:
@@ -57,37 +53,25 @@ def _tdc(name: str) -> Origin:
     return Origin(place=f"tdc/{dataset.lower()}.tab", url=DATAVERSE + datafile)
 
 
-def _mof(name: str) -> Origin:
-    return Origin(place=f"mof/{name}", url=MOF[name])
-
-
-def _tadf(name: str) -> Origin:
-    return Origin(place=f"tadf/{name}", page="https://doi.org/10.6084/m9.figshare.24004182")
-
-
 def _b3db(name: str) -> Origin:
-    package = find_spec("B3DB")  # found, not imported: importing it reads 80 MB
+    package = find_spec("B3DB")  # not imported, which would read 80 MB
     if package is None or not package.submodule_search_locations:
         raise UserError(f"{name} ships in a package that is not installed: pip install qc-B3DB")
     return Origin(path=Path(package.submodule_search_locations[0]) / name)
 
 
-def _file(name: str) -> Origin:
-    return Origin(path=Path(name))
-
-
 SOURCES: dict[str, Callable[[str], Origin]] = {
     "b3db": _b3db,
-    "file": _file,
-    "moleculenet": _moleculenet,
-    "mof": _mof,
-    "tadf": _tadf,
+    "file": lambda name: Origin(path=Path(name)),
+    "moleculenet": lambda name: Origin(place=f"molnet/{name.removesuffix('.gz')}", url=DEEPCHEM + name),
+    "mof": lambda name: Origin(place=f"mof/{name}", url=MOF[name]),
+    "tadf": lambda name: Origin(place=f"tadf/{name}", page="https://doi.org/10.6084/m9.figshare.24004182"),
     "tdc": _tdc,
 }
 
 
 def origin(spec: DatasetSpec) -> Origin:
-    """Where the file of ``spec`` is to be had. Raises UserError for a source that cannot be read."""
+    """Return the origin of the file of ``spec``. Raises UserError for an unknown or malformed source."""
     scheme, _, name = spec.source.partition(":")
     if scheme not in SOURCES:
         raise did_you_mean(f"source of dataset {spec.name}:", scheme, sorted([*SOURCES, "hf"]))
@@ -98,13 +82,31 @@ def origin(spec: DatasetSpec) -> Origin:
 
 
 def folders() -> list[Path]:
-    """The data folders in the order in which they are searched: the user's, then the cache's."""
+    """Return the data folders in the order in which they are searched: the user's, then the cache's."""
     mine = os.environ.get("CHURN_DATA_DIR")
     return [*([Path(mine)] if mine else []), cache_folder() / "raw"]
 
 
+def image_place(spec: DatasetSpec) -> str:
+    """Return the folder of an ``hf:`` dataset's images, relative to a data folder."""
+    return f"hf/{spec.source.partition(':')[2]}"
+
+
+def image_folder(spec: DatasetSpec) -> Path | None:
+    """Return the folder of an ``hf:`` dataset's images on this machine; None if there is none."""
+    return next((path for folder in folders() if (path := folder / image_place(spec)).is_dir()), None)
+
+
+def unpacked(content: bytes) -> bytes:
+    """Return ``content``, decompressed if it is gzip. Raises OSError if it is damaged."""
+    try:
+        return gzip.decompress(content) if content.startswith(GZIP) else content
+    except (EOFError, zlib.error) as error:
+        raise OSError(str(error)) from error
+
+
 def locate(spec: DatasetSpec) -> Path | None:
-    """The raw file of ``spec`` on this machine, plain or compressed; None if it is not here."""
+    """Return the raw file of ``spec`` on this machine, plain or compressed; None if there is none."""
     where = origin(spec)
     places = [where.path] if where.path else [folder / where.place for folder in folders()]
     tried = [path.with_name(path.name + end) for path in places for end in ("", ".gz")]
@@ -112,10 +114,10 @@ def locate(spec: DatasetSpec) -> Path | None:
 
 
 def obtain(spec: DatasetSpec) -> tuple[Path, bytes]:
-    """The verified raw file of ``spec`` and its uncompressed bytes, downloaded to the cache if it is not here.
+    """Return the verified raw file of ``spec`` and its uncompressed bytes, downloading it to the cache if necessary.
 
-    The user's own files are never written to; a file in the cache that fails the check is removed and fetched
-    again. Raises UserError that names the file, the checksum, and where to get it and put it by hand.
+    The user's own files are never modified; a file in the cache that fails verification is replaced. The UserError of
+    a failure names the file, its checksum, and how to download it by hand.
     """
     path = locate(spec)
     ours = None if origin(spec).path else folders()[-1]
@@ -126,42 +128,40 @@ def obtain(spec: DatasetSpec) -> tuple[Path, bytes]:
             path.unlink()
             verified.cache_clear()
             path = None
-    if path is None:
-        path = _download(spec)
+    path = path or _download(spec)
     return path, verified(path, spec)
 
 
 @cache
 def verified(path: Path, spec: DatasetSpec) -> bytes:
-    """The uncompressed bytes of ``path``. Raises UserError if they are not what ``spec`` expects."""
+    """Return the uncompressed bytes of ``path``. Raises UserError if they do not match ``spec``."""
     try:
-        content = path.read_bytes()
-        content = gzip.decompress(content) if content.startswith(GZIP) else content
-    except (OSError, EOFError, zlib.error) as error:
+        content = unpacked(path.read_bytes())
+    except OSError as error:
         raise UserError(f"{spec.name}: cannot read {path}: {error}") from error
     if wrong := objection(content, spec):
         raise UserError(
             f"{spec.name}: {path} is not the expected file: {wrong}\n"
-            f"  The file was left as it is. Replace it: {replacement(spec)}"
+            f"  The file was left unchanged. To replace it: {replacement(spec)}"
         )
     return content
 
 
 def replacement(spec: DatasetSpec) -> str:
-    """How to get a sound copy of the file of ``spec``."""
+    """Return instructions for getting an intact copy of the file of ``spec``."""
     where = origin(spec)
     if spec.source.startswith("b3db:"):
         return "pip install --force-reinstall --no-deps qc-B3DB"
     if where.path:
         return (
-            f"put the original back, or describe the new version: rename {spec.path} to {spec.path.name}.old (which "
-            f"keeps what was written in it by hand), then\n  {_anew(spec, where.path)}"
+            f"put the original back, or describe the new version: rename {spec.path} to {spec.path.name}.old (to keep "
+            f"your edits), then\n  {_describe_command(spec, where.path)}"
         )
     return f"get a fresh copy from {where.page or where.url}"
 
 
-def _anew(spec: DatasetSpec, file: Path) -> str:
-    """The command that describes ``file`` as ``spec`` does."""
+def _describe_command(spec: DatasetSpec, file: Path) -> str:
+    """Return the command that describes ``file`` as ``spec`` does."""
     options = {
         "--target": spec.target,
         "--smiles": spec.smiles,
@@ -177,28 +177,29 @@ def _anew(spec: DatasetSpec, file: Path) -> str:
 
 
 def objection(content: bytes, spec: DatasetSpec) -> str:
-    """Why ``content`` is not the raw file of ``spec``; empty if it is, byte by byte or (``rows_sha256``) row by row."""
+    """Return why ``content`` is not the file of ``spec``; empty if all bytes, or all rows (``rows_sha256``), match."""
     if not spec.sha256:
         return "" if content.strip() else "it is empty"
-    found = hashlib.sha256(content).hexdigest()
-    if found == spec.sha256:
+    digest = hashlib.sha256(content).hexdigest()
+    if digest == spec.sha256:
         return ""
     start = content[:500].lstrip().lower()
     if not content:
-        what = "it is empty"
+        reason = "it is empty"
     elif start.startswith((b"<!doctype", b"<html", b"<?xml")):
-        what = "it is a web page"
+        reason = "it is a web page"
     elif spec.rows_sha256 and rows_digest(content, spec) == spec.rows_sha256:
         return ""
     else:
-        what = "its checksum differs"
+        reason = "its checksum differs"
     return (
-        f"{what}.\n  sha256 expected: {spec.sha256} (uncompressed)\n  sha256 found:    {found} ({len(content):,} bytes)"
+        f"{reason}.\n  sha256 expected: {spec.sha256} (uncompressed)\n"
+        f"  sha256 found:    {digest} ({len(content):,} bytes)"
     )
 
 
 def rows_digest(content: bytes, spec: DatasetSpec) -> str:
-    """The sha256 of SMILES and target of all rows: equal for two files that differ in quotes or other columns."""
+    """Return the sha256 of all SMILES and targets, which ignores quotes and other columns; empty if unreadable."""
     try:
         table = readers.read(content, spec.name)
         pairs = zip(table[spec.smiles], table[spec.target].astype(float), strict=True)
@@ -211,20 +212,20 @@ def _download(spec: DatasetSpec) -> Path:
     where = origin(spec)
     if where.path:
         raise UserError(
-            f"{spec.name}: the data file {where.path} is missing: put it back, or mend 'source' in {spec.path}"
+            f"{spec.name}: the data file {where.path} is missing: put it back, or correct 'source' in {spec.path}"
         )
     if not where.url:
         raise UserError(_by_hand(spec, where, "it is not downloaded automatically"))
     if offline():
-        raise UserError(_by_hand(spec, where, "it is not on this machine, and --offline forbids to download it"))
+        raise UserError(_by_hand(spec, where, "it is not on this machine, and --offline forbids downloading it"))
     http = pooch.HTTPDownloader(timeout=TIMEOUT, headers={"User-Agent": f"churn-benchmark/{__version__}"})
 
-    def fetch(url: str, file: str, manager: object) -> None:  # into a temporary file, that pooch then renames
+    def fetch(url: str, file: str, manager: object) -> None:  # into a temporary file, which pooch then renames
         http(url, file, manager)
         content = Path(file).read_bytes()
         try:
-            content = gzip.decompress(content) if content.startswith(GZIP) else content
-        except (OSError, EOFError, zlib.error) as error:
+            content = unpacked(content)
+        except OSError as error:
             raise ValueError(f"the server sent an archive that cannot be unpacked: {error}") from error
         if wrong := objection(content, spec):
             raise ValueError(f"the server sent something else: {wrong}")
@@ -236,7 +237,7 @@ def _download(spec: DatasetSpec) -> Path:
         return Path(files.fetch(name, downloader=fetch))
     except requests.exceptions.ConnectionError as error:
         server = urlsplit(where.url).netloc
-        reason = f"{RETRIES + 1} attempts to download it failed: {server} cannot be reached, or stopped sending"
+        reason = f"{RETRIES + 1} attempts to download it failed: {server} cannot be reached or stopped responding"
         raise UserError(_by_hand(spec, where, reason)) from error
     except (requests.exceptions.RequestException, ValueError) as error:
         raise UserError(_by_hand(spec, where, f"{RETRIES + 1} attempts to download it failed: {error}")) from error

@@ -1,4 +1,4 @@
-"""Dataset descriptions: one TOML file each, checked field by field."""
+"""Dataset descriptions, one validated TOML each."""
 
 from __future__ import annotations
 
@@ -16,26 +16,24 @@ from benchmark.settings import assignments
 from benchmark.types import MLP, DatasetFacts, Recipe, Task
 
 UNVERIFIED = ("tadf", "hf")
-"""Sources without a known checksum: a table that the user supplies, a dataset that its hub verifies."""
+"""Sources without a checksum: a table that the user supplies, and datasets that the hub verifies."""
 
 SUITES = {"lite": ("b3db_measured", "dili", "cyp2d6_substrate")}
-"""Named selections besides the groups; ``lite`` gives a first impression within minutes."""
-
-
+"""Named selections in addition to the groups; ``lite`` runs in minutes."""
 PoolSize = Annotated[int, Field(ge=2)]
 
 
 class Settings(Recipe):
-    """What may follow ``@`` in the name of a variant: the size of its pool, its backbone, its recipe's fields."""
+    """Settings after ``@`` in the name of a variant: the size of its pool, its backbone, and fields of its recipe."""
 
     train: PoolSize | None = None
     backbone: str = MLP
 
 
 class DatasetSpec(BaseModel):
-    """One dataset. ``name`` is the stem of the file at ``path``; all else is in it (fields: datasets/README.md).
+    """Description of a dataset. ``name`` is the stem of the TOML at ``path``, which has the other fields.
 
-    A variant has the name with its settings, ``bace@train=200``.
+    They are explained in datasets/README.md. The name of a variant includes its settings, as in ``bace@train=200``.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -70,53 +68,56 @@ class DatasetSpec(BaseModel):
 
     @property
     def spelled(self) -> str:
-        """How the command line names this dataset: by its name, or by the path of a TOML outside the registry."""
+        """Name on the command line; the path of the TOML if that is outside the registry."""
         if self.path.parent in (shipped_datasets(), own_datasets(), Path()):
             return self.name
         return str(self.path) + self.name.removeprefix(self.path.stem)
 
     @property
     def facts(self) -> DatasetFacts:
-        """What is kept of the dataset with every result on it."""
+        """Facts that are stored with every result on the dataset."""
         same = {name: getattr(self, name) for name in DatasetFacts.model_fields if name != "target"}
         return DatasetFacts(target=self.target_name or self.target, **same)
+
+    @property
+    def split_column(self) -> str:
+        """Column of a given split; empty for other splits."""
+        return self.split.partition(":")[2] if self.split.startswith("given") else ""
 
     @model_validator(mode="after")
     def _complete(self) -> DatasetSpec:
         scheme = self.source.partition(":")[0]
         if not self.sha256 and scheme not in UNVERIFIED:
-            raise PydanticCustomError("sha256", "a {scheme}: source needs sha256, of the file", {"scheme": scheme})
+            raise PydanticCustomError("sha256", "a {scheme}: source needs the sha256 of its file", {"scheme": scheme})
         if not (self.smiles or self.id):
-            raise PydanticCustomError("smiles", "name the column of the SMILES, or 'id' for rows that are no molecules")
+            raise PydanticCustomError("smiles", "name the SMILES column, or 'id' for rows that are not molecules")
         if self.split.startswith("scaffold") and not self.smiles:
-            raise PydanticCustomError("split", "a scaffold split needs the column 'smiles'; use random:0.8")
+            raise PydanticCustomError("split", "a scaffold split needs the field 'smiles'; use random:0.8")
         return self
 
 
 def dataset_names() -> list[str]:
-    """The names of the registry: one TOML each, of the suite or in ``datasets/`` of the user's home."""
+    """Return the datasets of the registry: the TOMLs of the suite and of ``datasets/`` in the user's home."""
     return sorted({path.stem for folder in (shipped_datasets(), own_datasets()) for path in folder.glob("*.toml")})
 
 
 def _toml(name: str) -> Path:
-    """The file of a dataset of the registry. Raises UserError for an unknown name, and for one with two files."""
+    """Return the file of a registered dataset. Raises UserError for an unknown name and for one with two files."""
     mine, theirs = own_datasets() / f"{name}.toml", shipped_datasets() / f"{name}.toml"
-    here = [path for path in (theirs, mine) if path.is_file()]
-    if not here:
+    paths = [path for path in (theirs, mine) if path.is_file()]
+    if not paths:
         raise did_you_mean("dataset", name, dataset_names())
-    if len(here) > 1 and not mine.samefile(theirs):
-        raise UserError(f"{mine}: {name!r} is a dataset of the suite: rename your file")
-    return here[0]
+    if len(paths) > 1 and not mine.samefile(theirs):
+        raise UserError(f"{mine}: the suite has a dataset {name!r}: rename your file")
+    return paths[0]
 
 
 def load_spec(name: str) -> DatasetSpec:
-    """The spec of a dataset of the registry, or of the TOML file at a path; ``@`` and settings make it a variant.
+    """Return the spec of a registered dataset or of the TOML at a path; settings after ``@`` make it a variant.
 
-    ``bace@train=200@epochs=10`` is a dataset of its own, named with its settings in one order and spelling. A setting
-    that says what the dataset has anyway stays in the name, though the problem is the same.
-
-    Raises UserError for an unknown name or setting, a value that the setting cannot have, and for a TOML that cannot
-    be read, naming file and field.
+    ``bace@train=200@epochs=10`` is a separate dataset, named with its settings in a canonical order and spelling. A
+    setting equal to the dataset's own stays in the name, although the problem is the same. Raises UserError for an
+    unknown name or setting, an invalid value, and an invalid TOML, naming file and field.
     """
     base, settings = _parts(name)
     path = Path(base).resolve() if base.endswith(".toml") else _toml(base)
@@ -134,13 +135,12 @@ def load_spec(name: str) -> DatasetSpec:
 
 
 def _parts(name: str) -> tuple[str, str]:
-    """The name or path of a dataset, and the settings that follow it: ``bace``, ``@train=200``."""
+    """Split ``bace@train=200`` into the name or path of the dataset and its settings: ``bace``, ``@train=200``."""
     base, settings = re.fullmatch(r"(.+\.toml|[^@]*)(@.*)?", name, re.DOTALL).groups("")  # type: ignore[union-attr]
     return base, settings
 
 
 def _variant(spec: DatasetSpec, settings: str) -> DatasetSpec:
-    """``spec`` with other ``settings``, ``@train=200@epochs=10``. Raises UserError."""
     given = assignments(settings.split("@")[1:], spec.name + settings)
     for name in given:
         if name not in Settings.model_fields:
@@ -163,9 +163,9 @@ def _variant(spec: DatasetSpec, settings: str) -> DatasetSpec:
 
 
 def _on(spec: DatasetSpec, name: str) -> DatasetSpec:
-    """``spec``, as its TOML has it, on a backbone: with what this reads as features, and with its recipe.
+    """Return ``spec``, unchanged from its TOML, with the features that a backbone reads and its recipe.
 
-    What the TOML says of the recipe is for the TOML's own backbone. Raises UserError.
+    The TOML's recipe applies only to the TOML's own backbone. Raises UserError.
     """
     reads, recipe = "numbers", Recipe()
     if name != MLP:
@@ -174,11 +174,11 @@ def _on(spec: DatasetSpec, name: str) -> DatasetSpec:
         reads, recipe = find(name).reads, find(name).recipe
     pixels = spec.features[0].startswith("pixels")
     if reads == "smiles" and not spec.smiles:
-        raise UserError(f"{spec.name}: backbone {name} reads SMILES: name their column in 'smiles'")
+        raise UserError(f"{spec.name}: backbone {name} reads SMILES: name the SMILES column in 'smiles'")
     if reads == "pixels" and not pixels:
-        raise UserError(f"{spec.name}: backbone {name} reads images, and the features are {', '.join(spec.features)}")
+        raise UserError(f"{spec.name}: backbone {name} reads images, but the features are {', '.join(spec.features)}")
     if reads == "numbers" and "smiles" in spec.features:
-        raise UserError(f"{spec.name}: backbone {name} reads numbers: name other features than 'smiles'")
+        raise UserError(f"{spec.name}: backbone {name} reads numbers: choose features other than 'smiles'")
     if name == spec.backbone:
         recipe = recipe.model_copy(update=spec.recipe.model_dump(exclude_unset=True))
     features = ("smiles",) if reads == "smiles" else spec.features
@@ -188,20 +188,22 @@ def _on(spec: DatasetSpec, name: str) -> DatasetSpec:
 def _fields(path: Path) -> dict[str, Any]:
     fields = tomllib.loads(path.read_text(encoding="utf-8"))
     for field in {"name", "path"} & set(fields):
-        raise UserError(f"{path}: field {field!r}: a dataset's name is its file's; remove the field or rename the file")
+        raise UserError(
+            f"{path}: field {field!r}: a dataset is named after its file; remove the field or rename the file"
+        )
     scheme, _, file = str(fields.get("source", "")).partition(":")
-    if scheme == "file" and file:  # relative to the TOML, wherever the command is given
+    if scheme == "file" and file:  # relative to the TOML, not to the working folder
         fields["source"] = f"file:{(path.parent / file).resolve()}"
     return {"family": path.stem, **fields}
 
 
 def expand(names: str) -> list[str]:
-    """Dataset names from a comma-separated list of names, paths, groups and suites, each once, in the order given.
+    """Return the distinct datasets of a comma-separated list of names, paths, groups and suites, in order.
 
-    All may have settings: ``headline@epochs=10`` names a variant of each headline dataset.
+    All may have settings: ``headline@epochs=10`` is a variant of each headline dataset.
     """
     path, _ = _parts(names)
-    if path.endswith(".toml") and Path(path).is_file():  # its folder may have a comma
+    if path.endswith(".toml") and Path(path).is_file():  # its folder may contain a comma
         return [load_spec(names).spelled]
     specs = [load_spec(name) for name in dataset_names()]
     chosen: dict[str, None] = {}

@@ -1,4 +1,4 @@
-"""Canonical splits, by the names used in the TOMLs: ``scaffold:0.8``, ``random:0.8``, ``given:COLUMN``."""
+"""Canonical splits by their names in the TOMLs: ``scaffold:0.8``, ``random:0.8``, ``given:COLUMN``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmark.errors import UserError
 
 @dataclass(frozen=True)
 class Split:
-    """Row numbers (int64) of the training pool and of each test set: ``id``, and ``ood`` where there is one."""
+    """Row numbers (int64) of the training pool and of the test sets: ``id`` and, if there is one, ``ood``."""
 
     train: np.ndarray
     tests: Mapping[str, np.ndarray]
@@ -23,11 +23,11 @@ class Split:
 
 
 def scaffold_split(scaffolds: Sequence[str], seed: int, share: float = 0.8) -> Split:
-    """Bemis–Murcko scaffold split (doi:10.1021/jm9602928; paper, section Datasets).
+    """Return a Bemis–Murcko scaffold split (doi:10.1021/jm9602928; paper, section Datasets).
 
-    Molecules of one scaffold (without chirality; acyclic ones share the empty scaffold) stay together.
-    The groups, largest first and then shuffled, are taken while they fit into ``share`` of the rows; the
-    others are the OOD test. A fifth of the taken rows is the ID test, the rest the training pool.
+    Molecules with the same scaffold (without chirality; acyclic ones share the empty scaffold) stay together. Groups,
+    largest first and then shuffled, are taken while they fit into ``share`` of the rows; the others are the OOD test.
+    A fifth of the rows taken is the ID test, the rest the training pool.
     """
     groups: dict[str, list[int]] = {}
     for row, scaffold in enumerate(scaffolds):
@@ -35,7 +35,6 @@ def scaffold_split(scaffolds: Sequence[str], seed: int, share: float = 0.8) -> S
     by_size = sorted(groups.values(), key=len, reverse=True)
     order = np.arange(len(by_size))
     np.random.RandomState(seed).shuffle(order)
-
     room = int(share * len(scaffolds))
     taken: list[int] = []
     left: list[int] = []
@@ -49,7 +48,7 @@ def scaffold_split(scaffolds: Sequence[str], seed: int, share: float = 0.8) -> S
 
 
 def random_split(n: int, seed: int, share: float = 0.8) -> Split:
-    """``share`` of ``n`` rows are the training pool, the others the ID test; there is no OOD test (paper, Datasets)."""
+    """Split ``n`` rows into training pool (``share`` of them) and ID test, without OOD test (paper, Datasets)."""
     if not 0 < int(share * n) < n:
         return Split(np.arange(n), {"id": np.arange(0)})
     train, test = train_test_split(np.arange(n, dtype=np.int64), train_size=int(share * n), random_state=seed)
@@ -57,19 +56,19 @@ def random_split(n: int, seed: int, share: float = 0.8) -> Split:
 
 
 def first_rows(pool: np.ndarray, n: int, seed: int) -> np.ndarray:
-    """The first ``n`` rows of one shuffle of the training pool (paper, appendix N-scaling), in the pool's order.
+    """Return the first ``n`` rows of a shuffle of the training pool (paper, appendix N-scaling), in the pool's order.
 
-    A smaller pool lies in every larger one of the same seed, and all rows are the pool as it was.
+    For one seed a smaller pool is part of every larger one, and all rows are the pool itself.
     """
     return pool[np.sort(np.random.default_rng(seed).permutation(len(pool))[:n])]
 
 
 GIVEN = {"train": "train", "id": "id", "test": "id", "ood": "ood", "val": "", "valid": "", "validation": ""}
-"""What the texts of a column that holds a split mean; validation rows are left out."""
+"""Meanings of the texts in a split column; validation rows are excluded."""
 
 
 def given_split(parts: Sequence[str]) -> Split:
-    """The split that a column of the table names. Raises UserError for a text that is none of ``GIVEN``."""
+    """Return the split of a split column. Raises UserError for a text that is not in ``GIVEN``."""
     unknown = sorted(set(parts) - set(GIVEN))
     if unknown:
         raise UserError(f"split 'given': expected {', '.join(GIVEN)}, found {unknown[0]!r}")
@@ -81,9 +80,9 @@ def given_split(parts: Sequence[str]) -> Split:
 
 
 def make_split(name: str, seed: int, scaffolds: Sequence[str], parts: Sequence[str]) -> Split:
-    """The split called ``name`` of rows with these scaffolds and with these entries in the split's column.
+    """Return the split called ``name`` of rows with these scaffolds and these entries in the split column.
 
-    Raises UserError for an unknown name, and for a split that leaves a part empty.
+    Raises UserError for an unknown name and for a split with an empty part.
     """
     kind, _, text = name.partition(":")
     try:

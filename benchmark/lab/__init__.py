@@ -1,1 +1,1 @@
-"""What studies are made of: reports, the lab that trains for them, and what several of them share."""
+"""Building blocks of studies: reports, the lab that trains for them, and shared computations."""

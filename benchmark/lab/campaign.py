@@ -1,6 +1,6 @@
-"""Bayesian-optimisation campaigns in a pool of molecules whose targets are held back until they are acquired (paper,
-appendix "BO trajectory variance on regression", Algorithm 2). Beyond the paper: acquisitions that use the spread of
-several networks.
+"""Bayesian-optimisation campaigns in a pool of molecules whose targets stay hidden until they are acquired (paper,
+appendix "BO trajectory variance on regression", Algorithm 2). Beyond the paper: acquisition functions that use the
+spread of several networks.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from benchmark.types import MLP, Examples, Method, Problem, Recipe
 RECIPE = Recipe(hidden=256, lr=1e-3, weight_decay=1e-4, batch_size=64, epochs=30)
 """The authors' settings in the loop, for all datasets."""
 Scores = Callable[[np.ndarray, float, np.random.Generator], np.ndarray]
-"""From predictions (K, T) of K networks and the best target known, the value (T,) of acquiring each molecule."""
+"""Value (T,) of acquiring each molecule, from the predictions (K, T) of K networks and the best target so far."""
 
 
 def ei(predicted: np.ndarray, best: float, rng: np.random.Generator) -> np.ndarray:
-    """Expected improvement over ``best``, of a normal with the networks' mean and spread."""
-    from scipy.stats import norm  # takes a second
+    """Return the expected improvement over ``best`` of a normal with the networks' mean and spread."""
+    from scipy.stats import norm  # slow to import
 
     mean, spread = predicted.mean(axis=0), np.maximum(predicted.std(axis=0, ddof=1), 1e-9)
     z = (mean - best) / spread
@@ -40,34 +40,34 @@ ACQUISITIONS: dict[str, Scores] = {
 
 
 def trajectory(problem: Problem, method: Method, acquire: str, k: int, initial: np.ndarray, budget: int) -> list[int]:
-    """The rows of the pool that trajectory ``k`` acquires, in order (Algorithm 2)."""
-    labelled = initial.tolist()
+    """Return the rows of the pool that trajectory ``k`` acquires, in order (Algorithm 2)."""
+    pool, rows = problem.train, initial.tolist()
     for t in range(1, budget + 1):
-        seed, rest = k * 10**6 + t, np.setdiff1d(np.arange(len(problem.train)), labelled)
-        pool, rows = problem.train, np.array(labelled)
-        known = Examples(pool.x[rows], pool.y[rows], pool.ids[rows], pool.smiles[rows])
-        fitted = method.fit(replace(problem, train=known, evals={}), [seed])
+        seed, rest = k * 10**6 + t, np.setdiff1d(np.arange(len(pool)), rows)
+        labelled = Examples(pool.x[rows], pool.y[rows], pool.ids[rows], pool.smiles[rows])
+        fitted = method.fit(replace(problem, train=labelled, evals={}), [seed])
         each = fitted.each(pool.x[rest])[0] if isinstance(fitted, Stack) else fitted.predict(pool.x[rest])
         predicted = each[:, :, 0]
         if acquire != "greedy" and len(predicted) == 1:
-            raise UserError(f"{method.name}: {acquire} needs the spread of several networks; give it bagging or twin")
-        value = ACQUISITIONS[acquire](predicted, float(known.y.max()), generator("other", seed))
-        labelled.append(int(rest[value.argmax()]))
-    return labelled[len(initial) :]
+            raise UserError(f"{method.name}: {acquire} needs the spread of several networks; use bagging or twin")
+        value = ACQUISITIONS[acquire](predicted, float(labelled.y.max()), generator("other", seed))
+        rows.append(int(rest[value.argmax()]))
+    return rows[len(initial) :]
 
 
 def campaigns(
     trainer: Trainer, problem: Problem, method: Method, acquire: str, trajectories: int, initial: int, budget: int
 ) -> Content:
-    """What ``trajectories`` acquire that start from the same ``initial`` molecules, the best target of each, and the
-    range of the pool's. Raises UserError for a pool that is too small, and for a backbone that ``RECIPE`` is not for.
+    """Run ``trajectories`` campaigns from the same ``initial`` molecules.
+
+    The record holds the acquired rows, the best target of each campaign, and the range of the pool's targets. Raises
+    UserError if the pool is too small, or if ``RECIPE`` is not for the problem's backbone.
     """
-    y = problem.train.y
+    name, y = problem.name, problem.train.y
     if problem.backbone != MLP:
-        raise UserError(f"{problem.name}: campaigns have the recipe of {MLP}: leave the other backbone out")
+        raise UserError(f"{name}: campaigns use the recipe of {MLP}: leave the other backbone out")
     if initial + budget > len(y):
-        name = problem.name
-        raise UserError(f"{name}: the training pool has {len(y)} molecules, initial + budget must be fewer")
+        raise UserError(f"{name}: the training pool has {len(y)} molecules; initial + budget must not exceed that")
     start = np.random.default_rng(problem.canonical_seed).choice(len(y), initial, replace=False)
     same = replace(problem.without_tests(), recipe=RECIPE)
     items = [(same, method, acquire, k, start, budget) for k in range(1, trajectories + 1)]
@@ -77,17 +77,17 @@ def campaigns(
 
 
 def overlaps(acquired: np.ndarray) -> np.ndarray:
-    """Jaccard overlap (R, R) of the sets that R trajectories acquired, (R, B)."""
-    sets = [set(some) for some in acquired.tolist()]
+    """Return the Jaccard overlap (R, R) of the sets (R, B) acquired by R trajectories, with zeros on the diagonal."""
+    sets = [set(rows) for rows in acquired.tolist()]
     return np.array([[len(a & b) / len(a | b) if a is not b else 0.0 for b in sets] for a in sets])
 
 
-def outcomes(found: Content) -> dict[str, Sampled]:
-    """What the campaigns of a record came to: the best target of each, its spread, and the overlap of what they got."""
-    best, acquired = np.array(found["final_best"]), np.array(found["acquired"])
+def outcomes(record: Content) -> dict[str, Sampled]:
+    """Summarise the campaigns of a record: their best targets, the spread of these, and the overlap of their sets."""
+    best, acquired = np.array(record["final_best"]), np.array(record["acquired"])
     return {
         "final_best": Sampled(best),
         "final_best_std": Sampled(best, "std"),
-        "final_best_std_over_range": Sampled(best / found["range"], "std"),
+        "final_best_std_over_range": Sampled(best / record["range"], "std"),
         "acquired_jaccard": Sampled(overlaps(acquired)),
     }

@@ -1,4 +1,4 @@
-"""What the studies of where predictions flip share: test molecules beside those that were trained on.
+"""Test molecules and their neighbours in the training pool, shared by the studies of where predictions flip.
 
 Similarity is Tanimoto's of Morgan fingerprints (radius 2, 2048 bits).
 """
@@ -21,24 +21,27 @@ from benchmark.types import Predictions
 
 HEADS: Sequence[str | Head] = ["Dataset", "Test molecules", "Number", head(CHURN), Head("Ratio to all", digits=2)]
 Groups = Mapping[str, np.ndarray]
-"""By name, which of the test molecules are in it, (T,) of bool."""
+"""Masks (T,) of the test molecules by the name of their group."""
 
 
 @dataclass(frozen=True)
 class Neighbourhoods:
-    """Predictions on the test molecules of a dataset, and what ``neighbours`` tells of these."""
+    """Predictions on the test molecules of a dataset, with the columns of ``neighbours`` for these molecules."""
 
     title: str
     predictions: Predictions
     facts: Mapping[str, np.ndarray]
 
-    def churn(self, some: np.ndarray) -> Sampled:
-        """Churn (R, R) over the molecules ``some`` (T,)."""
-        return Sampled(CHURN.of_runs(self.predictions.on(some)))
+    def churn(self, rows: np.ndarray) -> Sampled:
+        """Return the churn (R, R) over the molecules ``rows`` (T,)."""
+        return Sampled(CHURN.of_runs(self.predictions.on(rows)))
 
-    def ratio(self, some: np.ndarray) -> Sampled:
-        """The same in multiples of the churn of all, which is of the same runs; of no flips at all there is none."""
-        part, whole = self.churn(some).values, CHURN.of_runs(self.predictions)
+    def ratio(self, rows: np.ndarray) -> Sampled:
+        """Return the churn over ``rows`` in multiples of the churn over all molecules, from the same runs.
+
+        The ratio is nan where nothing flips.
+        """
+        part, whole = self.churn(rows).values, CHURN.of_runs(self.predictions)
 
         def of(runs: np.ndarray) -> float:
             both = (mean_over_pairs(pairs[np.ix_(runs, runs)]) for pairs in (part, whole))
@@ -47,27 +50,27 @@ class Neighbourhoods:
         return Sampled(pseudo_values(of, len(whole)))
 
     def rows(self, groups: Groups) -> list[SheetRow]:
-        """Churn in each group that has a molecule, and its ratio to that of all, for ``HEADS``."""
+        """Return rows for ``HEADS``: the churn of each group with molecules, and its ratio to the churn of all."""
         return [
-            [self.title, name, str(some.sum()), self.churn(some), self.ratio(some)]
-            for name, some in groups.items()
-            if some.any()
+            [self.title, name, str(rows.sum()), self.churn(rows), self.ratio(rows)]
+            for name, rows in groups.items()
+            if rows.any()
         ]
 
     def sentence(self, groups: Groups) -> str:
-        """How many of all test molecules flip, and of those in each group."""
+        """Return a sentence with the churn of all test molecules and of each group."""
         every = np.ones(len(self.predictions.ids), dtype=bool)
 
-        def of(some: np.ndarray) -> str:
-            return percent(mean_over_pairs(self.churn(some).values), 1)
+        def of(rows: np.ndarray) -> str:
+            return percent(mean_over_pairs(self.churn(rows).values), 1)
 
-        parts = ", ".join(f"{name} ({some.sum()}) {of(some)}" for name, some in groups.items() if some.any())
+        parts = ", ".join(f"{name} ({rows.sum()}) {of(rows)}" for name, rows in groups.items() if rows.any())
         return f"{self.title}: two retrainings disagree on {of(every)} of {len(every)} test molecules; {parts}."
 
 
 @dataclass(frozen=True)
 class Nearby:
-    """A study of flips near training molecules: its settings, and where it gets what it reports on."""
+    """Base of the studies of flips near training molecules: their settings and their data."""
 
     dataset: str = "bace,dili,cyp2d6_substrate,pgp_broccatelli,bbb_martins,bbbp"
     canonical_seed: int = 99
@@ -75,26 +78,23 @@ class Nearby:
     method: str = "erm"
 
     def flips(self, lab: Lab) -> Iterator[Neighbourhoods]:
-        """What is known of each dataset."""
-        names = expand(self.dataset)
+        """Yield the predictions and neighbours of each dataset."""
+        names, split = expand(self.dataset), self.canonical_seed
         for name in names:
             spec = load_spec(name)
             if spec.task != "classification" or not spec.smiles:
-                raise UserError(
-                    f"{name}: flips near other molecules need SMILES and classes; leave it out of --dataset"
-                )
-        cells = lab.cells([self.method], names, [self.canonical_seed], retrainings(self.seeds))
+                raise UserError(f"{name}: this study needs SMILES and classes; leave the dataset out of --dataset")
+        cells = lab.cells([self.method], names, [split], retrainings(self.seeds))
         for name in names:
-            split = self.canonical_seed
-            kept = lab.record(f"{name}, split {split}", name, split, of_test, name, split)
+            columns = lab.record(f"{name}, split {split}", name, split, of_test, name, split)
             p = cells[name, self.method][0].predictions["id"]
-            order = {id_: i for i, id_ in enumerate(kept["ids"])}
+            order = {id_: i for i, id_ in enumerate(columns["ids"])}
             index = [order[id_] for id_ in p.ids.tolist()]
-            facts = {fact: np.array(column)[index] for fact, column in kept.items()}
+            facts = {fact: np.array(column)[index] for fact, column in columns.items()}
             yield Neighbourhoods(load_spec(name).title, p, facts)
 
 
 def of_test(trainer: Trainer, name: str, canonical_seed: int) -> Content:
-    """The neighbours of a dataset's ID test in its training pool."""
+    """Return the neighbours of a dataset's ID test molecules in its training pool."""
     problem = load_problem(name, canonical_seed)
     return neighbours(problem.train, problem.evals["id"])

@@ -1,4 +1,4 @@
-"""The rule that selects λ: the largest that costs no more accuracy than a tolerance (paper, section Methods,
+"""The selection rule: the largest λ that costs no more accuracy than a tolerance (paper, section Methods,
 "Hyperparameter selection").
 """
 
@@ -13,18 +13,18 @@ from benchmark.types import Task
 
 LAMBDAS: Mapping[Task, tuple[float, ...]] = {"classification": (1, 3, 10, 30, 100, 300), "regression": (1, 3)}
 TOLERANCES: Mapping[Task, tuple[float, ...]] = {"classification": (0.02, 0.01, 0.005), "regression": (0.04,)}
-"""How much accuracy, or MAE, the rule gives away; the first is the paper's."""
+"""Tolerated losses of accuracy, or MAE; the first is the paper's."""
 
 
 def loss(cells: Sequence[Cell]) -> float:
-    """1 − accuracy, or the MAE, on the ID test: mean over splits and retrainings."""
+    """Return 1 − accuracy, or the MAE, on the ID test: mean over splits and retrainings."""
     if cells[0].predictions["id"].task == "regression":
         return mean("mae", cells)
     return 1 - mean("accuracy", cells)
 
 
 def select(losses: Mapping[float, float], erm: float, tolerance: float) -> float | None:
-    """The largest λ whose loss exceeds ERM's by at most ``tolerance``; None if none does.
+    """Return the largest λ whose loss exceeds ERM's by at most ``tolerance``, or None.
 
     >>> select({1: 0.20, 10: 0.21, 100: 0.25}, erm=0.20, tolerance=0.02)
     10
@@ -35,9 +35,9 @@ def select(losses: Mapping[float, float], erm: float, tolerance: float) -> float
 def largest(
     lab: Lab, text: str, dataset: str, splits: Sequence[int], seeds: Sequence[int], erm: Sequence[Cell]
 ) -> tuple[float, Sequence[Cell]] | None:
-    """The λ that the rule selects for the method ``text``, which names it as {lam}, with its cells; None if none does.
+    """Return the λ that the rule selects for the method ``text``, such as "twin:lam={lam:g}", and its cells, or None.
 
-    λ is lowered until the rule admits it: the smaller ones are never trained.
+    λ is lowered until the rule admits it; smaller ones are never trained.
     """
     task = load_spec(dataset).task
     for lam in sorted(LAMBDAS[task], reverse=True):

@@ -1,8 +1,8 @@
-"""What a study is: a question that more than one grid of cells answers, and the report that says the answer.
+"""Studies: questions that take more than one grid of cells to answer, and the reports that answer them.
 
-A study is one file of ``benchmark/studies/``: a frozen dataclass whose ``report`` asks a ``Lab`` for cells and records.
-The lab that ``python -m benchmark study`` gives trains what is missing; the leaderboard's only reads. Both run the same
-``report``, so that a page never says anything else than what was computed.
+A study is one file in ``benchmark/studies/``: a frozen dataclass whose ``report`` asks a ``Lab`` for cells and records.
+The lab of ``python -m benchmark study`` trains what is missing; the leaderboard's lab only reads. Both run the same
+``report``, so a page always shows what was computed.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from benchmark.errors import UserError, did_you_mean
 from benchmark.measure.catalogue import QUALITY, Measure, churn, find
 from benchmark.registry import build, make_method, params
 from benchmark.registry import title as title_of
-from benchmark.settings import parse_seeds
+from benchmark.settings import parse_seeds, parse_splits
 from benchmark.store.cell import Cell
 from benchmark.types import Task
 
 T = TypeVar("T", bound=type)
 Content = Mapping[str, Any]
-"""What a lab keeps that is no cell: numbers, texts, lists and mappings, as JSON has them."""
+"""Content of a record: numbers, texts, lists and mappings, as in JSON."""
 
 
 @dataclass(frozen=True)
 class Measured:
     """A measure of predictions, averaged over canonical splits, with its interval over retrainings.
 
-    ``key`` names it in the catalogue; ``cells`` hold one cell per split. With ``versus`` it is the difference to these,
-    at equal train seeds.
+    ``key`` is the measure's key in the catalogue; ``cells`` hold one cell per split. With ``versus``, the number is the
+    difference to those cells at equal train seeds.
     """
 
     key: str
@@ -57,7 +57,7 @@ def _measure(key: str, task: Task) -> Measure:
 
 @dataclass(frozen=True)
 class Sampled:
-    """A statistic of replicates: ``values`` are (R,), one of each, or a symmetric (R, R), one of each pair."""
+    """A statistic of replicates: ``values`` are (R,), one per replicate, or a symmetric (R, R), one per pair."""
 
     values: np.ndarray
     statistic: Literal["mean", "std"] = "mean"
@@ -70,9 +70,9 @@ SheetRow = Sequence[str | Number]
 
 @dataclass(frozen=True)
 class Head:
-    """The header of a column of numbers, which are shown times ``scale`` with so many ``digits``.
+    """The header of a column of numbers, shown multiplied by ``scale`` with ``digits`` decimals.
 
-    Their intervals are cut at 0, unless they are ``signed``, and at ``most``.
+    Intervals are clipped at ``most``, and at 0 unless the numbers are ``signed``.
     """
 
     text: str
@@ -83,7 +83,7 @@ class Head:
 
 
 def head(measure: Measure, versus: bool = False) -> Head:
-    """The header of a measure, or of its difference to others."""
+    """Return the header of a measure, or of its difference to a reference."""
     if versus:
         title, scale, digits = measure.shown_delta
         return Head(title, scale, digits, signed=True)
@@ -91,21 +91,21 @@ def head(measure: Measure, versus: bool = False) -> Head:
 
 
 def heads_compared(task: Task) -> list[Head]:
-    """The headers of the columns that ``compared`` fills."""
+    """Return the headers of the columns that ``compared`` fills."""
     return [head(measure, versus) for measure in (QUALITY[task], churn(task)) for versus in (False, True)]
 
 
 def compared(cells: Sequence[Cell], reference: Sequence[Cell]) -> SheetRow:
-    """Accuracy (or MAE) and churn of ``cells`` on the ID test, each also less ``reference``, if another."""
+    """Return accuracy (or MAE) and churn of ``cells`` on the ID test, each also as a difference to ``reference``."""
     row: list[str | Number] = []
-    for quantity in (QUALITY[cells[0].predictions["id"].task].key, "churn"):
-        row += [Measured(quantity, cells), "–" if cells is reference else Measured(quantity, cells, reference)]
+    for key in (QUALITY[cells[0].predictions["id"].task].key, "churn"):
+        row += [Measured(key, cells), "–" if cells is reference else Measured(key, cells, reference)]
     return row
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table of a report: a header of texts and ``Head``, and rows of texts and numbers, as long as the header."""
+    """A table of a report; each row has one text or number per column of the header."""
 
     key: str
     title: str
@@ -117,7 +117,7 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis, with numbers times ``scale``, or with the texts ``names`` at 0, 1, 2, …."""
+    """An axis of numbers multiplied by ``scale``, or of ``names`` at 0, 1, 2, …."""
 
     label: str
     scale: float = 1
@@ -127,7 +127,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Point:
-    """A point of a chart: ``x`` is known, or a number with an interval as ``y`` is; ``label`` stands beside it."""
+    """A point of a chart with an optional ``label``; ``x`` is exact, or a number with an interval like ``y``."""
 
     x: float | Number
     y: Number
@@ -137,7 +137,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure of a report: series of points by name, joined by lines if they have an order."""
+    """A figure of a report: named series of points, joined by lines if they are ordered."""
 
     key: str
     title: str
@@ -150,7 +150,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Report:
-    """The answer of a study in sentences, tables and charts; ``shown`` names tables and figures that boards have."""
+    """The answer of a study in sentences, tables and charts; ``shown`` names tables and figures of the boards."""
 
     answer: Sequence[str]
     sheets: Sequence[Sheet] = ()
@@ -159,40 +159,39 @@ class Report:
 
 
 REPORT = "report"
-"""The key of the record that says that a study was finished, with its settings."""
+"""The key of the record that marks a study as finished and holds its settings."""
 
 
 class Missing(Exception):
-    """A lab that only reads has no such cell or record: the study has not been run to its end."""
+    """A cell or record that a reading lab does not have: the study has not been finished."""
 
 
 class Trainer(Protocol):
-    """What the making of a record may use."""
+    """Services for a function that makes a record."""
 
     code: str
-    """16 hex digits of the sources that a record depends on: what is kept elsewhere meanwhile must name it."""
+    """16 hex digits of the sources that the record depends on; part of the key of any intermediate result."""
 
     def map(self, function: Callable[..., Any], items: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """``function(*item)`` of each item, in their order, on the workers; results do not depend on their number."""
+        """Return ``function(*item)`` for each item, in order; results do not depend on the number of workers."""
 
     def note(self, line: str) -> None:
-        """Tell the user how far it is."""
+        """Report progress to the user."""
 
 
 class Lab(Protocol):
-    """Where a study gets what it reports on. Raises Missing if it only reads, and UserError for what cannot be had."""
+    """A source of cells and records. Raises UserError for a failure, and Missing if it only reads and lacks one."""
 
     def cells(
         self, methods: Sequence[str], datasets: Sequence[str], canonical_seeds: Sequence[int], seeds: Sequence[int]
     ) -> Mapping[tuple[str, str], Sequence[Cell]]:
-        """The cells of a grid by dataset and method, as they are named here, one for each canonical seed."""
+        """Return the cells of a grid by dataset and method, as named in the arguments; one per canonical seed."""
 
     def record(self, key: str, dataset: str, canonical_seed: int, make: Callable[..., Content], *given: Any) -> Content:
-        """What ``make(trainer, *given)`` gave when it was first asked for the record of this ``key``.
+        """Return the record ``key``, computed by ``make(trainer, *given)`` on first use.
 
-        ``make`` is a function at the top of a module. ``key`` names all that the record depends on besides its code,
-        that of the methods among ``given``, and the data of ``dataset`` on this split: after an edit of those it is
-        made again.
+        ``make`` is a top-level function. The record is recomputed when its code, the code of a method in ``given`` or
+        the data of ``dataset`` on this split changes; ``key`` must name everything else that it depends on.
         """
 
 
@@ -202,7 +201,23 @@ class Study(Protocol):
     name: ClassVar[str]
     title: ClassVar[str]
 
-    def report(self, lab: Lab) -> Report: ...
+    def report(self, lab: Lab) -> Report:
+        """Return the answer, from the cells and records of ``lab``."""
+
+
+@dataclass(frozen=True)
+class GridStudy:
+    """Settings of a study on a grid of cells."""
+
+    dataset: str = "bace"
+    canonical_seed: str = "99"
+    seeds: str = "10"
+
+    def cells(
+        self, lab: Lab, methods: Sequence[str], datasets: Sequence[str]
+    ) -> Mapping[tuple[str, str], Sequence[Cell]]:
+        """Return the cells of ``methods`` on ``datasets``, for all splits and retrainings of the study."""
+        return lab.cells(methods, datasets, parse_splits(self.canonical_seed), retrainings(self.seeds))
 
 
 _studies: dict[str, type] = {}
@@ -221,7 +236,7 @@ def study(name: str, *, title: str) -> Callable[[T], T]:
 
 @cache
 def discover() -> dict[str, type]:
-    """All studies of ``benchmark/studies/`` by name."""
+    """Return all studies in ``benchmark/studies/`` by name."""
     package = importlib.import_module("benchmark.studies")
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"benchmark.studies.{module.name}")
@@ -229,12 +244,11 @@ def discover() -> dict[str, type]:
 
 
 def make_study(name: str, settings: Mapping[str, str]) -> Study:
-    """The study ``name`` with ``settings`` written as text. Raises UserError for an unknown name, setting or value."""
-    known = discover()
-    if name not in known:
-        raise did_you_mean("study", name, list(known))
-    made: Study = build(known[name], "classification", settings, "setting")  # type: ignore[assignment]
-    return made
+    """Return the study ``name`` with textual ``settings``. Raises UserError for an unknown name, setting or value."""
+    studies = discover()
+    if name not in studies:
+        raise did_you_mean("study", name, list(studies))
+    return build(studies[name], "classification", settings, "setting")  # type: ignore[return-value]
 
 
 def arrange(
@@ -244,58 +258,54 @@ def arrange(
     canonical_seeds: Sequence[int],
     seeds: Sequence[int],
 ) -> Mapping[tuple[str, str], Sequence[Cell]]:
-    """The cells of a grid, as ``benchmark.lab.study.Lab.cells`` gives them, from ``cells``, newest first.
+    """Arrange ``cells``, newest first, as the grid that ``Lab.cells`` returns.
 
-    Of those with further train seeds, ``seeds`` are taken. Raises Missing, naming the first that is not there.
+    A cell with more train seeds is reduced to ``seeds``. Raises Missing for the first cell that is not there.
     """
-    known: dict[tuple[str, str, str, int], list[Cell]] = {}
+    by_kind: dict[tuple[str, int, str, str], list[Cell]] = {}
     for cell in cells:
-        key = cell.key
-        known.setdefault((key.dataset, key.method, _spell(key.params), key.canonical_seed), []).append(cell)
-    found: dict[tuple[str, str], Sequence[Cell]] = {}
+        by_kind.setdefault(cell.key.kind, []).append(cell)
+    grid: dict[tuple[str, str], Sequence[Cell]] = {}
     for dataset in datasets:
         spec = load_spec(dataset)
         for text in methods:
-            made = make_method(text, spec.task, backbone=spec.backbone)
-            some = []
+            method = make_method(text, spec.task, backbone=spec.backbone)
+            row = []
             for split in canonical_seeds:
-                fitting = known.get((spec.name, made.name, _spell(params(made)), split), [])
-                enough = [cell for cell in fitting if set(seeds) <= set(cell.key.seeds)]
-                if not enough:
-                    raise Missing(f"{title_of(made, spec.task)} on {dataset}, split {split}")
-                some.append(enough[0].only(seeds))
-            found[dataset, text] = some
-    return found
-
-
-def _spell(params: Mapping[str, Any]) -> str:
-    return repr(sorted(params.items()))
+                candidates = by_kind.get((spec.name, split, method.name, repr(sorted(params(method).items()))), [])
+                complete = [cell for cell in candidates if set(seeds) <= set(cell.key.seeds)]
+                if not complete:
+                    raise Missing(f"{title_of(method, spec.task)} on {dataset}, split {split}")
+                row.append(complete[0].only(seeds))
+            grid[dataset, text] = row
+    return grid
 
 
 def classifications(datasets: Sequence[str]) -> Sequence[str]:
-    """``datasets``, for a study of accuracy and flips. Raises UserError for a regression."""
+    """Return ``datasets``, for a study of accuracy and flips. Raises UserError for a regression."""
     for name in datasets:
         if load_spec(name).task != "classification":
-            raise UserError(f"{name}: a regression has neither accuracy nor flips; choose classifications, as bace")
+            raise UserError(f"{name}: a regression has neither accuracy nor flips; use a classification such as bace")
     return datasets
 
 
 def retrainings(seeds: str) -> list[int]:
-    """Train seeds, for a study of churn. Raises UserError for fewer than two."""
-    found = parse_seeds(seeds)
-    if len(found) < 2:
-        raise UserError(f"seeds={seeds}: churn needs two retrainings or more; give --seeds 10")
-    return found
+    """Parse train seeds, for a study of churn. Raises UserError for fewer than two."""
+    parsed = parse_seeds(seeds)
+    if len(parsed) < 2:
+        raise UserError(f"seeds={seeds}: churn needs at least two retrainings, such as --seeds 10")
+    return parsed
 
 
 def mean(key: str, cells: Sequence[Cell], evalset: str = "id") -> float:
-    """The mean over splits of a measure of the catalogue."""
+    """Return the mean over splits of a measure in the catalogue."""
     parts = [cell.predictions[evalset] for cell in cells]
     return float(np.mean([_measure(key, p.task).mean(p) for p in parts]))
 
 
 def percent(share: float, digits: int = 0) -> str:
-    """
+    """Format a share as a percentage.
+
     >>> percent(0.287), percent(0.287, 1)
     ('29 %', '28.7 %')
     """
@@ -303,7 +313,7 @@ def percent(share: float, digits: int = 0) -> str:
 
 
 def points(difference: float) -> str:
-    """A difference of shares in percentage points.
+    """Format a difference of shares in percentage points.
 
     >>> points(-0.0312)
     '−3.1 pp'
@@ -312,17 +322,17 @@ def points(difference: float) -> str:
 
 
 def summary(cells: Sequence[Cell]) -> str:
-    """Churn and accuracy (or MAE) on the ID test, for a sentence."""
+    """Return churn and accuracy (or MAE) on the ID test, for a sentence."""
     if cells[0].predictions["id"].task == "regression":
         return f"churn {mean('churn', cells):.3f}, MAE {mean('mae', cells):.3f}"
     return f"churn {percent(mean('churn', cells), 1)}, accuracy {percent(mean('accuracy', cells), 1)}"
 
 
 def beside(name: int, series: int, n_series: int) -> float:
-    """Where a series has its point at a name of an axis: beside those of the others, which would cover it."""
+    """Return the position of a series' point at a named tick, shifted so that the points of a tick do not overlap."""
     return name + 0.12 * (series - (n_series - 1) / 2)
 
 
 def over(splits: Sequence[int]) -> str:
-    """The canonical splits of a number, for a caption."""
+    """Name the canonical splits that a number is averaged over, for a caption."""
     return f"{'split' if len(splits) == 1 else 'mean over splits'} {', '.join(map(str, splits))}"

@@ -1,4 +1,4 @@
-"""The lab of ``python -m benchmark study``: it trains what a study asks for and the tracking store lacks."""
+"""The lab of ``python -m benchmark study``: it trains whatever a study needs and the tracking store lacks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from benchmark.train.device import Device
 
 @dataclass(frozen=True)
 class LocalTrainer:
-    """What the making of a record may use: see ``benchmark.lab.study.Trainer``."""
+    """A ``benchmark.lab.study.Trainer`` with worker processes on this machine."""
 
     code: str
     jobs: int | None
@@ -34,7 +34,7 @@ class LocalTrainer:
 
 
 class TrainingLab:
-    """The lab that trains what the tracking store lacks, and records it there."""
+    """A lab that trains what the tracking store lacks, and records it there."""
 
     def __init__(self, study: Study, jobs: int | None, device: Device, report: driver.Report) -> None:
         self.study, self.jobs, self.device, self.note = study, jobs, device, report
@@ -58,26 +58,26 @@ class TrainingLab:
         if outcome.failed:
             first = outcome.failed[0]
             raise UserError(
-                f"{len(outcome.failed)} cells of the study failed, the first {first.planned.title} on "
+                f"{len(outcome.failed)} cells of the study failed, the first was {first.planned.title} on "
                 f"{first.planned.key.dataset}: {first.error}\n  (traceback in its run)"
             )
-        found = self.store.cells({cell.key.digest for cell in planned})
-        return arrange(found, methods, datasets, canonical_seeds, seeds)
+        cells = self.store.cells({cell.key.digest for cell in planned})
+        return arrange(cells, methods, datasets, canonical_seeds, seeds)
 
     def record(self, key: str, dataset: str, canonical_seed: int, make: Callable[..., Content], *given: Any) -> Content:
         problem = load_problem(dataset, canonical_seed)
-        methods = [code_fingerprint(one, problem.backbone) for one in given if hasattr(one, "fit")]
+        methods = [code_fingerprint(value, problem.backbone) for value in given if hasattr(value, "fit")]
         code = hashlib.sha256(" ".join([fingerprint(make), *methods, problem.fingerprint]).encode()).hexdigest()[:16]
-        for known in self.store.records():
-            if (known.study, known.key, known.code) == (self.study.name, key, code):
-                return known.content
+        for record in self.store.records():
+            if (record.study, record.key, record.code) == (self.study.name, key, code):
+                return record.content
         self.note(f"computing {key}")
         content = make(LocalTrainer(code, self.jobs, self.note), *given)
         self.store.log_record(Record(self.study.name, key, code, content))
         return content
 
     def finish(self, report: Report) -> None:
-        """Record that the study is finished; from then on the leaderboard shows it."""
+        """Record that the study is finished, so that the leaderboard shows it."""
         settings = asdict(self.study)  # type: ignore[call-overload]
         record = Record(self.study.name, REPORT, fingerprint(type(self.study)), {"settings": settings})
         if record not in self.store.records():

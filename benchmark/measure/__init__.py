@@ -1,1 +1,1 @@
-"""What is measured on predictions: pure functions of arrays, fractions, never percent."""
+"""Measures of predictions: pure functions of arrays that return fractions, never percentages."""

@@ -1,7 +1,7 @@
-"""Triage: how many of all flips are among the examples that a score puts first (paper, sections 5 and appendices).
+"""Triage: the share of all flips among the examples that a score ranks first (paper, section 5 and appendices).
 
-A score is made from some runs, flips are counted on other runs, where there are enough of them: a score that has seen
-the flips it is judged by looks better than it is. The paper scores on the runs that it counts.
+A score is computed from some runs and judged by the flips among the others, if enough are left: judged by flips it has
+seen, it would look better than it is. The paper scores and counts flips on the same runs.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
+from operator import attrgetter
 
 import numpy as np
 
@@ -18,17 +19,18 @@ from benchmark.types import Predictions
 
 DECILE = 0.1
 REVIEWED = 0.3
-"""The share of predictions that the paper has reviewed."""
+"""Share of predictions that is reviewed in the paper."""
 RUNS = (2, 3, 5, 10)
-"""Retrainings that the score is made from (paper, appendix on convergence)."""
+"""Numbers of retrainings that a score is computed from (paper, appendix on convergence)."""
 SUBSETS = 45
-"""So many sets of runs are tried for a score from few runs: all pairs of ten, and no more of them."""
+"""Maximum number of sets of runs that are tried for a score from few runs: all pairs of ten."""
 
 
 @dataclass(frozen=True)
 class Gain:
-    """Flips by share reviewed: of the ``shares`` (T + 1,) of examples, in the order of a score, ``captured`` of all
-    flips lie there; ``rate`` is the mean flip rate of all examples. Equal scores come in random order: in expectation.
+    """Gain curve: the share of all flips ``captured`` in the first ``shares`` (T + 1,) of examples, ordered by a score.
+
+    ``rate`` is the mean flip rate of all examples. Ties are counted as the expectation over random orders.
     """
 
     shares: np.ndarray
@@ -36,7 +38,7 @@ class Gain:
     rate: float
 
     def recall(self, share: float | np.ndarray) -> np.ndarray:
-        """Share of all flips among the first ``share`` of examples."""
+        """Return the share of all flips among the first ``share`` of examples."""
         return np.interp(share, self.shares, self.captured)
 
     @property
@@ -46,9 +48,9 @@ class Gain:
 
 
 def gain(score: np.ndarray, flips: np.ndarray) -> Gain:
-    """The curve for a ``score`` (T,), high first, and the ``flips`` (T,) of the same examples.
+    """Return the curve for a ``score`` (T,), highest first, and the ``flips`` (T,) of the same examples.
 
-    Without any flip nothing can be captured: nan.
+    If there are no flips, ``captured`` is nan.
 
     >>> gain(np.array([0.9, 0.1, 0.5, 0.5]), np.array([0.5, 0.0, 0.5, 0.0])).captured.tolist()
     [0.0, 0.5, 0.75, 1.0, 1.0]
@@ -62,53 +64,54 @@ def gain(score: np.ndarray, flips: np.ndarray) -> Gain:
 
 
 def by_churn(p: Predictions, k: int) -> list[Gain]:
-    """Curves of the per-example churn of ``k`` runs of a classification, for up to 45 sets of runs: see ``average``.
+    """Return curves for the per-example churn of ``k`` runs of a classification, for up to 45 sets of runs.
 
-    Each is judged by the flips among the other runs if there are two or more, else by those among all runs: with
-    ``k`` = R as in the paper. Raises ValueError for ``k`` below 2 or above R.
+    Each is judged by the flips among the other runs if there are two or more, otherwise by those among all runs (as in
+    the paper with ``k`` = R). Raises ValueError if ``k`` is below 2 or above R.
     """
     r = len(p.seeds)
     if not 2 <= k <= r:
         raise ValueError(f"a score needs 2 to {r} of {r} runs, got {k}")
     votes = _votes(p)
-    chosen = [votes[runs].sum(axis=0) for runs in subsets(r, k)]
-    return [gain(_churn(some), _flips(votes.sum(axis=0), some)) for some in chosen]
+    every = votes.sum(axis=0)
+    used = [votes[runs].sum(axis=0) for runs in subsets(r, k)]
+    return [gain(_churn(counts), _flips(every, counts)) for counts in used]
 
 
 def by_entropy(p: Predictions) -> list[Gain]:
-    """A curve for the predictive entropy of each run, judged by the flips among the other runs."""
+    """Return a curve for the predictive entropy of each run, judged by the flips among the other runs."""
     votes = _votes(p)
     every = votes.sum(axis=0)
-    return [gain(score, _flips(every, own)) for score, own in zip(entropy(p), votes, strict=True)]
+    return [gain(score, _flips(every, used)) for score, used in zip(entropy(p), votes, strict=True)]
 
 
 def by_mean_entropy(p: Predictions) -> list[Gain]:
-    """The curve for the entropy averaged over all runs, judged by the flips among all runs.
+    """Return the curve for the entropy averaged over all runs, judged by the flips among all runs.
 
-    The paper speaks of the entropy of a single model; this is what gives its numbers.
+    The paper describes the entropy of a single model, but this definition reproduces its numbers.
     """
     return [gain(entropy(p).mean(axis=0), _churn(_votes(p).sum(axis=0)))]
 
 
-def average(curves: Sequence[Gain], what: Callable[[Gain], float]) -> float:
-    """The mean over ``curves`` of one number of each; nan where there is no flip."""
-    return float(np.mean([what(curve) for curve in curves]))
+def average(curves: Sequence[Gain], of: Callable[[Gain], float]) -> float:
+    """Return the mean over ``curves`` of a number of each; nan without flips."""
+    return float(np.mean([of(curve) for curve in curves]))
 
 
 def recall_curve(curves: Sequence[Gain], shares: np.ndarray) -> np.ndarray:
-    """The mean over ``curves`` of the share of flips captured at each of ``shares``."""
+    """Return the mean over ``curves`` of the share of flips captured at each of ``shares``."""
     return np.asarray(np.mean([curve.recall(shares) for curve in curves], axis=0))
 
 
 def decile(curve: Gain) -> float:
-    """Share of all flips in the first tenth of examples."""
+    """Return the share of all flips among the first tenth of examples."""
     return float(curve.recall(DECILE))
 
 
 def measured(p: Predictions) -> dict[str, float]:
-    """How well scores of one retraining workflow find flips: of the churn of two runs and of the entropy of one.
+    """Return how well the churn of two runs and the entropy of one find flips.
 
-    "seen" ones are made from all runs and judged by the same runs, as in the paper.
+    Scores marked "seen" are computed from all runs and judged by the same runs, as in the paper.
     """
     curves = {
         "churn": by_churn(p, 2),
@@ -116,36 +119,32 @@ def measured(p: Predictions) -> dict[str, float]:
         "churn, seen": by_churn(p, len(p.seeds)),
         "entropy, seen": by_mean_entropy(p),
     }
-    found = {f"recall of {score}": average(some, decile) for score, some in curves.items()}
-    found |= {f"area of {score}": average(some, _area) for score, some in curves.items()}
-    for what in ("recall", "area"):
-        found[f"{what}, difference"] = found[f"{what} of churn"] - found[f"{what} of entropy"]
-    return found
-
-
-def _area(curve: Gain) -> float:
-    return curve.area
+    summaries: dict[str, Callable[[Gain], float]] = {"recall": decile, "area": attrgetter("area")}
+    numbers = {f"{name} of {score}": average(c, of) for name, of in summaries.items() for score, c in curves.items()}
+    return numbers | {
+        f"{name}, difference": numbers[f"{name} of churn"] - numbers[f"{name} of entropy"] for name in summaries
+    }
 
 
 def _votes(p: Predictions) -> np.ndarray:
-    """1 for the class that a run predicts, (R, T, C)."""
+    """Return the predicted classes as indicators, (R, T, C)."""
     return np.eye(p.values.shape[2], dtype=np.int64)[predicted_class(p.values)]
 
 
 def _churn(votes: np.ndarray) -> np.ndarray:
-    """Share of pairs of runs that differ at each example, (T,), from how many runs predict each class, (T, C)."""
+    """Return the share of pairs of runs that differ on each example, (T,), from the votes for each class, (T, C)."""
     r = votes[0].sum()
     return np.asarray((r * r - np.square(votes).sum(axis=1)) / (r * (r - 1)))
 
 
 def _flips(every: np.ndarray, used: np.ndarray) -> np.ndarray:
-    """The churn among the runs that are not ``used``, or among all where fewer than two are left."""
+    """Return the churn among the runs that are not ``used``, or among all if fewer than two are left."""
     others = every - used
     return _churn(others if others[0].sum() >= 2 else every)
 
 
 def subsets(r: int, k: int) -> list[list[int]]:
-    """All sets of ``k`` of ``r`` runs, or ``SUBSETS`` of them drawn at random, the same each time."""
+    """Return all sets of ``k`` of ``r`` runs, or the same ``SUBSETS`` random ones if there are more."""
     if comb(r, k) <= SUBSETS:
         return [list(runs) for runs in combinations(range(r), k)]
     rng = np.random.default_rng(0)

@@ -1,1 +1,1 @@
-"""From a grid of methods and datasets to finished cells."""
+"""Training of a grid of methods and datasets, up to finished cells."""

@@ -1,4 +1,4 @@
-"""The contract of a method, tried on a small synthetic problem."""
+"""Check of the contract of a method on a small synthetic problem."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SEEDS = (1, 2, 3)
 
 
 def synthetic(task: Task, n: int = 160, features: int = 32) -> Problem:
-    """A problem with a linear signal and noise, in a second's reach of any method."""
+    """Return a problem with a noisy linear signal that any method learns within a second."""
     rng = np.random.default_rng(0)
 
     def examples(rows: int, name: str) -> Examples:
@@ -31,7 +31,7 @@ def synthetic(task: Task, n: int = 160, features: int = 32) -> Problem:
 
 
 def check_method(cls: type, task: Task) -> list[str]:
-    """What is wrong with a method, one sentence each with the remedy; empty if it keeps the contract."""
+    """Return a sentence with the remedy for each violation of the contract by a method."""
     problem = synthetic(task)
     method = build(cls, task, {})
 
@@ -42,36 +42,31 @@ def check_method(cls: type, task: Task) -> list[str]:
         values = predict(SEEDS, problem.without_tests())
         Predictions.of(problem, "id", SEEDS, values)
     except Exception as error:
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        return [f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"]
+        return [_located(error)]
 
     shuffled = np.roll(np.arange(len(problem.train)), 7)
     train = problem.train
     moved = replace(problem, train=Examples(train.x[shuffled], train.y[shuffled], train.ids, train.smiles))
-    contract: list[tuple[str, Callable[[], bool]]] = [
-        (
-            "fitting twice gives different predictions: take all randomness from benchmark.train.generator",
-            lambda: np.array_equal(values, predict(SEEDS)),
+    contract: dict[str, Callable[[], bool]] = {
+        "fitting twice gives different predictions: take all randomness from benchmark.train.generator": lambda: (
+            np.array_equal(values, predict(SEEDS))
         ),
-        (
-            "a seed's predictions depend on which seeds are trained with it: key randomness by the seed alone",
-            lambda: (
-                np.array_equal(values[1:2], predict(SEEDS[1:2])) and np.array_equal(values[::-1], predict((3, 2, 1)))
-            ),
+        "a seed's predictions depend on which seeds are trained with it: key randomness by the seed alone": lambda: (
+            np.array_equal(values[1:2], predict(SEEDS[1:2])) and np.array_equal(values[::-1], predict((3, 2, 1)))
         ),
-        (
-            "different train seeds give identical predictions: train on bootstrap(problem, seeds)",
-            lambda: not np.array_equal(values[0], values[1]) and not np.array_equal(values[1], values[2]),
+        "different train seeds give identical predictions: train on bootstrap(problem, seeds)": lambda: (
+            not np.array_equal(values[0], values[1]) and not np.array_equal(values[1], values[2])
         ),
-        (
-            "predictions do not depend on the training data: fit on problem.train",
-            lambda: not np.allclose(values, predict(SEEDS, moved)),
+        "predictions do not depend on the training data: fit on problem.train": lambda: (
+            not np.allclose(values, predict(SEEDS, moved))
         ),
-    ]
+    }
     try:
-        return [sentence for sentence, holds in contract if not holds()]
+        return [violation for violation, holds in contract.items() if not holds()]
     except Exception as error:
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        return [
-            f"fitting again, on other seeds or rows: {type(error).__name__}: {error} ({where.filename}:{where.lineno})"
-        ]
+        return [f"fitting again, on other seeds or rows: {_located(error)}"]
+
+
+def _located(error: Exception) -> str:
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"

@@ -1,4 +1,4 @@
-"""The same units of work on a Dask cluster: one that runs already, or one that Slurm starts (extra ``[cluster]``)."""
+"""Training on a Dask cluster, either running or started by Slurm (extra ``[cluster]``)."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from benchmark.files import install
 from benchmark.types import Problem
 
 PATIENCE = "20s"
-"""How long to wait for a scheduler."""
+"""Timeout for connecting to a scheduler."""
 
 
 class ClusterError(UserError):
-    """The cluster cannot be reached, or is gone; what was finished is kept."""
+    """The cluster cannot be reached or was lost; finished work is kept."""
 
 
 @contextmanager
 def connect(scheduler: str = "", slurm: Path | None = None) -> Iterator[Any]:
-    """A Dask client: of the scheduler at an address such as ``tcp://host:8786``, or of Slurm jobs as ``slurm`` says.
+    """Yield a Dask client of the scheduler at an address such as ``tcp://host:8786`` or of the Slurm jobs in ``slurm``.
 
-    The TOML ``slurm`` holds ``jobs``, how many to start, and what ``dask_jobqueue.SLURMCluster`` takes: ``cores``,
-    ``memory``, ``queue``, ``walltime``, … Raises ClusterError or UserError with the remedy.
+    The TOML file ``slurm`` holds ``jobs``, the number of jobs, and the arguments of ``dask_jobqueue.SLURMCluster``
+    (``cores``, ``memory``, ``queue``, ``walltime``, …). Raises ClusterError or UserError with the remedy.
     """
     try:
         from distributed import Client
@@ -36,10 +36,8 @@ def connect(scheduler: str = "", slurm: Path | None = None) -> Iterator[Any]:
     try:
         client = Client(cluster or scheduler, timeout=PATIENCE)
     except (OSError, ValueError) as error:
-        where = scheduler or str(slurm)
-        raise ClusterError(
-            f"no Dask scheduler answers at {where}: {error}\n  start one with: dask scheduler"
-        ) from error
+        remedy = "start one with: dask scheduler"
+        raise ClusterError(f"no Dask scheduler answers at {scheduler or slurm}: {error}\n  {remedy}") from error
     try:
         yield client
     finally:
@@ -72,18 +70,18 @@ def spread(
     alone: Callable[[Any], Sequence[Any]],
     died: Callable[[Any], Any],
 ) -> Iterator[Any]:
-    """``work(problem, unit)`` for each (problem, unit), as each is done; a problem is sent once.
+    """Yield ``work(problem, unit)`` for each (problem, unit) as it completes; each problem is sent once.
 
-    A unit whose worker dies is done again elsewhere. What was on several workers when they died is tried again in
-    parts, ``alone(unit)``, one by one; for a part that kills its worker once more, ``died(part)`` is the result.
-    Raises ClusterError when the scheduler is gone.
+    A unit whose worker dies is retried on another. If that keeps happening, its parts, ``alone(unit)``, are tried one
+    by one, and the result for a part that kills its worker again is ``died(part)``. Raises ClusterError if the
+    scheduler is lost.
     """
     from distributed import KilledWorker, as_completed
 
     try:
-        # A task rather than scattered data, which would be gone with the worker that holds it.
+        # As tasks, since scattered data would be lost with the worker that holds it
         problems = {problem.digest: problem for problem, _ in units}
-        sent = {key: client.submit(_itself, problem, pure=False) for key, problem in problems.items()}
+        sent = {key: client.submit(lambda x: x, problem, pure=False) for key, problem in problems.items()}
         running = {client.submit(work, sent[p.digest], unit, pure=False): (p, unit) for p, unit in units}
         suspects = []
         for future in as_completed(running):
@@ -98,11 +96,5 @@ def spread(
             except KilledWorker:
                 yield died(part)
     except (OSError, TimeoutError, CancelledError) as error:  # distributed's CommClosedError is an OSError
-        raise ClusterError(
-            f"the Dask scheduler is gone: {error}\n"
-            "  What was finished is kept: give the same command again, it does the rest."
-        ) from error
-
-
-def _itself(problem: Any) -> Any:
-    return problem
+        remedy = "finished work is kept; run the same command again to do the rest"
+        raise ClusterError(f"the Dask scheduler was lost: {error}\n  {remedy}") from error

@@ -1,4 +1,4 @@
-"""One invocation of ``run``: what is missing is trained, kept on disk, then recorded in the tracking store."""
+"""One invocation of ``run``: train missing cells, save them on disk, then record them in the tracking store."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from benchmark.data.health import examine
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError, did_you_mean
-from benchmark.measure.catalogue import QUALITY
+from benchmark.measure.catalogue import QUALITY, churn
 from benchmark.registry import doubtful_lambda, make_method, refuse_backbone
 from benchmark.run import runner
 from benchmark.run.provenance import facts_of
 from benchmark.run.runner import Failed, Planned
-from benchmark.store import describe, outbox, tracking
+from benchmark.store import outbox, tracking
 from benchmark.store.cell import Cell
 from benchmark.store.interrupt import deferred
 from benchmark.train.backbone import find
@@ -38,9 +38,9 @@ def plan_grid(
     settings: dict[str, str],
     device: Device = CPU,
 ) -> list[Planned]:
-    """Every cell of the grid, each once, a dataset's cells together. Raises UserError before anything runs."""
+    """Return each cell of the grid once, grouped by dataset. Raises UserError before anything runs."""
     cells: dict[str, Planned] = {}
-    known: dict[str, None] = {}
+    hyperparameters: dict[str, None] = {}
     if not (methods and datasets):
         raise UserError("name at least one method and one dataset, as in --method erm,twin --dataset b3db_measured")
     for dataset in datasets:
@@ -49,29 +49,29 @@ def plan_grid(
             if problem.backbone != MLP:
                 find(problem.backbone).require()
             for text in methods:
-                made = make_method(text, problem.task, settings, problem.backbone)
-                refuse_backbone(made, problem.backbone)
-                planned = runner.plan(problem, made, seeds, device, dataset)
+                method = make_method(text, problem.task, settings, problem.backbone)
+                refuse_backbone(method, problem.backbone)
+                planned = runner.plan(problem, method, seeds, device, dataset)
                 cells.setdefault(planned.key.digest, planned)
-                known |= dict.fromkeys(planned.key.params)
+                hyperparameters |= dict.fromkeys(planned.key.params)
     for name in settings:
-        if name not in known:
-            raise did_you_mean(f"hyperparameter of {', '.join(methods)}:", name, list(known))
+        if name not in hyperparameters:
+            raise did_you_mean(f"hyperparameter of {', '.join(methods)}:", name, list(hyperparameters))
     return list(cells.values())
 
 
 def warnings(cells: Sequence[Planned]) -> list[str]:
-    """What is wrong with the data of ``cells``, a few lines for each dataset, and what to doubt about their methods."""
+    """Return warnings about the data of ``cells``, a few lines for each dataset, and about their methods."""
     splits = {planned.dataset: planned.key.canonical_seed for planned in cells}
     lines = [line for name, seed in splits.items() for line in health_text.to_lines(examine(load_spec(name), seed))]
     doubts = [doubtful_lambda(cell.method, cell.problem.task, cell.problem.backbone) for cell in cells]
-    doubts += [getattr(cell.method, "doubt", "") for cell in cells]  # which few methods have
+    doubts += [getattr(cell.method, "doubt", "") for cell in cells]  # few methods have one
     return [*lines, *filter(None, dict.fromkeys(doubts))]
 
 
 @dataclass
 class Tally:
-    """What an invocation did."""
+    """Outcome of an invocation."""
 
     trained: list[Cell] = field(default_factory=list)
     failed: list[Failed] = field(default_factory=list)
@@ -85,7 +85,7 @@ class Tally:
 
 
 def health_of(planned: Planned) -> dict[str, str]:
-    """What is wrong with the data of a cell, as files to be kept with it."""
+    """Return the reports on the health of a cell's data, by file name."""
     return health_text.reports(load_spec(planned.dataset), planned.key.canonical_seed)
 
 
@@ -100,13 +100,13 @@ def fill(
     client: Any = None,
     study: str = "",
 ) -> Tally:
-    """Fill the cells that the store lacks (all with ``force``).
+    """Train the cells that are missing from the store, or all with ``force``.
 
-    ``report`` is told a line for each finished cell, ``trained`` the number of train seeds just done; ``reports``
-    gives the texts that are kept with a cell, as ``health_of`` does for a dataset of the registry; ``client`` is a
-    Dask client, where a cluster does the work. What is trained for a ``study`` is marked as its own: the boards of the
-    leaderboard leave it out, until a call without one asks for the same cell. A finished
-    cell is on disk before the store hears of it; if the store fails, it stays there for the next invocation.
+    ``report`` is called with a line for each finished cell, ``trained`` with the number of train seeds just finished.
+    ``reports`` returns the texts stored with a cell, as ``health_of`` does for a registered dataset. ``client`` is a
+    Dask client if a cluster does the work. Cells trained for a ``study`` are marked with its name, and stay out of the
+    leaderboard's boards until a call without a study requests them. A finished cell is saved on disk before it is
+    recorded; if the store fails, it stays there for the next invocation.
     """
     tally = Tally()
     outbox.prepare()
@@ -122,7 +122,7 @@ def fill(
         store.adopt({cell.key.digest for cell in cells} & finished)
     tally.skipped = len(cells) - len(todo)
     trained(sum(len(cell.key.seeds) for cell in cells) - sum(len(cell.key.seeds) for cell in todo))
-    with _counted(tally, len(todo)), _workers_end():
+    with _workers(tally, len(todo)):
         for planned, result in runner.run(todo, jobs, fresh=force, client=client):
             if isinstance(result, int):
                 trained(result)
@@ -141,28 +141,20 @@ def fill(
 
 
 @contextmanager
-def _counted(tally: Tally, cells: int) -> Iterator[None]:
-    """After Ctrl-C, the KeyboardInterrupt says how many of the ``cells`` are kept."""
+def _workers(tally: Tally, cells: int) -> Iterator[None]:
+    """End the workers without waiting for them; after Ctrl-C, report how many of the ``cells`` are kept."""
     try:
-        yield
+        try:
+            yield
+        finally:
+            get_reusable_executor(reuse=True).shutdown(kill_workers=True)
     except KeyboardInterrupt:
-        done = len(tally.trained)
-        raise KeyboardInterrupt(
-            f"{done} of {cells} cells had finished and {'is' if done == 1 else 'are'} kept"
-        ) from None
-
-
-@contextmanager
-def _workers_end() -> Iterator[None]:
-    """End the workers at once, also when Ctrl-C or a full disk cuts the work short: Python would wait for them."""
-    try:
-        yield
-    finally:
-        get_reusable_executor(reuse=True).shutdown(kill_workers=True)
+        done = f"{len(tally.trained)} of {cells} cells had finished"
+        raise KeyboardInterrupt(f"{done} and {'is' if len(tally.trained) == 1 else 'are'} kept") from None
 
 
 def _hand_over(path: Path, store: tracking.Store) -> Cell | None:
-    """Record a cell of the outbox, which then drops it; None if another driver has done so."""
+    """Record a cell of the outbox and remove it there; return None if another driver has done so."""
     with deferred(), outbox.lock():
         if not path.exists():
             return None
@@ -174,7 +166,7 @@ def _hand_over(path: Path, store: tracking.Store) -> Cell | None:
 
 def _record(store: tracking.Store, cell: Cell, tally: Tally) -> None:
     path = outbox.save(cell)
-    if tally.trouble:  # the store failed before: do not wait for it again
+    if tally.trouble:  # the store has failed, so do not wait for it again
         tally.unrecorded.append(path)
         return
     try:
@@ -185,14 +177,14 @@ def _record(store: tracking.Store, cell: Cell, tally: Tally) -> None:
 
 
 def _record_failure(store: tracking.Store, failed: Failed, tally: Tally) -> None:
+    if tally.trouble:
+        return
     planned = failed.planned
     facts = facts_of(planned.problem, planned.command, planned.key.device)
-    cell = Cell(planned.key, planned.title, {}, 0.0, facts)
-    if not tally.trouble:
-        try:
-            store.log_failure(cell, failed.reason)
-        except tracking.TrackingError as error:
-            tally.trouble = str(error)
+    try:
+        store.log_failure(Cell(planned.key, planned.title, {}, 0.0, facts), failed.reason)
+    except tracking.TrackingError as error:
+        tally.trouble = str(error)
 
 
 def _name(cell: Cell) -> str:
@@ -200,10 +192,9 @@ def _name(cell: Cell) -> str:
 
 
 def _headline(cell: Cell) -> str:
-    values = describe.summarise({"id": cell.predictions["id"]})
-    task = cell.predictions["id"].task
-    quality = QUALITY[task]
-    score = f"{quality.name} {values[f'id/{quality.key}']:.3f}"
-    if len(cell.key.seeds) < 2:
-        return f"{score} (churn takes two retrainings or more: see --seeds)"
-    return f"{score}, churn {values['id/churn']:{'.1%' if task == 'classification' else '.3f'}}"
+    p = cell.predictions["id"]
+    quality = QUALITY[p.task]
+    score = f"{quality.name} {quality.mean(p):.3f}"
+    if len(p.seeds) < 2:
+        return f"{score} (churn needs at least two retrainings: see --seeds)"
+    return f"{score}, churn {churn(p.task).mean(p):{'.1%' if p.task == 'classification' else '.3f'}}"

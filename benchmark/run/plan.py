@@ -1,4 +1,4 @@
-"""What a grid will cost, before anything is trained."""
+"""Estimate of the cost of a grid before anything is trained."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from benchmark.train.stack import Stack
 from benchmark.types import Problem
 
 PROBED_ROWS = 256
-"""Training rows, for one epoch, on which the time of a step is measured."""
+"""Number of training rows used to time a step."""
 COUPLED = 1.4
-"""A step of a perceptron that also sees another's batch takes so many times as long (measured on BACE)."""
+"""Relative time of a perceptron's step that also evaluates another's batch (measured on BACE)."""
 RUN_BYTES = 12_000
-"""About what a nested run takes beside its predictions: rows of the database (6 kB), headers of Parquet files."""
+"""Approximate size of a nested run without predictions: database rows (6 kB) and Parquet headers."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one dataset and split: ``networks`` to train (shared ones once), CPU ``seconds``, ``bytes`` of predictions."""
+    """Cost of one dataset and split: ``networks`` (shared ones once), CPU ``seconds``, ``bytes`` of predictions."""
 
     dataset: str
     canonical_seed: int
@@ -42,24 +42,24 @@ class Cost:
 
 
 def costs(cells: Sequence[Planned]) -> list[Cost]:
-    """The cost of each problem of a grid. Steps are timed here, a fraction of a second for each problem."""
+    """Return the cost of each problem of a grid, timing training steps for a fraction of a second each."""
     by_problem: dict[str, list[Planned]] = {}
     for cell in cells:
         by_problem.setdefault(cell.problem.digest, []).append(cell)
-    return [_cost(some) for some in by_problem.values()]
+    return [_cost(group) for group in by_problem.values()]
 
 
 def _cost(cells: Sequence[Planned]) -> Cost:
     problem = cells[0].problem
-    networks: dict[Any, tuple[int, float]] = {}  # how many, and the steps that they take together
-    unshared, left_out = 0, []
+    networks: dict[Any, tuple[int, float]] = {}  # their number and total training steps
+    unshared, not_counted = 0, []
+    stacked = find(problem.backbone).stacked
     for cell in cells:
         seeds = cell.key.seeds
-        stack = (
-            cell.method.fit(problem.without_tests(), list(seeds[:1])) if trains_networks(type(cell.method)) else None
-        )
+        trains = trains_networks(type(cell.method))
+        stack = cell.method.fit(problem.without_tests(), list(seeds[:1])) if trains else None
         if not isinstance(stack, Stack):
-            left_out.append(cell.title)
+            not_counted.append(cell.title)
             continue
         coupled = cell.key.digest if stack.coupling is not None else ""
         for group in stack.groups():
@@ -67,8 +67,7 @@ def _cost(cells: Sequence[Planned]) -> Cost:
             count = k * len(seeds)
             unshared += count
             batches = -(-rows // problem.recipe.batch_size) * problem.recipe.epochs
-            seen = (COUPLED if find(problem.backbone).stacked else k) if k > 1 else 1
-            steps = count * batches * seen
+            steps = count * batches * ((COUPLED if stacked else k) if k > 1 else 1)
             networks[coupled, group.rows.tobytes(), group.keys, stack.dropout, seeds] = count, steps
     tests = sum(len(test) for test in problem.evals.values())
     retrainings = sum(len(cell.key.seeds) for cell in cells)
@@ -82,12 +81,12 @@ def _cost(cells: Sequence[Planned]) -> Cost:
         unshared=unshared,
         seconds=sum(steps for _, steps in networks.values()) * seconds_per_step(problem) if networks else 0.0,
         bytes=retrainings * (tests * row + RUN_BYTES),
-        not_counted=tuple(left_out),
+        not_counted=tuple(not_counted),
     )
 
 
 def seconds_per_step(problem: Problem) -> float:
-    """CPU seconds of one training step of one network of ``problem``, measured on this machine."""
+    """Measure the CPU seconds of one training step of one network of ``problem`` on this machine."""
     recipe = problem.recipe.model_copy(update={"epochs": 2})
     count = CPU.networks_per_stack if find(problem.backbone).stacked else 1
     rows = np.arange(len(problem.train))[: PROBED_ROWS if count > 1 else recipe.batch_size]

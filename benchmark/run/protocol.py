@@ -1,9 +1,9 @@
-"""What a trainer outside the suite needs to take part: the same splits and the same bootstraps, as files.
+"""Export of splits and bootstraps as files, for training outside the suite.
 
-``protocol.json`` names the dataset, its seeds and fingerprints. For each canonical split, ``split-SEED/`` holds
-``train.parquet`` (``example_id, smiles, y``), ``bootstraps.parquet`` (``train_seed, member, example_id``: the rows
-of each bootstrap in order, N each), ``test.parquet`` (``evalset, example_id, smiles``; no labels) and
-``features.parquet`` (``example_id, x``: the features that the suite's own methods see, of all examples).
+``protocol.json`` holds the dataset's name, seeds and fingerprints. For each canonical split, ``split-SEED/`` contains
+``train.parquet`` (``example_id, smiles, y``), ``bootstraps.parquet`` (``train_seed, member, example_id``: the N rows of
+each bootstrap in order), ``test.parquet`` (``evalset, example_id, smiles``; no labels) and ``features.parquet``
+(``example_id, x``: the features of all examples that the suite's own methods use).
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from benchmark.types import Problem
 FORMAT = 1
 CANONICAL_SEEDS = (99,)
 TRAIN_SEEDS = tuple(range(1, 11))
-"""The seeds that every result on the leaderboard has (paper, section Experimental setup)."""
+"""Train seeds of every result on the leaderboard (paper, section Experimental setup)."""
 
 
 def bootstrap_fingerprint(problem: Problem, seeds: Sequence[int]) -> str:
-    """16 hex digits of the first bootstrap of each train seed, as rows of the training pool."""
+    """Return 16 hex digits that identify the first bootstrap of each train seed."""
     return digest(bootstrap(problem, sorted(seeds)))
 
 
@@ -43,12 +43,12 @@ def export(
 ) -> Path:
     """Write the protocol of ``dataset`` to the folder ``out`` and return the path of its ``protocol.json``.
 
-    ``members`` bootstraps are drawn for each train seed, for methods that train several networks. Raises UserError
-    for an unknown dataset, and for a folder that holds something else.
+    Each train seed gets ``members`` bootstraps, for methods that train several networks. Raises UserError for an
+    unknown dataset or a folder with other contents.
     """
     path = out / "protocol.json"
     if out.exists() and any(out.iterdir()) and not path.is_file():
-        raise UserError(f"{out} exists and holds no protocol: choose another folder")
+        raise UserError(f"{out} exists and does not contain a protocol: choose another folder")
     splits = {}
     for canonical_seed in canonical_seeds:
         problem = load_problem(dataset, canonical_seed)
@@ -71,7 +71,7 @@ def export(
         "members": members,
         "splits": splits,
     }
-    path.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")  # last: a protocol without it is not whole
+    path.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")  # last, as it marks a complete protocol
     return path
 
 
@@ -79,29 +79,27 @@ def _tables(problem: Problem, seeds: Sequence[int], members: int) -> dict[str, p
     train, tests = problem.train, problem.evals
     rows = bootstrap(problem, sorted(seeds), members)
     n = rows.shape[2]
-    boots = {
-        "train_seed": np.repeat(np.array(sorted(seeds)), members * n),
-        "member": np.tile(np.repeat(np.arange(members), n), len(seeds)),
-        "example_id": train.ids[rows.ravel()].astype(object),
-    }
     everyone = [train, *tests.values()]
     x = np.concatenate([examples.x for examples in everyone])
     lists = pa.FixedSizeListArray.from_arrays(pa.array(x.ravel()), x.shape[1])
     ids = pa.array(np.concatenate([examples.ids for examples in everyone]).astype(object))
-    return {
-        "train": _table({"example_id": train.ids, "smiles": train.smiles, "y": train.y}),
-        "bootstraps": _table(boots),
-        "test": _table(
-            {
-                "evalset": np.concatenate([np.full(len(test), name, dtype=object) for name, test in tests.items()]),
-                "example_id": np.concatenate([test.ids for test in tests.values()]),
-                "smiles": np.concatenate([test.smiles for test in tests.values()]),
-            }
-        ),
-        "features": pa.table({"example_id": ids, "x": lists}),
+    columns = {
+        "train": {"example_id": train.ids, "smiles": train.smiles, "y": train.y},
+        "bootstraps": {
+            "train_seed": np.repeat(np.array(sorted(seeds)), members * n),
+            "member": np.tile(np.repeat(np.arange(members), n), len(seeds)),
+            "example_id": train.ids[rows.ravel()],
+        },
+        "test": {
+            "evalset": np.repeat(list(tests), [len(test) for test in tests.values()]),
+            "example_id": np.concatenate([test.ids for test in tests.values()]),
+            "smiles": np.concatenate([test.smiles for test in tests.values()]),
+        },
     }
+    features = pa.table({"example_id": ids, "x": lists})
+    return {name: _table(arrays) for name, arrays in columns.items()} | {"features": features}
 
 
 def _table(columns: dict[str, np.ndarray]) -> pa.Table:
-    kept = {name: values.astype(object) if values.dtype.kind == "U" else values for name, values in columns.items()}
-    return pa.Table.from_pandas(pd.DataFrame(kept), preserve_index=False)
+    arrays = {name: values.astype(object) if values.dtype.kind == "U" else values for name, values in columns.items()}
+    return pa.Table.from_pandas(pd.DataFrame(arrays), preserve_index=False)

@@ -1,4 +1,4 @@
-"""Where a result comes from: code, data, libraries, machine."""
+"""Provenance of results: code, data, libraries, machine."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ LIBRARIES = ("torch", "numpy", "rdkit", "scikit-learn", "pandas")
 
 
 def facts_of(problem: Problem, command: str, device: str = CPU.name) -> Facts:
-    """Everything about a cell on ``problem`` that a reader needs to trust it or to repeat it with ``command``."""
-    import torch  # takes seconds
+    """Return the provenance of a cell on ``problem`` that ``command`` repeats."""
+    import torch  # slow to import
 
-    machine = platform.machine(), torch.backends.cpu.get_cpu_capability()
+    machine = f"{platform.machine()}, {torch.backends.cpu.get_cpu_capability()}"
+    versions = {"suite": __version__, "python": platform.python_version()}
+    versions |= {library: installed(library) for library in LIBRARIES}
     return Facts(
         command=command,
         dataset=problem.about,
@@ -28,21 +30,16 @@ def facts_of(problem: Problem, command: str, device: str = CPU.name) -> Facts:
         fingerprints=dict(problem.fingerprints),
         backbone=problem.backbone,
         recipe=problem.recipe,
-        versions=_versions() | (find(problem.backbone).versions if problem.backbone != MLP else {}),
+        versions=versions | (find(problem.backbone).versions if problem.backbone != MLP else {}),
         commit=_git("rev-parse", "HEAD") or "unknown",
         modified=None if (changed := _git("status", "--porcelain")) is None else bool(changed),
-        device=f"cpu ({', '.join(machine)}), 1 thread per worker" if device == CPU.name else device,
+        device=f"cpu ({machine}), 1 thread per worker" if device == CPU.name else device,
     )
-
-
-def _versions() -> dict[str, str]:
-    libraries = {library: installed(library) for library in LIBRARIES}
-    return {"suite": __version__, "python": platform.python_version(), **libraries}
 
 
 @cache
 def _git(*words: str) -> str | None:
-    """What git says of the checkout that the suite runs from; None where it is no checkout."""
+    """Return the output of git in the suite's checkout; None if there is no checkout or git fails."""
     if not (CHECKOUT / ".git").exists():
         return None
     try:

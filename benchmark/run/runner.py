@@ -1,4 +1,4 @@
-"""The harness: a plan of cells → blocks of train seeds on worker processes → finished or failed cells."""
+"""The harness: planned cells → blocks of train seeds on worker processes → finished or failed cells."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from benchmark.types import MLP, Fitted, Method, Predictions, Problem
 
 @dataclass(frozen=True)
 class Planned:
-    """A cell to be filled; ``dataset`` is how the command line names its dataset."""
+    """A cell to be trained; ``dataset`` is the dataset's name on the command line."""
 
     key: CellKey
     problem: Problem
@@ -41,11 +41,12 @@ class Planned:
 
     @property
     def title(self) -> str:
+        """Title of the method with its hyperparameters."""
         return registry.title(self.method, self.problem.task)
 
     @property
     def command(self) -> str:
-        """The command line that fills this cell."""
+        """Command line that trains this cell."""
         spelled = shlex.quote(registry.spelled(self.method, self.problem.task, self.problem.backbone))
         return (
             f"python -m benchmark run --method {spelled} --dataset {shlex.quote(self.dataset)} "
@@ -56,37 +57,38 @@ class Planned:
 
 @dataclass(frozen=True)
 class Failed:
-    """A cell that could not be filled, with the traceback that says why."""
+    """A cell that could not be trained, with the traceback."""
 
     planned: Planned
     reason: str
 
     @property
     def title(self) -> str:
+        """Title of the cell with its dataset and split."""
         return f"{self.planned.title} on {self.planned.key.dataset}, split {self.planned.key.canonical_seed}"
 
     @property
     def error(self) -> str:
-        """The first line of the error itself, without the traceback."""
+        """First line of the error, without the traceback."""
         named = re.findall(r"^(?:[\w.]+: .*|[\w.]*(?:Error|Exception|Exit))$", self.reason, flags=re.MULTILINE)
         return str([*self.reason.strip().splitlines(), *named][-1])
 
 
 @dataclass(frozen=True)
 class _Block:
-    """What a worker sends back: predictions of some train seeds on each test set, or a traceback."""
+    """Result from a worker: predictions of some train seeds on each test set, or a traceback."""
 
     values: dict[str, np.ndarray]
     seconds: float
-    """CPU seconds of training one seed, shared networks included."""
+    """CPU seconds to train one seed, including shared networks."""
     error: str = ""
 
 
 def code_fingerprint(method: Method, backbone: str = MLP) -> str:
-    """16 hex digits of the code that makes a method's predictions: see ``benchmark.source``.
+    """Return 16 hex digits that identify the code behind a method's predictions (see ``benchmark.source``).
 
-    That of the backbone counts for methods that train networks, and that of the classes in a method's ``builds_on``,
-    which no import of its file names, for those that have it.
+    They cover the backbone if the method trains networks, and the classes in its optional ``builds_on``, which its
+    file does not import.
     """
     cls = type(method)
     networks = [f"benchmark.backbones.{backbone}"] if registry.trains_networks(cls) else []
@@ -94,9 +96,9 @@ def code_fingerprint(method: Method, backbone: str = MLP) -> str:
 
 
 def plan(problem: Problem, method: Method, seeds: Sequence[int], device: Device = CPU, dataset: str = "") -> Planned:
-    """The cell of one method on one problem, named by everything its predictions depend on.
+    """Return the cell of one method on one problem, keyed by everything its predictions depend on.
 
-    ``dataset`` is how the command line names the dataset, where that is not by its name.
+    ``dataset`` is the dataset's name on the command line, if it differs from its own.
     """
     key = CellKey(
         dataset=problem.name,
@@ -114,18 +116,17 @@ def plan(problem: Problem, method: Method, seeds: Sequence[int], device: Device 
 def run(
     cells: Sequence[Planned], jobs: int | None = None, *, fresh: bool = False, client: Any = None
 ) -> Iterator[tuple[Planned, Cell | Failed | int]]:
-    """Fill ``cells`` on ``jobs`` worker processes and yield what is done as it is done.
+    """Train ``cells`` on ``jobs`` worker processes and yield results as they complete.
 
-    By default there is one worker per core, or just one where a GPU does the work.
+    By default there is one worker per core, or a single one for a GPU. With a Dask ``client`` (see
+    ``benchmark.run.cluster``), the workers of its cluster are used instead.
 
-    ``client`` is a Dask client (``benchmark.run.cluster``), for the workers of a cluster instead.
-
-    Yields (planned, number of train seeds just trained), and, once all seeds of a cell are trained,
-    (planned, Cell) or (planned, Failed). A cell that fails never stops another. Networks that cells share are
-    trained once, and taken from the cache unless ``fresh``, as is all that an interrupted call has trained.
+    Yields (planned, number of train seeds just trained) and, once all seeds of a cell are trained, (planned, Cell) or
+    (planned, Failed). A cell that fails never stops another. Networks shared by cells are trained once. They are read
+    from the cache unless ``fresh``, as is everything else that an interrupted call has trained.
     """
-    usual = (os.cpu_count() or 1) if all(cell.key.device == CPU.name for cell in cells) else 1
-    jobs = len(client.ncores()) or 1 if client else jobs or usual
+    default = (os.cpu_count() or 1) if all(cell.key.device == CPU.name for cell in cells) else 1
+    jobs = len(client.ncores()) or 1 if client else jobs or default
     units = _units(cells, jobs, fresh)
     done: dict[int, dict[tuple[int, ...], _Block]] = {i: {} for i in range(len(cells))}
     for seeds, results in spread(client, _work, units, _alone, _died) if client else _parallel(units, jobs):
@@ -139,12 +140,12 @@ def run(
 
 @dataclass(frozen=True)
 class _Unit:
-    """The work of one worker at a time: some train seeds of all methods on one problem, which may share networks."""
+    """Work for one worker: some train seeds of all methods on one problem, which may share networks."""
 
     methods: dict[int, Method]
-    """By the number of the cell."""
+    """Methods by the number of the cell."""
     names: dict[int, str]
-    """The same cells' digests, whatever their train seeds."""
+    """Digests of the cells without their train seeds."""
     seeds: tuple[int, ...]
     fresh: bool
     device: Device
@@ -152,27 +153,24 @@ class _Unit:
 
 _Units = list[tuple[Problem, _Unit]]
 _Results = tuple[tuple[int, ...], dict[int, _Block]]
-"""The seeds of a unit, and its blocks by cell."""
+"""Seeds of a unit, and its blocks by cell."""
 
 
 def _units(cells: Sequence[Planned], jobs: int, fresh: bool) -> _Units:
     alike: dict[tuple[str, tuple[int, ...], str], list[int]] = {}
     for i, cell in enumerate(cells):
         alike.setdefault((cell.problem.digest, cell.key.seeds, cell.key.device), []).append(i)
-    return [
-        (cells[some[0]].problem, _unit({i: cells[i] for i in some}, block, fresh, DEVICES[device]))
-        for (_, seeds, device), some in alike.items()
-        for block in _blocks(seeds, jobs)
-    ]
-
-
-def _unit(cells: dict[int, Planned], seeds: tuple[int, ...], fresh: bool, device: Device) -> _Unit:
-    names = {i: replace(cell.key, seeds=()).digest for i, cell in cells.items()}
-    return _Unit({i: cell.method for i, cell in cells.items()}, names, seeds, fresh, device)
+    units = []
+    for (_, seeds, device), group in alike.items():
+        methods = {i: cells[i].method for i in group}
+        names = {i: replace(cells[i].key, seeds=()).digest for i in group}
+        for block in _blocks(seeds, jobs):
+            units.append((cells[group[0]].problem, _Unit(methods, names, block, fresh, DEVICES[device])))
+    return units
 
 
 def _alone(unit: _Unit) -> list[_Unit]:
-    """The parts of a unit by method, to find the one that kills its worker."""
+    """Split a unit by method, to isolate the one that kills its worker."""
     return [replace(unit, methods={i: method}) for i, method in unit.methods.items()]
 
 
@@ -182,57 +180,53 @@ def _died(unit: _Unit) -> _Results:
 
 
 def _parallel(units: _Units, jobs: int) -> Iterator[_Results]:
-    """``_work`` on worker processes. If one dies (out of memory, say), what is left is tried method by method."""
+    """Run ``_work`` on worker processes; if one dies (of lack of memory, say), try the remaining methods one by one."""
 
-    def start(some: _Units, n: int) -> Iterator[tuple[int, _Results]]:
+    def start(units: _Units, n: int) -> Iterator[_Results]:
         pool = Parallel(n_jobs=n, return_as="generator_unordered", inner_max_num_threads=1, backend="loky")
-        return pool(delayed(_numbered)(number, problem, unit) for number, (problem, unit) in enumerate(some))
+        return pool(delayed(_work)(problem, unit) for problem, unit in units)
 
-    left = dict(enumerate(units))
+    left = {(unit.seeds, min(unit.methods)): (problem, unit) for problem, unit in units}
     try:
-        for number, results in start(units, jobs):
-            del left[number]
-            yield results
+        for seeds, blocks in start(units, jobs):
+            del left[seeds, min(blocks)]
+            yield seeds, blocks
     except TerminatedWorkerError:
         for problem, unit in left.values():
             for part in _alone(unit):
-                try:  # 2 processes: with one, joblib would work in this one
-                    yield from (results for _, results in start([(problem, part)], 2))
+                try:  # two jobs, as joblib would run a single one in this process
+                    yield from start([(problem, part)], 2)
                 except TerminatedWorkerError:
                     yield _died(part)
 
 
 def _blocks(seeds: tuple[int, ...], jobs: int) -> list[tuple[int, ...]]:
-    """The seeds of a cell in a few blocks per worker, so that all workers end at about the same time."""
+    """Split the seeds of a cell into up to two blocks per worker, so that all workers finish at about the same time."""
     count = min(len(seeds), 2 * jobs)
     return [tuple(map(int, block)) for block in np.array_split(seeds, count)]
 
 
-def _numbered(number: int, problem: Problem, unit: _Unit) -> tuple[int, _Results]:
-    return number, _work(problem, unit)
-
-
 def fit(method: Method, problem: Problem, seeds: Sequence[int]) -> Fitted:
-    """What ``method`` gives for ``problem`` and ``seeds``. Raises TypeError where that cannot predict."""
+    """Fit ``method`` to ``problem`` for each of ``seeds``. Raises TypeError if the result cannot predict."""
     fitted = method.fit(problem, list(seeds))
     if not hasattr(fitted, "predict"):
         raise TypeError(
-            f"fit of method {method.name!r} returned {fitted!r}: expected an object with predict(x), such as "
-            "fit_stack(…) gives; is its return missing?"
+            f"fit of method {method.name!r} returned {fitted!r}: expected an object with predict(x), such as the "
+            "result of fit_stack(…); is a return statement missing?"
         )
     return fitted
 
 
 def _work(problem: Problem, unit: _Unit) -> _Results:
     """Train and predict; runs in a worker process."""
-    from benchmark.train import bank  # PyTorch takes seconds to import, and not every command trains
+    from benchmark.train import bank  # PyTorch is slow to import, and not every command trains
 
     tests = {evalset: test.x for evalset, test in problem.evals.items()}
     results: dict[int, _Block] = {}
     stacks: dict[int, Stack] = {}
     for i, method in unit.methods.items():
-        kept = _path(unit, i)
-        if not unit.fresh and (block := _load(kept)):
+        path = _path(unit, i)
+        if not unit.fresh and (block := _load(path)):
             results[i] = block
             continue
         try:
@@ -244,12 +238,13 @@ def _work(problem: Problem, unit: _Unit) -> _Results:
             else:
                 values = {evalset: np.asarray(fitted.predict(x)) for evalset, x in tests.items()}
                 results[i] = _checked(problem, unit.seeds, values, seconds / len(unit.seeds))
-                _save(kept, results[i])
+                if not results[i].error:
+                    write_arrays(path, results[i].values | {"seconds": np.array(results[i].seconds)})
         except (Exception, SystemExit):
             results[i] = _Block({}, 0.0, traceback.format_exc())
-    named = [unit.names[i] for i in stacks]
-    together = bank.predict_all(list(stacks.values()), tests, names=named, fresh=unit.fresh, device=unit.device)
-    for i, outcome in zip(stacks, together, strict=True):
+    names = [unit.names[i] for i in stacks]
+    outcomes = bank.predict_all(list(stacks.values()), tests, names=names, fresh=unit.fresh, device=unit.device)
+    for i, outcome in zip(stacks, outcomes, strict=True):
         if isinstance(outcome, str):
             results[i] = _Block({}, 0.0, outcome)
         else:
@@ -258,7 +253,7 @@ def _work(problem: Problem, unit: _Unit) -> _Results:
 
 
 def _path(unit: _Unit, i: int) -> Path:
-    """Where the cache keeps what the method of cell ``i`` predicts, if no stack of networks does: its networks are."""
+    """Return the path of the cached predictions of cell ``i``, for methods other than stacks of cached networks."""
     versions = {library: installed(library) for library in LIBRARIES}
     key = hashlib.sha256(json.dumps([unit.names[i], unit.seeds, versions]).encode()).hexdigest()
     return cache_folder() / "blocks" / key[:2] / key
@@ -267,11 +262,6 @@ def _path(unit: _Unit, i: int) -> Path:
 def _load(path: Path) -> _Block | None:
     stored = read_arrays(path)
     return None if stored is None else _Block(stored, float(stored.pop("seconds")))
-
-
-def _save(path: Path, block: _Block) -> None:
-    if not block.error:
-        write_arrays(path, block.values | {"seconds": np.array(block.seconds)})
 
 
 def _checked(problem: Problem, seeds: tuple[int, ...], values: dict[str, np.ndarray], seconds: float) -> _Block:
@@ -284,18 +274,14 @@ def _checked(problem: Problem, seeds: tuple[int, ...], values: dict[str, np.ndar
 
 
 def _assemble(cell: Planned, blocks: dict[tuple[int, ...], _Block]) -> Cell | Failed:
-    """The cell from its blocks, in the order of its seeds."""
+    """Join the blocks of a cell in the order of its seeds."""
     ordered = [blocks[block] for block in sorted(blocks, key=lambda block: cell.key.seeds.index(block[0]))]
     errors = [block.error for block in ordered if block.error]
     if errors:
         return Failed(cell, errors[0])
     try:
-        predictions = {
-            evalset: Predictions.of(
-                cell.problem, evalset, cell.key.seeds, np.concatenate([block.values[evalset] for block in ordered])
-            )
-            for evalset in cell.problem.evals
-        }
+        values = {name: np.concatenate([block.values[name] for block in ordered]) for name in cell.problem.evals}
+        predictions = {name: Predictions.of(cell.problem, name, cell.key.seeds, v) for name, v in values.items()}
     except ValueError:
         return Failed(cell, traceback.format_exc())
     total = sum(block.seconds * len(seeds) for seeds, block in blocks.items())

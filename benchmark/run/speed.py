@@ -1,4 +1,4 @@
-"""How fast the harness trains, against the plain per-model PyTorch loop that people write, in one run."""
+"""Comparison of the harness's speed with a plain per-model PyTorch loop, in one run."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from benchmark.train.networks import Inputs, StackedMLP
 from benchmark.types import Predictions, Problem
 
 TABLE = ("erm", "swa", "mc_dropout", "deep_ensemble", "bagging:k=2", "bagging", "twin")
-"""The methods of the paper's main table."""
+"""Methods of the paper's main table."""
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds for one train seed of the whole table; churn of ERM and twin, where it was computed on enough seeds."""
+    """Seconds for one train seed of the whole table; churn of ERM and twin, if there are enough seeds."""
 
     what: str
     seconds: float
@@ -39,7 +39,7 @@ class Timing:
 
 
 class Plain:
-    """The table as one writes it: one network at a time, DataLoaders, torch's default threads."""
+    """A plain implementation of the table: one network at a time, DataLoaders, PyTorch's default threads."""
 
     def __init__(self, problem: Problem):
         self.problem, self.recipe = problem, problem.recipe
@@ -79,17 +79,14 @@ class Plain:
         return torch.stack([network(self.test).softmax(dim=1) for network in networks]).mean(dim=0)
 
     def twins(self, lam: float = 300.0) -> Tensor:
-        """The paper's Algorithm 1."""
+        """Train two networks by the paper's Algorithm 1 and return their probabilities for the ID test, (T, C)."""
 
         def sym_kl(a: Tensor, b: Tensor) -> Tensor:
             log_p, log_q = functional.log_softmax(a, dim=1), functional.log_softmax(b, dim=1)
             return 0.5 * ((log_p.exp() - log_q.exp()) * (log_p - log_q)).sum(dim=1).mean()
 
         a, b = self.network(), self.network()
-        optimisers, loaders = (
-            [self.optimiser(a), self.optimiser(b)],
-            [self.loader(self.rows()), self.loader(self.rows())],
-        )
+        optimisers, loaders = [self.optimiser(a), self.optimiser(b)], [self.loader(self.rows()) for _ in range(2)]
         for _ in range(self.recipe.epochs):
             for (xa, ya), (xb, yb) in zip(*loaders, strict=True):
                 aa, ba, ab, bb = a(xa), b(xa), a(xb), b(xb)
@@ -104,7 +101,7 @@ class Plain:
         return self.probabilities([a, b])
 
     def table(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Every method at one train seed; returns what ERM and twin predict for the ID test, (T, C)."""
+        """Train every method at one train seed; return the predictions of ERM and twin for the ID test, (T, C)."""
         torch.manual_seed(seed)
         rows = self.rows()
         erm = self.probabilities([self.fit(rows)])
@@ -118,10 +115,10 @@ class Plain:
 
 
 def floor(problem: Problem, steps: int = 20) -> float:
-    """Seconds for one train seed of the table's matrix products and optimiser steps alone, one thread.
+    """Time matrix products and optimiser steps alone, in seconds for one train seed of the table on one thread.
 
-    The twelve networks that no protocol can do without (bagging's five, a deep ensemble's other four, one with
-    dropout, two twins), on tensors allocated beforehand: no clipping, losses, shuffling or dropout.
+    They are those of the twelve networks that the table needs at least (bagging's five, a deep ensemble's other four,
+    one with dropout, two twins), on preallocated tensors, without clipping, losses, shuffling or dropout.
     """
     recipe, inputs = problem.recipe, Inputs(problem.train.x)
     batches = -(-len(problem.train) // recipe.batch_size) * recipe.epochs
@@ -151,17 +148,18 @@ def floor(problem: Problem, steps: int = 20) -> float:
 def compare(
     problem: Problem, seeds: Sequence[int], plain_seeds: Sequence[int], report: Callable[[Timing], None]
 ) -> None:
-    """Time one train seed of the table: the plain loop, ours part by part, the floor; ``report`` each when known."""
+    """Time one train seed of the table and ``report`` the plain loop, variants of the harness and the floor in turn."""
     workers = os.cpu_count() or 1
 
     def ours(what: str, jobs: int, groups: Sequence[Sequence[str]], device: Device = CPU) -> None:
-        start, found = time.perf_counter(), {}
+        start, predictions = time.perf_counter(), {}
         for texts in groups:
             cells = [runner.plan(problem, make_method(text, problem.task), seeds, device) for text in texts]
-            done = [result for _, result in runner.run(cells, jobs, fresh=True) if isinstance(result, Cell)]
-            found.update({cell.key.method: cell.predictions["id"] for cell in done})
+            for _, result in runner.run(cells, jobs, fresh=True):
+                if isinstance(result, Cell):
+                    predictions[result.key.method] = result.predictions["id"]
         seconds = (time.perf_counter() - start) / len(seeds)
-        report(Timing(what, seconds, _churn(found["erm"]), _churn(found["twin"])))
+        report(Timing(what, seconds, _churn(predictions["erm"]), _churn(predictions["twin"])))
 
     small = [runner.plan(problem, make_method("erm", problem.task), list(seeds)[:workers])]
     list(runner.run(small, workers, fresh=True))  # warm-up: worker processes start and import torch
@@ -186,4 +184,5 @@ def _churn(p: Predictions) -> float | None:
 
 
 def as_json(timings: Sequence[Timing]) -> list[dict[str, object]]:
+    """Return the timings as JSON."""
     return [asdict(timing) for timing in timings]

@@ -1,1 +1,1 @@
-"""Finished cells, kept: on disk until MLflow has them, then in MLflow."""
+"""Storage of finished cells: on disk until MLflow has recorded them, then in MLflow."""

@@ -1,10 +1,10 @@
-"""What a finished cell is, and how it is written as JSON and read back: the one place that knows its fields."""
+"""Finished cells and their JSON form; no other module knows the fields."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any
 
@@ -13,15 +13,15 @@ from pydantic import BaseModel, ConfigDict, StringConstraints, TypeAdapter, Vali
 from benchmark.types import MLP, DatasetFacts, Predictions, Recipe
 
 Name = Annotated[str, StringConstraints(pattern=r"^\w[\w.:-]*(@\w+=[\w.+-]+)*$", max_length=200)]
-"""A name of a dataset or method, which may become the name of a file: no path and no line break."""
+"""Name of a dataset or method, safe as a file name: no path separators or line breaks."""
 Hex = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
 
 
 @dataclass(frozen=True)
 class CellKey:
-    """What makes a cell: all that its predictions depend on except versions of libraries, which are kept beside it.
+    """Identity of a cell: everything its predictions depend on except library versions, which ``Facts`` holds.
 
-    Two equal keys give equal predictions with the same versions.
+    Equal keys give equal predictions under equal library versions.
     """
 
     dataset: Name
@@ -37,17 +37,17 @@ class CellKey:
 
     @property
     def digest(self) -> str:
-        """16 hex digits that name the cell on disk and in the store."""
+        """Sixteen hex digits that name the cell on disk and in the store."""
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
 
     @property
     def kind(self) -> tuple[str, int, str, str]:
-        """What cells of one method on one split share, whichever code, seeds and data they are of."""
+        """Method, hyperparameters and split of the cell, regardless of code, seeds and data."""
         return self.dataset, self.canonical_seed, self.method, repr(sorted(self.params.items()))
 
     @property
     def spelled_seeds(self) -> str:
-        """The train seeds as ``--seeds`` takes them: ``1-10`` for consecutive ones, else ``1,3,5``."""
+        """Train seeds in the syntax of ``--seeds``: ``1-10`` if consecutive, otherwise ``1,3,5``."""
         first, last = self.seeds[0], self.seeds[-1]
         if len(self.seeds) > 1 and list(self.seeds) == list(range(first, last + 1)):
             return f"{first}-{last}"
@@ -55,7 +55,7 @@ class CellKey:
 
 
 class Submission(BaseModel):
-    """What a submission says of itself, and whether its code was run again (``status``, ``checks``)."""
+    """Self-description of a submission; ``status`` and ``checks`` tell whether its code was rerun."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -73,42 +73,42 @@ class Submission(BaseModel):
 
 
 class Facts(BaseModel):
-    """Where a cell comes from: everything a reader needs to trust it or to repeat it."""
+    """Provenance of a cell: everything a reader needs to trust it or to repeat it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     command: str
     dataset: DatasetFacts = DatasetFacts()
     rows: dict[str, int] = {}
-    """Rows of the training pool (``train``) and of each test set."""
+    """Numbers of rows in the training pool (``train``) and each test set."""
     fingerprints: dict[str, str] = {}
     backbone: str = MLP
     recipe: Recipe = Recipe()
     versions: dict[str, str] = {}
     commit: str = "unknown"
     modified: bool | None = None
-    """Whether files differed from the commit; None where that is not known."""
+    """True if files differed from the commit; None if unknown."""
     device: str = "unknown"
     wall_seconds: float = 0.0
     """CPU seconds of all retrainings together."""
     study: str = ""
-    """The study that the cell was trained for, if no run has asked for it."""
+    """The study that the cell was trained for, if no run has requested it."""
     submission: Submission | None = None
 
     @property
     def status(self) -> str:
-        """``baseline`` for what the suite ran, else what a submission is: self-reported or verified."""
+        """``baseline`` for cells trained by the suite, otherwise the submission's: self-reported or verified."""
         return self.submission.status if self.submission else "baseline"
 
     @property
     def spelled_rows(self) -> str:
-        """``968 train, 242 id, 303 ood``."""
+        """Row counts as text, such as ``968 train, 242 id, 303 ood``."""
         return ", ".join(f"{n} {part}" for part, n in self.rows.items())
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A finished cell: one method on one split of one dataset, with its predictions on each test set."""
+    """One method on one split of one dataset, with its predictions on each test set."""
 
     key: CellKey
     title: str
@@ -118,10 +118,10 @@ class Cell:
     facts: Facts
     run_id: str = ""
     reports: Mapping[str, str] = field(default_factory=dict)
-    """Texts kept beside the predictions, by file name: what is wrong with the data."""
+    """Reports on the health of the data, by file name."""
 
     def only(self, seeds: Iterable[int]) -> Cell:
-        """The cell with these of its train seeds alone, in ascending order: what training just these would give."""
+        """Return the cell restricted to some train seeds, in ascending order, as if only these had been trained."""
         keep = tuple(sorted(seeds))
         if keep == self.key.seeds:
             return self
@@ -130,18 +130,18 @@ class Cell:
         return replace(self, key=replace(self.key, seeds=keep), predictions=predictions)
 
     def with_facts(self, **changes: Any) -> Cell:
-        """The same cell with other facts."""
+        """Return a copy of the cell with changed facts."""
         return replace(self, facts=self.facts.model_copy(update=changes))
 
 
 @dataclass(frozen=True)
 class Record:
-    """What a study keeps that is no cell: ``content`` is JSON, ``key`` names within the study what it depends on."""
+    """A study's result other than a cell: ``content`` is JSON, ``key`` is unique within the study."""
 
     study: str
     key: str
     code: str
-    """16 hex digits of the code and the data that it depends on: see ``benchmark.lab.training``."""
+    """Sixteen hex digits of the code and data that it depends on (see ``benchmark.lab.training``)."""
     content: Mapping[str, Any]
 
 
@@ -149,7 +149,7 @@ _KEY = TypeAdapter(CellKey)
 
 
 def encode(cell: Cell) -> dict[str, Any]:
-    """All of a cell but its predictions and reports, as JSON has it; facts at their defaults are left out."""
+    """Return a cell without predictions and reports as JSON; facts at their defaults are omitted."""
     return {
         "key": asdict(cell.key),
         "title": cell.title,
@@ -159,11 +159,8 @@ def encode(cell: Cell) -> dict[str, Any]:
 
 
 def decode_key(content: Any) -> CellKey:
-    """The key in what ``encode`` made. Raises ValueError naming the field that is wrong."""
-    try:
-        return _KEY.validate_python(content)
-    except ValidationError as error:
-        raise ValueError(f"key: {_first(error)}") from error
+    """Return the key from the output of ``encode``. Raises ValueError naming the invalid field."""
+    return _validated("key", _KEY.validate_python, content)
 
 
 def decode(
@@ -172,17 +169,19 @@ def decode(
     run_id: str = "",
     reports: Mapping[str, str] | None = None,
 ) -> Cell:
-    """The cell that ``encode`` made ``content`` of. Raises ValueError naming the field that is wrong or missing."""
+    """Return the cell encoded as ``content``. Raises ValueError naming the invalid or missing field."""
     try:
-        facts = Facts.model_validate(content["facts"])
+        facts = _validated("facts", Facts.model_validate, content["facts"])
         title, seconds = str(content["title"]), float(content["fit_seconds"])
-    except ValidationError as error:
-        raise ValueError(f"facts: {_first(error)}") from error
     except (KeyError, TypeError) as error:
         raise ValueError(f"expected key, title, fit_seconds and facts: {error!r}") from error
     return Cell(decode_key(content["key"]), title, predictions, seconds, facts, run_id, reports or {})
 
 
-def _first(error: ValidationError) -> str:
-    first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}, found {str(first['input'])[:80]!r}"
+def _validated(name: str, validate: Callable[[Any], Any], content: Any) -> Any:
+    try:
+        return validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ValueError(f"{name}: {where}: {first['msg']}, found {str(first['input'])[:80]!r}") from error

@@ -1,4 +1,4 @@
-"""How a cell is shown in MLflow: names, metrics, parameters, tags and descriptions."""
+"""Presentation of cells in MLflow: names, metrics, parameters, tags and descriptions."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from benchmark.store.cell import Cell, Facts, encode
 from benchmark.types import Predictions
 
 STUDY = "study"
-"""The tag of a cell that only a study asked for: the name of that."""
+"""Tag with the name of the study, on cells that no run has requested."""
 VIEW = "churn"
-"""The key of a view of an experiment: its cells, lowest churn first, with the columns that matter."""
+"""Key of a shared view of an experiment: its cells, lowest churn first, with the most important columns."""
 
 
 def experiment_tags(cell: Cell) -> dict[str, str]:
-    """The tags of the experiment of a cell's dataset: what it is, and how the UI opens it."""
+    """Return the tags of a dataset's experiment: its description and default view in the UI."""
     facts = cell.facts
     note = (
         f"Cross-sample churn on **{facts.dataset.title}** ({facts.spelled_rows} on the first split logged). "
@@ -27,35 +27,32 @@ def experiment_tags(cell: Cell) -> dict[str, str]:
         "regression the mean absolute difference."
     )
     task = cell.predictions["id"].task if cell.predictions else "classification"
-    measures = sorted(
-        (measure for measure in boards(task) if measure.front), key=lambda measure: measure.key != "churn"
-    )
+    measures = sorted((m for m in boards(task) if m.front), key=lambda m: m.key != "churn")
     names = [f"{evalset}/{measure.key}" for evalset in (cell.predictions or ("id", "ood")) for measure in measures]
-    columns = [f"metrics.`{name}`" for name in ("compute_vs_erm", *names)]
     view = {
         "searchFilter": "tags.`churn.kind` = 'cell'",
         "orderByKey": "metrics.`id/churn`",
         "orderByAsc": True,
-        "selectedColumns": columns,
+        "selectedColumns": [f"metrics.`{name}`" for name in ("compute_vs_erm", *names)],
         "runsHiddenMode": "FIRST_10_RUNS",
     }
     return {
         "churn.dataset": cell.key.dataset,
         "mlflow.note.content": note,
-        "mlflow.experimentKind": "custom_model_development",  # else the UI takes it for chat traces
+        "mlflow.experimentKind": "custom_model_development",  # otherwise the UI opens a page for chat traces
         f"mlflow.sharedViewState.{VIEW}": json.dumps(view),
     }
 
 
 def summarise(predictions: Mapping[str, Predictions]) -> dict[str, float]:
-    """The metrics of a cell: ``id/accuracy``, ``id/churn``, …, means over retrainings or over their pairs."""
+    """Return the metrics of a cell, ``id/accuracy``, ``id/churn``, …: means over retrainings or their pairs."""
     return {
         f"{evalset}/{measure.key}": measure.mean(p) for evalset, p in predictions.items() for measure in tracked(p.task)
     }
 
 
 def against_others(predictions: Mapping[str, Predictions], i: int) -> dict[str, float]:
-    """The mean churn of retraining i against each other retraining."""
+    """Return the mean churn of retraining i against the other retrainings."""
     return {
         f"{evalset}/churn": float(churn(p.task).of_runs(p)[i].sum() / (len(p.seeds) - 1))
         for evalset, p in predictions.items()
@@ -64,11 +61,12 @@ def against_others(predictions: Mapping[str, Predictions], i: int) -> dict[str, 
 
 
 def run_name(cell: Cell) -> str:
+    """Return the name of a cell's run."""
     return f"{cell.title} · split {cell.key.canonical_seed}"
 
 
 def tags(cell: Cell) -> dict[str, str]:
-    """The tags of a cell's run: all of it that is no prediction, and much of that once more for people."""
+    """Return the tags of a cell's run: everything but predictions, for the suite and again for people."""
     content = encode(cell)
     launched = {"churn.launched_by": os.environ["MLFLOW_RUN_ID"]} if "MLFLOW_RUN_ID" in os.environ else {}
     return launched | {
@@ -89,7 +87,7 @@ def tags(cell: Cell) -> dict[str, str]:
 
 
 def legible(facts: Facts) -> dict[str, str]:
-    """Facts as single tags, for people to read and to search by: ``dataset.title``, ``version.torch``, ``study``."""
+    """Return facts as single tags for reading and searching: ``dataset.title``, ``version.torch``, ``study``."""
     dataset = facts.dataset.model_dump() | {"features": ", ".join(facts.dataset.features)}
     groups = {
         "dataset": dataset,
@@ -104,29 +102,22 @@ def legible(facts: Facts) -> dict[str, str]:
 
 
 def params(cell: Cell) -> dict[str, Any]:
+    """Return the parameters of a cell's run."""
     recipe = {f"recipe.{name}": value for name, value in cell.facts.recipe.model_dump().items()}
     key = {"method": cell.key.method, "canonical_seed": cell.key.canonical_seed, "n_seeds": len(cell.key.seeds)}
     return {**key, **cell.key.params, **recipe, "rows": cell.facts.spelled_rows}
 
 
 def finished_tags(cell: Cell, values: dict[str, float]) -> dict[str, str]:
-    """The tags, with a description for the run's page."""
+    """Return the tags of a finished cell's run, with a description for its page."""
     names = list(dict.fromkeys(name.partition("/")[2] for name in values if "/" in name))
-    rows = [
-        f"| {name.replace('_', ' ')} | " + " | ".join(f"{values[f'{e}/{name}']:.4g}" for e in cell.predictions) + " |"
-        for name in names
-    ]
-    note = "\n".join(
-        [
-            f"**{cell.title}** on **{cell.facts.dataset.title}**, canonical seed {cell.key.canonical_seed}, "
-            f"{len(cell.key.seeds)} retrainings ({cell.facts.spelled_rows}).",
-            "",
-            "| | " + " | ".join(f"{e.upper()} test" for e in cell.predictions) + " |",
-            "| --- |" + " --- |" * len(cell.predictions),
-            *rows,
-            "",
-            f"Training one retraining took {cell.fit_seconds:.3g} CPU seconds. Run it again: `{cell.facts.command}`",
-        ]
+    rows = [["", *(f"{evalset.upper()} test" for evalset in cell.predictions)], ["---"] * (len(cell.predictions) + 1)]
+    rows += [[name.replace("_", " "), *(f"{values[f'{e}/{name}']:.4g}" for e in cell.predictions)] for name in names]
+    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    note = (
+        f"**{cell.title}** on **{cell.facts.dataset.title}**, canonical seed {cell.key.canonical_seed}, "
+        f"{len(cell.key.seeds)} retrainings ({cell.facts.spelled_rows}).\n\n{table}\n\n"
+        f"One retraining took {cell.fit_seconds:.3g} CPU seconds. Run it again: `{cell.facts.command}`"
     )
     compute = {"compute_vs_erm": f"{values['compute_vs_erm']:.2f}"} if "compute_vs_erm" in values else {}
     return {**tags(cell), **compute, "mlflow.note.content": note}

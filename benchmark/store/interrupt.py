@@ -1,4 +1,4 @@
-"""Ctrl-C at safe places: raised in the middle of a database call it may leave that half done, or be swallowed."""
+"""Ctrl-C at safe points: raised inside a database call, it could be swallowed or leave the call half done."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _asked = False
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """Ctrl-C is raised at the next ``checkpoint`` or at the end of the block; a second one at once."""
+    """Defer Ctrl-C to the next ``checkpoint`` or the end of the block; a second one takes effect at once."""
     global _asked
-    if threading.current_thread() is not threading.main_thread():  # no other can have a signal handler
+    if threading.current_thread() is not threading.main_thread():  # only the main thread can handle signals
         yield
         return
 

@@ -9,7 +9,7 @@ from benchmark.types import Predictions, Task
 
 
 def to_table(predictions: Predictions) -> pd.DataFrame:
-    """Columns ``train_seed, example_id, y_true`` and ``p0, p1, …`` (probabilities) or ``y_pred`` (regression)."""
+    """Return columns ``train_seed, example_id, y_true`` and probabilities ``p0, p1, …`` or values ``y_pred``."""
     n_seeds, n_examples, n_outputs = predictions.values.shape
     names = ["y_pred"] if predictions.task == "regression" else [f"p{c}" for c in range(n_outputs)]
     table = pd.DataFrame(predictions.values.reshape(-1, n_outputs).astype(np.float32), columns=names)
@@ -20,7 +20,7 @@ def to_table(predictions: Predictions) -> pd.DataFrame:
 
 
 def from_table(table: pd.DataFrame) -> Predictions:
-    """The predictions in a table as written by ``to_table``, in its order of seeds and examples.
+    """Return the predictions of a table written by ``to_table``, in its order of seeds and examples.
 
     Raises ValueError if a retraining lacks examples, has them in another order, or has other labels.
     """

@@ -1,4 +1,4 @@
-"""MLflow, and nothing else imports it: one experiment per dataset, one run per cell, one nested run per train seed."""
+"""The only module that imports MLflow: an experiment per dataset, a run per cell, a nested run per train seed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-# A dead server would hang the client for minutes. MLflow reads these at import.
+# Read by MLflow on import; by default a dead server blocks the client for minutes.
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "20")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
 
@@ -37,81 +37,80 @@ from benchmark.store.tables import from_table, to_table
 from benchmark.types import REFERENCE
 
 EXPERIMENT = "churn/"
-"""Prefix of the experiments' names: a shared server holds others too."""
+"""Prefix of experiment names, as a server may be shared."""
 STUDIES = "churn-studies"
-"""The experiment of what studies keep beside their cells."""
+"""Experiment that holds the records of studies."""
 
-
-_STORE_ERRORS = (MlflowException, SQLAlchemyError, OSError)  # OSError: also every exception of requests
+_STORE_ERRORS = (MlflowException, SQLAlchemyError, OSError)  # OSError includes all exceptions of requests
 
 
 class TrackingError(UserError):
-    """The tracking store cannot be reached or refuses; what was trained is on disk."""
+    """The tracking store cannot be reached or refuses a request; trained cells are on disk."""
 
 
 def uri() -> str:
-    """``MLFLOW_TRACKING_URI``, else a SQLite file in the user's home (``CHURN_HOME``, or the working folder)."""
+    """Return ``MLFLOW_TRACKING_URI``, or by default a SQLite file in ``CHURN_HOME`` or the working folder."""
     return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{home() / 'mlflow.db'}"
 
 
 def nothing_at(address: str = "") -> str:
-    """The path of a SQLite store that does not exist yet, which merely looking at would create; empty for others."""
+    """Return the path of a SQLite store that does not exist, as opening would create it; empty for other stores."""
     scheme, _, path = (address or uri()).partition(":///")
     return path if scheme == "sqlite" and not Path(path).exists() else ""
 
 
 @contextmanager
-def _speaking(where: str) -> Iterator[None]:
+def _translated_errors(where: str) -> Iterator[None]:
     try:
         yield
     except _STORE_ERRORS as error:
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
-        remedy = "start its server, make room on its disk, or set MLFLOW_TRACKING_URI to another store, or unset it"
+        remedy = "start its server, free space on its disk, or set MLFLOW_TRACKING_URI to another store or unset it"
         raise TrackingError(f"the tracking store {where} cannot be used: {first[:300]}\n  {remedy}") from error
 
 
 class Store:
-    """The cells in an MLflow tracking store. Raises TrackingError whenever the store does."""
+    """The cells in an MLflow tracking store. Methods raise TrackingError if the store fails."""
 
     def __init__(self, address: str = "") -> None:
         self.uri = address or uri()
         self.unreadable: list[str] = []
-        with _speaking(self.uri):
+        with _translated_errors(self.uri):
             self.client = MlflowClient(self.uri)
             self.client.search_experiments(max_results=1)
 
     def statuses(self) -> dict[str, str]:
-        """FINISHED, or else the status of the newest run, of each cell by its digest; no predictions are read."""
-        with _speaking(self.uri):
+        """Return FINISHED, or otherwise the status of the newest run, for each cell by digest; reads no predictions."""
+        with _translated_errors(self.uri):
             runs = sorted(self._runs("cell"), key=lambda run: (run.info.status == "FINISHED", _recorded(run)))
         return {run.data.tags["churn.cell"]: run.info.status for run in runs}
 
     def cells(self, only: Container[str] | None = None) -> Iterator[Cell]:
-        """All finished cells with their predictions, newest first; ``unreadable`` gets a line for each damaged one.
+        """Yield finished cells with their predictions, newest first; add a line to ``unreadable`` for each damaged one.
 
-        With ``only``, those whose digests it holds.
+        ``only`` restricts them to the given digests.
         """
-        with _speaking(self.uri):
+        with _translated_errors(self.uri):
             runs = [run for run in self._runs("cell") if run.info.status == "FINISHED"]
             if only is not None:
                 runs = [run for run in runs if run.data.tags["churn.cell"] in only]
             nested: dict[str, list[Run]] = {}
             experiments = list({run.info.experiment_id for run in runs})
             seeds = self._search(experiments, "tags.`churn.kind` = 'seed'") if runs else []
-            for run in seeds:  # all at once: a query for each cell would take most of the time
+            for run in seeds:  # fetched at once, as a query for each cell would be slow
                 nested.setdefault(run.data.tags["mlflow.parentRunId"], []).append(run)
             for run in sorted(runs, key=_recorded, reverse=True):
                 try:
                     cell = self._read(run, nested.get(run.info.run_id, []))
                 except (MlflowException, OSError, KeyError, ValueError) as error:
                     name = f"{run.info.run_name} ({run.info.run_id})"
-                    self.unreadable.append(f"{name} is left out, its predictions cannot be read: {error!r}")
+                    self.unreadable.append(f"{name} is left out because its predictions cannot be read: {error!r}")
                     continue
                 yield cell
 
     def failures(self) -> list[str]:
-        """A line for each cell that was tried and never finished, with the command that tries again."""
-        with _speaking(self.uri):
+        """Return a line for each cell that failed and never finished, with the command to run it again."""
+        with _translated_errors(self.uri):
             runs = self._runs("cell")
         finished = {run.data.tags["churn.cell"] for run in runs if run.info.status == "FINISHED"}
         return [
@@ -121,8 +120,8 @@ class Store:
         ]
 
     def report(self, run_id: str, name: str) -> str:
-        """A text that was kept with a cell's run, as ``health.txt``; empty if it has none of that name."""
-        with _speaking(self.uri):
+        """Return a text stored with a cell's run, such as ``health.txt``; empty if there is none of that name."""
+        with _translated_errors(self.uri):
             if name not in {file.path for file in self.client.list_artifacts(run_id)}:
                 return ""
             where = self.client.get_run(run_id).info.artifact_uri
@@ -131,9 +130,9 @@ class Store:
     def log(self, cell: Cell) -> str:
         """Record a finished cell and return its run id.
 
-        Of what interrupted attempts, and other drivers at this moment, record of a cell, one whole run remains.
+        One complete run remains, even after interrupted attempts and if other drivers record the same cell.
         """
-        with _speaking(self.uri):
+        with _translated_errors(self.uri):
             experiment = self._experiment(cell)
             summary = describe.summarise(cell.predictions)
             values = {name: value for name, value in summary.items() if value == value}
@@ -145,11 +144,9 @@ class Store:
                 try:
                     self._log_whole(experiment, parent, cell, values)
                 except MlflowException as error:
-                    if error.error_code != "INVALID_PARAMETER_VALUE":  # that of a deleted run
-                        raise
-                    if self.client.get_run(parent).info.lifecycle_stage == "active":
-                        raise
-                    # another driver has recorded the cell meanwhile, and removed our attempt
+                    deleted = error.error_code == "INVALID_PARAMETER_VALUE"
+                    if not deleted or self.client.get_run(parent).info.lifecycle_stage == "active":
+                        raise  # otherwise another driver has recorded the cell and removed this attempt
                 return self._one_remains(experiment, cell)
 
     def _log_whole(self, experiment: str, parent: str, cell: Cell, values: dict[str, float]) -> None:
@@ -163,27 +160,27 @@ class Store:
         self.client.set_terminated(parent, "FINISHED")
 
     def _one_remains(self, experiment: str, cell: Cell) -> str:
-        """Remove all runs of a cell but the youngest finished one, and return the id of that.
+        """Remove all runs of a cell but the newest finished one and return its id.
 
-        Drivers that do this at once agree on what remains, because the order of the attempts never changes. A younger
-        attempt that is under way is left alone: it will remove this one when it is finished.
+        Concurrent drivers agree on the remaining run, because the order of attempts never changes. A newer attempt in
+        progress is left alone: it will remove this one when it finishes.
         """
-        found = self._find(experiment, cell.key.digest)
+        runs = self._find(experiment, cell.key.digest)
         attempts = {run.info.run_id: run for run in self._find(experiment, cell.key.digest, "cell")}
         finished = [run for run in attempts.values() if run.info.status == "FINISHED"]
         if not finished:
-            raise MlflowException(f"the run of {cell.title} was deleted while it was recorded")
+            raise MlflowException(f"the run of {cell.title} was deleted while it was being recorded")
         best = max(finished, key=_begun)
         under_way = {i for i, run in attempts.items() if run.info.status == "RUNNING" and _begun(run) > _begun(best)}
         spared = under_way | {best.info.run_id}
-        for run in [*attempts.values(), *found]:  # a parent before its nested runs: nobody reads it without them
+        for run in [*attempts.values(), *runs]:  # parents first, so that none is read without its nested runs
             if run.data.tags.get("mlflow.parentRunId", run.info.run_id) not in spared:
                 self.client.delete_run(run.info.run_id)
         return str(best.info.run_id)
 
     @contextmanager
     def _interruptible(self, experiment: str, cell: Cell) -> Iterator[None]:
-        """On Ctrl-C, mark what is open of a cell as KILLED; the next attempt removes it."""
+        """On Ctrl-C, mark the open runs of a cell as KILLED; the next attempt removes them."""
         try:
             yield
         except (KeyboardInterrupt, SystemExit):
@@ -194,8 +191,8 @@ class Store:
             raise
 
     def log_failure(self, cell: Cell, reason: str) -> str:
-        """Record that a cell failed, with the traceback; a later success replaces it."""
-        with _speaking(self.uri):
+        """Record the failure of a cell, with the traceback, until a later success replaces it; return the run id."""
+        with _translated_errors(self.uri):
             experiment = self._experiment(cell)
             older = self._find(experiment, cell.key.digest)
             note = f"**Failed.** Run it again: `{cell.facts.command}`\n\n```\n{reason[-4000:]}\n```"
@@ -205,15 +202,15 @@ class Store:
                 self._values(run, {}, describe.params(cell))
                 self.client.log_text(run, reason, "traceback.txt")
                 self.client.set_terminated(run, "FAILED")
-            good = {old.info.run_id for old in older if old.info.status == "FINISHED"}  # a result is never thrown away
+            good = {old.info.run_id for old in older if old.info.status == "FINISHED"}  # finished results are kept
             for old in older:
                 if not {old.info.run_id, old.data.tags.get("mlflow.parentRunId")} & good:
                     self.client.delete_run(old.info.run_id)
             return run
 
     def adopt(self, digests: Container[str]) -> None:
-        """Take the mark of a study from the cells with these digests: a run has asked for them too."""
-        with _speaking(self.uri):
+        """Remove the mark of a study from the cells with these digests, because a run has requested them."""
+        with _translated_errors(self.uri):
             for run in self._runs("cell", f" AND tags.`{describe.STUDY}` LIKE '%'"):
                 if run.data.tags["churn.cell"] in digests:
                     facts = {k: v for k, v in json.loads(run.data.tags["churn.facts"]).items() if k != describe.STUDY}
@@ -221,7 +218,7 @@ class Store:
                     self.client.delete_tag(run.info.run_id, describe.STUDY)
 
     def log_record(self, record: Record, note: str = "") -> None:
-        """Keep a record of a study; the newest of a key counts. ``note`` is shown on its page, as Markdown."""
+        """Store a record of a study; the newest of each key counts. ``note`` is the Markdown text of its page."""
         tags = {
             "churn.kind": "record",
             "churn.study": record.study,
@@ -229,66 +226,62 @@ class Store:
             "churn.code": record.code,
             "mlflow.note.content": note,
         }
-        with _speaking(self.uri):
-            found = self.client.get_experiment_by_name(STUDIES)
-            where = found.experiment_id if found else self._create(STUDIES, "studies", {"churn.studies": "1"})
+        with _translated_errors(self.uri):
+            experiment = self._ensure_experiment(STUDIES, "studies", {"churn.studies": "1"})
             with deferred():
-                run = self._start(where, tags, " · ".join(filter(None, (record.study, record.key)))).info.run_id
+                run = self._start(experiment, tags, " · ".join(filter(None, (record.study, record.key)))).info.run_id
                 self.client.log_text(run, json.dumps(record.content, indent=1), "record.json")
                 self.client.set_terminated(run, "FINISHED")
 
     def records(self) -> list[Record]:
-        """The records of all studies, newest first; a damaged one is left out with a line in ``unreadable``."""
-        found = []
-        with _speaking(self.uri):
+        """Return the records of all studies, newest first; add a line to ``unreadable`` for each damaged one."""
+        records = []
+        with _translated_errors(self.uri):
             experiment = self.client.get_experiment_by_name(STUDIES)
             runs = self._search([experiment.experiment_id], "attributes.status = 'FINISHED'") if experiment else []
             for run in sorted(runs, key=_recorded, reverse=True):
                 tags = run.data.tags
                 try:
                     content = json.loads((_folder(run.info.artifact_uri) / "record.json").read_text(encoding="utf-8"))
-                    found.append(Record(tags["churn.study"], tags["churn.key"], tags["churn.code"], content))
+                    records.append(Record(tags["churn.study"], tags["churn.key"], tags["churn.code"], content))
                 except (MlflowException, OSError, KeyError, ValueError) as error:
                     self.unreadable.append(f"{run.info.run_name} ({run.info.run_id}) cannot be read: {error!r}")
-        return found
+        return records
 
     def describe_launch(self, lines: list[str]) -> None:
-        """If ``mlflow run`` started us: say in its run what was done, and where to look."""
+        """Describe the invocation in the run of ``mlflow run``, if that started it."""
         if run_id := os.environ.get("MLFLOW_RUN_ID"):
-            with _speaking(self.uri):
+            with _translated_errors(self.uri):
                 self.client.set_tag(run_id, "mlflow.note.content", "\n\n".join(lines))
 
     def page(self, dataset: str) -> str:
-        """Where in the MLflow UI the runs of a dataset are, as the part of the address after the host."""
-        with _speaking(self.uri):
-            found = self.client.get_experiment_by_name(EXPERIMENT + dataset)
-        if found is None:
-            return "#/experiments"
-        return f"#/experiments/{found.experiment_id}/runs?viewStateShareKey={describe.VIEW}"
+        """Return the path of a dataset's runs in the MLflow UI, after the host."""
+        with _translated_errors(self.uri):
+            experiment = self.client.get_experiment_by_name(EXPERIMENT + dataset)
+        runs = f"/{experiment.experiment_id}/runs?viewStateShareKey={describe.VIEW}" if experiment else ""
+        return f"#/experiments{runs}"
 
     def _experiment(self, cell: Cell) -> str:
-        name = EXPERIMENT + cell.key.dataset
-        found = self.client.get_experiment_by_name(name)
-        if found is not None:
-            return str(found.experiment_id)
-        return self._create(name, cell.key.dataset, describe.experiment_tags(cell))
+        dataset = cell.key.dataset
+        return self._ensure_experiment(EXPERIMENT + dataset, dataset, describe.experiment_tags(cell))
 
-    def _create(self, name: str, folder: str, tags: dict[str, str]) -> str:
-        place = None if os.environ.get("MLFLOW_TRACKING_URI") else (home() / "mlruns" / folder).as_uri()
-        try:
-            return str(self.client.create_experiment(name, artifact_location=place, tags=tags))
-        except MlflowException:  # another process was first
-            found = self.client.get_experiment_by_name(name)
-            if found is None:
-                raise
-            return str(found.experiment_id)
+    def _ensure_experiment(self, name: str, folder: str, tags: dict[str, str]) -> str:
+        """Return the id of an experiment, created if there is none."""
+        if (experiment := self.client.get_experiment_by_name(name)) is None:
+            location = None if os.environ.get("MLFLOW_TRACKING_URI") else (home() / "mlruns" / folder).as_uri()
+            try:
+                return str(self.client.create_experiment(name, artifact_location=location, tags=tags))
+            except MlflowException:  # another process may have created it
+                if (experiment := self.client.get_experiment_by_name(name)) is None:
+                    raise
+        return str(experiment.experiment_id)
 
     def _runs(self, kind: str, further: str = "") -> list[Run]:
         experiments = [e.experiment_id for e in self.client.search_experiments() if "churn.dataset" in e.tags]
         return self._search(experiments, f"tags.`churn.kind` = '{kind}'{further}") if experiments else []
 
     def _find(self, experiment: str, digest: str, kind: str = "") -> list[Run]:
-        """The runs of a cell, nested ones too, or those of one kind."""
+        """Return the runs of a cell, including nested ones, or those of one kind."""
         query = f"tags.`churn.cell` = '{digest}'"
         return self._search([experiment], f"{query} AND tags.`churn.kind` = '{kind}'" if kind else query)
 
@@ -302,7 +295,7 @@ class Store:
                 return runs
 
     def _start(self, experiment: str, tags: dict[str, str], name: str, seconds: float = 0.0) -> Run:
-        """A new run that began ``seconds`` ago, so that the UI shows how long the training took."""
+        """Start a run dated ``seconds`` ago, so that the UI shows the duration of training."""
         start = int((time.time() - seconds) * 1000)
         return self.client.create_run(experiment, start_time=start, tags=tags, run_name=name)
 
@@ -323,12 +316,12 @@ class Store:
         try:
             self.client.log_inputs(run, inputs)
         except MlflowException as error:
-            if error.error_code != "BAD_REQUEST":  # that of a refused insertion
+            if error.error_code != "BAD_REQUEST":  # the code of a refused insertion
                 raise
-            self.client.log_inputs(run, inputs)  # another driver has inserted the dataset after MLflow looked for it
+            self.client.log_inputs(run, inputs)  # another driver inserted the dataset after MLflow had looked for it
 
     def _log_seed(self, experiment: str, parent: str, cell: Cell, i: int, seed: int) -> None:
-        """One nested run, in as few transactions as MLflow allows."""
+        """Record one nested run, in as few transactions as MLflow allows."""
         tags = {"mlflow.parentRunId": parent, "churn.kind": "seed", "churn.cell": cell.key.digest}
         info = self._start(experiment, {**tags, "churn.train_seed": str(seed)}, f"train seed {seed}").info
         one = {name: predictions.only([i]) for name, predictions in cell.predictions.items()}
@@ -341,7 +334,7 @@ class Store:
         self.client.set_terminated(info.run_id, "FINISHED")
 
     def _relative_compute(self, experiment: str, cell: Cell) -> dict[str, float]:
-        """Training time in multiples of ERM's on the same problem, where the store has ERM's already."""
+        """Return training time relative to ERM on the same problem, if the store has ERM."""
         if cell.key.method == REFERENCE:
             return {"compute_vs_erm": 1.0}
         query = f"tags.`churn.method` = '{REFERENCE}' AND tags.`churn.problem` = '{cell.key.problem}'"
@@ -358,7 +351,7 @@ class Store:
             folder = _folder(f"{children[seed].info.artifact_uri}/predictions")
             files = sorted(folder.glob("*.parquet"))
             if not files:
-                raise FileNotFoundError(f"{folder} is empty: train again with --force")
+                raise FileNotFoundError(f"{folder} is empty: train the cell again with --force")
             for file in files:
                 table = pq.ParquetFile(file).read()
                 tables.setdefault(file.stem, []).append(table.append_column("train_seed", [[seed] * len(table)]))
@@ -368,19 +361,19 @@ class Store:
 
 
 def _folder(artifact_uri: str) -> Path:
-    """A folder of artifacts on this machine; what lies here already is not copied."""
-    here = urlsplit(artifact_uri)
-    if here.scheme in ("", "file") and not here.netloc:
-        return Path(url2pathname(here.path))
+    """Return the local path of a folder of artifacts, downloaded if it is remote."""
+    parts = urlsplit(artifact_uri)
+    if parts.scheme in ("", "file") and not parts.netloc:
+        return Path(url2pathname(parts.path))
     return Path(download_artifacts(artifact_uri=artifact_uri))
 
 
 def _recorded(run: Run) -> int:
-    """When a run was finished, or else started."""
+    """Return the time when a run ended, or otherwise started."""
     return int(run.info.end_time or run.info.start_time)
 
 
 def _begun(run: Run) -> tuple[float, str]:
-    """When recording of a cell's run began; its start time is that of the training."""
+    """Return the time when recording of a cell's run began; its start time is the start of training."""
     training = float(json.loads(run.data.tags.get("churn.facts", "{}")).get("wall_seconds", 0))
     return run.info.start_time + 1000 * training, str(run.info.run_id)

@@ -1,1 +1,1 @@
-"""The studies, one file each, found by ``benchmark.lab.study.discover``."""
+"""The studies, one file each, discovered by ``benchmark.lab.study.discover``."""

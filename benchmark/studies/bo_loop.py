@@ -1,11 +1,14 @@
-"""Do Bayesian-optimisation campaigns that differ in their bootstraps alone find the same molecules? (paper, appendix
-"BO trajectory variance on regression").
+"""Bayesian-optimisation campaigns that differ only in their bootstraps: do they find the same molecules? (paper,
+appendix "BO trajectory variance on regression").
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field, PositiveInt
 
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import expand, load_spec
@@ -42,45 +45,40 @@ class BOLoop:
     canonical_seed: str = "99"
     methods: str = "erm bagging twin"
     acquisitions: str = "greedy"
-    """greedy, ucb, ei, thompson; all but the first for methods of several networks only. With blanks between."""
-    trajectories: int = 20
-    initial: int = 50
-    budget: int = 10
-
-    def __post_init__(self) -> None:
-        if min(self.initial, self.budget) < 1:
-            raise ValueError("initial and budget must be at least 1")
-        if self.trajectories < 2:
-            raise ValueError(f"trajectories={self.trajectories}: expected at least 2, which can differ")
+    """Any of greedy, ucb, ei and thompson, separated by blanks; all but greedy need a method with several networks."""
+    trajectories: Annotated[int, Field(ge=2)] = 20
+    initial: PositiveInt = 50
+    budget: PositiveInt = 10
 
     def report(self, lab: Lab) -> Report:
         contenders, splits = list(self._contenders()), parse_splits(self.canonical_seed)
         rows, series, answer = list[SheetRow](), dict[str, list[Point]](), []
-        datasets = expand(self.dataset)
+        datasets, sizes = expand(self.dataset), (self.trajectories, self.initial, self.budget)
         for name in datasets:
             if load_spec(name).task != "regression":
-                raise UserError(f"{name}: a campaign seeks the highest target; choose regressions, as esol")
+                raise UserError(f"{name}: a campaign seeks the highest target; use a regression such as esol")
         for name in datasets:
             for split in splits:
                 where = load_spec(name).title + (f", split {split}" if len(splits) > 1 else "")
-                said, place = [], len(series)
-                for i, (made, acquire) in enumerate(contenders):
-                    of = name, split, made, acquire
-                    found = outcomes(lab.record(self.key(*of), name, split, run, *of, *self._sizes))
-                    rows.append([where, title(made, "regression"), acquire, *found.values()])
-                    std, jaccard = found["final_best_std_over_range"], found["acquired_jaccard"]
+                spreads, place = [], len(series)
+                for i, (method, acquire) in enumerate(contenders):
+                    of = name, split, method, acquire
+                    sampled = outcomes(lab.record(self.key(*of), name, split, run, *of, *sizes))
+                    rows.append([where, title(method, "regression"), acquire, *sampled.values()])
+                    std, jaccard = sampled["final_best_std_over_range"], sampled["acquired_jaccard"]
                     at = beside(i, place, len(datasets) * len(splits))
                     series.setdefault(where, []).append(Point(at, std))
                     spread, shared = percent(std.values.std(ddof=1), 1), mean_over_pairs(jaccard.values)
-                    said.append(f"{spread} with {_label(made, acquire)} (Jaccard {shared:.2f})")
+                    spreads.append(f"{spread} with {_label(method, acquire)} (Jaccard {shared:.2f})")
                 answer.append(
-                    f"{where}: over {self.trajectories} campaigns the best target found has a standard deviation, in "
-                    f"shares of the pool's range, of {', '.join(said)}; in brackets, the overlap of what two acquire."
+                    f"{where}: over {self.trajectories} campaigns, the standard deviation of the best target, as a "
+                    f"share of the pool's range, is {', '.join(spreads)}; in brackets, the mean overlap of the "
+                    "molecules that two campaigns acquire."
                 )
         caption = (
-            f"{self.trajectories} campaigns from the same {self.initial} molecules, {self.budget} acquisitions each, "
-            "in the training pool. Final best: the highest target acquired; Jaccard: overlap of the molecules that two "
-            "trajectories acquire. Intervals over trajectories."
+            f"{self.trajectories} campaigns in the training pool, each with {self.budget} acquisitions from the same "
+            f"{self.initial} molecules. Final best: the highest target acquired. Jaccard: overlap of the molecules "
+            "acquired by two campaigns. Intervals over campaigns."
         )
         sheet = Sheet("loop", "Trajectories", caption, ["Dataset", "Method", "Acquisition", *HEADS], rows)
         names = [_label(*contender) for contender in contenders]
@@ -89,31 +87,26 @@ class BOLoop:
         return Report(answer, [sheet], [chart])
 
     def _contenders(self) -> Iterator[tuple[Method, str]]:
-        """Each method with each acquisition, but for those of a spread that one network has not."""
-        for acquire in self.acquisitions.split():
+        """Yield each method with each acquisition, except those that need a spread which ERM lacks."""
+        acquisitions = self.acquisitions.split()
+        for acquire in acquisitions:
             if acquire not in ACQUISITIONS:
                 raise did_you_mean("acquisition", acquire, list(ACQUISITIONS))
-        for made in (make_method(text, "regression") for text in self.methods.split()):
-            for acquire in self.acquisitions.split():
-                if acquire == "greedy" or made.name != "erm":
-                    yield made, acquire
+        for method in (make_method(text, "regression") for text in self.methods.split()):
+            yield from ((method, acquire) for acquire in acquisitions if acquire == "greedy" or method.name != "erm")
 
-    def key(self, name: str, split: int, made: Method, acquire: str) -> str:
-        """Of the record of all campaigns of a method on a dataset."""
+    def key(self, name: str, split: int, method: Method, acquire: str) -> str:
+        """Return the key of the record of all campaigns of a method on a dataset."""
         settings = f"{self.trajectories} trajectories, {self.initial} + {self.budget}"
-        return f"{name}, split {split}, {spelled(made, 'regression')}, {acquire}, {settings}"
-
-    @property
-    def _sizes(self) -> tuple[int, int, int]:
-        return self.trajectories, self.initial, self.budget
+        return f"{name}, split {split}, {spelled(method, 'regression')}, {acquire}, {settings}"
 
 
 def run(
-    trainer: Trainer, name: str, split: int, made: Method, acquire: str, trajectories: int, initial: int, budget: int
+    trainer: Trainer, name: str, split: int, method: Method, acquire: str, trajectories: int, initial: int, budget: int
 ) -> Content:
-    """All campaigns of a method on a dataset."""
-    return campaigns(trainer, load_problem(name, split), made, acquire, trajectories, initial, budget)
+    """Run all campaigns of a method on a dataset."""
+    return campaigns(trainer, load_problem(name, split), method, acquire, trajectories, initial, budget)
 
 
-def _label(made: Method, acquire: str) -> str:
-    return title(made, "regression") + (f", {acquire}" if acquire != "greedy" else "")
+def _label(method: Method, acquire: str) -> str:
+    return title(method, "regression") + (f", {acquire}" if acquire != "greedy" else "")

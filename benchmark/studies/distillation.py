@@ -1,5 +1,5 @@
 """Rivals of the twin: distillation from an incumbent, and a twin whose λ balances gradients (see ``methods/anchor.py``
-and ``methods/gradnorm.py``). λ of twin and anchor is selected by the rule on the dataset itself.
+and ``methods/gradnorm.py``). The rule selects λ of twin and anchor on the dataset itself.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from benchmark.lab.selection import largest
 from benchmark.lab.study import (
     Axis,
     Chart,
+    GridStudy,
     Lab,
     Measured,
     Point,
@@ -28,45 +29,27 @@ from benchmark.settings import parse_splits
 
 @study("distillation", title="Distillation from an incumbent, and balanced gradients")
 @dataclass(frozen=True)
-class Distillation:
-    dataset: str = "bace"
-    canonical_seed: str = "99"
-    seeds: str = "10"
-
+class Distillation(GridStudy):
     def report(self, lab: Lab) -> Report:
         classifications([self.dataset])
         spec = load_spec(self.dataset)
         splits, seeds = parse_splits(self.canonical_seed), retrainings(self.seeds)
-        plain = lab.cells(["erm", "bagging:k=2", "gradnorm"], [self.dataset], splits, seeds)
+        plain = self.cells(lab, ["erm", "bagging:k=2", "gradnorm"], [self.dataset])
         erm = plain[self.dataset, "erm"]
-        found = list(plain.values())
+        contenders = list(plain.values())
         for method in ("twin", "anchor"):
             if selected := largest(lab, f"{method}:lam={{lam:g}}", self.dataset, splits, seeds, erm):
-                found.append(selected[1])
+                contenders.append(selected[1])
         where = f"{spec.title}, ID test, split {self.canonical_seed}"
-        return Report(
-            [
-                f"On {spec.title}: {'; '.join(f'{cells[0].title}: {summary(cells)}' for cells in found)}.",
-                "An anchored retraining is pulled to one incumbent: part of its agreement with others is agreement "
-                "with that: its churn says nothing of what a new incumbent would change.",
-            ],
-            [
-                Sheet(
-                    "rivals",
-                    "Distillation and balanced gradients",
-                    f"{where}. Δ: to ERM at equal bootstraps.",
-                    ["Method", *heads_compared(spec.task)],
-                    [[cells[0].title, *compared(cells, erm)] for cells in found],
-                )
-            ],
-            [
-                Chart(
-                    "rivals",
-                    "Accuracy and churn",
-                    f"{where}.",
-                    Axis("Accuracy (%)", 100),
-                    Axis("Churn (%)", 100),
-                    {cells[0].title: [Point(Measured("accuracy", cells), Measured("churn", cells))] for cells in found},
-                )
-            ],
-        )
+        answer = [
+            f"On {spec.title}: {'; '.join(f'{cells[0].title}: {summary(cells)}' for cells in contenders)}.",
+            "An anchored retraining is pulled to one incumbent, and part of its agreement with other retrainings is "
+            "agreement with that incumbent: its churn does not show what a new incumbent would change.",
+        ]
+        caption, heads = f"{where}. Δ is the difference to ERM at equal bootstraps.", heads_compared(spec.task)
+        rows = [[cells[0].title, *compared(cells, erm)] for cells in contenders]
+        sheet = Sheet("rivals", "Distillation and balanced gradients", caption, ["Method", *heads], rows)
+        points = {cells[0].title: Point(Measured("accuracy", cells), Measured("churn", cells)) for cells in contenders}
+        series = {name: [point] for name, point in points.items()}
+        x, y = Axis("Accuracy (%)", 100), Axis("Churn (%)", 100)
+        return Report(answer, [sheet], [Chart("rivals", "Accuracy and churn", f"{where}.", x, y, series)])

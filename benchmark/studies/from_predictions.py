@@ -1,6 +1,6 @@
-"""What the paper reads from the predictions of the main grid, without further training: here the case study, the heat
-map and the stability of the top ten (paper, section "Empirical evaluation" and appendices). The tables and figures are
-those that the leaderboard has of these cells.
+"""The paper's results from the predictions of the main grid, without further training: the case study, the heat map and
+the stability of the top ten (paper, section "Empirical evaluation" and appendices). Their tables and figures are those
+of the leaderboard.
 """
 
 from __future__ import annotations
@@ -13,19 +13,18 @@ from typing import ClassVar
 import numpy as np
 
 from benchmark.data.spec import expand, load_spec
-from benchmark.lab.study import Lab, Report, classifications, mean, percent, retrainings, study
+from benchmark.lab.study import GridStudy, Lab, Report, classifications, mean, percent, study
 from benchmark.measure.basics import FLIPPING
 from benchmark.measure.catalogue import TOP_JACCARD, example_flips
-from benchmark.settings import parse_splits
 from benchmark.store.cell import Cell
 
 Cells = Mapping[str, Sequence[Cell]]
-"""By method, one for each split."""
+"""By method, one cell per split."""
 
 
 @dataclass(frozen=True)
-class FromPredictions(ABC):
-    """ERM and the methods that are compared with it, on boards; ``shown`` and ``figures`` of each dataset are shown."""
+class FromPredictions(GridStudy, ABC):
+    """A study of ERM and its rivals on the boards; it shows the tables ``shown``, and ``figures`` of each dataset."""
 
     for_boards: ClassVar[bool] = True
     methods: ClassVar[tuple[str, ...]] = ("erm",)
@@ -33,24 +32,22 @@ class FromPredictions(ABC):
     figures: ClassVar[tuple[str, ...]] = ()
 
     dataset: str = "bace,dili,cyp2d6_substrate,pgp_broccatelli,mof_thermal,bbb_martins,bbbp"
-    """The paper's headline datasets, but AMES, which takes hours, and TADF, which cannot be downloaded."""
-    canonical_seed: str = "99"
-    seeds: str = "10"
+    """The paper's headline datasets except AMES, which takes hours, and TADF, which cannot be downloaded."""
 
     def report(self, lab: Lab) -> Report:
         datasets = classifications(expand(self.dataset))
-        found = lab.cells(self.methods, datasets, parse_splits(self.canonical_seed), retrainings(self.seeds))
+        cells = self.cells(lab, self.methods, datasets)
         shown = [*self.shown, *(f"{figure}-{load_spec(d).name}" for d in datasets for figure in self.figures)]
-        findings = [(load_spec(d).title, self.finding({m: found[d, m] for m in self.methods})) for d in datasets]
+        findings = [(load_spec(d).title, self.finding({m: cells[d, m] for m in self.methods})) for d in datasets]
         return Report([f"{title}: {finding}." for title, finding in findings], shown=shown)
 
     @abstractmethod
     def finding(self, cells: Cells) -> str:
-        """What is found on one dataset, as the rest of a sentence."""
+        """Return the finding on one dataset, as the rest of a sentence."""
 
 
 def flips(cells: Sequence[Cell]) -> np.ndarray:
-    """The share of pairs of retrainings in which each test example flips, of one split after the other."""
+    """Return the share of pairs of retrainings in which each test example flips, with the splits concatenated."""
     return np.concatenate([example_flips(cell.predictions["id"]) for cell in cells])
 
 
@@ -64,8 +61,8 @@ class CaseStudy(FromPredictions):
         erm, twin = flips(cells["erm"]), flips(cells["twin"])
         often = erm >= FLIPPING
         return (
-            f"of {len(erm)} test examples {often.sum()} flip in {percent(FLIPPING)} or more of the pairs of ERM's "
-            f"retrainings; {(often & (twin == 0)).sum()} of these never flip with {cells['twin'][0].title}"
+            f"{often.sum()} of {len(erm)} test examples flip in at least {percent(FLIPPING)} of the pairs of ERM's "
+            f"retrainings; {(often & (twin == 0)).sum()} of them never flip with {cells['twin'][0].title}"
         )
 
 
@@ -77,10 +74,10 @@ class HeatMap(FromPredictions):
 
     def finding(self, cells: Cells) -> str:
         still = [
-            f"{percent((flips(some) == 0).mean(), 1)} with {some[0].title} (churn {percent(mean('churn', some), 1)})"
-            for some in cells.values()
+            f"{percent((flips(of) == 0).mean(), 1)} with {of[0].title} (churn {percent(mean('churn', of), 1)})"
+            for of in cells.values()
         ]
-        return f"of the test examples never flip {', '.join(still)}"
+        return f"the share of test examples that never flip is {', '.join(still)}"
 
 
 @study("top-k", title="Stability of the top ten")
@@ -90,8 +87,8 @@ class TopK(FromPredictions):
     shown = ("top-k",)
 
     def finding(self, cells: Cells) -> str:
-        overlap = []
-        for some in cells.values():
-            of_splits = [TOP_JACCARD.mean(cell.predictions["id"]) for cell in some]
-            overlap.append(f"{np.mean(of_splits):.2f} with {some[0].title}")
+        overlap = [
+            f"{np.mean([TOP_JACCARD.mean(cell.predictions['id']) for cell in of]):.2f} with {of[0].title}"
+            for of in cells.values()
+        ]
         return f"the Jaccard overlap of two retrainings' ten most probable actives is {', '.join(overlap)}"

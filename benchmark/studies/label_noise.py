@@ -1,4 +1,4 @@
-"""Do predictions flip at activity cliffs and among conflicting labels? Beyond the paper.
+"""Flips at activity cliffs and among conflicting labels. Beyond the paper.
 
 An activity cliff is a test molecule with a training molecule of the other class at a similarity of 0.7 or more.
 """
@@ -30,22 +30,16 @@ class LabelNoise(Nearby):
             rows += flips.rows(groups)
             answer.append(flips.sentence(groups))
             series[flips.title] = [
-                Point(beside(i, len(series), n_datasets), flips.ratio(some))
-                for i, some in enumerate(groups.values())
-                if some.sum() >= 10
+                Point(beside(i, len(series), n_datasets), flips.ratio(mask))
+                for i, mask in enumerate(groups.values())
+                if mask.sum() >= 10
             ]
-        caption = (
-            f"{self.method} on the ID test of split {self.canonical_seed}. Neighbours: training molecules at a "
-            f"similarity of {CLOSE} or more. Conflicting: the structure has both labels, without stereochemistry."
-        )
-        chart = Chart(
-            "groups",
-            "Flips at activity cliffs and conflicting labels",
-            f"{caption} Groups of ten molecules or more.",
-            Axis("", names=["conflict", "cliff", "same class", "no neighbour"]),
-            Axis("Churn in multiples of all molecules'"),
-            series,
-            joined=False,
-        )
         title = "Flips at activity cliffs and conflicting labels"
+        caption = (
+            f"{self.method} on the ID test of split {self.canonical_seed}. Neighbours: training molecules with a "
+            f"similarity of at least {CLOSE}. Conflicting: the structure, without stereochemistry, has both labels."
+        )
+        x = Axis("", names=["conflict", "cliff", "same class", "no neighbour"])
+        y = Axis("Churn in multiples of all molecules'")
+        chart = Chart("groups", title, f"{caption} Groups of at least ten molecules.", x, y, series, joined=False)
         return Report(answer, [Sheet("groups", title, caption, HEADS, rows)], [chart])

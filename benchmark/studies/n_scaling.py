@@ -11,6 +11,7 @@ from benchmark.data.spec import load_spec
 from benchmark.lab.study import (
     Axis,
     Chart,
+    GridStudy,
     Head,
     Lab,
     Measured,
@@ -32,11 +33,11 @@ from benchmark.store.cell import Cell
 
 
 def slope(sizes: Sequence[int], cells: Sequence[Sequence[Cell]]) -> np.ndarray:
-    """Jackknife pseudo-values (R,) over train seeds of the slope of log sym-KL against log training rows.
+    """Return jackknife pseudo-values (R,) over train seeds of the slope of log sym-KL against log training rows.
 
-    ``cells`` hold for each size the cells of all splits, over which sym-KL is averaged.
+    ``cells`` hold the cells of all splits for each size; sym-KL is averaged over splits.
     """
-    pairs = np.mean([[SYM_KL.of_runs(c.predictions["id"]) for c in some] for some in cells], axis=1)  # (M, R, R)
+    pairs = np.mean([[SYM_KL.of_runs(c.predictions["id"]) for c in of] for of in cells], axis=1)  # (M, R, R)
 
     def fitted(keep: np.ndarray) -> float:
         means = [mean_over_pairs(of_size[np.ix_(keep, keep)]) for of_size in pairs]
@@ -47,54 +48,41 @@ def slope(sizes: Sequence[int], cells: Sequence[Sequence[Cell]]) -> np.ndarray:
 
 @study("n-scaling", title="Churn against the number of training rows")
 @dataclass(frozen=True)
-class NScaling:
-    dataset: str = "bace"
-    canonical_seed: str = "99"
-    seeds: str = "10"
+class NScaling(GridStudy):
     sizes: str = "200-300-400-500-600-700-800-900-968"
-    """Training rows, ascending, with dashes between; each pool holds the one before it."""
+    """Training rows in ascending order, separated by dashes; each pool contains the one before it."""
 
     def __post_init__(self) -> None:
         sizes = self.sizes.split("-")
         if not all(size.isdecimal() for size in sizes) or len(set(sizes)) < 2:
-            raise ValueError(f"sizes={self.sizes}: expected two numbers of rows or more, as in 200-400-968")
+            raise ValueError(f"sizes={self.sizes}: expected at least two numbers of rows, as in 200-400-968")
         if len(parse_seeds(self.seeds)) < 3:
-            raise ValueError(f"seeds={self.seeds}: the slope's interval needs three retrainings or more")
+            raise ValueError(f"seeds={self.seeds}: the slope's interval needs at least three retrainings")
 
     def report(self, lab: Lab) -> Report:
         classifications([self.dataset])
         sizes, splits = [int(size) for size in self.sizes.split("-")], parse_splits(self.canonical_seed)
         names = [f"{self.dataset}@train={size}" for size in sizes]
-        found = lab.cells(["erm"], names, splits, parse_seeds(self.seeds))
-        cells = [found[name, "erm"] for name in names]
+        grid = self.cells(lab, ["erm"], names)
+        cells = [grid[name, "erm"] for name in names]
         rate = Sampled(slope(sizes, cells))
         title = load_spec(self.dataset).title
         where = f"ERM on {title}, ID test, {over(splits)}"
         rows: list[SheetRow] = [
-            [str(size), *(Measured(quantity, some) for quantity in ("accuracy", "sym_kl", "churn"))]
-            for size, some in zip(sizes, cells, strict=True)
+            [str(size), *(Measured(key, of) for key in ("accuracy", "sym_kl", "churn"))]
+            for size, of in zip(sizes, cells, strict=True)
         ]
         series = {
-            f"Split {split}": [
-                Point(size, Measured("sym_kl", some[i : i + 1])) for size, some in zip(sizes, cells, strict=True)
-            ]
+            f"Split {split}": [Point(n, Measured("sym_kl", of[i : i + 1])) for n, of in zip(sizes, cells, strict=True)]
             for i, split in enumerate(splits)
         }
         answer = [
-            f"On {title} sym-KL between retrainings goes with the number of training rows to the power "
-            f"{rate.values.mean():.2f}. {sizes[0]} rows: {summary(cells[0])}; {sizes[-1]}: {summary(cells[-1])}."
+            f"On {title} sym-KL between retrainings scales as the number of training rows to the power of "
+            f"{rate.values.mean():.2f}. {sizes[0]} rows: {summary(cells[0])}; {sizes[-1]} rows: {summary(cells[-1])}."
         ]
-        sheets = [
-            Sheet(
-                "sizes", "Training rows and churn", f"{where}.", ["Rows", *map(head, (ACCURACY, SYM_KL, CHURN))], rows
-            ),
-            Sheet(
-                "slope",
-                "Slope",
-                f"{where}: slope of log sym-KL against log rows, jackknife over train seeds.",
-                ["Dataset", Head("Slope", digits=2, signed=True)],
-                [[title, rate]],
-            ),
-        ]
+        about = "sizes", "Training rows and churn", f"{where}."
+        caption = f"{where}: slope of log sym-KL against log rows, jackknife over train seeds."
+        slopes = Sheet("slope", "Slope", caption, ["Dataset", Head("Slope", digits=2, signed=True)], [[title, rate]])
         x, y = Axis("Training rows", log=True), Axis("Sym-KL (nats)", log=True)
-        return Report(answer, sheets, [Chart("sizes", "Training rows and churn", f"{where}.", x, y, series)])
+        sheet = Sheet(*about, ["Rows", *map(head, (ACCURACY, SYM_KL, CHURN))], rows)
+        return Report(answer, [sheet, slopes], [Chart(*about, x, y, series)])

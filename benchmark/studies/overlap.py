@@ -1,7 +1,7 @@
-"""How much the training data of the two coupled networks should overlap (paper, appendix "Overlap spectrum").
+"""Overlap between the training data of two coupled networks (paper, appendix "Overlap spectrum").
 
 Codistillation divides one bootstrap between them (0 %), twin-bootstrap gives each its own (about 40 % of the pool in
-both), twin-shared gives both the same (100 %). Beyond the paper: a knob that goes through all overlaps.
+both), twin-shared gives both the same (100 %). Beyond the paper: a knob that sweeps the overlap.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from benchmark.data.spec import expand, load_spec
 from benchmark.lab.study import (
     Axis,
     Chart,
+    GridStudy,
     Head,
     Lab,
     Measured,
@@ -25,12 +26,10 @@ from benchmark.lab.study import (
     mean,
     percent,
     points,
-    retrainings,
     study,
 )
 from benchmark.measure.basics import LOST
 from benchmark.measure.catalogue import ACCURACY, CHURN
-from benchmark.settings import parse_splits
 from benchmark.store.cell import Cell
 
 POINTS = {"codistillation": "Codistillation 0 %", "twin": "Twin-bootstrap ≈ 40 %", "twin_shared": "Twin-shared 100 %"}
@@ -39,22 +38,21 @@ DAGGER = "† accuracy more than 5 pp below ERM's."
 
 
 def loses(cells: Sequence[Cell], erm: Sequence[Cell]) -> bool:
+    """Tell whether the accuracy is more than 5 pp below ERM's."""
     return mean("accuracy", cells) < mean("accuracy", erm) - LOST
 
 
 def delta(cells: Sequence[Cell], erm: Sequence[Cell]) -> Measured:
-    """The difference of churn to ERM's, marked if accuracy is lost."""
+    """Return the difference of churn to ERM's, flagged if accuracy is lost."""
     return Measured("churn", cells, erm, flags="†" if loses(cells, erm) else "")
 
 
 @study("overlap", title="Overlap of the networks' training data")
 @dataclass(frozen=True)
-class Overlap:
+class Overlap(GridStudy):
     dataset: str = "skin_reaction,dili,hia_hou,herg,pgp_broccatelli,bace,mof_thermal,bbb_martins,bbbp"
-    canonical_seed: str = "99"
-    seeds: str = "10"
     knob: str = "bace"
-    """The datasets on which the knob is turned."""
+    """Datasets for the sweep of the overlap."""
 
     def report(self, lab: Lab) -> Report:
         datasets, turned = classifications(expand(self.dataset)), classifications(expand(self.knob))
@@ -63,54 +61,43 @@ class Overlap:
         return Report([*answer, *more], [spectrum, knob], [chart])
 
     def _spectrum(self, lab: Lab, datasets: Sequence[str]) -> tuple[list[str], Sheet]:
-        """The paper's three points, on all datasets."""
-        splits, seeds = parse_splits(self.canonical_seed), retrainings(self.seeds)
-        found = lab.cells(["erm", *POINTS], datasets, splits, seeds)
-        rows: list[SheetRow] = [
-            [load_spec(d).title, *(delta(found[d, text], found[d, "erm"]) for text in POINTS)] for d in datasets
-        ]
+        """Report the paper's three points, on all datasets."""
+        cells = self.cells(lab, ["erm", *POINTS], datasets)
+        titles = {d: load_spec(d).title for d in datasets}
+        rows: list[SheetRow] = []
+        for d in datasets:
+            rows.append([titles[d], *(delta(cells[d, text], cells[d, "erm"]) for text in POINTS)])
         answer = []
         for text, name in POINTS.items():
-            change = sum(mean("churn", found[d, text]) - mean("churn", found[d, "erm"]) for d in datasets) / len(
-                datasets
-            )
-            lost = [load_spec(d).title for d in datasets if loses(found[d, text], found[d, "erm"])]
+            total = sum(mean("churn", cells[d, text]) - mean("churn", cells[d, "erm"]) for d in datasets)
+            lost = [titles[d] for d in datasets if loses(cells[d, text], cells[d, "erm"])]
             answer.append(
-                f"{name} changes the churn of ERM by {points(change)}, mean over {len(datasets)} datasets; "
-                f"accuracy falls by more than 5 pp on {', '.join(lost) or 'none'}."
+                f"{name} changes the churn of ERM by {points(total / len(datasets))} on average over {len(datasets)} "
+                f"datasets; accuracy falls by more than 5 pp on {', '.join(lost) or 'none'}."
             )
         caption = f"Difference of churn to ERM's in percentage points at equal bootstraps, {self._where}."
-        header: list[str | Head] = [
-            "Dataset",
-            *(replace(head(CHURN, versus=True), text=name) for name in POINTS.values()),
-        ]
-        return answer, Sheet("points", "Three points of overlap", caption, header, rows, [DAGGER])
+        heads = [replace(head(CHURN, versus=True), text=name) for name in POINTS.values()]
+        return answer, Sheet("points", "Three points of overlap", caption, ["Dataset", *heads], rows, [DAGGER])
 
     def _knob(self, lab: Lab, datasets: Sequence[str]) -> tuple[list[str], Sheet, Chart]:
-        """All overlaps, on the datasets of the knob."""
-        splits, seeds = parse_splits(self.canonical_seed), retrainings(self.seeds)
+        """Report the sweep of the overlap, on the datasets of the knob."""
         texts = {share: f"twin_overlap:share={share:g}" for share in SHARES}
-        found = lab.cells(["erm", *texts.values()], datasets, splits, seeds)
+        grid = self.cells(lab, ["erm", *texts.values()], datasets)
         answer, rows, series = [], list[SheetRow](), {}
         for dataset in datasets:
-            title, erm = load_spec(dataset).title, found[dataset, "erm"]
-            twins = {share: found[dataset, text] for share, text in texts.items()}
+            title, erm = load_spec(dataset).title, grid[dataset, "erm"]
+            twins = {share: grid[dataset, text] for share, text in texts.items()}
             for share, cells in twins.items():
                 rows.append([title, f"{share:g}", Measured("accuracy", cells, erm), delta(cells, erm)])
             series[title] = [Point(share, delta(cells, erm)) for share, cells in twins.items()]
             churn = ", ".join(f"{percent(mean('churn', cells), 1)} at {share:g}" for share, cells in twins.items())
             answer.append(
-                f"{title}: the churn of twins by the share of draws in common is {churn}; ERM's is "
+                f"{title}: the churn of twins, by the share of draws in common, is {churn}; ERM's is "
                 f"{percent(mean('churn', erm), 1)}."
             )
-        sheet = Sheet(
-            "knob",
-            "Overlap as a knob",
-            f"Share of draws that both networks have in common; differences to ERM, {self._where}.",
-            ["Dataset", "Share", head(ACCURACY, versus=True), head(CHURN, versus=True)],
-            rows,
-            [DAGGER],
-        )
+        header: list[str | Head] = ["Dataset", "Share", head(ACCURACY, versus=True), head(CHURN, versus=True)]
+        caption = f"Share: draws that both networks have in common. Δ is the difference to ERM. {self._where}."
+        sheet = Sheet("knob", "Overlap as a knob", caption, header, rows, [DAGGER])
         caption = f"Difference of churn to ERM's, {self._where}."
         x, y = Axis("Share of draws in common"), Axis("Δ churn (pp)", 100)
         return answer, sheet, Chart("knob", "Overlap as a knob", caption, x, y, series)

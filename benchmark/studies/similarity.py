@@ -1,4 +1,4 @@
-"""Do predictions flip far from the training set? Beyond the paper."""
+"""Flips far from the training set. Beyond the paper."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmark.lab.study import Axis, Chart, Lab, Point, Report, Sheet, SheetRow
 
 BANDS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 1.01)
 FAR = 0.4
-"""Below this similarity to all that was trained on, a molecule is far from it, for the sentence of the answer."""
+"""A molecule is far from the training set, in the sentence of the answer, below this similarity to all of it."""
 
 
 @study("similarity", title="Flips and similarity to the training set")
@@ -23,17 +23,13 @@ class Similarity(Nearby):
             near = flips.facts["similarity"]
             bands = {f"{a:g} to {min(b, 1):g}": (near >= a) & (near < b) for a, b in pairwise(BANDS)}
             rows += flips.rows(bands)
-            points = [Point(float(near[b].mean()), flips.churn(b)) for b in bands.values() if b.sum() >= 10]
-            curves[flips.title] = points
-            ends = {f"similarity below {FAR:g}": near < FAR, f"from {CLOSE:g} on": near >= CLOSE}
+            curves[flips.title] = [
+                Point(float(near[b].mean()), flips.churn(b)) for b in bands.values() if b.sum() >= 10
+            ]
+            ends = {f"similarity below {FAR:g}": near < FAR, f"at least {CLOSE:g}": near >= CLOSE}
             answer.append(flips.sentence(ends))
+        title = "Flips and similarity"
         caption = f"{self.method} on the ID test of split {self.canonical_seed}, by the highest similarity to training."
-        chart = Chart(
-            "bands",
-            "Flips and similarity",
-            f"{caption} Bands of ten molecules or more.",
-            Axis("Highest similarity to the training set"),
-            Axis("Churn (%)", 100),
-            curves,
-        )
-        return Report(answer, [Sheet("bands", "Flips and similarity", caption, HEADS, rows)], [chart])
+        x, y = Axis("Highest similarity to the training set"), Axis("Churn (%)", 100)
+        chart = Chart("bands", title, f"{caption} Bands of at least ten molecules.", x, y, curves)
+        return Report(answer, [Sheet("bands", title, caption, HEADS, rows)], [chart])

@@ -1,5 +1,5 @@
-"""How a few retrainings find the predictions that flip, against how many of them, and against entropy (paper, section
-"Empirical evaluation" and appendices).
+"""Triage: finding the predictions that flip from a few retrainings, by their number and compared with entropy (paper,
+section "Empirical evaluation" and appendices).
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from benchmark.types import Predictions
 
 
 def captured(cells: Sequence[Cell], curves: Callable[[Predictions], list[triage.Gain]], share: float) -> str:
-    """Of all flips, the part among the first ``share`` of examples: mean over splits."""
+    """Return the part of all flips among the first ``share`` of examples: mean over splits."""
     recalls = [triage.average(curves(c.predictions["id"]), lambda curve: float(curve.recall(share))) for c in cells]
     return percent(float(np.mean(recalls)), 1)
 
 
 def by_churn(runs: int) -> Callable[[Predictions], list[triage.Gain]]:
+    """Return the function that scores predictions by the churn of ``runs`` retrainings."""
     return lambda p: triage.by_churn(p, runs)
 
 
@@ -36,8 +37,8 @@ class Triage(FromPredictions):
         tenth = captured(cells["erm"], by_churn(2), triage.DECILE)
         third = captured(cells["erm"], by_churn(2), triage.REVIEWED)
         return (
-            f"of all flips {tenth} are among the tenth of predictions that two retrainings disagree on first, {third} "
-            f"among the first {percent(triage.REVIEWED)}"
+            f"ranked by the churn of two retrainings, the top tenth of predictions contains {tenth} of all flips, and "
+            f"the top {percent(triage.REVIEWED)} contain {third}"
         )
 
 
@@ -48,11 +49,11 @@ class Convergence(FromPredictions):
 
     def finding(self, cells: Cells) -> str:
         most = min(len(cell.key.seeds) for cell in cells["erm"])
-        runs = [k for k in triage.RUNS if k <= max(2, most - 2)]  # two are left, whose flips the score has not seen
-        found = [f"{captured(cells['erm'], by_churn(k), triage.REVIEWED)} with {k}" for k in runs]
+        runs = [k for k in triage.RUNS if k <= max(2, most - 2)]  # leave two runs whose flips the score has not seen
+        shares = [f"{captured(cells['erm'], by_churn(k), triage.REVIEWED)} ({k} retrainings)" for k in runs]
         return (
-            f"the {percent(triage.REVIEWED)} of predictions that a few retrainings disagree on first hold of all flips "
-            f"{', '.join(found)} retrainings"
+            f"ranked by the churn of a few retrainings, the top {percent(triage.REVIEWED)} of predictions contain "
+            f"{', '.join(shares)} of all flips"
         )
 
 
@@ -65,5 +66,6 @@ class Entropy(FromPredictions):
         churn = captured(cells["erm"], by_churn(2), triage.DECILE)
         entropy = captured(cells["erm"], triage.by_entropy, triage.DECILE)
         return (
-            f"the first tenth of predictions by the churn of two runs holds {churn} of all flips, by entropy {entropy}"
+            f"the top tenth of predictions contains {churn} of all flips if ranked by the churn of two retrainings, "
+            f"and {entropy} if ranked by entropy"
         )

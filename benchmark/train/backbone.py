@@ -1,4 +1,4 @@
-"""What the training loop asks of networks, and the kinds of networks there are."""
+"""The interface between networks and the training loop, and the registry of backbones."""
 
 from __future__ import annotations
 
@@ -22,77 +22,78 @@ if TYPE_CHECKING:
 
 
 class TrainedNetworks(Protocol):
-    """M networks after training, which nothing changes any more."""
+    """M trained networks, immutable from now on."""
 
     def passes(self, x: np.ndarray, n: int) -> Iterator[Tensor]:
-        """For each network in turn, logits or targets (n, T, C) for ``x`` (T, D); if n > 1, each with dropout."""
+        """Yield logits or targets (n, T, C) of each network for ``x`` (T, D); n > 1 passes use dropout."""
 
 
 class Networks(Protocol):
-    """M networks in training, on the features that they were made with."""
+    """M networks in training, on the features they were created with."""
 
     @property
     def parameters(self) -> Sequence[Tensor]:
-        """What the optimiser changes."""
+        """Tensors updated by the optimiser."""
 
     @property
     def state(self) -> Sequence[Tensor]:
-        """All numbers that training changes, which SWA averages."""
+        """All tensors that training changes, as averaged by SWA."""
 
     def outputs(self, rows: Tensor) -> Tensor:
-        """Logits or targets (M, R, C), in the graph, for rows (M, R) of the training features."""
+        """Return logits or targets (M, R, C), in the graph, for rows (M, R) of the training features."""
 
     def clip(self, limit: float) -> None:
         """Scale the gradient of each network to a norm of at most ``limit``."""
 
     def stepped(self) -> None:
-        """Told after each step of the optimiser."""
+        """Update the networks after each optimiser step."""
 
     def trained(self, state: Sequence[Tensor]) -> TrainedNetworks:
-        """A copy of the networks, with this state."""
+        """Return a copy of the networks with the given state."""
 
 
 class Backbone:
-    """A kind of network. A file of ``benchmark/backbones`` derives one from it; ``name`` is that of the file."""
+    """Base class of network architectures: one subclass per file of ``benchmark/backbones``, named after the file."""
 
     reads: ClassVar[Reads]
     recipe: ClassVar[Recipe]
-    """How it is trained unless a dataset says otherwise."""
+    """Training settings, which a dataset can override."""
     extra: ClassVar[str] = ""
-    """The extra of this package that has what ``module`` imports."""
+    """The extra of this package that installs the imports of ``module``."""
     library: ClassVar[str] = ""
-    """The distribution whose version is kept with every result."""
+    """The distribution whose version is recorded with every result."""
     stacked: ClassVar[bool] = False
-    """Whether many networks are trained at the cost of fewer."""
+    """Networks can be trained many at a time."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def require(self) -> None:
-        """Raises UserError if its library is not installed."""
+        """Raise UserError if the library is not installed."""
         if "absent" in self.versions.values():
             raise UserError(f"backbone {self.name} needs {self.library}, which is not installed: {install(self.extra)}")
 
     def module(self, recipe: Recipe, n_outputs: int, dropout: float) -> nn.Module:
-        """A new network from features (B, D) to logits or targets (B, C), random by PyTorch's global generator.
+        """Return a new network from features (B, D) to logits or targets (B, C).
 
-        ``dropout`` is the rate that a method asks for; at 0 the backbone keeps its own.
+        Draw initial weights from PyTorch's global generator. ``dropout`` is the rate requested by the method; at 0
+        the backbone keeps its default.
         """
         raise NotImplementedError
 
     def augmented(self, x: Tensor) -> Tensor:
-        """Training features (B, D) as networks see them in a step, random by PyTorch's global generator.
+        """Return a random view of training features (B, D), drawn from PyTorch's global generator.
 
-        Coupled networks see the same views of a batch: what they disagree on is then the molecule or image itself.
+        Coupled networks see the same views of a batch, so they disagree about the molecule or image itself.
         """
         return x
 
     def weights(self) -> str:
-        """Names the weights that training starts from, by their hash; empty if they are drawn. Raises UserError."""
+        """Return the hash of the pretrained weights, if any. Raises UserError if they are missing."""
         return ""
 
     def inputs(self, x: np.ndarray, device: Device) -> Any:
-        """Training features (N, D) as ``networks`` takes them."""
+        """Convert training features (N, D) to the input of ``networks``."""
         import torch
 
         return torch.tensor(x, device=device.name)
@@ -100,7 +101,7 @@ class Backbone:
     def networks(
         self, keys: Sequence[Key], inputs: Any, recipe: Recipe, n_outputs: int, dropout: float, device: Device
     ) -> Networks:
-        """A new network for each key. Raises UserError if a package is missing."""
+        """Return one new network per key. Raises UserError if a package is missing."""
         from benchmark.train.modules import Draws, Modules  # PyTorch takes seconds to import
 
         modules = []
@@ -115,13 +116,13 @@ class Backbone:
 
     @property
     def versions(self) -> dict[str, str]:
-        """Of its library, and of RDKit if that reads molecules for it, by distribution; ``absent`` if it is missing."""
-        libraries = [self.library] * bool(self.library) + ["rdkit"] * (self.reads == "smiles")
-        return {library: installed(library) for library in libraries}
+        """Versions of its library, and of RDKit if it reads SMILES, by distribution; ``absent`` if not installed."""
+        libraries = (self.library, "rdkit" if self.reads == "smiles" else "")
+        return {library: installed(library) for library in libraries if library}
 
 
 def installed(library: str) -> str:
-    """The version of a distribution, or ``absent``."""
+    """Return the version of a distribution, or ``absent``."""
     try:
         return version(library)
     except PackageNotFoundError:
@@ -129,22 +130,22 @@ def installed(library: str) -> str:
 
 
 def names() -> list[str]:
-    """The backbones, by the names of their files; those that begin with an underscore are none."""
+    """Return the names of all backbones: the files of their folder without a leading underscore."""
     folder = importlib.import_module("benchmark.backbones").__path__
     return sorted(module.name for module in pkgutil.iter_modules(folder) if not module.name.startswith("_"))
 
 
 @cache
 def find(name: str) -> Backbone:
-    """The backbone called ``name``. Raises UserError for an unknown one, and for a file that has none."""
+    """Return the backbone called ``name``. Raises UserError if it is unknown or its file does not define one."""
     if name not in names():
         raise did_you_mean("backbone", name, names())
     try:
         module = importlib.import_module(f"benchmark.backbones.{name}")
     except (Exception, SystemExit) as error:
         raise UserError(
-            f"benchmark/backbones/{name}.py: cannot be imported: {type(error).__name__}: {error}; libraries that not "
-            "everybody has are imported inside module"
+            f"benchmark/backbones/{name}.py: cannot be imported: {type(error).__name__}: {error}; import optional "
+            "libraries inside module"
         ) from error
     kinds = [
         kind
@@ -152,7 +153,5 @@ def find(name: str) -> Backbone:
         if isinstance(kind, type) and issubclass(kind, Backbone) and kind.__module__ == module.__name__
     ]
     if len(kinds) != 1:
-        raise UserError(
-            f"benchmark/backbones/{name}.py: expected one class that derives from Backbone, has {len(kinds)}"
-        )
+        raise UserError(f"benchmark/backbones/{name}.py: expected one subclass of Backbone, found {len(kinds)}")
     return kinds[0](name)

@@ -1,9 +1,9 @@
-"""Nothing is trained twice: what methods share, within one invocation and between them.
+"""The cache of trained networks, shared by methods within one invocation and between invocations.
 
-ERM, SWA, bagging and deep ensembles are made of the same networks: the same bootstrap, initialisation and batch
-order, hence the same trajectory. Each is trained once, and its predictions are kept in the cache under everything
-that they depend on. Coupled networks are kept under the name of their cell: no other method has them, but after an
-interrupt they need not be trained again.
+ERM, SWA, bagging and deep ensembles consist of the same networks: the same bootstrap, initialisation and batch
+order, hence the same trajectory. Each network is trained once, and its predictions are cached under everything they
+depend on. Coupled networks belong to one method; they are cached under the name of their cell, so that an interrupted
+run need not train them again.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from __future__ import annotations
 import hashlib
 import json
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -32,115 +33,97 @@ Tests = Mapping[str, np.ndarray]
 
 @dataclass(frozen=True)
 class StackPredictions:
-    """What a stack predicts: ``values`` (S, T, C) by test set, and the CPU seconds that training one seed takes."""
-
-    values: dict[str, np.ndarray]
-    seconds: float
-
-
-@dataclass(frozen=True)
-class _Kept:
-    """Predictions (K, T, C) of one group by test set, and the CPU seconds of its training."""
+    """Predictions by test set, and CPU seconds of training: (S, T, C) and per seed of a stack, (K, T, C) of a group."""
 
     values: dict[str, np.ndarray]
     seconds: float
 
 
 def code(backbone: str = MLP) -> str:
-    """16 hex digits of the code that trains networks of a backbone and evaluates them."""
+    """Return 16 hex digits of the code that trains and evaluates networks of a backbone."""
     return fingerprint(train, evaluate, f"benchmark.backbones.{backbone}")
 
 
 def predict_all(
     stacks: Sequence[Stack], tests: Tests, *, names: Sequence[str] = (), fresh: bool = False, device: Device = CPU
 ) -> list[StackPredictions | str]:
-    """What each of ``stacks`` predicts for ``tests`` after training on ``device``, or the traceback of its failure.
+    """Return the predictions of each stack for ``tests`` after training on ``device``, or the traceback of its failure.
 
-    All must be of one problem's data, or else bring their own; ``fresh`` trains also what the cache has. ``names``
-    tell couplings apart, which are functions: each says all that its stack's depends on, or is empty, and then
-    coupled networks are not kept.
+    Stacks share networks if they have the same training data. ``fresh`` ignores the cache. A coupling is a function,
+    so coupled stacks are identified by ``names``, which must cover everything they depend on; coupled networks
+    with an empty name are not cached.
     """
     names = names or [""] * len(stacks)
     results: list[StackPredictions | str] = [""] * len(stacks)
+    sharing: dict[object, list[int]] = {}
+    for i, stack in enumerate(stacks):
+        alone = i if stack.coupling is not None else None
+        sharing.setdefault((stack.problem.train.digest, stack.rule, alone), []).append(i)
     with one_thread():
-        for alike in _alike(stacks):
+        for indices in sharing.values():
             try:
-                kept = _shared([stacks[i] for i in alike], tests, names[alike[0]], fresh, device)
-                for i, own in zip(alike, kept, strict=True):
-                    values = {name: stacks[i].by_seed([one.values[name] for one in own]).mean(axis=1) for name in tests}
-                    results[i] = StackPredictions(values, sum(one.seconds for one in own) / len(stacks[i].seeds))
+                shared = _shared([stacks[i] for i in indices], tests, names[indices[0]], fresh, device)
+                for i, groups in zip(indices, shared, strict=True):
+                    values = {test: stacks[i].by_seed([g.values[test] for g in groups]).mean(axis=1) for test in tests}
+                    results[i] = StackPredictions(values, sum(g.seconds for g in groups) / len(stacks[i].seeds))
             except Exception:
-                for i in alike:
+                for i in indices:
                     results[i] = traceback.format_exc()
     return results
 
 
-def _alike(stacks: Sequence[Stack]) -> Iterable[list[int]]:
-    """Stacks whose networks can be the same: on the same rows of data, by the same rule, without a coupling."""
-    found: dict[object, list[int]] = {}
-    for i, stack in enumerate(stacks):
-        alone = i if stack.coupling is not None else None
-        found.setdefault((stack.problem.train.digest, stack.rule, alone), []).append(i)
-    return found.values()
+def _shared(
+    stacks: Sequence[Stack], tests: Tests, name: str, fresh: bool, device: Device
+) -> list[list[StackPredictions]]:
+    """Return the predictions of the groups of each stack, training a group of several stacks once.
 
-
-def _shared(stacks: Sequence[Stack], tests: Tests, name: str, fresh: bool, device: Device) -> list[list[_Kept]]:
-    """The predictions of the groups of each stack; a group that several stacks have is trained once.
-
-    Coupled networks are a stack of their own, called ``name``.
+    Coupled networks are a single stack, called ``name``.
     """
-    first = stacks[0]
-    x, y = first.problem.train.x, first.problem.train.y
-    looked = {test: _hash(of) for test, of in tests.items()}
-    coupling = [name] if first.coupling is not None else []
-    keeps = first.coupling is None or bool(name)
+    rule, coupling, data = stacks[0].rule, stacks[0].coupling, stacks[0].problem.train
+    backbone = find(rule.backbone)
+    cacheable = coupling is None or bool(name)
+    digests = {test: _hash(x) for test, x in tests.items()}
     common = [
-        *coupling,
-        code(first.rule.backbone),
-        find(first.rule.backbone).weights(),
-        find(first.rule.backbone).versions,
+        *([name] if coupling is not None else []),
+        code(rule.backbone),
+        backbone.weights(),
+        backbone.versions,
         torch.__version__,
         device.name,
-        _hash(x),
-        _hash(y),
-        asdict(first.rule) | {"recipe": first.rule.recipe.model_dump()},
+        _hash(data.x),
+        _hash(data.y),
+        asdict(rule) | {"recipe": rule.recipe.model_dump()},
     ]
 
-    def key(group: Group, readout: float, passes: int, test: str) -> str:
-        own = [*common, _hash(group.rows), group.keys, group.orders, readout, passes, looked[test]]
-        return hashlib.sha256(json.dumps(own).encode()).hexdigest()
+    def keys(stack: Stack, group: Group) -> tuple[str, ...]:
+        """The cache key for each test set."""
+        parts = [*common, _hash(group.rows), group.keys, group.orders, stack.readout, stack.passes]
+        return tuple(hashlib.sha256(json.dumps([*parts, digest]).encode()).hexdigest() for digest in digests.values())
 
-    wanted = [
-        [
-            (group, stack.readout, {name: key(group, stack.readout, stack.passes, name) for name in tests})
-            for group in stack.groups()
-        ]
-        for stack in stacks
-    ]
-    have: dict[str, _Kept] = {}
-    missing: dict[tuple[object, ...], Group] = {}
-    variants: dict[tuple[float, int], Stack] = {}
-    for stack, groups in zip(stacks, wanted, strict=True):
-        variants[stack.readout, stack.passes] = stack
-        for group, _, keys in groups:
-            found = _load(keys) if keeps and not fresh else None
-            if found is None:
-                missing[_hash(group.rows), group.keys, group.orders] = group
-            else:
-                have["".join(keys.values())] = found
-    readouts = [share for share, _ in variants]
-    for part in train(x, y, list(missing.values()), first.rule, first.coupling, readouts, device):
+    requests = [[(group, keys(stack, group)) for group in stack.groups()] for stack in stacks]
+    results: dict[tuple[str, ...], StackPredictions] = {}
+    missing: dict[object, Group] = {}
+    for group, key in chain.from_iterable(requests):
+        stored = _load(tests, key) if cacheable and not fresh else None
+        if stored is None:
+            missing[_hash(group.rows), group.keys, group.orders] = group
+        else:
+            results[key] = stored
+    variants = {(stack.readout, stack.passes): stack for stack in stacks}
+    readouts = [readout for readout, _ in variants]
+    for part in train(data.x, data.y, list(missing.values()), rule, coupling, readouts, device):
         k = len(part.groups[0].keys)
-        for (readout, _), stack in variants.items():
-            networks, task = part.networks[readout], stack.problem.task
-            values = {test: evaluate(networks, task, stack.passes, of) for test, of in tests.items()}
+        for stack in variants.values():
+            networks = part.networks[stack.readout]
+            values = {test: evaluate(networks, rule.task, stack.passes, x) for test, x in tests.items()}
             for g, group in enumerate(part.groups):
-                own = _Kept({name: v[g * k : (g + 1) * k] for name, v in values.items()}, part.seconds)
-                keys = {name: key(group, readout, stack.passes, name) for name in tests}
-                have["".join(keys.values())] = own
-                if keeps:
-                    _save(keys, own)
-    return [[have["".join(keys.values())] for _, _, keys in groups] for groups in wanted]
+                own = StackPredictions({test: v[g * k : (g + 1) * k] for test, v in values.items()}, part.seconds)
+                key = keys(stack, group)
+                results[key] = own
+                if cacheable:
+                    for path, v in zip(map(_path, key), own.values.values(), strict=True):
+                        write_arrays(path, {"values": v, "seconds": np.array(part.seconds)})
+    return [[results[key] for _, key in groups] for groups in requests]
 
 
 def _hash(array: np.ndarray) -> str:
@@ -151,16 +134,11 @@ def _path(key: str) -> Path:
     return cache_folder() / "networks" / key[:2] / key
 
 
-def _load(keys: Mapping[str, str]) -> _Kept | None:
+def _load(tests: Tests, keys: Sequence[str]) -> StackPredictions | None:
     values, seconds = {}, 0.0
-    for name, key in keys.items():
+    for test, key in zip(tests, keys, strict=True):
         stored = read_arrays(_path(key))
         if stored is None:
             return None
-        values[name], seconds = stored["values"], float(stored["seconds"])
-    return _Kept(values, seconds)
-
-
-def _save(keys: Mapping[str, str], kept: _Kept) -> None:
-    for name, key in keys.items():
-        write_arrays(_path(key), {"values": kept.values[name], "seconds": np.array(kept.seconds)})
+        values[test], seconds = stored["values"], float(stored["seconds"])
+    return StackPredictions(values, seconds)

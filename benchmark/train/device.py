@@ -1,4 +1,4 @@
-"""Where networks are trained."""
+"""Devices that networks are trained on."""
 
 from __future__ import annotations
 
@@ -7,30 +7,28 @@ from typing import Literal
 
 from benchmark.errors import UserError
 
-DeviceName = Literal["cpu", "cuda"]
-
 
 @dataclass(frozen=True)
 class Device:
-    """A device, and how many networks it trains at a time.
+    """A device and the number of networks it trains at a time.
 
-    ``to_the_bit``: what shares a stack with a network changes nothing at all in it. That needs sums over one
-    network at a time; a GPU does all at once, and differs in the last bits.
+    ``to_the_bit``: a network's result is bit for bit the same whatever shares its stack. This requires sums over
+    one network at a time; a GPU sums over all at once, and results differ in the last bits.
     """
 
-    name: DeviceName
+    name: Literal["cpu", "cuda"]
     networks_per_stack: int
     to_the_bit: bool
 
 
 CPU = Device("cpu", 8, True)
-"""More than eight do not help: the weights of a stack should stay near the caches."""
+"""Larger stacks are no faster: the weights of a stack should stay in the caches."""
 CUDA = Device("cuda", 128, False)
 DEVICES: dict[str, Device] = {"cpu": CPU, "cuda": CUDA}
 
 
 def device(name: str) -> Device:
-    """``cpu``, ``cuda``, or the better of the two for ``auto``. Raises UserError for another, or without a GPU."""
+    """Return the device called ``name``; ``auto`` prefers a GPU. Raises UserError if it is unknown or not available."""
     import torch  # takes seconds
 
     if name == "auto":
@@ -38,5 +36,5 @@ def device(name: str) -> Device:
     if name not in DEVICES:
         raise UserError(f"unknown device {name}: expected auto, {' or '.join(DEVICES)}")
     if name == "cuda" and not torch.cuda.is_available():
-        raise UserError("--device cuda needs a GPU that PyTorch can use, and there is none: leave the option out")
+        raise UserError("--device cuda needs a GPU that PyTorch can use, but none is available: omit the option")
     return DEVICES[name]

@@ -1,4 +1,4 @@
-"""What is trained together, and how: the description of networks that a method gives, before anything is trained."""
+"""Descriptions of networks to be trained: groups of networks, their training rule and their coupling."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ if TYPE_CHECKING:  # PyTorch takes seconds to import: methods are listed without
 Key = tuple[int, int]
 """Train seed and member of a network."""
 FINAL = -1.0
-"""The readout of a network as it is at the end; another number is the share of training after which its weights at
-the ends of the epochs are averaged."""
+"""The readout that keeps the final weights. Any other readout is a share of training, after which the weights at the
+ends of the epochs are averaged."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One training step of S seeds × K networks, for a coupling."""
+    """One training step of S seeds × K networks, as seen by a coupling."""
 
     outputs: Tensor
-    """(S, K, K, B, C): network × whose batch. Everything else of the graph follows from it."""
+    """(S, K, K, B, C): outputs of each network on each network's batch. The rest of the graph follows from them."""
     rows: Tensor
-    """(S, K, B) int64: the rows of the training pool that are each network's batch."""
+    """(S, K, B) int64: rows of the training pool in each network's batch."""
     fit: Tensor
-    """(S, K): the loss of each network on its own batch, in the graph."""
+    """(S, K): loss of each network on its own batch, in the graph."""
 
 
 Coupling = Callable[[Step], "Tensor"]
-"""A loss term of each train seed, (S,), that ties its K networks together, or to something else; K may be 1."""
+"""A loss term per train seed, (S,), that ties its K ≥ 1 networks to each other or to something else."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """K networks that are trained together: their training rows (K, N), and the seed and member that key each.
+    """K networks trained together, with their training rows (K, N) and the seed and member of each as its key.
 
-    ``orders`` key the order of the batches, where that is not by ``keys``.
+    ``orders`` are the keys of the batch orders if they differ from ``keys``.
     """
 
     rows: np.ndarray
@@ -50,7 +50,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Rule:
-    """How a group is trained, apart from its data."""
+    """Training settings of a group, apart from its data."""
 
     task: Task
     recipe: Recipe

@@ -1,4 +1,4 @@
-"""The one training loop of every network method: groups of networks, many at a time."""
+"""The training loop of all network methods: groups of networks, many at a time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CLIP = 1.0
 
 @dataclass(frozen=True)
 class TrainedStack:
-    """A stack of groups after training: its networks by readout, and the CPU seconds of one group."""
+    """A trained stack of groups: its networks by readout, and the CPU seconds per group."""
 
     groups: Sequence[Group]
     networks: dict[float, TrainedNetworks]
@@ -33,7 +33,7 @@ class TrainedStack:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """A second thread splits sums differently: results would depend on the machine's core count."""
+    """Limit PyTorch to one thread: more threads split sums, and results would depend on the number of cores."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -51,24 +51,24 @@ def train(
     readouts: Sequence[float] = (FINAL,),
     device: Device = CPU,
 ) -> Iterator[TrainedStack]:
-    """Train groups of K networks on ``x`` (N, D) and ``y`` (N,) by the paper's protocol: AdamW, clipping per network,
-    last partial batch kept.
+    """Train groups of K networks on ``x`` (N, D) and ``y`` (N,), and yield one stack after another.
 
-    A network's result depends on its own group alone, never on what shares its stack. Yields stack after stack.
+    The protocol is the paper's: AdamW, clipping per network, last partial batch kept. A network's result depends on
+    its own group alone, never on what shares its stack.
     """
     if not groups:
         return
     inputs, target = find(rule.backbone).inputs(x, device), torch.tensor(y, device=device.name)
     per_stack = max(1, device.networks_per_stack // len(groups[0].keys)) if find(rule.backbone).stacked else 1
     for i in range(0, len(groups), per_stack):
-        some = groups[i : i + per_stack]
+        stack = groups[i : i + per_stack]
         start = _clock(device)
-        networks = _train_stack(inputs, target, some, rule, coupling, readouts, device)
-        yield TrainedStack(some, networks, (_clock(device) - start) / len(some))
+        networks = _train_stack(inputs, target, stack, rule, coupling, readouts, device)
+        yield TrainedStack(stack, networks, (_clock(device) - start) / len(stack))
 
 
 def _clock(device: Device) -> float:
-    """Seconds of work: of this process on a CPU, of the wall where a GPU does it."""
+    """Return a time in seconds: CPU time of this process, or wall time on a GPU."""
     return time.process_time() if device.name == "cpu" else time.perf_counter()
 
 
@@ -81,7 +81,7 @@ def _train_stack(
     readouts: Sequence[float],
     device: Device,
 ) -> dict[float, TrainedNetworks]:
-    """One stack of S × K networks, by readout, on ``inputs`` of the backbone and ``y`` (N,), on ``device``."""
+    """Train one stack of S × K networks on the backbone's ``inputs`` and ``y`` (N,); return them by readout."""
     recipe = rule.recipe
     rows = np.stack([group.rows for group in groups])
     s, k, n = rows.shape
@@ -123,8 +123,6 @@ def _train_stack(
 
 @torch.no_grad()
 def evaluate(networks: TrainedNetworks, task: Task, passes: int, x: np.ndarray) -> np.ndarray:
-    """Probabilities or targets (M, T, C) of M networks for ``x`` (T, D), the means of their passes."""
-    values = []
-    for outputs in networks.passes(x, passes):
-        values.append((outputs.softmax(-1) if task == "classification" else outputs).mean(0))
-    return torch.stack(values).numpy()
+    """Return probabilities or targets (M, T, C) of M networks for ``x`` (T, D), averaged over passes."""
+    outputs = networks.passes(x, passes)
+    return torch.stack([(o.softmax(-1) if task == "classification" else o).mean(0) for o in outputs]).numpy()

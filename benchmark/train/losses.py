@@ -1,18 +1,23 @@
-"""Losses that keep one value per network: they are summed over networks, never averaged."""
+"""Losses with one value per network, to be summed over networks, never averaged."""
 
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
 
 from benchmark.types import Task
 
 if TYPE_CHECKING:  # PyTorch takes seconds to import: methods are listed without it
     from torch import Tensor
 
+Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+"""The type of a hyperparameter that multiplies a loss term: finite and at least 0."""
+
 
 def fit_loss(task: Task, outputs: Tensor, y: Tensor) -> Tensor:
-    """Mean cross-entropy or squared error over the batch: ``outputs`` (..., B, C), ``y`` (..., B) → (...)."""
+    """Return the mean cross-entropy or squared error of a batch: ``outputs`` (..., B, C), ``y`` (..., B) → (...)."""
     from torch.nn import functional
 
     if task == "regression":
@@ -22,7 +27,7 @@ def fit_loss(task: Task, outputs: Tensor, y: Tensor) -> Tensor:
 
 
 def disagreement(task: Task, a: Tensor, b: Tensor) -> Tensor:
-    """How far two outputs differ, averaged over the batch: two tensors (..., B, C) → (...).
+    """Return the distance between two outputs, averaged over the batch: two tensors (..., B, C) → (...).
 
     Classification: the symmetric KL ½(KL(p‖q) + KL(q‖p)) of the softmax, in nats (paper, section Methods);
     regression: the squared difference (paper, regression appendix).
@@ -36,9 +41,9 @@ def disagreement(task: Task, a: Tensor, b: Tensor) -> Tensor:
 
 
 def consistency(task: Task, outputs: Tensor) -> Tensor:
-    """The disagreement averaged over the pairs of K ≥ 2 networks and over the batches: (S, K, K, B, C) → (S,).
+    """Average the disagreement over the pairs of K ≥ 2 networks and over the batches: (S, K, K, B, C) → (S,).
 
-    ``outputs`` are network × whose batch, as of a ``Step`` (paper, Algorithm 1).
+    ``outputs`` are those of a ``Step`` (paper, Algorithm 1).
     """
     import torch
 

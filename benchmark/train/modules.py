@@ -1,4 +1,4 @@
-"""Any PyTorch modules as networks that the training loop can train."""
+"""An adapter that lets the training loop train any PyTorch modules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmark.train.resampling import Stream, generator
 
 
 class Draws:
-    """A context in which PyTorch's global generators are one network's own; entered again, they go on."""
+    """A context that gives a network PyTorch's global generators of its own; re-entering it resumes them."""
 
     def __init__(self, stream: Stream, key: Key, device: Device) -> None:
         self.seed = int(generator(stream, *key).integers(2**63))
@@ -39,7 +39,7 @@ class Draws:
 
 
 class Modules:
-    """M modules, one alone or those of one coupling: trained one beside the other, predicting one after the other."""
+    """M modules, a single one or those of one coupling, which train side by side and predict one after another."""
 
     def __init__(
         self,
@@ -53,15 +53,15 @@ class Modules:
         self.keys, self.modules, self.inputs = keys, modules, inputs
         self.batch_size, self.device, self.augmented = batch_size, device, augmented
         self.draws = [Draws("dropout", key, device) for key in keys]
-        self.views = [Draws("augmentation", keys[0], device) for _ in keys]  # coupled networks have the same rows
+        self.views = [Draws("augmentation", keys[0], device) for _ in keys]  # coupled networks see the same views
         self.parameters = [p for module in modules for p in module.parameters() if p.requires_grad]
         self.state = _state(modules)
 
     def outputs(self, rows: Tensor) -> Tensor:
         outputs = []
-        for module, draws, views, own in zip(self.modules, self.draws, self.views, rows, strict=True):
+        for module, draws, views, batch in zip(self.modules, self.draws, self.views, rows, strict=True):
             with views:
-                x = self.augmented(self.inputs[own])
+                x = self.augmented(self.inputs[batch])
             with draws:
                 outputs.append(module.train()(x))
         return torch.stack(outputs)
@@ -76,8 +76,8 @@ class Modules:
     @torch.no_grad()
     def trained(self, state: Sequence[Tensor]) -> Modules:
         copies = [deepcopy(module).eval() for module in self.modules]
-        for own, value in zip(_state(copies), state, strict=True):
-            own.copy_(value)
+        for tensor, value in zip(_state(copies), state, strict=True):
+            tensor.copy_(value)
         return Modules(self.keys, copies, self.inputs[:0], self.batch_size, self.device, self.augmented)
 
     @torch.no_grad()
@@ -87,12 +87,12 @@ class Modules:
             for part in module.modules():
                 part.train(n > 1 and isinstance(part, nn.Dropout))
             with Draws("dropout at prediction", key, self.device):
-                once = [[module(batch.to(self.device.name)).cpu() for batch in batches] for _ in range(n)]
-            yield torch.stack([torch.cat(outputs) for outputs in once])
+                passes = [torch.cat([module(batch.to(self.device.name)).cpu() for batch in batches]) for _ in range(n)]
+            yield torch.stack(passes)
 
 
 def _state(modules: Sequence[nn.Module]) -> list[Tensor]:
-    """Parameters, and what else changes in training: the statistics of batch norms."""
+    """Return all tensors that training changes: parameters and the statistics of batch norms."""
     return [
         tensor
         for module in modules

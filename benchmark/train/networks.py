@@ -1,4 +1,4 @@
-"""Perceptrons whose weights have a leading model axis: M networks are one value."""
+"""Perceptrons whose weights have a leading model axis, so that M networks are trained as one."""
 
 from __future__ import annotations
 
@@ -13,26 +13,27 @@ from torch import Tensor
 from torch.nn.functional import embedding_bag
 
 from benchmark.train.device import Device
+from benchmark.train.group import Key
 from benchmark.train.resampling import Stream, generator
 from benchmark.types import Recipe
 
 LANES = 16
 SPARSE = 0.1
-"""Below this share of ones, sums of rows are faster than a matrix product."""
+"""The share of ones below which sums of rows are faster than a matrix product."""
 
 
 class StackedMLP:
     """M two-hidden-layer ReLU perceptrons (paper, section Methods), one for each ``(seed, member)`` key.
 
-    Weights are drawn as torch.nn.Linear draws them, uniform within ±1/√fan_in, from each network's own generator.
-    The output layer is padded with zero columns to a multiple of 16: fused AdamW rounds the tail of a tensor
-    that does not fill a vector register differently, and the result would depend on what shares the stack.
+    Weights are initialised as in torch.nn.Linear, uniform within ±1/√fan_in, from each network's own generator.
+    The output layer is padded with zero columns to a multiple of 16: fused AdamW rounds differently at the end of a
+    tensor that does not fill a vector register, and results would depend on what shares the stack.
     """
 
     dropout = 0.0
-    """The rate at which predictions are dropped out, if they are."""
+    """Dropout rate of stochastic forward passes at prediction."""
 
-    def __init__(self, keys: Sequence[tuple[int, int]], n_inputs: int, hidden: int, n_outputs: int):
+    def __init__(self, keys: Sequence[Key], n_inputs: int, hidden: int, n_outputs: int):
         self.keys, self.n_outputs = keys, n_outputs
         padded = -(-n_outputs // LANES) * LANES
         layers = [(n_inputs, hidden, hidden), (hidden, hidden, hidden), (hidden, n_outputs, padded)]
@@ -47,22 +48,22 @@ class StackedMLP:
                     parameter[m, :, :used] = torch.from_numpy(uniform / np.float32(rows**0.5))
 
     def select(self, m: int) -> StackedMLP:
-        """The m-th network alone, sharing its weights."""
+        """Return the m-th network alone, sharing its weights."""
         one = copy(self)
         one.keys, one.parameters = self.keys[m : m + 1], [p[m : m + 1] for p in self.parameters]
         return one
 
     def with_parameters(self, parameters: list[Tensor]) -> StackedMLP:
-        """The same networks with other weights."""
+        """Return the same networks with other weights."""
         other = copy(self)
         other.parameters = parameters
         return other
 
     @torch.no_grad()
     def passes(self, x: np.ndarray, n: int) -> Iterator[Tensor]:
-        """Outputs (n, T, C) of each network in turn for ``x`` (T, D), so that memory does not grow with M.
+        """Yield outputs (n, T, C) of each network for ``x`` (T, D), one at a time to save memory.
 
-        With n > 1, each of the n has dropout.
+        If n > 1, each of the n passes uses dropout.
         """
         features = torch.tensor(x, dtype=torch.float32)
         for m, key in enumerate(self.keys):
@@ -72,7 +73,7 @@ class StackedMLP:
             yield torch.stack([network.after(first, noise.masks(len(x), first.shape[2]))[0] for _ in range(n)])
 
     def after(self, first: Tensor, masks: Sequence[Tensor] = ()) -> Tensor:
-        """Outputs (M, R, C) from the inputs times the first weights, (M, R, H).
+        """Return outputs (M, R, C) from ``first`` (M, R, H), the product of inputs and first-layer weights.
 
         ``masks`` are dropout factors (M, R, H), one per hidden layer.
         """
@@ -85,9 +86,9 @@ class StackedMLP:
 
 
 class Inputs:
-    """Training features (N, D), without the columns that are 0 throughout: ``live`` (L,) are the others.
+    """Training features (N, D) without all-zero columns; ``live`` (L,) indexes the remaining ones.
 
-    Sparse bits, as fingerprints are, are multiplied as sums of rows of the weights.
+    Sparse bits such as fingerprints are multiplied by summing rows of the weights.
     """
 
     def __init__(self, x: np.ndarray):
@@ -99,33 +100,28 @@ class Inputs:
         self.ones = csr_matrix(x) if bits and x.sum() < SPARSE * x.size else None
 
     def to(self, device: str) -> Inputs:
-        """The same on another device; sums of rows win on a CPU only."""
+        """Return the features on another device, dense unless it is the CPU."""
         if device == "cpu":
             return self
         other = copy(self)
         other.x, other.ones = self.x.to(device), None
         return other
 
-    def times(self, weight: Tensor, rows: Tensor) -> Tensor:
-        """The product (M, R, H) of rows (M, R) of the features with the live weights (M, L, H) of M networks."""
-        return self.product(rows)(weight)
-
     def product(self, rows: Tensor) -> Callable[[Tensor], Tensor]:
-        """``times`` for these rows."""
+        """Return a function that multiplies rows (M, R) of the features with live weights (M, L, H) to (M, R, H)."""
         if self.ones is None:
             x = self.x[rows]
             return lambda weight: torch.bmm(x, weight)
-        picked = self.ones[rows.flatten().numpy()]  # (M·R, L), to become block-diagonal (M·R, M·L)
+        picked = self.ones[rows.flatten().numpy()]  # (M·R, L), made block-diagonal (M·R, M·L) below
         network = np.repeat(np.arange(len(rows), dtype=np.int32), np.diff(picked.indptr[:: rows.shape[1]]))
-        width = len(self.live)
-        shape = (rows.numel(), len(rows) * width)
-        blocks = csr_matrix((picked.data, picked.indices + network * width, picked.indptr), shape=shape)
+        shape = (rows.numel(), len(rows) * len(self.live))
+        blocks = csr_matrix((picked.data, picked.indices + network * len(self.live), picked.indptr), shape=shape)
         by_column = blocks.tocsc()
         return lambda weight: _SumsOfRows.apply(weight, blocks, by_column)
 
 
 class _SumsOfRows(torch.autograd.Function):
-    """A product of 0/1 blocks with weights: outputs are sums of rows of weights, gradients sums of rows of outputs."""
+    """A product of 0/1 blocks with weights: sums of rows of weights forward, of rows of gradients backward."""
 
     @staticmethod
     def forward(context: Any, weight: Tensor, by_row: csr_matrix, by_column: csc_matrix) -> Tensor:
@@ -143,14 +139,14 @@ def _sums(ones: csr_matrix | csc_matrix, values: Tensor) -> Tensor:
 
 
 class Dropout:
-    """Dropout factors, 0 or 1/(1−p), drawn for each network from its own generator."""
+    """Dropout factors, 0 or 1/(1−p), drawn from each network's own generator."""
 
-    def __init__(self, keys: Sequence[tuple[int, int]], p: float, stream: Stream):
-        states = [int(generator(stream, seed, member).integers(2**63)) for seed, member in keys]
+    def __init__(self, keys: Sequence[Key], p: float, stream: Stream):
+        states = [int(generator(stream, *key).integers(2**63)) for key in keys]
         self.p, self.generators = p, [torch.Generator().manual_seed(state) for state in states]
 
     def masks(self, rows: int, hidden: int, device: str = "cpu") -> list[Tensor]:
-        """One tensor (M, rows, hidden) for each of the two hidden layers; none if p is 0. Drawn on the CPU."""
+        """Draw one tensor (M, rows, hidden) per hidden layer, on the CPU; return no tensors if p is 0."""
         if self.p == 0:
             return []
         keep = 1 - self.p
@@ -159,16 +155,10 @@ class Dropout:
 
 
 class Perceptrons:
-    """M perceptrons in training on ``inputs``, whose weights of columns that are 0 throughout only decay."""
+    """M perceptrons in training on ``inputs``; weights of all-zero columns only decay."""
 
     def __init__(
-        self,
-        keys: Sequence[tuple[int, int]],
-        inputs: Inputs,
-        recipe: Recipe,
-        n_outputs: int,
-        dropout: float,
-        device: Device,
+        self, keys: Sequence[Key], inputs: Inputs, recipe: Recipe, n_outputs: int, dropout: float, device: Device
     ) -> None:
         self.inputs, self.recipe, self.device = inputs, recipe, device
         self.network = StackedMLP(keys, inputs.width, recipe.hidden, n_outputs)
@@ -179,11 +169,11 @@ class Perceptrons:
         self.parameters = [parameter.to(device.name).requires_grad_() for parameter in live]
         self.network.parameters = self.parameters
         self.kept = torch.ones((), dtype=torch.float64)
-        """How much is left of weights whose gradients are 0."""
+        """The factor by which weights with zero gradients have decayed so far."""
         self.state = [*self.parameters, self.kept]
 
     def outputs(self, rows: Tensor) -> Tensor:
-        first = self.inputs.times(self.parameters[0], rows)
+        first = self.inputs.product(rows)(self.parameters[0])
         return self.network.after(first, self.noise.masks(rows.shape[1], self.recipe.hidden, self.device.name))
 
     def clip(self, limit: float) -> None:
@@ -194,7 +184,7 @@ class Perceptrons:
 
     def trained(self, state: Sequence[Tensor]) -> StackedMLP:
         weights, *others, kept = (value.detach().cpu() for value in state)
-        first = self.first * float(kept)  # what AdamW does where every gradient is 0
+        first = self.first * float(kept)  # as AdamW decays weights with zero gradients
         first[:, self.inputs.live] = weights
         return self.network.with_parameters([first, *others])
 
@@ -202,20 +192,19 @@ class Perceptrons:
 def clip_each(parameters: Sequence[Tensor], limit: float) -> None:
     """Scale the gradient of each network, over all its parameters together, to a norm of at most ``limit``.
 
-    The squares are added parameter by parameter: a reduction over a short axis would round by its length.
+    The squares are added parameter by parameter: the rounding of a reduction over a short axis depends on its length.
     """
     gradients = [p.grad for p in parameters if p.grad is not None]
     for m in range(len(gradients[0])):
-        own = [gradient[m] for gradient in gradients]
-        square = sum(float(torch.dot(flat, flat)) for flat in (gradient.flatten() for gradient in own))
+        square = sum(float(torch.dot(flat, flat)) for flat in (gradient[m].flatten() for gradient in gradients))
         scale = limit / (square**0.5 + 1e-6)
         if scale < 1:
-            for gradient in own:
-                gradient.mul_(scale)
+            for gradient in gradients:
+                gradient[m].mul_(scale)
 
 
 def clip_together(parameters: Sequence[Tensor], limit: float) -> None:
-    """``clip_each`` for all networks at once, up to rounding."""
+    """Do the same as ``clip_each`` for all networks at once, up to rounding."""
     gradients = [p.grad for p in parameters if p.grad is not None]
     squares = torch.stack([gradient.flatten(1).square().sum(1) for gradient in gradients]).sum(0)
     scales = (limit / (squares.sqrt() + 1e-6)).clamp(max=1)

@@ -1,4 +1,4 @@
-"""What a network method returns: networks for each train seed, trained when they are first asked to predict."""
+"""Stacks of networks, as returned by network methods and trained on the first call to predict."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def fit_stack(
     average_from: float | None = None,
     batches: Sequence[int] = (),
 ) -> Stack:
-    """S × K networks by the paper's protocol, whose predictions are averaged over the K of a seed.
+    """Describe S × K networks trained by the paper's protocol, with predictions averaged over the K of a seed.
 
-    ``rows`` (S, K, N) are the training rows of each network, as from ``bootstrap``. ``coupling`` adds a loss
-    between the networks of a seed; each then also sees the others' batches. ``dropout`` is active in training
-    and, if ``passes`` > 1, in each of so many forward passes that are averaged at prediction.
-    ``average_from`` replaces the final weights by their mean over the ends of the epochs after that share of
-    training. ``batches`` are the seeds of the batch orders, if these are not those of all else.
-    A network's result depends on its own rows and key (seed, member), never on what shares its stack.
+    ``rows`` (S, K, N) are the training rows of each network, for example from ``bootstrap``. ``coupling`` adds a loss
+    between the networks of a seed; each network then also sees the batches of the others. ``dropout`` is active in
+    training and, if ``passes`` > 1, at prediction, which averages that many forward passes. ``average_from`` replaces
+    the final weights by their mean over the ends of the epochs after that share of training. ``batches`` are the
+    seeds of the batch orders, by default ``seeds``. A network's result depends on its own rows and key (seed,
+    member), never on what shares its stack.
     """
     readout = FINAL if average_from is None else average_from
     return Stack(problem, rows, tuple(seeds), coupling, dropout, passes, readout, tuple(batches or seeds))
@@ -42,7 +42,7 @@ def fit_stack(
 
 @dataclass(frozen=True)
 class Stack:
-    """The networks of ``fit_stack``. Without a coupling each is a group of its own, which methods can share."""
+    """The networks of ``fit_stack``. Uncoupled networks are groups of one, which methods can share."""
 
     problem: Problem
     rows: np.ndarray
@@ -59,22 +59,21 @@ class Stack:
         return Rule(problem.task, problem.recipe, problem.n_outputs, self.dropout, problem.backbone)
 
     def groups(self) -> list[Group]:
-        """The networks in the order of seeds and members: K together if they are coupled, else one by one."""
-        members = range(self.rows.shape[1])
-        together = [tuple(members)] if self.coupling is not None else [(m,) for m in members]
+        """Return the networks in the order of seeds and members: groups of K if coupled, otherwise of one."""
+        members = list(range(self.rows.shape[1]))
         return [
-            Group(rows[list(some)], tuple((seed, m) for m in some), tuple((order, m) for m in some))
+            Group(rows[group], tuple((seed, m) for m in group), tuple((order, m) for m in group))
             for seed, rows, order in zip(self.seeds, self.rows, self.batches, strict=True)
-            for some in together
+            for group in ([members] if self.coupling is not None else [[m] for m in members])
         ]
 
     def by_seed(self, outputs: Sequence[np.ndarray]) -> np.ndarray:
-        """The networks' predictions (S, K, T, C) from those of the groups, (K or 1, T, C) each, in their order."""
-        every = np.concatenate(outputs)
-        return every.reshape(len(self.seeds), -1, *every.shape[1:])
+        """Arrange the predictions of the groups, (K or 1, T, C) each, by seed and member: (S, K, T, C)."""
+        values = np.concatenate(outputs)
+        return values.reshape(len(self.seeds), -1, *values.shape[1:])
 
     def each(self, x: np.ndarray) -> np.ndarray:
-        """What each network predicts, (S, K, T, C) or (S, K, T, 1)."""
+        """Return the predictions of each network, (S, K, T, C) or (S, K, T, 1)."""
         from benchmark.train.loop import evaluate, one_thread  # PyTorch takes seconds to import
 
         task, passes = self.problem.task, self.passes
@@ -82,7 +81,7 @@ class Stack:
             return self.by_seed([evaluate(part.networks[self.readout], task, passes, x) for part in self._trained])
 
     def predict(self, x: np.ndarray) -> np.ndarray:
-        """Class probabilities (S, T, C) or predicted targets (S, T, 1), float32, for features ``x`` (T, D)."""
+        """Return class probabilities (S, T, C) or targets (S, T, 1), float32, for features ``x`` (T, D)."""
         return self.each(x).mean(axis=1)
 
     @cached_property

@@ -1,1 +1,1 @@
-"""The figures: matplotlib, as SVG for pages and PDF for papers, from ``Results`` only."""
+"""Figures from ``Results``, drawn by matplotlib as SVG for pages and PDF for papers."""

@@ -1,4 +1,4 @@
-"""Every figure of the site, drawn from results."""
+"""All figures of the site, drawn from results."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ Structures = Callable[[], Mapping[str, Mapping[str, str]]]
 
 
 def drawn(drawings: Iterable[Drawing]) -> Iterator[Figure]:
-    """The figures in their order, from the cache where it has them, else drawn and kept.
+    """Return the figures in order, taken from the cache or drawn and cached.
 
-    Other processes begin to draw at once, and a caller can do other things before it takes the figures.
+    Other processes start drawing at once, before the caller consumes the figures.
     """
     figures: dict[str, Figure | None] = {}
 
@@ -42,10 +42,10 @@ def drawn(drawings: Iterable[Drawing]) -> Iterator[Figure]:
             if content is None:
                 yield name, drawing
 
-    made = Parallel(cpu_count(), return_as="generator", pre_dispatch="all")(delayed(_draw)(*each) for each in missing())
+    new = Parallel(cpu_count(), return_as="generator", pre_dispatch="all")(delayed(_draw)(*each) for each in missing())
 
     def take() -> Iterator[Figure]:
-        for name, figure in made:
+        for name, figure in new:
             keep(name, _encode(figure))
             figures[name] = figure
         yield from (figure for figure in figures.values() if figure is not None)
@@ -54,7 +54,7 @@ def drawn(drawings: Iterable[Drawing]) -> Iterator[Figure]:
 
 
 def draw(drawing: Drawing) -> Figure | None:
-    """The figure, drawn here and now."""
+    """Draw a figure in this process."""
     with look():
         return drawing.draw(*drawing.given)
 
@@ -64,8 +64,7 @@ def _draw(name: str, drawing: Drawing) -> tuple[str, Figure | None]:
 
 
 def _name(drawing: Drawing) -> str:
-    made_by = [version("matplotlib"), fingerprint(drawing.draw, look), hash(drawing.given)]
-    return named("figure", made_by, ".json")
+    return named("figure", [version("matplotlib"), fingerprint(drawing.draw, look), hash(drawing.given)], ".json")
 
 
 def _encode(figure: Figure | None) -> bytes:
@@ -78,26 +77,25 @@ def _decode(content: bytes) -> Figure | None:
     return fields and Figure(**{**fields, "pdf": base64.b64decode(fields["pdf"])})
 
 
-def of_studies(told: Iterable[studies.Told]) -> Iterator[Drawing]:
-    """The charts of studies."""
-    for one in told:
+def of_studies(finished: Iterable[studies.Told]) -> Iterator[Drawing]:
+    """Yield the charts of studies."""
+    for one in finished:
         for chart in one.report.charts:
             yield charts.drawing(f"study-{one.slug}-{chart.key}", chart)
 
 
 def of_results(results: Results, structures: Structures = dict) -> Iterator[Drawing]:
-    """Every figure that ``results`` support.
+    """Yield every figure that ``results`` supports.
 
-    ``structures`` gives SMILES by dataset and example id (see ``molecules``); molecules are drawn where they are known.
-    What takes longest to prepare comes last, so that the others are drawn meanwhile.
+    ``structures`` returns known SMILES by dataset and example id (see ``molecules``). The slowest to prepare come last,
+    so that the others are drawn in the meantime.
     """
     board_of = {board.dataset: board for board in boards(results) if board.evalset == "id"}
     reference = next((d.reference.title for d in results.datasets if d.reference), "")
     looks = styles(results.methods(), reference)
     compared = [method for method in results.methods() if method != reference]
-    curves = {d.name: of for d in results.datasets if (of := triage.curves(d))}
+    curves = {d.name: captured for d in results.datasets if (captured := triage.curves(d))}
     contrasts = {d.name: pair for d in results.datasets if (pair := contrast(d, board_of[d.name]))}
-
     for dataset in results.datasets:
         yield Drawing(pareto.pareto, (board_of[dataset.name], dataset.task, dataset.unit, looks, reference))
         if dataset.name in curves:

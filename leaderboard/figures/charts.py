@@ -1,4 +1,4 @@
-"""The charts of studies: numbers with intervals against a setting, or against each other."""
+"""Charts of studies: numbers with intervals against a setting or against each other."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INTERVALS = "Bars: 95 % intervals."
 
 @dataclass(frozen=True)
 class Mark:
-    """A point of a chart with its numbers computed."""
+    """A chart's point with its numbers computed."""
 
     x: Estimate
     y: Estimate
@@ -30,7 +30,7 @@ class Mark:
 
 
 def drawing(key: str, chart: Chart) -> Drawing:
-    """The drawing of a chart; of its series only the numbers are drawn, not the predictions that they come from."""
+    """Return the drawing of a chart, which holds only the numbers of its series and not the predictions behind them."""
     series = {name: [_mark(point) for point in points] for name, points in chart.series.items()}
     return Drawing(draw, (key, replace(chart, series={}), series))
 
@@ -41,11 +41,11 @@ def _mark(point: Point) -> Mark:
 
 
 def draw(key: str, chart: Chart, series: Mapping[str, Sequence[Mark]]) -> Figure:
-    """A chart as a figure of one column's width, with the key of its ``series``, whose names may be long, below."""
+    """Draw a chart one column wide, with the key of its ``series`` below because their names may be long."""
     below = 0.15 * len(series) + 0.06
     on = sheet(COLUMN, 2.3 + below)
     ax = axes(on, 0.5, 0.12, 0.26, 0.4 + below)
-    said = []
+    points = []
     for i, (name, marks) in enumerate(series.items()):
         colour = INK if i == 0 else COLOURS[(i - 1) % len(COLOURS)]
         if chart.joined and len(marks) > 1:
@@ -53,15 +53,16 @@ def draw(key: str, chart: Chart, series: Mapping[str, Sequence[Mark]]) -> Figure
         for mark in marks:
             _cross(ax, chart, mark, {"color": colour, "marker": MARKERS[i % len(MARKERS)]})
         ax.plot([], [], label=name, linewidth=0, markersize=3.8, color=colour, marker=MARKERS[i % len(MARKERS)])
-        said += ["{} ({:.3g}, {:.3g})".format(name, *_at(chart, mark)) for mark in marks]
-    for axis, which in ((chart.x, "x"), (chart.y, "y")):
-        _scale(ax, axis, which)
+        points += ["{} ({:.3g}, {:.3g})".format(name, *_at(chart, mark)) for mark in marks]
+    _scale(ax, chart.x, "x")
+    _scale(ax, chart.y, "y")
     _labels(ax, chart, series)
     ax.set_xlabel(chart.x.label)
     ax.set_title(chart.y.label, loc="left", fontsize=7.5, pad=4)
     ax.grid()
     on.legend(loc="lower left", borderaxespad=0.1, handletextpad=0, labelspacing=0.4, fontsize=7)
-    alt = f"{chart.y.label} against {chart.x.label}: {'; '.join(said[:12])}{' and further points' * (len(said) > 12)}."
+    more = " and further points" if len(points) > 12 else ""
+    alt = f"{chart.y.label} against {chart.x.label}: {'; '.join(points[:12])}{more}."
     return finish(on, key=key, title=chart.title, caption=f"{chart.caption} {INTERVALS}", alt=alt)
 
 
@@ -70,7 +71,7 @@ def _at(chart: Chart, mark: Mark) -> tuple[float, float]:
 
 
 def _cross(ax: Axes, chart: Chart, mark: Mark, look: dict[str, Any]) -> None:
-    """A marker with the intervals of both its numbers."""
+    """Draw a marker with the intervals of both its numbers."""
     thin: dict[str, Any] = {"color": look["color"], "linewidth": 0.9, "solid_capstyle": "butt"}
     (x, y), across, up = _at(chart, mark), chart.x.scale, chart.y.scale
     ax.plot([mark.x.low * across, mark.x.high * across], [y] * 2, **thin)
@@ -79,7 +80,7 @@ def _cross(ax: Axes, chart: Chart, mark: Mark, look: dict[str, Any]) -> None:
 
 
 def _labels(ax: Axes, chart: Chart, series: Mapping[str, Sequence[Mark]]) -> None:
-    """Beside their points, on the side where there is room."""
+    """Write the labels of points, on the side with room for them."""
     ax.autoscale_view()
     for mark in (mark for marks in series.values() for mark in marks if mark.label):
         at = _at(chart, mark)
@@ -89,18 +90,18 @@ def _labels(ax: Axes, chart: Chart, series: Mapping[str, Sequence[Mark]]) -> Non
 
 
 def _scale(ax: Axes, axis: Axis, which: Any) -> None:
-    of = ax.xaxis if which == "x" else ax.yaxis
+    drawn = ax.xaxis if which == "x" else ax.yaxis
     if axis.names:
-        of.set_ticks(range(len(axis.names)), axis.names)
-        (ax.set_xlim if which == "x" else ax.set_ylim)(-0.5, len(axis.names) - 0.5)
+        drawn.set_ticks(range(len(axis.names)), axis.names)
+        ax.set(**{f"{which}lim": (-0.5, len(axis.names) - 0.5)})
         return
     if not axis.log:
         ticks(ax, axis=which)
         return
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-    (ax.set_xscale if which == "x" else ax.set_yscale)("log")
-    low, high = of.get_view_interval()
-    of.set_major_locator(LogLocator(10, subs=(1, 2, 5) if high < 100 * low else (1,)))
-    of.set_major_formatter(StrMethodFormatter("{x:g}"))
-    of.set_minor_formatter(NullFormatter())
+    ax.set(**{f"{which}scale": "log"})
+    low, high = drawn.get_view_interval()
+    drawn.set_major_locator(LogLocator(10, subs=(1, 2, 5) if high < 100 * low else (1,)))
+    drawn.set_major_formatter(StrMethodFormatter("{x:g}"))
+    drawn.set_minor_formatter(NullFormatter())

@@ -1,4 +1,4 @@
-"""ERM beside the method with the lowest churn, retraining by retraining: what heat map and case study draw."""
+"""ERM beside the method with the lowest churn, retraining by retraining, for heat maps and case studies."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ import numpy as np
 
 from benchmark.measure.basics import predicted_class
 from benchmark.measure.catalogue import example_flips
-from leaderboard.figures.parts import known
+from leaderboard.figures.parts import estimate_of
 from leaderboard.read.results import Dataset
 from leaderboard.tables.boards import Board
 from leaderboard.tables.columns import common
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
+    from matplotlib.figure import Figure as Sheet
 
 SPLIT = 99
-"""The canonical split that is shown, as in the paper, or else the first that both methods have."""
+"""Canonical split to draw, as in the paper; otherwise, the first that both methods have."""
 CLASSES = ("#9fc5de", "#d55e00", "#1aa75f", "#8f5368", "#d17f06", "#7f7f7f")
-"""By predicted class; classes beyond these share the last."""
+"""Colours by predicted class; further classes share the last."""
 
 
 @dataclass(frozen=True)
 class Contrast:
     """ERM and another ``method`` on the ID test of one split of a dataset.
 
-    Both have predicted classes (R, T) at the same train seeds, and the share of pairs of retrainings in which each
+    For each: predicted classes (R, T) at the shared train seeds, and the share of pairs of retrainings in which each
     example flips (T,).
     """
 
@@ -46,8 +46,10 @@ class Contrast:
 
 
 def contrast(dataset: Dataset, board: Board) -> Contrast | None:
-    """ERM and the unmarked method with the lowest churn; None where a classification lacks either, or has one run."""
-    rows = [row for row in board.rows if known(row, "delta_churn") and known(row, "churn") and not row.marks]
+    """Return ERM and the unmarked method with the lowest churn; None unless a classification has both, twice run."""
+    rows = [
+        row for row in board.rows if estimate_of(row, "delta_churn") and estimate_of(row, "churn") and not row.marks
+    ]
     if dataset.task != "classification" or dataset.reference is None or not rows:
         return None
     row = min(rows, key=lambda row: (row.estimates["churn"].value, row.title))  # type: ignore[union-attr]
@@ -57,27 +59,18 @@ def contrast(dataset: Dataset, board: Board) -> Contrast | None:
         return None
     split = SPLIT if SPLIT in shared else shared[0]
     erm, other = dataset.reference.cells[split], entry.cells[split]
-    ours, theirs = (common(a, b).predictions["id"] for a, b in ((erm, other), (other, erm)))
-    if len(ours.seeds) < 2:
+    both = [common(a, b).predictions["id"] for a, b in ((erm, other), (other, erm))]
+    ids, y = both[0].ids, both[0].y
+    if len(both[0].seeds) < 2:
         return None
-    return Contrast(
-        dataset.name,
-        dataset.title,
-        entry.title,
-        split,
-        ours.ids,
-        ours.y,
-        predicted_class(ours.values),
-        predicted_class(theirs.values),
-        example_flips(ours),
-        example_flips(theirs),
-    )
+    classes, flips = [predicted_class(p.values) for p in both], [example_flips(p) for p in both]
+    return Contrast(dataset.name, dataset.title, entry.title, split, ids, y, *classes, *flips)
 
 
 def cells(ax: Axes, classes: np.ndarray, *, down: float = 0, gap: float = 0.14) -> None:
-    """Predicted classes (rows, columns) as coloured cells from ``down`` on, one path a class to keep the file small.
+    """Draw predicted classes (rows, columns) as coloured cells from ``down`` on, one path per class for small files.
 
-    Equal neighbours in a column are one rectangle; ``gap`` is the share of a column that stays empty.
+    Equal neighbours in a column form one rectangle; ``gap`` is the share of a column left empty.
     """
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
@@ -95,10 +88,11 @@ def cells(ax: Axes, classes: np.ndarray, *, down: float = 0, gap: float = 0.14) 
         ax.add_patch(PathPatch(path, facecolor=CLASSES[min(c, len(CLASSES) - 1)], linewidth=0))
 
 
-def key(classes: np.ndarray) -> list[Line2D]:
-    """The colours of ``classes``, for a legend."""
+def colour_key(on: Sheet, classes: np.ndarray) -> None:
+    """Draw the legend of the colours of ``classes`` at the top right of a figure."""
     from matplotlib.lines import Line2D
 
-    found = [min(int(c), len(CLASSES) - 1) for c in np.unique(classes)]
     square: dict[str, Any] = {"marker": "s", "markersize": 5, "markeredgewidth": 0, "linewidth": 0}
-    return [Line2D([], [], color=CLASSES[c], label=f"class {c}", **square) for c in dict.fromkeys(found)]
+    colours = np.unique(np.minimum(classes, len(CLASSES) - 1))
+    squares = [Line2D([], [], color=CLASSES[c], label=f"class {c}", **square) for c in colours]
+    on.legend(handles=squares, loc="upper right", ncols=6, borderaxespad=0, borderpad=0.1, handletextpad=0)

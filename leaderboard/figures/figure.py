@@ -1,4 +1,4 @@
-"""What a figure is, before and after it is drawn."""
+"""Figures, before and after they are drawn."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 class Figure:
     """A figure, ready to be written to ``key``.svg and ``key``.pdf.
 
-    ``dataset`` is empty for an overall figure. ``alt`` says in one or two sentences what is to be seen, with the main
-    numbers. ``svg`` is an element without XML header, transparent, in the colour of the text around it, and shares no
+    ``dataset`` is empty for an overall figure. ``alt`` describes the figure in one or two sentences with the main
+    numbers. ``svg`` is a transparent element without XML header, in the colour of the surrounding text, and shares no
     ids with other figures; ``pdf`` is black on transparent. Equal results give equal bytes.
     """
 
@@ -27,10 +27,10 @@ class Figure:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure that is yet to be drawn, by ``draw(*given)``, which may decline.
+    """A figure yet to be drawn by ``draw(*given)``, which may return None.
 
-    ``draw`` is a function of a module and ``given`` holds all that the figure depends on, and no more: the figure is
-    drawn again only when one of them changes.
+    ``draw`` is a module-level function and ``given`` holds exactly the data that the figure depends on: the figure is
+    redrawn only when one of them changes.
     """
 
     draw: Callable[..., Figure | None]

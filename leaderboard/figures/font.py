@@ -1,7 +1,7 @@
-"""The font of the figures: matplotlib's DejaVu Sans, cut to the scripts that we write.
+"""The font of the figures: matplotlib's DejaVu Sans, cut to the scripts in use.
 
 A PDF embeds the glyphs that it uses. Finding them in the whole font, with its tables for all scripts, takes longer than
-drawing the figure; in what is left here it takes a tenth of that.
+drawing the figure; in the cut font it takes a tenth of that.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from benchmark.source import fingerprint
 
 NAME = "DejaVu Sans cut"
 WHOLE = "DejaVu Sans"
-"""It comes with matplotlib, hence the same everywhere; takes over where the cut one has no glyph."""
+"""Shipped with matplotlib, hence the same everywhere; the fallback for glyphs missing from the cut font."""
 BLOCKS = [(0x20, 0x17F), (0x370, 0x3FF), (0x2000, 0x22FF)]
-"""Latin, Greek, and from punctuation to mathematical operators."""
+"""Latin, Greek, and punctuation to mathematical operators."""
 
 
 @cache
 def families() -> tuple[str, str]:
-    """The names of the fonts, in the order in which a glyph is looked for."""
+    """Return the names of the fonts, in order of preference."""
     from matplotlib import font_manager
 
     name = named("font", [version("matplotlib"), fingerprint(_cut)], ".ttf")
@@ -38,12 +38,11 @@ def families() -> tuple[str, str]:
 
 
 def _cut() -> tuple[bytes]:
-    """The file of the font."""
     from fontTools import subset
     from matplotlib import font_manager
 
     options = subset.Options(layout_features=[], legacy_kern=True, notdef_outline=True)
-    options.drop_tables += ["FFTM", "GDEF", "GPOS", "GSUB", "MATH"]  # FontForge's dates, and what no figure uses
+    options.drop_tables += ["FFTM", "GDEF", "GPOS", "GSUB", "MATH"]  # FontForge's dates and features no figure uses
     font = subset.load_font(font_manager.findfont(WHOLE), options)
     subsetter = subset.Subsetter(options)
     subsetter.populate(unicodes=[code for first, last in BLOCKS for code in range(first, last + 1)])

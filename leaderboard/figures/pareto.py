@@ -1,4 +1,4 @@
-"""Accuracy against churn (of a regression: MAE against churn), with the methods that none beats in both."""
+"""Accuracy (for regression, MAE) against churn, with the Pareto front of methods."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from benchmark.measure.basics import LOST
 from benchmark.types import Task
 from leaderboard.figures.figure import Figure
-from leaderboard.figures.parts import HOLLOW, INTERVALS, calmest, handles, known, limits, whiskers
+from leaderboard.figures.parts import HOLLOW, INTERVALS, calmest, estimate_of, handles, limits, whiskers
 from leaderboard.figures.style import COLUMN, MUTED, Style, axes, finish, sheet, ticks
 from leaderboard.stats.intervals import Estimate
 from leaderboard.tables.boards import Board
@@ -17,7 +17,7 @@ from leaderboard.tables.summary import SummaryRow
 
 @dataclass(frozen=True)
 class Point:
-    """A method: how well it predicts, how much it churns, and whether its row carries a mark (†, collapsed)."""
+    """A method's predictive quality and churn, and whether its row carries a mark (†, collapsed)."""
 
     method: str
     quality: Estimate
@@ -27,7 +27,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Scale:
-    """What the two axes show. ``better`` is +1 where a higher ``quality`` is better."""
+    """Labels and scale of the two axes. ``better`` is +1 if a higher ``quality`` is better and −1 otherwise."""
 
     quality: str
     churn: str
@@ -37,37 +37,32 @@ class Scale:
 
 ACCURACY = Scale("Accuracy (%)", "Churn (%)", +1, 100)
 DIFFERENCE = Scale("Mean Δ accuracy vs ERM (pp)", "Mean Δ churn vs ERM (pp)", +1, 100)
-FRONT = "Line: the methods that none beats in both, marked ones aside."
+FRONT = "Line: Pareto front of the unmarked methods."
 
 
 def front(points: Sequence[Point], better: int) -> list[Point]:
-    """The unmarked points that no other unmarked one equals or beats in both, by quality.
+    """Return the unmarked points that no other unmarked point equals or beats in both, by quality.
 
-    A marked point is no bargain: a constant never churns.
+    Marked points do not count: a constant never churns.
     """
-
-    def key(point: Point) -> tuple[float, float]:
-        return -better * point.quality.value, point.churn.value
-
-    found: list[Point] = []
-    for point in sorted((p for p in points if not p.marked), key=key):
-        if not found or point.churn.value < found[-1].churn.value:
-            found.append(point)
-    return found
+    best: list[Point] = []
+    unmarked = (point for point in points if not point.marked)
+    for point in sorted(unmarked, key=lambda p: (-better * p.quality.value, p.churn.value)):
+        if not best or point.churn.value < best[-1].churn.value:
+            best.append(point)
+    return best
 
 
 def pareto(board: Board, task: Task, unit: str, styles: Mapping[str, Style], reference: str) -> Figure | None:
-    """The methods on one dataset; None if fewer than two have both numbers."""
+    """Draw the methods on one dataset; None if fewer than two have both numbers."""
     regression = task == "regression"
     unit = unit or "target units"
     scale = Scale(f"MAE ({unit})", f"Churn |f − f′| ({unit})", -1, 1) if regression else ACCURACY
     points = []
     for row in sorted(board.rows, key=lambda row: row.title != reference):
-        quality, churn = known(row, "mae" if regression else "accuracy"), known(row, "churn")
+        quality, churn = estimate_of(row, "mae" if regression else "accuracy"), estimate_of(row, "churn")
         if quality and churn:
             points.append(Point(row.title, quality, churn, bool(row.marks)))
-    if len(points) < 2:
-        return None
     return _plot(
         points,
         [board],
@@ -84,9 +79,9 @@ def pareto(board: Board, task: Task, unit: str, styles: Mapping[str, Style], ref
 def overall(
     rows: Sequence[SummaryRow], over: str, boards: Sequence[Board], styles: Mapping[str, Style], reference: str
 ) -> Figure | None:
-    """The methods that have every headline dataset, by their mean differences to ERM, which is at the origin.
+    """Draw the methods that have every headline dataset by their mean differences from ERM, which is at the origin.
 
-    ``over`` says what the means are over, ``boards`` are those of the datasets.
+    ``over`` describes the datasets averaged over, and ``boards`` are theirs. None without a method to compare.
     """
     zero = Estimate(0.0, 0.0, 0.0)
     points = [Point(reference, zero, zero, False)]
@@ -94,8 +89,6 @@ def overall(
         quality, churn = row.estimates.get("delta_accuracy"), row.estimates.get("delta_churn")
         if quality and churn:
             points.append(Point(row.title, quality, churn, quality.value < -LOST))
-    if len(points) < 2:
-        return None
     return _plot(
         points,
         boards,
@@ -119,10 +112,12 @@ def _plot(
     title: str,
     over: str,
     dataset: str = "",
-) -> Figure:
+) -> Figure | None:
+    if len(points) < 2:
+        return None
     kept, left_out = calmest([p.method for p in points if p.method != reference], boards)
     points = [p for p in points if p.method in (reference, *kept)]
-    on = sheet(COLUMN, 2.75)  # as high as the key of most methods, below the title
+    on = sheet(COLUMN, 2.75)  # as high as the longest key, below the title
     ax = axes(on, 0.42, 1.66, 0.26, 0.4)
     best = front(points, scale.better)
     corners = [(p.quality.value * scale.times, p.churn.value * scale.times) for p in best]
@@ -155,6 +150,6 @@ def _plot(
         title=title,
         caption=f"{over}. {INTERVALS} {FRONT} {HOLLOW}{left_out}",
         alt=f"{len(points)} methods by {scale.quality} and {scale.churn}, {numbers(points[0])} among them. "
-        f"Beaten by none in both: {', '.join(numbers(p) for p in best)}.",
+        f"On the Pareto front: {', '.join(numbers(p) for p in best)}.",
         dataset=dataset,
     )

@@ -1,4 +1,4 @@
-"""Ranks over datasets: the critical-difference diagram, and mean ranks with their intervals."""
+"""Ranks over datasets: the critical-difference diagram and mean ranks with intervals."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from leaderboard.stats.ranks import Ranking
 from leaderboard.tables.summary import SummaryRow
 
 MOST = 24
-"""A diagram of more methods cannot be read."""
+"""Maximum number of methods in a readable diagram."""
 FAMILIES = "datasets with the same molecules count once"
 
 
 def critical_difference(ranking: Ranking, styles: Mapping[str, Style]) -> Figure | None:
-    """Demšar's diagram (2006, JMLR 7, figure 1); None where the test is undefined, or more methods than can be read."""
+    """Draw Demšar's diagram (2006, JMLR 7, figure 1); None if the test is undefined or there are too many methods."""
     k = len(ranking.methods)
     if np.isnan(ranking.critical_difference) or k > MOST:
         return None
@@ -34,8 +34,7 @@ def critical_difference(ranking: Ranking, styles: Mapping[str, Style]) -> Figure
     height = first + line * half
     on = sheet(PAGE, height)
     ax = axes(on, 1.9, 1.9, 0, 0)
-    ax.set_xlim(1, k)
-    ax.set_ylim(height, 0)
+    ax.set(xlim=(1, k), ylim=(height, 0))
     ax.set_axis_off()
     beyond = 13 if max(rank.values()) >= 10 else 10  # steps from the line's end to the name, past the number
     free: dict[str, Any] = {"clip_on": False, "solid_capstyle": "butt"}
@@ -75,42 +74,33 @@ def critical_difference(ranking: Ranking, styles: Mapping[str, Style]) -> Figure
 
 
 def rank_intervals(rows: Sequence[SummaryRow], n: int, styles: Mapping[str, Style]) -> Figure | None:
-    """Each ranked method's mean rank over ``n`` datasets with its interval, best first; None for fewer than two."""
+    """Draw each ranked method's mean rank over ``n`` datasets with its interval; None for fewer than two."""
     ranked = [(row, row.rank) for row in rows if row.rank is not None and not np.isnan(row.rank.value)]
     if len(ranked) < 2:
         return None
-    shown = ranked[:MOST]
-    line = 0.17
-    on = sheet(COLUMN, 0.42 + line * len(shown))
+    top = ranked[:MOST]
+    on = sheet(COLUMN, 0.42 + 0.17 * len(top))
     ax = axes(on, 1.35, 0.35, 0.05, 0.37)
-    for y, (row, rank) in enumerate(shown):
+    beside: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center"}
+    for y, (row, rank) in enumerate(top):
         style = styles.get(row.title, Style(INK, "o"))
         whiskers(ax, rank, y, style, hollow=bool(row.marks))
-        ax.annotate(
-            f"{rank.value:.2f}",
-            (1, y),
-            (3, 0),
-            xycoords=("axes fraction", "data"),
-            textcoords="offset points",
-            va="center",
-            fontsize=7,
-        )
-    ax.set_xlim(0.8, len(ranked) + 0.2)
-    ax.set_ylim(len(shown) - 0.5, -0.5)
-    ax.set_yticks(range(len(shown)), [row.title for row, _ in shown])
+        ax.annotate(f"{rank.value:.2f}", (1, y), (3, 0), fontsize=7, **beside)
+    ax.set(xlim=(0.8, len(ranked) + 0.2), ylim=(len(top) - 0.5, -0.5))
+    ax.set_yticks(range(len(top)), [row.title for row, _ in top])
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.set_xticks(range(1, len(ranked) + 1, 1 + len(ranked) // 10))
     ax.grid(axis="x")
     ax.set_xlabel(f"Mean rank by churn, {n} datasets")
-    best, worst = shown[0], shown[-1]
-    more = f" The best {len(shown)} of {len(ranked)} methods." if len(shown) < len(ranked) else ""
+    best, worst = top[0], top[-1]
+    more = f" The best {len(top)} of {len(ranked)} methods." if len(top) < len(ranked) else ""
     return finish(
         on,
         key="ranks",
         title="Mean ranks with intervals",
         caption=f"Mean rank by churn over {n} headline datasets ({FAMILIES}); 1 is the lowest churn. Bars: 95 % "
-        f"intervals from resampling retrainings, for the same datasets.{more} Hollow: marked † on a dataset.",
-        alt=f"Mean ranks by churn of {len(shown)} methods, from {best[0].title} with {best[1].value:.2f} "
+        f"intervals from resampling retrainings on the same datasets.{more} Hollow: marked † on a dataset.",
+        alt=f"Mean ranks by churn of {len(top)} methods, from {best[0].title} with {best[1].value:.2f} "
         f"[{best[1].low:.2f}, {best[1].high:.2f}] to {worst[0].title} with {worst[1].value:.2f}.",
     )

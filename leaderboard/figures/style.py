@@ -1,4 +1,4 @@
-"""How figures look, and how they become SVG and PDF: one place for colours, sizes and what is written to the files."""
+"""Style of figures and their conversion to SVG and PDF."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from leaderboard.figures.figure import Figure
 
 INK = "#010101"
-"""Drawn as black in a PDF; an SVG takes the colour of the text around it, so that it reads on dark pages too."""
+"""Black in a PDF; replaced by the colour of the surrounding text in an SVG, so that it is legible on dark pages."""
 MUTED = "#7a7a7a"
-"""Axes and what is secondary: a contrast of more than 4 on white and on near-black."""
+"""For axes and secondary elements: a contrast of more than 4 on white and on near-black."""
 COLUMN, PAGE = 3.5, 7.0
-"""Widths in inches, of one column and of a page; type is 7 to 8 points at these."""
-KNOWN = (
+"""Widths of a column and of a page in inches, at which type is 7 to 8 points."""
+FIXED = (
     "Bagging K=2",
     "Bagging K=5",
     "Deep ensemble K=5",
@@ -33,13 +33,13 @@ KNOWN = (
     "SWA",
     "Twin-bootstrap λ=300",
 )
-"""These keep their colours whatever else is in the results."""
+"""Methods with the same colours in all results."""
 COLOURS = ("#0196fa", "#2168a8", "#1aa75f", "#8f5368", "#7096b5", "#d17f06", "#b33f20")
-"""Near the hues of Okabe and Ito (2008), moved until each has a contrast of 3 on white and on near-black and any two
-are at least 25 apart in CIELAB, also for readers who see no red or no green."""
+"""Close to the hues of Okabe and Ito (2008), adjusted to a contrast of 3 on white and on near-black and a CIELAB
+distance of at least 25 between any two, also for readers who see no red or no green."""
 MARKERS = "osD^vPX"
 MOST = 14
-"""A figure that tells methods apart by colour shows no more of them, the reference included."""
+"""Maximum number of methods, reference included, in a figure that distinguishes them by colour."""
 RC = {
     "axes.axisbelow": True,
     "axes.edgecolor": MUTED,
@@ -72,22 +72,23 @@ RC = {
 
 @dataclass(frozen=True)
 class Style:
+    """The look of a method."""
+
     colour: str
     marker: str
 
 
 def styles(titles: Iterable[str], reference: str) -> dict[str, Style]:
-    """A colour and a marker for each method: ink for the reference; no two of the next 49 look the same."""
-    found = {reference: Style(INK, "o")}
+    """Return a colour and a marker for each method: ink for the reference; the next 49 all look different."""
     n = len(COLOURS)
-    for i, title in enumerate([*KNOWN, *sorted(set(titles) - {*KNOWN, reference})]):
-        found[title] = Style(COLOURS[i % n], MARKERS[(i + i // n) % n])
-    return found
+    order = [*FIXED, *sorted(set(titles) - {*FIXED, reference})]
+    looks = {title: Style(COLOURS[i % n], MARKERS[(i + i // n) % n]) for i, title in enumerate(order)}
+    return {reference: Style(INK, "o")} | looks
 
 
 @contextmanager
 def look() -> Iterator[None]:
-    """Our settings on top of matplotlib's own, whatever the user's are."""
+    """Apply the suite's settings on top of matplotlib's defaults, ignoring the user's."""
     import matplotlib.style
 
     with matplotlib.style.context(["default", {**RC, "font.family": list(families())}]):
@@ -95,17 +96,15 @@ def look() -> Iterator[None]:
 
 
 def sheet(width: float, height: float) -> Sheet:
-    """An empty figure in inches, that no global state knows of."""
+    """Return an empty figure of this size in inches, independent of pyplot's global state."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Sheet
 
-    made = Sheet(figsize=(width, height))
-    FigureCanvasAgg(made)
-    return made
+    return FigureCanvasAgg(Sheet(figsize=(width, height))).figure
 
 
 def axes(on: Sheet, left: float, right: float, top: float, bottom: float) -> Axes:
-    """Axes that leave these margins, in inches."""
+    """Add axes with these margins, in inches."""
     width, height = on.get_size_inches()
     return on.add_axes(
         (left / width, bottom / height, (width - left - right) / width, (height - top - bottom) / height)
@@ -113,25 +112,25 @@ def axes(on: Sheet, left: float, right: float, top: float, bottom: float) -> Axe
 
 
 def ticks(ax: Axes, most: int = 6, axis: Literal["both", "x", "y"] = "both") -> None:
-    """At most so many round numbers on an axis: no 2.5 or 12.5."""
+    """Label an axis with at most ``most`` round numbers: no 2.5 or 12.5."""
     ax.locator_params(axis, nbins=most, steps=[1, 2, 5, 10])
 
 
 def finish(on: Sheet, *, key: str, title: str, caption: str, alt: str, dataset: str = "") -> Figure:
-    """``on`` as a ``Figure``."""
+    """Convert ``on`` to a ``Figure``."""
     from matplotlib import rc_context
 
     from leaderboard.figures.figure import Figure
 
     svg, pdf = io.StringIO(), io.BytesIO()
-    with rc_context({"svg.hashsalt": key}):  # ids of clips and markers that no other figure of a page has
+    with rc_context({"svg.hashsalt": key}):  # ids of clips and markers unique within a page
         on.savefig(svg, format="svg", metadata={"Date": None})
     on.savefig(pdf, format="pdf", metadata={"CreationDate": None, "Title": title})
     return Figure(key, title, caption, alt, dataset, _for_pages(svg.getvalue(), alt), pdf.getvalue())
 
 
 def _for_pages(svg: str, alt: str) -> str:
-    """matplotlib's SVG as an element of a page: no styles that leak, no ids that nothing refers to, fewer digits."""
+    """Convert matplotlib's SVG to an element of a page: no leaking styles, no unreferenced ids, fewer digits."""
     for prefix, uri in (("", "http://www.w3.org/2000/svg"), ("xlink", "http://www.w3.org/1999/xlink")):
         ElementTree.register_namespace(prefix, uri)
     root = ElementTree.fromstring(svg)

@@ -1,11 +1,11 @@
-"""Triage: how many of all flips a reviewer sees who reads the predictions that a score puts first."""
+"""Triage: the share of all flips captured by reviewing the predictions that a score ranks first."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,16 +21,19 @@ if TYPE_CHECKING:
 
 SHARES = np.linspace(0, 1, 101)
 SHADES = (*COLOURS[:3], INK)
-"""Of the curves by number of runs; entropy is drawn in another colour, with dashes."""
+"""Colours of the curves by number of runs; entropy is dashed in another colour."""
 ENTROPY = COLOURS[5]
 GUIDES = f"Diagonal: random order. Shaded: {percent(REVIEWED)} reviewed."
-SEEN = "judged by flips that the score has seen"
+SEEN = "evaluated on flips that the score has seen"
 
 
 @dataclass(frozen=True)
 class Curves:
-    """Share of ERM's flips captured at each of ``SHARES``, mean over splits: ``churn`` by the number of runs of the
-    score, of which those in ``seen`` are judged by flips that the score knows, and ``entropy`` of a single run."""
+    """Share of ERM's flips captured at each of ``SHARES``, mean over splits.
+
+    ``churn`` is by the number of runs behind the score, with those in ``seen`` evaluated on flips that the score has
+    seen; ``entropy`` is that of a single run.
+    """
 
     title: str
     churn: Mapping[int, np.ndarray]
@@ -38,12 +41,12 @@ class Curves:
     entropy: np.ndarray
 
     def recall(self, k: int) -> float:
-        """Share of flips in the reviewed part."""
+        """Return the share of flips captured by the review."""
         return float(np.interp(REVIEWED, SHARES, self.churn[k]))
 
 
 def curves(dataset: Dataset) -> Curves | None:
-    """The curves of ERM on a classification; None without ERM, or where a split has no flip or fewer than two runs."""
+    """Return ERM's curves on a classification; None without ERM, or if a split lacks flips or has a single run."""
     if dataset.task != "classification" or dataset.reference is None:
         return None
     tests = [cell.predictions["id"] for cell in dataset.reference.cells.values()]
@@ -58,72 +61,66 @@ def curves(dataset: Dataset) -> Curves | None:
     return Curves(dataset.title, churn, frozenset(k for k in counts if k > fewest - 2), entropy)
 
 
-def triage(dataset: str, found: Curves) -> Figure:
-    """A dataset: the curve of each number of runs, and of entropy."""
+def triage(dataset: str, captured: Curves) -> Figure:
+    """Draw the curve of each number of runs and that of entropy on a dataset."""
     on = sheet(COLUMN, 2.6)
     ax = axes(on, 0.42, 0.1, 0.24, 0.4)
     _shares(ax)
-    for shade, (k, curve) in zip(SHADES, found.churn.items(), strict=False):
-        note = ", in sample" if k in found.seen else ""
+    for shade, (k, curve) in zip(SHADES, captured.churn.items(), strict=False):
+        note = ", in sample" if k in captured.seen else ""
         ax.plot(100 * SHARES, 100 * curve, color=shade, linewidth=1.2, label=f"churn of {k} runs{note}")
-    ax.plot(
-        100 * SHARES,
-        100 * found.entropy,
-        color=ENTROPY,
-        linewidth=1.2,
-        linestyle=(0, (4, 1.5)),
-        label="entropy of 1 run",
-    )
+    dashed: dict[str, Any] = {"color": ENTROPY, "linewidth": 1.2, "linestyle": (0, (4, 1.5))}
+    ax.plot(100 * SHARES, 100 * captured.entropy, label="entropy of 1 run", **dashed)
     ax.legend(loc="lower right", borderaxespad=0.3, handlelength=1.8, fontsize=7)
-    numbers = ", ".join(f"{percent(found.recall(k))} by the churn of {k} runs" for k in found.churn)
-    entropy = float(np.interp(REVIEWED, SHARES, found.entropy))
-    seen = f" In sample: {SEEN}." if found.seen else ""
+    numbers = ", ".join(f"{percent(captured.recall(k))} by the churn of {k} runs" for k in captured.churn)
+    entropy = float(np.interp(REVIEWED, SHARES, captured.entropy))
+    seen = f" In sample: {SEEN}." if captured.seen else ""
     return finish(
         on,
         key=f"triage-{dataset}",
-        title=f"Flips captured by review, {found.title}",
-        caption="Share of ERM's flips among the predictions that a score puts first, ID test. Flips are counted among "
-        f"retrainings that the score was not made from.{seen} {GUIDES}",
+        title=f"Flips captured by review, {captured.title}",
+        caption="Share of ERM's flips among the predictions that a score ranks first, ID test. Flips are counted among "
+        f"retrainings not used by the score.{seen} {GUIDES}",
         alt=f"Share of all flips captured by reviewing {percent(REVIEWED)} of predictions: {numbers}, "
         f"{percent(entropy)} by entropy.",
         dataset=dataset,
     )
 
 
-def overall(found: Sequence[Curves], weights: np.ndarray) -> Figure:
-    """Several datasets: the curves for a score from the fewest runs, and how they improve with their number.
+def overall(datasets: Sequence[Curves], weights: np.ndarray) -> Figure:
+    """Draw several datasets: the curves of a score from the fewest runs, and their improvement with more runs.
 
-    ``weights`` (D,) are what each counts in the mean.
+    ``weights`` (D,) are the weights of the datasets in the mean.
     """
     few = RUNS[0]
     on = sheet(PAGE, 2.7)
     ax = axes(on, 0.42, PAGE - 3.3, 0.24, 0.4)
     _shares(ax)
-    for curves in found:
+    for curves in datasets:
         ax.plot(100 * SHARES, 100 * curves.churn[few], color=MUTED, linewidth=0.8)
-    mean = np.average([curves.churn[few] for curves in found], axis=0, weights=weights)
+    mean = np.average([curves.churn[few] for curves in datasets], axis=0, weights=weights)
     ax.plot(100 * SHARES, 100 * mean, color=INK, linewidth=1.6)
     ax.text(98, 4, f"score: churn of {few} runs\none line per dataset, bold: mean", ha="right", fontsize=7)
     ax = axes(on, 3.85, 1.0, 0.24, 0.4)
-    _convergence(ax, found)
-    values = {k: [curves.recall(k) for curves in found if k in curves.churn] for k in RUNS}
+    _convergence(ax, datasets)
+    values = {k: [curves.recall(k) for curves in datasets if k in curves.churn] for k in RUNS}
     numbers = ", ".join(f"{percent(min(v))} to {percent(max(v))} with {k} runs" for k, v in values.items() if v)
     return finish(
         on,
         key="triage",
         title="Flips captured by review",
         caption="Share of ERM's flips among the predictions with the highest churn in a few retrainings, headline "
-        "datasets, ID test. Flips are counted among retrainings that the score was not made from; hollow: "
-        f"{SEEN}. In the mean, datasets with the same molecules count once. {GUIDES}",
-        alt=f"Share of all flips captured by reviewing {percent(REVIEWED)} of predictions, over {len(found)} datasets: "
-        f"{numbers}.",
+        f"datasets, ID test. Flips are counted among retrainings not used by the score; hollow: {SEEN}. In the mean, "
+        f"datasets with the same molecules count once. {GUIDES}",
+        alt=f"Share of all flips captured by reviewing {percent(REVIEWED)} of predictions, over {len(datasets)} "
+        f"datasets: {numbers}.",
     )
 
 
-def _convergence(ax: Axes, found: Sequence[Curves]) -> None:
-    """The share captured against the number of runs, a line per dataset that ends at its name."""
+def _convergence(ax: Axes, datasets: Sequence[Curves]) -> None:
+    """Draw the share captured against the number of runs, a line per dataset that ends at its name."""
     ends = []
-    for curves in found:
+    for curves in datasets:
         places = [(RUNS.index(k), 100 * curves.recall(k), k in curves.seen) for k in curves.churn]
         for (x0, y0, _), (x1, y1, seen) in pairwise(places):
             ax.plot([x0, x1], [y0, y1], color=MUTED, linewidth=0.9, linestyle=(0, (1, 1)) if seen else "-")
@@ -138,19 +135,15 @@ def _convergence(ax: Axes, found: Sequence[Curves]) -> None:
     for ((x, y, _), title), moved in zip(ends, at, strict=True):
         ax.annotate(title, (x, y), (len(RUNS) - 0.8, moved), va="center", fontsize=7, arrowprops=line)
     ax.set_xticks(range(len(RUNS)), [str(k) for k in RUNS])
-    ax.set_xlim(-0.3, len(RUNS) - 0.8)
-    ax.set_ylim(low, high)
+    ax.set(xlim=(-0.3, len(RUNS) - 0.8), ylim=(low, high), xlabel="Retrainings behind the score")
     ax.grid(axis="y")
-    ax.set_xlabel("Retrainings that the score is made from")
     ax.set_title(f"Flips captured by reviewing {percent(REVIEWED)} of predictions (%)", loc="left", fontsize=7.5, pad=4)
 
 
 def _shares(ax: Axes) -> None:
-    """Both axes in percent, the diagonal and what the paper reviews."""
+    """Draw both axes in percent, the diagonal and the part that the paper reviews."""
     ax.axvspan(0, 100 * REVIEWED, color=MUTED, alpha=0.12, linewidth=0)
     ax.plot([0, 100], [0, 100], color=MUTED, linewidth=0.8, linestyle=(0, (1, 2)))
-    ax.set_xlim(0, 100)
-    ax.set_ylim(0, 101)
-    ax.set_xlabel("Predictions reviewed (%)")
+    ax.set(xlim=(0, 100), ylim=(0, 101), xlabel="Predictions reviewed (%)")
     ax.set_title("Flips captured (%)", loc="left", fontsize=7.5, pad=4)
     ax.grid()

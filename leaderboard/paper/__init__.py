@@ -1,1 +1,1 @@
-"""Our numbers beside published ones: of the paper, or of a file of the same form."""
+"""Comparison of our numbers with published ones: the paper's, or those in a file of the same form."""

@@ -1,10 +1,10 @@
-"""Our numbers beside those of a published table, value by value.
+"""Comparison of our numbers with published ones, value by value.
 
 A file of published numbers is a CSV with the columns ``table, dataset, method, canonical_seed, metric, unit, value,
-low, high``; ``published.csv`` of the paper is one. Ours are of the canonical split that the row names. Every value of
-the paper's main table equals its value for split 99 in the table of seed sensitivity, although the caption says that
-it is a mean over three splits: it is compared with our split 99. The paper's table of ChemBERTa is not in the file: its
-text says that its numbers are means over canonical splits, its caption that they are of ten pairs, those of one split.
+low, high``, such as the paper's ``published.csv``. Our numbers are from the canonical split that the row names. The
+caption of the paper's main table says that its values are means over three splits, but each equals the value for split
+99 in the table of seed sensitivity, so they are compared with our split 99. The paper's table of ChemBERTa is omitted:
+the text says that its numbers are means over canonical splits, the caption that they are of the ten pairs of one split.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ from leaderboard.read.results import Results
 from leaderboard.stats.intervals import Estimate
 
 RULE = (
-    "A published value agrees with ours if it lies within √2 times the half-width of our 95 % interval over "
-    "retrainings, plus half a unit of its last digit. Ours and theirs are two replications of one protocol with as "
-    "many retrainings, each with that uncertainty: their difference has √2 times the standard error of either. The "
-    "published intervals are not used, being too narrow. Of true replications on the same test examples one in twenty "
-    "disagrees; test sets that differ add to that, which the interval over retrainings and examples allows for."
+    "A published value agrees with ours if the two differ by at most √2 times the half-width of our 95 % interval over "
+    "retrainings, plus half a unit of the published value's last digit. The two are replications of one protocol with "
+    "equally many retrainings and the same uncertainty, so their difference has √2 times the standard error of either. "
+    "The published intervals are too narrow and are not used. One in twenty true replications on the same test "
+    "examples disagrees; with different test examples more do, which the interval over retrainings and examples "
+    "allows for."
 )
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Our number, in the published unit, beside the published one; None where we have none, for the reason ``why``.
+    """A published number and ours in the same unit, which is None if we have none, for the reason ``why``.
 
-    ``agrees`` follows ``RULE``; it is None where there is nothing to compare or no interval to judge by.
-    ``agrees_wider``, for what does not agree, is the same with the interval over retrainings and test examples.
+    ``agrees`` follows ``RULE``; it is None if there is nothing to compare or no interval to judge by.
+    ``agrees_wider``, for numbers that disagree, applies the interval over retrainings and test examples.
     """
 
     published: Published
@@ -44,7 +45,7 @@ class Comparison:
 
 
 def compare(results: Results, published_csv: Path) -> list[Comparison]:
-    """Our number for every row of the file. Raises UserError for a file that is not as described, naming the line."""
+    """Compare every row of the file with our number. Raises UserError for an invalid file, naming the line."""
     rows = read(published_csv)
     ours = Counterparts(results, rows)
     return [_compared(row, ours.of(row)) for row in rows]

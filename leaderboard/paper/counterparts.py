@@ -1,4 +1,4 @@
-"""Our number for each published one."""
+"""Our counterpart of each published number."""
 
 from __future__ import annotations
 
@@ -35,44 +35,48 @@ METHODS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "codistillation_lam300": ("codistillation", {"lam": 300.0}),
     "twin_shared_lam300": ("twin_shared", {"lam": 300.0}),
 }
-"""Published names of methods, as our method and hyperparameters."""
+"""Our method and hyperparameters by the published name of a method."""
 MAJORITY = "majority"
-"""The constant that predicts the largest class of the ID test; the paper gives its accuracy."""
+"""The constant prediction of the largest class of the ID test; the paper reports its accuracy."""
 RANKED = ("erm", "mc_dropout", "swa", "deep_ensemble_k5", "bagging_k2", "bagging_k5", "twin_lam300")
 CAMPAIGNS = "bo_loop_regression"
-"""The published table of what the study ``bo-loop`` finds."""
+"""The published table that corresponds to the study ``bo-loop``."""
 TUNED = {"bo_vs_lam300": "twin_lam300", "bo_vs_erm": "erm"}
-"""Published names of the twin at a λ tuned on its dataset, less this method."""
+"""Published names of the differences of the twin with a tuned λ to another method."""
 SAME = {"churn_abs": "churn", "delta_churn_vs_erm": "churn", "delta_sym_kl_vs_erm": "sym_kl"}
-"""Published metrics that the catalogue of measures has under another key, or that are differences to ERM."""
+"""Catalogue keys of published metrics that have another name there, or that are differences to ERM."""
 COUNTS: Mapping[str, Callable[[Dataset, Predictions], float]] = {
     "n_train": lambda dataset, p: dataset.n_train,
     "n_id_test": lambda dataset, p: len(p.ids),
     "positive_fraction": lambda dataset, p: positive_fraction(p),
 }
-"""Facts of a split: these must be equal."""
+"""Facts of a split, which must be equal to the published ones."""
 OF_TUNED = {
     "delta_id_accuracy": (ACCURACY, "id"),
     "delta_ood_accuracy": (ACCURACY, "ood"),
     "delta_id_churn": (CHURN, "id"),
     "delta_ood_churn": (CHURN, "ood"),
 }
-"""By published metric of ``TUNED``: our measure, and the test set."""
+"""Our measure and test set by the published metric of ``TUNED``."""
 TRIAGE = {
     "top10_recall_churn": "recall of churn, seen",
     "top10_recall_entropy": "recall of entropy, seen",
     "aupc_churn": "area of churn, seen",
     "aupc_entropy": "area of entropy, seen",
 }
-"""The numbers of ``benchmark.measure.triage.measured`` that are made in the paper's way."""
+"""Keys of ``benchmark.measure.triage.measured`` that follow the paper's protocol, by published metric."""
 
 
 @dataclass(frozen=True)
 class Ours:
-    """Our number as a fraction; ``wider`` gives it with the interval over retrainings and examples, if defined."""
+    """Our number as a fraction; ``wider``, if defined, computes its interval over retrainings and examples."""
 
     estimate: Estimate
     wider: Callable[[], Estimate] | None = None
+
+
+class _Missing(Exception):
+    """The reason why we have no number for a row."""
 
 
 class Counterparts:
@@ -85,149 +89,139 @@ class Counterparts:
         self.triage = cache(lambda dataset, split: _triage(self.results, dataset, split))
 
     def of(self, row: Published) -> Ours | str:
-        """Our number for a row, or why there is none."""
-        if row.table == "friedman":
-            return _item(self.ranks(row.canonical_seed), (row.metric, row.method))
-        if row.table == CAMPAIGNS:
-            return _campaigns(self.results, row)
-        if row.method in TUNED:
-            return _tuned(self.results, row)
-        if row.metric in TRIAGE:
-            return _item(self.triage(row.dataset, row.canonical_seed), TRIAGE[row.metric])
-        return _ours(self.results, row)
+        """Return our number for a row, or the reason why there is none."""
+        try:
+            if row.table == "friedman":
+                return _item(self.ranks(row.canonical_seed), (row.metric, row.method))
+            if row.table == CAMPAIGNS:
+                return _campaigns(self.results, row)
+            if row.method in TUNED:
+                return _tuned(self.results, row)
+            if row.metric in TRIAGE:
+                return _item(self.triage(row.dataset, row.canonical_seed), TRIAGE[row.metric])
+            return _ours(self.results, row)
+        except _Missing as reason:
+            return str(reason)
 
 
-def _item(found: Mapping[K, Ours] | str, key: K) -> Ours | str:
-    return found if isinstance(found, str) else found.get(key, f"no number of ours is called {key}")
+def _item(numbers: Mapping[K, Ours], key: K) -> Ours:
+    if key not in numbers:
+        raise _Missing(f"no number of ours is called {key}")
+    return numbers[key]
 
 
-def _ours(results: Results, row: Published) -> Ours | str:
-    """Our number for a row, or why there is none."""
+def _ours(results: Results, row: Published) -> Ours:
     constant = row.method == MAJORITY
-    found = _find(results, row.dataset, "erm" if constant else row.method, row.canonical_seed)
-    if isinstance(found, str):
-        return found
-    dataset, entry = found
+    dataset, entry = _find(results, row.dataset, "erm" if constant else row.method, row.canonical_seed)
     p = entry.cells[row.canonical_seed].predictions["id"]
     of_classes, of_values = (find(SAME.get(row.metric, row.metric), task) for task in TASKS)
     if p.task == "regression" and (constant or row.metric == "positive_fraction" or (of_classes and not of_values)):
-        return f"{MAJORITY if constant else row.metric} is of classes, but {row.dataset} is a regression"
+        raise _Missing(f"{MAJORITY if constant else row.metric} is for classes, but {row.dataset} is a regression")
     if p.task == "classification" and of_values and not of_classes:
-        return f"{row.metric} is of values, but {row.dataset} is a classification"
+        raise _Missing(f"{row.metric} is for values, but {row.dataset} is a classification")
     if constant or row.metric in COUNTS:
         count = float(np.bincount(p.y).max() / len(p.y)) if constant else COUNTS[row.metric](dataset, p)
         return Ours(Estimate(count, count, count))
     measure = of_classes if p.task == "classification" else of_values
     if measure is None:
-        return f"no measure of ours is called {row.metric}"
+        raise _Missing(f"no measure of ours is called {row.metric}")
     versus = row.metric.endswith("_vs_erm")
     splits = matched(pairs_of(dataset, entry)) if versus else [(p, None)]
     if not splits:
-        return f"ERM has not been run on {row.dataset}, split {row.canonical_seed}"
+        raise _Missing(f"ERM has not been run on {row.dataset}, split {row.canonical_seed}")
     wider = partial(of_measure, measure, splits, "both") if measure.of_examples else None
     return Ours(of_measure(measure, splits), wider)
 
 
-def _tuned(results: Results, row: Published) -> Ours | str:
-    """The λ that the study tuned, or what it changes against a method at equal bootstraps."""
+def _tuned(results: Results, row: Published) -> Ours:
+    """Return the λ that the study tuned, or the effect of tuning against a method at equal bootstraps."""
     from benchmark.studies.bayes_lambda import BayesLambda, tuned
 
-    start = f"{row.dataset}, split {row.canonical_seed},"
-    record = next((r for r in results.records if r.study == BayesLambda.name and r.key.startswith(start)), None)  # type: ignore[attr-defined]
+    split = row.canonical_seed
+    where = f"{row.dataset}, split {split}"
+    record = next((r for r in results.records if r.study == BayesLambda.name and r.key.startswith(f"{where},")), None)  # type: ignore[attr-defined]
     if record is None:
-        return f"λ has not been tuned on {row.dataset}, split {row.canonical_seed}"
+        raise _Missing(f"λ has not been tuned on {where}")
     best, lam = tuned(record.content)
     if row.metric == "mean_lambda":
         return Ours(jackknife([best]))
     if row.metric not in OF_TUNED:
-        return f"no measure of ours is called {row.metric}"
-    against = _find(results, row.dataset, TUNED[row.method], row.canonical_seed)
-    if isinstance(against, str):
-        return against
-    dataset, other = against
-    twins = [e for e in dataset.entries if e.method == "twin" and row.canonical_seed in e.cells]
-    cell = next((c for e in twins if (c := e.cells[row.canonical_seed]).key.params == {"lam": lam, "members": 2}), None)
+        raise _Missing(f"no measure of ours is called {row.metric}")
+    dataset, other = _find(results, row.dataset, TUNED[row.method], split)
+    twins = [e.cells[split] for e in dataset.entries if e.method == "twin" and split in e.cells]
+    cell = next((c for c in twins if c.key.params == {"lam": lam, "members": 2}), None)
     if cell is None:
-        return f"the twin at λ = {lam:g} has not been run on {row.dataset}, split {row.canonical_seed}"
+        raise _Missing(f"the twin at λ = {lam:g} has not been run on {where}")
     measure, evalset = OF_TUNED[row.metric]
     if evalset not in cell.predictions:
-        return f"{row.dataset} has no {evalset.upper()} test"
-    pairs = matched([(cell, other.cells[row.canonical_seed])], evalset)
+        raise _Missing(f"{row.dataset} has no {evalset.upper()} test")
+    pairs = matched([(cell, other.cells[split])], evalset)
     return Ours(of_measure(measure, pairs), partial(of_measure, measure, pairs, "both"))
 
 
-def _campaigns(results: Results, row: Published) -> Ours | str:
-    """What the study of campaigns found with the paper's settings, with its intervals over campaigns."""
+def _campaigns(results: Results, row: Published) -> Ours:
+    """Return a result of the study of campaigns with the paper's settings, with its interval over campaigns."""
     from benchmark.lab.campaign import outcomes
     from benchmark.studies.bo_loop import BOLoop
 
     if row.method not in METHODS:
-        return f"no method of ours is called {row.method}"
+        raise _Missing(f"no method of ours is called {row.method}")
     name, params = METHODS[row.method]
-    made = make_method(":".join([name, *(f"{key}={value}" for key, value in params.items())]), "regression")
-    key = BOLoop().key(row.dataset, row.canonical_seed, made, "greedy")
+    method = make_method(":".join([name, *(f"{key}={value}" for key, value in params.items())]), "regression")
+    key = BOLoop().key(row.dataset, row.canonical_seed, method, "greedy")
     record = next((r for r in results.records if r.study == BOLoop.name and r.key == key), None)  # type: ignore[attr-defined]
     if record is None:
-        return f"no campaigns of {row.method} have been run on {row.dataset}, split {row.canonical_seed}"
-    found = outcomes(record.content)
-    return Ours(estimate(found[row.metric])) if row.metric in found else f"no measure of ours is called {row.metric}"
+        raise _Missing(f"no campaigns of {row.method} have been run on {row.dataset}, split {row.canonical_seed}")
+    sampled = outcomes(record.content)
+    if row.metric not in sampled:
+        raise _Missing(f"no measure of ours is called {row.metric}")
+    return Ours(estimate(sampled[row.metric]))
 
 
-def _find(results: Results, dataset: str, method: str, split: int) -> tuple[Dataset, Entry] | str:
-    """The entry with its cell of that split only, or why there is none."""
+def _find(results: Results, name: str, method: str, split: int) -> tuple[Dataset, Entry]:
+    """Return the dataset and the entry, reduced to its cell of that split. Raises _Missing with the reason."""
     if method not in METHODS:
-        return f"no method of ours is called {method}"
-    dataset = re.sub(r"@(\d+)$", r"@train=\1", dataset)
-    found = results.dataset(dataset)
-    if found is None:
-        return f"{dataset} has not been run"
-    entry = _entry(found, method)
-    if entry is None or split not in entry.cells:
-        return f"{method} has not been run on {dataset}, split {split}"
-    return found, replace(entry, cells={split: entry.cells[split]})
-
-
-def _entry(dataset: Dataset, method: str) -> Entry | None:
-    name, params = METHODS[method]
+        raise _Missing(f"no method of ours is called {method}")
+    name = re.sub(r"@(\d+)$", r"@train=\1", name)
+    dataset = results.dataset(name)
+    if dataset is None:
+        raise _Missing(f"{name} has not been run")
     for entry in dataset.entries:
         key = next(iter(entry.cells.values())).key
-        if key.method == name and dict(key.params) == dict(params):
-            return entry
-    return None
+        if (key.method, dict(key.params)) == METHODS[method] and split in entry.cells:
+            return dataset, replace(entry, cells={split: entry.cells[split]})
+    raise _Missing(f"{method} has not been run on {name}, split {split}")
 
 
-def _triage(results: Results, dataset: str, split: int) -> Mapping[str, Ours] | str:
-    found = _find(results, dataset, "erm", split)
-    if isinstance(found, str):
-        return found
-    p = found[1].cells[split].predictions["id"]
+def _triage(results: Results, dataset: str, split: int) -> Mapping[str, Ours]:
+    p = _find(results, dataset, "erm", split)[1].cells[split].predictions["id"]
     if p.task == "regression":
-        return f"triage is of classes, but {dataset} is a regression"
-    made = estimates([p])
-    return {key: Ours(estimate) for key, estimate in made.items()}
+        raise _Missing(f"triage is for classes, but {dataset} is a regression")
+    return {key: Ours(estimate) for key, estimate in estimates([p]).items()}
 
 
-def _ranks(results: Results, names: Collection[str], split: int) -> Mapping[tuple[str, str], Ours] | str:
-    """The ranks of the paper's methods on one split, by metric and method, or why there are none.
+def _ranks(results: Results, names: Collection[str], split: int) -> Mapping[tuple[str, str], Ours]:
+    """Return the ranks of the paper's methods on one split, by metric and method.
 
     Each dataset counts, as in the paper, though two of them are one family.
     """
     if not names:
-        return "the file has no rows of the table main, whose datasets the ranks are over"
-    found = {(name, method): _find(results, name, method, split) for name in names for method in RANKED}
-    missing = [reason for reason in found.values() if isinstance(reason, str)]
+        raise _Missing("the file has no rows of the table main, which name the datasets to rank over")
+    missing, churns = [], list[list[list[np.ndarray]]]()
+    for name in names:
+        churns.append([])
+        for method in RANKED:
+            try:
+                cell = _find(results, name, method, split)[1].cells[split]
+                churns[-1].append([CHURN.of_runs(cell.predictions["id"])])
+            except _Missing as reason:
+                missing.append(reason)
     if missing:
-        return f"{len(missing)} of {len(found)} cells are missing: {missing[0]}"
-    churns = [[[_churn(found[name, method], split)] for method in RANKED] for name in names]
+        raise _Missing(f"{len(missing)} of {len(names) * len(RANKED)} cells are missing: {missing[0]}")
     values = np.array([[leave_one_out(of)[0] for (of,) in row] for row in churns])
     ranking = friedman(values, RANKED, list(names))
-    shown = {("mean_rank", m): Ours(e) for m, e in zip(RANKED, rank_intervals(churns).estimates, strict=True)}
-    shown["chi2", ""] = Ours(Estimate(ranking.chi2, np.nan, np.nan))
+    ranks = {("mean_rank", m): Ours(e) for m, e in zip(RANKED, rank_intervals(churns).estimates, strict=True)}
+    ranks["chi2", ""] = Ours(Estimate(ranking.chi2, np.nan, np.nan))
     difference = ranking.critical_difference
-    shown["nemenyi_cd", ""] = Ours(Estimate(difference, difference, difference))
-    return shown
-
-
-def _churn(found: tuple[Dataset, Entry] | str, split: int) -> np.ndarray:
-    assert not isinstance(found, str)
-    return CHURN.of_runs(found[1].cells[split].predictions["id"])
+    ranks["nemenyi_cd", ""] = Ours(Estimate(difference, difference, difference))
+    return ranks

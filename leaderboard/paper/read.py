@@ -1,4 +1,4 @@
-"""A file of published numbers."""
+"""Reader of files of published numbers."""
 
 from __future__ import annotations
 
@@ -32,15 +32,12 @@ class Published:
 
 
 def read(path: Path) -> list[Published]:
-    """The rows of a file of published numbers. Raises UserError."""
+    """Read the rows of a file of published numbers. Raises UserError."""
     try:
         with path.open(encoding="utf-8", newline="") as lines:
             reader = csv.DictReader(lines)
-            missing = set(COLUMNS) - set(reader.fieldnames or ())
-            if missing:
-                raise UserError(
-                    f"{path}: lacks the columns {', '.join(sorted(missing))}; expected {', '.join(COLUMNS)}"
-                )
+            if missing := ", ".join(sorted(set(COLUMNS) - set(reader.fieldnames or ()))):
+                raise UserError(f"{path}: lacks the columns {missing}; expected {', '.join(COLUMNS)}")
             return [_published(row, f"{path}, line {reader.line_num}") for row in reader]
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read: {error}") from error
@@ -52,12 +49,12 @@ def _published(row: Mapping[str, str], where: str) -> Published:
         if not text and empty is not None:
             return empty
         try:
-            found = float(text)
+            value = float(text)
         except ValueError:
-            found = np.nan
-        if not np.isfinite(found):
+            value = np.nan
+        if not np.isfinite(value):
             raise UserError(f"{where}: {column} is {text!r}, expected a number")
-        return found
+        return value
 
     if row["unit"] not in SCALES:
         raise UserError(f"{where}: unknown unit {row['unit']!r}, expected one of {', '.join(map(repr, SCALES))}")

@@ -1,1 +1,1 @@
-"""Cells, wherever they are kept, sorted into datasets and methods."""
+"""Readers of cells, wherever they are kept, and their arrangement into datasets and methods."""

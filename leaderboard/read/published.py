@@ -1,9 +1,9 @@
-"""Results as files: from them the leaderboard is made again without training anything.
+"""Published results as files, from which the leaderboard is rebuilt without training.
 
 A folder holds ``manifest.json`` and, for each dataset and canonical split, ``predictions/DATASET-SEED.parquet``: a row
 per test example (``evalset, example_id, y_true``) and a float32 column ``DIGEST/SEED/OUTPUT`` per cell, train seed and
-output. Of two classes the smaller probability is kept, with a minus if it is that of class 0: next to one, float32
-has no room for what sym-KL and rankings depend on. ``leaderboard.write.published`` writes such folders.
+output. Of two classes, the smaller probability is stored, with a minus sign if it is that of class 0: close to one,
+float32 lacks the digits that sym-KL and rankings depend on. ``leaderboard.write.published`` writes such folders.
 """
 
 from __future__ import annotations
@@ -26,30 +26,38 @@ from leaderboard.read.results import Results, collect
 
 FORMAT = 2
 PUBLISHED = Path(str(files("leaderboard"))) / "published" / __version__
-"""The results that come with this version of the suite."""
+"""Folder of the results shipped with this version of the suite."""
 
 
 def gather(folder: Path) -> Results:
-    """The results in ``folder``. Raises UserError as ``read`` does."""
+    """Return the results in ``folder``. Raises UserError as ``read`` does."""
     return collect(read(folder), str(folder), records=records(folder))
 
 
 def records(folder: Path) -> list[Record]:
-    """The records of studies in ``folder``. Raises UserError as ``read`` does."""
+    """Return the records of studies in ``folder``. Raises UserError as ``read`` does."""
     return [Record(**record) for record in _manifest(folder).get("records", [])]
 
 
 def read(folder: Path) -> list[Cell]:
-    """The cells in ``folder``. Raises UserError for a folder that is not as ``write`` left it, naming the file."""
+    """Return the cells in ``folder``. Raises UserError, naming the file, if one was changed after it was written."""
     manifest = _manifest(folder)
     tables = {}
     for name, expected in manifest["files"].items():
         content = (folder / name).read_bytes() if (folder / name).is_file() else b""
-        found = hashlib.sha256(content).hexdigest()
-        if found != expected:
-            raise UserError(f"{folder / name}: sha256 {found}, expected {expected}: restore the file, or export again")
+        digest = hashlib.sha256(content).hexdigest()
+        if digest != expected:
+            raise UserError(f"{folder / name}: sha256 {digest}, expected {expected}: restore the file, or export again")
         tables[name] = pd.read_parquet(folder / name)
-    return [_cell(head, tables, folder) for head in manifest["cells"]]
+    cells = []
+    for head in manifest["cells"]:
+        try:
+            cells.append(_cell(head, tables))
+        except (KeyError, TypeError, ValueError) as error:
+            title = head.get("title", "a cell") if isinstance(head, Mapping) else "a cell"
+            message = f"{folder / 'manifest.json'}: {title}: {error}: restore the file, or export again"
+            raise UserError(message) from error
+    return cells
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
@@ -59,36 +67,36 @@ def _manifest(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: cannot be read as published results: {error}") from error
     if manifest.get("format") != FORMAT:
-        raise UserError(f"{path}: format {manifest.get('format')!r}, expected {FORMAT}: use the suite that wrote it")
+        raise UserError(f"{path}: format {manifest.get('format')!r}, expected {FORMAT}: use the version that wrote it")
     return dict(manifest)
 
 
 def shipped() -> list[Cell]:
-    """The cells that come with this version of the suite; none before they are published."""
+    """Return the cells shipped with this version of the suite; none before they are published."""
     return read(PUBLISHED) if (PUBLISHED / "manifest.json").is_file() else []
 
 
 def among(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
-    """``cells``, then the shipped ones of their datasets, and in words which of ``cells`` are left out for these.
+    """Return ``cells`` followed by the shipped cells of their datasets, and a message for each cell left out.
 
-    One with some of the train seeds of the same kind's shipped cell, on the same data, is: a reference of three
-    retrainings is a worse one than the ten that everybody else is compared with.
+    A cell is left out if the shipped cell of the same kind and data has all of its train seeds and more: a reference of
+    three retrainings is worse than the ten that everyone else is compared with.
     """
     names = {cell.key.dataset for cell in cells}
     added = [cell for cell in shipped() if cell.key.dataset in names]
-    known = {(cell.key.kind, cell.key.problem): cell for cell in added if not cell.facts.study}
-    kept, said = [], []
+    references = {(cell.key.kind, cell.key.problem): cell for cell in added if not cell.facts.study}
+    kept, messages = [], []
     for cell in cells:
-        other = known.get((cell.key.kind, cell.key.problem))
+        other = references.get((cell.key.kind, cell.key.problem))
         if other is None or not set(cell.key.seeds) < set(other.key.seeds):
             kept.append(cell)
             continue
-        said.append(
-            f"{cell.title} on {cell.key.dataset}, split {cell.key.canonical_seed}: shown is the published one, of "
-            f"train seeds {other.key.spelled_seeds}, not yours of {cell.key.spelled_seeds}. To see yours, build "
-            "without the published results"
+        messages.append(
+            f"{cell.title} on {cell.key.dataset}, split {cell.key.canonical_seed}: the published result, with train "
+            f"seeds {other.key.spelled_seeds}, is shown instead of yours, with {cell.key.spelled_seeds}. To see yours, "
+            "build without the published results"
         )
-    return [*kept, *added], said
+    return [*kept, *added], messages
 
 
 def _unpacked(packed: np.ndarray, n_outputs: int) -> np.ndarray:
@@ -99,22 +107,13 @@ def _unpacked(packed: np.ndarray, n_outputs: int) -> np.ndarray:
     return np.where(np.signbit(packed), np.concatenate([smaller, larger], -1), np.concatenate([larger, smaller], -1))
 
 
-def _cell(head: Mapping[str, Any], tables: Mapping[str, pd.DataFrame], folder: Path) -> Cell:
-    try:
-        return _decoded(head, tables)
-    except (KeyError, TypeError, ValueError) as error:
-        name = head.get("title", "a cell") if isinstance(head, Mapping) else "a cell"
-        raise UserError(f"{folder / 'manifest.json'}: {name}: {error}: restore the file, or export again") from error
-
-
-def _decoded(head: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Cell:
+def _cell(head: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Cell:
     key = decode_key(head["key"])
     digest = key.digest
     table = tables[f"predictions/{key.dataset}-{key.canonical_seed}.parquet"]
     task: Task = "regression" if head["n_outputs"] == 1 else "classification"
-    predictions = {}
+    n_outputs, predictions = head["n_outputs"], {}
     for evalset, rows in table.groupby("evalset", sort=False):
-        n_outputs = head["n_outputs"]
         columns = range(1 if n_outputs == 2 else n_outputs)
         packed = [[rows[f"{digest}/{seed}/{c}"].to_numpy() for c in columns] for seed in key.seeds]
         values = _unpacked(np.moveaxis(np.array(packed), 1, -1), n_outputs)

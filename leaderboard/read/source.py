@@ -1,4 +1,4 @@
-"""Results from wherever they are: an MLflow store, or a folder of exported ones."""
+"""Results from an MLflow store or a folder of exported results."""
 
 from __future__ import annotations
 
@@ -11,31 +11,33 @@ from leaderboard.read.results import Results, collect, with_groups
 
 
 def read(store: str = "", among_published: bool = False) -> tuple[Results, dict[str, str]]:
-    """The results in an MLflow store or a folder of exported ones, and the health reports of their datasets.
+    """Read the results in an MLflow store or a folder of exported results, and the health reports of their datasets.
 
-    If they are to stand ``among_published`` ones, those of the same datasets are added: see ``published.among``.
+    ``among_published`` adds the published results of the same datasets: see ``published.among``.
     """
 
     def whole(cells: list[Cell], source: str, unreadable: list[str], records: list[Record]) -> Results:
         if among_published:
-            cells, said = published.among(cells)
-            source, unreadable = f"{source}, {published.PUBLISHED}", [*unreadable, *said]
+            cells, messages = published.among(cells)
+            source, unreadable = f"{source}, {published.PUBLISHED}", [*unreadable, *messages]
         return collect(cells, source, unreadable, records)
 
     if store and Path(store).is_dir():
         return whole(published.read(Path(store)), store, [], published.records(Path(store))), {}
     if store and "://" not in store and store != "databricks":
-        example = "sqlite:///mlflow.db or http://127.0.0.1:5000"
-        raise UserError(f"{store}: no such folder; give one of exported results, or an MLflow address as {example}")
+        examples = "sqlite:///mlflow.db or http://127.0.0.1:5000"
+        raise UserError(f"{store}: no such folder; give one with exported results, or an MLflow URI such as {examples}")
     from benchmark.store.tracking import Store, nothing_at
 
     if missing := nothing_at(store):
-        raise UserError(f"there is no tracking store at {missing}: python -m benchmark run makes one; or give --store")
-    found = Store(store)
-    cells, records = list(found.cells()), found.records()
-    results = whole(cells, found.uri, [*found.unreadable, *found.failures()], records)
+        raise UserError(
+            f"there is no tracking store at {missing}: create one with python -m benchmark run, or give --store"
+        )
+    tracking = Store(store)
+    cells, records = list(tracking.cells()), tracking.records()
+    results = whole(cells, tracking.uri, [*tracking.unreadable, *tracking.failures()], records)
     runs = {d.name: [cell.run_id for entry in d.entries for cell in entry.cells.values()] for d in results.datasets}
     first = {name: next(filter(None, ids), "") for name, ids in runs.items()}  # published cells have no run
-    health = {name: found.report(run_id, "health.txt") for name, run_id in first.items() if run_id}
-    groups = {name: found.report(run_id, "groups.csv") for name, run_id in first.items() if run_id}
+    health = {name: tracking.report(run_id, "health.txt") for name, run_id in first.items() if run_id}
+    groups = {name: tracking.report(run_id, "groups.csv") for name, run_id in first.items() if run_id}
     return with_groups(results, groups), health

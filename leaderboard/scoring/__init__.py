@@ -1,1 +1,1 @@
-"""The churn of one's own model, from a table of its predictions: nothing is trained, nothing is tracked."""
+"""The churn of any model, from a table of its predictions: nothing is trained or tracked."""

@@ -1,4 +1,4 @@
-"""The commands for one's own predictions, added to the leaderboard's command line."""
+"""Commands that score predictions of any model, part of the leaderboard's command line."""
 
 from __future__ import annotations
 
@@ -13,167 +13,170 @@ from benchmark.errors import UserError, did_you_mean
 if TYPE_CHECKING:
     from leaderboard.read.results import Results
     from leaderboard.scoring.runs import Runs
+    from leaderboard.stats.intervals import IntervalKind
 
-TABLE = "Parquet or CSV of predictions, long (run, example_id, p0… or y_pred) or wide (a column for each run)."
+TABLE = "Parquet or CSV of predictions, long (run, example_id, p0… or y_pred) or wide (one column per run)."
 Truth = Annotated[Path | None, typer.Option(help="Table with example_id and y_true. [default: the column y_true]")]
-Kind = Annotated[str, typer.Option(help="What is in the table: probabilities, labels or values. [default: seen]")]
-Store = Annotated[Path | None, typer.Option(help="Folder of exported results. [default: those of the suite]")]
+Kind = Annotated[str, typer.Option(help="Contents: probabilities, labels or values. [default: inferred]")]
+CI = typer.Option(help="Source of variation in the intervals: runs, examples, both, or paper (too narrow).")
+Store = Annotated[Path | None, typer.Option(help="Folder of exported results. [default: shipped with the suite]")]
 
 
 def score(
     predictions: Annotated[Path, typer.Argument(help=TABLE)],
     truth: Truth = None,
     kind: Kind = "",
-    ci: Annotated[str, typer.Option(help="What intervals are over: runs, examples, both or paper.")] = "runs",
-    top: Annotated[int, typer.Option(min=1, help="How many of the most fragile examples to show.")] = 20,
+    ci: Annotated[str, CI] = "runs",
+    top: Annotated[int, typer.Option(min=1, help="Number of the most fragile examples to show.")] = 20,
     html: Annotated[Path | None, typer.Option(help="Write a page to this file.")] = None,
     json: Annotated[Path | None, typer.Option(help="Write everything to this file as JSON; - prints it.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Write all examples to this file, most fragile first.")] = None,
     store: Store = None,
 ) -> None:
-    """Score predictions of a model that was trained anywhere: churn, what goes with it, and which are fragile."""
+    """Score predictions of any model: churn and related measures, and the most fragile examples."""
     from leaderboard.scoring import readers, reports, review, standing
     from leaderboard.scoring.score import score
-    from leaderboard.stats.intervals import INTERVAL_KINDS
 
-    over = next((known for known in INTERVAL_KINDS if known == ci), None)
-    if over is None:
-        raise did_you_mean("kind of interval", ci, list(INTERVAL_KINDS))
-    found = score(readers.read(predictions, kind, truth), kind=over)
-    where = standing.standing(found, _known(store), store)
+    result = score(readers.read(predictions, kind, truth), kind=interval_kind(ci))
+    where = standing.standing(result, _published(store), store)
     if html:
-        _write(html, reports.to_html(found, where, top))
+        _write(html, reports.to_html(result, where, top))
     if csv:
-        _write(csv, review.fragile(found).to_csv(index=False))
+        _write(csv, review.fragile(result).to_csv(index=False))
     if json and str(json) == "-":
-        typer.echo(reports.to_json(found, where), nl=False)
+        typer.echo(reports.to_json(result, where), nl=False)
         return
     if json:
-        _write(json, reports.to_json(found, where))
-    tables = [reports.facts(found), reports.by_class(found), reports.triage(found, top), where.table]
-    reports.terminal([table for table in tables if table], [*reports.sentences(found), *where.sentences])
+        _write(json, reports.to_json(result, where))
+    tables = [reports.facts(result), reports.by_class(result), reports.triage(result, top), where.table]
+    reports.terminal([table for table in tables if table], [*reports.sentences(result), *where.sentences])
 
 
 def triage(
     first: Annotated[Path, typer.Argument(metavar="PREDICTIONS_A", help="Table of one run's predictions.")],
     second: Annotated[Path, typer.Argument(metavar="PREDICTIONS_B", help="The same examples after one retraining.")],
-    share: Annotated[str, typer.Option("--review", help="Share of the examples to review, as 30%.")] = "30%",
+    share: Annotated[str, typer.Option("--review", help="Share of the examples to review, e.g. 30%.")] = "30%",
     out: Annotated[Path, typer.Option(help="CSV of the examples, most fragile first.")] = Path("review.csv"),
     kind: Kind = "",
     store: Store = None,
 ) -> None:
-    """Rank what to review by one extra retraining: flips first, then what the two runs were least sure of."""
+    """Rank examples for review with one extra retraining: flips first, then those with the smallest margin."""
     import numpy as np
 
     from leaderboard.scoring import readers, review, standing
 
     part = _share(share, "--review")
     read = [readers.read(path, kind) for path in (first, second)]
-    found = review.review(read[0], read[1], part)
-    _write(out, found.table.to_csv(index=False))
-    _tell(read)
-    n = len(found.table)
-    typer.echo(f"{found.n} of {n} examples to review ({found.n / n:.0%}): {out}")
-    if found.score.runs.task == "regression":
-        what = "the summed difference of the two runs"
-        typer.echo(f"They have {found.captured:.0%} of {what}, as they must: these runs ranked them.")
+    result = review.review(read[0], read[1], part)
+    _write(out, result.table.to_csv(index=False))
+    _echo_columns(read)
+    n = len(result.table)
+    typer.echo(f"{result.n} of {n} examples to review ({result.n / n:.0%}): {out}")
+    if result.score.runs.task == "regression":
+        typer.echo(
+            f"They account for {result.captured:.0%} of the total difference between the two runs. This is in-sample: "
+            "the same runs ranked them."
+        )
         return
-    flips = int((found.score.example_churn > 0).sum())
+    flips = int((result.score.example_churn > 0).sum())
     if not flips:
-        typer.echo("The two runs agree on every example; those they are least sure of come first.")
+        typer.echo("The two runs agree on every example; those with the smallest margin come first.")
     else:
         typer.echo(
-            f"They have {found.captured:.0%} of the {flips} flips between these two runs. This is in-sample: the runs "
-            "that are counted also ranked, so that their flips come first whatever the model."
+            f"They contain {result.captured:.0%} of the {flips} flips between these two runs. This is in-sample: the "
+            "same runs ranked the examples, so their flips come first whatever the model."
         )
-    results = _known(store)
+    results = _published(store)
     if results is None:
         typer.echo(standing.NONE.format(folder=store or "the suite's"))
         return
-    known = list(standing.captured(results, part).values())
-    if known:
+    shares = list(standing.captured(results, part).values())
+    if shares:
         typer.echo(
-            f"Out of sample, two published runs of ERM find {np.mean(known):.0%} of the flips among further runs in "
-            f"the first {part:.0%} ({min(known):.0%} to {max(known):.0%} on {len(known)} datasets): expect this."
+            f"Out of sample, two published runs of ERM place {np.mean(shares):.0%} of the flips among further runs in "
+            f"the first {part:.0%} ({min(shares):.0%} to {max(shares):.0%} on {len(shares)} datasets): expect this."
         )
-    if found.score.margin is None:
-        typer.echo("Those runs gave probabilities, which break ties; with labels alone ties stay as they were given.")
+    if result.score.margin is None:
+        typer.echo("The published runs break ties by probability; with labels alone, ties keep their input order.")
 
 
 def power(
-    delta: Annotated[float, typer.Option(help="Difference in churn to resolve: pp, or target units.")] = 1.0,
+    delta: Annotated[float, typer.Option(help="Difference in churn to resolve, in pp or target units.")] = 1.0,
     dataset: Annotated[str, typer.Option(help="One dataset. [default: all]")] = "",
     methods: Annotated[str, typer.Option(help="The two methods, comma-separated.")] = "erm,twin",
     store: Annotated[str, typer.Option(help="MLflow store, or a folder of exported results.")] = "",
 ) -> None:
-    """Say how many retrainings a difference between two methods needs, and what ten can resolve."""
+    """Estimate how many retrainings are needed to resolve a difference between two methods, and what ten resolve."""
     from leaderboard.read.source import read
     from leaderboard.scoring import reports, standing
     from leaderboard.tables import power
 
     names = [name.strip() for name in methods.split(",") if name.strip()]
     if len(names) != 2:
-        raise UserError(f"--methods {methods!r}: two methods expected, as erm,twin")
-    results = (None if store else standing.known()) or read(store)[0]
+        raise UserError(f"--methods {methods!r}: expected two methods, e.g. erm,twin")
+    results = (None if store else standing.published_results()) or read(store)[0]
     table = power.table(results, delta, (names[0], names[1]), dataset)
     reports.terminal([table], table.notes)
 
 
 def gate(
     baseline: Annotated[Path, typer.Option(help=TABLE)],
-    candidate: Annotated[Path, typer.Option(help="The same examples by the model that would replace it.")],
-    max_flips: Annotated[str, typer.Option(help="Fail above this share of flips, as 5%.")],
+    candidate: Annotated[Path, typer.Option(help="Predictions of its replacement for the same examples.")],
+    max_flips: Annotated[str, typer.Option(help="Fail above this share of flips, e.g. 5%.")],
     max_bad_flips: Annotated[str, typer.Option(help="Fail above this share of flips from right to wrong.")] = "",
-    sure: Annotated[bool, typer.Option("--sure", help="Fail also if an interval's upper end is above.")] = False,
+    sure: Annotated[bool, typer.Option("--sure", help="Apply the limits to the upper ends of the intervals.")] = False,
     truth: Truth = None,
     kind: Kind = "",
 ) -> None:
-    """Decide whether a candidate may replace a model: exit code 0 if so, 1 if too much flips, 2 for bad input."""
+    """Decide whether a candidate may replace a model: exit code 0 if so, 1 for too many flips, 2 for bad input."""
     from leaderboard.scoring import readers
     from leaderboard.scoring.gate import gate
 
     limit = _share(max_flips, "--max-flips")
     bad = _share(max_bad_flips, "--max-bad-flips") if max_bad_flips else None
     read = [readers.read(path, kind, truth) for path in (baseline, candidate)]
-    found = gate(read[0], read[1], limit, bad, sure)
-    _tell(read)
-    titles = {
-        "flips": "flips",
-        "bad": "bad (right to wrong)",
-        "good": "good (wrong to right)",
-        "other": "wrong to wrong",
-    }
-    for name, e in found.estimates.items():
-        typer.echo(f"{titles[name]:>22}  {e.value:7.2%}  [{max(0, e.low):.2%}, {min(1, e.high):.2%}]")
-    typer.echo(f"{found.n} examples; {found.interval}")
-    typer.echo("passed" if found.passed else f"failed: {'; '.join(found.reasons)}")
-    raise typer.Exit(0 if found.passed else 1)
+    result = gate(read[0], read[1], limit, bad, sure)
+    _echo_columns(read)
+    titles = {"bad": "bad (right to wrong)", "good": "good (wrong to right)", "other": "wrong to wrong"}
+    for name, e in result.estimates.items():
+        typer.echo(f"{titles.get(name, name):>22}  {e.value:7.2%}  [{max(0, e.low):.2%}, {min(1, e.high):.2%}]")
+    typer.echo(f"{result.n} examples; {result.interval}")
+    typer.echo("passed" if result.passed else f"failed: {'; '.join(result.reasons)}")
+    raise typer.Exit(0 if result.passed else 1)
+
+
+def interval_kind(text: str) -> IntervalKind:
+    """Return the kind of interval called ``text``. Raises UserError for an unknown one."""
+    from leaderboard.stats.intervals import INTERVAL_KINDS
+
+    kind = next((kind for kind in INTERVAL_KINDS if kind == text), None)
+    if kind is None:
+        raise did_you_mean("kind of interval", text, list(INTERVAL_KINDS))
+    return kind
 
 
 def _share(text: str, option: str) -> float:
-    """A share as ``5%`` or ``0.05``."""
     try:
         value = float(text.rstrip("% ")) / (100 if text.rstrip().endswith("%") else 1)
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
-        raise UserError(f"{option} {text!r}: a share from 0% to 100% expected, as 5% or 0.05")
+        raise UserError(f"{option} {text!r}: expected a share from 0% to 100%, e.g. 5% or 0.05")
     return value
 
 
-def _tell(read: Sequence[Runs]) -> None:
-    """Say how each table was read, so that a column that was taken for another is seen."""
-    for runs in read:
+def _echo_columns(tables: Sequence[Runs]) -> None:
+    for runs in tables:
         typer.echo(f"{runs.source}: read as {runs.kind}. {runs.columns}")
 
 
-def _known(store: Path | None) -> Results | None:
+def _published(store: Path | None) -> Results | None:
     from leaderboard.scoring import standing
 
-    found = standing.known(store)
-    if store and found is None:
+    results = standing.published_results(store)
+    if store and results is None:
         raise UserError(f"--store {store}: no manifest.json of exported results there")
-    return found
+    return results
 
 
 def _write(path: Path, text: str) -> None:

@@ -1,9 +1,9 @@
-"""A file with a table, Parquet or CSV, in batches; its columns as texts or numbers."""
+"""Tables in Parquet or CSV files, read in batches, with columns as texts or numbers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +15,12 @@ import pyarrow.parquet
 from benchmark.errors import UserError
 
 WHOLE = 2.0**53
-"""Below this every whole number is a float of its own."""
+"""Every smaller integer is an exact float."""
 BATCH = 2**16
 
 
 def columns_of(path: Path) -> list[str]:
+    """Return the column names of a table. Raises UserError if it cannot be read."""
     try:
         if path.suffix == ".parquet":
             return list(pa.parquet.read_schema(path).names)
@@ -30,19 +31,23 @@ def columns_of(path: Path) -> list[str]:
 
 
 def _separated(path: Path) -> pa.csv.ParseOptions:
-    """What stands most often in the header separates: commas, semicolons or tabs."""
+    """Take the most frequent of comma, semicolon and tab in the header as the separator."""
     with path.open("rb") as file:
         header = file.readline(2**20)
     return pa.csv.ParseOptions(delimiter=max(",;\t", key=lambda mark: header.count(mark.encode())))
 
 
 def batches(path: Path, columns: list[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Batches with the number of their first row, which counts from 1 as the header's successor."""
+    """Yield batches with the number of their first row; the first row below the header is 1."""
     row = 1
     try:
         if path.suffix == ".parquet":
-            with pa.parquet.ParquetFile(path, pre_buffer=False) as file:  # else the whole file is kept
-                _flat(path, file.schema_arrow, columns)
+            with pa.parquet.ParquetFile(path, pre_buffer=False) as file:  # a buffer would keep the whole file
+                for name in columns:
+                    if pa.types.is_nested(kind := file.schema_arrow.field(name).type):
+                        raise UserError(
+                            f"{path}: the column {name!r} holds {kind}: expected one text or number per row"
+                        )
                 for batch in file.iter_batches(BATCH, columns=columns, use_threads=False):
                     yield row, batch
                     row += len(batch)
@@ -57,16 +62,8 @@ def batches(path: Path, columns: list[str]) -> Iterator[tuple[int, pa.RecordBatc
         raise UserError(f"{path}: cannot be read: {error}") from error
 
 
-def _flat(path: Path, schema: pa.Schema, columns: Iterable[str]) -> None:
-    for name in columns:
-        if pa.types.is_nested(schema.field(name).type):
-            raise UserError(
-                f"{path}: the column {name!r} holds {schema.field(name).type}: one text or number in each row expected"
-            )
-
-
 def texts_of(column: pa.Array) -> pa.Array:
-    """A column as texts, integers that are kept as floats without their ``.0``."""
+    """Return a column as texts; integers stored as floats lose their ``.0``."""
     if pa.types.is_floating(column.type):
         safe = pc.and_(pc.equal(column, pc.round(column)), pc.less(pc.abs(column), WHOLE))
         if pc.all(safe).as_py():
@@ -77,7 +74,7 @@ def texts_of(column: pa.Array) -> pa.Array:
 
 
 def numbers_of(column: pa.Array) -> np.ndarray | None:
-    """A column as float64 (nan where nothing stands), None if something in it is no number."""
+    """Return a column as float64 (nan for empty entries), or None if any entry is not a number."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_boolean(column.type):
@@ -90,13 +87,15 @@ def numbers_of(column: pa.Array) -> np.ndarray | None:
         return None
 
 
-def present(path: Path, name: str, column: pa.Array, row: int) -> None:
+def check_filled(path: Path, name: str, column: pa.Array, row: int) -> None:
+    """Raise UserError for an empty entry in ``column``, whose first row has the number ``row``."""
     empty = np.asarray(pc.fill_null(pc.equal(texts_of(column), ""), True))
     if empty.any():
-        raise UserError(f"{path}, row {row + int(empty.argmax())}: the column {name!r} is empty: a value expected")
+        raise UserError(f"{path}, row {row + int(empty.argmax())}: the column {name!r} is empty: expected a value")
 
 
 def natural(text: str) -> tuple[float, str]:
+    """Return a sort key that puts numbers first, in order of size."""
     try:
         return float(text), text
     except ValueError:
@@ -104,5 +103,5 @@ def natural(text: str) -> tuple[float, str]:
 
 
 def plain(text: str) -> str:
-    """A class as it is compared: ``1.0`` is ``1``."""
+    """Normalise a class label for comparison: ``1.0`` becomes ``1``."""
     return text[:-2] if re.fullmatch(r"-?\d+\.0", text) else text

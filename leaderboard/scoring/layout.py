@@ -1,4 +1,4 @@
-"""Which column of a table of predictions is what."""
+"""The roles of the columns in a table of predictions."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ EXAMPLE = ("example_id", "id", "example", "molecule_id", "smiles")
 TRUTH = ("y_true", "truth", "target", "y")
 PREDICTED = ("y_pred", "prediction", "predicted", "predicted_class")
 EITHER = ("label", "class")
-"""Names of a predicted class as well as of the true one."""
+"""Names that may mean the predicted or the true class."""
 POSITIVE = ("p", "prob", "probability", "p1")
 OTHER = ("evalset", "split", "dataset", "canonical_seed")
-"""Columns that the suite's own exports have and that are no predictions; each may have one value only."""
+"""Columns of the suite's exports that hold no predictions; each must have a single value."""
 ABOUT = ("", "unnamed: 0", "__index_level_0__", "index", "row", "fold", "group", "cluster", "weight")
-"""Columns of numbers that a table has of its examples, or of the index that pandas writes: never a run."""
+"""Numeric columns that describe examples, or the index that pandas writes: never a run."""
 NUMBER = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
 MOST_CLASSES = 1000
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Which column is what; ``run`` is empty where each of ``predicted`` is a run (wide) or the file has one run."""
+    """Column roles; ``run`` is empty if each column in ``predicted`` is a run (wide) or the file has a single run."""
 
     run: str
     example: str
@@ -40,12 +40,10 @@ class Layout:
     wide: bool
     unread: tuple[str, ...] = ()
 
-    def told(self, truth: Path | None) -> str:
-        """Which column was read as what; ``truth`` is the file of the true values, if they have one."""
-        listed = ", ".join(self.predicted)
-        parts = [f"runs {listed}" if self.wide else f"predictions {listed}"]
-        if self.run:
-            parts.insert(0, f"run {self.run}")
+    def describe(self, truth: Path | None) -> str:
+        """Describe how the columns were read; ``truth`` is the separate file of true values, if any."""
+        parts = [f"run {self.run}"] if self.run else []
+        parts.append(f"{'runs' if self.wide else 'predictions'} {', '.join(self.predicted)}")
         if truth or self.truth:
             parts.append(f"truth from {truth}" if truth else f"truth {self.truth}")
         unread = (*self.unread, *([self.truth] if truth and self.truth else []))
@@ -54,33 +52,33 @@ class Layout:
         return f"Columns: {'; '.join(parts)}."
 
 
-def first(some: Sequence[str], names: Iterable[str]) -> str:
-    """The name that is earliest in ``some``, whatever its case; empty if none is there."""
-    found = {name.lower(): name for name in names}
-    return next((found[name] for name in some if name in found), "")
+def first(candidates: Sequence[str], names: Iterable[str]) -> str:
+    """Return the name that matches the earliest of ``candidates``, ignoring case, or an empty string."""
+    by_lower = {name.lower(): name for name in names}
+    return next((by_lower[name] for name in candidates if name in by_lower), "")
 
 
 def layout_of(path: Path, kind: str, outside: bool) -> Layout:
-    """What the names of the columns say; of a wide table all that may be a run. ``outside``: the truth is elsewhere."""
+    """Infer the layout from the column names; in a wide table ``predicted`` has every column that may be a run.
+
+    ``outside`` says that the truth is in another file. Raises UserError for a missing or ambiguous column.
+    """
     names = columns_of(path)
-    doubled = sorted({name for name in names if names.count(name) > 1})
-    if doubled:
-        raise UserError(f"{path}: the column {doubled[0]!r} is there twice: columns need different names")
-    run, example, truth = (first(some, names) for some in (RUN, EXAMPLE, TRUTH))
+    if duplicates := sorted({name for name in names if names.count(name) > 1}):
+        raise UserError(f"{path}: the column {duplicates[0]!r} appears twice: columns need distinct names")
+    run, example, truth = (first(candidates, names) for candidates in (RUN, EXAMPLE, TRUTH))
     if not example:
-        raise UserError(
-            f"{path}: no column with the examples' ids: expected one of {', '.join(EXAMPLE)}, found {', '.join(names)}"
-        )
+        raise UserError(f"{path}: no column of example ids: expected {', '.join(EXAMPLE)}, found {', '.join(names)}")
     taken = {run, example, truth} - {""}
-    no_run = (*EXAMPLE, *TRUTH, *ABOUT)
-    rest = [name for name in names if name not in taken and name.lower() not in (*no_run, *OTHER)]
+    no_run = (*EXAMPLE, *TRUTH, *ABOUT, *OTHER)
+    rest = [name for name in names if name not in taken and name.lower() not in no_run]
 
     def layout(predicted: Sequence[str], wide: bool = False) -> Layout:
         unread = (name for name in names if name not in {*taken, *predicted} and name.lower() not in OTHER)
         return Layout("" if wide else run, example, truth, tuple(predicted), wide, tuple(unread))
 
     outputs = sorted((name for name in rest if re.fullmatch(r"p\d+", name)), key=lambda name: int(name[1:]))
-    said, either = first(PREDICTED, rest), first(EITHER, rest)
+    predicted, either = first(PREDICTED, rest), first(EITHER, rest)
     if len(outputs) > 1:
         expected = [f"p{c}" for c in range(len(outputs))]
         if outputs != expected:
@@ -88,31 +86,32 @@ def layout_of(path: Path, kind: str, outside: bool) -> Layout:
     else:
         outputs = [name for name in POSITIVE if name in rest][:1]
     others = [name for name in rest if name != either]
-    if either and others and not ((truth or outside) and (run or outputs or said)):
+    if either and others and not ((truth or outside) and (run or outputs or predicted)):
         raise UserError(
-            f"{path}: beside {', '.join(map(repr, others))} the column {either!r} may be the predicted or the true "
+            f"{path}: beside {', '.join(map(repr, others))}, the column {either!r} may be the predicted or the true "
             "class: rename it to y_pred or y_true"
         )
-    if said and (not outputs or kind in ("labels", "values")):
-        return layout([said])
+    if predicted and (not outputs or kind in ("labels", "values")):
+        return layout([predicted])
     if len(outputs) > 1 and kind in ("labels", "values"):
         raise UserError(f"{path}: --kind {kind} needs a column y_pred, found the probabilities {', '.join(outputs)}")
     if outputs or either:
         return layout(outputs or [either])
     if run:
         raise UserError(
-            f"{path}: the column {run!r} makes it a long table, but it has no predictions: expected p0, p1, … or "
+            f"{path}: a long table, with the column {run!r}, but it has no predictions: expected p0, p1, … or "
             f"{' or '.join(PREDICTED[:1] + POSITIVE[-1:])}, found {', '.join(rest) or 'nothing else'}"
         )
     if not rest:
-        raise UserError(f"{path}: no predictions: expected a column for each run, found {', '.join(names)} only")
+        raise UserError(f"{path}: no predictions: expected a column for each run, found only {', '.join(names)}")
     return layout(rest, wide=True)
 
 
 @dataclass
 class Seen:
-    """What stands in a column: numbers (all ``whole``, all ``within`` 0 to 1), other texts, and up to a limit its
-    different texts (``classes``).
+    """The contents of a column: whether it has numbers (all ``whole``, all ``within`` 0 to 1) or other texts.
+
+    ``classes`` are its distinct texts, up to a limit.
     """
 
     numbers: bool = False
@@ -122,44 +121,44 @@ class Seen:
     classes: set[str] = field(default_factory=set)
 
     def add(self, column: pa.Array) -> None:
-        found = numbers_of(column)
+        numbers = numbers_of(column)
         if len(self.classes) <= MOST_CLASSES:
             self.classes.update(text for text in texts_of(column).unique().to_pylist() if text)
-        if found is None:
+        if numbers is None:
             self.texts = True
             texts = texts_of(column)
-            number = texts.filter(pc.fill_null(pc.match_substring_regex(texts, NUMBER), False))
-            found = np.array([float(text) for text in number.to_pylist()])
-        found = found[~np.isnan(found)]
-        self.numbers = self.numbers or bool(len(found))
-        self.whole = self.whole and bool(((found == np.round(found)) & np.isfinite(found)).all())
-        self.within = self.within and not ((found < 0) | (found > 1)).any()
+            numeric = texts.filter(pc.fill_null(pc.match_substring_regex(texts, NUMBER), False))
+            numbers = np.array([float(text) for text in numeric.to_pylist()])
+        numbers = numbers[~np.isnan(numbers)]
+        self.numbers |= len(numbers) > 0
+        self.whole &= bool(((numbers == np.round(numbers)) & np.isfinite(numbers)).all())
+        self.within &= not ((numbers < 0) | (numbers > 1)).any()
 
     def plain(self) -> set[str]:
         return set(map(plain, self.classes))
 
     def like(self, other: Seen) -> bool:
-        """Whether both may be runs of one model: of numbers, or with a class in common."""
-        if not any(of.texts and not of.numbers for of in (self, other)):
-            return True
-        return not self.plain().isdisjoint(other.plain())
+        """Return whether both may be runs of one model: both have numbers, or they share a class."""
+        if any(column.texts and not column.numbers for column in (self, other)):
+            return not self.plain().isdisjoint(other.plain())
+        return True
 
 
 def runs_of(path: Path, kind: str, seen: Mapping[str, Seen]) -> tuple[str, ...]:
-    """Of the columns of a wide table those that are runs: all but texts that no other column has, as SMILES.
+    """Select the columns of a wide table that are runs: all but texts that no other column shares, e.g. SMILES.
 
-    Raises UserError if the others do not look like runs of one model.
+    Raises UserError if the rest do not look like runs of one model.
     """
 
-    def unclear(names: Iterable[str], what: str) -> UserError:
+    def unclear(names: Iterable[str], reason: str) -> UserError:
         return UserError(
-            f"{path}: it is not clear which columns are runs: {', '.join(map(repr, names))} {what}; keep the ids, "
+            f"{path}: it is unclear which columns are runs: {', '.join(map(repr, names))} {reason}; keep the ids, "
             "y_true and a column for each run, or give a long table with the columns run and y_pred"
         )
 
     groups: list[list[str]] = []
-    for name, of in seen.items():
-        near = [group for group in groups if any(of.like(seen[other]) for other in group)]
+    for name, column in seen.items():
+        near = [group for group in groups if any(column.like(seen[other]) for other in group)]
         groups = [group for group in groups if group not in near] + [[*(n for group in near for n in group), name]]
     kept = [group for group in groups if len(group) > 1 or not seen[group[0]].texts or seen[group[0]].numbers]
     kept = kept if len(groups) > 1 else groups
@@ -169,13 +168,13 @@ def runs_of(path: Path, kind: str, seen: Mapping[str, Seen]) -> tuple[str, ...]:
     fractions = [name for name in runs if not seen[name].whole]
     whole = [name for name in runs if seen[name].whole and seen[name].numbers]
     if fractions and whole and kind in ("", "values"):
-        hint = "" if kind else " (if they are probabilities of 0 and 1, say --kind probabilities)"
-        raise unclear(whole, f"hold whole numbers, but {', '.join(map(repr, fractions))} others{hint}")
+        hint = "" if kind else " (if they are probabilities of 0 and 1, use --kind probabilities)"
+        raise unclear(whole, f"hold whole numbers, but {', '.join(map(repr, fractions))} do not{hint}")
     beyond = [name for name in fractions if not seen[name].within]
     if not kind and 0 < len(beyond) < len(fractions):
-        raise unclear(beyond, "are not within 0 to 1 as others are (if they are values, say --kind values)")
+        raise unclear(beyond, "are not within 0 to 1, unlike the others (if they are values, use --kind values)")
     for name in runs if not kind and not fractions and len(runs) > 1 else ():
-        own, shared = seen[name].plain(), set().union(*(seen[other].plain() for other in runs if other != name))
-        if len(own - shared) > len(own & shared):
-            raise unclear([name], "has mostly classes that no other has (if it is a run, say --kind labels)")
+        classes, others = seen[name].plain(), set().union(*(seen[other].plain() for other in runs if other != name))
+        if len(classes - others) > len(classes & others):
+            raise unclear([name], "has mostly classes that no other column has (if it is a run, use --kind labels)")
     return runs

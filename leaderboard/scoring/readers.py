@@ -1,8 +1,8 @@
-"""A table of predictions, Parquet or CSV, long or wide, as ``Runs``.
+"""Reader of prediction tables, Parquet or CSV, long or wide, into ``Runs``.
 
-The file is read twice, in batches: first to see what is in it, then into one array of four bytes a number (eight a
-value of a regression, whose runs may differ in late digits). Nothing else grows with runs times examples but one byte
-each, so that the memory is that of the array.
+A file is read twice, in batches: first to inspect it, then to fill one array, with four bytes per number (two per
+label, eight per regression value, since runs may differ only in late digits). Only a mask of one byte per run and
+example grows with it, so the array dominates the memory.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchmark.errors import UserError
-from leaderboard.scoring.files import batches, columns_of, natural, numbers_of, plain, present, texts_of
+from leaderboard.scoring.files import batches, check_filled, columns_of, natural, numbers_of, plain, texts_of
 from leaderboard.scoring.layout import (
     EXAMPLE,
     MOST_CLASSES,
@@ -36,29 +36,28 @@ TOLERANCE = 1e-3
 
 
 def read(path: Path, kind: str = "", truth: Path | None = None) -> Runs:
-    """The runs in ``path``: long, a row per run and example, or wide, a column per run.
+    """Read the runs in ``path``: long, a row per run and example, or wide, a column per run.
 
     Long: a column run (or train_seed, seed), example_id (or id) and either p0, p1, … (probabilities), p1 alone, or
-    y_pred (class labels if they are texts or integers, else values of a regression). Without a run column, one run.
+    y_pred (class labels if they are texts or integers, otherwise regression values). Without a run column: one run.
     Wide: example_id and a column for each run: labels, probabilities of class 1 (all within 0 to 1) or values.
-    ``kind`` says which it is, where that guess would be wrong. The truth is the column y_true, or that of ``truth``.
-    ``columns`` of the runs says which column was read as what. Raises UserError, naming column and row (the first
-    below the header is 1), for what is missing, double, not a number or no probability, and where it is not clear
-    which columns are predictions, truth or runs.
+    ``kind`` overrides the guess. The truth is the column y_true, or comes from the file ``truth``. ``columns`` of the
+    runs describes how each column was read. Raises UserError, naming column and row (the first below the header is 1),
+    for missing or duplicate entries, invalid numbers or probabilities, and ambiguous columns.
     """
     if kind and kind not in PREDICTION_KINDS:
         raise UserError(f"unknown kind of prediction {kind!r}: choose {', '.join(PREDICTION_KINDS)}")
     try:
-        found = _scan(path, kind, truth is not None)
-        outside = None if truth is None else _truth_of(truth, found.layout.example)
-        return _fill(path, found, outside, truth)
-    except pa.ArrowException as error:  # a type that cannot be compared or written as a text
-        raise UserError(f"{path}: columns of texts and numbers expected: {error}") from error
+        contents = _scan(path, kind, truth is not None)
+        outside = None if truth is None else _truth_of(truth, contents.layout.example)
+        return _fill(path, contents, outside, truth)
+    except pa.ArrowException as error:  # a type that cannot be compared or written as text
+        raise UserError(f"{path}: expected columns of texts and numbers: {error}") from error
 
 
 @dataclass
-class Found:
-    """What the first reading found; ``labels`` are the texts of the predicted and true classes."""
+class Contents:
+    """The result of the first pass; ``labels`` are the texts of the predicted classes."""
 
     layout: Layout
     kind: PredictionKind
@@ -71,7 +70,7 @@ class Found:
         return self.layout.predicted if self.layout.wide else tuple(self.runs)
 
 
-def _scan(path: Path, kind: str, outside: bool) -> Found:
+def _scan(path: Path, kind: str, outside: bool) -> Contents:
     layout = layout_of(path, kind, outside)
     ids = pa.array([], pa.string())
     runs: dict[str, None] = {}
@@ -83,47 +82,46 @@ def _scan(path: Path, kind: str, outside: bool) -> Found:
     wanted = [name for name in (layout.run, layout.example, *layout.predicted, *other) if name]
     for row, batch in batches(path, wanted):
         count += len(batch)
-        present(path, layout.example, batch[layout.example], row)
+        check_filled(path, layout.example, batch[layout.example], row)
         ids = pa.concat_arrays([ids, texts_of(batch[layout.example])]).unique()
         if layout.run:
-            present(path, layout.run, batch[layout.run], row)
+            check_filled(path, layout.run, batch[layout.run], row)
             runs.update(dict.fromkeys(texts_of(batch[layout.run]).unique().to_pylist()))
         for name in other:
             for value in texts_of(batch[name]).unique().to_pylist():
                 if only.setdefault(name, value) != value:
                     raise UserError(
-                        f"{path}: the column {name!r} has {only[name]!r} and {value!r}: one test set expected, "
-                        "keep the rows of one"
+                        f"{path}: the column {name!r} has {only[name]!r} and {value!r}: keep the rows of one test set"
                     )
-        for name, of in seen.items():
-            of.add(batch[name])
+        for name, column in seen.items():
+            column.add(batch[name])
     if not count:
-        raise UserError(f"{path}: no rows: predictions expected")
+        raise UserError(f"{path}: no rows: expected predictions")
     if layout.wide:
         predicted = runs_of(path, kind, seen)
-        apart = tuple(name for name in layout.predicted if name not in predicted)
-        layout = replace(layout, predicted=predicted, unread=(*layout.unread, *apart))
+        unread = tuple(name for name in layout.predicted if name not in predicted)
+        layout = replace(layout, predicted=predicted, unread=(*layout.unread, *unread))
     read = [seen[name] for name in layout.predicted if name in seen]
-    final = next((known for known in PREDICTION_KINDS if known == kind), None) or _guessed(layout, outputs, read)
-    distinct = set().union(*(of.classes for of in read)) if final == "labels" else set()
+    final = next((name for name in PREDICTION_KINDS if name == kind), None) or _guessed(layout, outputs, read)
+    distinct = set().union(*(column.classes for column in read)) if final == "labels" else set()
     if len(distinct) > MOST_CLASSES:
         raise UserError(
-            f"{path}: more than {MOST_CLASSES} different class labels in {layout.predicted[0]!r}: if they are values "
-            "of a regression, say --kind values"
+            f"{path}: more than {MOST_CLASSES} different class labels in {layout.predicted[0]!r}: for regression "
+            "values, use --kind values"
         )
-    return Found(layout, final, list(runs) or ["1"], ids, sorted(distinct, key=natural))
+    return Contents(layout, final, list(runs) or ["1"], ids, sorted(distinct, key=natural))
 
 
 def _guessed(layout: Layout, outputs: bool, read: list[Seen]) -> PredictionKind:
     if outputs or layout.predicted[0] in POSITIVE:
         return "probabilities"
-    if all(of.whole for of in read):
+    if all(column.whole for column in read):
         return "labels"
-    return "probabilities" if layout.wide and all(of.within for of in read) else "values"
+    return "probabilities" if layout.wide and all(column.within for column in read) else "values"
 
 
 def _truth_of(path: Path, example: str) -> dict[str, tuple[str, int]]:
-    """The true values of a file by example id, with their rows."""
+    """Read the true values of a file by example id, with their rows."""
     names = columns_of(path)
     key = example if example in names else first(EXAMPLE, names)
     value = first(TRUTH, names)
@@ -132,80 +130,82 @@ def _truth_of(path: Path, example: str) -> dict[str, tuple[str, int]]:
             f"{path}: expected a column {example!r} (or {', '.join(EXAMPLE)}) and one of {', '.join(TRUTH)}, found "
             f"{', '.join(names)}"
         )
-    found: dict[str, tuple[str, int]] = {}
+    true: dict[str, tuple[str, int]] = {}
     for row, batch in batches(path, [key, value]):
         for name in (key, value):
-            present(path, name, batch[name], row)
+            check_filled(path, name, batch[name], row)
         texts = zip(texts_of(batch[key]).to_pylist(), texts_of(batch[value]).to_pylist(), strict=True)
         for r, (name, text) in enumerate(texts, start=row):
-            if found.setdefault(name, (text, r))[0] != text:
-                raise UserError(f"{path}, row {r}: example {name!r} is {text!r}, but {found[name][0]!r} before")
-    return found
+            if true.setdefault(name, (text, r))[0] != text:
+                raise UserError(
+                    f"{path}, row {r}: example {name!r} is {text!r}, but {true[name][0]!r} in an earlier row"
+                )
+    return true
 
 
-def _fill(path: Path, found: Found, outside: dict[str, tuple[str, int]] | None, truth_file: Path | None) -> Runs:
-    layout, n = found.layout, len(found.ids)
-    outputs = max(2, len(layout.predicted)) if found.kind == "probabilities" and not layout.wide else 2
-    shape = (len(found.names), n, *([outputs] if found.kind == "probabilities" else []))
-    values: np.ndarray = np.zeros(shape, STORED[found.kind])
+def _fill(path: Path, contents: Contents, outside: dict[str, tuple[str, int]] | None, truth_file: Path | None) -> Runs:
+    layout, n = contents.layout, len(contents.ids)
+    outputs = max(2, len(layout.predicted)) if contents.kind == "probabilities" and not layout.wide else 2
+    shape = (len(contents.names), n, *([outputs] if contents.kind == "probabilities" else []))
+    values: np.ndarray = np.zeros(shape, STORED[contents.kind])
     seen = np.zeros(shape[:2], dtype=bool)
     truth = Truth(np.full(n, -1))
-    runs = pa.array(found.runs, pa.string())
+    runs = pa.array(contents.runs, pa.string())
     inside = layout.truth if outside is None else ""
     for row, batch in batches(path, [name for name in (layout.run, layout.example, inside, *layout.predicted) if name]):
-        t = _index(batch[layout.example], found.ids)
+        t = _index(batch[layout.example], contents.ids)
         r = _index(batch[layout.run], runs) if layout.run else np.zeros(len(batch), dtype=np.int64)
-        own = [(np.full(len(batch), i), [name]) for i, name in enumerate(layout.predicted)]
-        for of, names in own if layout.wide else [(r, list(layout.predicted))]:
-            _once(path, found, seen, of, t, row)
-            values[of, t] = _predicted(path, found, names, batch, row)
+        wide = [(np.full(len(batch), i), [name]) for i, name in enumerate(layout.predicted)]
+        for run, names in wide if layout.wide else [(r, list(layout.predicted))]:
+            _mark(path, contents, seen, run, t, row)
+            values[run, t] = _predicted(path, contents, names, batch, row)
         if inside:
-            truth.add(path, found, t, batch[inside], row)
+            truth.add(path, contents, t, batch[inside], row)
     if not seen.all():
         r0, t0 = np.argwhere(~seen)[0]
         raise UserError(
-            f"{path}: run {found.names[r0]!r} has {int(seen[r0].sum())} of {n} examples: {found.ids[t0].as_py()!r} is "
-            "missing; every run must predict the same examples"
+            f"{path}: run {contents.names[r0]!r} has {int(seen[r0].sum())} of {n} examples: "
+            f"{contents.ids[t0].as_py()!r} is missing; every run must have the same examples"
         )
-    ids = np.array(found.ids.to_pylist(), dtype=str)
-    known = truth.spelled() if inside else None if outside is None else _looked_up(path, ids, outside)
-    values, classes, y = _classes(path, found, values, known)
-    return Runs(found.names, ids, found.kind, values, classes, y, str(path), layout.told(truth_file))
+    ids = np.array(contents.ids.to_pylist(), dtype=str)
+    true = truth.spelled() if inside else None if outside is None else _looked_up(path, ids, outside)
+    values, classes, y = _classes(path, contents, values, true)
+    return Runs(contents.names, ids, contents.kind, values, classes, y, str(path), layout.describe(truth_file))
 
 
-def _once(path: Path, found: Found, seen: np.ndarray, of: np.ndarray, t: np.ndarray, row: int) -> None:
-    """Mark examples ``t`` of runs ``of`` as ``seen`` (R, T). Raises UserError if one of them was before."""
-    flat = of * seen.shape[1] + t
-    double = seen[of, t]
-    if not double.any() and len(np.unique(flat)) < len(flat):
-        double = np.ones(len(flat), dtype=bool)
-        double[np.unique(flat, return_index=True)[1]] = False
-    if double.any():
-        i, layout = int(double.argmax()), found.layout
-        where = "" if layout.wide or not layout.run else f" of run {found.names[of[i]]!r}"
+def _mark(path: Path, contents: Contents, seen: np.ndarray, run: np.ndarray, t: np.ndarray, row: int) -> None:
+    """Mark examples ``t`` of runs ``run`` as ``seen`` (R, T). Raises UserError for a duplicate."""
+    duplicate = seen[run, t]
+    first_rows = np.unique(run * seen.shape[1] + t, return_index=True)[1]
+    if not duplicate.any() and len(first_rows) < len(t):
+        duplicate = np.ones(len(t), dtype=bool)
+        duplicate[first_rows] = False
+    if duplicate.any():
+        i, layout = int(duplicate.argmax()), contents.layout
+        where = "" if layout.wide or not layout.run else f" of run {contents.names[run[i]]!r}"
         hint = "" if layout.run or layout.wide else "; several runs need a column run"
-        raise UserError(f"{path}, row {row + i}: example {found.ids[t[i]].as_py()!r}{where} is there twice{hint}")
-    seen[of, t] = True
+        raise UserError(f"{path}, row {row + i}: example {contents.ids[t[i]].as_py()!r}{where} appears twice{hint}")
+    seen[run, t] = True
 
 
-def _predicted(path: Path, found: Found, names: list[str], batch: pa.RecordBatch, row: int) -> np.ndarray:
-    """What a batch predicts, as it is stored: indices of labels, values or probabilities (rows, outputs)."""
-    if found.kind == "labels":
-        present(path, names[0], batch[names[0]], row)
-        return _index(batch[names[0]], pa.array(found.labels, pa.string()))
-    got = np.stack([_number(path, name, batch[name], row) for name in names], axis=-1)
-    return got[:, 0] if found.kind == "values" else _probabilities(path, names, got, row)
+def _predicted(path: Path, contents: Contents, names: list[str], batch: pa.RecordBatch, row: int) -> np.ndarray:
+    """Return the predictions of a batch as stored: label indices, values or probabilities (rows, outputs)."""
+    if contents.kind == "labels":
+        check_filled(path, names[0], batch[names[0]], row)
+        return _index(batch[names[0]], pa.array(contents.labels, pa.string()))
+    numbers = np.stack([_number(path, name, batch[name], row) for name in names], axis=-1)
+    return numbers[:, 0] if contents.kind == "values" else _probabilities(path, names, numbers, row)
 
 
 def _looked_up(path: Path, ids: np.ndarray, outside: dict[str, tuple[str, int]]) -> list[str]:
-    lacking = next((name for name in ids.tolist() if name not in outside), None)
-    if lacking is not None:
-        raise UserError(f"{path}: example {lacking!r} has no true value in the truth file: one for each expected")
+    missing = next((name for name in ids.tolist() if name not in outside), None)
+    if missing is not None:
+        raise UserError(f"{path}: example {missing!r} has no true value in the truth file: expected one for each")
     return [outside[name][0] for name in ids.tolist()]
 
 
-def _index(column: pa.Array, known: pa.Array) -> np.ndarray:
-    return np.asarray(pc.index_in(texts_of(column), known).to_numpy(zero_copy_only=False), dtype=np.int64)
+def _index(column: pa.Array, texts: pa.Array) -> np.ndarray:
+    return np.asarray(pc.index_in(texts_of(column), texts).to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
 def _number(path: Path, name: str, column: pa.Array, row: int) -> np.ndarray:
@@ -213,39 +213,39 @@ def _number(path: Path, name: str, column: pa.Array, row: int) -> np.ndarray:
     if numbers is None:
         texts = texts_of(column).to_pylist()
         i = next(i for i, text in enumerate(texts) if numbers_of(pa.array([text], pa.string())) is None)
-        raise UserError(f"{path}, row {row + i}, column {name!r}: a number expected, found {texts[i]!r}")
+        raise UserError(f"{path}, row {row + i}, column {name!r}: expected a number, found {texts[i]!r}")
     if not np.isfinite(numbers).all():
         i = int((~np.isfinite(numbers)).argmax())
-        shown = column[i].as_py()
-        raise UserError(f"{path}, row {row + i}, column {name!r}: a finite number expected, found {shown!r}")
+        raise UserError(
+            f"{path}, row {row + i}, column {name!r}: expected a finite number, found {column[i].as_py()!r}"
+        )
     return numbers
 
 
-def _probabilities(path: Path, names: list[str], got: np.ndarray, row: int) -> np.ndarray:
-    if got.shape[1] == 1:
-        got = np.concatenate([1 - got, got], axis=1)
-    off = np.maximum(np.abs(got.sum(axis=1) - 1), -got.min(axis=1))
+def _probabilities(path: Path, names: list[str], p: np.ndarray, row: int) -> np.ndarray:
+    if p.shape[1] == 1:
+        p = np.concatenate([1 - p, p], axis=1)
+    off = np.maximum(np.abs(p.sum(axis=1) - 1), -p.min(axis=1))
     if off.max() > TOLERANCE:
         i = int((off > TOLERANCE).argmax())
-        what = (
-            f"columns {', '.join(names)}: probabilities that sum to 1" if len(names) > 1 else f"column {names[0]!r}: "
-        )
-        what += "" if len(names) > 1 else "a probability from 0 to 1"
-        shown = ", ".join(f"{x:g}" for x in (got[i] if len(names) > 1 else got[i, 1:]))
-        raise UserError(f"{path}, row {row + i}, {what} expected, found {shown}")
-    return got
+        if len(names) > 1:
+            expected, shown = f"columns {', '.join(names)}: expected probabilities that sum to 1", p[i]
+        else:
+            expected, shown = f"column {names[0]!r}: expected a probability from 0 to 1", p[i, 1:]
+        raise UserError(f"{path}, row {row + i}, {expected}, found {', '.join(f'{x:g}' for x in shown)}")
+    return p
 
 
 @dataclass
 class Truth:
-    """The true value of each example, as an index of ``texts``; −1 where none was read yet."""
+    """The true value of each example, as an index of ``texts``; −1 if not read yet."""
 
     of: np.ndarray
     texts: dict[str, int] = field(default_factory=dict)
 
-    def add(self, path: Path, found: Found, t: np.ndarray, column: pa.Array, row: int) -> None:
-        """Keep the true values of examples ``t``. Raises UserError if one is empty or not what an earlier row says."""
-        present(path, found.layout.truth, column, row)
+    def add(self, path: Path, contents: Contents, t: np.ndarray, column: pa.Array, row: int) -> None:
+        """Store the true values of examples ``t``. Raises UserError if one is empty or contradicts an earlier row."""
+        check_filled(path, contents.layout.truth, column, row)
         encoded = texts_of(column).dictionary_encode()
         codes = [self.texts.setdefault(text, len(self.texts)) for text in encoded.dictionary.to_pylist()]
         now = np.array(codes)[encoded.indices.to_numpy()]
@@ -254,36 +254,36 @@ class Truth:
         other = self.of[t] != now
         if other.any():
             i = int(other.argmax())
-            spelled = list(self.texts)
+            texts = list(self.texts)
             raise UserError(
-                f"{path}, row {row + i}, column {found.layout.truth!r}: example {found.ids[t[i]].as_py()!r} is "
-                f"{spelled[now[i]]!r}, but {spelled[self.of[t[i]]]!r} in an earlier row"
+                f"{path}, row {row + i}, column {contents.layout.truth!r}: example {contents.ids[t[i]].as_py()!r} is "
+                f"{texts[now[i]]!r}, but {texts[self.of[t[i]]]!r} in an earlier row"
             )
 
     def spelled(self) -> list[str]:
-        """The true value of each example as it was read."""
+        """Return the true value of each example as text."""
         texts = list(self.texts)
         return [texts[code] for code in self.of]
 
 
 def _classes(
-    path: Path, found: Found, values: np.ndarray, known: list[str] | None
+    path: Path, contents: Contents, values: np.ndarray, true: list[str] | None
 ) -> tuple[np.ndarray, tuple[str, ...], np.ndarray | None]:
-    """The classes and the true values as numbers; label indices are moved to where their class is among all."""
-    if found.kind == "values":
-        return values, (), None if known is None else _number(path, "true value", pa.array(known), 1)
-    if found.kind == "probabilities":
+    """Return predictions, class names and true values; labels become indices of the common classes."""
+    if contents.kind == "values":
+        return values, (), None if true is None else _number(path, "true value", pa.array(true), 1)
+    if contents.kind == "probabilities":
         classes = [str(c) for c in range(values.shape[2])]
     else:
-        classes = sorted({plain(text) for text in (*found.labels, *(known or ()))}, key=natural)
-        values = np.array([classes.index(plain(label)) for label in found.labels], dtype=np.uint16)[values]
-    if known is None:
+        classes = sorted({plain(text) for text in (*contents.labels, *(true or ()))}, key=natural)
+        values = np.array([classes.index(plain(label)) for label in contents.labels], dtype=np.uint16)[values]
+    if true is None:
         return values, tuple(classes), None
     index = {name: c for c, name in enumerate(classes)}
-    wrong = next((i for i, text in enumerate(known) if plain(text) not in index), None)
+    wrong = next((i for i, text in enumerate(true) if plain(text) not in index), None)
     if wrong is not None:
         raise UserError(
-            f"{path}: the true class of example {found.ids[wrong].as_py()!r} is {known[wrong]!r}: with probabilities "
-            f"it must be the number of a class, {classes[0]} to {classes[-1]}"
+            f"{path}: the true class of example {contents.ids[wrong].as_py()!r} is {true[wrong]!r}: with probabilities "
+            f"it must be a class index from {classes[0]} to {classes[-1]}"
         )
-    return values, tuple(classes), np.array([index[plain(text)] for text in known])
+    return values, tuple(classes), np.array([index[plain(text)] for text in true])

@@ -1,4 +1,4 @@
-"""Predictions of a model that was trained elsewhere: probabilities, class labels or values, with or without truth."""
+"""Predictions of any model: probabilities, class labels or values, with or without truth."""
 
 from __future__ import annotations
 
@@ -14,19 +14,18 @@ from benchmark.types import Predictions, Task
 PredictionKind = Literal["probabilities", "labels", "values"]
 PREDICTION_KINDS: tuple[PredictionKind, ...] = ("probabilities", "labels", "values")
 LARGEST = 1e100
-"""Values beyond it are refused: their squares, which intervals are made of, would soon be no floats."""
+"""Values beyond this are refused: intervals use their squares, which would soon overflow."""
 BLOCK = 2**20
-"""So many numbers are looked at at a time: what is computed from them is then small beside the predictions."""
+"""Number of values processed at a time, to keep temporary arrays small compared with the predictions."""
 
 
 @dataclass(frozen=True)
 class Runs:
-    """What R runs of a model said about T examples.
+    """Predictions of R runs of a model for T examples.
 
-    ``values`` are probabilities (R, T, C), class labels (R, T) as indices of ``classes``, or values (R, T) of a
-    regression. ``y`` (T,) is the truth: indices of ``classes``, or targets; None where it is not known. ``columns``
-    says which column of a table was read as what.
-    Raises UserError for a shape that does not fit, a number that is not finite, or a value beyond ±1e100.
+    ``values`` are probabilities (R, T, C), class labels (R, T) as indices of ``classes``, or regression values (R, T).
+    ``y`` (T,) is the truth if known: indices of ``classes``, or targets. ``columns`` describes how the columns of a
+    table were read. Raises UserError for a mismatched shape, a number that is not finite, or a value beyond ±1e100.
     """
 
     names: tuple[str, ...]
@@ -41,57 +40,57 @@ class Runs:
     def __post_init__(self) -> None:
         shape = (len(self.names), len(self.ids), *([len(self.classes)] if self.kind == "probabilities" else []))
         if self.values.shape != shape or 0 in shape:
-            raise UserError(f"{self.source}: {self.kind} of shape {shape} expected, with no 0, got {self.values.shape}")
+            raise UserError(f"{self.source}: expected {self.kind} of non-empty shape {shape}, got {self.values.shape}")
         if self.kind != "values" and len(self.classes) < 2:
-            raise UserError(f"{self.source}: two classes or more expected, found {', '.join(self.classes) or 'none'}")
+            raise UserError(f"{self.source}: expected two or more classes, found {', '.join(self.classes) or 'none'}")
         if self.y is not None and (self.y.shape != (len(self.ids),) or not np.isfinite(self.y).all()):
-            raise UserError(f"{self.source}: one finite true value for each of {len(self.ids)} examples expected")
-        for some in (self.values, self.y) if self.kind == "values" else ():
-            if some is not None and max(some.max(), -some.min()) > LARGEST:
-                *_, t = np.unravel_index(np.abs(some).argmax(), some.shape)
+            raise UserError(f"{self.source}: expected one finite true value for each of {len(self.ids)} examples")
+        for values in (self.values, self.y) if self.kind == "values" else ():
+            if values is not None and max(values.max(), -values.min()) > LARGEST:
+                *_, t = place = np.unravel_index(np.abs(values).argmax(), values.shape)
                 raise UserError(
-                    f"{self.source}: example {str(self.ids[t])!r} has a value of {some.flat[np.abs(some).argmax()]:g}: "
-                    f"values from -{LARGEST:g} to {LARGEST:g} expected"
+                    f"{self.source}: example {str(self.ids[t])!r} has a value of {values[place]:g}: "
+                    f"expected values from -{LARGEST:g} to {LARGEST:g}"
                 )
 
     @classmethod
     def of(cls, values: np.ndarray, y: np.ndarray | None = None, ids: np.ndarray | None = None) -> Runs:
-        """From arrays: floats (R, T, C) are probabilities, integers (R, T) class labels, floats (R, T) or (R, T, 1)
-        values of a regression.
+        """Create from arrays: floats (R, T, C) are probabilities, integers (R, T) are class labels, and floats (R, T)
+        or (R, T, 1) are regression values.
 
-        Raises UserError for another shape, for what is not finite, and for probabilities that do not sum to one.
+        Raises UserError for another shape, numbers that are not finite, and probabilities that do not sum to one.
         """
         values = np.asarray(values)
         if values.ndim == 3 and values.shape[2] == 1:
             values = values[..., 0]
         if values.ndim not in (2, 3):
-            raise UserError(f"an array (runs, examples, classes) or (runs, examples) expected, got {values.shape}")
+            raise UserError(f"expected an array (runs, examples, classes) or (runs, examples), got {values.shape}")
         names = tuple(str(r + 1) for r in range(len(values)))
-        known = np.array([str(t) for t in range(values.shape[1])]) if ids is None else np.asarray(ids, dtype=str)
+        ids = np.asarray(range(values.shape[1]) if ids is None else ids, dtype=str)
         truth = None if y is None else np.asarray(y)
         if values.ndim == 2 and not np.issubdtype(values.dtype, np.floating):
             every = np.unique(values if truth is None else np.concatenate([values.ravel(), truth]))
             codes = np.searchsorted(every, values).astype(np.uint16)
             truth = None if truth is None else np.searchsorted(every, truth)
-            return cls(names, known, "labels", codes, tuple(map(str, every)), truth)
+            return cls(names, ids, "labels", codes, tuple(map(str, every)), truth)
         kind: PredictionKind = "probabilities" if values.ndim == 3 else "values"
         classes = tuple(map(str, range(values.shape[2]))) if kind == "probabilities" else ()
         if truth is not None and classes and not np.isin(truth, range(len(classes))).all():
-            raise UserError(f"true classes must be integers from 0 to {len(classes) - 1}, as the probabilities have")
-        made = cls(names, known, kind, values, classes, truth)
+            raise UserError(f"true classes must be integers from 0 to {len(classes) - 1}, to match the probabilities")
+        runs = cls(names, ids, kind, values, classes, truth)
         try:
-            for _ in made.blocks():
+            for _ in runs.blocks():
                 pass
         except ValueError as error:
             raise UserError(str(error).replace("train seed", "run")) from None
-        return made
+        return runs
 
     @property
     def task(self) -> Task:
         return "regression" if self.kind == "values" else "classification"
 
     def blocks(self) -> Iterator[tuple[slice, Predictions]]:
-        """Some examples after the other, all runs of them; a label is a probability of one. Without truth, y is −1."""
+        """Yield blocks of examples with all their runs; labels become probabilities of one. Without truth, y is −1."""
         size = max(1, BLOCK // (len(self.names) * max(1, len(self.classes))))
         seeds = tuple(range(len(self.names)))
         for start in range(0, len(self.ids), size):
@@ -104,8 +103,8 @@ class Runs:
             y = np.full(part.shape[1], -1) if self.y is None else self.y[rows]
             yield rows, Predictions(seeds, self.ids[rows], y, part, self.task)
 
-    def classes_said(self) -> np.ndarray:
-        """The predicted class of each run, (R, T), as indices of ``classes``."""
+    def predicted_classes(self) -> np.ndarray:
+        """Return the predicted class of each run, (R, T), as indices of ``classes``."""
         if self.kind == "labels":
             return self.values
-        return np.stack([of_run.argmax(axis=-1).astype(np.uint16) for of_run in self.values])
+        return np.stack([p.argmax(axis=-1).astype(np.uint16) for p in self.values])

@@ -1,4 +1,4 @@
-"""The score of one's own model: churn and what goes with it, and which examples are fragile."""
+"""The score of a model: churn and related measures, and a ranking of the fragile examples."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from leaderboard.tables.columns import interval
 
 @dataclass(frozen=True)
 class Flips:
-    """What the flips do to an example's being right: the mean over pairs of runs of shares of all examples.
+    """The effect of flips on correctness: shares of all examples, averaged over pairs of runs.
 
-    ``changed`` are right in one run of a pair and wrong in the other: half of them in each direction, because neither
-    run comes first. The ``rest`` are flips from one wrong class to another. With two runs ``mended`` and ``broken``
-    are the two directions, from the first run to the second; else None.
+    ``changed`` are right in one run of a pair and wrong in the other, half of them in each direction because neither
+    run comes first; ``rest`` flip between wrong classes. For two runs, ``mended`` and ``broken`` are the directions,
+    from the first run to the second.
     """
 
     changed: float
@@ -31,14 +31,12 @@ class Flips:
 
 @dataclass(frozen=True)
 class Score:
-    """All that is said of ``runs``; fractions and target units, never percent.
+    """The score of ``runs``, in fractions and target units.
 
-    ``estimates`` by the keys of measures: churn first, then what else boards show, as far as the kind of prediction and
-    the truth allow. ``per_class`` is the churn over the examples of each true class with their number. All intervals
-    are of ``kind``.
-    ``example_churn`` (T,) is the share of pairs in which an example flips, of a regression the mean |f − f'|;
-    ``ranking`` has the positions of the examples, most fragile first: by churn, and where that is equal by how little
-    the mean probability prefers a class.
+    ``estimates`` has the boards' measures by key, churn first, as far as the kind of prediction and the truth allow.
+    ``per_class`` has the number of examples of each true class and their churn. All intervals are of ``kind``.
+    ``example_churn`` (T,) is the share of pairs in which an example flips, or for a regression the mean |f − f'|;
+    ``ranking`` has the positions of the examples, most fragile first, with ties broken by ``margin`` (see ``rank``).
     """
 
     runs: Runs
@@ -56,10 +54,10 @@ class Score:
 
 
 def churn(values: np.ndarray) -> Estimate:
-    """Churn of arrays as ``Runs.of`` takes them: probabilities (R, T, C), class labels or values (R, T).
+    """Return the churn of arrays accepted by ``Runs.of``: probabilities (R, T, C), class labels or values (R, T).
 
-    The share of examples whose class differs between two runs, of a regression the mean |f − f'|, over all pairs;
-    with the 95 % jackknife interval over runs, nan for two.
+    The mean over all pairs of runs of the share of examples whose class differs, or for a regression of |f − f'|, with
+    the 95 % jackknife interval over runs (nan for two runs).
 
     >>> round(churn(np.array([[0, 0, 1, 1], [0, 1, 1, 1], [0, 0, 1, 0]])).value, 4)
     0.3333
@@ -73,16 +71,16 @@ def score(
     ids: np.ndarray | None = None,
     kind: IntervalKind = "runs",
 ) -> Score:
-    """The score of arrays as ``Runs.of`` takes them, or of runs that were read; ``kind`` is that of the intervals.
+    """Score arrays accepted by ``Runs.of``, or ``Runs``; ``kind`` is that of the intervals.
 
-    Beside ``values`` only arrays of a block of examples and one number per example are made. Raises UserError for one
-    run: churn is between two.
+    Memory beyond ``values`` is limited to a block of examples and one number per example. Raises UserError for a single
+    run, which has no churn.
     """
     runs = values if isinstance(values, Runs) else Runs.of(values, y, ids)
     if len(runs.names) < 2:
         raise UserError(
-            f"{runs.source}: one run ({runs.names[0]!r}) has no churn: train again on another bootstrap or with "
-            "another seed, and give both (a column run in a long table, or a column for each run)"
+            f"{runs.source}: one run ({runs.names[0]!r}) has no churn: retrain on another bootstrap or with another "
+            "seed, and provide both runs (a column run in a long table, or a column for each run)"
         )
     measures = _measures(runs)
     by_run = {measure.key: _Sum() for measure in measures}
@@ -117,22 +115,22 @@ def score(
 
 
 def margin_of(values: np.ndarray) -> np.ndarray:
-    """How far the mean probability over runs of the first class is above that of the second, (R, T, C) to (T,)."""
+    """Return the gap between the two highest mean probabilities over runs, (R, T, C) to (T,)."""
     best = np.sort(values.mean(axis=0, dtype=np.float64), axis=-1)
     return np.asarray(best[:, -1] - best[:, -2])
 
 
 def rank(fragility: np.ndarray, margin: np.ndarray | None) -> np.ndarray:
-    """Positions of the examples, most fragile first; where that is equal the least ``margin`` first, then as given.
+    """Return the positions of the examples, most fragile first; ties by ``margin``, lowest first, then by position.
 
-    With two runs nearly all are equal; breaking ties so finds more of the flips of further runs than leaving them as
-    given. How many is computed from the published results: ``leaderboard.scoring.standing.captured``.
+    With two runs most examples tie; breaking ties by margin finds more of the flips among further runs than the input
+    order. ``leaderboard.scoring.standing.captured`` computes how many from the published results.
     """
     return np.lexsort((np.zeros(len(fragility)) if margin is None else margin, -fragility.round(12)))
 
 
 def _measures(runs: Runs) -> list[Measure]:
-    """What the boards show of such predictions, churn first."""
+    """Select the boards' measures that ``runs`` allow, churn first."""
     return sorted(
         (
             measure
@@ -146,7 +144,7 @@ def _measures(runs: Runs) -> list[Measure]:
 
 
 class _Sum:
-    """A mean over examples, from its means over blocks of them."""
+    """A mean over examples, accumulated from block means."""
 
     def __init__(self) -> None:
         self.total: np.ndarray | float = 0.0
@@ -163,9 +161,9 @@ class _Sum:
 
 def _flips(runs: Runs, churn: float) -> Flips:
     r = len(runs.names)
-    right = runs.classes_said() == runs.y
-    often = right.sum(axis=0, dtype=np.int64)
-    changed = float((often * (r - often)).mean() / (r * (r - 1) / 2))
+    right = runs.predicted_classes() == runs.y
+    times = right.sum(axis=0, dtype=np.int64)
+    changed = float((times * (r - times)).mean() / (r * (r - 1) / 2))
     rest = max(0.0, churn - changed)
     if r > 2:
         return Flips(changed, rest)

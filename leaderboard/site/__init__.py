@@ -1,4 +1,4 @@
-"""Results as a site of static pages that needs no server: written whole or not at all."""
+"""Writer of the results as a static site, atomically and without a server."""
 
 from __future__ import annotations
 
@@ -15,25 +15,22 @@ from leaderboard.stats.intervals import IntervalKind
 from leaderboard.write import published
 
 MARKER = ".churn-leaderboard"
-"""A folder with this file is a site of ours and may be replaced."""
+"""File that marks a folder as a leaderboard, which may be replaced."""
 
 
 def claim(out: Path) -> Path:
-    """The absolute path of ``out``, if a site may be written there.
-
-    Raises UserError if it is a file or a folder of something else.
-    """
+    """Return the absolute path of ``out``. Raises UserError if it is a file, or a folder with other content."""
     out = out.resolve()
     if out.exists() and not ((out / MARKER).is_file() or (out.is_dir() and not any(out.iterdir()))):
-        raise UserError(f"{out} exists and is not a leaderboard of ours: choose another --out")
+        raise UserError(f"{out} exists and is not a leaderboard: choose another --out")
     return out
 
 
 def write(results: Results, out: Path, kind: IntervalKind = "runs", health: Mapping[str, str] | None = None) -> Path:
-    """Write the site of ``results`` to the folder ``out`` and return its first page.
+    """Write the site of ``results`` to the folder ``out``, whole or not at all, and return its first page.
 
-    The folder appears whole or not at all. ``kind`` is that of all intervals; ``health`` holds the health report of
-    each dataset that has one. Raises UserError if ``out`` is a file or a folder of something else.
+    ``kind`` applies to all intervals; ``health`` holds health reports by dataset. Raises UserError as ``claim`` does,
+    and if writing fails.
     """
     out = claim(out)
     temporary, old = out.with_name(f".{out.name}.{os.getpid()}"), out.with_name(f".{out.name}.old.{os.getpid()}")

@@ -1,8 +1,9 @@
-"""What to cite: the paper, the suite, and the datasets that are shown."""
+"""References to cite: the paper, the suite, and the datasets shown."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from benchmark import __version__
 from benchmark.files import shipped_datasets
@@ -22,20 +23,15 @@ SUITE = f"""@software{{churnbenchmark,
 """
 
 
-def entries() -> dict[str, str]:
-    """The entries of ``datasets/datasets.bib`` by key."""
+def sources(datasets: Iterable[Dataset]) -> list[str]:
+    """Return the entries of ``datasets/datasets.bib`` that ``datasets`` cite."""
     path = shipped_datasets() / "datasets.bib"
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    return {entry[1]: entry[0] for entry in re.finditer(r"^@\w+\{([^,]+),.*?^\}\n", text, flags=re.M | re.S)}
-
-
-def keys(dataset: Dataset) -> list[str]:
-    """The sources of a dataset, as keys of those entries."""
-    return [key for key in re.split(r"[,;\s]+", dataset.facts.dataset.cite) if key]
+    entries = {entry[1]: entry[0] for entry in re.finditer(r"^@\w+\{([^,]+),.*?^\}\n", text, flags=re.M | re.S)}
+    keys = dict.fromkeys(key for dataset in datasets for key in re.split(r"[,;\s]+", dataset.facts.dataset.cite))
+    return [entries[key] for key in keys if key in entries]
 
 
 def bibtex(results: Results) -> str:
-    """The paper, the suite, then the sources of all datasets of ``results``."""
-    known = entries()
-    cited = dict.fromkeys(key for dataset in results.datasets for key in keys(dataset))
-    return "\n".join([PAPER, SUITE, *(known[key] for key in cited if key in known)])
+    """Return the BibTeX of the paper, the suite, and the sources of all datasets of ``results``."""
+    return "\n".join([PAPER, SUITE, *sources(results.datasets)])

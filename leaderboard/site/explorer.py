@@ -1,4 +1,4 @@
-"""The data of the flip explorer: what each retraining said about each test example, in files for a script tag."""
+"""The data of the flip explorer: every retraining's prediction for every test example, as scripts to load."""
 
 from __future__ import annotations
 
@@ -19,38 +19,37 @@ from leaderboard.figures import molecules
 from leaderboard.read.results import Dataset, Entry
 
 SHARD = 32
-"""Drawings per file: a page of the explorer needs one to a few of them."""
+"""Drawings per file; a page of the explorer needs one file or a few."""
 CHUNK = 100
-"""So many molecules are drawn by a process at a time."""
+"""Molecules per drawing job."""
 WIDTH, HEIGHT = 220, 150
 
 
 def shards(dataset: Dataset) -> list[tuple[str, str, int]]:
-    """The name of each file of predictions, the test set and the canonical split in it: the first split's first."""
+    """Return the name, test set and canonical split of each file of predictions, by split."""
     return [(f"{seed}-{evalset}", evalset, seed) for seed in dataset.splits for evalset in dataset.evalsets]
 
 
 def files(dataset: Dataset, smiles: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The files of one dataset, by name: predictions by split and test set, and drawings where ``smiles`` has them."""
+    """Yield name and content of a dataset's files: predictions by split and test set, and drawings of ``smiles``."""
     drawn: dict[str, int] = {}
     for name, evalset, seed in shards(dataset):
         entries = [entry for entry in dataset.entries if seed in entry.cells]
         predictions = [entry.cells[seed].predictions[evalset] for entry in entries]
-        churns = [_each(p) for p in predictions]
+        churns = [_churn(p) for p in predictions]
         ids = predictions[0].ids.tolist()
-        for i in np.argsort(-np.nan_to_num(churns[0]), kind="stable"):  # the order in which the page shows them
+        for i in np.argsort(-np.nan_to_num(churns[0]), kind="stable"):  # the page's order
             if ids[i] in smiles:
                 drawn.setdefault(ids[i], len(drawn) // SHARD)
         yield f"{name}.js", _script(name, _predictions(entries, predictions, churns, smiles, drawn))
     order = list(drawn)
     drawings = _drawings({i: smiles[i] for i in sorted(drawn)})
     for k, start in enumerate(range(0, len(order), SHARD)):
-        some = {i: drawings[i] for i in order[start : start + SHARD] if i in drawings}
-        yield f"drawings-{k}.js", _script(f"drawings-{k}", some)
+        shard = {i: drawings[i] for i in order[start : start + SHARD] if i in drawings}
+        yield f"drawings-{k}.js", _script(f"drawings-{k}", shard)
 
 
-def _each(p: Predictions) -> np.ndarray:
-    """How much each example churns, (T,)."""
+def _churn(p: Predictions) -> np.ndarray:
     of_examples = churn(p.task).of_examples
     assert of_examples is not None
     return of_examples(p)
@@ -75,12 +74,11 @@ def _predictions(
         "methods": [{"title": entry.title, "slug": entry.slug} for entry in entries],
         "strips": [_classes(p) if classes else [_rounded(v) for v in p.values[..., 0].T] for p in predictions],
         "rates": [_rounded(rate) for rate in rates],
-        "span": float(np.ptp(every, axis=0).max()) or 1.0,  # of the widest example: no dot lies outside its strip
+        "span": float(np.ptp(every, axis=0).max()) or 1.0,  # the widest example fits its strip
     }
 
 
 def _classes(p: Predictions) -> list[str]:
-    """Of each example the predicted classes, a digit for each retraining."""
     return ["".join(map(str, row)) for row in np.minimum(predicted_class(p.values).T, 9).tolist()]
 
 
@@ -89,27 +87,27 @@ def _rounded(values: np.ndarray) -> list[float]:
 
 
 def _drawings(smiles: Mapping[str, str]) -> dict[str, str]:
-    """Drawings by id, of what RDKit can draw; kept in the cache, since a molecule takes 3 ms."""
-    from rdkit import rdBase  # only where molecules are drawn
+    """Draw every molecule that RDKit can draw, by id; cached, since a molecule takes 3 ms."""
+    from rdkit import rdBase  # imported only for drawing
 
     name = named("drawings", [rdBase.rdkitVersion, fingerprint(molecules.draw), WIDTH, HEIGHT, dict(smiles)], ".json")
 
     def make() -> tuple[bytes]:
         texts = list(smiles.items())
         parts = [texts[start : start + CHUNK] for start in range(0, len(texts), CHUNK)]
-        found = Parallel(cpu_count() if len(parts) > 2 else 1)(delayed(_draw)(part) for part in parts)
-        return (json.dumps([drawing for part in found for drawing in part]).encode(),)
+        drawn = Parallel(cpu_count() if len(parts) > 2 else 1)(delayed(_draw)(part) for part in parts)
+        return (json.dumps([drawing for part in drawn for drawing in part]).encode(),)
 
     (content,) = kept((name,), make)
     return dict(json.loads(content))
 
 
 def _draw(smiles: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    found = []
+    drawings = []
     for i, text in smiles:
         with suppress(UserError):
-            found.append((i, molecules.draw(text, WIDTH, HEIGHT)))
-    return found
+            drawings.append((i, molecules.draw(text, WIDTH, HEIGHT)))
+    return drawings
 
 
 def _script(name: str, content: object) -> str:

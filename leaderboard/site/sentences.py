@@ -1,4 +1,4 @@
-"""What the first page says in words, from the same numbers as its table."""
+"""The sentences of the first page, from the same numbers as its table."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from leaderboard.tables.table import Value, spelled
 
 
 def answer(summary: Summary) -> Markup:
-    """The sentences that a reader should leave with: how much ERM churns, what ranks best, and at what price."""
+    """Return the main finding: the churn of ERM, the method that ranks best, and its price."""
     erm = summary.reference
     if erm is None:
         command = f"python -m benchmark run --method {REFERENCE}"
-        return Markup("There is no ERM here to compare with. Run <code>{}</code> on these datasets.").format(command)
-    found = [_reference(summary, erm)]
+        return Markup("These datasets have no ERM to compare with. Run <code>{}</code> on them.").format(command)
+    parts = [_reference(summary, erm)]
     first, unmarked = summary.best(marked=True), summary.best(marked=False)
     if first is None or first is erm:
-        return Markup(" ").join([*found, Markup("No other method ranks better.")])
-    found.append(_price(summary, first, "ranks best"))
-    if first.marks:
-        found.append(
-            Markup("But {} its accuracy is more than 5 pp below ERM's.").format(first.marks[0].removeprefix("† "))
-        )
-        if unmarked is not None and unmarked is not erm:
-            found.append(_price(summary, unmarked, "nowhere loses so much"))
-    return Markup(" ").join(found)
+        parts.append(Markup("No other method ranks better."))
+    else:
+        parts.append(_price(summary, first, "ranks best"))
+        if first.marks:
+            where = first.marks[0].removeprefix("† ")
+            parts.append(Markup("But {}, its accuracy is more than 5 pp below ERM's.").format(where))
+            if unmarked is not None and unmarked is not erm:
+                parts.append(_price(summary, unmarked, "is the best without such a loss"))
+    return Markup(" ").join(parts)
 
 
 BRIEF = 240
-"""Characters of a study's answer that are shown at once."""
+"""Characters of a study's answer that are always visible."""
 
 
 def in_brief(answer: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """The sentences of a study's answer to begin with, and those for whoever asks on: none, or two at least.
+    """Split a study's answer into the sentences to show at once and the rest to fold: none, or at least two.
 
     >>> in_brief(["BACE: 8 %.", "DILI: " + "a long story " * 20, "Pgp: 5 %."])[0]
     ['BACE: 8 %.']
@@ -47,13 +47,13 @@ def in_brief(answer: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def _reference(summary: Summary, erm: SummaryRow) -> Markup:
-    n = len(summary.datasets)
-    where = summary.over if n > 1 else summary.datasets[0].title
+    several = len(summary.datasets) > 1
+    place = f"Over {summary.over}" if several else f"On {summary.datasets[0].title}"
     churn = erm.estimates.get("churn")
     if churn is None:
-        return Markup("{} {},").format("Over" if n > 1 else "On", where)
-    return Markup("{} {}, two retrainings of {} disagree on {} % of the test predictions.").format(
-        "Over" if n > 1 else "On", where, _link(erm), spelled(100 * churn.value)
+        return Markup("{},").format(place)
+    return Markup("{}, two retrainings of {} disagree on {} % of the test predictions.").format(
+        place, _link(erm), spelled(100 * churn.value)
     )
 
 
@@ -62,29 +62,31 @@ def _price(summary: Summary, row: SummaryRow, praise: str) -> Markup:
     name = Markup("<strong>{}</strong> {}").format(_link(row), praise)
     change, compute = shown["delta_churn"], _number(shown["compute"])
     if summary.task == "classification":
-        return Markup("{}: its retrainings disagree on {} % ({} pp{}), accuracy {} pp, {} times the compute.").format(
+        return Markup(
+            "{}: its retrainings disagree on {} % ({} pp{}), with {} pp accuracy at {} times the compute."
+        ).format(
             name, _number(shown["churn"]), _number(change), _interval(change), _number(shown["delta_accuracy"]), compute
         )
-    return Markup("{}: its churn is {} %{} from ERM's, its error {} %, {} times the compute.").format(
+    return Markup("{}: relative to ERM, churn changes by {} %{} and error by {} %, at {} times the compute.").format(
         name, _number(change), _interval(change), _number(shown["delta_mae"]), compute
     )
 
 
 def notes(summary: Summary) -> list[str]:
-    """What the table is over, and what its ranks mean."""
+    """Explain the coverage of the table and the meaning of its ranks."""
     names = ", ".join(dataset.title for dataset in summary.datasets)
     lines = [f"Ranked by churn on the ID tests of {names}."]
     if summary.left_out:
-        left = ", ".join(dataset.title for dataset in summary.left_out)
-        lines.append(f"Left out until more methods have run there: {left}.")
+        titles = ", ".join(dataset.title for dataset in summary.left_out)
+        lines.append(f"Left out until more methods have results: {titles}.")
     ranking = summary.ranking
     if ranking is not None and ranking.chi2 == ranking.chi2:
         once = f" ({'; '.join(summary.together)} count once)" if summary.together else ""
         chance = "p < 0.001" if ranking.p < 0.001 else f"p = {ranking.p:.2g}"
         lines.append(
-            f"Friedman's test over {ranking.n} datasets{once}: χ² = {ranking.chi2:.1f}, {chance}. Mean "
-            f"ranks closer than {ranking.critical_difference:.2f} do not differ significantly (Nemenyi): those methods "
-            "share a letter."
+            f"Friedman's test over {ranking.n} datasets{once}: χ² = {ranking.chi2:.1f}, {chance}. Methods "
+            f"whose mean ranks differ by less than {ranking.critical_difference:.2f} do not differ significantly "
+            "(Nemenyi) and share a letter."
         )
     return lines
 

@@ -1,7 +1,7 @@
-// The one script. Every page works without it, the flip explorer and the decision page excepted; nothing is fetched.
+// The site's only script. All pages but the flip explorer and the decision page work without it; nothing is fetched.
 "use strict";
 
-// ---- light and dark: the system's choice, until the reader chooses ----
+// ---- light and dark: the system's setting until the reader chooses ----
 const remembered = {
   get: () => { try { return localStorage.getItem("theme"); } catch { return null; } },
   set: (value) => { try { localStorage.setItem("theme", value); } catch { /* a private window */ } },
@@ -25,7 +25,7 @@ function themeButton(button) {
 const $ = (selector, within = document) => within.querySelector(selector);
 const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
 
-/** An element: make("td", {class: "x"}, "text", child). */
+/** Create an element: make("td", {class: "x"}, "text", child). */
 function make(name, attributes = {}, ...children) {
   const svg = ["svg", "path", "circle", "line"].includes(name);
   const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
@@ -36,7 +36,7 @@ function make(name, attributes = {}, ...children) {
 
 const data = (id) => JSON.parse($(`#${id}`).textContent);
 
-/** 1.234 → "1.2", "+1.2" with sign, and a true minus. */
+/** Format a number with a true minus: 1.234 → "1.2", or "+1.2" if signed. */
 function number(value, digits = 1, signed = false) {
   const text = Math.abs(value).toFixed(digits);
   const zero = Number(text) === 0;
@@ -46,7 +46,7 @@ function number(value, digits = 1, signed = false) {
 const interval = ([, low, high], digits, signed) =>
   low === null ? "" : `[${number(low, digits, signed)}, ${number(high, digits, signed)}]`;
 
-/** Ties a form to the address: what differs from the page as it came is kept behind the #. */
+/** Bind a form to the address, where the hash stores changes from the initial state; return a setter of fields. */
 function bind(form, apply) {
   const fields = [...form.elements].filter((field) => field.name);
   const read = () => {
@@ -81,13 +81,13 @@ function bind(form, apply) {
   addEventListener("hashchange", () => { fill(); apply(read()); });
   fill();
   apply(read());
-  return { read, set: (values) => { for (const [name, value] of Object.entries(values)) form.elements[name].value = value; changed(); } };
+  return (values) => { for (const [name, value] of Object.entries(values)) form.elements[name].value = value; changed(); };
 }
 
 // ---- tables ----
 const value = (cell) => cell.dataset.value ?? cell.textContent.trim();
 
-/** Rows in the order of one column: numbers by size, else by the alphabet; what is missing comes last. */
+/** Sort rows by one column: numbers by size, texts alphabetically, missing values last. */
 function sortRows(table, index, direction) {
   const body = table.tBodies[0];
   const key = (row) => {
@@ -107,7 +107,7 @@ function sortRows(table, index, direction) {
 
 const headers = (table) => [...table.tHead.rows[table.tHead.rows.length - 1].cells];
 
-/** A button in each header; `chosen(index, direction)` replaces sorting at once. */
+/** Add a sort button to each header; `chosen(index, direction)` replaces the default action. */
 function sortable(table, chosen = (index, direction) => sortRows(table, index, direction)) {
   if (table.dataset.sortable === "done" || !table.tHead || !table.tBodies[0]) return;
   table.dataset.sortable = "done";
@@ -124,20 +124,20 @@ function leaderboard(board) {
   const sections = new Map($$("template", board).map((t) => [t.dataset.set, t.content.firstElementChild]));
   const first = $("section", board);
   sections.set(first.dataset.set, first);
-  const order = new Map(); // the rows of each table as they came: by rank
+  const order = new Map(); // initial rows of each table, by rank
   const groups = [...form.elements.group.options].map((option) => [option.value, option.text]);
 
   function apply(state) {
-    const known = groups.filter(([group]) => sections.has(`${state.task}/${group}`));
-    if (!known.some(([group]) => group === state.group)) state.group = known[0][0];
-    form.elements.group.replaceChildren(...known.map(([group, text]) => make("option", { value: group }, text)));
+    const available = groups.filter(([group]) => sections.has(`${state.task}/${group}`));
+    if (!available.some(([group]) => group === state.group)) state.group = available[0][0];
+    form.elements.group.replaceChildren(...available.map(([group, text]) => make("option", { value: group }, text)));
     form.elements.group.value = state.group;
     const section = sections.get(`${state.task}/${state.group}`);
-    if (!section.isConnected) { $("section", board).replaceWith(section); }
+    if (!section.isConnected) $("section", board).replaceWith(section);
     const table = $("table", section);
     const keys = headers(table).map((th) => th.dataset.key);
     if (!order.has(table)) order.set(table, [...table.tBodies[0].rows]);
-    sortable(table, (index, direction) => form.state.set({ sort: keys[index], dir: direction > 0 ? "up" : "down" }));
+    sortable(table, (index, direction) => form.set({ sort: keys[index], dir: direction > 0 ? "up" : "down" }));
     if (keys.includes(state.sort)) sortRows(table, keys.indexOf(state.sort), state.dir === "down" ? -1 : 1);
     else {
       table.tBodies[0].append(...order.get(table));
@@ -158,25 +158,25 @@ function leaderboard(board) {
     $("#count").textContent = visible === all ? `${all} methods` : `${visible} of ${all} methods`;
   }
   form.hidden = false;
-  form.state = bind(form, apply);
+  form.set = bind(form, apply);
 }
 
 // ---- flip explorer ----
-const arrived = new Map(); // what the data files hand over: load(name, content)
+const arrived = new Map(); // contents of the data files, which call load(name, content)
 function load(name, content) { arrived.set(name, content); }
 
-/** The content of a data file beside the page, by a script tag: works from file:// too. */
+/** Load a data file beside the page with a script tag, which works from file:// too. */
 function file(folder, name) {
   if (arrived.has(name)) return Promise.resolve(arrived.get(name));
   return new Promise((resolve, reject) => {
     const script = make("script", { src: `${folder}${name}.js` });
     script.onload = () => resolve(arrived.get(name));
-    script.onerror = () => reject(new Error(`${name}.js is missing: build the site again`));
+    script.onerror = () => reject(new Error(`${name}.js is missing: rebuild the site`));
     document.head.append(script);
   });
 }
 
-/** One cell a retraining: dark is class 1 (or the classes above). */
+/** Draw one cell per retraining: dark is class 1 or above. */
 function classStrip(classes) {
   const runs = [...classes];
   const cells = (wanted) => runs.map((c, i) => ((c !== "0") === wanted ? `M${i + 0.06} 0h.88v1h-.88z` : "")).join("");
@@ -186,7 +186,7 @@ function classStrip(classes) {
     make("path", { class: "zero", d: cells(false) }), make("path", { class: "one", d: cells(true) }));
 }
 
-/** One dot a retraining on a scale of `span` around `centre`; the line is the measured value. */
+/** Draw one dot per retraining, on a scale of `span` around `centre`; the line is the measured value. */
 function valueStrip(values, truth, centre, span) {
   const x = (v) => 4 + 92 * Math.min(1, Math.max(0, 0.5 + (v - centre) / span));
   const label = `${number(Math.min(...values), 2)} to ${number(Math.max(...values), 2)}, measured ${number(truth, 2)}`;
@@ -195,7 +195,7 @@ function valueStrip(values, truth, centre, span) {
     ...values.map((v) => make("circle", { class: "run", cx: x(v), cy: 2, r: 1 })));
 }
 
-async function explorer(holder) {
+function explorer() {
   const about = data("about");
   const form = $("#filters");
   const list = $("#molecules");
@@ -219,13 +219,12 @@ async function explorer(holder) {
       flips: (i) => -rates[i], calm: (i) => rates[i], contrast: (i) => -Math.abs(flips.rates[0][i] - rates[i]),
       id: (i) => flips.ids[i], label: (i) => flips.y[i],
     }[state.sort];
-    const key = chosen.map((i) => [by(i), i]);
-    key.sort(([a, i], [b, j]) => (a < b ? -1 : a > b ? 1 : i - j));
-    const visible = key.slice(0, shown).map(([, i]) => i);
+    const sorted = chosen.map((i) => [by(i), i]).sort(([a, i], [b, j]) => (a < b ? -1 : a > b ? 1 : i - j));
+    const visible = sorted.slice(0, shown).map(([, i]) => i);
     const methods = flips.methods.map((m, k) => [m, k]).filter(([m]) => state.show.split(" ").includes(m.slug));
     const shards = [...new Set(visible.map((i) => flips.drawings[i]).filter((n) => n !== null))];
     const drawings = Object.assign({}, ...await Promise.all(shards.map((n) => file(about.folder, `drawings-${n}`))));
-    if (turn !== drawn) return; // the reader has gone on
+    if (turn !== drawn) return; // superseded by a later request
     current = state;
     list.replaceChildren(...visible.map((i) => molecule(flips, i, methods, drawings)));
     $("#count").textContent = `${chosen.length.toLocaleString("en")} of ${flips.ids.length.toLocaleString("en")} examples`;
@@ -234,7 +233,7 @@ async function explorer(holder) {
 
   function molecule(flips, i, methods, drawings) {
     const structure = make("div", { class: "structure" });
-    if (drawings[flips.ids[i]]) structure.innerHTML = drawings[flips.ids[i]]; // made by us, from the data
+    if (drawings[flips.ids[i]]) structure.innerHTML = drawings[flips.ids[i]]; // trusted: drawn when the site was built
     const label = about.task === "classification" ? `true class ${flips.y[i]}` : `measured ${number(flips.y[i], 2)} ${about.unit}`;
     const all = methods.flatMap(([, k]) => flips.strips[k][i]);
     const centre = about.task === "regression" ? (Math.min(...all) + Math.max(...all)) / 2 : 0;
@@ -258,33 +257,34 @@ async function explorer(holder) {
 
 // ---- which method to use ----
 const UNITS = {
-  classification: { scale: 1000, digits: 0, churn: "Flips per 1,000", change: "Δ accuracy (pp)", verb: "lose", loss: "pp of accuracy", field: "Accuracy you may lose (pp)" },
-  regression: { scale: 1, digits: 3, churn: "Churn", change: "Δ MAE (%)", verb: "add", loss: "% to the error", field: "Error you may add (% of ERM's MAE)" },
+  classification: { scale: 1000, digits: 0, churn: "Flips per 1,000", change: "Δ accuracy (pp)", loss: "accuracy loss", suffix: "pp", field: "Acceptable accuracy loss (pp)" },
+  regression: { scale: 1, digits: 3, churn: "Churn", change: "Δ MAE (%)", loss: "error increase", suffix: "%", field: "Acceptable error increase (% of ERM's MAE)" },
 };
 
-/** Whether a method stays within the limits, and why, in words; `loss` is null for the reference.
- * The value measured has to keep the limit on losses, or its whole interval where proof is asked for (`strict`). */
+/** Return whether a method stays within the limits, and why; `loss` is null for the reference.
+ * The measured loss must stay within its limit; if `strict`, its whole interval must. */
 function judge(method, state, unit) {
-  if (method.collapsed) return [false, "gives one class to nearly all examples"];
-  if (method.compute !== null && method.compute > Number(state.pay)) return [false, `costs ${number(method.compute)} × ERM`];
+  if (method.collapsed) return [false, "predicts one class for nearly all examples"];
+  if (method.compute !== null && method.compute > Number(state.pay)) return [false, `takes ${number(method.compute)} × ERM's compute`];
   if (method.loss === null) return [true, "the reference"];
   const [value, low, high] = method.loss;
   const limit = Number(state.lose);
-  const text = `${limit} ${unit.loss}`;
-  if (low === null) return [value <= limit && !state.strict, `too few retrainings to show whether it would ${unit.verb} more than ${text}`];
-  if (low > limit) return [false, `shown to ${unit.verb} more than ${text}`];
-  if (high <= limit) return [true, `shown to ${unit.verb} no more than ${text}`];
-  if (value > limit) return [false, `measured to ${unit.verb} more than ${text}, within chance`];
-  return [!state.strict, `measured to ${unit.verb} no more than ${text}, not shown`];
+  const text = `${limit} ${unit.suffix}`;
+  if (low === null) return [value <= limit && !state.strict, `too few retrainings to tell whether the ${unit.loss} exceeds ${text}`];
+  if (low > limit) return [false, `${unit.loss} demonstrated to exceed ${text}`];
+  if (high <= limit) return [true, `${unit.loss} demonstrated to be at most ${text}`];
+  if (value > limit) return [false, `${unit.loss} measured to exceed ${text}, but not demonstrated`];
+  return [!state.strict, `${unit.loss} measured to be at most ${text}, but not demonstrated`];
 }
 
-/** What a method loses as the difference that tables show: of an accuracy the negative. */
-function change(method, task) {
-  if (method.loss === null) return null;
-  const [value, low, high] = method.loss;
-  return task === "regression" ? [value, low, high] : [-value, low === null ? null : -high, low === null ? null : -low];
+/** Return a method's loss as the difference in tables, which is negative for a loss of accuracy. */
+function change({ loss }, task) {
+  if (loss === null || task === "regression") return loss;
+  const [value, low, high] = loss;
+  return [-value, low === null ? null : -high, low === null ? null : -low];
 }
 
+/** Draw 1,000 squares, of which `count` flip. */
 function dots(count) {
   const at = (i) => `M${(i % 50) * 10} ${Math.floor(i / 50) * 10}h8v8h-8z`;
   const path = (from, to) => Array.from({ length: to - from }, (_, i) => at(from + i)).join("");
@@ -314,14 +314,14 @@ function decide() {
     }
 
     const best = judged.find(([, fits]) => fits);
-    if (!best) answer.replaceChildren(make("h2", {}, "No method fits"), make("p", {}, "Allow more compute, or a larger loss."));
+    if (!best) answer.replaceChildren(make("h2", {}, "No method fits"), make("p", {}, "Allow more compute or a larger loss."));
     else {
       const [method, , why] = best;
       const ends = change(method, choice.task);
-      const loss = ends === null ? "No other method keeps to both limits with less churn."
-        : `${unit.change}: ${number(ends[0], 1, true)} ${interval(ends, 1, true)}, ${why}.`;
+      const loss = ends === null ? "No other method within both limits has less churn."
+        : `${unit.change}: ${number(ends[0], 1, true)} ${interval(ends, 1, true)}; ${why}.`;
       const cost = method.compute === null || ends === null ? "" : ` It takes ${number(method.compute)} times ERM's compute.`;
-      const low = method.low ? [make("p", {}, make("strong", {}, "†"), ` An average hides that it loses ${method.low}.`)] : [];
+      const low = method.low ? [make("p", {}, make("strong", {}, "†"), ` The average hides losses of ${method.low}.`)] : [];
       answer.replaceChildren(make("h2", {}, "Use ", link(method)), make("p", {}, loss + cost), ...low,
         make("div", { class: "pair" }, amount(method), ...(reference && reference !== method ? [amount(reference)] : [])));
     }

@@ -1,1 +1,1 @@
-"""Statistics as pure functions of arrays: no MLflow, no files."""
+"""Statistics as pure functions of arrays, without MLflow or files."""

@@ -1,7 +1,8 @@
-"""Ranks of methods over datasets: Friedman's test, Nemenyi's critical difference, and how sure a mean rank is.
+"""Ranks of methods over datasets: Friedman's test, Nemenyi's critical difference, and intervals of mean ranks.
 
-Values come as (D, M), D datasets × M methods, nan where a method has none. Rank 1 is the lowest value, ties share
-their mean rank; negate what is better when higher. The unit of Friedman's test is the dataset, never the retraining.
+Values are (D, M), for D datasets and M methods, nan where a method has none. Rank 1 is the lowest value and ties share
+their mean rank; negate values for which higher is better. The unit of Friedman's test is the dataset, never the
+retraining.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ ALPHA = 0.05
 
 @dataclass(frozen=True)
 class Ranking:
-    """M methods over n blocks; what a test needs at least 3 methods and 2 blocks for is nan with fewer.
+    """Mean ranks of M methods over n blocks, with tests; these are nan with fewer than 3 methods or 2 blocks.
 
     ``mean_ranks`` (M,); ``chi2`` and ``p`` of Friedman's test, corrected for ties; ``critical_difference`` of mean
     ranks at 0.05 and ``pairwise`` p-values (M, M) after Nemenyi, which allow for all pairs being compared;
     ``groups``: the maximal sets of methods that do not differ significantly, best first, each method in at least one.
-    ``blocks`` are the datasets that count, joined by " + " where a family counts once; ``dropped`` are those that
-    lack a value of some method.
+    ``blocks`` are the ranked datasets, those of a family joined by " + "; ``dropped`` are the datasets that lack a
+    value of some method.
     """
 
     methods: tuple[str, ...]
@@ -44,7 +45,7 @@ class Ranking:
 
 @dataclass(frozen=True)
 class RankIntervals:
-    """The mean rank of each method with its interval, and ``best`` (M,): the chance that it has the lowest of all."""
+    """The mean rank of each method with its interval, and ``best`` (M,), its probability of being the lowest."""
 
     estimates: tuple[Estimate, ...]
     best: np.ndarray
@@ -55,10 +56,10 @@ def friedman(
 ) -> Ranking:
     """Rank the methods within each dataset and test whether they differ (Demšar 2006, JMLR 7, section 3.2).
 
-    Only complete blocks count: a dataset without a value of each method is dropped and named, never imputed.
-    ``families`` names each dataset's family: datasets with the same molecules and labels are no independent evidence,
-    and what is left of a family is averaged into one block, which uses all of its runs and favours no version. The
-    paper counts each dataset (``None``).
+    Only complete blocks count: a dataset that lacks a value of any method is dropped and named, never imputed.
+    ``families`` names each dataset's family. Datasets with the same molecules and labels are not independent evidence,
+    so the complete datasets of a family are averaged into one block, which uses all of their runs and favours no
+    version. The paper counts each dataset (``None``).
 
     >>> churn = np.array([[16.1, 13.3, 5.7], [20.0, 14.0, 10.7], [13.3, 7.3, 4.0], [12.0, np.nan, 5.0]])
     >>> ranking = friedman(churn, ["ERM", "bagging", "twin"], ["BACE", "Pgp", "CYP2D6", "new"])
@@ -71,16 +72,16 @@ def friedman(
     members = _blocks(values, families)
     blocks = np.array([values[of].mean(axis=0) for of in members]).reshape(len(members), len(methods))
     used = {d for of in members for d in of}
-    from scipy.stats import friedmanchisquare, rankdata  # takes a second
+    from scipy.stats import friedmanchisquare, rankdata  # slow to import
 
     n, k = blocks.shape
     mean_ranks = rankdata(blocks, axis=1).mean(axis=0) if n else np.full(k, np.nan)
     chi2 = p = difference = np.nan
     pairwise = np.full((k, k), np.nan)
     if n >= 2 and k >= 3:
-        from scikit_posthocs import posthoc_nemenyi_friedman  # late: it takes a second
+        from scikit_posthocs import posthoc_nemenyi_friedman  # slow to import
 
-        with np.errstate(invalid="ignore"):  # nan where all values of all blocks are equal
+        with np.errstate(invalid="ignore"):  # nan if all values of all blocks are equal
             chi2, p = map(float, friedmanchisquare(*blocks.T))
         difference = critical_difference(n, k)
         pairwise = posthoc_nemenyi_friedman(blocks).to_numpy()
@@ -98,7 +99,7 @@ def friedman(
 
 
 def critical_difference(n: int, k: int) -> float:
-    """The least difference of mean ranks that is significant at 0.05 for k methods on n datasets (Nemenyi 1963).
+    """Return the least difference of mean ranks significant at 0.05 for k methods on n datasets (Nemenyi 1963).
 
     CD = q √(k(k+1) / 6n), with q the quantile of the studentised range, divided by √2 (Demšar 2006, table 5a).
 
@@ -112,26 +113,26 @@ def critical_difference(n: int, k: int) -> float:
 
 
 Quantities = Sequence[Sequence[Sequence[np.ndarray]]]
-"""By dataset, method and canonical split: per run (R,) or per pair of runs (R, R); no split where a cell is missing."""
+"""Arrays by dataset, method and canonical split: (R,) per run or (R, R) per pair; a missing cell has no split."""
 
 
 def rank_intervals(
     quantities: Quantities, families: Sequence[str] | None = None, resamples: int = 2000, seed: int = 0
 ) -> RankIntervals:
-    """How far the mean ranks of ``friedman`` would move with other retrainings on the same datasets.
+    """Return intervals of the mean ranks of ``friedman`` for other retrainings on the same datasets.
 
-    Drawing runs with replacement would let a run meet itself, which never churns. Instead each run r gets a random
+    Drawing runs with replacement would pair a run with itself, which never churns. Instead each run r gets a random
     weight ε₍ᵣ₎ ~ N(0, 1), shared by the methods of a split, and a resample of a value is θ + √(ν/χ²(ν)) · √((R−1)/R) ·
-    Σ ε₍ᵣ₎ (θ₍₋ᵣ₎ − mean θ₍₋·₎), with ν the sum of R−1 over splits: it has the variance and, between methods, the
+    Σ ε₍ᵣ₎ (θ₍₋ᵣ₎ − mean θ₍₋·₎), with ν the sum of R−1 over splits. It has the variance and, between methods, the
     covariance of ``jackknife``, and Student's tails (the jackknife multiplier bootstrap: Chen and Kato 2020,
-    doi:10.1007/s00440-019-00936-y). Runs are paired by position, so methods should come with the same train seeds in
-    the same order; runs that do not correspond cost precision, not validity.
+    doi:10.1007/s00440-019-00936-y). Runs are paired by position, so methods should share their train seeds in the same
+    order; unrelated runs cost precision, not validity.
 
     The interval is the mean rank ± the 95 % quantile of |resampled − observed| (Hall 1988,
-    doi:10.1111/j.2517-6161.1988.tb01709.x), cut to the possible ranks 1 to M: percentiles could miss the observed
-    rank, because noise pulls ranks towards the middle. It covers the mean rank that the protocol gives on average;
-    where methods are near ties this lies closer to the middle than the rank of their true values. One run, or two of
-    a pairwise quantity, of any method that counts leave the intervals and ``best`` nan.
+    doi:10.1111/j.2517-6161.1988.tb01709.x), clipped to the possible ranks 1 to M. Percentiles could miss the observed
+    rank, because noise pulls ranks towards the middle. The interval covers the protocol's mean rank on average; for
+    methods near ties, that rank lies closer to the middle than the rank of their true values. Intervals and ``best``
+    are nan if any counted method has only one run, or two of a pairwise quantity.
     """
     n_methods = len(quantities[0]) if len(quantities) else 0
     cells = [[influence(splits) if len(splits) else (np.nan, []) for splits in methods] for methods in quantities]
@@ -159,7 +160,7 @@ def rank_intervals(
 
 
 def _deviations(rng: np.random.Generator, cells: Sequence[Sequence[np.ndarray]], resamples: int) -> np.ndarray:
-    """Draws (resamples, M) of how one dataset's values differ from their truth, jointly for its M methods."""
+    """Draw deviations (resamples, M) of one dataset's values from the truth, jointly for its M methods."""
     total = np.zeros((resamples, len(cells)))
     for split in range(max(map(len, cells))):
         of_split = {m: runs[split] for m, runs in enumerate(cells) if split < len(runs)}
@@ -171,7 +172,6 @@ def _deviations(rng: np.random.Generator, cells: Sequence[Sequence[np.ndarray]],
 
 
 def _blocks(values: np.ndarray, families: Sequence[str] | None) -> list[list[int]]:
-    """The complete datasets, by index, those of a family together."""
     blocks: dict[str | int, list[int]] = {}
     for d in np.flatnonzero(~np.isnan(values).any(axis=1)).tolist():
         blocks.setdefault(d if families is None else families[d], []).append(d)
@@ -179,7 +179,7 @@ def _blocks(values: np.ndarray, families: Sequence[str] | None) -> list[list[int
 
 
 def _groups(mean_ranks: np.ndarray, difference: float) -> list[list[int]]:
-    """Maximal sets of methods closer than ``difference``, which on a line are stretches; one set where it is nan."""
+    """Return the maximal sets of methods closer than ``difference``; one set if that is nan."""
     order = np.argsort(mean_ranks, kind="stable")
     groups: list[list[int]] = []
     end = 0

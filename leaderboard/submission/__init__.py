@@ -1,1 +1,1 @@
-"""Results that others hand in as files: what a submission is, how it is read, judged and shown."""
+"""Results submitted as files: how submissions are read, checked and shown."""

@@ -1,4 +1,4 @@
-"""The rules: what makes a folder of predictions a result on the leaderboard."""
+"""The rules that a folder of predictions must meet to enter the leaderboard."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmark.measure.basics import predicted_class
 from benchmark.run.protocol import CANONICAL_SEEDS, TRAIN_SEEDS, bootstrap_fingerprint
 from benchmark.run.provenance import facts_of
 from benchmark.store.cell import Cell, CellKey
-from benchmark.store.cell import Submission as Said
+from benchmark.store.cell import Submission as SubmissionFacts
 from benchmark.types import REFERENCE, Predictions, Problem
 from leaderboard.read.results import slug, submitted
 from leaderboard.submission.read import Folder, PredictionFile, open_folder, read_table
@@ -25,18 +25,18 @@ from leaderboard.tables.boards import COLLAPSED
 MAX_SPLITS = 5
 MAX_SEEDS = 100
 SAME = 1e-6
-"""Two predictions that differ by no more are the same: of two retrainings, or of two submissions."""
+"""Largest difference between predictions that count as identical, of two retrainings or of two submissions."""
 SUM_TOLERANCE = 1e-3
 STATUS = "self-reported"
 
 
 class Refused(UserError):
-    """A submission that breaks rules; one line for each."""
+    """A submission that breaks rules, with a line for each."""
 
 
 @dataclass(frozen=True)
 class Submission:
-    """A submission that keeps all rules, with its predictions as the harness would have recorded them."""
+    """A submission that meets all rules, with its predictions as the harness would have recorded them."""
 
     method: str
     description: Description
@@ -44,39 +44,40 @@ class Submission:
 
 
 def validate(path: Path, submissions: Path | None = None, published: Sequence[Cell] = ()) -> Submission:
-    """The submission in the folder METHOD/VERSION at ``path``.
+    """Read and check the submission in the folder METHOD/VERSION at ``path``.
 
     The truth, the examples and the bootstraps come from the suite, never from the submission. It is compared with
-    ``submissions``, the folder of all others, and with the ``published`` cells. Raises UserError for what cannot be
-    read, and Refused with a line for each rule that is broken: file, row, expected and found.
+    ``submissions``, the folder of all others, and with the ``published`` cells. Raises UserError for unreadable files,
+    and Refused with a line for each broken rule: file, row, expected and found.
     """
     folder = open_folder(path)
     if folder.manifest.suite.split(".")[:2] != __version__.split(".")[:2]:
-        raise UserError(f"manifest.json: suite {folder.manifest.suite[:40]!r}, expected {__version__}: export again")
+        raise UserError(
+            f"manifest.json: suite {folder.manifest.suite[:40]!r}, expected {__version__}: export the protocol again"
+        )
     cells: list[Cell] = []
-    wrong: list[str] = []
+    errors: list[str] = []
     for dataset in folder.files:
         try:
             cells += _cells(folder, dataset)
         except UserError as error:
-            wrong.append(str(error))
+            errors.append(str(error))
     others = [*_others(submissions, folder.method)] if submissions else []
-    others += [cell for cell in published if not _own(cell, folder.method)]
+    others += [
+        cell for cell in published if not (cell.key.method == folder.method and submitted(cell))
+    ]  # a resubmission
     if folder.method in suite_methods(published):
-        wrong.append(
-            f"folder {folder.method!r}: is the name of a method of the suite, whose rows these would be taken for; "
-            "choose another"
-        )
+        errors.append(f"folder {folder.method!r}: is the name of a method of the suite; choose another")
     taken = {key: other.key.method for other in others for key in (slug(_name(other)), slug(other.title))}
     names = (folder.description.name, f"{folder.description.name} {folder.description.version} ({STATUS})")
     if method := next((taken[key] for key in map(slug, names) if key in taken), None):
-        wrong.append(
-            f"submission.yml: name: {folder.description.name!r} is that of {method!r}, or so like it that both would "
-            "have one page; choose another"
+        errors.append(
+            f"submission.yml: name: {folder.description.name!r} is that of {method!r}, or so similar that both would "
+            "share a page; choose another"
         )
-    wrong += [line for cell in cells for line in _copies(cell, others)]
-    if wrong:
-        raise Refused("\n".join(wrong))
+    errors += [line for cell in cells for line in _copies(cell, others)]
+    if errors:
+        raise Refused("\n".join(errors))
     return Submission(folder.method, folder.description, tuple(cells))
 
 
@@ -84,26 +85,26 @@ def _cells(folder: Folder, dataset: str) -> list[Cell]:
     file = read_table(folder.path, dataset)
     listed = folder.manifest.files[file.name]
     if listed.sha256 != file.sha256:
-        raise UserError(f"{file.name}: sha256 {file.sha256}, expected {listed.sha256} as manifest.json says")
+        raise UserError(f"{file.name}: sha256 {file.sha256}, expected {listed.sha256} as in manifest.json")
     if listed.rows != len(file):
-        raise UserError(f"{file.name}: {len(file)} rows, expected {listed.rows} as manifest.json says")
+        raise UserError(f"{file.name}: {len(file)} rows, expected {listed.rows} as in manifest.json")
     _check_values(file)
     splits, seeds = _check_seeds(file)
-    made = []
+    cells = []
     for canonical_seed in splits:
         problem = load_problem(dataset, canonical_seed)
         truth = {"problems": problem.fingerprint, "bootstraps": bootstrap_fingerprint(problem, seeds)}
         for field, expected in truth.items():
-            if (found := getattr(listed, field).get(canonical_seed)) != expected:
+            if (value := getattr(listed, field).get(canonical_seed)) != expected:
                 raise UserError(
                     f"manifest.json: {file.name}: {field} of canonical seed {canonical_seed}: expected {expected}, "
-                    f"found {found}: trained on other data or other bootstraps; export the protocol again"
+                    f"found {value}: trained on different data or bootstraps; export the protocol again"
                 )
         of_split = np.flatnonzero(file.canonical_seed == canonical_seed)
         predictions = _aligned(file, of_split, problem, seeds)
         _check_retrainings(file.name, canonical_seed, predictions, dataset in folder.description.collapsed)
-        made.append(_cell(folder, problem, seeds, predictions, file.sha256))
-    return made
+        cells.append(_cell(folder, problem, seeds, predictions, file.sha256))
+    return cells
 
 
 def _check_values(file: PredictionFile) -> None:
@@ -117,7 +118,7 @@ def _check_values(file: PredictionFile) -> None:
     if off.max() > SUM_TOLERANCE:
         row = int(np.argmax(off > SUM_TOLERANCE))
         raise UserError(
-            f"{file.where(row)}: expected probabilities that are at least 0 and sum to 1 (tolerance {SUM_TOLERANCE}), "
+            f"{file.where(row)}: expected probabilities of at least 0 that sum to 1 (tolerance {SUM_TOLERANCE}), "
             f"found {file.values[row].tolist()}"
         )
     if file.label is None:
@@ -135,16 +136,16 @@ def _check_values(file: PredictionFile) -> None:
 
 def _check_seeds(file: PredictionFile) -> tuple[list[int], tuple[int, ...]]:
     splits, seeds = (sorted(map(int, np.unique(column))) for column in (file.canonical_seed, file.train_seed))
-    for kind, found, needed, most in (
+    for kind, given, needed, most in (
         ("canonical_seed", splits, CANONICAL_SEEDS, MAX_SPLITS),
         ("train_seed", seeds, TRAIN_SEEDS, MAX_SEEDS),
     ):
-        if len(found) > most:
-            raise UserError(f"{file.name}: {kind}: {len(found)} different seeds, at most {most} are allowed")
-        if found[0] < 0 or found[-1] >= 2**32:
-            raise UserError(f"{file.name}: {kind}: expected seeds from 0 to 2^32 - 1, found {found[0]}, {found[-1]}")
-        if missing := sorted(set(needed) - set(found)):
-            raise UserError(f"{file.name}: {kind}: expected {_list(needed)}, found {_list(found)}: no {missing[0]}")
+        if len(given) > most:
+            raise UserError(f"{file.name}: {kind}: {len(given)} different seeds; at most {most} are allowed")
+        if given[0] < 0 or given[-1] >= 2**32:
+            raise UserError(f"{file.name}: {kind}: expected seeds from 0 to 2^32 - 1, found {given[0]}, {given[-1]}")
+        if missing := sorted(set(needed) - set(given)):
+            raise UserError(f"{file.name}: {kind}: expected {_list(needed)}, found {_list(given)}: no {missing[0]}")
     return splits, tuple(seeds)
 
 
@@ -156,50 +157,50 @@ def _list(seeds: Iterable[int]) -> str:
 def _aligned(
     file: PredictionFile, rows: np.ndarray, problem: Problem, seeds: tuple[int, ...]
 ) -> dict[str, Predictions]:
-    """The rows of one split as predictions in the problem's order; every example of every run exactly once."""
+    """Arrange the rows of one split in the problem's order, with every example of every run exactly once."""
     sets = {name: i for i, name in enumerate(problem.evals)}
     evalset = np.array([sets.get(str(name), -1) for name in file.evalset_texts])[file.evalset[rows]]
     if (evalset < 0).any():
         row = int(rows[(evalset < 0).argmax()])
         raise UserError(f"{file.where(row)}: evalset: expected {' or '.join(sets)}")
     run = np.searchsorted(seeds, file.train_seed[rows])
-    found = {}
+    predictions = {}
     for name, test in problem.evals.items():
         place = {example: i for i, example in enumerate(test.ids.tolist())}
-        known = np.array([place.get(str(text), -1) for text in file.example_texts])
-        here = np.flatnonzero(evalset == sets[name])
-        example = known[file.example[rows[here]]]
+        position = np.array([place.get(str(text), -1) for text in file.example_id_texts])
+        of_set = np.flatnonzero(evalset == sets[name])
+        example = position[file.example_id[rows[of_set]]]
         if (example < 0).any():
-            row = int(rows[here[(example < 0).argmax()]])
+            row = int(rows[of_set[(example < 0).argmax()]])
             raise UserError(f"{file.where(row)}: expected the id of an example of this test set; see test.parquet")
-        cell = run[here] * len(test) + example
+        cell = run[of_set] * len(test) + example
         count = np.bincount(cell, minlength=len(seeds) * len(test))
         if count.max(initial=0) > 1:
-            first, second = here[cell == count.argmax()][:2]
-            raise UserError(f"{file.where(int(rows[second]))}: is there already, in row {rows[first]}; expected once")
+            first, second = of_set[cell == count.argmax()][:2]
+            raise UserError(f"{file.where(int(rows[second]))}: duplicates row {rows[first]}; expected once")
         if count.min() == 0:
             s, t = divmod(int(count.argmin()), len(test))
             raise UserError(
                 f"{file.name}: canonical seed {problem.canonical_seed}, train seed {seeds[s]}, {name!r}: expected "
-                f"{len(test)} examples, found {int((run[here] == s).sum())}: no row for example {str(test.ids[t])!r}"
+                f"{len(test)} examples, found {int((run[of_set] == s).sum())}: no row for example {str(test.ids[t])!r}"
             )
         values = np.empty((len(seeds) * len(test), file.values.shape[1]), dtype=np.float32)
-        values[cell] = file.values[rows[here]]
+        values[cell] = file.values[rows[of_set]]
         try:
-            found[name] = Predictions.of(problem, name, seeds, values.reshape(len(seeds), len(test), -1))
+            predictions[name] = Predictions.of(problem, name, seeds, values.reshape(len(seeds), len(test), -1))
         except ValueError as error:  # a float64 that no float32 can hold
             raise UserError(f"{file.name}: {name!r}: {error}") from error
-    return found
+    return predictions
 
 
 def _check_retrainings(name: str, split: int, predictions: Mapping[str, Predictions], marked: bool) -> None:
-    """A model that does not look at its bootstrap has no churn to measure, and a constant one has none to show."""
+    """Refuse constant predictions, and retrainings that are identical: neither has a meaningful churn."""
     where = f"{name}, canonical seed {split}"
     for evalset, p in predictions.items():
         if not marked and _constant(p):
             raise UserError(
                 f"{where}, {evalset!r}: expected predictions that depend on the example, found the same for at least "
-                f"{COLLAPSED:.0%} of all: name the dataset in 'collapsed' of submission.yml if this is meant"
+                f"{COLLAPSED:.0%} of all: if intended, add the dataset to 'collapsed' in submission.yml"
             )
     values = np.concatenate([p.values for p in predictions.values()], axis=1)
     seeds = next(iter(predictions.values())).seeds
@@ -218,35 +219,30 @@ def _constant(p: Predictions) -> bool:
 
 
 def _equal_runs(a: np.ndarray, b: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Which runs of ``a`` (S, T, C) and of ``b`` (S', T, C) are the same."""
+    """Yield the pairs of identical runs of ``a`` (S, T, C) and ``b`` (S', T, C)."""
     for i, run in enumerate(a):
-        near = np.abs(b[:, :8] - run[:8]).max(axis=(1, 2)) <= SAME  # most differ at once
+        near = np.abs(b[:, :8] - run[:8]).max(axis=(1, 2)) <= SAME  # most differ early
         yield from ((i, int(j)) for j in np.flatnonzero(near) if np.abs(b[j] - run).max() <= SAME)
 
 
 def _others(submissions: Path, method: str) -> Iterator[Cell]:
-    """What other methods have submitted; what is kept there was valid when it came."""
+    """Yield the cells submitted by other methods, which were valid when accepted."""
     for path in sorted(submissions.glob("*/*/submission.yml")):
         if path.parent.parent.name != method:
             try:
                 other = open_folder(path.parent)
-                found = [cell for dataset in other.files for cell in _cells(other, dataset)]
+                cells = [cell for dataset in other.files for cell in _cells(other, dataset)]
             except UserError as error:
                 raise UserError(
-                    f"{path.parent}, another submission, which this one is compared with: {error}; mend it or take it "
-                    "out of the folder of submissions"
+                    f"{path.parent}, another submission to compare with: {error}; repair it or remove it from the "
+                    "folder of submissions"
                 ) from error
-            yield from found
+            yield from cells
 
 
 def suite_methods(published: Iterable[Cell]) -> set[str]:
-    """The names that no submission may have: of the reference, and of what the suite published of its own runs."""
+    """Return the names reserved for the suite: the reference, and the methods of its published runs."""
     return {REFERENCE, *(cell.key.method for cell in published if not submitted(cell))}
-
-
-def _own(published: Cell, method: str) -> bool:
-    """Whether a published cell is an earlier submission of ``method``, which may be handed in again."""
-    return published.key.method == method and submitted(published)
 
 
 def _name(cell: Cell) -> str:
@@ -260,7 +256,7 @@ def _copies(cell: Cell, others: Iterable[Cell]) -> Iterator[str]:
             for i, j in _equal_runs(p.values, other.predictions[evalset].values):
                 yield (
                     f"predictions/{cell.key.dataset}.parquet: train seed {p.seeds[i]}, {evalset!r}: the same as train "
-                    f"seed {other.key.seeds[j]} of {other.key.method!r}; expected predictions of its own"
+                    f"seed {other.key.seeds[j]} of {other.key.method!r}; expected original predictions"
                 )
                 return
 
@@ -279,20 +275,14 @@ def _cell(
         code=sha256[:16],
         device="unknown",
     )
-    said = Said(
+    submission = SubmissionFacts(
         status=STATUS,
-        name=text.name,
         authors=", ".join(text.authors),
-        licence=text.licence,
-        compute=text.compute,
-        training_data=text.training_data,
         sha256=sha256,
-        code=text.code or "",
-        paper=text.paper or "",
-        superseded_by=text.superseded_by or "",
+        **text.model_dump(exclude={"authors", "version", "description", "collapsed"}, exclude_none=True),
     )
     command = f"python -m leaderboard submit submissions/{folder.method}/{text.version}"
     unknown = {"versions": {"suite": __version__}, "commit": "unknown", "modified": None, "device": "unknown"}
-    facts = facts_of(problem, command).model_copy(update=unknown | {"submission": said})
+    facts = facts_of(problem, command).model_copy(update=unknown | {"submission": submission})
     title = f"{text.name} {text.version} ({STATUS})"
     return Cell(key, title, predictions, float("nan"), facts)

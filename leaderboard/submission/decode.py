@@ -1,8 +1,8 @@
-"""Parquet from strangers, decoded in a process of its own with bounded memory and time.
+"""Decoder of untrusted Parquet files, run in a separate process with bounded memory and time.
 
-Started by path (``python -I decode.py``), so that nothing but numpy and pyarrow is loaded. Standard input is the file;
-standard output is an ``.npz`` of plain arrays, read without pickle. What Parquet's headers promise is never believed:
-whatever a lie in them would allocate, the kernel refuses.
+It is started by path (``python -I decode.py``), so that only numpy and pyarrow are loaded. Standard input is the file;
+standard output is an ``.npz`` of plain arrays, read without pickle. Parquet headers are never trusted: the kernel
+refuses any excessive allocation they cause.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 from typing import Any
 
 MEMORY = 3 * 2**30
-"""Bytes of address space, of which the libraries map about one GiB before they have read anything."""
+"""Bytes of address space; the libraries alone map about one GiB."""
 SECONDS = 60
 MAX_ROWS = 5_000_000
 MAX_FOOTER = 2**20
@@ -21,28 +21,28 @@ MAX_TEXT = 500
 TEXTS = ("evalset", "example_id")
 SEEDS = ("canonical_seed", "train_seed")
 REFUSED = 3
-"""Exit code for a file that was read far enough to say what is wrong with it."""
+"""Exit code for a file refused with a message."""
 
 
 class BadFile(Exception):
-    """What is wrong with a file, as a sentence without its name."""
+    """A fault in a file, described without its name."""
 
 
 def decode(content: bytes, n_outputs: int) -> dict[str, Any]:
-    """The columns of a Parquet file of predictions as arrays; texts as ``NAME`` (indices) and ``NAME_texts``.
+    """Return the columns of a Parquet file of predictions as arrays; texts as ``NAME`` (indices) and ``NAME_texts``.
 
-    ``n_outputs`` columns p0, p1, … of a classification (and perhaps y_pred), or y_pred alone if it is 1.
-    Raises BadFile, or whatever pyarrow raises on a damaged file.
+    Expected are ``n_outputs`` columns p0, p1, … of a classification (and optionally y_pred), or only y_pred if it is 1.
+    Raises BadFile, or any error of pyarrow on a damaged file.
     """
     import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     if len(content) < 12 or content[:4] != b"PAR1" or content[-4:] != b"PAR1":
-        raise BadFile("not a Parquet file: expected it to begin and end with PAR1")
+        raise BadFile("not a Parquet file: expected PAR1 at both ends")
     footer = int.from_bytes(content[-8:-4], "little")
     if footer > min(MAX_FOOTER, len(content) - 12):
-        raise BadFile(f"its footer says it has {footer} bytes; at most {MAX_FOOTER} and what the file holds is allowed")
+        raise BadFile(f"its footer claims {footer} bytes; allowed are {MAX_FOOTER}, and no more than the file has")
     file = pq.ParquetFile(
         pa.BufferReader(content),
         read_dictionary=list(TEXTS),
@@ -52,7 +52,7 @@ def decode(content: bytes, n_outputs: int) -> dict[str, Any]:
     _check_schema(file, n_outputs)
     rows = file.metadata.num_rows
     if not 0 < rows <= MAX_ROWS:
-        raise BadFile(f"it says it has {rows} rows; expected 1 to {MAX_ROWS}")
+        raise BadFile(f"it claims {rows} rows; expected 1 to {MAX_ROWS}")
     values = [name for name in file.schema_arrow.names if name not in (*TEXTS, *SEEDS)]
     parts: dict[str, list[Any]] = {name: [] for name in (*SEEDS, *TEXTS, *values)}
     texts: dict[str, dict[str, int]] = {name: {} for name in TEXTS}
@@ -67,22 +67,22 @@ def decode(content: bytes, n_outputs: int) -> dict[str, Any]:
         if seen > rows:
             break
     if seen != rows:
-        raise BadFile(f"its footer says it has {rows} rows, but {seen} can be read")
-    arrays = {name: np.concatenate(some) for name, some in parts.items()}
-    return arrays | {f"{name}_texts": np.array(list(known), dtype=str) for name, known in texts.items()}
+        raise BadFile(f"its footer claims {rows} rows, but {seen} can be read")
+    arrays = {name: np.concatenate(chunks) for name, chunks in parts.items()}
+    return arrays | {f"{name}_texts": np.array(list(codes), dtype=str) for name, codes in texts.items()}
 
 
 def _check_schema(file: Any, n_outputs: int) -> None:
-    wanted = dict.fromkeys(SEEDS, ("INT32", "INT64")) | dict.fromkeys(TEXTS, ("BYTE_ARRAY",))
-    numbers = ("FLOAT", "DOUBLE")
-    outputs = {"y_pred": numbers} if n_outputs == 1 else {f"p{c}": numbers for c in range(n_outputs)}
-    optional = {} if n_outputs == 1 else {"y_pred": ("INT32", "INT64")}
+    integers, floats = ("INT32", "INT64"), ("FLOAT", "DOUBLE")
+    wanted = dict.fromkeys(SEEDS, integers) | dict.fromkeys(TEXTS, ("BYTE_ARRAY",))
+    wanted |= {"y_pred": floats} if n_outputs == 1 else {f"p{c}": floats for c in range(n_outputs)}
+    allowed = {"y_pred": integers} | wanted
     if file.metadata.num_columns > 1000:
         raise BadFile(f"it has {file.metadata.num_columns} columns")
     columns = [file.schema.column(i) for i in range(file.metadata.num_columns)]
-    expected = ", ".join([*wanted, *outputs])
+    expected = ", ".join(wanted)
     for column in columns:
-        kinds = (wanted | outputs | optional).get(column.path)
+        kinds = allowed.get(column.path)
         if kinds is None:
             raise BadFile(f"column {column.path[:80]!r} is not allowed; expected {expected}")
         if column.max_repetition_level or column.max_definition_level > 1 or column.physical_type not in kinds:
@@ -91,8 +91,8 @@ def _check_schema(file: Any, n_outputs: int) -> None:
                 f"column {column.path!r}: expected {' or '.join(kinds)}, found {nested}{column.physical_type}"
             )
     names = [column.path for column in columns]
-    if missing := [name for name in (*wanted, *outputs) if names.count(name) != 1]:
-        raise BadFile(f"column {missing[0]!r} is there {names.count(missing[0])} times; expected {expected}, each once")
+    if missing := [name for name in wanted if names.count(name) != 1]:
+        raise BadFile(f"column {missing[0]!r} appears {names.count(missing[0])} times; expected {expected}, each once")
     import pyarrow.types as kind
 
     for field in file.schema_arrow:
@@ -103,8 +103,8 @@ def _check_schema(file: Any, n_outputs: int) -> None:
                           f"found {str(field.type)[:80]}")  # fmt: skip
 
 
-def _codes(column: Any, known: dict[str, int], name: str) -> Any:
-    """The texts of a column as indices into ``known``, which grows; no text is repeated in memory."""
+def _codes(column: Any, codes: dict[str, int], name: str) -> Any:
+    """Return the texts of a column as ``codes``, which grow; no text is repeated in memory."""
     import numpy as np
     import pyarrow as pa
 
@@ -114,17 +114,17 @@ def _codes(column: Any, known: dict[str, int], name: str) -> Any:
     lengths = pa.compute.binary_length(dictionary).to_numpy(zero_copy_only=False)
     if len(lengths) and lengths.max() > MAX_TEXT:
         raise BadFile(f"column {name!r}: a text of {lengths.max()} bytes; at most {MAX_TEXT} are allowed")
-    here = [known.setdefault(text, len(known)) for text in dictionary.to_pylist()]
-    if len(known) > 1_000_000:
+    of_dictionary = [codes.setdefault(text, len(codes)) for text in dictionary.to_pylist()]
+    if len(codes) > 1_000_000:
         raise BadFile(f"column {name!r}: more than a million different texts")
-    return np.array(here, dtype=np.int64)[column.indices.to_numpy(zero_copy_only=False)]
+    return np.array(of_dictionary, dtype=np.int64)[column.indices.to_numpy(zero_copy_only=False)]
 
 
 def main() -> int:
     n_outputs = int(sys.argv[1])
     try:
         import resource
-    except ImportError:  # Windows has no such limits
+    except ImportError:  # not available on Windows
         pass
     else:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))

@@ -1,4 +1,4 @@
-"""A submission from runs that the suite recorded itself: a method whose code is in ``methods/``."""
+"""Packing of recorded runs as a submission, for a method with code in ``methods/``."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from leaderboard.submission.spec import NAME
 def pack(results: Results, name: str, version: str, submissions: Path, published: Iterable[Cell] = ()) -> Path:
     """Write the results of the method ``name`` to ``submissions``/METHOD/``version`` and return that folder.
 
-    Datasets count on which it has all the seeds that are asked for. ``submission.yml`` is begun, for the author to
-    finish. Raises UserError for an unknown method, for one of the suite's own (see ``published``), for one without such
-    a dataset, and if the folder exists.
+    Only datasets with all required seeds are packed. The author completes ``submission.yml``. Raises UserError for an
+    unknown method, for a method of the suite (see ``published``), for one without such a dataset, and if the folder
+    exists.
     """
     if not re.fullmatch(NAME, version):
-        raise UserError(f"version {version!r}: expected lower-case letters, digits, '.', '_' and '-', as in 1.0")
+        raise UserError(f"version {version!r}: expected lower-case letters, digits, '.', '_' and '-', e.g. 1.0")
     entries = results.called(name)
-    ready = {dataset: cells for dataset, entry in entries.items() if (cells := _whole(entry))}
+    ready = {dataset: cells for dataset, entry in entries.items() if (cells := _complete(entry))}
     if not ready:
         raise UserError(
             f"{name!r} has no dataset with canonical seed {', '.join(map(str, CANONICAL_SEEDS))} and train seeds "
-            f"{TRAIN_SEEDS[0]} to {TRAIN_SEEDS[-1]}, but {', '.join(entries)}: run it there with --seeds 10"
+            f"{TRAIN_SEEDS[0]} to {TRAIN_SEEDS[-1]}; it has results on {', '.join(entries)}: run these with --seeds 10"
         )
     first = next(iter(ready.values()))[0]
     if first.key.method in suite_methods(published):
-        raise UserError(f"{name!r} is the suite's own {first.key.method!r}: pack a method of yours, methods/NAME.py")
+        raise UserError(f"{name!r} is the suite's method {first.key.method!r}: pack a method of your own")
     folder = submissions / first.key.method / version
     if folder.exists():
         raise UserError(f"{folder} exists: remove it, or choose another --version")
@@ -56,25 +56,25 @@ def pack(results: Results, name: str, version: str, submissions: Path, published
             for cell in cells
         }
     seconds = np.mean([cell.fit_seconds for cells in ready.values() for cell in cells])
-    begun = {
+    description = {
         "name": first.title,
         "authors": [],
         "version": version,
         "description": "",
         "licence": "CC-BY-4.0",
-        "compute": f"{seconds:.2g} s for each retraining on average, on {first.facts.device}",
+        "compute": f"{seconds:.2g} s per retraining on average, on {first.facts.device}",
         "training_data": "none",
     }
-    text = yaml.safe_dump(begun, sort_keys=False, allow_unicode=True, width=120)
+    text = yaml.safe_dump(description, sort_keys=False, allow_unicode=True, width=120)
     (folder / "submission.yml").write_text(text, encoding="utf-8")
     manifest.write(folder, fingerprints)
     return folder
 
 
-def _whole(entry: Entry) -> list[Cell]:
-    """The cells of an entry that have all train seeds; none if one of the canonical seeds is not among them."""
-    found = {seed: cell for seed, cell in entry.cells.items() if set(TRAIN_SEEDS) <= set(cell.key.seeds)}
-    return list(found.values()) if set(CANONICAL_SEEDS) <= set(found) else []
+def _complete(entry: Entry) -> list[Cell]:
+    """Return the cells of an entry with all train seeds; none if a canonical seed is missing."""
+    cells = {seed: cell for seed, cell in entry.cells.items() if set(TRAIN_SEEDS) <= set(cell.key.seeds)}
+    return list(cells.values()) if set(CANONICAL_SEEDS) <= set(cells) else []
 
 
 def _table(cell: Cell) -> pd.DataFrame:

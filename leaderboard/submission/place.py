@@ -1,4 +1,4 @@
-"""Where a submission stands: its rows among all others, against two reference methods."""
+"""The place of a submission among all methods, compared with two reference methods."""
 
 from __future__ import annotations
 
@@ -17,24 +17,22 @@ REFERENCES = ("erm", "twin")
 
 
 def places(results: Results, cells: Sequence[Cell]) -> list[Table]:
-    """A table for each dataset of ``cells``: the new row and the references, with the difference of churn to each.
+    """Return a table for each dataset of ``cells``: the new row and the references, with the differences in churn.
 
     Other versions of the same method, and runs of its code, do not count.
     """
-    names = list(dict.fromkeys(cell.key.dataset for cell in cells))
-    found = []
-    for name in names:
+    tables = []
+    for name, title in {cell.key.dataset: cell.title for cell in cells}.items():
         dataset = results.dataset(name)
-        title = next(cell.title for cell in cells if cell.key.dataset == name)
         entry = dataset.entry(title) if dataset else None
         if dataset is not None and entry is not None:
-            others = tuple(other for other in dataset.entries if other is entry or other.method != entry.method)
-            found.append(_table(replace(dataset, entries=others), entry))
-    return found
+            rivals = tuple(other for other in dataset.entries if other is entry or other.method != entry.method)
+            tables.append(_table(replace(dataset, entries=rivals), entry))
+    return tables
 
 
 def to_comment(table: Table) -> str:
-    """A table for a comment on GitHub: the texts of a submission can be no link, mention or HTML there."""
+    """Format a table as a GitHub comment, without links, mentions or HTML from the submission."""
     lines = [f"**{_plain(table.title)}**", "", _line(table.header), _line(["---"] * len(table.header))]
     lines += [_line([cell.text if isinstance(cell, Value) else cell for cell in row]) for row in table.rows]
     return "\n".join([*lines, "", *(_plain(note) for note in table.notes)])
@@ -45,33 +43,31 @@ def _line(texts: Sequence[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text as text: no link, no mention, no HTML, no table."""
+    """Escape text so that it cannot become a link, a mention, HTML or a table."""
     special = "\\`*_{}[]()<>#+!|@&~:/"
     return "".join(f"&#{ord(c)};" if c in special else c for c in " ".join(text.split()))
 
 
 def _table(dataset: Dataset, entry: Entry) -> Table:
     whole = board(dataset)
-    rank, unmarked = _rank(whole, entry)
+    columns = [column for column in whole.columns if not column.versus]
+    titles = [row.title for row in whole.rows if not row.marks]
     rows = []
     for row in whole.rows:
         if row.title == entry.title or row.method in REFERENCES:
-            shown = [column.show(row.estimates[column.key]) for column in whole.columns if not column.versus]
-            rows.append((" ".join([row.title, *row.marks]), *shown, _versus(dataset, entry, row, whole)))
-    where = f"place {rank} of {unmarked} by churn" if rank else "no place, because of its marks"
+            values = [column.show(row.estimates[column.key]) for column in columns]
+            rows.append((" ".join([row.title, *row.marks]), *values, _versus(dataset, entry, row, whole)))
+    place = "no place, because of its marks"
+    if entry.title in titles:
+        place = f"place {titles.index(entry.title) + 1} of {len(titles)} by churn"
     return Table(
         key=f"place-{dataset.name}",
-        title=f"{dataset.title}: {where}",
+        title=f"{dataset.title}: {place}",
         caption="",
-        header=("Method", *(c.title for c in whole.columns if not c.versus), "Churn of the submission, less this"),
+        header=("Method", *(column.title for column in columns), "Churn of the submission, minus this"),
         rows=tuple(rows),
         notes=whole.notes,
     )
-
-
-def _rank(whole: Board, entry: Entry) -> tuple[int, int]:
-    titles = [row.title for row in whole.rows if not row.marks]
-    return (titles.index(entry.title) + 1 if entry.title in titles else 0), len(titles)
 
 
 def _versus(dataset: Dataset, entry: Entry, row: BoardRow, whole: Board) -> str | Value:

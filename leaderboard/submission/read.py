@@ -1,4 +1,4 @@
-"""From a folder of unknown origin to arrays: what is read, how much of it, and nothing beside it."""
+"""Reader of untrusted submission folders: only the expected files, up to a size limit."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ LIMITS = {"submission.yml": 2**16, "manifest.json": 2**20, "predictions": 64 * 2
 
 @dataclass(frozen=True)
 class PredictionFile:
-    """The predictions for one dataset, a row each: ``values`` (rows, C); texts as indices into ``*_texts``."""
+    """Predictions for one dataset by row: ``values`` (rows, C), and texts as indices into ``*_texts``."""
 
     name: str
     canonical_seed: np.ndarray
     train_seed: np.ndarray
     evalset: np.ndarray
     evalset_texts: np.ndarray
-    example: np.ndarray
-    example_texts: np.ndarray
+    example_id: np.ndarray
+    example_id_texts: np.ndarray
     values: np.ndarray
     label: np.ndarray | None
     sha256: str
@@ -43,8 +43,8 @@ class PredictionFile:
         return len(self.canonical_seed)
 
     def where(self, row: int) -> str:
-        """How errors name a row, counted from 0."""
-        evalset, example = self.evalset_texts[self.evalset[row]], self.example_texts[self.example[row]]
+        """Name a row, counted from 0, for error messages."""
+        evalset, example = self.evalset_texts[self.evalset[row]], self.example_id_texts[self.example_id[row]]
         return (
             f"{self.name}, row {row} (canonical seed {self.canonical_seed[row]}, train seed {self.train_seed[row]}, "
             f"{str(evalset)[:20]!r}, example {str(example)[:80]!r})"
@@ -53,7 +53,7 @@ class PredictionFile:
 
 @dataclass(frozen=True)
 class Folder:
-    """A submission's small files, read and checked one by one; ``files`` are its predictions by dataset."""
+    """The metadata of a submission; ``files`` are the datasets of its predictions."""
 
     path: Path
     method: str
@@ -63,8 +63,8 @@ class Folder:
 
 
 def open_folder(path: Path) -> Folder:
-    """The submission at ``path``, METHOD/VERSION. Raises UserError for anything that does not belong there."""
-    path = Path(os.path.abspath(path))  # the names as given: a link is refused, not followed
+    """Open the submission at ``path``, METHOD/VERSION. Raises UserError for anything that does not belong there."""
+    path = Path(os.path.abspath(path))  # does not follow links, which are refused
     datasets = _files(path)
     method, version = path.parent.name, path.name
     for name in (method, version):
@@ -76,33 +76,22 @@ def open_folder(path: Path) -> Folder:
             f"submission.yml: field 'version': expected {version!r}, the folder's name, found {description.version!r}"
         )
     manifest = parse_manifest(_bytes(path, "manifest.json"), "manifest.json")
-    listed, found = set(manifest.files), {_file(name) for name in datasets}
-    if odd := sorted(listed ^ found):
-        there, missing = ("manifest.json", "the folder") if odd[0] in listed else ("the folder", "manifest.json")
-        raise UserError(f"{odd[0][:80]!r} is in {there} but not in {missing}: make the manifest again")
+    if odd := sorted(set(manifest.files) ^ {_file(name) for name in datasets}):
+        places = ("manifest.json", "the folder") if odd[0] in manifest.files else ("the folder", "manifest.json")
+        raise UserError(f"{odd[0][:80]!r} is in {places[0]} but not in {places[1]}: write the manifest again")
     return Folder(path, method, description, manifest, tuple(datasets))
 
 
 def read_table(folder: Path, dataset: str) -> PredictionFile:
-    """The predictions of a submission for ``dataset``. Raises UserError for what is no table of predictions."""
+    """Read a submission's predictions for ``dataset``. Raises UserError if they are not a table of predictions."""
     name = _file(dataset)
     content = _bytes(folder, name)
     n_outputs = 2 if load_spec(dataset).task == "classification" else 1
     arrays = _decoded(content, n_outputs, name)
-    classes = n_outputs > 1
-    columns = [f"p{c}" for c in range(n_outputs)] if classes else ["y_pred"]
-    return PredictionFile(
-        name=name,
-        canonical_seed=arrays["canonical_seed"],
-        train_seed=arrays["train_seed"],
-        evalset=arrays["evalset"],
-        evalset_texts=arrays["evalset_texts"],
-        example=arrays["example_id"],
-        example_texts=arrays["example_id_texts"],
-        values=np.stack([arrays[column] for column in columns], axis=1),
-        label=arrays.get("y_pred") if classes else None,
-        sha256=hashlib.sha256(content).hexdigest(),
-    )
+    columns = [f"p{c}" for c in range(n_outputs)] if n_outputs > 1 else ["y_pred"]
+    values = np.stack([arrays.pop(column) for column in columns], axis=1)
+    digest = hashlib.sha256(content).hexdigest()
+    return PredictionFile(name, values=values, label=arrays.pop("y_pred", None), sha256=digest, **arrays)
 
 
 def _file(dataset: str) -> str:
@@ -110,27 +99,25 @@ def _file(dataset: str) -> str:
 
 
 def _files(path: Path) -> list[str]:
-    """The datasets in a folder that holds a submission and nothing else."""
+    """Return the datasets in a folder. Raises UserError if it holds anything but a submission."""
     _refuse_unless(path, stat.S_ISDIR, str(path), "a folder")
     for entry in _entries(path):
         if entry not in LIMITS:
-            raise UserError(f"{entry[:80]!r} does not belong to a submission; expected only {', '.join(LIMITS)}")
+            raise UserError(f"{entry[:80]!r} does not belong in a submission; expected only {', '.join(LIMITS)}")
     _refuse_unless(path / "predictions", stat.S_ISDIR, "predictions", "a folder")
-    known, found = dataset_names(), []
+    names, datasets = dataset_names(), []
     for entry in _entries(path / "predictions"):
         name, dot, suffix = entry.rpartition(".")
         if not dot or suffix != "parquet":
             raise UserError(f"{'predictions/' + entry[:80]!r}: expected DATASET.parquet")
         if "@" in name:
-            raise UserError(
-                f"{'predictions/' + entry[:80]!r}: variants of datasets are not accepted; expected DATASET.parquet"
-            )
-        if name not in known:
-            raise did_you_mean("dataset", name[:80], known)
-        found.append(name)
-    if not found:
+            raise UserError(f"{'predictions/' + entry[:80]!r}: variants of datasets are not accepted")
+        if name not in names:
+            raise did_you_mean("dataset", name[:80], names)
+        datasets.append(name)
+    if not datasets:
         raise UserError("predictions: expected a file DATASET.parquet, found none")
-    return sorted(found)
+    return sorted(datasets)
 
 
 def _entries(path: Path) -> Iterator[str]:
@@ -152,7 +139,7 @@ def _refuse_unless(path: Path, kind: object, name: str, expected: str) -> None:
 
 
 def _bytes(folder: Path, name: str) -> bytes:
-    """A regular file, at most as long as allowed: a link, a pipe or a device is never opened."""
+    """Read a regular file up to its size limit; links, pipes and devices are never opened."""
     limit = LIMITS[name.partition("/")[0]]
     _refuse_unless(folder / name, stat.S_ISREG, name, "a regular file")
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -163,22 +150,22 @@ def _bytes(folder: Path, name: str) -> bytes:
     except OSError as error:
         raise UserError(f"{name}: cannot be read: {error.strerror}") from error
     if max(size, len(content)) > limit:
-        raise UserError(f"{name}: {max(size, len(content)):,} bytes, at most {limit:,} are allowed")
+        raise UserError(f"{name}: {max(size, len(content)):,} bytes; at most {limit:,} are allowed")
     return content
 
 
 def _decoded(content: bytes, n_outputs: int, name: str) -> dict[str, np.ndarray]:
-    """The arrays of a Parquet file, decoded by a process that can be killed; see ``decode``."""
-    one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+    """Return the arrays of a Parquet file, decoded in a process that can be killed; see ``decode``."""
+    single = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
     command = [sys.executable, "-I", str(Path(decode.__file__)), str(n_outputs)]
     try:
         done = subprocess.run(
-            command, input=content, capture_output=True, timeout=2 * decode.SECONDS, env=dict(os.environ) | one
+            command, input=content, capture_output=True, timeout=2 * decode.SECONDS, env=dict(os.environ) | single
         )
     except subprocess.TimeoutExpired:
-        raise UserError(f"{name}: not read within {2 * decode.SECONDS} s") from None
+        raise UserError(f"{name}: reading took more than {2 * decode.SECONDS} s") from None
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip()[-500:] if done.returncode == decode.REFUSED else ""
-        raise UserError(f"{name}: {said or f'reading it ended with {done.returncode}: it is damaged, or hostile'}")
+        message = done.stderr.decode("utf-8", "replace").strip()[-500:] if done.returncode == decode.REFUSED else ""
+        raise UserError(f"{name}: {message or f'the reader exited with {done.returncode}: damaged or hostile file'}")
     with np.load(io.BytesIO(done.stdout), allow_pickle=False) as arrays:
         return dict(arrays)

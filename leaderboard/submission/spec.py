@@ -1,4 +1,4 @@
-"""``submission.yml`` and ``manifest.json``: what a submission says about itself."""
+"""The metadata of a submission: ``submission.yml`` and ``manifest.json``."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from benchmark.errors import UserError
 
 NAME = r"^[a-z0-9][a-z0-9_.-]{0,63}$"
-"""Names of methods, versions and datasets: parts of a path that lead nowhere else."""
+"""Pattern for methods, versions and datasets, safe as path components."""
 MAX_DEPTH = 8
 
 
 def _visible(text: str) -> str:
-    for character in text:
-        if unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp"):
-            raise ValueError(f"has the invisible character U+{ord(character):04X}; remove it")
+    if hidden := next((c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")), ""):
+        raise ValueError(f"has the invisible character U+{ord(hidden):04X}; remove it")
     return text
 
 
@@ -33,31 +32,34 @@ Link = Annotated[str, StringConstraints(max_length=500, pattern=r"^https://[^\s<
 Version = Annotated[str, StringConstraints(pattern=NAME)]
 Fingerprint = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
 
-Model = TypeVar("Model", bound=BaseModel)
 
-
-class Description(BaseModel):
-    """The fields of ``submission.yml``; any other is refused."""
+class Strict(BaseModel):
+    """A frozen model that refuses unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: Line = Field(description="The method's name, as tables show it.")
+
+Model = TypeVar("Model", bound=Strict)
+
+
+class Description(Strict):
+    """The fields of ``submission.yml``."""
+
+    name: Line = Field(description="Name of the method, shown in tables.")
     authors: tuple[Line, ...] = Field(min_length=1, max_length=100)
-    version: Version = Field(description="The name of the folder.")
-    description: Text = Field(description="What the method does, so that others could build it.")
-    licence: Line = Field(description="SPDX identifier of the licence of the predictions, as in CC-BY-4.0.")
-    compute: Text = Field(description="What one retraining cost, and on which machine.")
-    training_data: Text = Field(description="Training data beyond the benchmark's own, pretraining included; or none.")
-    code: Link | None = Field(None, description="Where the code is.")
-    paper: Link | None = Field(None, description="Where the method is described.")
+    version: Version = Field(description="Version, equal to the name of the folder.")
+    description: Text = Field(description="Description of the method, detailed enough to reimplement it.")
+    licence: Line = Field(description="SPDX identifier of the licence of the predictions, e.g. CC-BY-4.0.")
+    compute: Text = Field(description="Cost of one retraining, and the machine.")
+    training_data: Text = Field(description="Additional training data, including for pretraining; or none.")
+    code: Link | None = Field(None, description="Link to the code.")
+    paper: Link | None = Field(None, description="Link to a paper.")
     superseded_by: Version | None = Field(None, description="The version that replaces this one.")
-    collapsed: tuple[Version, ...] = Field((), description="Datasets on which one class is predicted nearly always.")
+    collapsed: tuple[Version, ...] = Field((), description="Datasets with nearly constant predictions.")
 
 
-class File(BaseModel):
-    """What ``manifest.json`` says about a file of predictions."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class File(Strict):
+    """The description of a predictions file in ``manifest.json``."""
 
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
     rows: int = Field(gt=0)
@@ -65,25 +67,23 @@ class File(BaseModel):
     bootstraps: dict[int, Fingerprint] = Field(description="Fingerprint of the bootstraps by canonical seed.")
 
 
-class Manifest(BaseModel):
-    """``manifest.json``: the suite's version and the files, as ``predictions/DATASET.parquet``."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class Manifest(Strict):
+    """``manifest.json``: the suite's version and the files, ``predictions/DATASET.parquet``."""
 
     suite: Line
     files: dict[str, File] = Field(min_length=1)
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of ``submission.yml``, for editors that check while one types."""
+    """Return the JSON Schema of ``submission.yml``, for validation in editors."""
     return Description.model_json_schema()
 
 
 def parse_description(content: bytes, where: str) -> Description:
-    """The description in a YAML file. Raises UserError naming file, line or field.
+    """Parse a description in YAML. Raises UserError naming file, line or field.
 
-    All scalars are texts, as ``version: 1.0`` is meant to be. Anchors, aliases, tags and deep nesting are refused
-    before anything is built, so that no small file becomes a large object.
+    All scalars are read as texts, as intended for ``version: 1.0``. Anchors, aliases, tags and deep nesting are refused
+    before any object is built, so a small file cannot expand into a large one.
     """
     try:
         text = content.decode("utf-8")
@@ -92,12 +92,12 @@ def parse_description(content: bytes, where: str) -> Description:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise UserError(f"{where}: not a YAML file: {' '.join(str(error).split())[:300]}") from error
     if not isinstance(node, yaml.MappingNode):
-        raise UserError(f"{where}: expected fields as in 'name: ...', found {content[:40]!r}")
+        raise UserError(f"{where}: expected fields such as 'name: ...', found {content[:40]!r}")
     return _validated(Description, _plain(node, where), where)
 
 
 def parse_manifest(content: bytes, where: str) -> Manifest:
-    """The manifest in a JSON file. Raises UserError naming file and field."""
+    """Parse a manifest in JSON. Raises UserError naming file and field."""
     try:
         data = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -124,13 +124,13 @@ def _plain(node: yaml.Node, where: str) -> Any:
         return [_plain(item, where) for item in node.value]
     if not isinstance(node, yaml.MappingNode):
         return node.value
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for key, value in node.value:
         name, line = str(key.value), key.start_mark.line + 1
-        if not isinstance(key, yaml.ScalarNode) or name in found:
+        if not isinstance(key, yaml.ScalarNode) or name in fields:
             raise UserError(f"{where}, line {line}: expected a new field, found {name[:60]!r} again")
-        found[name] = _plain(value, where)
-    return found
+        fields[name] = _plain(value, where)
+    return fields
 
 
 def _validated(model: type[Model], data: Any, where: str) -> Model:
@@ -139,6 +139,6 @@ def _validated(model: type[Model], data: Any, where: str) -> Model:
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part)[:60] for part in first["loc"])
-        found = "" if first["type"] == "missing" else f", found {str(first['input'])[:80]!r}"
-        known = f" (known: {', '.join(model.model_fields)})" if first["type"] == "extra_forbidden" else ""
-        raise UserError(f"{where}: field {field!r}: {first['msg']}{found}{known}") from error
+        value = "" if first["type"] == "missing" else f", found {str(first['input'])[:80]!r}"
+        allowed = f" (allowed: {', '.join(model.model_fields)})" if first["type"] == "extra_forbidden" else ""
+        raise UserError(f"{where}: field {field!r}: {first['msg']}{value}{allowed}") from error

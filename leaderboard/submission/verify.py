@@ -1,4 +1,4 @@
-"""Does the code give what was submitted? One dataset, drawn at random, is run again."""
+"""Verification of a submission: its code is rerun on one dataset drawn at random."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VERIFIED = "verified"
 
 @dataclass(frozen=True)
 class Check:
-    """A quantity as submitted, and as the code gives it."""
+    """A quantity as submitted and as rerun."""
 
     where: str
     quantity: str
@@ -34,7 +34,7 @@ class Check:
 
     @property
     def agrees(self) -> bool:
-        """Whether the rerun lies within the interval, or where retrainings all agree and there is none, is the same."""
+        """Whether the rerun lies within the interval, or equals the value if identical retrainings give no interval."""
         slack = 1e-6 * max(1.0, abs(self.rerun))
         low, high = self._ends
         return low - slack <= self.rerun <= high + slack
@@ -54,7 +54,7 @@ class Check:
 
 
 def newest(submissions: Path, method: str) -> Path:
-    """The version of a method that no other supersedes, the last in order of name. Raises UserError."""
+    """Return the folder of a method's last version by name that is not superseded. Raises UserError."""
     versions = sorted(path.parent for path in submissions.glob(f"{method}/*/submission.yml"))
     if not versions:
         raise did_you_mean("submission", method, sorted(path.name for path in submissions.glob("*") if path.is_dir()))
@@ -63,20 +63,20 @@ def newest(submissions: Path, method: str) -> Path:
 
 
 def rerun(submission: Submission, dataset: str = "") -> list[Check]:
-    """Train the method of that name from code on one dataset of ``submission``, on all its splits.
+    """Retrain a submitted method from its code on all splits of one dataset, and compare the results.
 
-    Raises UserError for a method without code, a dataset that was not submitted, and a training that fails.
+    Raises UserError for a method without code, a dataset that was not submitted, and a failed training.
     """
     names = sorted({cell.key.dataset for cell in submission.cells})
     if dataset and dataset not in names:
         raise did_you_mean("dataset", dataset, names)
-    chosen = dataset or random.SystemRandom().choice(names)  # so that nobody can prepare for it
+    chosen = dataset or random.SystemRandom().choice(names)  # unpredictable for the authors
     planned, theirs = [], []
     for cell in submission.cells:
         if cell.key.dataset == chosen:
             problem = load_problem(chosen, cell.key.canonical_seed)
-            made = make_method(submission.method, problem.task, backbone=problem.backbone)
-            planned.append(runner.plan(problem, made, cell.key.seeds))
+            method = make_method(submission.method, problem.task, backbone=problem.backbone)
+            planned.append(runner.plan(problem, method, cell.key.seeds))
             theirs.append(cell)
     ours: dict[int, Cell] = {}
     for plan, outcome in runner.run(planned, fresh=True):
@@ -88,22 +88,22 @@ def rerun(submission: Submission, dataset: str = "") -> list[Check]:
 
 
 def mark(submission: Submission, checks: Sequence[Check]) -> list[Cell]:
-    """The cells of a submission as verified, with what was found."""
-    found = {"status": VERIFIED, "checks": "; ".join(map(str, checks))}
+    """Return the cells of a submission marked as verified, with the checks."""
+    update = {"status": VERIFIED, "checks": "; ".join(map(str, checks))}
     marked = []
     for cell in submission.cells:
         assert cell.facts.submission is not None
-        said = cell.facts.submission.model_copy(update=found)
+        facts = cell.facts.submission.model_copy(update=update)
         title = cell.title.replace(f"({STATUS})", f"({VERIFIED})")
-        marked.append(replace(cell, title=title).with_facts(submission=said))
+        marked.append(replace(cell, title=title).with_facts(submission=facts))
     return marked
 
 
 def _compare(submitted: Cell, rerun: Cell) -> list[Check]:
-    found = []
+    checks = []
     for evalset, p in submitted.predictions.items():
         for measure in (churn(p.task), QUALITY[p.task]):
             where = f"{submitted.key.dataset}, canonical seed {submitted.key.canonical_seed}, {evalset}"
             ours = estimate(measure, [(rerun.predictions[evalset], None)]).value
-            found.append(Check(where, measure.name, estimate(measure, [(p, None)]), ours))
-    return found
+            checks.append(Check(where, measure.name, estimate(measure, [(p, None)]), ours))
+    return checks

@@ -1,1 +1,1 @@
-"""From results to tables: measures with intervals, boards, rankings, every table of the paper."""
+"""Tables from results: measures with intervals, boards, rankings and every table of the paper."""

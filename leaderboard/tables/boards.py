@@ -1,4 +1,4 @@
-"""From cells to boards: one table per dataset and test set."""
+"""Boards: one table per dataset and test set."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from leaderboard.tables.columns import Column, Pair, columns_of, pairs_of, versu
 from leaderboard.tables.table import Table, Value
 
 COLLAPSED = 0.99
-"""A method that gives one class to at least this share of all examples has collapsed to a constant."""
+"""A method that predicts one class for at least this share of the examples has collapsed to a constant."""
 MARKS = {
     "†": "† Accuracy more than 5 pp below ERM's.",
-    "collapsed": "Collapsed: one class is given to at least 99 % of the examples; a constant never churns.",
+    "collapsed": "Collapsed: predicts one class for at least 99 % of the examples; a constant never churns.",
 }
 EVALSETS = {"id": "ID test", "ood": "OOD test"}
 
 
 @dataclass(frozen=True)
 class BoardRow:
-    """One method on one dataset: ``estimates`` by column key, ``marks`` that qualify it."""
+    """One method on one dataset, with its ``estimates`` by column key and the ``marks`` that qualify them."""
 
     title: str
     method: str
@@ -40,7 +40,7 @@ class BoardRow:
 
 @dataclass(frozen=True)
 class Board:
-    """All methods on one test set of one dataset, the lowest churn first."""
+    """All methods on one test set of one dataset, lowest churn first."""
 
     dataset: str
     title: str
@@ -52,7 +52,7 @@ class Board:
 
 
 def boards(results: Results, kind: IntervalKind = "runs") -> tuple[Board, ...]:
-    """A board for each dataset and test set of ``results``, with intervals of one kind; computed once."""
+    """Return the cached board of each dataset and test set, with intervals of one kind."""
     return _boards(results, kind)
 
 
@@ -62,39 +62,36 @@ def _boards(results: Results, kind: IntervalKind) -> tuple[Board, ...]:
 
 
 def board(dataset: Dataset, evalset: str = "id", kind: IntervalKind = "runs") -> Board:
+    """Return the board of one test set of a dataset, with notes on whatever limits its comparisons."""
     columns = columns_of(dataset.task)
     rows = [_row(dataset, entry, evalset, columns, kind) for entry in dataset.entries]
     rows.sort(key=lambda row: (_value(row, "churn"), row.title))
     notes = list(dataset.notes)
     if dataset.reference is None:
         command = f"python -m benchmark run --method {REFERENCE} --dataset {dataset.name}"
-        notes.append(f"There is no ERM here to compare with. Run: {command}")
+        notes.append(f"There is no ERM to compare with. Run: {command}")
     if min(row.n_seeds[0] for row in rows) < 3:
         notes.append("An interval for churn needs at least three retrainings.")
     if len({row.splits for row in rows}) > 1:
         notes.append("Not every method ran on every split: averages over different splits are not comparable.")
-    if any(len(_trained(dataset, split)) > 1 for split in dataset.splits):
+    seeds = [{e.cells[split].key.seeds for e in dataset.entries if split in e.cells} for split in dataset.splits]
+    if max(map(len, seeds)) > 1:
         notes.append(
-            "Not every method has the same train seeds: a difference to ERM is over those that both have, all else "
-            "over each method's own."
+            "Not every method has the same train seeds: differences from ERM use the seeds that both have, all other "
+            "columns each method's own."
         )
     return Board(dataset.name, dataset.title, evalset, columns, tuple(rows), tuple(notes), kind)
 
 
-def _trained(dataset: Dataset, split: int) -> set[tuple[int, ...]]:
-    return {entry.cells[split].key.seeds for entry in dataset.entries if split in entry.cells}
-
-
 def to_table(board: Board) -> Table:
-    """The board as a table: a row per method, the best of each column marked among methods that carry no mark."""
-    shown = {column.key: _best(board, column) for column in board.columns}
+    """Return the board as a table with a row per method, marking the best unmarked method of each column."""
+    best = {column.key: _best(board, column) for column in board.columns}
     rows: list[tuple[str | Value, ...]] = []
     for row in board.rows:
-        values = [column.show(row.estimates[column.key]) for column in board.columns]
-        values = [
-            value.but(mark="best") if not row.marks and value.number == shown[column.key] else value
-            for column, value in zip(board.columns, values, strict=True)
-        ]
+        values = []
+        for column in board.columns:
+            value = column.show(row.estimates[column.key])
+            values.append(value.but(mark="best") if not row.marks and value.number == best[column.key] else value)
         fewest, most = row.n_seeds
         runs = str(fewest) if fewest == most else f"{fewest}–{most}"
         rows.append((" ".join([row.title, *row.marks]), *values, ", ".join(map(str, row.splits)), runs))
@@ -102,8 +99,8 @@ def to_table(board: Board) -> Table:
     return Table(
         key=f"{board.dataset}-{board.evalset}",
         title=f"{board.title}, {EVALSETS.get(board.evalset, board.evalset)}",
-        caption="Mean over retrainings, or over pairs of them, and over splits; Δ is the difference to ERM at equal "
-        f"bootstraps. {INTERVAL_KINDS[board.kind]}",
+        caption="Mean over retrainings or pairs of retrainings, and over splits; Δ is the difference from ERM on the "
+        f"same bootstraps. {INTERVAL_KINDS[board.kind]}",
         header=("Method", *(column.title for column in board.columns), "Splits", "Retrainings"),
         rows=tuple(rows),
         notes=(*board.notes, *(text for mark, text in MARKS.items() if mark in flags)),
@@ -113,24 +110,19 @@ def to_table(board: Board) -> Table:
 
 
 def marks(pairs: Sequence[Pair], evalset: str = "id") -> tuple[str, ...]:
-    """What qualifies the churn of a classification: † and "collapsed"; see ``MARKS``."""
+    """Return the marks that qualify the churn of a classification; see ``MARKS``."""
     predictions = [cell.predictions[evalset] for cell, _ in pairs]
     if predictions[0].task != "classification":
         return ()
-    found = []
     drop = versus(ACCURACY).value(pairs, evalset)
-    if drop is not None and drop.value < -LOST:
-        found.append("†")
+    lossy = drop is not None and drop.value < -LOST
     shares = [np.bincount(predicted_class(p.values).ravel()).max() / p.values[..., 0].size for p in predictions]
-    if min(shares) >= COLLAPSED:
-        found.append("collapsed")
-    return tuple(found)
+    return ("†",) * lossy + ("collapsed",) * bool(min(shares) >= COLLAPSED)
 
 
 def _row(dataset: Dataset, entry: Entry, evalset: str, columns: Sequence[Column], kind: IntervalKind) -> BoardRow:
     pairs = pairs_of(dataset, entry)
-    cells = list(entry.cells.values())
-    sizes = [len(cell.key.seeds) for cell in cells]
+    sizes = [len(cell.key.seeds) for cell in entry.cells.values()]
     return BoardRow(
         title=entry.title,
         method=entry.method,
@@ -138,12 +130,12 @@ def _row(dataset: Dataset, entry: Entry, evalset: str, columns: Sequence[Column]
         n_seeds=(min(sizes), max(sizes)),
         estimates={column.key: column.value(pairs, evalset, kind) for column in columns},
         marks=marks(pairs, evalset),
-        commands=tuple(cell.facts.command for cell in cells),
+        commands=tuple(cell.facts.command for cell in entry.cells.values()),
     )
 
 
 def _best(board: Board, column: Column) -> float:
-    """The best value in a column as shown, among methods that carry no mark; nan if there is nothing to compare."""
+    """Return the best displayed value of a column among unmarked methods, or nan if there is nothing to compare."""
     if column.versus or column.measure is None:
         return np.nan
     values = [e.value for row in board.rows if not row.marks and (e := row.estimates[column.key]) is not None]

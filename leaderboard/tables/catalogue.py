@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from benchmark import __version__
 from benchmark.measure import catalogue as m
-from benchmark.store.cell import Cell
 from leaderboard.read.results import Dataset, Results
 from leaderboard.stats.intervals import INTERVAL_KINDS, IntervalKind
 from leaderboard.tables import fills
@@ -15,7 +14,7 @@ from leaderboard.tables.columns import versus
 from leaderboard.tables.layouts import (
     DatasetColumn,
     Fill,
-    minority,
+    class_ratio,
     of_erm,
     per_dataset,
     per_method,
@@ -23,14 +22,12 @@ from leaderboard.tables.layouts import (
     size,
     tested,
 )
-from leaderboard.tables.table import Table, Value
-
-__all__ = ["TABLES", "Table", "Value", "build", "stamp"]
+from leaderboard.tables.table import Table
 
 
 @dataclass(frozen=True)
 class TableEntry:
-    """A table to be made; ``intervals`` says whether its caption explains them."""
+    """A table of the leaderboard; ``intervals`` adds an explanation of its intervals to the caption."""
 
     key: str
     title: str
@@ -40,6 +37,7 @@ class TableEntry:
 
 
 def borderline(results: Results) -> Sequence[Dataset]:
+    """Return the borderline classification datasets."""
     return [dataset for dataset in results.of_task("classification") if dataset.group == "borderline"]
 
 
@@ -57,56 +55,45 @@ TABLES = (
     TableEntry(
         "main",
         "Churn against ERM",
-        "Difference of each method's churn to ERM's in percentage points, at equal bootstraps, on the ID test; "
-        "negative is better. Of the methods without a mark († or collapsed) the lowest of a dataset is bold.",
-        per_method(
-            Results.headline,
-            versus(m.CHURN),
-            TRAIN,
-            of_erm(m.CHURN, "ERM churn (%)"),
-            compare=True,
-        ),
+        "Difference in churn between each method and ERM in percentage points, on the same bootstraps, on the ID test; "
+        "negative is better. The lowest of each dataset is bold, leaving aside methods with a mark († or collapsed).",
+        per_method(Results.headline, versus(m.CHURN), TRAIN, of_erm(m.CHURN, "ERM churn (%)")),
     ),
     TableEntry(
         "magnitudes",
         "What retraining changes",
-        "ERM on the ID test: how far the accuracy of two retrainings differs, and how many of their predictions do.",
+        "ERM on the ID test: difference in accuracy between two retrainings, and share of predictions that differ.",
         per_dataset(Results.headline, MAGNITUDES),
     ),
     TableEntry(
         "distributional",
         "Distributional disagreement against ERM",
-        "Difference of each method's symmetric KL divergence between retrainings to ERM's in nats, at equal "
+        "Difference in symmetric KL divergence between retrainings, each method against ERM, in nats, on the same "
         "bootstraps, on the ID test; negative is better.",
-        per_method(
-            Results.headline,
-            versus(m.SYM_KL, digits=2),
-            of_erm(m.SYM_KL, "ERM sym-KL (nats)", digits=2),
-            compare=True,
-        ),
+        per_method(Results.headline, versus(m.SYM_KL, digits=2), of_erm(m.SYM_KL, "ERM sym-KL (nats)", digits=2)),
     ),
     TableEntry(
         "per-class",
         "Churn by true class",
-        "ERM's churn over the examples of each class of the ID test. The ratio is the churn of the rarer class over "
+        "ERM's churn on the ID test examples of each true class. The ratio is the churn of the rarer class divided by "
         "that of the other.",
         per_dataset(
             Results.headline,
             (
                 TRAIN,
                 TESTED,
-                positives("Class 1"),
+                positives(),
                 of_erm(m.CHURN),
                 of_erm(m.churn_of_class(0)),
                 of_erm(m.churn_of_class(1)),
-                minority("Ratio"),
+                DatasetColumn("Ratio", class_ratio),
             ),
         ),
     ),
     TableEntry(
         "drift",
         "Drift of aggregate metrics",
-        "How far five metrics of two retrainings of ERM differ on the ID test, beside churn.",
+        "Difference in five metrics between two retrainings of ERM on the ID test, beside churn.",
         per_dataset(
             Results.headline,
             (
@@ -122,77 +109,74 @@ TABLES = (
     TableEntry(
         "borderline",
         "What retraining changes, borderline datasets",
-        "As for the headline datasets. The paper sets these aside, because ERM passes the filter by little or their "
-        "test sets are small: methods are not compared on them.",
+        "As for the headline datasets. The paper sets these aside because ERM barely passes the filter or the test "
+        "set is small; methods are not compared on them.",
         per_dataset(borderline, MAGNITUDES),
     ),
     TableEntry(
         "filter",
         "Which datasets pass the filter",
-        "ERM must beat the majority class of the ID test by 5 pp on 60 examples or more, or else churn would tell more "
-        "of the class balance than of the method.",
+        "ERM must beat the majority class of the ID test by 5 pp on 60 or more examples; otherwise, churn would say "
+        "more about the class balance than about the method.",
         fills.outcomes,
         intervals=False,
     ),
     TableEntry(
         "splits",
         "Sensitivity to the canonical split",
-        "ERM's churn and each method's difference to it in percentage points on each canonical split, and the range "
+        "ERM's churn and each method's difference from it in percentage points on each canonical split, with the range "
         "over splits.",
-        fills.split_by_split(Results.headline),
+        fills.split_by_split,
         intervals=False,
     ),
     TableEntry(
         "ranks",
         "Mean ranks",
-        "Methods by the mean rank of their churn over the headline datasets; 1 is the lowest churn.",
+        "Methods by mean rank of churn over the headline datasets; 1 is the lowest churn.",
         fills.ranks,
         intervals=False,
     ),
     TableEntry(
         "changes",
-        "What a change of method changes",
-        "Share of the ID test, in %, that ERM has wrong and the method right (mended) or the reverse (broken), at "
-        "equal bootstraps.",
-        fills.changes(Results.headline),
+        "Predictions mended and broken by a change of method",
+        "Share of the ID test, in %, that ERM gets wrong and the method right (mended) or the reverse (broken), on the "
+        "same bootstraps.",
+        fills.changes,
         intervals=False,
     ),
     TableEntry(
         "triage",
         "Churn and entropy as predictors of flips",
-        "How well scores of ERM's predictions put those first that flip: the share of all flips in the first tenth of "
-        "the ID test, and the area under the curve of the flip rate of those reviewed against their share (AuPC).",
-        fills.triage(Results.headline),
+        "How well scores of ERM's predictions rank flips first: the share of all flips in the first tenth of the ID "
+        "test, and the area under the curve of the flip rate among reviewed predictions against their share (AuPC).",
+        fills.triage,
         intervals=False,
     ),
     TableEntry(
         "top-k",
         f"Stability of the top {m.TOP}",
-        f"Jaccard overlap of the {m.TOP} ID test examples with the highest probability of class 1, between two "
-        "retrainings: of ERM, and the difference of each method to it at equal bootstraps; positive is better. The hit "
-        "rate is the share of class 1 among them, to be compared with its share of all.",
+        f"Jaccard overlap between two retrainings of the {m.TOP} ID test examples with the highest probability of "
+        "class 1: ERM's, and each method's difference from it on the same bootstraps; positive is better. The hit rate "
+        "is the share of class 1 among them, to be compared with its share of all examples.",
         per_method(
             Results.headline,
             versus(m.TOP_JACCARD),
-            positives("Class 1", 100, 0),
-            of_erm(m.HIT_RATE),
-            of_erm(m.TOP_JACCARD, "ERM"),
-            compare=True,
+            *(positives(100, 0), of_erm(m.HIT_RATE), of_erm(m.TOP_JACCARD, "ERM")),
         ),
     ),
     TableEntry(
         "regression",
         "Regression",
-        "Mean absolute error and churn, the mean absolute difference of two retrainings, on the ID test in target "
-        "units; Δ is the difference to ERM at equal bootstraps. The lowest churn of a dataset is bold.",
+        "Mean absolute error and churn, the mean absolute difference between two retrainings, on the ID test in target "
+        "units; Δ is the difference from ERM on the same bootstraps. The lowest churn of each dataset is bold.",
         fills.regression,
     ),
     TableEntry(
         "compute",
         "Compute",
         "Forward and backward passes of one network and batch per training step (coupled networks share one backward "
-        "pass), networks and forward passes per prediction, and the CPU time of a retraining in multiples of ERM's: "
-        "mean, in which datasets with the same molecules count once, and range over datasets.",
+        "pass), networks and forward passes per prediction, and CPU time of a retraining in multiples of ERM's: mean "
+        "(datasets with the same molecules count once) and range over datasets.",
         fills.footprints,
         intervals=False,
     ),
@@ -200,23 +184,21 @@ TABLES = (
 
 
 def build(results: Results, kind: IntervalKind = "runs") -> list[Table]:
-    """Every table that ``results`` have data for, with intervals of one kind; missing cells are "–"."""
-    found = []
+    """Return every table that ``results`` has data for, with intervals of one kind; missing cells are "–"."""
+    tables = []
     for entry in TABLES:
-        body = entry.fill(results, kind)
-        if body is not None:
+        if body := entry.fill(results, kind):
             caption = f"{entry.caption} {INTERVAL_KINDS[kind]}" if entry.intervals else entry.caption
             names = tuple(dataset.name for dataset in body.datasets)
-            found.append(
-                Table(entry.key, entry.title, caption, body.header, body.rows, body.notes, body.over, names, kind)
-            )
-    return found
+            content = (body.header, body.rows, body.notes, body.over)
+            tables.append(Table(entry.key, entry.title, caption, *content, names, kind))
+    return tables
 
 
 def stamp(results: Results, table: Table) -> tuple[str, ...]:
-    """Where the numbers of ``table`` come from, as lines of a comment: version, data, retrainings, kind of interval."""
+    """Return the provenance of ``table`` as comment lines: version, data, retrainings and kind of interval."""
     datasets = [dataset for dataset in results.datasets if dataset.name in table.datasets]
-    cells: list[Cell] = [cell for d in datasets for entry in d.entries for cell in entry.cells.values()]
+    cells = [cell for d in datasets for entry in d.entries for cell in entry.cells.values()]
     versions = sorted({cell.facts.versions.get("suite", "unknown") for cell in cells})
     retrainings = sum(len(cell.key.seeds) for cell in cells)
     lines = [

@@ -1,9 +1,9 @@
-"""What the tables show: a column is a measure, absolute or against ERM, with intervals."""
+"""Columns of tables: a measure with intervals, absolute or as a difference from ERM."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -25,13 +25,13 @@ from leaderboard.stats.intervals import (
 from leaderboard.tables.table import Value
 
 Pair = tuple[Cell, Cell | None]
-"""A method's cell on one canonical split, and the reference's there, None if it shares no train seed."""
+"""A method's cell on one canonical split and the reference's, or None if they share no train seed."""
 Splits = Sequence[tuple[Predictions, Predictions | None]]
-"""For each canonical split the predictions of a method, and those to take the difference to, if any."""
+"""For each canonical split, a method's predictions and those to subtract, if any."""
 
 
 def estimate(measure: Measure, splits: Splits, kind: IntervalKind = "runs") -> Estimate:
-    """The mean over ``splits`` of a measure, less that of the others where there are some, with its interval."""
+    """Return the mean of a measure, or of its paired difference, over ``splits``, with its interval."""
 
     def of(part: Of) -> list[np.ndarray]:
         return [part(a) if b is None else difference(part(a), part(b)) for a, b in splits]
@@ -44,9 +44,9 @@ Arrays = Callable[[], Sequence[np.ndarray]]
 
 
 def interval(kind: IntervalKind, runs: Arrays, examples: Arrays | None) -> Estimate:
-    """The mean over splits with an interval of ``kind``; where ``examples`` are None, over runs at the least.
+    """Return the mean over splits with an interval of ``kind``, which falls back to runs if ``examples`` is None.
 
-    Both are functions, because only what the kind needs is computed.
+    Both arguments are functions so that only the arrays that ``kind`` needs are computed.
     """
     if kind == "paper":
         return pair_bootstrap(runs())
@@ -57,7 +57,7 @@ def interval(kind: IntervalKind, runs: Arrays, examples: Arrays | None) -> Estim
 
 @dataclass(frozen=True)
 class Column:
-    """One column: a measure, or with ``versus`` its difference to ERM; without a measure, the compute of a cell."""
+    """A column of a measure, or of its difference from ERM if ``versus``; without a measure, of compute."""
 
     key: str
     title: str
@@ -70,7 +70,7 @@ class Column:
     help: str = ""
 
     def value(self, pairs: Sequence[Pair], evalset: str = "id", kind: IntervalKind = "runs") -> Estimate | None:
-        """The estimate over splits; of a difference over those that have both, and none for ERM itself."""
+        """Return the estimate over splits; differences use the splits with both methods, and ERM itself has none."""
         if self.measure is None:
             return compute(pairs)
         if not self.versus:
@@ -79,49 +79,44 @@ class Column:
         return estimate(self.measure, both, kind) if both else None
 
     def show(self, value: Estimate | None) -> Value:
+        """Format an estimate in the unit and precision of the column."""
         most = self.measure.most if self.measure and not self.versus else np.inf
         return Value.of(value, self.scale, self.digits, self.versus, most)
 
 
-def absolute(measure: Measure, **changes: Any) -> Column:
-    """The column of a measure as it is."""
-    known = {"title": measure.title, "scale": measure.scale, "digits": measure.digits, "help": measure.help}
-    return Column(key=measure.key, measure=measure, better=measure.better, **{**known, **changes})
+def absolute(measure: Measure) -> Column:
+    """Return the column of a measure itself."""
+    m = measure
+    return Column(m.key, m.title, m, m.better, scale=m.scale, digits=m.digits, help=m.help)
 
 
 def versus(measure: Measure, **changes: Any) -> Column:
-    """The column of a measure's difference to ERM at equal bootstraps."""
+    """Return the column of a measure's difference from ERM on the same bootstraps."""
     title, scale, digits = measure.shown_delta
-    known = {"title": title, "scale": scale, "digits": digits, "help": "difference to ERM at equal bootstraps"}
-    return Column(
-        key=f"delta_{measure.key}", measure=measure, better=measure.better, versus=True, **{**known, **changes}
-    )
+    help = "difference from ERM on the same bootstraps"
+    column = Column(f"delta_{measure.key}", title, measure, measure.better, True, scale, digits, help)
+    return replace(column, **changes)
 
 
 COMPUTE = Column(
-    *("compute", "Compute (× ERM)", None, -1),
-    digits=1,
-    help="measured CPU time of one retraining, in multiples of ERM's",
+    "compute", "Compute (× ERM)", None, -1, digits=1, help="CPU time of a retraining, in multiples of ERM's"
 )
 
 
 def columns_of(task: Task) -> tuple[Column, ...]:
-    """The columns of a dataset's board."""
+    """Return the columns of a dataset's board."""
     return (*(column(measure) for measure in boards(task) for column in (absolute, versus)), COMPUTE)
 
 
 def pairs_of(dataset: Dataset, entry: Entry) -> list[Pair]:
-    """The cells of ``entry``, each with ERM's on the same split."""
+    """Return the cells of ``entry``, each paired with ERM's on the same split."""
     erm = dataset.reference.cells if dataset.reference else {}
-    return [(cell, _comparable(cell, erm.get(seed))) for seed, cell in entry.cells.items()]
-
-
-def _comparable(cell: Cell, erm: Cell | None) -> Cell | None:
-    return erm if erm is not None and set(cell.key.seeds) & set(erm.key.seeds) else None
+    shared = {s for s, cell in erm.items() if s in entry.cells and {*cell.key.seeds} & {*entry.cells[s].key.seeds}}
+    return [(cell, erm[split] if split in shared else None) for split, cell in entry.cells.items()]
 
 
 def matched(pairs: Sequence[Pair], evalset: str = "id") -> list[tuple[Predictions, Predictions]]:
-    """The predictions of method and ERM at the train seeds of both, on each split that has both; empty for ERM."""
+    """Return the predictions of method and ERM at their shared train seeds, per split; empty for ERM itself."""
     return [
         (common(cell, erm).predictions[evalset], common(erm, cell).predictions[evalset])
         for cell, erm in pairs
@@ -130,11 +125,11 @@ def matched(pairs: Sequence[Pair], evalset: str = "id") -> list[tuple[Prediction
 
 
 def common(cell: Cell, other: Cell) -> Cell:
-    """``cell`` with only the train seeds that ``other`` has too, in ascending order."""
+    """Restrict ``cell`` to the train seeds that ``other`` has too, in ascending order."""
     return cell.only(set(cell.key.seeds) & set(other.key.seeds))
 
 
 def compute(pairs: Sequence[Pair]) -> Estimate | None:
-    """CPU time of one training in multiples of ERM's, averaged over splits."""
+    """Return the CPU time of one retraining in multiples of ERM's, averaged over splits."""
     ratios = [cell.fit_seconds / erm.fit_seconds for cell, erm in pairs if erm is not None and erm.fit_seconds > 0]
     return Estimate(float(np.mean(ratios)), np.nan, np.nan) if ratios else None

@@ -1,9 +1,9 @@
-"""How the tables are filled that are more than a measure of each dataset or method: see ``layouts``."""
+"""Fills of the tables that show more than one measure per dataset or method; see ``layouts`` for the others."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from itertools import groupby
 
 import numpy as np
@@ -17,7 +17,7 @@ from leaderboard.tables import paper_filter
 from leaderboard.tables.boards import board, marks
 from leaderboard.tables.columns import Column, absolute, compute, interval, matched, pairs_of, versus
 from leaderboard.tables.footprint import footprint
-from leaderboard.tables.layouts import Body, Cell, Choice, Fill, averaged, explained, name, with_reference
+from leaderboard.tables.layouts import Body, Cell, averaged, erm_tests, explained, name, with_reference
 from leaderboard.tables.summary import headline
 from leaderboard.tables.table import MISSING, Value, spelled
 from leaderboard.tables.triage import estimates
@@ -34,75 +34,57 @@ TRIAGE = (
     ("Seen flips, AuPC", "churn", "area of churn, seen", 1, 3, False),
     ("Seen flips, AuPC", "entropy", "area of entropy, seen", 1, 3, False),
 )
-"""Columns: the header above, the header, the number of ``benchmark.measure.triage.measured``, and how it is written."""
+"""Columns: upper header, header, key in ``benchmark.measure.triage.measured``, scale, digits and whether signed."""
 
 
-def triage(choice: Choice) -> Fill:
-    """A row for each dataset: how well scores of ERM's predictions find the examples that flip."""
-
-    def fill(results: Results, kind: IntervalKind) -> Body | None:
-        rows: list[tuple[Cell, ...]] = []
-        datasets = with_reference(choice(results))
-        for dataset in datasets:
-            assert dataset.reference is not None
-            tests = [cell.predictions["id"] for cell in dataset.reference.cells.values()]
-            found = estimates(tests) if min(len(p.seeds) for p in tests) > 1 else {}
-            shown = [Value.of(found.get(key), scale, digits, signed) for _, _, key, scale, digits, signed in TRIAGE]
-            rows.append((name(dataset), *shown))
-        if not rows:
-            return None
-        over = tuple((text, len(list(some))) for text, some in groupby(column[0] for column in TRIAGE))
-        notes = (
-            "The score is the churn of two runs, or the entropy of one, and flips are counted among the other runs; "
-            "mean over choices of runs. Seen flips, as in the paper: a score of all runs, flips among the same runs.",
-            "Intervals: 95 %, jackknife over retrainings.",
-        )
-        header = ("Dataset", *(column[1] for column in TRIAGE))
-        return Body(header, tuple(rows), datasets, (*notes, *averaged(datasets)), (("", 1), *over))
-
-    return fill
+def triage(results: Results, kind: IntervalKind) -> Body | None:
+    """Return a row per dataset: how well scores of ERM's predictions find the examples that flip."""
+    rows: list[tuple[Cell, ...]] = []
+    datasets = with_reference(results.headline())
+    for dataset in datasets:
+        tests = erm_tests(dataset)
+        by_key = estimates(tests) if min(len(p.seeds) for p in tests) > 1 else {}
+        values = [Value.of(by_key.get(key), scale, digits, signed) for _, _, key, scale, digits, signed in TRIAGE]
+        rows.append((name(dataset), *values))
+    if not rows:
+        return None
+    over = tuple((text, len(list(columns))) for text, columns in groupby(column[0] for column in TRIAGE))
+    notes = (
+        "The score is the churn of two runs or the entropy of one, and flips are counted among the other runs; "
+        "mean over choices of runs. Seen flips, as in the paper: score from all runs, flips among the same runs.",
+        "Intervals: 95 %, jackknife over retrainings.",
+    )
+    header = ("Dataset", *(column[1] for column in TRIAGE))
+    return Body(header, tuple(rows), datasets, (*notes, *averaged(datasets)), (("", 1), *over))
 
 
-def split_by_split(choice: Choice) -> Fill:
-    """A row for each dataset and canonical split, and one for the range over splits, where there are several."""
+def split_by_split(results: Results, kind: IntervalKind) -> Body | None:
+    """Return a row per canonical split and one for their range, for datasets with several splits."""
     churn, delta = absolute(CHURN), versus(CHURN)
-
-    def fill(results: Results, kind: IntervalKind) -> Body | None:
-        datasets = tuple(d for d in with_reference(choice(results)) if len(d.splits) > 1)
-        shown = {entry.title for d in datasets for entry in d.entries}
-        titles = [title for title in results.methods() if title in shown]
-        rows: list[tuple[Cell, ...]] = []
-        for dataset in datasets:
-            reference = dataset.reference
-            assert reference is not None
-            table = [
-                [
-                    _on_split(dataset, title, split, churn if title == reference.title else delta, kind)
-                    for title in titles
-                ]
-                for split in dataset.splits
-            ]
-            rows += [
-                (name(dataset) if i == 0 else "", str(split), *cells)
-                for i, (split, cells) in enumerate(zip(dataset.splits, table, strict=True))
-            ]
-            rows.append(("", "range", *map(_range, zip(*table, strict=True))))
-        if not rows:
-            return None
-        header = [f"{title}, churn (%)" if i == 0 else f"{title}, Δ" for i, title in enumerate(titles)]
-        return Body(("Dataset", "Split", *header), tuple(rows), datasets, explained(rows))
-
-    return fill
+    datasets = tuple(d for d in with_reference(results.headline()) if len(d.splits) > 1)
+    present = {entry.title for d in datasets for entry in d.entries}
+    titles = [title for title in results.methods() if title in present]
+    rows: list[tuple[Cell, ...]] = []
+    for dataset in datasets:
+        assert dataset.reference is not None
+        columns = {title: churn if title == dataset.reference.title else delta for title in titles}
+        table = [[_on_split(dataset, *item, split, kind) for item in columns.items()] for split in dataset.splits]
+        for i, (split, cells) in enumerate(zip(dataset.splits, table, strict=True)):
+            rows.append(("" if i else name(dataset), str(split), *cells))
+        rows.append(("", "range", *map(_range, zip(*table, strict=True))))
+    if not rows:
+        return None
+    header = [f"{title}, churn (%)" if i == 0 else f"{title}, Δ" for i, title in enumerate(titles)]
+    return Body(("Dataset", "Split", *header), tuple(rows), datasets, explained(rows))
 
 
-def _on_split(dataset: Dataset, title: str, split: int, column: Column, kind: IntervalKind) -> Value:
+def _on_split(dataset: Dataset, title: str, column: Column, split: int, kind: IntervalKind) -> Value:
     entry = dataset.entry(title)
     if entry is None or split not in entry.cells:
         return Value(MISSING)
-    one = replace(entry, cells={split: entry.cells[split]})
-    pairs = pairs_of(dataset, one)
+    pairs = pairs_of(dataset, replace(entry, cells={split: entry.cells[split]}))
     value = column.show(column.value(pairs, "id", kind)).but(flags=" ".join(marks(pairs)))
-    return replace(value, text=value.text.partition(" [")[0])  # the interval is in the downloads: a column per method
+    return replace(value, text=value.text.partition(" [")[0])  # the columns are many; downloads have the interval
 
 
 def _range(values: Sequence[Value]) -> Value:
@@ -111,22 +93,18 @@ def _range(values: Sequence[Value]) -> Value:
     return Value.of(Estimate(width, np.nan, np.nan))
 
 
-def changes(choice: Choice) -> Fill:
-    """A row for each dataset and two columns for each method: what replacing ERM by it mends and breaks."""
-
-    def fill(results: Results, kind: IntervalKind) -> Body | None:
-        datasets = with_reference(choice(results))
-        shown = {e.title for d in datasets for e in d.entries if e is not d.reference and matched(pairs_of(d, e))}
-        titles = [title for title in results.methods() if title in shown]
-        if not titles:
-            return None
-        rows: list[tuple[Cell, ...]] = [
-            (name(d), *(v for title in titles for v in _change(d, d.entry(title), kind))) for d in datasets
-        ]
-        header = ("Dataset", *("mended", "broken") * len(titles))
-        return Body(header, tuple(rows), datasets, averaged(datasets), (("", 1), *((title, 2) for title in titles)))
-
-    return fill
+def changes(results: Results, kind: IntervalKind) -> Body | None:
+    """Return a row per dataset: the predictions that replacing ERM by each method mends and breaks."""
+    datasets = with_reference(results.headline())
+    compared = {e.title for d in datasets for e in d.entries if e is not d.reference and matched(pairs_of(d, e))}
+    titles = [title for title in results.methods() if title in compared]
+    if not titles:
+        return None
+    rows: list[tuple[Cell, ...]] = []
+    for d in datasets:
+        rows.append((name(d), *(value for title in titles for value in _change(d, d.entry(title), kind))))
+    header = ("Dataset", *("mended", "broken") * len(titles))
+    return Body(header, tuple(rows), datasets, averaged(datasets), (("", 1), *((title, 2) for title in titles)))
 
 
 def _change(dataset: Dataset, entry: Entry | None, kind: IntervalKind) -> tuple[Value, Value]:
@@ -135,36 +113,27 @@ def _change(dataset: Dataset, entry: Entry | None, kind: IntervalKind) -> tuple[
         return Value(MISSING), Value(MISSING)
 
     def value(flips: Callable[[Predictions, Predictions], np.ndarray]) -> Value:
-        made = [flips(theirs, ours) for ours, theirs in both]  # (R, T) each
-        estimate = interval(kind, lambda: [m.mean(axis=1) for m in made], lambda: [m.mean(axis=0) for m in made])
-        shown = Value.of(estimate, 100)
-        return replace(shown, text=shown.text.partition(" [")[0])
+        splits = [flips(theirs, ours) for ours, theirs in both]  # (R, T) each
+        estimate = interval(kind, lambda: [s.mean(axis=1) for s in splits], lambda: [s.mean(axis=0) for s in splits])
+        percentage = Value.of(estimate, 100)
+        return replace(percentage, text=percentage.text.partition(" [")[0])
 
     return value(good_flips), value(bad_flips)
 
 
 def outcomes(results: Results, kind: IntervalKind) -> Body | None:
-    """The paper's filter on each classification dataset, beside what the paper says."""
-    found = paper_filter.outcomes(results)
-    rows = [
-        (
-            outcome.title,
-            outcome.group,
-            Value(str(outcome.n_train), outcome.n_train),
-            Value(str(outcome.n_id), outcome.n_id),
-            _plain(outcome.majority, 3),
-            _plain(outcome.accuracy, 3),
-            _plain(outcome.gap * 100, 1, signed=True),
-            outcome.verdict,
-            _plain(outcome.paper_majority, 3),
-            _plain(outcome.paper_accuracy, 3),
-        )
-        for outcome in found
-    ]
-    header = ("Dataset", "Group", "Train", "ID test", "Majority", "ERM accuracy", "Gap (pp)", "Filter", "Majority")
-    datasets = tuple(d for d in results.datasets if d.name in {outcome.dataset for outcome in found})
+    """Return the paper's filter on each classification dataset, beside the values in the paper."""
+    rows: list[tuple[Cell, ...]] = []
+    for o in paper_filter.outcomes(results):
+        sizes = (_plain(o.n_train, 0), _plain(o.n_id, 0))
+        measured = (_plain(o.majority, 3), _plain(o.accuracy, 3), _plain(o.gap * 100, 1, signed=True))
+        paper = (_plain(o.paper_majority, 3), _plain(o.paper_accuracy, 3))
+        rows.append((o.title, o.group, *sizes, *measured, o.verdict, *paper))
+    accuracies = ("Majority", "ERM accuracy")
+    header = ("Dataset", "Group", "Train", "ID test", *accuracies, "Gap (pp)", "Filter", *accuracies)
+    datasets = with_reference(results.of_task("classification"))
     over = (("", 8), ("Paper", 2))
-    return Body((*header, "ERM accuracy"), tuple(rows), datasets, averaged(datasets), over) if rows else None
+    return Body(header, tuple(rows), datasets, averaged(datasets), over) if rows else None
 
 
 def _plain(number: float | None, digits: int, signed: bool = False) -> Value:
@@ -172,41 +141,32 @@ def _plain(number: float | None, digits: int, signed: bool = False) -> Value:
 
 
 def regression(results: Results, kind: IntervalKind) -> Body | None:
-    """A row for each regression dataset and method."""
+    """Return a row for each regression dataset and method."""
     datasets = results.of_task("regression")
     rows: list[tuple[Cell, ...]] = []
     for dataset in datasets:
-        unit = dataset.unit
-        first = f"{dataset.title} ({unit})" if unit else dataset.title
-        made = board(dataset, "id", kind)
-        shown = {column.key: column for column in made.columns}
-        lowest = min(row.estimates["churn"].value for row in made.rows if row.estimates["churn"])
-        erm = next(
-            (row.estimates["churn"] for row in made.rows if row.title == getattr(dataset.reference, "title", "")), None
-        )
-        for row in made.rows:
-            of = row.estimates
-            churn, mae, delta = of["churn"], of["mae"], of["delta_churn"]
+        first = f"{dataset.title} ({dataset.unit})" if dataset.unit else dataset.title
+        of_dataset = board(dataset, "id", kind)
+        columns = {column.key: column for column in of_dataset.columns}
+        churns = {row.title: churn for row in of_dataset.rows if (churn := row.estimates["churn"])}
+        lowest = min(churn.value for churn in churns.values())
+        erm = churns.get(dataset.reference.title) if dataset.reference else None
+        for row in of_dataset.rows:
+            churn, mae, delta = (row.estimates[key] for key in ("churn", "mae", "delta_churn"))
             assert churn is not None
             assert mae is not None
-            rows.append(
-                (
-                    first if row is made.rows[0] else "",
-                    row.title,
-                    shown["mae"].show(mae),
-                    shown["delta_mae"].show(of["delta_mae"]),
-                    shown["churn"].show(churn).but(mark="best" if churn.value == lowest else ""),
-                    _plain(churn.value / mae.value * 100, 0),
-                    shown["delta_churn"].show(delta),
-                    _plain(delta.value / erm.value * 100 if delta and erm else None, 0, signed=True),
-                )
-            )
+            cells = {key: column.show(row.estimates[key]) for key, column in columns.items()}
+            share = _plain(churn.value / mae.value * 100, 0)
+            change = _plain(delta.value / erm.value * 100 if delta and erm else None, 0, signed=True)
+            best = cells["churn"].but(mark="best" if churn.value == lowest else "")
+            start = first if row is of_dataset.rows[0] else ""
+            rows.append((start, row.title, cells["mae"], cells["delta_mae"], best, share, cells["delta_churn"], change))
     header = ("Dataset", "Method", "MAE", "Δ MAE", "Churn", "Churn (% of MAE)", "Δ churn", "Δ churn (% of ERM's)")
     return Body(header, tuple(rows), datasets, averaged(datasets)) if rows else None
 
 
 def ranks(results: Results, kind: IntervalKind) -> Body | None:
-    """A row for each method that ran on all headline datasets, by mean rank of its churn."""
+    """Return a row for each method that ran on all headline datasets, by mean rank of its churn."""
     summary = headline(results, kind)
     if summary is None or (ranking := summary.ranking) is None:
         return None
@@ -219,12 +179,11 @@ def ranks(results: Results, kind: IntervalKind) -> Body | None:
         f"{ranking.n} datasets: {', '.join(ranking.blocks)}.",
         f"Friedman χ² = {spelled(ranking.chi2)}, p = {_power(ranking.p)}; Nemenyi critical difference "
         f"{spelled(ranking.critical_difference, 2)} at 0.05. Methods that share a letter do not differ significantly.",
-        "Intervals: 95 %, for other retrainings on the same datasets.",
+        "Intervals: 95 %, for new retrainings on the same datasets.",
     ]
-    left_out = [row.title for row in summary.rows if row.rank is None]
-    left_out += [dataset.title for dataset in summary.left_out]
+    left_out = [row.title for row in summary.rows if row.rank is None] + [d.title for d in summary.left_out]
     if left_out:
-        notes.append(f"Left out, because only complete blocks can be ranked: {', '.join(left_out)}.")
+        notes.append(f"Left out because only complete blocks can be ranked: {', '.join(left_out)}.")
     return Body(("Method", "Mean rank", "Group", "Marks"), tuple(rows), summary.datasets, tuple(notes))
 
 
@@ -237,24 +196,21 @@ def _power(p: float) -> str:
 
 
 def footprints(results: Results, kind: IntervalKind) -> Body | None:
-    """A row for each method: what it computes, and its CPU time in multiples of ERM's."""
+    """Return a row for each method: its computational footprint and its CPU time in multiples of ERM's."""
     rows: list[tuple[Cell, ...]] = []
     for title in results.methods():
-        of = [(d, e) for d in results.datasets if (e := d.entry(title)) is not None]
-        dataset, entry = of[0]
+        entries = [(d, e) for d in results.datasets if (e := d.entry(title)) is not None]
+        dataset, entry = entries[0]
         key = next(iter(entry.cells.values())).key
-        found = footprint(key.method, key.params, dataset.task)
-        measured = [(d, estimate.value) for d, e in of if (estimate := compute(pairs_of(d, e))) is not None]
-        ratios = [ratio for _, ratio in measured]
+        counts = footprint(key.method, key.params, dataset.task)
+        measured = [(d, estimate.value) for d, e in entries if (estimate := compute(pairs_of(d, e))) is not None]
         time = Value(MISSING)
-        if ratios:
-            mean = float(family_weights([d for d, _ in measured]) @ ratios)
-            text = spelled(mean)
-            if max(ratios) > min(ratios):
-                text += f" ({spelled(min(ratios))} to {spelled(max(ratios))})"
-            time = Value(text, mean)
-        counts = (found.forwards, found.backwards, found.networks, found.passes) if found else (None,) * 4
-        rows.append((title, *(_plain(count, 0) for count in counts), time))
+        if measured:
+            datasets, ratios = zip(*measured, strict=True)
+            mean = float(family_weights(datasets) @ ratios)
+            spread = f" ({spelled(min(ratios))} to {spelled(max(ratios))})" if max(ratios) > min(ratios) else ""
+            time = Value(spelled(mean) + spread, mean)
+        rows.append((title, *(_plain(count, 0) for count in (astuple(counts) if counts else (None,) * 4)), time))
     header = ("Method", "Forwards", "Backwards", "Networks", "Passes", "CPU time (× ERM)")
     over = (("", 1), ("Per training step", 2), ("Per prediction", 2), ("Measured", 1))
     return Body(header, tuple(rows), results.datasets, (), over) if rows else None

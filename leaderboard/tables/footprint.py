@@ -1,4 +1,4 @@
-"""What a method computes for each training step and each prediction, read from the networks that it describes."""
+"""Computational footprint of a method per training step and prediction, read from its stack of networks."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from benchmark.types import Examples, Problem, Task
 
 @dataclass(frozen=True)
 class Footprint:
-    """In units of one network and one batch (paper, compute appendix).
+    """Counts in units of one network and one batch (paper, compute appendix).
 
-    ``forwards`` and ``backwards`` are per training step; a backward pass of coupled networks is one, through all of
-    them. ``networks`` are queried for a prediction, in ``passes`` forward passes together.
+    ``forwards`` and ``backwards`` are per training step; coupled networks share a single backward pass. A prediction
+    queries ``networks`` networks in a total of ``passes`` forward passes.
     """
 
     forwards: int
@@ -27,7 +27,7 @@ class Footprint:
 
 
 def footprint(method: str, params: Mapping[str, Any], task: Task) -> Footprint | None:
-    """The footprint of a method of ``methods/``; None for one that is not there or trains no stack of networks.
+    """Return the footprint of a method in ``methods/``, or None if it is missing or trains no stack of networks.
 
     >>> footprint("twin", {"lam": 300.0, "members": 2}, "classification")
     Footprint(forwards=4, backwards=1, networks=2, passes=2)
@@ -51,7 +51,7 @@ def footprint(method: str, params: Mapping[str, Any], task: Task) -> Footprint |
 
 
 def _smallest(task: Task) -> Problem:
-    """Sixteen examples of one feature: nothing is trained on them, but a bootstrap of them can be divided."""
+    """Return sixteen examples of one feature: enough to divide a bootstrap of them, though nothing is trained."""
     y = np.arange(16) % 2 if task == "classification" else np.arange(16, dtype=np.float32)
     rows = Examples(np.zeros((16, 1), dtype=np.float32), y, np.arange(16).astype(str), np.full(16, ""))
     return Problem("smallest", task, 2 if task == "classification" else 1, rows)

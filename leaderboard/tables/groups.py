@@ -1,4 +1,4 @@
-"""Accuracy and churn by group of the test examples, where a dataset says what its groups are (``groups``)."""
+"""Accuracy and churn by group of test examples, for datasets that define ``groups``."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ WORST = "worst"
 
 
 def within(p: Predictions, of: Mapping[str, str], group: str) -> Predictions:
-    """The predictions for the examples of one group."""
+    """Return the predictions for the examples of one group."""
     return p.on(np.array([of.get(example) == group for example in p.ids]))
 
 
 def by_group(dataset: Dataset, kind: IntervalKind = "runs") -> Table:
-    """A row for each method, with a column for each group that all ID tests have, and one for the worst of these.
+    """Return a row per method, with a column for each group present in all ID tests and one for the worst of them.
 
-    The worst is taken in each retraining, or in each pair of them, and then averaged (Sagawa et al. 2020,
+    The worst group is taken in each retraining or pair of retrainings, then averaged (Sagawa et al. 2020,
     arXiv:1911.08731).
     """
     tests = [cell.predictions["id"] for entry in dataset.entries for cell in entry.cells.values()]
@@ -38,15 +38,15 @@ def by_group(dataset: Dataset, kind: IntervalKind = "runs") -> Table:
         values: list[Value] = []
         for measure in measures:
             parts = [[(within(p, dataset.groups, group), None) for p in tests] for group in groups]
-            found = [estimate(measure, splits, kind) for splits in parts]
-            found.append(estimate(worst_of(measure, dataset.groups, groups), [(p, None) for p in tests], kind))
-            values += map(absolute(measure).show, found)
+            estimates = [estimate(measure, splits, kind) for splits in parts]
+            estimates.append(estimate(worst_of(measure, dataset.groups, groups), [(p, None) for p in tests], kind))
+            values += map(absolute(measure).show, estimates)
         rows.append((entry.title, *values))
     return Table(
         key=f"{dataset.name}-groups",
         title=f"{dataset.title}, by group",
-        caption="The ID test by group. The worst group is that of each retraining, or pair of them, and its "
-        f"interval is over these. {INTERVAL_KINDS[kind]}",
+        caption="The ID test by group. The worst group is determined for each retraining or pair of retrainings, and "
+        f"its interval is over these. {INTERVAL_KINDS[kind]}",
         header=("Method", *(name for _ in measures for name in (*groups, WORST))),
         rows=tuple(rows),
         over=(("", 1), *((measure.title, len(groups) + 1) for measure in measures)),
@@ -56,7 +56,7 @@ def by_group(dataset: Dataset, kind: IntervalKind = "runs") -> Table:
 
 
 def worst_of(measure: Measure, of: Mapping[str, str], groups: Sequence[str]) -> Measure:
-    """A measure on the group where it is worst, for each run or pair of runs."""
+    """Return a measure on the group where it is worst, for each run or pair of runs."""
     worse = np.minimum if measure.better > 0 else np.maximum
 
     def worst(p: Predictions) -> np.ndarray:

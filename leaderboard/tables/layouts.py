@@ -1,15 +1,16 @@
-"""How tables are filled: rows of datasets with a column per measure or per method, or rows of methods."""
+"""Layouts of tables with a row per dataset and a column per measure or per method."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import compress, groupby
 
 import numpy as np
 
 from benchmark.measure.basics import positive_fraction
 from benchmark.measure.catalogue import Measure, churn_of_class
+from benchmark.types import Predictions
 from leaderboard.read.results import Dataset, Results
 from leaderboard.stats.intervals import Estimate, IntervalKind, holm
 from leaderboard.tables.boards import MARKS, marks
@@ -19,12 +20,12 @@ from leaderboard.tables.table import MISSING, Value
 ALPHA = 0.05
 Cell = str | Value
 Choice = Callable[[Results], Sequence[Dataset]]
-"""Which datasets a table is of."""
+"""A selection of the datasets of a table."""
 
 
 @dataclass(frozen=True)
 class Body:
-    """What is in a table, without its name; see ``leaderboard.tables.table.Table``."""
+    """The content of a table without its name; see ``leaderboard.tables.table.Table``."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -34,12 +35,12 @@ class Body:
 
 
 Fill = Callable[[Results, IntervalKind], Body | None]
-"""None where the results hold nothing for the table."""
+"""Returns None if the results hold nothing for the table."""
 
 
 @dataclass(frozen=True)
 class DatasetColumn:
-    """A column of a table of datasets; ``measure`` is what its intervals are of, if it has any."""
+    """A column of a table of datasets; ``measure`` is the one behind its intervals, if it has any."""
 
     header: str
     show: Callable[[Dataset, IntervalKind], Cell]
@@ -48,7 +49,7 @@ class DatasetColumn:
 
 
 def of_erm(measure: Measure, header: str = "", over: str = "", digits: int | None = None) -> DatasetColumn:
-    """A measure of ERM, under its own title unless ``header`` is another."""
+    """Return the column of a measure of ERM, under the measure's title unless ``header`` is given."""
 
     def show(dataset: Dataset, kind: IntervalKind) -> Cell:
         places = measure.digits if digits is None else digits
@@ -58,35 +59,40 @@ def of_erm(measure: Measure, header: str = "", over: str = "", digits: int | Non
 
 
 def erm(dataset: Dataset, measure: Measure, kind: IntervalKind) -> Estimate:
-    """A measure of ERM on the ID tests of all splits."""
+    """Return a measure of ERM on the ID tests of all splits."""
+    return estimate(measure, [(p, None) for p in erm_tests(dataset)], kind)
+
+
+def erm_tests(dataset: Dataset) -> list[Predictions]:
+    """Return ERM's predictions on the ID test of each split."""
     assert dataset.reference is not None
-    return estimate(measure, [(cell.predictions["id"], None) for cell in dataset.reference.cells.values()], kind)
+    return [cell.predictions["id"] for cell in dataset.reference.cells.values()]
 
 
-def per_dataset(choice: Choice, columns: Sequence[DatasetColumn], *notes: str) -> Fill:
-    """A row for each dataset that ran ERM."""
+def per_dataset(choice: Choice, columns: Sequence[DatasetColumn]) -> Fill:
+    """Return a fill with a row for each dataset that has ERM."""
 
     def fill(results: Results, kind: IntervalKind) -> Body | None:
         datasets = with_reference(choice(results))
         if not datasets:
             return None
         rows = [(name(d), *(column.show(d, kind) for column in columns)) for d in datasets]
-        over = [("", 1), *((text, len(list(some))) for text, some in groupby(column.over for column in columns))]
+        over = [("", 1), *((text, len(list(same))) for text, same in groupby(column.over for column in columns))]
         return Body(
             ("Dataset", *(column.header for column in columns)),
             tuple(rows),
             datasets,
-            (*notes, *fallback(kind, [(column.header, column.measure) for column in columns]), *averaged(datasets)),
+            (*fallback(kind, [(column.header, column.measure) for column in columns]), *averaged(datasets)),
             tuple(over) if any(text for text, _ in over) else (),
         )
 
     return fill
 
 
-def per_method(choice: Choice, column: Column, *extra: DatasetColumn, compare: bool = False) -> Fill:
-    """A row for each dataset and a column for each method but ERM, of its difference to ERM.
+def per_method(choice: Choice, column: Column, *extra: DatasetColumn) -> Fill:
+    """Return a fill with a row per dataset and a column per method except ERM, for its difference from ERM.
 
-    With ``compare`` all numbers are tested together: * marks those that differ from zero.
+    All numbers are tested together; * marks those that differ from zero.
     """
 
     def fill(results: Results, kind: IntervalKind) -> Body | None:
@@ -95,7 +101,7 @@ def per_method(choice: Choice, column: Column, *extra: DatasetColumn, compare: b
         titles = [title for title in results.methods() if any(title in row for row in compared.values())]
         if not titles:
             return None
-        significant, notes = _tested(compared, kind) if compare else (set(), ())
+        significant, note = _tested(compared, kind)
         rows = []
         for d in datasets:
             row = compared[d.name]
@@ -108,121 +114,111 @@ def per_method(choice: Choice, column: Column, *extra: DatasetColumn, compare: b
                 value, flags = row[title]
                 star = (d.name, title) in significant
                 mark = "" if not star else "better" if value.value * column.better > 0 else "worse"
-                shown = " ".join([*(["*"] if star else []), *flags])
-                cells.append(column.show(value).but(mark="best" if title == best else mark, flags=shown))
+                flags = ("*",) * star + flags
+                cells.append(column.show(value).but(mark="best" if title == best else mark, flags=" ".join(flags)))
             rows.append((name(d), *(other.show(d, kind) for other in extra), *cells))
+        measures = [*((other.header, other.measure) for other in extra), (column.title, column.measure)]
         return Body(
             ("Dataset", *(other.header for other in extra), *titles),
             tuple(rows),
             datasets,
-            (
-                *notes,
-                *explained(rows),
-                *fallback(kind, [*((other.header, other.measure) for other in extra), (column.title, column.measure)]),
-                *averaged(datasets),
-            ),
+            (note, *explained(rows), *fallback(kind, measures), *averaged(datasets)),
         )
 
     return fill
 
 
 Compared = dict[str, tuple[Estimate, tuple[str, ...]]]
-"""By method: its difference to ERM, and what qualifies it."""
+"""The difference from ERM of each method, with the marks that qualify it."""
 
 
 def _compared(dataset: Dataset, column: Column, kind: IntervalKind) -> Compared:
-    found: Compared = {}
+    compared: Compared = {}
     for entry in dataset.entries:
         pairs = pairs_of(dataset, entry)
         estimate = column.value(pairs, "id", kind)
         if estimate is not None and not np.isnan(estimate.value):
-            found[entry.title] = estimate, marks(pairs)
-    return found
+            compared[entry.title] = estimate, marks(pairs)
+    return compared
 
 
-def _tested(compared: dict[str, Compared], kind: IntervalKind) -> tuple[set[tuple[str, str]], tuple[str, ...]]:
-    """Which numbers differ from zero, by dataset and method, and how that was decided."""
-    keys = [(dataset, title) for dataset, row in compared.items() for title in row]
-    estimates = [compared[dataset][title][0] for dataset, title in keys]
-    tested = sum(not np.isnan(estimate.p) for estimate in estimates)
+def _tested(compared: dict[str, Compared], kind: IntervalKind) -> tuple[set[tuple[str, str]], str]:
+    """Return the numbers that differ from zero, by dataset and method, and a note on the criterion."""
+    estimates = {(dataset, title): e for dataset, row in compared.items() for title, (e, _) in row.items()}
+    tested = sum(not np.isnan(estimate.p) for estimate in estimates.values())
     if kind == "paper":
-        differ = [estimate.excludes_zero for estimate in estimates]
-        note = f"* The interval excludes zero, as the paper decides; not adjusted for the {tested} comparisons."
+        differ = [estimate.excludes_zero for estimate in estimates.values()]
+        note = f"* The interval excludes zero, the paper's criterion; not adjusted for the {tested} comparisons."
     else:
-        differ = [bool(p < ALPHA) for p in holm([estimate.p for estimate in estimates])]
-        note = f"* Differs from ERM: p < {ALPHA} after Holm over the {tested} comparisons of this table."
-    return {key for key, yes in zip(keys, differ, strict=True) if yes}, (note,)
+        differ = [bool(p < ALPHA) for p in holm([estimate.p for estimate in estimates.values()])]
+        note = f"* Differs from ERM: p < {ALPHA} after Holm's correction over the {tested} comparisons of this table."
+    return set(compress(estimates, differ)), note
 
 
 def _best(row: Compared, better: int) -> str:
-    """The method with the best value among those that carry no mark; none if there is nothing to compare."""
+    """Return the unmarked method with the best value, or "" if there is nothing to compare."""
     values = {title: estimate.value * better for title, (estimate, flags) in row.items() if not flags}
     return max(values, key=lambda title: values[title]) if len(values) > 1 else ""
 
 
 def size(dataset: Dataset, kind: IntervalKind) -> Value:
-    """Rows of the training pool."""
+    """Return the number of rows of the training pool."""
     return Value(str(dataset.n_train), dataset.n_train)
 
 
 def tested(dataset: Dataset, kind: IntervalKind) -> Value:
-    """Rows of the ID test, the fewest over splits."""
+    """Return the number of rows of the ID test, the fewest over splits."""
     n = min(len(cell.predictions["id"].ids) for entry in dataset.entries for cell in entry.cells.values())
     return Value(str(n), n)
 
 
-def positives(header: str, scale: float = 1, digits: int = 2) -> DatasetColumn:
-    """Share of class 1 in the ID test, mean over splits."""
+def positives(scale: float = 1, digits: int = 2) -> DatasetColumn:
+    """Return the column of the share of class 1 in the ID test, mean over splits."""
 
     def show(dataset: Dataset, kind: IntervalKind) -> Cell:
         return Value.of(Estimate(_positive(dataset), np.nan, np.nan), scale, digits)
 
-    return DatasetColumn(header, show)
+    return DatasetColumn("Class 1", show)
 
 
-def minority(header: str) -> DatasetColumn:
-    """Churn of the rarer class over that of the other."""
-
-    def show(dataset: Dataset, kind: IntervalKind) -> Cell:
-        by_class = [erm(dataset, churn_of_class(label), "runs").value for label in (0, 1)]
-        rare = int(_positive(dataset) < 0.5)
-        ratio = by_class[rare] / by_class[1 - rare] if by_class[1 - rare] else np.nan
-        return Value.of(Estimate(ratio, np.nan, np.nan), 1, 1)
-
-    return DatasetColumn(header, show)
+def class_ratio(dataset: Dataset, kind: IntervalKind) -> Value:
+    """Return the churn of the rarer class divided by that of the other."""
+    by_class = [erm(dataset, churn_of_class(label), "runs").value for label in (0, 1)]
+    rare = int(_positive(dataset) < 0.5)
+    ratio = by_class[rare] / by_class[1 - rare] if by_class[1 - rare] else np.nan
+    return Value.of(Estimate(ratio, np.nan, np.nan), 1, 1)
 
 
 def _positive(dataset: Dataset) -> float:
-    assert dataset.reference is not None
-    return float(np.mean([positive_fraction(cell.predictions["id"]) for cell in dataset.reference.cells.values()]))
+    return float(np.mean([positive_fraction(p) for p in erm_tests(dataset)]))
 
 
 def name(dataset: Dataset) -> str:
+    """Return the title of a dataset, marking development datasets."""
     return f"{dataset.title} (dev)" if dataset.group == "dev" else dataset.title
 
 
 def with_reference(datasets: Iterable[Dataset]) -> tuple[Dataset, ...]:
+    """Return the datasets that have ERM."""
     return tuple(dataset for dataset in datasets if dataset.reference is not None)
 
 
 def fallback(kind: IntervalKind, columns: Iterable[tuple[str, Measure | None]]) -> tuple[str, ...]:
-    """Which columns, by header and measure, cannot have the interval that was asked for."""
-    if kind not in ("examples", "both"):
-        return ()
+    """Return a note on the columns, given by header and measure, that cannot have the requested interval."""
     over_runs = [header for header, measure in columns if measure is not None and measure.of_examples is None]
-    if not over_runs:
+    if kind not in ("examples", "both") or not over_runs:
         return ()
-    return (f"No mean over examples, so that the interval is over retrainings: {', '.join(over_runs)}.",)
+    return (f"Not a mean over examples, so the interval is over retrainings: {', '.join(over_runs)}.",)
 
 
 def explained(rows: Iterable[Iterable[Cell]]) -> tuple[str, ...]:
-    """What the marks in ``rows`` mean."""
+    """Return explanations of the marks in ``rows``."""
     used = {flag for row in rows for cell in row if isinstance(cell, Value) for flag in cell.flags.split()}
     return tuple(text for flag, text in MARKS.items() if flag in used)
 
 
 def averaged(datasets: Sequence[Dataset]) -> tuple[str, ...]:
-    """Over which canonical splits the numbers are means, and where methods differ in this."""
+    """Return notes on the canonical splits averaged over, and on datasets whose methods differ in them."""
     by_splits: dict[tuple[int, ...], list[str]] = {}
     for dataset in datasets:
         by_splits.setdefault(dataset.splits, []).append(dataset.title)
@@ -236,6 +232,6 @@ def averaged(datasets: Sequence[Dataset]) -> tuple[str, ...]:
 
 
 def listed(things: Sequence[object]) -> str:
-    """``7, 42 and 99``."""
+    """Join items as in ``7, 42 and 99``."""
     texts = [str(thing) for thing in things]
     return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)

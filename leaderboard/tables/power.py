@@ -1,4 +1,4 @@
-"""Retrainings needed to tell two methods apart, from the cells that are there."""
+"""Number of retrainings needed to distinguish two methods, estimated from existing cells."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from benchmark.errors import UserError, did_you_mean
+from benchmark.lab.study import percent
 from benchmark.measure.catalogue import churn
 from leaderboard.read.results import Dataset, Entry, Results
 from leaderboard.stats import power as p
@@ -16,64 +17,64 @@ from leaderboard.tables.columns import common
 from leaderboard.tables.table import Table, Value
 
 USUAL = 10
-"""The retrainings of the paper's cells."""
+"""Number of retrainings in the paper's cells."""
 
 
 def table(results: Results, delta: float, methods: tuple[str, str], dataset: str = "") -> Table:
-    """For each dataset with both ``methods``: how many retrainings resolve a difference in churn of ``delta``, and what
-    ten can resolve. ``delta`` is in percentage points, of a regression in target units.
+    """Return the retrainings that resolve a difference in churn of ``delta`` and the difference that ten resolve.
 
-    Raises UserError for an unknown dataset or method, for a ``delta`` that is not above 0 and finite, or where no
-    dataset has both with four train seeds in common.
+    There is a row for each dataset with both ``methods``. ``delta`` is in percentage points, or in target units for a
+    regression. Raises UserError for an unknown dataset or method, for a ``delta`` that is not positive and finite, and
+    if no dataset has both methods with four train seeds in common.
     """
     if not 0 < delta < math.inf:
         raise UserError(f"--delta {delta:g}: a finite difference above 0 expected")
-    asked = tuple(d for d in results.datasets if d.group != "variant" or d.name == dataset)
-    chosen = asked
-    if dataset:
-        chosen = tuple(d for d in asked if d.name == dataset)
-        if not chosen:
-            raise did_you_mean("dataset", dataset, [d.name for d in results.datasets])
-    first, second = (replace(results, datasets=asked).called(name) for name in methods)
-    rows = []
-    for of in chosen:
-        if of.name in first and of.name in second and (found := _differences(first[of.name], second[of.name])):
-            rows.append(_row(of, delta, found))
-    if not rows:
+    datasets = tuple(d for d in results.datasets if d.group != "variant" or d.name == dataset)
+    chosen = [d for d in datasets if dataset in ("", d.name)]
+    if dataset and not chosen:
+        raise did_you_mean("dataset", dataset, [d.name for d in results.datasets])
+    first, second = (replace(results, datasets=datasets).called(name) for name in methods)
+    shared = [d for d in chosen if d.name in first and d.name in second]
+    pilots = [(d, differences) for d in shared if (differences := _differences(first[d.name], second[d.name]))]
+    if not pilots:
         raise UserError(
             f"no dataset has both {' and '.join(methods)} with four train seeds in common: run them with --seeds 10, "
-            "or name others with --methods"
+            "or choose others with --methods"
         )
-    here = [d.name for d in chosen]
-    titles = [" or ".join(dict.fromkeys(some[name].title for name in here if name in some)) for some in (first, second)]
+    rows = tuple(_row(d, delta, differences) for d, differences in pilots)
+    titles = [
+        " or ".join(dict.fromkeys(entries[d.name].title for d in chosen if d.name in entries))
+        for entries in (first, second)
+    ]
     caption = (
-        f"Retrainings of {' and of '.join(titles)}, at equal bootstraps on one split, after which the 95 % interval "
-        f"over runs excludes 0 in {p.POWER:.0%} of cases if their churn truly differs by {delta:g}; in brackets, what "
-        "the uncertainty of the variances allows. A percentage point for classes, target units for values."
+        f"Number of retrainings of {' and of '.join(titles)}, on the same bootstraps of one split, after which the "
+        f"95 % interval over runs excludes 0 in {percent(p.POWER)} of cases if their churn truly differs by {delta:g}; "
+        "in brackets, the range given the uncertainty of the variances. In percentage points for classification and "
+        "target units for regression."
     )
     header = ("Dataset", "Difference found", "Retrainings needed", f"Least difference that {USUAL} resolve", "Pilot")
-    return Table("power", "Retrainings needed", caption, header, tuple(rows), notes=(NOTE,))
+    return Table("power", "Retrainings needed", caption, header, rows, notes=(NOTE,))
 
 
 NOTE = (
-    "The variances come from the pilot's runs, split into what a run brings to all its pairs and what is left of a "
-    "pair; several canonical splits would divide them further, and show other data too."
+    "The variances come from the pilot's runs, split into the part that a run contributes to all its pairs and the "
+    "rest of each pair; several canonical splits would divide them further and cover other data too."
 )
 
 
 def _differences(first: Entry, second: Entry) -> list[np.ndarray]:
-    """The difference in churn of each pair of runs (R, R), on each split with four train seeds of both."""
-    found = []
+    """Return the difference in churn of each pair of runs (R, R), on each split with four shared train seeds."""
+    differences = []
     for seed in sorted(set(first.cells) & set(second.cells)):
         a, b = (common(x.cells[seed], y.cells[seed]) for x, y in ((first, second), (second, first)))
         if len(a.key.seeds) >= 4:
             measure = churn(a.predictions["id"].task)
-            found.append(difference(*(measure.of_runs(cell.predictions["id"]) for cell in (a, b))))
-    return found
+            differences.append(difference(*(measure.of_runs(cell.predictions["id"]) for cell in (a, b))))
+    return differences
 
 
-def _row(of: Dataset, delta: float, matrices: list[np.ndarray]) -> tuple[str | Value, ...]:
-    scale, digits = (100.0, 1) if of.task == "classification" else (1.0, 3)
+def _row(dataset: Dataset, delta: float, matrices: list[np.ndarray]) -> tuple[str | Value, ...]:
+    scale, digits = (100.0, 1) if dataset.task == "classification" else (1.0, 3)
     pilot = p.components(matrices)
     low, high = pilot.range()
     needed, least, most = (p.needed(variances, delta / scale) for variances in (pilot, low, high))
@@ -81,7 +82,7 @@ def _row(of: Dataset, delta: float, matrices: list[np.ndarray]) -> tuple[str | V
     text = f"{_count(needed)} [{_count(least)}, {_count(most)}]"
     number, from_, to = (float("nan") if x is None else float(x) for x in (needed, least, most))
     return (
-        of.title,
+        dataset.title,
         Value.of(jackknife(matrices), scale, digits, signed=True),
         Value(text, number, from_, to),
         Value.of(Estimate(*ends), scale, digits + 1),

@@ -1,4 +1,4 @@
-"""The reports of studies as tables and charts, from the cells and records at hand; nothing is trained."""
+"""Reports of studies as tables, from existing cells and records; nothing is trained."""
 
 from __future__ import annotations
 
@@ -31,27 +31,29 @@ from leaderboard.tables.columns import estimate as of_measure
 from leaderboard.tables.table import Table, Value
 
 REPLICATES = (
-    "Of what is no quantity of predictions: 95 % jackknife interval over the replicates, of a standard deviation the "
-    "percentile bootstrap."
+    "Quantities not computed from predictions: 95 % jackknife interval over the replicates (percentile bootstrap for a "
+    "standard deviation)."
 )
 
 
 @dataclass(frozen=True)
 class Reader:
-    """A lab that only reads: what is not there is Missing."""
+    """A lab that only reads and raises Missing for anything not stored."""
 
     study: str
-    known: Sequence[Cell]
+    stored: Sequence[Cell]
     records: Sequence[Record]
 
     def cells(
         self, methods: Sequence[str], datasets: Sequence[str], canonical_seeds: Sequence[int], seeds: Sequence[int]
     ) -> Mapping[tuple[str, str], Sequence[Cell]]:
-        return arrange(self.known, methods, datasets, canonical_seeds, seeds)
+        """Return the stored cells of these methods and datasets, restricted to these seeds."""
+        return arrange(self.stored, methods, datasets, canonical_seeds, seeds)
 
     def record(
         self, key: str, dataset: str, canonical_seed: int, make: Callable[..., Content], *given: object
     ) -> Content:
+        """Return the content of the study's stored record called ``key``."""
         for record in self.records:
             if (record.study, record.key) == (self.study, key):
                 return record.content
@@ -60,7 +62,7 @@ class Reader:
 
 @dataclass(frozen=True)
 class Told:
-    """A study that was run, with its report; ``settings``, NAME=VALUE, are those that differ from the defaults."""
+    """A finished study with its report; ``settings`` (NAME=VALUE) are those that differ from the defaults."""
 
     study: Study
     settings: Sequence[str]
@@ -68,25 +70,25 @@ class Told:
 
     @property
     def slug(self) -> str:
+        """The name of the study's page and the prefix of its tables, one per setting."""
         return slug(" ".join((self.study.name, *self.settings)))
 
     @property
     def command(self) -> str:
-        """The command line that runs it again."""
+        """The command line that repeats the study."""
         options = [word for setting in self.settings for word in ("--set", setting)]
         return shlex.join(["python", "-m", "benchmark", "study", self.study.name, *options])
 
     @property
     def title(self) -> str:
+        """The study's title, with its settings in parentheses."""
         return f"{self.study.title} ({'; '.join(self.settings)})" if self.settings else self.study.title
 
 
 def told(results: Results, name: str = "") -> tuple[list[Told], list[str]]:
-    """The studies that were finished, or the one called ``name``, each setting once; and a line for each that cannot
-    be shown.
-    """
-    known = [cell for d in results.datasets for e in d.entries for cell in e.cells.values()]
-    found: dict[str, Told] = {}
+    """Return the finished studies (or the one called ``name``), each setting once, and a line per study left out."""
+    cells = [*results.of_studies, *(cell for d in results.datasets for e in d.entries for cell in e.cells.values())]
+    finished: dict[str, Told] = {}
     troubles = []
     for record in results.records:
         if record.key != REPORT or name not in ("", record.study):
@@ -94,22 +96,21 @@ def told(results: Results, name: str = "") -> tuple[list[Told], list[str]]:
         settings = {name: str(value) for name, value in record.content.get("settings", {}).items()}
         try:
             study = make_study(record.study, settings)
-            report = study.report(Reader(record.study, [*results.of_studies, *known], results.records))
+            report = study.report(Reader(record.study, cells, results.records))
         except Missing as error:
-            troubles.append(f"study {record.study} is left out, it lacks {error}: run it again")
-            continue
-        except UserError as error:  # it was run by another version of the suite
+            troubles.append(f"study {record.study} is left out because {error} is missing: run it again")
+        except UserError as error:  # run by another version of the suite
             troubles.append(f"study {record.study} is left out: {error}")
-            continue
-        defaults = make_study(record.study, {})
-        changed = [f"{name}={value}" for name, value in settings.items() if str(getattr(defaults, name)) != value]
-        one = Told(study, changed, report)
-        found.setdefault(one.slug, one)
-    return [found[key] for key in sorted(found)], troubles
+        else:
+            defaults = make_study(record.study, {})
+            changed = [f"{name}={value}" for name, value in settings.items() if str(getattr(defaults, name)) != value]
+            one = Told(study, changed, report)
+            finished.setdefault(one.slug, one)
+    return [finished[key] for key in sorted(finished)], troubles
 
 
 def estimate(number: Number, kind: IntervalKind = "runs") -> Estimate:
-    """A number of a report with its interval."""
+    """Return a number of a report with its interval."""
     if isinstance(number, Sampled):
         values = np.asarray(number.values, dtype=float)
         return interval(kind, lambda: [values], None) if number.statistic == "mean" else standard_deviation(values)
@@ -121,7 +122,7 @@ def estimate(number: Number, kind: IntervalKind = "runs") -> Estimate:
 
 
 def table(one: Told, sheet: Sheet, kind: IntervalKind = "runs") -> Table:
-    """A sheet of a report with its numbers computed."""
+    """Return a sheet of a report with its numbers computed."""
     heads = [head if isinstance(head, Head) else Head(head) for head in sheet.header]
 
     def show(head: Head, cell: str | Number) -> str | Value:

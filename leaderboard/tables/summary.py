@@ -1,4 +1,4 @@
-"""The answer on the first page: the methods over a set of datasets, ranked, beside what their low churn costs."""
+"""Summary on the first page: methods ranked over a set of datasets, beside the costs of their low churn."""
 
 from __future__ import annotations
 
@@ -29,16 +29,15 @@ GROUP_TITLES = {
     "all": "All",
     "variant": "Variants of datasets",
 }
-"""The sets that a reader can choose; development datasets count as headline, as in the paper's main table, and
-variants are not among all."""
+"""Sets of datasets to choose from. Development datasets count as headline, as in the paper's main table; "all" excludes
+variants."""
 
 
 @dataclass(frozen=True)
 class SummaryColumn:
     """A column of the summary: the mean over datasets of a column of their boards.
 
-    With ``relative`` it is taken as a share of ERM's value, where units differ between datasets; ``shown`` says whether
-    the page starts with it.
+    ``relative`` divides it by ERM's value, as units differ between datasets; ``shown`` displays it from the start.
     """
 
     column: Column
@@ -47,10 +46,11 @@ class SummaryColumn:
 
     @property
     def key(self) -> str:
+        """The key of the board's column."""
         return self.column.key
 
     def show(self, estimate: Estimate | None) -> Value:
-        """The number as the page shows it, marked where its interval excludes zero."""
+        """Format the number for the page, marked if its interval excludes zero."""
         value = Value.of(estimate, self.column.scale, self.column.digits, self.column.versus)
         if estimate is None or not (self.column.versus and estimate.excludes_zero):
             return value
@@ -58,22 +58,22 @@ class SummaryColumn:
 
 
 def summary_columns(task: Task) -> list[SummaryColumn]:
-    """Churn first, each measure against ERM and as it is; for regressions, whose units differ, in % of ERM's value."""
-    found = []
+    """Return each measure against ERM and itself, churn first; for regressions, whose units differ, in % of ERM's."""
+    columns = []
     for measure in sorted(on_boards(task), key=lambda measure: measure.key != "churn"):
         if task == "regression":
             help = f"in % of ERM's {measure.name}"
             delta = versus(measure, title=f"Δ {measure.name} (%)", scale=100, digits=1, help=help)
-            found.append(SummaryColumn(delta, measure.front, relative=True))
+            columns.append(SummaryColumn(delta, measure.front, relative=True))
         else:
-            found += [SummaryColumn(versus(measure), measure.front)]
-            found += [SummaryColumn(absolute(measure), measure.key == "churn")]
-    return [*found, SummaryColumn(COMPUTE)]
+            columns.append(SummaryColumn(versus(measure), measure.front))
+            columns.append(SummaryColumn(absolute(measure), measure.key == "churn"))
+    return [*columns, SummaryColumn(COMPUTE)]
 
 
 @dataclass(frozen=True)
 class SummaryRow:
-    """A method over a set of datasets: ``rank`` is its mean rank, None for a method that is not ranked, and why not."""
+    """A method over a set of datasets: ``rank`` is its mean rank, or None with the reason in ``unranked``."""
 
     title: str
     method: str
@@ -86,19 +86,20 @@ class SummaryRow:
 
     @property
     def slug(self) -> str:
+        """The name of the method's page."""
         return slug(self.title)
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """All that qualifies the row, in words."""
+        """Marks and the reason for a missing rank, in words."""
         return (*self.marks, self.unranked) if self.unranked else self.marks
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The methods over the datasets of one task and group, best mean rank first, those without a rank last.
+    """Methods over the datasets of one task and group, best mean rank first and unranked methods last.
 
-    In means and ranks a family of datasets counts once, unless ``kind`` is that of the paper.
+    Each family of datasets counts once in means and ranks, unless ``kind`` is the paper's.
     """
 
     task: Task
@@ -111,7 +112,7 @@ class Summary:
 
     @property
     def together(self) -> list[str]:
-        """The datasets that count as one, as ``BBB-Martins + BBBP``."""
+        """Groups of datasets that count as one, as ``BBB-Martins + BBBP``."""
         families: dict[str, list[str]] = {}
         for dataset in self.datasets if self.kind != "paper" else ():
             families.setdefault(dataset.family, []).append(dataset.title)
@@ -119,76 +120,77 @@ class Summary:
 
     @property
     def over(self) -> str:
-        """What is averaged over: ``7 datasets, 6 families``."""
+        """Number of datasets averaged over, as ``7 datasets, 6 families``."""
         n, families = len(self.datasets), len({dataset.family for dataset in self.datasets})
         return f"{n} datasets, {families} families" if self.together else f"{n} datasets"
 
     @property
     def key(self) -> str:
+        """Task and group, as ``classification/headline``."""
         return f"{self.task}/{self.group}"
 
     @property
     def title(self) -> str:
+        """The group's title."""
         return GROUP_TITLES[self.group]
 
     @property
     def columns(self) -> list[SummaryColumn]:
+        """The columns for the task."""
         return summary_columns(self.task)
 
     def shown_rank(self, row: SummaryRow) -> Value:
+        """Format the mean rank of a row."""
         return Value.of(row.rank, digits=1)
 
     def ties(self, title: str) -> str:
-        """Letters: methods that share one do not differ significantly (Nemenyi); empty where that cannot be tested."""
+        """Return letters that methods share if they do not differ significantly (Nemenyi); "" if untestable."""
         if self.ranking is None or np.isnan(self.ranking.critical_difference):
             return ""
-        own = [i for i, group in enumerate(self.ranking.groups) if title in group]  # neighbours: ranks lie on a line
-        return "–".join(dict.fromkeys(_letter(i) for i in (own[0], own[-1]))) if own else ""
+        tied = [i for i, group in enumerate(self.ranking.groups) if title in group]  # neighbours: ranks lie on a line
+        return "–".join(dict.fromkeys(_letter(i) for i in (tied[0], tied[-1]))) if tied else ""
 
     @property
     def reference(self) -> SummaryRow | None:
+        """ERM's row."""
         return next((row for row in self.rows if row.method == REFERENCE), None)
 
     def best(self, *, marked: bool) -> SummaryRow | None:
-        """The method with the best mean rank, among all or those that carry no mark."""
+        """Return the method with the best mean rank, excluding those with a mark unless ``marked``."""
         return next((row for row in self.rows if row.rank is not None and (marked or not row.marks)), None)
 
 
 def summaries(results: Results, kind: IntervalKind = "runs") -> tuple[Summary, ...]:
-    """A summary for each set of datasets with cells: the headline classification first, each task's variants last.
-
-    Computed once for each kind of interval.
-    """
+    """Return the cached summary of each non-empty set of datasets, headline classification first, variants last."""
     return _summaries(results, kind)
 
 
 @lru_cache(maxsize=8)
 def _summaries(results: Results, kind: IntervalKind) -> tuple[Summary, ...]:
-    every = (board for board in boards(results, kind) if board.evalset == "id")
-    of = {board.dataset: {row.title: row for row in board.rows} for board in every}
-    found = []
+    rows = {b.dataset: {row.title: row for row in b.rows} for b in boards(results, kind) if b.evalset == "id"}
+    built = []
     for task in TASKS:
         datasets = results.of_task(task)
-        groups = {group: tuple(d for d in datasets if _group(d) == group) for group in GROUPS if group != "dev"}
-        groups = {group: some for group, some in groups.items() if some}
+        by_group = {group: tuple(d for d in datasets if _group(d) == group) for group in GROUPS if group != "dev"}
+        groups = {group: members for group, members in by_group.items() if members}
         if len(groups) > 1:
             groups["all"] = datasets
         if variants := results.variants(task):
             groups["variant"] = variants
-        found += [_summary(task, group, some, of, kind) for group, some in groups.items()]
-    return tuple(found)
+        built += [_summary(task, group, members, rows, kind) for group, members in groups.items()]
+    return tuple(built)
 
 
 def headline(results: Results, kind: IntervalKind = "runs") -> Summary | None:
-    """The summary of the headline classification datasets, if there are any."""
+    """Return the summary of the headline classification datasets, if there are any."""
     return next((one for one in summaries(results, kind) if one.key == "classification/headline"), None)
 
 
 def complete_block(datasets: Sequence[Dataset]) -> tuple[list[Dataset], list[str]]:
-    """The datasets and the titles of the methods that are ranked: every one of these methods has every one of them.
+    """Return the datasets and method titles to rank: a block in which every method has every dataset.
 
-    Of all such blocks the one with the largest n² · k is taken (n datasets, k methods): neither a method that ran on a
-    few datasets nor a dataset that a few methods ran on takes the others with it. ERM belongs to it if any has it.
+    The block maximises n² · k (n datasets, k methods), so that neither a method that ran on few datasets nor a dataset
+    with few methods excludes the others. ERM belongs to it if any dataset has it.
     """
     has: dict[str, dict[str, None]] = {}
     for dataset in datasets:
@@ -199,7 +201,7 @@ def complete_block(datasets: Sequence[Dataset]) -> tuple[list[Dataset], list[str
     candidates = dict.fromkeys(tuple(name for name in wanted if name in names) for names in has.values())
 
     def methods(names: Sequence[str]) -> list[str]:
-        return [title for title, own in has.items() if names and own.keys() >= set(names)]
+        return [title for title, covered in has.items() if names and covered.keys() >= set(names)]
 
     best = max(candidates, key=lambda names: len(names) ** 2 * len(methods(names)), default=())
     return [dataset for dataset in datasets if dataset.name in best], methods(best)
@@ -221,9 +223,9 @@ def _summary(task: Task, group: str, datasets: Sequence[Dataset], boards: Boards
     rows = []
     for title in dict.fromkeys(entry.title for dataset in datasets for entry in dataset.entries):
         missing = [d.title for d in block if d.entry(title) is None]
-        reason = f"missing on {_some(missing)}" if missing else ""
+        reason = f"missing on {_brief(missing)}" if missing else ""
         if constant.get(title):
-            reason = f"collapsed to one class on {_some(constant[title])}"
+            reason = f"collapsed to one class on {_brief(constant[title])}"
         rows.append(_row(task, title, datasets, block, weights, boards, ranks.get(title), reason))
     rows.sort(key=lambda row: (row.rank is None, row.rank.value if row.rank else 0.0, row.title))
     left_out = tuple(dataset for dataset in datasets if dataset not in block)
@@ -231,7 +233,7 @@ def _summary(task: Task, group: str, datasets: Sequence[Dataset], boards: Boards
 
 
 def _collapsed(block: Sequence[Dataset], title: str, boards: Boards) -> list[str]:
-    """The datasets on which a method gives one class to nearly all examples, and ERM does not."""
+    """Return the titles of the datasets on which a method has collapsed to one class and ERM has not."""
 
     def constant(dataset: Dataset, title: str) -> bool:
         return title in boards[dataset.name] and "collapsed" in boards[dataset.name][title].marks
@@ -242,11 +244,11 @@ def _collapsed(block: Sequence[Dataset], title: str, boards: Boards) -> list[str
 def _rank(
     block: Sequence[Dataset], titles: Sequence[str], kind: IntervalKind
 ) -> tuple[Ranking | None, dict[str, Estimate]]:
-    """The ranking by churn, families counted once except as in the paper, and each method's mean rank."""
+    """Return the ranking by churn and each method's mean rank; families count once unless ``kind`` is the paper's."""
     if len(titles) < 2:
         return None, {}
     churns = [[_churns(dataset, title, titles) for title in titles] for dataset in block]
-    values = [[np.mean([leave_one_out(q)[0] for q in of] or [np.nan]) for of in row] for row in churns]
+    values = [[np.mean([leave_one_out(q)[0] for q in splits] or [np.nan]) for splits in row] for row in churns]
     families = None if kind == "paper" else [dataset.family for dataset in block]
     ranking = friedman(np.array(values), titles, [dataset.title for dataset in block], families)
     estimates = rank_intervals(churns, families).estimates
@@ -254,7 +256,7 @@ def _rank(
 
 
 def _churns(dataset: Dataset, title: str, titles: Sequence[str]) -> list[np.ndarray]:
-    """The pairwise churn of a method on each split that all ``titles`` have."""
+    """Return the pairwise churn of a method on each split that all ``titles`` have."""
     entries = {entry.title: entry for entry in dataset.entries}
     common = set.intersection(*(set(entries[other].cells) for other in titles))
     cells = [cell for seed, cell in entries[title].cells.items() if seed in common]
@@ -272,45 +274,44 @@ def _row(
     reason: str,
 ) -> SummaryRow:
     cells = [cell for d in datasets if (entry := d.entry(title)) for cell in entry.cells.values()]
-    of = [(d, boards[d.name][title]) for d in block if title in boards[d.name]]
-    missing = len(of) < len(block)
-    low = [d.title for d, row in of if "†" in row.marks]
+    rows = [(d, boards[d.name][title]) for d in block if title in boards[d.name]]
+    low = [d.title for d, row in rows if "†" in row.marks]
+    columns = summary_columns(task) if len(rows) == len(block) else ()
     return SummaryRow(
         title=title,
         method=cells[0].key.method,
         badge=cells[0].facts.status,
         retrainings=sum(len(cell.key.seeds) for cell in cells),
         rank=rank,
-        estimates={}
-        if missing
-        else {column.key: _mean(column, of, weights, boards) for column in summary_columns(task)},
-        marks=(f"† on {_some(low)}",) if low else (),
+        estimates={column.key: _mean(column, rows, weights, boards) for column in columns},
+        marks=(f"† on {_brief(low)}",) if low else (),
         unranked=reason,
     )
 
 
 def _mean(
-    column: SummaryColumn, of: Sequence[tuple[Dataset, BoardRow]], weights: np.ndarray, boards: Boards
+    column: SummaryColumn, rows: Sequence[tuple[Dataset, BoardRow]], weights: np.ndarray, boards: Boards
 ) -> Estimate | None:
-    """The mean over datasets by their ``weights`` (D,), with the interval for new retrainings on the same datasets.
+    """Return the ``weights`` (D,) mean over datasets, with the interval for new retrainings on the same datasets.
 
-    None where one has nothing. Retrainings on different datasets are independent, so that the half-widths are added in
-    squares; Student's quantile stays that of one dataset, which errs on the wide side.
+    None if a dataset has no value. Retrainings on different datasets are independent, so the half-widths are added in
+    squares; Student's quantile remains that of one dataset, which errs on the wide side.
     """
-    found = []
-    for dataset, row in of:
+    ends = []
+    for dataset, row in rows:
         estimate = row.estimates.get(column.key)
         if estimate is None:
             return None
+        unit = 1.0
         if column.relative:
             assert column.column.measure is not None
             key = column.column.measure.key
             erm = boards[dataset.name][dataset.reference.title].estimates[key] if dataset.reference else None
             if erm is None:
                 return None
-            estimate = Estimate(*(x / erm.value for x in (estimate.value, estimate.low, estimate.high)))
-        found.append(estimate)
-    value, low, high = (np.array([getattr(e, end) for e in found]) for end in ("value", "low", "high"))
+            unit = erm.value
+        ends.append([estimate.value / unit, estimate.low / unit, estimate.high / unit])
+    value, low, high = map(np.array, zip(*ends, strict=True))
     mean = float(weights @ value)
     below, above = (float(np.sqrt(np.sum((weights * (value - end)) ** 2))) for end in (low, high))
     return Estimate(mean, mean - below, mean + above)
@@ -321,5 +322,5 @@ def _letter(i: int) -> str:
     return (_letter(i // 26 - 1) if i > 25 else "") + ascii_uppercase[i % 26]
 
 
-def _some(titles: Sequence[str]) -> str:
+def _brief(titles: Sequence[str]) -> str:
     return ", ".join(titles) if len(titles) < 5 else f"{len(titles)} datasets"

@@ -1,4 +1,4 @@
-"""What a table is: texts and values in rows, which the writers turn into HTML, LaTeX, CSV and JSON."""
+"""Tables: rows of texts and values, which the writers turn into HTML, LaTeX, CSV, JSON and Markdown."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from leaderboard.stats.intervals import Estimate
 
 MISSING = "–"
-"""What stands where there is nothing to say: a missing cell is never imputed."""
+"""Placeholder for a missing cell, which is never imputed."""
 
 
 @dataclass(frozen=True)
 class Value:
-    """One number of a table, ready to be shown.
+    """One number of a table, formatted for display.
 
-    ``text`` is the number as people read it, with its interval in brackets; ``number``, ``low`` and ``high`` are the
-    same at full precision in the same unit, nan where there is none. ``mark`` says how the number stands out:
-    "best", "better", "worse" or "". ``flags`` qualify it: †, collapsed, * (see the table's notes).
+    ``text`` is the formatted number with its interval in brackets; ``number``, ``low`` and ``high`` are the same at
+    full precision in the same unit, or nan. ``mark`` is "best", "better", "worse" or "". ``flags`` qualify the number:
+    †, collapsed, * (see the table's notes).
     """
 
     text: str
@@ -37,9 +37,9 @@ class Value:
         signed: bool = False,
         most: float = np.inf,
     ) -> Value:
-        """``16.1 [13.9, 18.3]`` for an estimate of 0.161 with ``scale`` 100.
+        """Format an estimate, as ``16.1 [13.9, 18.3]`` for 0.161 with ``scale`` 100.
 
-        The interval of a magnitude, which has no sign, is cut at 0, and at ``most``, beyond which nothing can be.
+        The interval of an unsigned magnitude is clipped to 0 and to ``most``, its largest possible value.
 
         >>> Value.of(Estimate(-0.105, -0.11, -0.099), scale=100, signed=True).text
         '−10.5 [−11.0, −9.9]'
@@ -59,12 +59,12 @@ class Value:
         return cls(text, number, low, high)
 
     def but(self, mark: str | None = None, flags: str | None = None) -> Value:
-        """The same number with another mark or other flags."""
+        """Return the same number with another mark or other flags."""
         return replace(self, mark=self.mark if mark is None else mark, flags=self.flags if flags is None else flags)
 
 
 def spelled(number: float, digits: int = 1, signed: bool = False) -> str:
-    """A number with a real minus, never "−0.0", and a plus if ``signed``.
+    """Format a number with a true minus sign, never "−0.0", and a plus sign if ``signed``.
 
     >>> spelled(-3.96), spelled(0.04, signed=True), spelled(-0.04), spelled(1164, 0)
     ('−4.0', '+0.0', '0.0', '1164')
@@ -74,10 +74,10 @@ def spelled(number: float, digits: int = 1, signed: bool = False) -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """A table: ``rows`` are as long as ``header``; the first column names the row.
+    """A table with ``rows`` as long as ``header``; the first column names the row.
 
-    ``over`` is a header above the header: texts and how many columns each spans, together all columns. ``datasets``
-    are the names of those in it, ``kind`` that of its intervals (see ``leaderboard.stats.intervals.INTERVAL_KINDS``).
+    ``over`` is an upper header of texts and the numbers of columns they span, covering all columns. ``datasets`` are
+    the names of the datasets in it and ``kind`` that of its intervals (see ``leaderboard.stats.intervals``).
     Raises ValueError for a row or an ``over`` of another width.
     """
 
@@ -97,5 +97,5 @@ class Table:
             raise ValueError(f"table {self.key}: {len(self.header)} columns, but also rows or spans of {widths}")
 
     def numeric(self) -> tuple[bool, ...]:
-        """Which columns hold numbers."""
+        """Return for each column whether it holds numbers."""
         return tuple(any(isinstance(row[c], Value) for row in self.rows) for c in range(len(self.header)))

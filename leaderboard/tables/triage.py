@@ -1,4 +1,4 @@
-"""Intervals of how well a score finds flips: see ``benchmark.measure.triage``."""
+"""Intervals for the performance of a score in finding flips; see ``benchmark.measure.triage``."""
 
 from __future__ import annotations
 
@@ -12,26 +12,24 @@ from leaderboard.stats.intervals import Estimate, jackknife
 
 
 def estimates(splits: Sequence[Predictions]) -> dict[str, Estimate]:
-    """The numbers of ``measured``, mean over splits, with the jackknife over runs; no interval below four runs.
+    """Return the numbers of ``measured``, mean over splits, with the jackknife over runs; no interval below four runs.
 
-    A score uses runs together, so that each number is computed again without each run: Tukey's pseudo-values.
+    A score uses all runs jointly, so each number is recomputed without each run (Tukey's pseudo-values).
     """
     whole = [measured(p) for p in splits]
-    values = {key: float(np.mean([of[key] for of in whole])) for key in whole[0]}
+    values = {key: float(np.mean([numbers[key] for numbers in whole])) for key in whole[0]}
     if min(len(p.seeds) for p in splits) < 4:
         return {key: Estimate(value, np.nan, np.nan) for key, value in values.items()}
-    without = [[measured(_without(p, run)) for run in range(len(p.seeds))] for p in splits]
+    without = [
+        [measured(p.only([r for r in range(len(p.seeds)) if r != run])) for run in range(len(p.seeds))] for p in splits
+    ]
 
     def spread(key: str) -> Estimate:
         pseudo = [
-            np.array([len(parts) * of[key] - (len(parts) - 1) * part[key] for part in parts])
-            for of, parts in zip(whole, without, strict=True)
+            np.array([len(parts) * numbers[key] - (len(parts) - 1) * part[key] for part in parts])
+            for numbers, parts in zip(whole, without, strict=True)
         ]
         around = jackknife(pseudo)
         return Estimate(values[key], *(values[key] + end - around.value for end in (around.low, around.high)))
 
     return {key: spread(key) for key in values}
-
-
-def _without(p: Predictions, run: int) -> Predictions:
-    return p.only([other for other in range(len(p.seeds)) if other != run])

@@ -1,1 +1,1 @@
-"""Tables as HTML, LaTeX, CSV, JSON and Markdown, and results as files."""
+"""Writers of tables as HTML, LaTeX, CSV, JSON and Markdown, and of results as files."""

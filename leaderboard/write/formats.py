@@ -1,4 +1,4 @@
-"""A table as HTML, CSV, JSON and Markdown; ``leaderboard.write.latex`` writes LaTeX."""
+"""Writers of tables as HTML, CSV, JSON and Markdown; ``leaderboard.write.latex`` writes LaTeX."""
 
 from __future__ import annotations
 
@@ -15,38 +15,30 @@ from leaderboard.write.templates import render
 
 
 def to_html(table: Table) -> Markup:
-    """A ``table`` element with its caption; numbers at full precision are in ``data-value``."""
+    """Return a ``table`` element with its caption; ``data-value`` holds numbers at full precision."""
     return Markup(render("table.html", table=table, numeric=table.numeric()))
 
 
-def _names(table: Table) -> list[str]:
-    """The columns' names, with what stands above them."""
-    above = [text for text, span in table.over for _ in range(span)] or [""] * len(table.header)
-    return [f"{text}: {name}" if text else name for text, name in zip(above, table.header, strict=True)]
-
-
 def to_csv(table: Table) -> str:
-    """The numbers at full precision, in the units of the header; beside them the ends of the interval and the flags,
-    in columns of their own where a column has any."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    head: list[str] = []
-    columns: list[list[str]] = []
-    for c, (name, number) in enumerate(zip(_names(table), table.numeric(), strict=True)):
-        cells = [row[c] for row in table.rows]
-        values = [cell if isinstance(cell, Value) else Value(cell) for cell in cells]
+    """Return the numbers at full precision, in the units of the header.
+
+    Interval ends and flags have columns of their own beside those of the numbers that have any.
+    """
+    above = [text for text, span in table.over for _ in range(span)] or [""] * len(table.header)
+    columns: list[tuple[str, list[str]]] = []
+    for c, (over, header, number) in enumerate(zip(above, table.header, table.numeric(), strict=True)):
+        name = f"{over}: {header}" if over else header
+        values = [cell if isinstance(cell, Value) else Value(cell) for cell in (row[c] for row in table.rows)]
+        columns.append((name, [_exact(value.number) if number else value.text for value in values]))
         parts = {
-            "": [_exact(value.number) for value in values] if number else [value.text for value in values],
-            " low": [_exact(value.low) for value in values],
-            " high": [_exact(value.high) for value in values],
-            " flags": [value.flags for value in values],
+            "low": [_exact(value.low) for value in values],
+            "high": [_exact(value.high) for value in values],
+            "flags": [value.flags for value in values],
         }
-        for end, texts in parts.items():
-            if not end or any(texts):
-                head.append(name + end)
-                columns.append(texts)
-    writer.writerow(head)
-    writer.writerows(zip(*columns, strict=True))
+        columns += [(f"{name} {part}", texts) for part, texts in parts.items() if any(texts)]
+    out = io.StringIO()
+    rows = zip(*([name, *texts] for name, texts in columns), strict=True)
+    csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue()
 
 
@@ -55,8 +47,8 @@ def _exact(number: float) -> str:
 
 
 def to_markdown(table: Table) -> str:
-    """The header and rows as a table of Markdown, the best in bold, aligned, so that it reads as plain text too."""
-    rows = [[markdown(text) for text in table.header], *([_shown(cell) for cell in row] for row in table.rows)]
+    """Return the header and rows as a Markdown table, aligned to read as plain text too, with the best in bold."""
+    rows = [[markdown(text) for text in table.header], *([_formatted(cell) for cell in row] for row in table.rows)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     right = table.numeric()
 
@@ -71,7 +63,7 @@ def to_markdown(table: Table) -> str:
     return "\n".join([line(rows[0]), line(rule), *map(line, rows[1:]), ""])
 
 
-def _shown(cell: str | Value) -> str:
+def _formatted(cell: str | Value) -> str:
     if isinstance(cell, str):
         return markdown(cell)
     number = f"**{cell.text}**" if cell.mark == "best" else cell.text
@@ -79,12 +71,12 @@ def _shown(cell: str | Value) -> str:
 
 
 def markdown(text: str) -> str:
-    """``text`` as Markdown shows it, in a table too: a star is a star, not the start of a list."""
+    """Escape bars and stars, which Markdown would read as columns, emphasis or lists."""
     return text.replace("|", "\\|").replace("*", "\\*")
 
 
 def to_json(table: Table) -> str:
-    """The whole table; a cell is a text or an object with text, value, low, high, mark and flags."""
+    """Return the whole table; a cell is a text or an object with text, value, low, high, mark and flags."""
     rows = [[cell if isinstance(cell, str) else _object(cell) for cell in row] for row in table.rows]
     whole = {name: getattr(table, name) for name in ("key", "title", "caption", "kind", "datasets", "notes", "over")}
     return json.dumps({**whole, "header": table.header, "rows": rows}, ensure_ascii=False, indent=1) + "\n"

@@ -1,4 +1,4 @@
-"""A table as LaTeX for the pages of an article."""
+"""Writer of tables as LaTeX for the pages of an article."""
 
 from __future__ import annotations
 
@@ -42,23 +42,23 @@ LATEX = {
 
 
 def latex(text: str) -> str:
-    """``text`` as LaTeX shows it: special characters escaped, the symbols of the tables as maths, % with its number."""
+    """Escape special characters, write symbols as maths and tie % to its number."""
     escaped = "".join(LATEX.get(character, character) for character in text)
     return re.sub(r"(?<=\d) (?=\\%)", "~", re.sub(r"(?<![\w.])-(?=\d)", "$-$", escaped))
 
 
 LINE = 108
-"""About as many characters as a line of an article holds at 7 pt; what is a little more is scaled down, to 6 pt."""
+"""Approximate number of characters in a line of an article at 7 pt; slightly longer ones are scaled down to 6 pt."""
 PAGE = 50
-"""As many lines of 7 pt as a page of an article has beside caption and notes."""
+"""Number of 7 pt lines on a page of an article beside caption and notes."""
 
 
 def to_latex(table: Table, stamp: Sequence[str] = ()) -> str:
-    """The table for pages of an article: one ``table`` environment for each; needs booktabs and graphicx.
+    """Return the table as one ``table`` environment per page of an article; needs booktabs and graphicx.
 
-    ``stamp`` are lines of a comment at its head: where the numbers come from. A table that is wider than a line has its
-    intervals below the numbers. What is still wider is cut into panels that stand below each other, and so are rows
-    whose first text is left out because it is that of the row above: each such group is a panel.
+    ``stamp`` holds comment lines for the head, with the provenance of the numbers. A table wider than a line has its
+    intervals below the numbers, and if still wider is cut into panels below each other. Each group of rows whose first
+    text is omitted after the first row is a panel, too.
     """
     groups = _groups(table)
     stacked = any(sum(_widths(group, stacked=False)) > LINE for group in groups)
@@ -86,18 +86,19 @@ def _caption(table: Table, first: bool) -> list[str]:
 
 
 def _groups(table: Table) -> list[Table]:
-    """A table for each text of the first column, which then heads it, where rows leave it out; else the table."""
+    """Split a table whose rows omit repeated first texts into one table per text, headed by it."""
     starts = [i for i, row in enumerate(table.rows) if row[0] != ""]
     if len(starts) == len(table.rows):
         return [table]
     over = [((str(table.rows[start][0]), len(table.header) - 1),) for start in starts]
     rows = [tuple(row[1:] for row in table.rows[a:b]) for a, b in pairwise([*starts, len(table.rows)])]
-    return [replace(table, header=table.header[1:], rows=of, over=head) for of, head in zip(rows, over, strict=True)]
+    return [replace(table, header=table.header[1:], rows=r, over=head) for r, head in zip(rows, over, strict=True)]
 
 
 def _narrow(table: Table, stacked: bool) -> list[Table]:
-    """The table cut into as few as fit on a line, of columns as equal in width as can be. Each begins with the texts
-    that name its rows; columns under one head stay together.
+    """Cut a table into as few panels as fit on a line, of similar width.
+
+    Each begins with the texts that name its rows; columns under one head stay together.
     """
     widths = _widths(table, stacked)
     names = (*table.numeric(), True).index(True)
@@ -106,16 +107,16 @@ def _narrow(table: Table, stacked: bool) -> list[Table]:
     blocks = [range(max(end - span, names), end) for end, (_, span) in zip(ends, over, strict=True) if end > names]
 
     def cut(room: int) -> list[list[int]]:
-        made = [list(range(names))]
+        panels = [list(range(names))]
         for block in blocks:
-            if len(made[-1]) > names and sum(widths[c] for c in (*made[-1], *block)) > room:
-                made.append(list(range(names)))
-            made[-1] += block
-        return made
+            if len(panels[-1]) > names and sum(widths[c] for c in (*panels[-1], *block)) > room:
+                panels.append(list(range(names)))
+            panels[-1] += block
+        return panels
 
     fewest = len(cut(LINE))
-    columns = next(found for room in range(LINE + 1) if len(found := cut(room)) == fewest)
-    return [_of_columns(table, some) for some in columns] if fewest > 1 else [table]
+    panels = next(panels for room in range(LINE + 1) if len(panels := cut(room)) == fewest)
+    return [_of_columns(table, columns) for columns in panels] if fewest > 1 else [table]
 
 
 def _of_columns(table: Table, columns: Sequence[int]) -> Table:
@@ -126,38 +127,35 @@ def _of_columns(table: Table, columns: Sequence[int]) -> Table:
 
 
 def _short(table: Table, stacked: bool) -> list[Table]:
-    """The table cut into as few as fit on a page, of equally many rows."""
+    """Cut a table into as few as fit on a page, with equal numbers of rows."""
     n = max(1, len(table.rows))
     parts = min(n, math.ceil(_height(table, stacked) / PAGE))
     return [replace(table, rows=table.rows[i * n // parts : (i + 1) * n // parts]) for i in range(parts)]
 
 
 def _height(table: Table, stacked: bool) -> float:
-    """How many lines the table takes; rules and the space between rows are parts of a line."""
-    cells = [[_lines(cell, stacked) for cell in row] for row in table.rows]
+    """Return the height of a table in lines; rules and spaces between rows count as fractions."""
     head = 2 + max(len(_head(table, c, stacked)) for c in range(len(table.header))) + 2 * bool(table.over)
-    return head + sum(max(map(len, row)) + 0.25 * stacked for row in cells)
+    return head + sum(max(len(_lines(cell, stacked)) for cell in row) + 0.25 * stacked for row in table.rows)
 
 
 def _widths(table: Table, stacked: bool) -> list[int]:
-    """How many characters each column takes, with the space beside it."""
-    return [
-        2 + max(map(len, (*_head(table, c, stacked), *_below(table, c, stacked)))) for c in range(len(table.header))
-    ]
+    """Return the width of each column in characters, including the space beside it."""
+    columns = [(*_head(table, c, stacked), *_below(table, c, stacked)) for c in range(len(table.header))]
+    return [2 + max(map(len, lines)) for lines in columns]
 
 
 def _below(table: Table, c: int, stacked: bool) -> list[str]:
-    """All lines of a column, without its head."""
     return [line for row in table.rows for line in _lines(row[c], stacked)]
 
 
 def _head(table: Table, c: int, stacked: bool) -> list[str]:
-    """The head of a column in lines no longer than what stands below, or than a word."""
+    """Return the head of a column, wrapped to the width of the cells below if ``stacked``."""
     return _wrapped(table.header[c], max(8, *map(len, _below(table, c, stacked)))) if stacked else [table.header[c]]
 
 
 def _lines(cell: str | Value, stacked: bool) -> list[str]:
-    """The lines of a cell: a number and its interval are one, or ``stacked``."""
+    """Return the lines of a cell: a number and its interval share one unless ``stacked``."""
     if isinstance(cell, str):
         return _wrapped(cell, 20) if stacked else [cell]
     number, _, interval = cell.text.partition(" [")
@@ -169,7 +167,7 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 def _tabular(table: Table, stacked: bool) -> list[str]:
-    """One panel, scaled down if it is wider than the text."""
+    """Return the lines of a panel, scaled down if it is wider than the text."""
     columns = "".join("r" if number else "l" for number in table.numeric())
     heads = [_stack(_head(table, c, stacked), columns[c]) for c in range(len(columns))]
     lines = [r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"]
@@ -199,11 +197,11 @@ def _stack(lines: Sequence[str], align: str) -> str:
 
 
 def _latex_cell(cell: str | Value, stacked: bool) -> list[str]:
-    """The lines of a cell. Symbols hang over to the right, so that the numbers of a column stay aligned."""
+    """Return the lines of a cell. Symbols overhang to the right so that the numbers of a column stay aligned."""
     if isinstance(cell, str):
         return [latex(line) for line in _lines(cell, stacked)]
     first, *below = _lines(cell, stacked)
     signs = "".join(flag for flag in cell.flags.split() if len(flag) == 1)
     words = [flag for flag in cell.flags.split() if len(flag) > 1]
-    shown = rf"\textbf{{{latex(first)}}}" if cell.mark == "best" else latex(first)
-    return [" ".join([shown + (rf"\rlap{{{latex(signs)}}}" if signs else ""), *map(latex, words)]), *map(latex, below)]
+    number = rf"\textbf{{{latex(first)}}}" if cell.mark == "best" else latex(first)
+    return [" ".join([number + (rf"\rlap{{{latex(signs)}}}" if signs else ""), *map(latex, words)]), *map(latex, below)]

@@ -1,7 +1,4 @@
-"""Results written as files: see ``leaderboard.read.published`` for what a folder holds.
-
-``tables/`` are made from the predictions alone.
-"""
+"""Writer of results as files; ``leaderboard.read.published`` describes the folder."""
 
 from __future__ import annotations
 
@@ -10,6 +7,7 @@ import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ import pandas as pd
 
 from benchmark import __version__
 from benchmark.errors import UserError
-from benchmark.store.cell import Cell, CellKey, encode
+from benchmark.store.cell import Cell, encode
 from leaderboard.read.published import FORMAT, gather
 from leaderboard.read.results import Results
 from leaderboard.tables import studies
@@ -28,33 +26,35 @@ from leaderboard.write.latex import to_latex
 
 
 def write(results: Results, folder: Path, tables: bool = True) -> None:
-    """Write the cells of ``results`` to ``folder``, which is replaced: whole or not at all.
+    """Write the cells of ``results`` to ``folder``, replacing it atomically.
 
-    With ``tables`` what is made of them is written too. Raises UserError if ``folder`` holds something else.
+    ``tables`` adds tables, which are made from the predictions alone. Raises UserError if ``folder`` holds anything but
+    published results.
     """
     if folder.exists() and any(folder.iterdir()) and not (folder / "manifest.json").is_file():
         raise UserError(f"{folder} exists and holds no published results: choose another folder")
     cells = [cell for d in results.datasets for entry in d.entries for cell in entry.cells.values()]
-    # A file keeps no order in time, hence one cell of a kind.
-    asked = {cell.key.kind: set(cell.key.seeds) for cell in cells}
-    cells += [c for c in results.of_studies if not set(c.key.seeds) <= asked.get(c.key.kind, set())]
+    # Files do not record which cell is newer, hence one cell of each kind.
+    seeds = {cell.key.kind: set(cell.key.seeds) for cell in cells}
+    cells += [c for c in results.of_studies if not set(c.key.seeds) <= seeds.get(c.key.kind, set())]
+    cells.sort(key=lambda cell: (cell.key.dataset, cell.key.canonical_seed, cell.key.method, cell.key.digest))
     temporary, old = folder.with_name(f".{folder.name}.new"), folder.with_name(f".{folder.name}.old")
-    for left in (temporary, old):
-        shutil.rmtree(left, ignore_errors=True)
+    for leftover in (temporary, old):
+        shutil.rmtree(leftover, ignore_errors=True)
     (temporary / "predictions").mkdir(parents=True)
     hashes = {}
-    for (dataset, seed), some in sorted(_by_split(cells).items()):
+    for (dataset, seed), of_split in groupby(cells, lambda cell: (cell.key.dataset, cell.key.canonical_seed)):
         name = f"predictions/{dataset}-{seed}.parquet"
-        _table(some).to_parquet(temporary / name, index=False, compression="zstd")
+        _table(list(of_split)).to_parquet(temporary / name, index=False, compression="zstd")
         hashes[name] = hashlib.sha256((temporary / name).read_bytes()).hexdigest()
     manifest = {
         "format": FORMAT,
         "suite": __version__,
         "files": hashes,
-        "cells": [_head(cell) for cell in sorted(cells, key=lambda cell: _order(cell.key))],
+        "cells": [encode(c) | {"n_outputs": next(iter(c.predictions.values())).values.shape[2]} for c in cells],
         "records": sorted((asdict(record) for record in results.records), key=lambda r: (r["study"], r["key"], str(r))),
     }
-    (temporary / "manifest.json").write_text(_spelled(manifest), encoding="utf-8")
+    (temporary / "manifest.json").write_text(_by_line(manifest), encoding="utf-8")
     if tables:
         _write_tables(gather(temporary), temporary / "tables")
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -73,48 +73,30 @@ def _write_tables(results: Results, folder: Path) -> None:
             (folder / f"{table.key}.{suffix}").write_text(text, encoding="utf-8")
 
 
-def _by_split(cells: Sequence[Cell]) -> dict[tuple[str, int], list[Cell]]:
-    found: dict[tuple[str, int], list[Cell]] = {}
-    for cell in cells:
-        found.setdefault((cell.key.dataset, cell.key.canonical_seed), []).append(cell)
-    return found
-
-
-def _order(key: CellKey) -> tuple[str, int, str, str]:
-    return key.dataset, key.canonical_seed, key.method, key.digest
-
-
 def _table(cells: Sequence[Cell]) -> pd.DataFrame:
-    """All cells of one split side by side; they share their examples, or the data would differ."""
+    """Return all cells of one split side by side; cells on the same data share their examples."""
     columns: dict[str, np.ndarray] = {}
     first = cells[0].predictions
     columns["evalset"] = np.concatenate([np.full(len(p.ids), name, dtype=object) for name, p in first.items()])
     columns["example_id"] = np.concatenate([p.ids.astype(object) for p in first.values()])
     columns["y_true"] = np.concatenate([p.y for p in first.values()])
-    for cell in sorted(cells, key=lambda cell: _order(cell.key)):
-        digest = cell.key.digest
+    for cell in cells:
         for i, seed in enumerate(cell.key.seeds):
             packed = _packed(np.concatenate([p.values[i] for p in cell.predictions.values()]).astype(np.float32))
-            for c in range(packed.shape[1]):
-                columns[f"{digest}/{seed}/{c}"] = packed[:, c]
+            columns |= {f"{cell.key.digest}/{seed}/{c}": packed[:, c] for c in range(packed.shape[1])}
     return pd.DataFrame(columns)
 
 
 def _packed(values: np.ndarray) -> np.ndarray:
-    """Of two outputs the smaller, negative for class 0; else all."""
+    """Return the smaller of two outputs, negated if it is that of class 0; all outputs if there are not two."""
     if values.shape[1] != 2:
         return values
     zero, one = values.T
     return np.where(one <= zero, one, -zero)[:, None]
 
 
-def _head(cell: Cell) -> dict[str, Any]:
-    n_outputs = next(iter(cell.predictions.values())).values.shape[2]
-    return encode(cell) | {"n_outputs": n_outputs}
-
-
-def _spelled(manifest: dict[str, Any]) -> str:
-    """JSON with a line for each file, cell and record, so that a change is seen where it is."""
+def _by_line(manifest: dict[str, Any]) -> str:
+    """Return JSON with a line for each file, cell and record, so that diffs are local."""
     parts = []
     for name, value in manifest.items():
         if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The templates of pages, tables and reports."""
+"""Templates of pages, tables and reports."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from leaderboard.read.results import slug
 
 
 def render(template: str, **values: Any) -> str:
-    """What a file of ``templates/`` says with these ``values``."""
+    """Render a file of ``templates/`` with these ``values``."""
     return _environment().get_template(template).render(**values)
 
 
 def inline(content: object) -> Markup:
-    """JSON inside a page: no text in it can end the element."""
+    """Return JSON to embed in a page, escaped so that it cannot close its element."""
     return Markup(json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"))
 
 
 @cache
 def _environment() -> Environment:
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader("leaderboard"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(slug=slug, inline=inline)
-    made.globals.update(version=__version__)
-    return made
+    environment.filters.update(slug=slug, inline=inline)
+    environment.globals.update(version=__version__)
+    return environment

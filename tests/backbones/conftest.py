@@ -1,4 +1,4 @@
-"""Small models of the pretrained backbones' kinds, with random weights, in a folder as the user would keep them."""
+"""Small models like the pretrained backbones, with random weights, in a folder as a user would keep them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def save() -> Callable[..., Path]:
-    """Saves a model of these classes with random weights, as ``folder``."""
+    """A function that saves a model with random weights in ``folder``."""
 
     def saved(model: Any, config: Any, folder: Path, seed: int = 0) -> Path:
         import torch
@@ -42,7 +42,7 @@ def save() -> Callable[..., Path]:
 
 @pytest.fixture
 def predictions() -> Callable[..., np.ndarray]:
-    """What a method says about the ID test after it was trained with these seeds, (S, T, C)."""
+    """A function that trains a method with the given seeds and predicts the ID test set, (S, T, C)."""
 
     def predicted(problem: Problem, method: str, seeds: list[int]) -> np.ndarray:
         fitted = make_method(method, problem.task).fit(problem.without_tests(), seeds)

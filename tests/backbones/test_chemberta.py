@@ -1,4 +1,4 @@
-"""ChemBERTa, in small: from SMILES and pretrained weights to predictions."""
+"""A small ChemBERTa: from SMILES and pretrained weights to predictions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ VARIANT = "backbone=chemberta@batch_size=8@epochs=1@train=24"
 
 @pytest.fixture
 def folder(models: Path, save: Callable[..., Path]) -> Path:
-    """One layer of ChemBERTa, with a byte-level tokenizer of the characters of SMILES."""
+    """One layer of ChemBERTa with a byte-level tokenizer for the characters of SMILES."""
     from tokenizers import Tokenizer, pre_tokenizers, processors
     from tokenizers import models as kinds
     from transformers import RobertaConfig, RobertaForSequenceClassification
@@ -47,9 +47,9 @@ def folder(models: Path, save: Callable[..., Path]) -> Path:
         max_position_embeddings=140,
         hidden_dropout_prob=0.144,
     )
-    made = save(RobertaForSequenceClassification, config, models / "DeepChem" / "ChemBERTa-77M-MTR")
-    tokenizer.save(str(made / "tokenizer.json"))
-    return made
+    saved = save(RobertaForSequenceClassification, config, models / "DeepChem" / "ChemBERTa-77M-MTR")
+    tokenizer.save(str(saved / "tokenizer.json"))
+    return saved
 
 
 def network(n_outputs: int = 2, dropout: float = 0.0, key: tuple[int, int] = (1, 0)):
@@ -58,17 +58,16 @@ def network(n_outputs: int = 2, dropout: float = 0.0, key: tuple[int, int] = (1,
         return backbone.module(backbone.recipe, n_outputs, dropout).eval()
 
 
-def chosen(folder: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the model below another folder of models, which is the one that counts from now on."""
+def copied(folder: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Copy the model to another folder of models and select that folder."""
     monkeypatch.setenv("CHURN_MODEL_DIR", str(root))
     return Path(shutil.copytree(folder, root / "DeepChem" / folder.name))
 
 
-def assert_equal(some: Mapping[str, Any], others: Mapping[str, Any]) -> None:
+def assert_equal(state: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
     import torch
 
-    assert some.keys() == others.keys()
-    assert all(torch.equal(some[name], others[name]) for name in some)
+    torch.testing.assert_close(dict(state), dict(expected), rtol=0, atol=0)
 
 
 def test_outputs_are_those_of_the_librarys_own_model_and_do_not_depend_on_the_batch(folder):
@@ -102,15 +101,11 @@ def test_networks_differ_in_their_heads_alone_which_their_keys_draw(folder):
 def test_a_regression_has_one_output_and_a_rate_of_dropout_replaces_the_models_own(folder):
     from torch import nn
 
-    made = network(n_outputs=1, dropout=0.25)
-    assert made.model.classifier.out_proj.out_features == 1
-    for rate, of in ((0.25, made), (0.144, network())):
-        hidden = [
-            part.p
-            for name, part in of.named_modules()
-            if isinstance(part, nn.Dropout) and "self" not in name.split(".")
-        ]
-        assert hidden == [rate] * 4
+    regression = network(n_outputs=1, dropout=0.25)
+    assert regression.model.classifier.out_proj.out_features == 1
+    for rate, model in ((0.25, regression), (0.144, network())):
+        dropouts = {name: part.p for name, part in model.named_modules() if isinstance(part, nn.Dropout)}
+        assert [p for name, p in dropouts.items() if "self" not in name.split(".")] == [rate] * 4
 
 
 def test_weights_are_found_in_the_hubs_cache(folder, models, monkeypatch):
@@ -121,8 +116,8 @@ def test_weights_are_found_in_the_hubs_cache(folder, models, monkeypatch):
     (cached / "refs" / "main").write_text("0123", encoding="utf-8")
     monkeypatch.delenv("CHURN_MODEL_DIR")
     assert_equal(network().state_dict(), before)
-    (cached / "snapshots" / "0123" / "tokenizer.json").unlink()  # as of a download that was cut off
-    with pytest.raises(UserError, match="no weights: the network must not be touched"):
+    (cached / "snapshots" / "0123" / "tokenizer.json").unlink()  # as after an interrupted download
+    with pytest.raises(UserError, match="no weights: downloads are disabled"):
         network()
 
 
@@ -131,7 +126,7 @@ def test_weights_as_pytorch_saves_them_are_read_too(folder, models, monkeypatch)
     from safetensors.torch import load_file
 
     before = network().state_dict()
-    other = chosen(folder, models.with_name("other"), monkeypatch)
+    other = copied(folder, models.with_name("other"), monkeypatch)
     torch.save(load_file(other / "model.safetensors"), other / "pytorch_model.bin")
     (other / "model.safetensors").unlink()
     assert_equal(network().state_dict(), before)
@@ -173,9 +168,9 @@ def test_other_weights_are_another_problem_and_the_same_elsewhere_are_not(folder
 
     before = load_problem(f"b3db_measured@{VARIANT}")
     assert before.fingerprints["backbone"].startswith("chemberta ")
-    chosen(folder, models.with_name("other"), monkeypatch)
+    copied(folder, models.with_name("other"), monkeypatch)
     assert load_problem(f"b3db_measured@{VARIANT}").fingerprint == before.fingerprint
-    changed = chosen(folder, models.with_name("third"), monkeypatch)
+    changed = copied(folder, models.with_name("third"), monkeypatch)
     tensors = load_file(changed / "model.safetensors")
     tensors["roberta.embeddings.LayerNorm.bias"] += 1e-3
     save_file(tensors, changed / "model.safetensors")
@@ -183,7 +178,7 @@ def test_other_weights_are_another_problem_and_the_same_elsewhere_are_not(folder
     assert {k for k, v in after.fingerprints.items() if v != before.fingerprints[k]} == {"backbone"}
 
 
-def test_without_the_model_the_error_says_where_it_was_looked_for_and_where_it_is_to_be_had(models):
+def test_without_the_model_the_error_says_where_it_belongs_and_where_to_get_it(models):
     with pytest.raises(UserError) as caught:
         load_problem(f"b3db_measured@{VARIANT}")
     for part in ("--offline", "https://huggingface.co/DeepChem/ChemBERTa-77M-MTR", str(models / "DeepChem/ChemBERTa")):
@@ -203,7 +198,7 @@ def test_weights_of_another_network_are_refused(folder, save):
     before = (folder / "config.json").read_bytes()
     save(BertForSequenceClassification, small, folder)
     (folder / "config.json").write_bytes(before)
-    with pytest.raises(UserError, match="these weights are of another network: roberta"):
+    with pytest.raises(UserError, match="these weights belong to another network: roberta"):
         network()
 
 

@@ -1,4 +1,4 @@
-"""The backbone is chemprop's own network, and learns."""
+"""The backbone equals chemprop's own network and learns."""
 
 from __future__ import annotations
 

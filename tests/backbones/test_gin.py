@@ -1,4 +1,4 @@
-"""The graph network computes what is written about it, atom by atom."""
+"""The graph network computes its published equations, atom by atom."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def test_neighbours_as_a_sparse_matrix_are_rdkits_adjacency(smiles):
 
 
 def test_an_atoms_bits_are_its_element_degree_charge_hydrogens_and_aromaticity():
-    told = [*["C", "N", "O", "S", "F", "Cl", "Br", "I", "P", "B", "Si", "Se", "Na", "K"]]
-    told += [f"degree {n}" for n in range(6)] + [f"charge {n}" for n in (-1, 0, 1, 2)]
-    told += [f"{n} hydrogens" for n in range(4)] + ["aromatic"]
+    names = [*["C", "N", "O", "S", "F", "Cl", "Br", "I", "P", "B", "Si", "Se", "Na", "K"]]
+    names += [f"degree {n}" for n in range(6)] + [f"charge {n}" for n in (-1, 0, 1, 2)]
+    names += [f"{n} hydrogens" for n in range(4)] + ["aromatic"]
 
     def bits(smiles: str) -> list[set[str]]:
-        return [{name for name, bit in zip(told, row, strict=True) if bit} for row in gin.graph(smiles)[0]]
+        return [{name for name, bit in zip(names, row, strict=True) if bit} for row in gin.graph(smiles)[0]]
 
     assert bits("C[O-]") == [
         {"C", "degree 1", "charge 0", "3 hydrogens"},
@@ -59,19 +59,19 @@ def test_a_layer_is_its_perceptron_of_the_atom_and_the_sum_of_its_neighbours(net
     h = torch.randn(len(degrees), 16)
     layer = network.layers[0]
     with torch.no_grad():
-        found = layer(h, gin.rows_of_ones(degrees, neighbours, len(degrees)))
+        output = layer(h, gin.rows_of_ones(degrees, neighbours, len(degrees)))
         expected = layer.nn((1 + 0.3) * h + adjacency(smiles) @ h)
-    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(output, expected)
 
 
 def test_outputs_of_a_batch_are_those_of_each_molecule_by_dense_matrices(network):
     with torch.no_grad():
         outputs = network(torch.tensor(smiles_bytes(MOLECULES)))
-        for smiles, found in zip(MOLECULES, outputs, strict=True):
+        for smiles, output in zip(MOLECULES, outputs, strict=True):
             a, h = adjacency(smiles), network.atoms(torch.tensor(gin.graph(smiles)[0]))
             for layer, norm in zip(network.layers, network.norms, strict=True):
                 h = norm(h + torch.relu(layer.nn(1.3 * h + a @ h)))
-            torch.testing.assert_close(found, network.head(h.mean(0)))
+            torch.testing.assert_close(output, network.head(h.mean(0)))
 
 
 def test_dropout_is_after_each_layer(network):

@@ -1,4 +1,4 @@
-"""What holds of every network that reads molecules as graphs, and of the methods on it."""
+"""Properties of all networks that read molecules as graphs, and of the methods that train them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from benchmark.types import Examples, Problem, Recipe
 
 BACKBONES = [
     pytest.param(("gin", "torch_geometric"), id="gin"),
-    pytest.param(("chemprop", "chemprop"), id="chemprop", marks=pytest.mark.slow),  # which imports for seconds
+    pytest.param(("chemprop", "chemprop"), id="chemprop", marks=pytest.mark.slow),  # takes seconds to import
 ]
-# Without stereocentres: chemprop's features have RDKit's tags of these, which depend on the order of atoms.
+# No stereocentres: chemprop's features include RDKit's tags for them, which depend on the order of atoms.
 MOLECULES = ["C", "CC(=O)Oc1ccccc1C(=O)O", "[Na+].[Cl-]", "FC(F)(F)c1ccncc1", "CN1CCC(CC1)c1c[nH]c2ccc(F)cc12"]
 
 
@@ -45,11 +45,11 @@ def outputs(network: nn.Module, molecules: Sequence[str]) -> Tensor:
 
 
 def problem_of(backbone: Backbone, dataset: str) -> Problem:
-    """A slice of real data, and few enough steps."""
+    """Return a slice of real data, to be trained in few steps."""
     problem = load_problem(f"{dataset}@backbone={backbone.name}@epochs=2@hidden=32@batch_size=16")
 
-    def first(some: Examples, n: int) -> Examples:
-        return Examples(some.x[:n], some.y[:n], some.ids[:n], some.smiles[:n])
+    def first(examples: Examples, n: int) -> Examples:
+        return Examples(examples.x[:n], examples.y[:n], examples.ids[:n], examples.smiles[:n])
 
     return replace(problem, train=first(problem.train, 40), evals={"id": first(problem.evals["id"], 20)})
 
@@ -75,8 +75,8 @@ def test_outputs_do_not_depend_on_the_order_of_atoms(network):
     Chem.rdBase.SeedRandomNumberGenerator(0)
     other = {Chem.MolToSmiles(Chem.MolFromSmiles(MOLECULES[-1]), doRandom=True) for _ in range(10)}
     assert len(other) > 5
-    found = outputs(network, sorted(other))
-    torch.testing.assert_close(found, outputs(network, MOLECULES[-1:]).expand_as(found))
+    values = outputs(network, sorted(other))
+    torch.testing.assert_close(values, outputs(network, MOLECULES[-1:]).expand_as(values))
 
 
 @pytest.mark.parametrize("dataset", ["b3db_measured", "b3db_logbb"])

@@ -1,4 +1,4 @@
-"""ResNet-50, in small: crops of images, and from pixels and pretrained weights to predictions."""
+"""A small ResNet-50: crops of images, and from pixels and pretrained weights to predictions."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def test_the_centre_of_256_pixels_is_224_of_them():
 
 @pytest.fixture(scope="module")
 def crops() -> torch.Tensor:
-    """Left edge, top, width and height of 4,000 random crops, in shares of the side; mirrored ones have a width < 0.
+    """Left edge, top, width and height of 4,000 random crops, as shares of the side; mirrored ones have a width < 0.
 
-    Read from what becomes of an image whose values are the places of its pixels.
+    They are inferred from crops of an image whose values are the positions of its pixels.
     """
     side, n = 64, 4000
     place = (torch.arange(float(side)) + 0.5) / side
@@ -36,7 +36,7 @@ def crops() -> torch.Tensor:
     torch.manual_seed(0)
     seen = random_crops(image.expand(n, 3, side, side))
     assert seen.shape == (n, 3, 56, 56)
-    edge, last = 8, 47  # inside, where no border is
+    edge, last = 8, 47  # away from the border
     across, down = seen[:, 0, 20], seen[:, 1, :, 20]
     width = (across[:, last] - across[:, edge]) / (last - edge) * 56
     height = (down[:, last] - down[:, edge]) / (last - edge) * 56
@@ -56,17 +56,17 @@ def test_random_crops_are_rectangles_within_the_image_and_half_of_them_are_mirro
 
 
 def test_random_crops_have_the_sizes_and_places_of_the_published_rule(crops):
-    """Against the rule drawn one by one: area in [0.08, 1], log of the aspect in log [3/4, 4/3], ten tries."""
+    """The rule, one crop at a time: area in [0.08, 1], log of the aspect in log [3/4, 4/3], ten tries."""
     rng = np.random.default_rng(0)
     drawn = []
     for _ in range(4000):
-        found = (1.0, 1.0)
+        size = (1.0, 1.0)
         for _ in range(10):
             area, aspect = rng.uniform(0.08, 1), np.exp(rng.uniform(np.log(3 / 4), np.log(4 / 3)))
             if max(area * aspect, area / aspect) <= 1:
-                found = (np.sqrt(area * aspect), np.sqrt(area / aspect))
+                size = (np.sqrt(area * aspect), np.sqrt(area / aspect))
                 break
-        drawn.append((rng.uniform(0, 1 - found[0]), rng.uniform(0, 1 - found[1]), *found))
+        drawn.append((rng.uniform(0, 1 - size[0]), rng.uniform(0, 1 - size[1]), *size))
     left, top, width, height = crops.numpy()
     ours = np.array([np.minimum(left, left + width), top, np.abs(width), height])
     quantiles = np.linspace(0.05, 0.95, 10)
@@ -75,7 +75,7 @@ def test_random_crops_have_the_sizes_and_places_of_the_published_rule(crops):
     )
 
 
-def test_what_networks_see_in_training_are_crops_of_the_images_as_pixels():
+def test_networks_are_trained_on_crops_of_the_images_as_pixels():
     backbone = find("resnet50")
     pixels = torch.randint(0, 256, (3, 32 * 32 * 3), dtype=torch.uint8)
     torch.manual_seed(3)
@@ -120,13 +120,13 @@ def test_outputs_are_those_of_the_librarys_own_model_on_normalised_centres(folde
 
 @pytest.fixture
 def birds(waterbirds: Path, tmp_path: Path) -> str:
-    """The registry's Waterbirds with a dozen small images."""
+    """The registered Waterbirds dataset with a dozen small images."""
     text = Path(load_spec("waterbirds").path).read_text(encoding="utf-8").replace("pixels:256", "pixels:32")
     (tmp_path / "birds.toml").write_text(text, encoding="utf-8")
     return f"{tmp_path / 'birds.toml'}@batch_size=4@epochs=1"
 
 
-@pytest.mark.filterwarnings("ignore")  # of the hub's library
+@pytest.mark.filterwarnings("ignore")  # warnings of the hub's library
 @pytest.mark.parametrize("method", ["erm", "twin:lam=10"])
 def test_training_gives_the_same_twice_and_a_seed_alone_what_it_gives_in_company(folder, birds, predictions, method):
     problem = load_problem(birds)
@@ -148,7 +148,7 @@ def test_the_groups_of_images_are_kept_with_a_result(folder, birds):
     assert "rows used              12" in kept["health.txt"]
 
 
-def test_without_the_model_the_error_says_where_it_is_to_be_had(models):
+def test_without_the_model_the_error_says_where_to_get_it(models):
     with pytest.raises(UserError, match=r"https://huggingface\.co/microsoft/resnet-50"):
         find("resnet50").weights()
 
@@ -157,5 +157,7 @@ def test_weights_of_another_size_are_refused(folder):
     text = (folder / "config.json").read_text(encoding="utf-8")
     (folder / "config.json").write_text(text.replace('"embedding_size": 8', '"embedding_size": 4'), encoding="utf-8")
     backbone = find("resnet50")
-    with pytest.raises(UserError, match=r"of another network: resnet\.embedder\S+ has the shape \(8, 3, 7, 7\), not"):
+    with pytest.raises(
+        UserError, match=r"belong to another network: resnet\.embedder\S+ has shape \(8, 3, 7, 7\), not"
+    ):
         backbone.module(backbone.recipe, 2, 0.0)

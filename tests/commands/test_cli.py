@@ -1,4 +1,4 @@
-"""The command line, the README and MLproject say the same, and mistakes get one plain message and exit code 2."""
+"""The command line agrees with the README and MLproject; mistakes give one plain message and exit code 2."""
 
 import re
 import shlex
@@ -29,9 +29,9 @@ def call(*words: str, which: typer.Typer = app) -> int:
 
 
 def commands_in(text: str) -> list[list[str]]:
-    """Every ``python -m benchmark|leaderboard …`` of a text, as words."""
-    found = re.findall(r"python -m ((?:benchmark|leaderboard) [^`\n&'\"]+)", text)
-    return [shlex.split(line) for line in found]
+    """Return every ``python -m benchmark|leaderboard …`` in a text as a list of words."""
+    lines = re.findall(r"python -m ((?:benchmark|leaderboard) [^`\n&'\"]+)", text)
+    return [shlex.split(line) for line in lines]
 
 
 def assert_understood(words: list[str]) -> None:
@@ -57,9 +57,9 @@ def test_the_first_screen_of_the_readme_has_exactly_the_two_commands() -> None:
 
 @pytest.mark.parametrize("file", ["README.md", "CONTRIBUTING.md", "MLproject", "datasets/README.md"])
 def test_every_command_in_the_documents_exists_with_its_options(file: str) -> None:
-    found = commands_in((CHECKOUT / file).read_text(encoding="utf-8"))
-    assert found or file in ("CONTRIBUTING.md", "datasets/README.md")
-    for words in found:
+    commands = commands_in((CHECKOUT / file).read_text(encoding="utf-8"))
+    assert commands or file in ("CONTRIBUTING.md", "datasets/README.md")
+    for words in commands:
         assert_understood(words)
 
 
@@ -104,7 +104,7 @@ def test_the_environment_of_mlflow_run_is_built_from_the_same_list() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["run", "--method", "tiwn"], "unknown method 'tiwn': did you mean 'twin'?"),
         (["run", "--method", "erm", "--dataset", "b3db_mesured"], "did you mean 'b3db_measured'"),
@@ -116,7 +116,7 @@ def test_the_environment_of_mlflow_run_is_built_from_the_same_list() -> None:
         ),
         (["run", "--method", "twin", "--set", "lam"], "expected NAME=VALUE, found 'lam'"),
         (["run", "--method", "twin:lam=much"], "lam=much"),
-        (["run", "--method", "twin:lam=-1"], "lam must be at least 0"),
+        (["run", "--method", "twin:lam=-1"], "lam=-1: Input should be greater than or equal to 0"),
         (["run", "--method", "erm", "--seeds", "ten"], "seeds 'ten': expected a count"),
         (["run", "--method", ","], "at least one method"),
         (["run", "--method", "erm", "--seeds", "4294967296,"], "seeds '4294967296,'"),
@@ -129,11 +129,11 @@ def test_the_environment_of_mlflow_run_is_built_from_the_same_list() -> None:
     ],
 )
 def test_a_mistake_gets_one_message_with_the_remedy(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert call(*words) == 2
     printed = capsys.readouterr()
-    assert said in printed.err
+    assert message in printed.err
     assert printed.err.startswith("error: ")
     assert "Traceback" not in printed.err + printed.out
 
@@ -157,14 +157,14 @@ def test_a_missing_data_file_is_listed_with_what_to_do(
     monkeypatch.delenv("CHURN_DATA_DIR", raising=False)
     load_rows.cache_clear()
     assert call("run", "--method", "erm", "--dataset", "bace") == 2
-    said = capsys.readouterr().err
+    output = capsys.readouterr().err
     for part in (
         "bace.csv",
         "f3fb9ce90bada3e2bd6148b0df13f8f8145a357bf87df0dd5b391ede974fc737",
         "https://",
         "CHURN_DATA_DIR",
     ):
-        assert part in said
+        assert part in output
     assert call("list") == 0
     assert re.search(
         r"not here: bace: get it from https://\S+/bace\.csv and put it at \S+/molnet/bace\.csv", capsys.readouterr().out
@@ -189,13 +189,13 @@ def test_the_leaderboard_of_an_empty_store_says_how_to_fill_it(
 ) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     assert call("build", "--out", str(tmp_path / "site"), which=leaderboard_app) == 2
-    assert "python -m benchmark run makes one" in capsys.readouterr().err
+    assert "create one with python -m benchmark run" in capsys.readouterr().err
     assert not (tmp_path / "site").exists()
 
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the project as a user would have it, so that the tests' runs stay out of this one."""
+    """A copy of the project that keeps the tests' runs out of this checkout."""
     copy = tmp_path_factory.mktemp("checkout") / "churn"
     unwanted = shutil.ignore_patterns(
         ".git", "__pycache__", "mlruns", "mlflow.db*", "site", "outbox", "*.egg-info", ".*cache"
@@ -248,8 +248,8 @@ def test_an_unknown_parameter_of_mlflow_run_fails_before_anything_is_trained(che
 
 
 def test_a_new_method_comes_from_the_template_and_keeps_the_contract(checkout: Path) -> None:
-    made = shell([sys.executable, "-m", "benchmark", "new-method", "my_method"], checkout)
-    assert made.returncode == 0, made.stderr
+    created = shell([sys.executable, "-m", "benchmark", "new-method", "my_method"], checkout)
+    assert created.returncode == 0, created.stderr
     checked = shell([sys.executable, "-m", "benchmark", "check", "my_method"], checkout)
     assert checked.returncode == 0, checked.stdout + checked.stderr
     assert "my_method keeps the contract" in checked.stdout

@@ -1,4 +1,4 @@
-"""Datasets on the command line: what there is, what is wrong with it, and a user's own table from file to result."""
+"""Datasets on the command line: listing, health, and a user's own table from file to result."""
 
 import json
 import re
@@ -30,9 +30,9 @@ WARNINGS = [
     "messy: 38 of 41 rows are used",
     "  SMILES that RDKit cannot parse: 2 (line 3, 12)",
     "  no target: 1 (line 7)",
-    "  the same with conflicting targets: 1 (line 30+31)",
-    "  test set id has 6 rows: too few to measure churn, which takes about 30 or more",
-    "  test set ood has 8 rows: too few to measure churn, which takes about 30 or more",
+    "  repetition with conflicting targets: 1 (line 30+31)",
+    "  test set id has 6 rows: too few to measure churn, which needs about 30",
+    "  test set ood has 8 rows: too few to measure churn, which needs about 30",
 ]
 
 
@@ -49,7 +49,7 @@ def only_what_packages_ship(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder of a user, with a space in its name and a messy table in it, saved on Windows."""
+    """A user's folder with a space in its name and a messy table saved on Windows."""
     rows = [f"{smiles},{('inactive', 'active')[i % 2]}" for i, smiles in enumerate(GOOD)]
     for line, row in TROUBLE.items():
         rows.insert(line - 2, row)
@@ -63,19 +63,19 @@ def make(folder: Path, *words: str, target: str = "potency") -> int:
     return call("new-dataset", str(folder / "messy.csv"), "--target", target, "--to", str(folder), *words)
 
 
-# What there is.
+# Listing
 
 
 def test_the_list_names_every_dataset_and_says_what_is_here(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("list") == 0
-    said = capsys.readouterr().out
-    found = dict(re.findall(r"^(\w+) .* (yes|no) *$", said, flags=re.M))
-    assert set(found) == set(dataset_names())
-    assert {name for name, here in found.items() if here == "yes"} == {"b3db", "b3db_logbb", "b3db_measured"}
-    absent = re.findall(r"^not here: ([\w, ]+): \S", said, flags=re.M)
-    assert {name for names in absent for name in names.split(", ")} == {n for n, here in found.items() if here == "no"}
-    assert "2,039 of 2,050" in said
-    assert "Twin-bootstrap" in said
+    output = capsys.readouterr().out
+    states = dict(re.findall(r"^(\w+) .* (yes|no) *$", output, flags=re.M))
+    assert set(states) == set(dataset_names())
+    assert {name for name, here in states.items() if here == "yes"} == {"b3db", "b3db_logbb", "b3db_measured"}
+    absent = re.findall(r"^not here: ([\w, ]+): \S", output, flags=re.M)
+    assert {name for names in absent for name in names.split(", ")} == {n for n, here in states.items() if here == "no"}
+    assert "2,039 of 2,050" in output
+    assert "Twin-bootstrap" in output
 
 
 def test_the_list_in_markdown_is_the_table_of_the_readme(capsys: pytest.CaptureFixture[str]) -> None:
@@ -83,49 +83,49 @@ def test_the_list_in_markdown_is_the_table_of_the_readme(capsys: pytest.CaptureF
     assert capsys.readouterr().out == markdown() + "\n"
 
 
-# What is wrong with it.
+# Health
 
 
 def test_health_reports_on_each_dataset_and_on_what_they_share(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("health", "b3db", "b3db_measured") == 0
-    said = capsys.readouterr().out
-    assert re.findall(r"^(\S.*) \((\w+)\), family b3db, canonical seed 99", said, flags=re.M) == [
+    output = capsys.readouterr().out
+    assert re.findall(r"^(\S.*) \((\w+)\), family b3db, canonical seed 99", output, flags=re.M) == [
         ("B3DB", "b3db"),
         ("B3DB measured", "b3db_measured"),
     ]
-    assert "rows in the file       7,807\n  parsable SMILES        7,805\n" in said
-    assert "SMILES that RDKit cannot parse: 2\n    line " in said
-    assert "train    677 rows, " in said
-    assert "shares 1,025 rows with b3db_measured, 642 of them with the same label (b3db has 7,805, " in said
+    assert "rows in the file       7,807\n  parsable SMILES        7,805\n" in output
+    assert "SMILES that RDKit cannot parse: 2\n    line " in output
+    assert "train    677 rows, " in output
+    assert "shares 1,025 rows with b3db_measured, 642 of them with the same label (b3db has 7,805, " in output
 
 
 def test_health_in_json_is_one_list_of_a_whole_group(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("health", "extra", "b3db", "--json", "--canonical-seed", "7") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [report["dataset"] for report in found] == ["b3db", "b3db_logbb", "b3db_measured"]
-    assert {report["canonical_seed"] for report in found} == {7}
-    assert found[0]["left_out"][0]["reason"] == "unparsable"
-    assert found[1]["parts"]["train"]["sd"] > 0
-    assert "b3db" in {other["dataset"] for other in found[2]["overlaps"]}
+    reports = json.loads(capsys.readouterr().out)
+    assert [report["dataset"] for report in reports] == ["b3db", "b3db_logbb", "b3db_measured"]
+    assert {report["canonical_seed"] for report in reports} == {7}
+    assert reports[0]["left_out"][0]["reason"] == "unparsable"
+    assert reports[1]["parts"]["train"]["sd"] > 0
+    assert "b3db" in {other["dataset"] for other in reports[2]["overlaps"]}
 
 
 def test_health_of_a_table_by_the_path_of_its_toml(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert make(folder) == 0
     capsys.readouterr()
     assert call("health", str(folder / "messy.toml")) == 0
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     for part in (
         "line 3: C1CC: ",
         "line 7: CCCCO",
         "line 12: not-a-molecule: ",
         "lines 30, 31: CCOCC: active, inactive",
     ):
-        assert part in said
+        assert part in output
 
 
 @pytest.fixture
 def a_broken_neighbour(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """The registry has one dataset, whose file is here and was altered."""
+    """A registry with a single dataset whose file was altered."""
     neighbour = folder.parent / "neighbour"
     shutil.copytree(folder, neighbour)
     assert call("new-dataset", str(neighbour / "messy.csv"), "--target", "potency", "--to", str(neighbour)) == 0
@@ -146,16 +146,16 @@ def test_the_broken_file_of_another_dataset_does_not_stop_a_report(
     assert "rows used              38" in capsys.readouterr().out
 
 
-# A table of the user.
+# A user's table
 
 
 def test_a_new_dataset_is_written_explained_and_examined(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert make(folder) == 0
-    said = capsys.readouterr().out
-    assert said.startswith(f"wrote {folder / 'messy.toml'}\n")
-    assert "classification of 'potency'; class 1 is 'active'; split scaffold:0.8; features morgan:2048:2" in said
+    output = capsys.readouterr().out
+    assert output.startswith(f"wrote {folder / 'messy.toml'}\n")
+    assert "classification of 'potency'; class 1 is 'active'; split scaffold:0.8; features morgan:2048:2" in output
     for part in ("SMILES that RDKit cannot parse: 2", "line 7: CCCCO", "lines 30, 31: CCOCC: active, inactive"):
-        assert part in said
+        assert part in output
     spec = load_spec(str(folder / "messy.toml"))
     assert (spec.target, spec.rows, spec.positive) == ("potency", 41, "active")
     assert not (shipped_datasets() / "messy.toml").exists()
@@ -163,9 +163,9 @@ def test_a_new_dataset_is_written_explained_and_examined(folder: Path, capsys: p
 
 def test_the_commands_that_are_shown_next_can_be_pasted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert make(folder) == 0
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     toml = str(folder / "messy.toml")
-    run, launch = (re.search(rf"^{start} *(.*)$", said, flags=re.M) for start in ("next:", "or:"))
+    run, launch = (re.search(rf"^{start} *(.*)$", output, flags=re.M) for start in ("next:", "or:"))
     assert run is not None
     assert launch is not None
     assert shlex.split(run.group(1))[:6] == ["python", "-m", "benchmark", "run", "--method", "erm,twin"]
@@ -189,7 +189,7 @@ def test_options_say_what_cannot_be_seen(folder: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["health", "b3db_mesured"], "did you mean 'b3db_measured'"),
         (["health", "nowhere.toml"], "nowhere.toml"),
@@ -208,14 +208,14 @@ def test_options_say_what_cannot_be_seen(folder: Path, capsys: pytest.CaptureFix
     ],
 )
 def test_a_mistake_gets_one_message_and_no_file(
-    folder: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    folder: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = [word.replace("FOLDER", str(folder)) for word in words]
     to = ["--to", str(folder)] if words[0] == "new-dataset" else []
     assert call(*words, *to) == 2
     printed = capsys.readouterr()
     assert printed.err.startswith("error: ")
-    assert said.replace("FOLDER", str(folder)) in printed.err
+    assert message.replace("FOLDER", str(folder)) in printed.err
     assert "Traceback" not in printed.err + printed.out
     assert [file.name for file in folder.iterdir()] == ["messy.csv"]
 
@@ -225,7 +225,7 @@ def test_a_target_must_be_named(folder: Path, capsys: pytest.CaptureFixture[str]
     assert "--target" in capsys.readouterr().err
 
 
-# From the table to a result.
+# From table to result
 
 
 @pytest.fixture(scope="module")
@@ -235,7 +235,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def elsewhere(database: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Outside the checkout, with a tracking store and an outbox of the tests' own."""
+    """A working folder outside the checkout, with a separate tracking store and outbox."""
     work = tmp_path / "elsewhere"
     work.mkdir()
     monkeypatch.setenv("MLFLOW_TRACKING_URI", database)
@@ -253,9 +253,9 @@ def test_a_messy_table_is_trained_on_and_its_report_is_kept_with_the_result(
     capsys.readouterr()
     monkeypatch.chdir(folder)
     assert call("run", "--method", "erm", "--dataset", "messy.toml", "--seeds", "2", "--jobs", "1") == 0
-    said = capsys.readouterr().out
-    assert "\n".join(["", *WARNINGS, ""]) in said
-    assert "1 cells trained" in said
+    output = capsys.readouterr().out
+    assert "\n".join(["", *WARNINGS, ""]) in output
+    assert "1 cells trained" in output
 
     client = MlflowClient()
     experiment = client.get_experiment_by_name("churn/messy")
@@ -271,9 +271,9 @@ def test_a_messy_table_is_trained_on_and_its_report_is_kept_with_the_result(
     words = shlex.split(command)
     assert words[:4] == ["python", "-m", "benchmark", "run"]
     assert words[words.index("--dataset") + 1] == str(toml)
-    monkeypatch.chdir(elsewhere)  # the recorded command works from anywhere, and finds the same cell
+    monkeypatch.chdir(elsewhere)  # the recorded command works anywhere and finds the same cell
     assert call(*words[3:], "--jobs", "1") == 0
-    assert "0 cells trained, 1 already there" in capsys.readouterr().out
+    assert "0 cells trained, 1 already recorded" in capsys.readouterr().out
 
 
 def test_a_clean_dataset_is_trained_on_without_a_warning(
@@ -285,9 +285,9 @@ def test_a_clean_dataset_is_trained_on_without_a_warning(
     assert make(folder, "--name", "clean") == 0
     assert "test set" not in capsys.readouterr().out
     assert call("run", "--method", "erm", "--dataset", str(folder / "clean.toml"), "--seeds", "2", "--jobs", "1") == 0
-    said = capsys.readouterr().out.splitlines()
-    assert said[0].startswith("1 cells, 2 retrainings; tracking store: ")
-    assert said[1].startswith("finished ERM on clean, split 99: accuracy ")
+    output = capsys.readouterr().out.splitlines()
+    assert output[0].startswith("1 cells, 2 retrainings; tracking store: ")
+    assert output[1].startswith("finished ERM on clean, split 99: accuracy ")
 
 
 def test_a_test_set_that_can_say_nothing_is_named_with_what_to_do(
@@ -297,10 +297,10 @@ def test_a_test_set_that_can_say_nothing_is_named_with_what_to_do(
     rows += [f"{'C' * (i + 20)},{int(i < 40)},{'id' if i < 40 else 'ood'}" for i in range(50)]
     (folder / "messy.csv").write_text("\n".join(["SMILES,potency,part", *rows]))
     assert make(folder, "--split", "given:part") == 0
-    said = capsys.readouterr().out
-    assert "test set ood has 10 rows: too few to measure churn, which takes about 30 or more" in said
-    assert "test set id has one class, 1, in all 40 rows: accuracy there says nothing; " in said
-    assert "test set id has 40" not in said
+    output = capsys.readouterr().out
+    assert "test set ood has 10 rows: too few to measure churn, which needs about 30" in output
+    assert "test set id has only class 1 in its 40 rows: its accuracy is meaningless; " in output
+    assert "test set id has 40" not in output
 
 
 def test_the_columns_that_are_features_are_listed_and_those_that_are_not(
@@ -309,9 +309,9 @@ def test_the_columns_that_are_features_are_listed_and_those_that_are_not(
     rows = [f"m{i};{i % 2};{i};{i / 3:.2f};{i},5" for i in range(40)]
     (folder / "messy.csv").write_text("\n".join(["name;potency;pore;density;surface", *rows]))
     assert make(folder) == 0
-    said = capsys.readouterr().out
-    assert "  features: pore, density\n" in said
-    assert "  no features, as not all of their values are numbers: surface\n" in said
+    output = capsys.readouterr().out
+    assert "  features: pore, density\n" in output
+    assert "  not features, because some values are not numbers: surface\n" in output
 
 
 def test_a_table_that_was_changed_is_trained_on_once_it_is_described_anew_as_the_error_says(
@@ -330,9 +330,9 @@ def test_a_table_that_was_changed_is_trained_on_once_it_is_described_anew_as_the
     assert "sha256 found: " in printed.err
     assert not list(elsewhere.glob("outbox/*"))
 
-    *_, said, command = printed.err.splitlines()
+    *_, output, command = printed.err.splitlines()
     toml, old = folder / "messy.toml", folder / "messy.toml.old"
-    assert f"rename {toml} to {old.name}" in said
+    assert f"rename {toml} to {old.name}" in output
     words = shlex.split(command)
     assert words[:3] == ["python", "-m", "benchmark"]
     assert call(*words[3:]) == 2
@@ -350,16 +350,16 @@ def test_a_failure_is_said_once_and_one_train_seed_has_no_churn(
     methods = "knn,sklearn:sklearn.neighbors.RadiusNeighborsClassifier:radius=0.01"
     words = ["--method", methods, "--dataset", "b3db_measured@train=60", "--seeds", "1,", "--jobs", "1"]
     assert call("run", *words) == 1
-    said = capsys.readouterr().out
-    assert "on b3db_measured@train=60, split 99: ValueError: No neighbors found" in said
-    assert said.count("No neighbors found") == 1
-    assert "1 cells trained, 0 already there, 1 failed.\nThe traceback of each failure is in its run.\n" in said
-    assert re.search(r"finished k-NN on .*: accuracy 0\.\d+ \(churn takes two retrainings", said)
-    assert "nan" not in said
+    output = capsys.readouterr().out
+    assert "on b3db_measured@train=60, split 99: ValueError: No neighbors found" in output
+    assert output.count("No neighbors found") == 1
+    assert "1 cells trained, 0 already recorded, 1 failed.\nEach failed run holds its traceback.\n" in output
+    assert re.search(r"finished k-NN on .*: accuracy 0\.\d+ \(churn needs at least two retrainings", output)
+    assert "nan" not in output
     assert call("run", *words) == 1
-    said = capsys.readouterr().out
-    assert "0 cells trained, 1 already there, 1 failed.\n" in said
-    assert "Nothing was left to train" not in said
+    output = capsys.readouterr().out
+    assert "0 cells trained, 1 already recorded, 1 failed.\n" in output
+    assert "nothing left to train" not in output
 
 
 def test_a_plan_takes_the_jobs_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
@@ -382,7 +382,7 @@ def test_a_copied_folder_is_a_dataset_of_the_same_results(
 def test_a_variant_goes_all_the_way_by_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.delenv("MLFLOW_TRACKING_URI")  # the default store, whose artifacts are in folders named after datasets
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")  # the default store names artifact folders after datasets
     monkeypatch.setenv("CHURN_HOME", str(tmp_path))
     monkeypatch.setenv("CHURN_OUTBOX", str(tmp_path / "outbox"))
     name, words = "b3db_measured@train=60@weight_decay=0.1", ["--method", "random_forest:trees=2", "--seeds", "2"]

@@ -1,4 +1,4 @@
-"""The doctor names every trouble with its remedy, and its exit code says whether the default job can run."""
+"""The doctor reports every problem with its remedy; its exit code tells whether the default job can run."""
 
 import re
 from importlib.metadata import PackageNotFoundError, version
@@ -15,7 +15,7 @@ from benchmark.data import sources
 
 @pytest.fixture(autouse=True)
 def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A machine with a store of its own and no data besides what packages ship."""
+    """A machine with a separate store and no data except that in packages."""
     monkeypatch.delenv("CHURN_DATA_DIR", raising=False)
     monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
@@ -33,9 +33,9 @@ def bad() -> list[Finding]:
 
 def test_a_healthy_machine_can_run_the_default_job(capsys: pytest.CaptureFixture[str]) -> None:
     assert call() == 0
-    said = capsys.readouterr().out
-    assert said.splitlines()[-1] == "The default job can run here."
-    assert "\nbad " not in said
+    output = capsys.readouterr().out
+    assert output.splitlines()[-1] == "The default job can run here."
+    assert "\nbad " not in output
     for part in (
         "ok    Python 3.",
         "ok    torch ",
@@ -43,16 +43,16 @@ def test_a_healthy_machine_can_run_the_default_job(capsys: pytest.CaptureFixture
         "ok    device: CPU",
         "ok    cache ",
     ):
-        assert part in said
-    assert f"ok    data of {DEFAULT_DATASET}: " in said
+        assert part in output
+    assert f"ok    data of {DEFAULT_DATASET}: " in output
 
 
 def test_every_finding_that_is_not_ok_has_a_remedy() -> None:
-    found = list(diagnose(DEFAULT_DATASET))
-    assert {finding.state for finding in found} == {"ok", "note"}
-    for finding in found:
+    findings = list(diagnose(DEFAULT_DATASET))
+    assert {finding.state for finding in findings} == {"ok", "note"}
+    for finding in findings:
         assert bool(finding.remedy) == (finding.state != "ok"), finding
-    assert not any(finding.vital for finding in found if finding.state == "note")
+    assert not any(finding.vital for finding in findings if finding.state == "note")
 
 
 def test_a_broken_file_of_the_default_dataset_is_named_and_fails(
@@ -62,9 +62,9 @@ def test_a_broken_file_of_the_default_dataset_is_named_and_fails(
     broken.write_text("SMILES\tlogBB\nCCO\t0.1\n")
     monkeypatch.setitem(sources.SOURCES, "b3db", lambda name: sources.Origin(path=tmp_path / name))
     assert call() == 1
-    said = capsys.readouterr().out
-    assert f"bad   data of {DEFAULT_DATASET}: {broken} is not the expected file" in said
-    assert said.splitlines()[-1] == "The default job cannot run here."
+    output = capsys.readouterr().out
+    assert f"bad   data of {DEFAULT_DATASET}: {broken} is not the expected file" in output
+    assert output.splitlines()[-1] == "The default job cannot run here."
     assert all(finding.remedy for finding in bad())
 
 
@@ -91,14 +91,14 @@ def test_a_broken_file_of_another_dataset_is_named_and_does_not_fail(
     broken.parent.mkdir(parents=True)
     broken.write_text("num,name,p_np,smiles\n")
     assert call() == 0
-    said = capsys.readouterr().out
-    assert said.splitlines()[-1] == "The default job can run here."
+    output = capsys.readouterr().out
+    assert output.splitlines()[-1] == "The default job can run here."
     (finding,) = bad()
     assert finding.what.startswith(f"data of bbbp: {broken} is not the expected file")
     assert "get a fresh copy" in finding.remedy
     assert not finding.vital
-    assert finding.what in said
-    assert finding.remedy in said
+    assert finding.what in output
+    assert finding.remedy in output
 
 
 def test_a_dead_tracking_store_fails_with_a_remedy(
@@ -106,10 +106,10 @@ def test_a_dead_tracking_store_fails_with_a_remedy(
 ) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
     assert call() == 1
-    said = capsys.readouterr().out
-    assert "bad   the tracking store http://127.0.0.1:9 cannot be used: " in said
-    assert "start its server, make room on its disk, or set MLFLOW_TRACKING_URI" in said
-    assert "Traceback" not in said
+    output = capsys.readouterr().out
+    assert "bad   the tracking store http://127.0.0.1:9 cannot be used: " in output
+    assert "start its server, free space on its disk, or set MLFLOW_TRACKING_URI" in output
+    assert "Traceback" not in output
 
 
 def test_a_store_that_cannot_be_written_fails_with_a_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -125,20 +125,20 @@ def test_a_data_folder_that_does_not_exist_is_named(
 ) -> None:
     monkeypatch.setenv("CHURN_DATA_DIR", str(tmp_path / "nowhere"))
     assert call() == 0  # the default dataset needs no data folder
-    assert f"bad   CHURN_DATA_DIR={tmp_path / 'nowhere'} is no folder\n      create it" in capsys.readouterr().out
+    assert f"bad   CHURN_DATA_DIR={tmp_path / 'nowhere'} is not a folder\n      create it" in capsys.readouterr().out
 
 
-def with_version(monkeypatch: pytest.MonkeyPatch, package: str, found: str | None) -> None:
+def with_version(monkeypatch: pytest.MonkeyPatch, package: str, installed: str | None) -> None:
     def fake(name: str) -> str:
-        if name == package and found is None:
+        if name == package and installed is None:
             raise PackageNotFoundError(name)
-        return found if name == package and found else version(name)
+        return installed if name == package and installed else version(name)
 
     monkeypatch.setattr(doctor, "version", fake)
 
 
 @pytest.mark.parametrize(
-    ("package", "found", "said"),
+    ("package", "installed", "message"),
     [
         ("torch", "2.0.1", "torch 2.0.1, expected >=2.9"),
         ("mlflow", "3.18.0", "mlflow 3.18.0, expected <3.18,>=3.17"),
@@ -146,10 +146,10 @@ def with_version(monkeypatch: pytest.MonkeyPatch, package: str, found: str | Non
     ],
 )
 def test_a_package_of_a_wrong_version_fails_with_the_command_that_mends_it(
-    monkeypatch: pytest.MonkeyPatch, package: str, found: str | None, said: str
+    monkeypatch: pytest.MonkeyPatch, package: str, installed: str | None, message: str
 ) -> None:
-    with_version(monkeypatch, package, found)
-    assert bad() == [Finding("bad", said, "pip install -c constraints.txt -e .", vital=True)]
+    with_version(monkeypatch, package, installed)
+    assert bad() == [Finding("bad", message, "pip install -c constraints.txt -e .", vital=True)]
 
 
 def test_a_newer_build_of_a_package_is_good_enough(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,14 +160,14 @@ def test_a_newer_build_of_a_package_is_good_enough(monkeypatch: pytest.MonkeyPat
 def test_an_old_package_fails_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     with_version(monkeypatch, "torch", "2.0.1")
     assert call() == 1
-    said = capsys.readouterr().out
-    assert "bad   torch 2.0.1, expected >=2.9\n      pip install -c constraints.txt -e .\n" in said
-    assert said.splitlines()[-1] == "The default job cannot run here."
+    output = capsys.readouterr().out
+    assert "bad   torch 2.0.1, expected >=2.9\n      pip install -c constraints.txt -e .\n" in output
+    assert output.splitlines()[-1] == "The default job cannot run here."
 
 
 def test_a_full_disk_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     usage = type("Usage", (), {"free": 2**30})
     monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _: usage)
-    found = bad()
-    assert len(found) == 2
-    assert all("1.0 GB of disk are free" in finding.what and finding.remedy for finding in found)
+    findings = bad()
+    assert len(findings) == 2
+    assert all("only 1.0 GB of disk space free" in finding.what and finding.remedy for finding in findings)

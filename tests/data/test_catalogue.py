@@ -1,4 +1,4 @@
-"""The registry is whole, and says truly what is here and what to do about the rest."""
+"""The registry is complete, and its statements about the availability of data are true."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ UNVERIFIED = {"tadf", "waterbirds"}
 BIBTEX = (shipped_datasets() / "datasets.bib").read_text(encoding="utf-8")
 
 
-# The registry.
+# The registry
 
 
 @pytest.mark.parametrize("group", PAPER)
 def test_every_dataset_of_the_paper_is_there_in_its_group(group):
-    found = {name for name in dataset_names() if load_spec(name).group == group}
-    assert found == set(PAPER[group].split())
+    names = {name for name in dataset_names() if load_spec(name).group == group}
+    assert names == set(PAPER[group].split())
 
 
 @pytest.mark.parametrize("name", dataset_names())
@@ -86,12 +86,12 @@ def test_rows_are_shown_as_parsable_of_all(name, text):
     assert rows_text(load_spec(name)) == text
 
 
-# What is here.
+# Availability
 
 
 @pytest.fixture
 def bare(tmp_path, monkeypatch):
-    """A machine without any raw file, and with a network."""
+    """A machine with a network and without raw files."""
     monkeypatch.setenv("CHURN_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.delenv("CHURN_OFFLINE", raising=False)
@@ -121,15 +121,15 @@ def test_a_file_that_can_be_downloaded_is_not_here_and_needs_nothing(bare):
 )
 def test_offline_the_remedy_is_the_address_and_the_place(bare, monkeypatch, name, address, place):
     monkeypatch.setenv("CHURN_OFFLINE", "1")
-    found = availability(load_spec(name))
-    assert not found.here
-    assert found.remedy == f"get it from {address} and put it at {bare / 'data' / place}"
+    state = availability(load_spec(name))
+    assert not state.here
+    assert state.remedy == f"get it from {address} and put it at {bare / 'data' / place}"
 
 
 def test_a_file_that_must_be_fetched_by_hand_says_so_online_too(bare):
-    found = availability(load_spec("tadf"))
-    assert not found.here
-    assert "get it from https://doi.org/10.6084/m9.figshare.24004182 and put it at" in found.remedy
+    state = availability(load_spec("tadf"))
+    assert not state.here
+    assert "get it from https://doi.org/10.6084/m9.figshare.24004182 and put it at" in state.remedy
     (bare / "data" / "tadf").mkdir(parents=True)
     (bare / "data" / "tadf" / "subsidary.csv").write_text("model_name\n")
     assert availability(load_spec("tadf")).here
@@ -137,7 +137,7 @@ def test_a_file_that_must_be_fetched_by_hand_says_so_online_too(bare):
 
 def test_a_group_does_without_what_must_be_fetched_by_hand_and_says_so(bare):
     kept, (line,) = catalogue.obtainable("headline,bace")
-    assert line.startswith("left out: tadf: get it from https://")
+    assert line.startswith("skipped: tadf: get it from https://")
     assert set(kept) == {name for name in expand("headline,bace") if name != "tadf"}
     assert catalogue.obtainable("tadf,headline") == (expand("tadf,headline"), [])
 
@@ -145,9 +145,9 @@ def test_a_group_does_without_what_must_be_fetched_by_hand_and_says_so(bare):
 def test_following_the_remedy_word_by_word_works(bare, monkeypatch, staged_data):
     monkeypatch.setenv("CHURN_OFFLINE", "1")
     spec = load_spec("clintox")
-    said = re.fullmatch(r"get it from (\S+) and put it at (\S+)", availability(spec).remedy)
-    assert said.group(1).endswith("clintox.csv.gz")
-    place = bare / said.group(2)
+    match = re.fullmatch(r"get it from (\S+) and put it at (\S+)", availability(spec).remedy)
+    assert match.group(1).endswith("clintox.csv.gz")
+    place = bare / match.group(2)
     place.parent.mkdir(parents=True)
     shutil.copyfile(staged_data / "molnet" / "clintox.csv.gz", place)
     assert sources.obtain(spec)[0] == place
@@ -155,30 +155,30 @@ def test_following_the_remedy_word_by_word_works(bare, monkeypatch, staged_data)
 
 def test_a_table_of_the_user_that_is_gone_is_named_with_its_toml(bare):
     spec = load_spec("bace").model_copy(update={"source": f"file:{bare}/mine.csv", "path": bare / "mine.toml"})
-    found = availability(spec)
-    assert not found.here
-    assert str(bare / "mine.csv") in found.remedy
-    assert str(bare / "mine.toml") in found.remedy
+    state = availability(spec)
+    assert not state.here
+    assert str(bare / "mine.csv") in state.remedy
+    assert str(bare / "mine.toml") in state.remedy
 
 
-def test_a_package_that_ships_data_and_is_not_installed_is_named(monkeypatch):
-    monkeypatch.setattr(sources, "find_spec", lambda name: None)
-    found = availability(load_spec("b3db"))
-    assert not found.here
-    assert "pip install qc-B3DB" in found.remedy
+@pytest.mark.parametrize(
+    ("module", "name", "remedy"),
+    [
+        (sources, "b3db", "B3DB_classification.tsv ships in a package that is not installed: pip install qc-B3DB"),
+        (catalogue, "waterbirds", "pip install -c constraints.txt -e '.[vision]'"),
+    ],
+)
+def test_a_package_that_data_need_and_that_is_not_installed_is_named(bare, monkeypatch, module, name, remedy):
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    state = availability(load_spec(name))
+    assert not state.here
+    assert state.remedy.startswith(remedy)
 
 
 def test_an_unknown_source_is_not_here_and_does_not_stop_the_list():
-    found = availability(load_spec("bace").model_copy(update={"source": "molnet:bace.csv"}))
-    assert not found.here
-    assert "did you mean 'moleculenet'" in found.remedy
-
-
-def test_images_need_a_package_first(bare, monkeypatch):
-    monkeypatch.setattr(catalogue, "find_spec", lambda name: None)
-    found = availability(load_spec("waterbirds"))
-    assert not found.here
-    assert found.remedy.startswith("pip install -c constraints.txt -e '.[vision]'")
+    state = availability(load_spec("bace").model_copy(update={"source": "molnet:bace.csv"}))
+    assert not state.here
+    assert "did you mean 'moleculenet'" in state.remedy
 
 
 def test_images_in_a_data_folder_are_here(bare, monkeypatch):

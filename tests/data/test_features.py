@@ -73,7 +73,7 @@ def test_features_that_cannot_be_made_are_an_error_of_the_user(name):
 
 
 def test_features_of_molecules_need_a_column_of_smiles():
-    with pytest.raises(UserError, match="name their column in 'smiles'"):
+    with pytest.raises(UserError, match="name the SMILES column in 'smiles'"):
         featurise([], TABLE, of_columns(features=("morgan:64:2",)))
 
 
@@ -88,7 +88,7 @@ def test_standardising_is_fitted_on_the_training_pool_alone():
     expected[:, 2] = x[:, 2]
     np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
     moved = x.copy()
-    moved[30:] *= 100  # what a test row holds changes nothing for the others
+    moved[30:] *= 100  # test rows have no influence on the others
     np.testing.assert_array_equal(standardise(moved, scaled, train)[:30], got[:30])
 
 

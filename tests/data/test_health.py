@@ -1,4 +1,4 @@
-"""What is wrong with a dataset is found, to the line, and agrees with RDKit and with what is published."""
+"""Faults of a dataset are located by line and agree with RDKit and with published numbers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CCN,0,ood
 
 
 def dataset(folder, text, **fields):
-    """The spec of a table with the columns smiles, y and (unless another split is named) part."""
+    """Return the spec of a table with the columns smiles, y and (for the default split) part."""
     content = text.encode()
     (folder / "mine.csv").write_bytes(content)
     toml = {
@@ -60,12 +60,12 @@ def dataset(folder, text, **fields):
 
 
 def balanced(*rows):
-    """A table of these rows (smiles,y) in the training pool, and four good ones after them."""
+    """Return a table with these rows (smiles,y) in the training pool, followed by four good ones."""
     fill = ["CCF,0,train", "CCCl,1,train", "CCBr,0,id", "CCI,1,id"]
     return "\n".join(["smiles,y,part", *(f"{row},train" for row in rows), *fill]) + "\n"
 
 
-# On real data.
+# Real data
 
 
 @pytest.mark.usefixtures("staged_data")
@@ -91,29 +91,29 @@ def test_bbb_martins_has_nine_exact_repetitions():
 @pytest.mark.slow
 @pytest.mark.usefixtures("staged_data")
 def test_bbbp_and_bbb_martins_are_found_to_be_one_dataset():
-    found = {other.dataset: other for other in examine(load_spec("bbbp"), 99, overlaps=True).overlaps}
-    martins = found["bbb_martins"]
+    overlaps = {other.dataset: other for other in examine(load_spec("bbbp"), 99, overlaps=True).overlaps}
+    martins = overlaps["bbb_martins"]
     assert (martins.rows, martins.of, martins.of_other, martins.same_label) == (2039, 2039, 2039, 2039)
     assert martins.one_dataset
-    assert [name for name, other in found.items() if other.one_dataset] == ["bbb_martins"]
+    assert [name for name, other in overlaps.items() if other.one_dataset] == ["bbb_martins"]
 
 
 @pytest.mark.usefixtures("staged_data")
 def test_datasets_with_the_same_molecules_and_other_labels_are_not_one():
-    found = {other.dataset: other for other in examine(load_spec("cyp2c9_substrate"), 99, overlaps=True).overlaps}
+    overlaps = {other.dataset: other for other in examine(load_spec("cyp2c9_substrate"), 99, overlaps=True).overlaps}
     for name in ("cyp2d6_substrate", "cyp3a4_substrate"):
-        assert found[name].rows / found[name].of > 0.99
-        assert found[name].same_label < 0.75 * found[name].rows
-        assert not found[name].one_dataset
+        assert overlaps[name].rows / overlaps[name].of > 0.99
+        assert overlaps[name].same_label < 0.75 * overlaps[name].rows
+        assert not overlaps[name].one_dataset
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("staged_data")
 def test_whatever_is_found_to_be_one_dataset_is_of_one_family():
     here = [load_spec(name) for name in dataset_names() if availability(load_spec(name)).here]
-    found = [(spec, o) for spec in here for o in examine(spec, 99, overlaps=True).overlaps if o.one_dataset]
-    assert {(spec.name, other.dataset) for spec, other in found} == {("bbbp", "bbb_martins"), ("bbb_martins", "bbbp")}
-    for spec, other in found:
+    pairs = [(spec, o) for spec in here for o in examine(spec, 99, overlaps=True).overlaps if o.one_dataset]
+    assert {(spec.name, other.dataset) for spec, other in pairs} == {("bbbp", "bbb_martins"), ("bbb_martins", "bbbp")}
+    for spec, other in pairs:
         assert spec.family == load_spec(other.dataset).family
 
 
@@ -159,7 +159,7 @@ def test_materials_are_compared_by_their_features():
     assert "molecules" not in text
 
 
-# Near-duplicates.
+# Near-duplicates
 
 
 def fingerprints(smiles):
@@ -167,8 +167,8 @@ def fingerprints(smiles):
     return [generator.GetFingerprint(MolFromSmiles(text)) for text in smiles]
 
 
-def most_similar(some, others):
-    return np.array([max(BulkTanimotoSimilarity(one, others)) for one in some])
+def most_similar(molecules, others):
+    return np.array([max(BulkTanimotoSimilarity(one, others)) for one in molecules])
 
 
 @pytest.mark.usefixtures("staged_data")
@@ -176,9 +176,9 @@ def test_the_nearest_molecule_is_as_near_as_rdkit_says():
     smiles = load_rows(load_spec("hia_hou")).used["canonical"].tolist()
     mine, others = smiles[:520], smiles[520:]  # more than one block
     bits = [morgan([MolFromSmiles(s) for s in part], 2048, 2).astype(np.float32) for part in (mine, others)]
-    found = nearest(*bits)
-    np.testing.assert_allclose(found, most_similar(fingerprints(mine), fingerprints(others)), rtol=1e-6)
-    assert len(set(found.round(4))) > 100
+    similarities = nearest(*bits)
+    np.testing.assert_allclose(similarities, most_similar(fingerprints(mine), fingerprints(others)), rtol=1e-6)
+    assert len(set(similarities.round(4))) > 100
 
 
 @pytest.mark.parametrize(("mine", "other"), [([], []), ([], [3]), ([3], [])])
@@ -214,7 +214,7 @@ def test_as_many_test_molecules_are_near_the_training_pool_as_rdkit_says(name):
         assert parts[part].near_train == (similar >= 0.95).sum()
 
 
-# A small table with known troubles.
+# A small table with known faults
 
 
 def test_every_row_that_is_left_out_is_reported_with_line_and_reason(tmp_path):
@@ -287,7 +287,8 @@ def test_a_copy_of_a_dataset_under_another_name_is_recognised(staged_data, tmp_p
     copied = load_spec(str(_copy(spec, staged_data / "tdc" / "hia_hou.tab", tmp_path)))
     health = examine(copied, 99, overlaps=True)
     assert [other.dataset for other in health.overlaps if other.one_dataset] == ["hia_hou"]
-    assert 'these are one dataset: give them one "family" in their TOMLs, not copied and hia_hou' in to_text(health)
+    advice = 'the two are one dataset in the families copied and hia_hou: give them the same "family" in their TOMLs'
+    assert advice in to_text(health)
 
 
 def _copy(spec, file, folder):
@@ -298,27 +299,17 @@ def _copy(spec, file, folder):
     return path
 
 
-# Reports.
+# Reports
 
 
 def test_the_json_is_valid_and_holds_everything(tmp_path):
     health = examine(dataset(tmp_path, MESSY), 0, overlaps=True)
-
-    def refuse(constant):
-        raise AssertionError(f"{constant} is no JSON")
-
-    back = json.loads(health.to_json(), parse_constant=refuse)
+    back = json.loads(health.to_json(), parse_constant=pytest.fail)
     assert back == json.loads(json.dumps(asdict(health)))
     assert [left["line"] for left in back["left_out"]] == [8, 9, 10, 11, 11]
     assert [repeat["lines"] for repeat in back["repeats"]] == [[2, 3], [4, 12]]
-    assert back["parts"]["id"] == {
-        "rows": 3,
-        "positive": pytest.approx(1 / 3),
-        "mean": None,
-        "sd": None,
-        "in_train": 1,
-        "near_train": 2,
-    }
+    numbers = {"rows": 3, "positive": pytest.approx(1 / 3), "mean": None, "sd": None, "in_train": 1, "near_train": 2}
+    assert back["parts"]["id"] == numbers
 
 
 def test_the_text_names_every_trouble(tmp_path):
@@ -331,7 +322,7 @@ def test_the_text_names_every_trouble(tmp_path):
         "no SMILES: 1\n    line 9\n",
         "no target: 2\n    line 10: CCC\n    line 11: C(C)(C)(C)(C)C\n",
         "molecules on several lines: 2, of which 1 with conflicting targets\n    lines 2, 3: CCO: 1, 0\n",
-        "id         3 rows, 33.3% of class 1; 1 are in the training pool too, 2 (66.7%) at least nearly",
+        "id         3 rows, 33.3% of class 1; in the training pool: 1 exactly, 2 (66.7%) at least nearly",
     ):
         assert part in text
 
@@ -342,9 +333,9 @@ def test_the_text_shows_twenty_lines_of_a_kind_and_the_json_all(tmp_path):
     health = examine(dataset(tmp_path, balanced(*unparsable, *conflicts)), 0)
     lines = to_text(health).splitlines()
     assert sum("not a SMILES" in line for line in lines) == 20
-    assert "    … and 5 more; health.json has all" in lines
+    assert "    … and 5 more; all are in health.json" in lines
     assert sum(line.startswith("    lines ") for line in lines) == 20
-    assert "    … and 3 more; health.json has all" in lines
+    assert "    … and 3 more; all are in health.json" in lines
     back = json.loads(health.to_json())
     assert (len(back["left_out"]), len(back["repeats"])) == (25, 23)
 
@@ -355,10 +346,10 @@ def test_a_run_warns_in_a_few_lines(tmp_path):
         "  SMILES that RDKit cannot parse: 2 (line 8, 11)",
         "  no SMILES: 1 (line 9)",
         "  no target: 2 (line 10, 11)",
-        "  the same with conflicting targets: 1 (line 2+3)",
-        "  test set id has 3 rows: too few to measure churn, which takes about 30 or more",
-        "  test set ood has 1 rows: too few to measure churn, which takes about 30 or more",
-        "  test set ood has one class, 0, in all 1 rows: accuracy there says nothing; try --split random:0.8 with "
+        "  repetition with conflicting targets: 1 (line 2+3)",
+        "  test set id has 3 rows: too few to measure churn, which needs about 30",
+        "  test set ood has 1 rows: too few to measure churn, which needs about 30",
+        "  test set ood has only class 0 in its 1 rows: its accuracy is meaningless; try --split random:0.8 with "
         "new-dataset, or another canonical seed",
     ]
 

@@ -1,4 +1,4 @@
-"""Neighbours of test molecules, by set arithmetic on bits."""
+"""Neighbours of test molecules, compared with set arithmetic on bits."""
 
 from __future__ import annotations
 
@@ -52,20 +52,20 @@ def flat(smiles: str) -> str:
 def test_neighbours_are_those_of_a_slow_loop(dataset: str) -> None:
     problem = load_problem(dataset)
     train, test = problem.train, problem.evals["id"]
-    found = neighbours(train, test)
-    assert found["ids"] == test.ids.tolist()
+    columns = neighbours(train, test)
+    assert columns["ids"] == test.ids.tolist()
     everyone = [(s, y) for part in (train, test) for s, y in zip(part.smiles, part.y, strict=True)]
     for i, (smiles, y) in enumerate(zip(test.smiles, test.y, strict=True)):
         best, same, other = 0.0, False, False
-        for known, label in zip(train.smiles, train.y, strict=True):
-            a, b = bits(smiles), bits(known)
+        for neighbour, label in zip(train.smiles, train.y, strict=True):
+            a, b = bits(smiles), bits(neighbour)
             tanimoto = len(a & b) / len(a | b)
             best = max(best, tanimoto)
             same |= tanimoto >= CLOSE and label == y
             other |= tanimoto >= CLOSE and label != y
         labels = {label for s, label in everyone if flat(s) == flat(smiles)}
-        assert found["similarity"][i] == pytest.approx(best, abs=1e-4)
-        assert (found["same"][i], found["other"][i]) == (same, other)
-        assert found["conflict"][i] == (len(labels) == 2)
+        assert columns["similarity"][i] == pytest.approx(best, abs=1e-4)
+        assert (columns["same"][i], columns["other"][i]) == (same, other)
+        assert columns["conflict"][i] == (len(labels) == 2)
     for fact in ("same", "other", "conflict"):
-        assert 0 < sum(found[fact]) < len(test), f"the molecules have some of both: {fact}"
+        assert 0 < sum(columns[fact]) < len(test), f"the molecules have some of both: {fact}"

@@ -1,4 +1,4 @@
-"""From a name to a problem."""
+"""Loading of problems by name."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_zeros_and_ones_or_false_and_true_are_classes_as_they_are(texts):
 
 
 @pytest.mark.parametrize(
-    ("spec", "texts", "found"),
+    ("spec", "texts", "message"),
     [
         pytest.param(ZERO_ONE, ["0", "1", "2"], "line 4: expected 0 or 1.*found '2'", id="a third class"),
         pytest.param(ZERO_ONE, ["0", "active"], "line 3: .*found 'active'", id="text for 0 and 1"),
@@ -122,8 +122,8 @@ def test_zeros_and_ones_or_false_and_true_are_classes_as_they_are(texts):
         pytest.param(NUMBERS, ["0.1", "inf"], "found 'inf'", id="an infinite target"),
     ],
 )
-def test_unusable_labels_are_an_error_that_names_dataset_column_line_and_value(spec, texts, found):
-    with pytest.raises(UserError, match=found) as caught:
+def test_unusable_labels_are_an_error_that_names_dataset_column_line_and_value(spec, texts, message):
+    with pytest.raises(UserError, match=message) as caught:
         labels(spec, rows(*texts))
     assert str(caught.value).startswith(f"{spec.name}: column {spec.target!r}")
 
@@ -154,5 +154,5 @@ def test_materials_have_their_names_as_ids_and_standardised_columns(staged_data)
     assert set(problem.train.smiles) == {""}
     np.testing.assert_allclose(problem.train.x.mean(axis=0), 0, atol=1e-4)
     np.testing.assert_allclose(problem.train.x.std(axis=0), 1, atol=1e-4)
-    assert abs(problem.evals["id"].x.mean(axis=0)).max() > 0.02  # the test rows had no part in it
+    assert abs(problem.evals["id"].x.mean(axis=0)).max() > 0.02  # the test rows did not contribute
     assert problem.train.y.mean() == pytest.approx(0.5, abs=0.02)

@@ -1,4 +1,4 @@
-"""Raw bytes become rows of text, each with the line it stands in."""
+"""Raw bytes become rows of text with their line numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TADF = load_spec("tadf")
 
 
 def lines(content: bytes) -> dict[int, list[str]]:
-    """The cells of each row by the line it stands in."""
+    """Return the cells of each row by its line."""
     table = read(content, "table.csv")
     return dict(zip(table[LINE].tolist(), table.drop(columns=LINE).to_numpy().tolist(), strict=True))
 
@@ -76,9 +76,9 @@ def test_blank_lines_are_counted_in_one_column_too():
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"], ids=["LF", "CRLF"])
 def test_a_row_that_spans_lines_stands_in_its_first(end, last):
     content = b'a,b\n"one\ntwo",x\n3,y\n\n"four\n\n\nfive","6\n7"\n8,z' + last
-    found = lines(content.replace(b"\n", end))
-    assert list(found) == [2, 4, 6, 11]
-    assert [" ".join(cells).split() for cells in found.values()] == [
+    rows = lines(content.replace(b"\n", end))
+    assert list(rows) == [2, 4, 6, 11]
+    assert [" ".join(cells).split() for cells in rows.values()] == [
         ["one", "two", "x"],
         ["3", "y"],
         ["four", "five", "6", "7"],
@@ -152,9 +152,9 @@ def test_parquet_is_read_as_text_and_counted_in_records():
     table = pd.DataFrame({"mol": ["C", None, "CC"], "y": [1, 0, 1], "z": [0.5, np.nan, 2]}, index=[7, 8, 9])
     packed = io.BytesIO()
     table.to_parquet(packed)
-    found = read(packed.getvalue(), "table.parquet")
-    assert found.to_numpy().tolist() == [["C", "1", "0.5", 1], ["", "0", "", 2], ["CC", "1", "2.0", 3]]
-    assert found.columns.tolist() == ["mol", "y", "z", LINE]
+    result = read(packed.getvalue(), "table.parquet")
+    assert result.to_numpy().tolist() == [["C", "1", "0.5", 1], ["", "0", "", 2], ["CC", "1", "2.0", 3]]
+    assert result.columns.tolist() == ["mol", "y", "z", LINE]
 
 
 MOLECULES = ("CCO", "c1ccccc1", "CC(=O)[O-].[Na+]")
@@ -174,11 +174,11 @@ def sdf(**more: str) -> str:
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
 def test_an_sdf_is_read_with_its_structures_as_smiles_and_its_fields_as_text(end):
-    found = read(sdf(remark="2 µM").replace("\n", end).encode(), "table.sdf")
-    assert found["SMILES"].tolist() == [Chem.CanonSmiles(text) for text in MOLECULES]
-    assert found["y"].tolist() == ["00", "01", "02"]
-    assert found["remark"].tolist() == ["", "2 µM", ""]
-    assert found[LINE].tolist() == [1, 2, 3]
+    result = read(sdf(remark="2 µM").replace("\n", end).encode(), "table.sdf")
+    assert result["SMILES"].tolist() == [Chem.CanonSmiles(text) for text in MOLECULES]
+    assert result["y"].tolist() == ["00", "01", "02"]
+    assert result["remark"].tolist() == ["", "2 µM", ""]
+    assert result[LINE].tolist() == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -192,12 +192,12 @@ def test_an_sdf_is_read_with_its_structures_as_smiles_and_its_fields_as_text(end
 def test_a_broken_record_stays_in_its_place_and_the_others_are_read(damage):
     first, second, third = sdf().split("$$$$\n")[:3]
     assert damage[0] in second
-    found = read("$$$$\n".join([first, second.replace(*damage), third, ""]).encode(), "table.sdf")
-    assert found[LINE].tolist() == [1, 2, 3]
-    assert found["SMILES"].tolist()[::2] == [Chem.CanonSmiles(text) for text in MOLECULES[::2]]
-    assert Chem.MolFromSmiles(found["SMILES"][1]) is None
-    assert found["SMILES"][1] == "(a structure that RDKit cannot read)"
-    assert found["y"].tolist()[::2] == ["00", "02"]
+    result = read("$$$$\n".join([first, second.replace(*damage), third, ""]).encode(), "table.sdf")
+    assert result[LINE].tolist() == [1, 2, 3]
+    assert result["SMILES"].tolist()[::2] == [Chem.CanonSmiles(text) for text in MOLECULES[::2]]
+    assert Chem.MolFromSmiles(result["SMILES"][1]) is None
+    assert result["SMILES"][1] == "(a structure that RDKit cannot read)"
+    assert result["y"].tolist()[::2] == ["00", "02"]
 
 
 @pytest.mark.parametrize("end", ["\n", "\n\n"])
@@ -212,7 +212,7 @@ def test_an_sdf_that_is_not_utf8_is_named_by_line_and_byte():
         read(content, "table.sdf")
 
 
-# What the published loaders do
+# Processing of the published loaders
 
 
 @pytest.fixture
@@ -259,7 +259,7 @@ def smiles_of_b3db(n: int) -> list[str]:
 
 @pytest.fixture
 def tadf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
-    """A table in the layout of Huang and Cole, at its place; the emission wavelengths are in the column ``first``."""
+    """An installed table in the layout of Huang and Cole; the column ``first`` has the emission wavelengths."""
     smiles = smiles_of_b3db(40)
     spread = [*range(400, 445, 3), *[450] * 10, *range(455, 500, 3)]  # ten at the median
     first = [float(spread[i * 7 % 40]) for i in range(40)]
@@ -292,9 +292,9 @@ def test_tadf_is_the_upper_half_of_the_emission_wavelengths(tadf):
     assert name == "id"
     assert (len(problem.evals), len(problem.train), len(test)) == (1, 32, 8)
     upper = dict(zip(tadf["compound.SMILES"], tadf["first"] >= tadf["first"].median(), strict=True))
-    found = {text: y for part in (problem.train, test) for text, y in zip(part.smiles, part.y, strict=True)}
-    assert found == upper
-    assert sum(found.values()) == 25
+    labels = {text: y for part in (problem.train, test) for text, y in zip(part.smiles, part.y, strict=True)}
+    assert labels == upper
+    assert sum(labels.values()) == 25
 
 
 def test_tadf_has_bits_and_standardised_descriptors(tadf):
@@ -304,7 +304,7 @@ def test_tadf_has_bits_and_standardised_descriptors(tadf):
     assert np.isfinite(x).all()
     assert set(np.unique(x[:, :2048])) == {0.0, 1.0}
     np.testing.assert_allclose(problem.train.x[:, 2048:].mean(axis=0), 0, atol=1e-4)
-    spread = problem.train.x[:, 2048:].std(axis=0)  # below 1 where a missing value became the mean
+    spread = problem.train.x[:, 2048:].std(axis=0)  # below 1 if a missing value became the mean
     assert np.median(spread) == pytest.approx(1, abs=1e-4)
     assert ((spread > 0.9) & (spread < 1.0001)).all()
 

@@ -1,4 +1,4 @@
-"""A dataset is one TOML, and a mistake in it is named."""
+"""A dataset is one TOML; errors name the faulty field."""
 
 from __future__ import annotations
 

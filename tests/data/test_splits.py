@@ -1,4 +1,4 @@
-"""Canonical splits equal the published ones, and keep scaffolds together."""
+"""Canonical splits match the published ones and keep scaffolds together."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_mirror_images_share_a_scaffold(tmp_path):
     toml = fields + f'sha256="{sha256}"\nfeatures=["morgan:64:2"]\nsplit="scaffold:0.5"\n'
     (tmp_path / "twins.toml").write_text(toml, encoding="utf-8")
     used = load_rows(load_spec(str(tmp_path / "twins.toml"))).used
-    assert used["scaffold"].nunique() == 2  # one of the rings, one empty
+    assert used["scaffold"].nunique() == 2  # the ring system and the empty scaffold
 
 
 @pytest.mark.parametrize("name", ["randm:0.8", "scaffold", "scaffold:most", "given"])

@@ -1,4 +1,4 @@
-"""PyTDC, where it is installed, reads the rows that are read without it, and leaves the process as it was."""
+"""PyTDC, if installed, reads the same rows and leaves no trace in the process."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def cleaned(content: bytes) -> pd.DataFrame:
 
 
 def state() -> tuple[object, ...]:
-    """What PyTDC would change: it silences all warnings, and appends to the path."""
+    """Return the state that PyTDC would change by silencing warnings and extending the path."""
     return list(warnings.filters), list(sys.path), warnings.showwarning
 
 

@@ -1,4 +1,4 @@
-"""A dataset under other settings, ``bace@train=200``, and folds of a training pool."""
+"""Variants of datasets, such as ``bace@train=200``, and folds of a training pool."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def base() -> Problem:
 
 
 def same(one: Problem, other: Problem) -> bool:
-    """Whether two problems hold the same examples."""
+    """Return whether two problems hold the same examples."""
     parts = [(one.train, other.train), *((one.evals[name], other.evals[name]) for name in one.evals)]
     fields = ("x", "y", "ids", "smiles")
     return all(np.array_equal(getattr(a, name), getattr(b, name)) for a, b in parts for name in fields)
@@ -93,7 +93,7 @@ def test_a_variant_of_a_group_is_one_of_each_of_its_datasets():
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("bace@trian=200", "unknown setting of bace: 'trian': did you mean 'train'?"),
         ("bace@split=random", "unknown setting of bace: 'split': known: " + ", ".join(Settings.model_fields)),
@@ -112,10 +112,10 @@ def test_a_variant_of_a_group_is_one_of_each_of_its_datasets():
         ("bace@", "bace@: expected NAME=VALUE, found ''"),
     ],
 )
-def test_a_mistake_in_a_setting_is_answered_with_what_is_expected(name, said):
+def test_a_mistake_in_a_setting_is_answered_with_what_is_expected(name, message):
     with pytest.raises(UserError) as caught:
         load_spec(name)
-    assert str(caught.value).startswith(said)
+    assert str(caught.value).startswith(message)
 
 
 # Fewer rows to train on
@@ -183,14 +183,14 @@ def test_variants_share_the_rows_in_the_cache(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("b3db_measured@train=678", r"b3db_measured@train=678: the training pool of canonical seed 99 has 677 rows"),
-        ("b3db_measured@train=2", "b3db_measured@train=2: all 2 rows of the training pool .* are of one class"),
+        ("b3db_measured@train=2", "b3db_measured@train=2: all 2 rows of the training pool .* have the same class"),
     ],
 )
-def test_a_pool_that_cannot_be_is_refused(name, said):
-    with pytest.raises(UserError, match=said):
+def test_a_pool_that_cannot_be_is_refused(name, message):
+    with pytest.raises(UserError, match=message):
         load_problem(name, canonical_seed=99)
 
 
@@ -203,7 +203,7 @@ def test_health_is_that_of_the_smaller_pool_and_its_own_dataset_is_no_other(monk
 
 
 def written(folder: Path, numbers: np.ndarray) -> str:
-    """A dataset of 80 rows with these columns of numbers, which the table splits into 60 and 20."""
+    """Write a dataset of 80 rows with these columns of numbers, split into 60 and 20, and return its path."""
     lines = ["name,part,y,a,b,c"]
     for i, row in enumerate(numbers):
         lines.append(",".join([f"r{i}", "train" if i < 60 else "test", str(i % 2), *map(repr, row.tolist())]))
@@ -229,7 +229,7 @@ def test_numbers_are_standardised_on_the_smaller_pool_alone(tmp_path, numbers):
     scaler = StandardScaler().fit(numbers[chosen])
     np.testing.assert_allclose(problem.train.x, scaler.transform(numbers[chosen]), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(problem.evals["id"].x, scaler.transform(numbers[60:]), rtol=1e-5, atol=1e-6)
-    numbers[sorted(set(range(60)) - set(chosen))] *= 1000  # rows of the pool that are not used
+    numbers[sorted(set(range(60)) - set(chosen))] *= 1000  # unused rows of the pool
     assert same(load_problem(written(tmp_path / "b", numbers) + "@train=20"), problem)
 
 
@@ -288,7 +288,7 @@ def test_nothing_of_the_test_sets_is_in_a_fold(base):
 
 
 def test_a_fold_standardises_numbers_on_the_rows_it_trains_on(tmp_path, numbers):
-    numbers[:60, 2] = 7.0  # constant but for one row: dropped where that is held out
+    numbers[:60, 2] = 7.0  # constant except in one row: dropped if that is held out
     numbers[5, 2] = 8.0
     base = load_problem(written(tmp_path / "a", numbers))
     assert base.train.x.shape == (60, 3)
@@ -337,14 +337,14 @@ def test_folds_of_a_pool_of_smiles_are_bytes_too():
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("bace@backbone=gni", "unknown backbone 'gni': did you mean 'gin'"),
         ("mof_thermal@backbone=gin", "mof_thermal: backbone gin reads SMILES"),
     ],
 )
-def test_a_backbone_that_does_not_fit_is_refused(name, said):
-    with pytest.raises(UserError, match=said):
+def test_a_backbone_that_does_not_fit_is_refused(name, message):
+    with pytest.raises(UserError, match=message):
         load_spec(name)
 
 
@@ -362,6 +362,6 @@ def test_a_toml_may_name_its_backbone_and_what_differs_from_its_recipe(tmp_path)
 def test_a_perceptron_is_not_given_the_bytes_of_smiles(tmp_path):
     text = (shipped_datasets() / "b3db_measured.toml").read_text()
     (tmp_path / "bytes.toml").write_text(re.sub(r"features\s*=.*", 'features = ["smiles"]', text))
-    with pytest.raises(UserError, match="backbone mlp reads numbers: name other features than 'smiles'"):
+    with pytest.raises(UserError, match="backbone mlp reads numbers: choose features other than 'smiles'"):
         load_spec(str(tmp_path / "bytes.toml"))
     assert load_spec(f"{tmp_path / 'bytes.toml'}@backbone=gin").features == ("smiles",)

@@ -148,5 +148,5 @@ def test_overlaps_are_jaccards() -> None:
 
 def test_another_backbone_has_no_recipe_for_campaigns(problem):
     graphs = replace(problem, backbone="gin")
-    with pytest.raises(UserError, match="campaigns have the recipe of mlp: leave the other backbone out"):
+    with pytest.raises(UserError, match="campaigns use the recipe of mlp: leave the other backbone out"):
         campaigns(None, graphs, make_method("erm", "regression"), "greedy", 2, 8, 2)

@@ -95,7 +95,7 @@ def test_the_answers_have_the_churn_of_all_and_of_each_group() -> None:
         "same class only (1) 0.0 %, no neighbour (2) 50.0 %."
     ]
     assert Similarity(dataset="bace", seeds="2").report(lab).answer == [
-        "BACE: two retrainings disagree on 50.0 % of 4 test molecules; similarity below 0.4 (2) 50.0 %, from 0.7 on "
+        "BACE: two retrainings disagree on 50.0 % of 4 test molecules; similarity below 0.4 (2) 50.0 %, at least 0.7 "
         "(1) 100.0 %."
     ]
 

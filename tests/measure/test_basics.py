@@ -1,4 +1,4 @@
-"""What measures are computed with, against SciPy and by hand."""
+"""Building blocks of measures, against SciPy and by hand."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_entropy_is_scipys(p):
     np.testing.assert_allclose(basics.entropy(p), stats.entropy(p.values, axis=2), rtol=1e-4, atol=1e-6)
 
 
-def test_the_larger_accuracy_after_a_change_is_what_it_mends_less_what_it_breaks(p):
+def test_the_gain_in_accuracy_is_the_good_flips_minus_the_bad_flips(p):
     after = Predictions(p.seeds, p.ids, p.y, p.values[::-1].copy(), "classification")
     gained = basics.good_flips(p, after).mean(axis=1) - basics.bad_flips(p, after).mean(axis=1)
     np.testing.assert_allclose(gained, ACCURACY.of_runs(after) - ACCURACY.of_runs(p))

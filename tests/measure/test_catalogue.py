@@ -1,4 +1,4 @@
-"""Every measure against scikit-learn, SciPy or a double loop, and what all of them have to keep."""
+"""Every measure against scikit-learn, SciPy or a double loop, and the contract of all measures."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def predictions(values: np.ndarray, y: np.ndarray) -> Predictions:
     return Predictions(tuple(range(len(values))), ids, y, values, task)
 
 
-def made_up(kind: str) -> Predictions:
-    """Five runs on forty examples: of two or three classes, or of values."""
+def example(kind: str) -> Predictions:
+    """Five runs on forty examples with two or three classes, or with values."""
     rng = np.random.default_rng(0)
     if kind == "values":
         y = rng.normal(size=40).astype(np.float32)
@@ -38,7 +38,7 @@ def made_up(kind: str) -> Predictions:
 
 @pytest.fixture(params=["two classes", "three classes"])
 def p(request: pytest.FixtureRequest) -> Predictions:
-    return made_up(request.param)
+    return example(request.param)
 
 
 CASES = [
@@ -51,10 +51,10 @@ CASES = [
 
 @pytest.mark.parametrize(("measure", "kind"), CASES, ids=lambda x: getattr(x, "key", x))
 class TestEveryMeasure:
-    """The contract that boards and intervals rely on."""
+    """Contract that boards and intervals rely on."""
 
-    def test_it_is_of_runs_or_of_pairs_of_them(self, measure: c.Measure, kind: str) -> None:
-        p = made_up(kind)
+    def test_it_has_a_value_per_run_or_per_pair(self, measure: c.Measure, kind: str) -> None:
+        p = example(kind)
         values = measure.of_runs(p)
         if measure.per_pair is None:
             assert values.shape == (5,)
@@ -65,29 +65,29 @@ class TestEveryMeasure:
             np.testing.assert_array_equal(np.diag(values), 0)
             np.testing.assert_allclose(measure.of_runs(p.only([4, 1])), values[np.ix_([4, 1], [4, 1])])
 
-    def test_the_order_of_examples_is_nothing_to_it(self, measure: c.Measure, kind: str) -> None:
-        p = made_up(kind)
+    def test_it_does_not_depend_on_the_order_of_examples(self, measure: c.Measure, kind: str) -> None:
+        p = example(kind)
         order = np.random.default_rng(1).permutation(40)
         np.testing.assert_allclose(measure.of_runs(p.on(order)), measure.of_runs(p))
 
     def test_it_lies_between_0_and_its_largest_value(self, measure: c.Measure, kind: str) -> None:
-        values = measure.of_runs(made_up(kind))
+        values = measure.of_runs(example(kind))
         assert values.min() >= 0
         assert values.max() <= measure.most
         assert values.max() > 0
 
     def test_the_mean_over_examples_is_the_mean_over_runs_or_pairs(self, measure: c.Measure, kind: str) -> None:
-        p = made_up(kind)
+        p = example(kind)
         if measure.of_examples is None:
-            pytest.skip("it is no mean over examples")
+            pytest.skip("not a mean over examples")
         assert measure.of_examples(p).mean() == pytest.approx(measure.mean(p))
 
     def test_retrainings_that_agree_do_not_differ(self, measure: c.Measure, kind: str) -> None:
         if measure.per_pair is None or measure is c.TOP_JACCARD:
-            pytest.skip("it is no distance between runs")
-        assert measure.mean(made_up(kind).only([2, 2, 2])) == pytest.approx(0, abs=1e-12)
+            pytest.skip("not a distance between runs")
+        assert measure.mean(example(kind).only([2, 2, 2])) == pytest.approx(0, abs=1e-12)
 
-    def test_it_is_said_in_words(self, measure: c.Measure, kind: str) -> None:
+    def test_it_has_a_title(self, measure: c.Measure, kind: str) -> None:
         assert c.find(measure.key, measure.task) is measure
         assert measure.title[:1].isupper() or measure.title[:1] == "|"
         assert measure.shown_delta[0].startswith("Δ ")
@@ -123,7 +123,7 @@ def test_measures_of_a_run_are_scikit_learns(p: Predictions, key: str, reference
 
 
 def test_the_mae_is_scikit_learns() -> None:
-    p = made_up("values")
+    p = example("values")
     np.testing.assert_allclose(c.MAE.of_runs(p), [sk.mean_absolute_error(p.y, values[:, 0]) for values in p.values])
 
 
@@ -145,7 +145,7 @@ def test_sym_kl_is_half_the_sum_of_both_relative_entropies_in_nats(p: Prediction
 
 
 def test_the_churn_of_a_regression_is_the_mean_absolute_difference() -> None:
-    p = made_up("values")
+    p = example("values")
     v, matrix = p.values[..., 0], c.CHURN_OF_VALUES.of_runs(p)
     for i, j in PAIRS:
         assert matrix[i, j] == pytest.approx(sum(abs(float(v[i, t]) - float(v[j, t])) for t in TESTS) / 40)
@@ -154,17 +154,17 @@ def test_the_churn_of_a_regression_is_the_mean_absolute_difference() -> None:
 
 
 def test_each_example_contributes_its_share_of_pairs(p: Predictions) -> None:
-    said = p.values.argmax(axis=2)
-    expected = [np.mean([said[i, t] != said[j, t] for i, j in PAIRS]) for t in TESTS]
+    predicted = p.values.argmax(axis=2)
+    expected = [np.mean([predicted[i, t] != predicted[j, t] for i, j in PAIRS]) for t in TESTS]
     np.testing.assert_allclose(c.example_flips(p), expected)
 
 
 def test_churn_by_true_class_is_a_double_loop_over_its_examples(p: Predictions) -> None:
-    said = p.values.argmax(axis=2)
+    predicted = p.values.argmax(axis=2)
     for label in (0, 1):
         matrix = c.churn_of_class(label).of_runs(p)
         for i, j in PAIRS:
-            differ = [said[i, t] != said[j, t] for t in TESTS if p.y[t] == label]
+            differ = [predicted[i, t] != predicted[j, t] for t in TESTS if p.y[t] == label]
             assert matrix[i, j] == matrix[j, i] == pytest.approx(np.mean(differ))
 
 

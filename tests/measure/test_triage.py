@@ -26,22 +26,22 @@ def test_equal_scores_count_as_the_mean_over_their_orders():
     recalls, areas = [], []
     for _ in range(4000):
         order = np.lexsort((rng.random(30), -score))
-        found = np.cumsum(flips[order])
-        recalls.append(found[5] / flips.sum())
-        areas.append(np.mean(found / np.arange(1, 31)))
+        captured = np.cumsum(flips[order])
+        recalls.append(captured[5] / flips.sum())
+        areas.append(np.mean(captured / np.arange(1, 31)))
     curve = gain(score, flips)
     assert curve.recall(6 / 30) == pytest.approx(np.mean(recalls), abs=0.003)
     assert curve.area == pytest.approx(np.mean(areas), abs=0.003)
 
 
-def test_a_score_that_says_nothing_finds_flips_in_proportion():
+def test_an_uninformative_score_finds_flips_in_proportion():
     flips = np.random.default_rng(1).random(50)
     curve = gain(np.zeros(50), flips)
     assert decile(curve) == pytest.approx(0.1)
     assert curve.area == pytest.approx(flips.mean())
 
 
-def test_without_flips_there_is_nothing_to_find():
+def test_without_flips_the_recall_is_nan():
     assert np.isnan(decile(gain(np.arange(5.0), np.zeros(5))))
 
 
@@ -54,7 +54,7 @@ def test_the_churn_of_few_runs_is_judged_by_the_others(predictions):
     assert average(by_churn(p, 2), decile) == pytest.approx(np.mean(expected))
 
 
-def test_the_churn_of_all_runs_is_judged_by_what_it_has_seen(predictions):
+def test_the_churn_of_all_runs_is_judged_by_the_same_runs(predictions):
     p = predictions(6)
     (curve,) = by_churn(p, 6)
     assert decile(curve) == pytest.approx(decile(gain(example_flips(p), example_flips(p))))
@@ -71,7 +71,7 @@ def test_entropy_is_judged_by_the_other_runs_and_as_in_the_paper_by_all(predicti
     assert decile(mean) == pytest.approx(decile(gain(entropy(p).mean(axis=0), example_flips(p))))
 
 
-def test_many_runs_are_sampled_the_same_each_time(predictions):
+def test_sets_of_many_runs_are_sampled_reproducibly(predictions):
     p = predictions(20)
     once, again = by_churn(p, 5), by_churn(p, 5)
     assert len(once) == SUBSETS
@@ -79,6 +79,6 @@ def test_many_runs_are_sampled_the_same_each_time(predictions):
 
 
 @pytest.mark.parametrize("k", [0, 1, 6])
-def test_a_score_needs_two_runs_or_more_and_no_more_than_there_are(predictions, k):
+def test_the_number_of_runs_of_a_score_must_be_valid(predictions, k):
     with pytest.raises(ValueError, match="2 to 5 of 5 runs"):
         by_churn(predictions(5), k)

@@ -1,4 +1,4 @@
-"""The baselines predict what scikit-learn does when it is called by hand on the same bootstraps."""
+"""The baselines make the same predictions as direct calls of scikit-learn on the same bootstraps."""
 
 from __future__ import annotations
 
@@ -10,18 +10,10 @@ import pytest
 from rdkit import DataStructs
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal, norm
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
-from sklearn.ensemble import (
-    HistGradientBoostingClassifier as Boosting,
-)
-from sklearn.ensemble import (
-    HistGradientBoostingRegressor as BoostingR,
-)
+from sklearn.base import is_classifier
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier as Boosting
+from sklearn.ensemble import HistGradientBoostingRegressor as BoostingR
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -41,8 +33,11 @@ SEEDS = [3, 1]
 TASKS: list[Task] = ["classification", "regression"]
 
 
-def with_numbers(problem: Problem) -> Problem:
-    """The problem with features that are no bits: noise is added."""
+def problem_of(task: Task, numbers: bool) -> Problem:
+    """Return a problem on bits, or on numbers: bits with noise."""
+    problem = synthetic(task)
+    if not numbers:
+        return problem
 
     def noisy(rows: Any, seed: int) -> Any:
         noise = np.random.default_rng(seed).normal(scale=0.1, size=rows.x.shape)
@@ -53,7 +48,7 @@ def with_numbers(problem: Problem) -> Problem:
 
 
 def sample(problem: Problem, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Features and labels of a bootstrap, its row numbers, and the features of the test."""
+    """Return features, labels and row numbers of a bootstrap, and the features of the test set."""
     ((rows,),) = bootstrap(problem, [seed])
     x = problem.train.x.astype(np.float64)
     return x[rows], problem.train.y[rows], rows, problem.evals["id"].x.astype(np.float64)
@@ -65,12 +60,11 @@ def predicted(text: str, problem: Problem) -> np.ndarray:
 
 
 def outputs(estimator: Any, x: np.ndarray) -> np.ndarray:
-    found = estimator.predict_proba(x) if hasattr(estimator, "predict_proba") else estimator.predict(x)[:, None]
-    return np.asarray(found)
+    return np.asarray(estimator.predict_proba(x) if is_classifier(estimator) else estimator.predict(x)[:, None])
 
 
 def state(seed: int) -> int:
-    """As ``generator("forest", seed)`` draws it."""
+    """Return the number that ``generator("forest", seed)`` draws."""
     return int(np.random.default_rng([5, seed, 0]).integers(2**31))
 
 
@@ -89,15 +83,15 @@ def state(seed: int) -> int:
     ],
 )  # fmt: skip
 def test_an_estimator_is_fitted_to_each_bootstrap_as_scikit_learn_fits_it(text, task, by_hand, numbers):
-    problem = with_numbers(synthetic(task)) if numbers else synthetic(task)
-    found = predicted(text, problem)
+    problem = problem_of(task, numbers)
+    predictions = predicted(text, problem)
     with threadpool_limits(1):
-        for seed, values in zip(SEEDS, found, strict=True):
+        for seed, values in zip(SEEDS, predictions, strict=True):
             x, y, _, test = sample(problem, seed)
             np.testing.assert_array_equal(values, outputs(by_hand(state(seed)).fit(x, y), test))
 
 
-def test_tanimoto_is_that_of_rdkit_and_of_rows_without_ones_one():
+def test_tanimoto_similarity_equals_rdkits_and_is_one_for_rows_without_ones():
     rng = np.random.default_rng(0)
     a, b = (rng.random((n, 40)) < 0.3 for n in (6, 9))
     a[0] = b[0] = False
@@ -110,7 +104,7 @@ def test_tanimoto_is_that_of_rdkit_and_of_rows_without_ones_one():
 
 
 def gram(problem: Problem, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """The kernel of the bootstrap with itself, and of the test with it."""
+    """Return the kernel of the bootstrap with itself, and of the test set with the bootstrap."""
     x, _, _, test = sample(problem, seed)
     if ((x == 0) | (x == 1)).all():
         return tanimoto(x, x), tanimoto(test, x)
@@ -123,7 +117,7 @@ def gram(problem: Problem, seed: int) -> tuple[np.ndarray, np.ndarray]:
 def test_a_support_vector_machine_gives_platts_probabilities_of_folds_that_share_no_molecule(numbers):
     from sklearn.model_selection import StratifiedGroupKFold
 
-    problem = with_numbers(synthetic("classification")) if numbers else synthetic("classification")
+    problem = problem_of("classification", numbers)
     for seed, values in zip(SEEDS, predicted("svm:C=2", problem), strict=True):
         x, y, rows, _ = sample(problem, seed)
         near, to_test = gram(problem, seed)
@@ -132,7 +126,7 @@ def test_a_support_vector_machine_gives_platts_probabilities_of_folds_that_share
             assert not set(rows[train]) & set(rows[test])
             inside = SVC(C=2, kernel="precomputed").fit(near[np.ix_(train, train)], y[train])
             left_out[test] = inside.decision_function(near[np.ix_(test, train)])
-        positive = (y == 1).sum()  # Platt 1999: targets are drawn in by the prior
+        positive = (y == 1).sum()  # Platt 1999: the prior shrinks the targets
         target = np.where(y == 1, (positive + 1) / (positive + 2), 1 / (len(y) - positive + 2))
 
         def loss(ab: np.ndarray, f: np.ndarray = left_out, t: np.ndarray = target) -> float:
@@ -146,7 +140,7 @@ def test_a_support_vector_machine_gives_platts_probabilities_of_folds_that_share
 
 @pytest.mark.parametrize("numbers", [False, True])
 def test_a_support_vector_regression_is_that_of_the_standardised_target(numbers):
-    problem = with_numbers(synthetic("regression")) if numbers else synthetic("regression")
+    problem = problem_of("regression", numbers)
     for seed, values in zip(SEEDS, predicted("svm:C=2", problem), strict=True):
         _, y, _, _ = sample(problem, seed)
         near, to_test = gram(problem, seed)
@@ -157,7 +151,7 @@ def test_a_support_vector_regression_is_that_of_the_standardised_target(numbers)
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("numbers", [False, True])
 def test_nearest_neighbours_are_those_of_jaccard_or_euclidean_distance(task, numbers):
-    problem = with_numbers(synthetic(task)) if numbers else synthetic(task)
+    problem = problem_of(task, numbers)
     kind = KNeighborsClassifier if task == "classification" else KNeighborsRegressor
     for seed, values in zip(SEEDS, predicted("knn:k=3", problem), strict=True):
         x, y, _, test = sample(problem, seed)
@@ -166,22 +160,22 @@ def test_nearest_neighbours_are_those_of_jaccard_or_euclidean_distance(task, num
         model = kind(n_neighbors=3, metric=metric, algorithm="brute").fit(x, y)
         distance, _ = model.kneighbors(test, n_neighbors=4)
         decided = distance[:, 2] < distance[:, 3] - 1e-9
-        assert decided.mean() > 0.3  # of neighbours that tie for the third place, scikit-learn may take another
+        assert decided.mean() > 0.3  # scikit-learn may break ties for third place differently
         np.testing.assert_allclose(values[decided], outputs(model, test)[decided], rtol=1e-6)
 
 
-def test_of_neighbours_that_tie_the_first_drawn_count():
+def test_the_first_drawn_of_tied_neighbours_count():
     from methods.knn import Neighbours
 
-    x = np.eye(4)[[0, 1, 2, 3]]
+    x = np.eye(4)
     model = Neighbours(2, tanimoto, x, np.array([1, 0, 1, 1]))
-    assert model.predict_proba(np.zeros((1, 4))).tolist() == [[0.5, 0.5]]  # of four at the same distance
-    assert model.predict_proba(np.array([[0, 1.0, 1, 1]])).tolist() == [[0.5, 0.5]]  # of three
+    assert model.predict_proba(np.zeros((1, 4))).tolist() == [[0.5, 0.5]]  # four at the same distance
+    assert model.predict_proba(np.array([[0, 1.0, 1, 1]])).tolist() == [[0.5, 0.5]]  # three at the same distance
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_a_gaussian_process_is_the_exact_one_on_the_bootstrap_with_its_repeats(task):
-    problem = with_numbers(synthetic(task))
+    problem = problem_of(task, numbers=True)
     for seed, values in zip(SEEDS, predicted("gaussian_process", problem), strict=True):
         x, y, rows, test = sample(problem, seed)
         target = np.where(y == 1, 1.0, -1.0) if task == "classification" else y.astype(float)
@@ -202,8 +196,7 @@ def test_a_gaussian_process_is_the_exact_one_on_the_bootstrap_with_its_repeats(t
 
 def test_the_noise_of_a_gaussian_process_is_the_most_likely_one():
     rng = np.random.default_rng(0)
-    x = rng.random((50, 3))
-    similar = RBF(0.5)(x)
+    similar = RBF(0.5)(rng.random((50, 3)))
     y = rng.multivariate_normal(np.zeros(50), 2.0 * (similar + 0.2 * np.eye(50)))[:, None]
 
     def likelihood(ratio: float, variance: float) -> float:
@@ -216,7 +209,7 @@ def test_the_noise_of_a_gaussian_process_is_the_most_likely_one():
             assert likelihood(a * ratio, b * variance) <= best + 1e-6
 
 
-def test_noise_and_signal_that_data_were_drawn_with_are_found():
+def test_noise_and_signal_of_simulated_data_are_recovered():
     rng = np.random.default_rng(1)
     bits = (rng.random((300, 64)) < 0.2).astype(float)
     similar = tanimoto(bits, bits)
@@ -228,7 +221,7 @@ def test_noise_and_signal_that_data_were_drawn_with_are_found():
 
 
 class Threads(Estimators):
-    """Trains nothing: it counts the threads that a library may start."""
+    """An estimator that trains nothing and counts the threads that libraries may start."""
 
     def __init__(self) -> None:
         self.seen: list[int] = []
@@ -265,15 +258,15 @@ def test_a_class_that_a_bootstrap_lacks_has_probability_zero(text):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("extra_trees:trees=0", "trees must be at least 1, got 0"),
-        ("gradient_boosting:trees=0", "trees must be at least 1 and rate in (0, 1], got 0 and 0.1"),
-        ("gradient_boosting:rate=2", "trees must be at least 1 and rate in (0, 1], got 100 and 2.0"),
-        ("linear:l2=0", "l2 must be above 0, got 0.0"),
-        ("svm:C=-1", "C must be above 0, got -1.0"),
-        ("knn:k=0", "k must be at least 1, got 0"),
+        ("extra_trees:trees=0", "greater than 0"),
+        ("gradient_boosting:trees=0", "greater than 0"),
+        ("gradient_boosting:rate=2", "less than or equal to 1"),
+        ("linear:l2=0", "greater than 0"),
+        ("svm:C=-1", "greater than 0"),
+        ("knn:k=0", "greater than 0"),
     ],
 )
 def test_a_hyperparameter_out_of_its_range_is_refused(text, message):
     with pytest.raises(UserError) as caught:
         make_method(text, "classification")
-    assert str(caught.value) == f"{text.partition(':')[0]}: {message}"
+    assert str(caught.value) == f"{text.replace(':', ': ')}: Input should be {message}"

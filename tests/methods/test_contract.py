@@ -1,4 +1,4 @@
-"""Every method keeps the contract, and each way to break it is noticed."""
+"""Every method keeps the contract, and every way of breaking it is detected."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from benchmark.types import Fitted, Problem, Recipe, Task
 
 METHODS, _ = discover()
 TASKS: list[Task] = ["classification", "regression"]
-FASTER = dict.fromkeys(("random_forest", "extra_trees"), ("trees", int, 10))  # 500 keep the same contract, later
+FASTER = dict.fromkeys(
+    ("random_forest", "extra_trees"), ("trees", int, 10)
+)  # 500 trees keep the same contract, more slowly
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -31,11 +33,10 @@ def test_the_method_keeps_the_contract(name, task):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_the_method_learns_a_signal(name):
-    problem = synthetic("classification", n=600)
-    problem = replace(problem, recipe=Recipe(epochs=15))
-    made = make_method(name, "classification", {"trees": "50"})
+    problem = replace(synthetic("classification", n=600), recipe=Recipe(epochs=15))
+    method = make_method(name, "classification", {"trees": "50"})
     test = problem.evals["id"]
-    right = made.fit(problem.without_tests(), [1, 2]).predict(test.x).argmax(axis=2) == test.y
+    right = method.fit(problem.without_tests(), [1, 2]).predict(test.x).argmax(axis=2) == test.y
     majority = max(test.y.mean(), 1 - test.y.mean())
     assert right.mean() > majority + 0.1
 
@@ -103,7 +104,7 @@ def fails(problem: Problem, seeds: Sequence[int]) -> Fitted:
 
 @pytest.fixture
 def registered(monkeypatch):
-    """A method class around a ``fit``, forgotten after the test."""
+    """A function that registers a method class around a ``fit`` for the duration of the test."""
     monkeypatch.setattr(registry, "_methods", dict(registry._methods))
 
     def register(fit: Callable[[Problem, Sequence[int]], Fitted]) -> type:
@@ -136,17 +137,17 @@ def registered(monkeypatch):
         (fails, f"RuntimeError: out of memory ({CHECKOUT / 'tests' / 'methods' / 'test_contract.py'}:"),
     ],
 )
-def test_a_broken_method_is_told_what_is_wrong(registered, task, fit, sentence):
-    wrong = check_method(registered(fit), task)
+def test_a_broken_method_is_reported(registered, task, fit, sentence):
+    errors = check_method(registered(fit), task)
     size = 3 * 50 * (2 if task == "classification" else 1)
-    assert any(found.startswith(sentence.replace("{size}", str(size))) for found in wrong), wrong
+    assert any(error.startswith(sentence.replace("{size}", str(size))) for error in errors), errors
 
 
-def test_logits_are_told_to_be_no_probabilities(registered):
-    (wrong,) = check_method(registered(predicts_logits), "classification")
-    assert wrong.startswith("ValueError: class probabilities must be at least 0 and sum to 1; for train seed ")
+def test_logits_are_rejected_as_probabilities(registered):
+    (error,) = check_method(registered(predicts_logits), "classification")
+    assert error.startswith("ValueError: class probabilities must be at least 0 and sum to 1; for train seed ")
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_what_keeps_the_contract_is_told_nothing(registered, task):
+def test_a_method_that_keeps_the_contract_has_no_errors(registered, task):
     assert check_method(registered(keeps_the_contract), task) == []

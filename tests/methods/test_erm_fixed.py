@@ -1,4 +1,4 @@
-"""ERM with randomness held fixed: each source alone, all together, and against ERM and a plain loop."""
+"""ERM with randomness held fixed: each source alone, all together, and compared with ERM."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ SEEDS = [1, 2, 3]
 
 @pytest.fixture(scope="module")
 def problem() -> Problem:
-    made = synthetic("classification", n=100)
-    return replace(made, recipe=Recipe(hidden=16, lr=0.01, epochs=3))
+    return replace(synthetic("classification", n=100), recipe=Recipe(hidden=16, lr=0.01, epochs=3))
 
 
 def stack(problem: Problem, text: str, seeds: list[int] = SEEDS) -> Stack:
-    made = make_method(text, "classification").fit(problem.without_tests(), seeds)
-    assert isinstance(made, Stack)
-    return made
+    networks = make_method(text, "classification").fit(problem.without_tests(), seeds)
+    assert isinstance(networks, Stack)
+    return networks
 
 
 def predicted(problem: Problem, text: str, seeds: list[int] = SEEDS) -> np.ndarray:
@@ -34,10 +33,10 @@ def predicted(problem: Problem, text: str, seeds: list[int] = SEEDS) -> np.ndarr
 
 
 def test_fixed_data_are_the_same_rows_for_all_retrainings_and_nothing_else_is(problem: Problem) -> None:
-    found = stack(problem, "erm_fixed:data=7")
-    assert (found.rows == bootstrap(problem, [7])).all()
-    assert len(found.rows) == 3
-    assert len({group.keys for group in found.groups()}) == len({group.orders for group in found.groups()}) == 3
+    networks = stack(problem, "erm_fixed:data=7")
+    assert (networks.rows == bootstrap(problem, [7])).all()
+    assert len(networks.rows) == 3
+    assert len({group.keys for group in networks.groups()}) == len({group.orders for group in networks.groups()}) == 3
 
 
 def test_fixed_initialisation_and_batches_are_those_of_one_seed_and_leave_the_data_alone(problem: Problem) -> None:
@@ -78,6 +77,6 @@ def test_batches_by_another_seed_are_only_another_order(problem: Problem) -> Non
     assert (own.predict(x) == same.predict(x)).all()
     assert (own.predict(x) != other.predict(x)).any()
     whole = Recipe(hidden=16, lr=0.01, epochs=3, batch_size=100)
-    alone = replace(problem, recipe=whole)  # one batch holds all rows: its order is rounding
+    alone = replace(problem, recipe=whole)  # one batch holds all rows: their order only affects rounding
     a, b = (fit_stack(alone, rows, [1], batches=[order]).predict(x) for order in (1, 2))
     np.testing.assert_allclose(a, b, atol=1e-5)

@@ -1,4 +1,4 @@
-"""The estimators are scikit-learn's in form and the benchmark's in substance."""
+"""The estimators follow scikit-learn's interface and give the benchmark's predictions."""
 
 from __future__ import annotations
 
@@ -62,14 +62,11 @@ def test_a_random_state_gives_the_networks_of_the_benchmark_at_that_train_seed(e
     task = "classification" if "Classifier" in estimator.__name__ else "regression"
     problem = synthetic(task)
     rng = np.random.default_rng(1)
-    numbers = {
-        part: rng.normal(5, 3, size=(len(x), 2)) for part, x in [("train", problem.train), *problem.evals.items()]
-    }
 
-    def mixed(part: str, examples: Examples) -> np.ndarray:
-        return np.hstack([examples.x, numbers[part]])
+    def mixed(examples: Examples) -> np.ndarray:
+        return np.hstack([examples.x, rng.normal(5, 3, size=(len(examples), 2))])
 
-    train, test = mixed("train", problem.train), mixed("id", problem.evals["id"])
+    train, test = mixed(problem.train), mixed(problem.evals["id"])
     scaled = np.arange(train.shape[1]) >= problem.train.x.shape[1]
     x = standardise(np.vstack([train, test]), scaled, np.arange(len(train)))
     y = problem.train.y
@@ -79,17 +76,17 @@ def test_a_random_state_gives_the_networks_of_the_benchmark_at_that_train_seed(e
     (expected,) = fitted.predict(x[len(train) :])
 
     model = estimator(epochs=problem.recipe.epochs, random_state=7).fit(train, y)
-    found = model.predict_proba(test) if task == "classification" else model.predict(test)[:, None]
-    np.testing.assert_allclose(found, expected * width + centre, atol=1e-4)
+    values = model.predict_proba(test) if task == "classification" else model.predict(test)[:, None]
+    np.testing.assert_allclose(values, expected * width + centre, atol=1e-4)
 
 
 def test_pickled_the_estimator_predicts_the_same_and_holds_no_training_data():
     problem = synthetic("classification", n=4000)
     model = TwinBootstrapClassifier(hidden=16, epochs=1, random_state=1).fit(problem.train.x, problem.train.y)
-    kept = pickle.dumps(model)
-    assert len(kept) < problem.train.x.nbytes / 10
+    pickled = pickle.dumps(model)
+    assert len(pickled) < problem.train.x.nbytes / 10
     new = problem.evals["id"].x
-    np.testing.assert_array_equal(pickle.loads(kept).predict_proba(new), model.predict_proba(new))
+    np.testing.assert_array_equal(pickle.loads(pickled).predict_proba(new), model.predict_proba(new))
 
 
 def test_without_a_random_state_two_fits_differ_and_a_generator_repeats_them():
@@ -104,19 +101,19 @@ def test_without_a_random_state_two_fits_differ_and_a_generator_repeats_them():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
+    ("estimator", "message"),
     [
         (ErmClassifier(hidden=20), "multiple of 16"),
-        (TwinBootstrapClassifier(members=1), "members at least 2"),
-        (TwinBootstrapRegressor(lam=-1.0), "lam must be at least 0"),
-        (BootstrapBaggingClassifier(members=0), "k must be at least 1"),
+        (TwinBootstrapClassifier(members=1), r"members\s+Input should be greater than or equal to 2"),
+        (TwinBootstrapRegressor(lam=-1.0), r"lam\s+Input should be greater than or equal to 0"),
+        (BootstrapBaggingClassifier(members=0), r"k\s+Input should be greater than 0"),
         (ErmClassifier(epochs=0), "epochs"),
     ],
 )
-def test_a_parameter_out_of_its_range_is_refused_when_fitting(wrong, message):
+def test_a_parameter_out_of_its_range_is_refused_when_fitting(estimator, message):
     problem = synthetic("classification")
     with pytest.raises(ValueError, match=message):
-        wrong.fit(problem.train.x, problem.train.y)
+        estimator.fit(problem.train.x, problem.train.y)
 
 
 def test_one_class_is_refused_by_name():
@@ -149,7 +146,7 @@ def test_retrainings_keep_the_order_of_classes_where_a_bootstrap_lacks_one_or_no
     x, y = np.arange(24.0).reshape(12, 2), np.array(["b"] * 11 + ["a"])
     seeds = range(20)
     rows = bootstrap(type("Problem", (), {"train": x})(), seeds)[:, 0]
-    lacking = [seed for seed, some in zip(seeds, rows, strict=True) if 11 not in some]
+    lacking = [seed for seed, drawn in zip(seeds, rows, strict=True) if 11 not in drawn]
     assert 0 < len(lacking) < len(seeds)
     runs = retrain(RandomForestClassifier(n_estimators=3), x, y, x, seeds)
     np.testing.assert_allclose(runs.sum(axis=2), 1)
@@ -175,6 +172,6 @@ def test_the_examples_in_the_docstrings_hold():
 
 
 def test_the_module_is_no_method():
-    found, unavailable = discover()
-    assert "sklearn" not in found
+    available, unavailable = discover()
+    assert "sklearn" not in available
     assert "sklearn" not in unavailable

@@ -30,7 +30,7 @@ from benchmark.types import Task
 
 TREE = "sklearn:sklearn.tree.DecisionTreeClassifier"
 LOGISTIC = "sklearn:sklearn.linear_model.LogisticRegression"
-BAGGING = "sklearn:sklearn.ensemble.BaggingClassifier"  # of which 1.0 is all features, and 1 is one
+BAGGING = "sklearn:sklearn.ensemble.BaggingClassifier"  # max_features: 1.0 is all features, 1 is one
 KMEANS = "sklearn:sklearn.cluster.KMeans"
 VOTING = "sklearn:sklearn.ensemble.VotingClassifier"
 RIDGE = "sklearn:sklearn.linear_model.Ridge"
@@ -48,8 +48,8 @@ SEEDS = [3, 1]
 def test_the_estimator_is_fitted_to_each_bootstrap_with_the_parameters_given(text, by_hand):
     problem = synthetic("classification")
     x, test = problem.train.x.astype(float), problem.evals["id"].x.astype(float)
-    found = make_method(text, problem.task).fit(problem.without_tests(), SEEDS).predict(problem.evals["id"].x)
-    for (rows,), seed, values in zip(bootstrap(problem, SEEDS), SEEDS, found, strict=True):
+    runs = make_method(text, problem.task).fit(problem.without_tests(), SEEDS).predict(problem.evals["id"].x)
+    for (rows,), seed, values in zip(bootstrap(problem, SEEDS), SEEDS, runs, strict=True):
         state = int(np.random.default_rng([5, seed, 0]).integers(2**31))
         expected = by_hand(state).fit(x[rows], problem.train.y[rows]).predict_proba(test)
         np.testing.assert_allclose(values, expected, rtol=1e-10)
@@ -57,15 +57,15 @@ def test_the_estimator_is_fitted_to_each_bootstrap_with_the_parameters_given(tex
 
 def test_without_probabilities_the_predicted_class_has_probability_one_and_a_warning_says_so():
     problem = synthetic("classification")
-    made = make_method("sklearn:sklearn.svm.SVC", problem.task, {"C": "10"})
-    (said,) = warned_of([runner.plan(problem, made, seeds, dataset="b3db_measured") for seeds in ([1], [2])])
-    assert said.startswith("sklearn.svm.SVC gives no probabilities (no predict_proba)")
+    method = make_method("sklearn:sklearn.svm.SVC", problem.task, {"C": "10"})
+    (warning,) = warned_of([runner.plan(problem, method, seeds, dataset="b3db_measured") for seeds in ([1], [2])])
+    assert warning.startswith("sklearn.svm.SVC gives no probabilities (no predict_proba)")
     assert make_method("sklearn:sklearn.svm.SVC:probability=true", problem.task).doubt == ""
-    found = made.fit(problem.without_tests(), SEEDS).predict(problem.evals["id"].x)
-    for (rows,), values in zip(bootstrap(problem, SEEDS), found, strict=True):
+    runs = method.fit(problem.without_tests(), SEEDS).predict(problem.evals["id"].x)
+    for (rows,), values in zip(bootstrap(problem, SEEDS), runs, strict=True):
         svc = SVC(C=10).fit(problem.train.x[rows].astype(float), problem.train.y[rows])
         np.testing.assert_array_equal(values, np.eye(2)[svc.predict(problem.evals["id"].x.astype(float))])
-    assert pickle.loads(pickle.dumps(made)) == made
+    assert pickle.loads(pickle.dumps(method)) == method
 
 
 def test_a_deprecation_that_the_command_line_cannot_heed_is_not_shown_and_any_other_is(monkeypatch):
@@ -80,7 +80,7 @@ def test_a_deprecation_that_the_command_line_cannot_heed_is_not_shown_and_any_ot
 
 
 @pytest.mark.parametrize(
-    ("text", "task", "shown", "heading"),
+    ("text", "task", "spelling", "heading"),
     [
         (LOGISTIC, "classification", LOGISTIC, "LogisticRegression"),
         (LOGISTIC + ":C=10", "classification", LOGISTIC + ":C=10", "LogisticRegression, C=10"),
@@ -97,19 +97,19 @@ def test_a_deprecation_that_the_command_line_cannot_heed_is_not_shown_and_any_ot
         (RIDGE + ":alpha=1e-05:max_iter=NONE", "regression", RIDGE + ":alpha=1e-05", "Ridge, alpha=1e-05"),
     ],
 )  # fmt: skip
-def test_a_spelling_makes_the_method_again(text: str, task: Task, shown, heading):
-    made = make_method(text, task)
-    assert spelled(made, task) == shown
-    assert title(made, task) == heading
-    assert make_method(shown, task) == made
-    assert repr(params(make_method(shown, task))) == repr(params(made))
-    assert not {"random_state", "n_jobs"} & set(params(made))
+def test_a_spelling_makes_the_method_again(text: str, task: Task, spelling, heading):
+    method = make_method(text, task)
+    assert spelled(method, task) == spelling
+    assert title(method, task) == heading
+    assert make_method(spelling, task) == method
+    assert repr(params(make_method(spelling, task))) == repr(params(method))
+    assert not {"random_state", "n_jobs"} & set(params(method))
 
 
 def test_all_its_parameters_are_part_of_a_cells_name_also_those_left_at_their_defaults():
-    made = make_method(TREE + ":max_depth=3", "classification")
+    method = make_method(TREE + ":max_depth=3", "classification")
     expected = DecisionTreeClassifier(max_depth=3).get_params()
-    assert params(made) == {k: v for k, v in expected.items() if k != "random_state"}
+    assert params(method) == {k: v for k, v in expected.items() if k != "random_state"}
 
 
 def test_the_command_of_a_cell_fills_the_same_cell():
@@ -124,8 +124,8 @@ def test_the_command_of_a_cell_fills_the_same_cell():
 @pytest.mark.slow
 def test_two_workers_predict_what_one_does():
     cells = [runner.plan(synthetic("classification"), make_method(TREE, "classification"), [1, 2, 3, 4])]
-    found = [[r for _, r in runner.run(cells, n, fresh=True) if isinstance(r, Cell)] for n in (1, 2)]
-    one, two = (cell.predictions["id"].values for (cell,) in found)
+    runs = [[r for _, r in runner.run(cells, n, fresh=True) if isinstance(r, Cell)] for n in (1, 2)]
+    one, two = (cell.predictions["id"].values for (cell,) in runs)
     np.testing.assert_array_equal(one, two)
 
 
@@ -140,7 +140,7 @@ def test_two_workers_predict_what_one_does():
         ("sklearn:os.system", "unknown estimator of os: 'system': known: none"),
         (KMEANS, f"{KMEANS}: neither a classifier nor a regressor"),
         (VOTING, f"{VOTING}: VotingClassifier.__init__() missing 1 required positional argument: 'estimators': it "
-                 "needs what the command line cannot give; write a method of your own (python -m benchmark new-method"),
+                 "needs parameters that the command line cannot give; write your own method (python -m benchmark new"),
         (RIDGE, f"{RIDGE} learns regression, not classification: choose another method or dataset"),
         (TREE + ":max_dept=3", f"unknown hyperparameter of {TREE}: 'max_dept': did you mean 'max_depth'"),
         (TREE + ":random_state=3", f"unknown hyperparameter of {TREE}: 'random_state'"),
@@ -178,26 +178,26 @@ def test_an_estimator_of_ones_own_is_trained_anew_when_its_file_changes(tmp_path
     path = tmp_path / "own_majority.py"
     path.write_text(OWN)
     monkeypatch.syspath_prepend(tmp_path)
-    made = make_method("sklearn:own_majority.Majority:bonus=2", "classification")
-    assert params(made) == {"bonus": 2, "inner": None}  # what a method calls its own is left at its default
-    before = runner.code_fingerprint(made)
+    method = make_method("sklearn:own_majority.Majority:bonus=2", "classification")
+    assert params(method) == {"bonus": 2, "inner": None}  # ``name`` is an attribute of methods, ``table`` not plain
+    before = runner.code_fingerprint(method)
     path.write_text(OWN + "# a remark\n")
     edited_sources()
-    assert runner.code_fingerprint(made) == before
+    assert runner.code_fingerprint(method) == before
     path.write_text(OWN.replace("return self", "return self or None"))
     edited_sources()
-    assert runner.code_fingerprint(made) != before
+    assert runner.code_fingerprint(method) != before
 
 
 def test_an_estimator_is_trained_anew_when_a_file_changes_that_it_derives_from(tmp_path, monkeypatch, edited_sources):
     (tmp_path / "own_base.py").write_text(OWN)
     (tmp_path / "own_child.py").write_text("import own_base\n\n\nclass Child(own_base.Majority):\n    pass\n")
     monkeypatch.syspath_prepend(tmp_path)
-    made = make_method("sklearn:own_child.Child", "classification")
-    before = runner.code_fingerprint(made)
+    method = make_method("sklearn:own_child.Child", "classification")
+    before = runner.code_fingerprint(method)
     (tmp_path / "own_base.py").write_text(OWN.replace("return self", "return self or None"))
     edited_sources()
-    assert runner.code_fingerprint(made) != before
+    assert runner.code_fingerprint(method) != before
 
 
 @pytest.mark.parametrize(
@@ -206,9 +206,14 @@ def test_an_estimator_is_trained_anew_when_a_file_changes_that_it_derives_from(t
         ("methods/_estimator.py", "np.divide(common, either", "np.divide(either, common", {"knn"}),
         ("methods/knn.py", 'kind="stable"', 'kind="heapsort"', {"knn"}),
         ("benchmark/train/loop.py", "CLIP = 1.0", "CLIP = 2.0", {"erm"}),
-        ("benchmark/train/loop.py", "The one training loop", "The only training loop", set()),
+        ("benchmark/train/loop.py", "The training loop", "The only training loop", set()),
         ("benchmark/train/networks.py", "LANES = 16", "LANES = 32", {"erm"}),
-        ("benchmark/train/resampling.py", '"bootstrap": 0', '"bootstrap": 10', {"erm", "knn"}),
+        (
+            "benchmark/train/resampling.py",
+            'Literal[\n    "bootstrap",',
+            'Literal[\n    "x",\n    "bootstrap",',
+            {"erm", "knn"},
+        ),
     ],
 )
 def test_a_cell_is_keyed_by_the_code_that_makes_it(edited, old, new, changed, tmp_path):
@@ -229,11 +234,11 @@ def test_a_cell_is_keyed_by_the_code_that_makes_it(edited, old, new, changed, tm
     assert {name for name, code in codes().items() if code != before[name]} == changed
 
 
-@pytest.mark.parametrize(("text", "said"), [(TREE, "classification"), (RIDGE, "regression")])
-def test_the_contract_of_an_estimator_is_tried_on_the_task_that_it_learns(text, said):
+@pytest.mark.parametrize(("text", "task"), [(TREE, "classification"), (RIDGE, "regression")])
+def test_the_contract_of_an_estimator_is_tried_on_the_task_that_it_learns(text, task):
     result = CliRunner().invoke(app, ["check", text])
     assert result.exit_code == 0, result.output
-    assert result.output.replace("\n", "").endswith(f"{text} keeps the contract on {said}.")
+    assert result.output.replace("\n", "").endswith(f"{text} keeps the contract on {task}.")
 
 
 def test_the_list_of_methods_names_the_family():
@@ -242,4 +247,4 @@ def test_the_list_of_methods_names_the_family():
 
 def test_settings_are_no_part_of_a_method_to_be_checked():
     result = CliRunner().invoke(app, ["check", "twin:lam=3"])
-    assert str(result.exception) == "twin:lam=3: the contract is tried with the defaults: leave out lam=3"
+    assert str(result.exception) == "twin:lam=3: the check uses the defaults: leave out lam=3"

@@ -1,4 +1,4 @@
-"""The same predictions from a real Dask cluster of worker processes, and nothing lost when parts of it die."""
+"""A real Dask cluster gives the same predictions, and loses nothing when parts of it die."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,14 +26,14 @@ from benchmark.run.runner import Failed, Planned
 from benchmark.store import tracking
 from benchmark.store.cell import Cell
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # of Dask's own
+pytestmark = pytest.mark.filterwarnings("ignore")  # warnings of Dask itself
 METHODS = ["erm", "bagging:k=2", "twin", "random_forest:trees=5"]
 SEEDS = [1, 2, 3, 4, 5]
 
 
 @dataclass
 class Dask:
-    """A scheduler and three workers, each a process of its own."""
+    """A scheduler and three workers in separate processes."""
 
     address: str
     processes: list[subprocess.Popen[bytes]]
@@ -52,25 +53,24 @@ def dask(tmp_path: Path) -> Iterator[Dask]:
     options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
     processes = [subprocess.Popen([*run, *options], **quiet)]  # type: ignore[call-overload]
     for _ in range(300):
-        if file.is_file() and (found := re.search(r"tcp://[\d.:]+", file.read_text())):
+        if file.is_file() and (address := re.search(r"tcp://[\d.:]+", file.read_text())):
             break
         time.sleep(0.1)
     else:
         pytest.fail("the scheduler did not start")
-    worker = [
-        sys.executable,
-        "-m",
-        "distributed.cli.dask_worker",
-        found[0],
-        "--nthreads",
-        "1",
-        "--no-dashboard",
-        "--no-nanny",
-    ]
-    processes += [subprocess.Popen(worker, **quiet) for _ in range(3)]  # type: ignore[call-overload]
-    started = Dask(found[0], processes)
+    run = [sys.executable, "-m", "distributed.cli.dask_worker", address[0]]
+    options = ["--nthreads", "1", "--no-dashboard", "--no-nanny"]
+    processes += [subprocess.Popen([*run, *options], **quiet) for _ in range(3)]  # type: ignore[call-overload]
+    started = Dask(address[0], processes)
     yield started
     started.stop()
+
+
+@pytest.fixture
+def client(dask: Dask) -> Iterator[Any]:
+    with cluster.connect(dask.address) as client:
+        client.wait_for_workers(2, timeout=60)
+        yield client
 
 
 def plans(texts: list[str]) -> list[Planned]:
@@ -94,36 +94,29 @@ def same(ours: dict[str, Cell], theirs: dict[str, Cell]) -> bool:
 
 
 @pytest.mark.slow
-def test_a_cluster_predicts_to_the_bit_what_this_machine_does(dask):
-    with cluster.connect(dask.address) as client:
-        client.wait_for_workers(2, timeout=60)
-        there = filled(plans(METHODS), client=client, fresh=True)
-    assert same(there, filled(plans(METHODS), jobs=1, fresh=True))
+def test_a_cluster_predicts_to_the_bit_what_this_machine_does(client):
+    cells = filled(plans(METHODS), client=client, fresh=True)
+    assert same(cells, filled(plans(METHODS), jobs=1, fresh=True))
 
 
 @pytest.mark.slow
-def test_the_work_of_a_worker_that_is_killed_is_done_again_elsewhere(dask):
-    with cluster.connect(dask.address) as client:
-        client.wait_for_workers(2, timeout=60)
-        killed, results = False, []
-        for _, result in runner.run(plans(METHODS), client=client, fresh=True):
-            results.append(result)
-            if not killed:
-                os.kill(dask.processes[1].pid, signal.SIGKILL)
-                killed = True
-    there = {cell.title: cell for cell in results if isinstance(cell, Cell)}
-    assert same(there, filled(plans(METHODS), jobs=1, fresh=True))
+def test_the_work_of_a_killed_worker_is_done_on_another(dask, client):
+    results = []
+    for _, result in runner.run(plans(METHODS), client=client, fresh=True):
+        if not results:
+            os.kill(dask.processes[1].pid, signal.SIGKILL)
+        results.append(result)
+    cells = {cell.title: cell for cell in results if isinstance(cell, Cell)}
+    assert same(cells, filled(plans(METHODS), jobs=1, fresh=True))
 
 
 @pytest.mark.slow
-def test_a_scheduler_that_is_lost_is_an_error_that_says_how_to_go_on(dask):
-    with cluster.connect(dask.address) as client:
-        client.wait_for_workers(2, timeout=60)
-        running = runner.run(plans(METHODS), client=client, fresh=True)
-        next(running)
-        dask.processes[0].kill()
-        with pytest.raises(cluster.ClusterError, match=r"scheduler is gone(.|\n)*same command again"):
-            list(running)
+def test_a_lost_scheduler_is_an_error_that_explains_how_to_continue(dask, client):
+    running = runner.run(plans(METHODS), client=client, fresh=True)
+    next(running)
+    dask.processes[0].kill()
+    with pytest.raises(cluster.ClusterError, match=r"scheduler was lost(.|\n)*same command again"):
+        list(running)
 
 
 DEADLY = """
@@ -142,42 +135,33 @@ class Deadly:
 
 
 @pytest.mark.slow
-def test_a_method_that_kills_its_workers_fails_alone(dask, tmp_path, monkeypatch):
+def test_a_method_that_kills_its_workers_fails_alone(client, tmp_path, monkeypatch):
     (tmp_path / "deadly.py").write_text(DEADLY, encoding="utf-8")  # the workers run in this folder
     monkeypatch.syspath_prepend(tmp_path)
     method = importlib.import_module("deadly").Deadly()
     deadly = runner.plan(synthetic("classification"), method, [9])
-    with cluster.connect(dask.address) as client:
-        client.wait_for_workers(2, timeout=60)
-        client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0))
-        results = [r for _, r in runner.run([deadly, *plans(["erm"])], client=client) if not isinstance(r, int)]
+    client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0))
+    results = [r for _, r in runner.run([deadly, *plans(["erm"])], client=client) if not isinstance(r, int)]
     (failed,) = [result for result in results if isinstance(result, Failed)]
     assert "the worker process died on train seeds (9,)" in failed.reason
     (cell,) = [result for result in results if isinstance(result, Cell)]
     assert same({"ERM": cell}, filled(plans(["erm"]), jobs=1))
 
 
-def test_no_scheduler_is_an_error_that_says_how_to_start_one(monkeypatch):
+def test_a_missing_scheduler_is_an_error_that_explains_how_to_start_one(monkeypatch):
     pytest.importorskip("distributed", reason="Dask is not installed: pip install -e '.[cluster]'")
     monkeypatch.setattr(cluster, "PATIENCE", "1s")
-    with (
-        pytest.raises(
-            cluster.ClusterError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9(.|\n)*dask scheduler"
-        ),
-        cluster.connect("tcp://127.0.0.1:9"),
-    ):
+    message = r"no Dask scheduler answers at tcp://127\.0\.0\.1:9(.|\n)*dask scheduler"
+    with pytest.raises(cluster.ClusterError, match=message), cluster.connect("tcp://127.0.0.1:9"):
         pass
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [("cores = 1", "expected 'jobs'"), ("jobs = ", "not a description")],
-)
-def test_a_wrong_description_of_slurm_is_named_by_its_file(tmp_path, text, said):
+@pytest.mark.parametrize(("text", "message"), [("cores = 1", "expected 'jobs'"), ("jobs = ", "not a description")])
+def test_a_wrong_description_of_slurm_is_named_by_its_file(tmp_path, text, message):
     pytest.importorskip("dask_jobqueue", reason="dask-jobqueue is not installed: pip install -e '.[cluster]'")
     file = tmp_path / "slurm.toml"
     file.write_text(text, encoding="utf-8")
-    with pytest.raises(UserError, match=said) as caught, cluster.connect(slurm=file):
+    with pytest.raises(UserError, match=message) as caught, cluster.connect(slurm=file):
         pass
     assert str(file) in str(caught.value)
 
@@ -191,5 +175,5 @@ def test_the_command_line_works_on_a_cluster_and_records_here(dask, tmp_path, mo
     with pytest.raises(SystemExit) as exit_:
         app(["run", *words, "--scheduler", dask.address])
     assert exit_.value.code in (0, None)
-    assert "2 cells trained, 0 already there, 0 failed" in capsys.readouterr().out
+    assert "2 cells trained, 0 already recorded, 0 failed" in capsys.readouterr().out
     assert {cell.title for cell in tracking.Store().cells()} == {"ERM", "Random forest, trees=2"}

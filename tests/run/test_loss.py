@@ -1,4 +1,4 @@
-"""Nothing is lost: drivers that are killed, interrupted, short of disk, or two at once."""
+"""No result is lost if drivers are killed, interrupted, out of disk space or run at once."""
 
 import hashlib
 import os
@@ -40,7 +40,7 @@ hidden = 16
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a store, an outbox, and two datasets: ``small`` takes a second, ``long`` for ever."""
+    """A folder with a store, an outbox and two datasets: ``small`` takes a second, ``long`` never finishes."""
     train = load_problem("b3db_measured").train
     rows = [f"{smiles},{y}" for smiles, y in zip(train.smiles[:120], train.y[:120], strict=True)]
     table = "\n".join(["SMILES,target", *rows]).encode()
@@ -51,61 +51,59 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     monkeypatch.setenv("CHURN_OUTBOX", str(tmp_path / "outbox"))
-    monkeypatch.setenv("CHURN_OUTBOX", str(tmp_path / "outbox"))
     return tmp_path
 
 
 class Driver:
-    """``python -m benchmark run …`` in a session of its own, as in a terminal."""
+    """``python -m benchmark run …`` in a separate session, as in a terminal."""
 
     def __init__(self, *words: str):
-        self.words = ["run", *words]
         self.log = Path(f"driver.{time.monotonic_ns()}.log")
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "benchmark", *self.words],
+                [sys.executable, "-m", "benchmark", "run", *words],
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background ignores it
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # background jobs ignore it
             )
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         return self.log.read_text()
 
     def until(self, reached: Callable[[], object]) -> None:
-        deadline = time.monotonic() + 240  # a busy machine starts a driver in a minute
+        deadline = time.monotonic() + 240  # a driver can take a minute to start on a busy machine
         while not reached():
-            assert self.process.poll() is None, self.said
-            assert time.monotonic() < deadline, self.said
+            assert self.process.poll() is None, self.output
+            assert time.monotonic() < deadline, self.output
             time.sleep(0.01)
 
     def end(self, timeout: float) -> int:
         try:
             return self.process.wait(timeout)
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"still at work after {timeout} s: {self.said}") from None
+            raise AssertionError(f"still at work after {timeout} s: {self.output}") from None
 
     def left(self) -> list[str]:
-        """What still runs of its session some seconds after its end: a helper process ends when it notices that."""
+        """Return the processes left in its session, after helpers have had a few seconds to end."""
         deadline = time.monotonic() + 10
-        while (found := self._alive()) and time.monotonic() < deadline:
+        while (processes := self._alive()) and time.monotonic() < deadline:
             time.sleep(0.1)
-        return found
+        return processes
 
     def _alive(self) -> list[str]:
-        """What runs of its session, zombies aside."""
-        found = []
+        """Return the processes of its session, except zombies."""
+        processes = []
         for stat in Path("/proc").glob("[0-9]*/stat"):
             try:
                 state, _, _, session = stat.read_text().rpartition(")")[2].split()[:4]
                 command = (stat.parent / "cmdline").read_text().replace("\0", " ")
-                if int(session) == self.process.pid and state != "Z" and command:  # one that ends has none any more
-                    found.append(command)
+                if int(session) == self.process.pid and state != "Z" and command:  # a process that is ending has none
+                    processes.append(command)
             except (FileNotFoundError, ProcessLookupError):
                 continue
-        return found
+        return processes
 
     def kill(self) -> None:
         try:
@@ -128,29 +126,30 @@ def drive(here: Path) -> Iterator[Callable[..., Driver]]:
         driver.kill()
 
 
-def rerun(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    """The same command again, in this process."""
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[object, str]:
+    """Run a command in this process; return its exit status and output."""
     capsys.readouterr()
     with pytest.raises(SystemExit) as exit_:
         app(["run", *words, "--jobs", "1"])
     printed = capsys.readouterr()
-    assert exit_.value.code in (0, None), printed
-    return printed.out
+    return exit_.value.code, printed.out + printed.err
 
 
-def waiting() -> list[Path]:
-    return outbox.pending(outbox.outbox())
+def rerun(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    status, output = run(capsys, *words)
+    assert status in (0, None), output
+    return output
 
 
 def recorded_seeds() -> int:
-    """Read past MLflow, which would make the tables itself."""
+    """Count nested runs in the database itself, as MLflow would create its tables."""
     with closing(sqlite3.connect("file:mlflow.db?mode=ro", uri=True)) as store, suppress(sqlite3.OperationalError):
         return int(store.execute("SELECT count(*) FROM tags WHERE key = 'churn.train_seed'").fetchone()[0])
     return 0
 
 
 def assert_each_once_and_whole(titles: dict[str, int]) -> None:
-    """The store holds a finished cell of each title, its nested runs with their predictions, and no other run."""
+    """Check that the store holds a finished cell of each title with its nested runs, and no other run."""
     store = tracking.Store()
     cells = list(store.cells())
     assert store.unreadable == []
@@ -163,32 +162,30 @@ def assert_each_once_and_whole(titles: dict[str, int]) -> None:
 
 
 @pytest.mark.slow
-def test_a_driver_killed_again_and_again_loses_nothing_and_doubles_nothing(
-    here: Path, drive: Callable[..., Driver], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_driver_killed_repeatedly_loses_and_duplicates_nothing(here, drive, capsys) -> None:
     chance = random.Random(5)
     words = ("--method", "erm,swa,random_forest:trees=5", "--dataset", "small.toml", "--seeds", "3")
 
     training = drive(*words, "--jobs", "2")
-    training.until(lambda: "3 cells" in training.said)
+    training.until(lambda: "3 cells" in training.output)
     time.sleep(chance.uniform(0, 1))
     training.kill()
 
-    for _ in range(2):  # the second finds what the first left half recorded
+    for _ in range(2):  # the second continues after a half-recorded cell
         recording = drive(*words, "--jobs", "1")
-        recording.until(waiting)
+        recording.until(outbox.pending)
         time.sleep(chance.uniform(0, 0.2))
         recording.kill()
 
-    kept = len(waiting())
+    kept = len(outbox.pending())
     done = list(tracking.Store().statuses().values()).count("FINISHED")
-    said = rerun(capsys, *words)
-    assert said.count("recorded from") == kept
-    assert said.count("finished ") <= 3 - done
-    assert "0 failed" in said
-    assert waiting() == []
+    output = rerun(capsys, *words)
+    assert output.count("recorded from") == kept
+    assert output.count("finished ") <= 3 - done
+    assert "0 failed" in output
+    assert outbox.pending() == []
     assert_each_once_and_whole({"ERM": 3, "SWA": 3, "Random forest, trees=5": 3})
-    assert "0 cells trained, 3 already there" in rerun(capsys, *words)
+    assert "0 cells trained, 3 already recorded" in rerun(capsys, *words)
 
 
 SCRIPT = """
@@ -203,7 +200,7 @@ problem = synthetic("classification")
 cells = [runner.plan(problem, make_method(m, problem.task), [1, 2]) for m in ("random_forest:trees=2", "erm")]
 
 def at_once(work, numbers):
-    # In processes of their own; returns how they ended, a signal as a negative number.
+    # In separate processes; returns their exit codes, a signal as a negative number.
     children = []
     for number in numbers:
         child = os.fork()
@@ -229,8 +226,8 @@ WHOLE = {"Random forest, trees=2": 2, "ERM": 2}
 
 @pytest.mark.slow
 def test_a_kill_after_any_step_of_recording_leaves_one_whole_run(here: Path) -> None:
-    """Killed after its first call to MLflow, after its second, … until one driver gets to the end."""
-    said = script("""
+    """Drivers are killed after their first call to MLflow, their second, … until one finishes."""
+    output = script("""
 from mlflow.tracking import MlflowClient
 
 def until_call(number):
@@ -252,11 +249,11 @@ del cells[1:]
 outbox.save(next(result for _, result in runner.run(cells, 1) if isinstance(result, Cell)))
 call = 1
 while at_once(until_call, [call]) == [-signal.SIGKILL]:
-    call += 1 if call < 12 else 5  # from 11 on, the leftovers are removed
+    call += 1 if call < 12 else 5  # from call 11 on, leftovers are removed
 print("calls", call)
 """)
-    assert int(said.split()[-1]) > 15
-    assert waiting() == []
+    assert int(output.split()[-1]) > 15
+    assert outbox.pending() == []
     assert_each_once_and_whole({"Random forest, trees=2": 2})
 
 
@@ -278,7 +275,7 @@ assert at_once(apart, range(3)) == [0, 0, 0]
 
 @pytest.mark.slow
 def test_drivers_whose_stores_meet_the_same_new_dataset_at_once_record_all(here: Path) -> None:
-    """MLflow looks whether it has a dataset and then inserts it; here none inserts before all have looked."""
+    """MLflow looks for a dataset before inserting it; here all drivers look before any inserts."""
     script("""
 import multiprocessing
 from mlflow.store.tracking.dbmodels.models import SqlDataset
@@ -305,7 +302,7 @@ assert at_once(together, range(2)) == [0, 0]
 
 @pytest.mark.slow
 def test_drivers_with_one_outbox_record_each_cell_once(here: Path) -> None:
-    said = script("""
+    output = script("""
 outbox.prepare()
 for planned, result in runner.run(cells, 1):
     if isinstance(result, Cell):
@@ -319,46 +316,42 @@ def together(number):
 
 assert at_once(together, range(3)) == [0, 0, 0]
 """)
-    assert "trouble" not in said
-    assert said.count("recorded from") == 2
-    assert waiting() == []
+    assert "trouble" not in output
+    assert output.count("recorded from") == 2
+    assert outbox.pending() == []
     assert_each_once_and_whole(WHOLE)
 
 
 @pytest.mark.slow
-def test_ctrl_c_while_training_ends_at_once_and_keeps_what_is_finished(
-    here: Path, drive: Callable[..., Driver], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ctrl_c_while_training_ends_at_once_and_keeps_what_is_finished(here, drive, capsys) -> None:
     words = ("--method", "erm", "--dataset", "small.toml,long.toml", "--seeds", "2")
     driver = drive(*words, "--jobs", "2")
-    driver.until(lambda: "finished ERM on small" in driver.said)
+    driver.until(lambda: "finished ERM on small" in driver.output)
     os.killpg(driver.process.pid, signal.SIGINT)  # as a terminal does: workers get it too
-    assert driver.end(60) == 130, driver.said
-    assert "Traceback" not in driver.said
-    assert "Interrupted: 1 of 2 cells had finished and is kept. The same command" in driver.said
-    assert f"goes on from there:\n  python -m benchmark run {' '.join(words)} --jobs 2\n" in driver.said
+    assert driver.end(60) == 130, driver.output
+    assert "Traceback" not in driver.output
+    assert "Interrupted: 1 of 2 cells had finished and is kept. The same command" in driver.output
+    assert f"resumes from there:\n  python -m benchmark run {' '.join(words)} --jobs 2\n" in driver.output
     assert driver.left() == []
     assert_each_once_and_whole({"ERM": 2})
 
 
 @pytest.mark.slow
-def test_ctrl_c_while_recording_marks_the_run_as_killed_and_keeps_the_cell(
-    here: Path, drive: Callable[..., Driver], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ctrl_c_while_recording_marks_the_run_as_killed_and_keeps_the_cell(here, drive, capsys) -> None:
     words = ("--method", "random_forest:trees=2", "--dataset", "small.toml", "--seeds", "80")
     driver = drive(*words, "--jobs", "2")
-    driver.until(lambda: waiting() and recorded_seeds())
+    driver.until(lambda: outbox.pending() and recorded_seeds())
     driver.process.send_signal(signal.SIGINT)
-    assert driver.end(60) == 130, driver.said
-    assert "Traceback" not in driver.said
+    assert driver.end(60) == 130, driver.output
+    assert "Traceback" not in driver.output
     assert driver.left() == []
     store = tracking.Store()
     assert [run.info.status for run in store._runs("cell")] == ["KILLED"]
     assert "RUNNING" not in {run.info.status for run in store._runs("seed")}
-    assert len(waiting()) == 1
+    assert len(outbox.pending()) == 1
 
-    said = rerun(capsys, *words)
-    assert "0 cells trained, 1 already there" in said
+    output = rerun(capsys, *words)
+    assert "0 cells trained, 1 already recorded" in output
     assert_each_once_and_whole({"Random forest, trees=2": 80})
 
 
@@ -371,7 +364,7 @@ def small_disk(here: Path) -> Iterator[Path]:
         ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(disk)], capture_output=True, text=True, check=False
     )
     if mount.returncode:
-        pytest.skip(f"a full disk needs a tmpfs, which cannot be mounted here: {mount.stderr.strip()}")
+        pytest.skip(f"cannot mount a tmpfs to fill: {mount.stderr.strip()}")
     yield disk
     subprocess.run(["umount", "--lazy", str(disk)], check=True)
 
@@ -382,26 +375,18 @@ def fill_up(disk: Path) -> None:
             ballast.write(bytes(4096))
 
 
-def run_in_vain(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[object, str]:
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as exit_:
-        app(["run", *words, "--jobs", "1"])
-    printed = capsys.readouterr()
-    return exit_.value.code, printed.out + printed.err
-
-
 SMALL = ("--method", "erm", "--dataset", "small.toml", "--seeds", "2")
 
 
-def test_a_full_disk_under_the_outbox_is_said_before_anything_is_trained(
-    here: Path, small_disk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_full_disk_under_the_outbox_is_reported_before_anything_is_trained(
+    here, small_disk, monkeypatch, capsys
 ) -> None:
     monkeypatch.setenv("CHURN_OUTBOX", str(small_disk))
     fill_up(small_disk)
-    code, said = run_in_vain(capsys, *SMALL)
-    assert code == 2
-    assert f"finished predictions are kept in {small_disk}, which cannot be written to: [Errno 28]" in said
-    assert "make room there" in said
+    status, output = run(capsys, *SMALL)
+    assert status == 2
+    assert f"finished predictions are kept in {small_disk}, which cannot be written to: [Errno 28]" in output
+    assert "free some space there" in output
 
     (small_disk / "ballast").unlink()
     rerun(capsys, *SMALL)
@@ -409,16 +394,16 @@ def test_a_full_disk_under_the_outbox_is_said_before_anything_is_trained(
 
 
 def test_a_disk_that_fills_up_while_training_stops_the_run_and_leaves_no_half_of_a_cell(
-    here: Path, small_disk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    here, small_disk, monkeypatch, capsys
 ) -> None:
     monkeypatch.setenv("CHURN_OUTBOX", str(small_disk))
     save = outbox.save
     with monkeypatch.context() as others:
         others.setattr(outbox, "save", lambda cell: (fill_up(small_disk), save(cell))[1])
-        code, said = run_in_vain(capsys, *SMALL)
-    assert code == 2, said
-    assert "cannot keep the finished predictions" in said
-    assert "run the same command again" in said
+        status, output = run(capsys, *SMALL)
+    assert status == 2, output
+    assert "finished predictions cannot be saved" in output
+    assert "run the same command again" in output
     assert [path.name for path in small_disk.iterdir() if path.name != ".lock"] == ["ballast"]
 
     (small_disk / "ballast").unlink()
@@ -426,35 +411,31 @@ def test_a_disk_that_fills_up_while_training_stops_the_run_and_leaves_no_half_of
     assert_each_once_and_whole({"ERM": 2})
 
 
-def test_a_store_on_a_full_disk_costs_no_prediction(
-    here: Path, small_disk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_store_on_a_full_disk_costs_no_prediction(here, small_disk, monkeypatch, capsys) -> None:
     tracking.Store()  # the database is elsewhere, the artifacts on the full disk
     (here / "mlruns").symlink_to(small_disk)
     fill_up(small_disk)
-    code, said = run_in_vain(capsys, *SMALL)
-    assert code == 1
-    assert "cannot be used: [Errno 28] No space left on device" in said
-    assert "make room on its disk" in said
-    assert "1 finished cells are safe in" in said
+    status, output = run(capsys, *SMALL)
+    assert status == 1
+    assert "cannot be used: [Errno 28] No space left on device" in output
+    assert "free space on its disk" in output
+    assert "1 finished cells are safe in" in output
     assert list(tracking.Store().cells()) == []
 
     (small_disk / "ballast").unlink()
-    assert "0 cells trained, 1 already there" in rerun(capsys, *SMALL)
+    assert "0 cells trained, 1 already recorded" in rerun(capsys, *SMALL)
     assert_each_once_and_whole({"ERM": 2})
 
 
-def test_a_store_that_cannot_be_written_to_costs_no_prediction(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_store_that_cannot_be_written_to_costs_no_prediction(here, monkeypatch, capsys) -> None:
     store = tracking.Store()
     assert store.statuses() == {}
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///file:{here}/mlflow.db?mode=ro&uri=true")
-    code, said = run_in_vain(capsys, *SMALL)
-    assert code == 1
-    assert "attempt to write a readonly database" in said
-    assert "1 finished cells are safe in" in said
+    status, output = run(capsys, *SMALL)
+    assert status == 1
+    assert "attempt to write a readonly database" in output
+    assert "1 finished cells are safe in" in output
 
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{here}/mlflow.db")
-    assert "0 cells trained, 1 already there" in rerun(capsys, *SMALL)
+    assert "0 cells trained, 1 already recorded" in rerun(capsys, *SMALL)
     assert_each_once_and_whole({"ERM": 2})

@@ -1,4 +1,4 @@
-"""What a grid will cost is what it then trains."""
+"""The planned cost of a grid matches the training."""
 
 from __future__ import annotations
 
@@ -14,28 +14,18 @@ from benchmark.run.check import synthetic
 from benchmark.run.plan import costs
 from benchmark.run.runner import Planned
 from benchmark.train import bank
-from benchmark.types import Problem, Recipe
+from benchmark.types import Recipe
 
-METHODS = [
-    "erm",
-    "swa",
-    "bagging:k=2",
-    "bagging:k=5",
-    "deep_ensemble:k=3",
-    "twin",
-    "mc_dropout",
-    "random_forest:trees=2",
-]
+NETWORKS = ["erm", "swa", "bagging:k=2", "bagging:k=5", "deep_ensemble:k=3", "twin", "mc_dropout"]
+METHODS = [*NETWORKS, "random_forest:trees=2"]
 
 
-def grid(texts: list[str], seeds: list[int], epochs: int = 1) -> list[Planned]:
-    problem: Problem = synthetic("classification")
-    recipe = Recipe(hidden=16, epochs=epochs)
-    problem = replace(problem, recipe=recipe)
+def grid(texts: list[str], seeds: list[int]) -> list[Planned]:
+    problem = replace(synthetic("classification"), recipe=Recipe(hidden=16, epochs=1))
     return [runner.plan(problem, make_method(text, problem.task), seeds) for text in texts]
 
 
-def test_the_networks_of_a_plan_are_those_that_are_trained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_plan_counts_the_networks_that_are_trained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path))
     cells = grid(METHODS, [1, 2, 3])
     (cost,) = costs(cells)

@@ -1,4 +1,4 @@
-"""What an outside trainer gets: the harness's own bootstraps, and no test label."""
+"""The exported protocol holds the harness's bootstraps and no test labels."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from benchmark.run.protocol import export
 from benchmark.train import bootstrap
 
 
-def test_the_files_hold_the_bootstraps_of_the_harness_and_no_test_label(tmp_path):
+def test_the_files_hold_the_bootstraps_of_the_harness_and_no_test_labels(tmp_path):
     about = json.loads(export("b3db_measured", tmp_path, seeds=(2, 1), members=2).read_text())
     problem = load_problem("b3db_measured")
     names = ("train", "test", "bootstraps", "features")
     train, test, boots, features = (pd.read_parquet(tmp_path / "split-99" / f"{name}.parquet") for name in names)
     rows = bootstrap(problem, [1, 2], members=2)
     for s, k in np.ndindex(2, 2):
-        chosen = boots[(boots["train_seed"] == s + 1) & (boots["member"] == k)]
-        assert chosen["example_id"].tolist() == problem.train.ids[rows[s, k]].tolist()
+        bootstrapped = boots[(boots["train_seed"] == s + 1) & (boots["member"] == k)]
+        assert bootstrapped["example_id"].tolist() == problem.train.ids[rows[s, k]].tolist()
     assert train["y"].tolist() == problem.train.y.tolist()
     assert list(test.columns) == ["evalset", "example_id", "smiles"]
     assert not set(test["example_id"]) & set(train["example_id"])
@@ -32,7 +32,7 @@ def test_the_files_hold_the_bootstraps_of_the_harness_and_no_test_label(tmp_path
     assert about["train_seeds"] == [1, 2]
 
 
-def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
+def test_a_folder_with_other_contents_is_left_alone(tmp_path):
     (tmp_path / "thesis.txt").write_text("x")
-    with pytest.raises(UserError, match="holds no protocol"):
+    with pytest.raises(UserError, match="does not contain a protocol"):
         export("b3db_measured", tmp_path)

@@ -1,4 +1,4 @@
-"""Two drivers on one MLflow server with PostgreSQL, which is restarted while they record: no run is lost or double."""
+"""Two drivers share an MLflow server on PostgreSQL, which restarts as they record: no run is lost or duplicated."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SERVER = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
 
 @pytest.fixture
 def postgres() -> Iterator[str]:
-    """The address of an empty database in a real PostgreSQL server on loopback."""
+    """Address of an empty database on a real PostgreSQL server on loopback."""
     pytest.importorskip("psycopg", reason="psycopg is not installed: pip install -e '.[test]'")
     initdb = shutil.which("initdb") or (str(SERVER[-1]) if SERVER else "")
     if not initdb:
@@ -56,7 +56,7 @@ def postgres() -> Iterator[str]:
 
 
 def drive(folder: Path, *words: str) -> subprocess.Popen[str]:
-    """``python -m benchmark run …`` with an outbox of its own, as on another machine."""
+    """Start ``python -m benchmark run …`` with a separate outbox, as on another machine."""
     environment = {**os.environ, "CHURN_OUTBOX": str(folder)}
     command = [sys.executable, "-m", "benchmark", "run", "--dataset", "b3db_measured", "--jobs", "1", *words]
     return subprocess.Popen(
@@ -81,17 +81,17 @@ def test_two_drivers_and_a_restart_of_the_server_leave_each_cell_once_and_whole(
             server.stop()
             server.start()
             restarted.append(True)
-        ends = [driver.communicate(timeout=120)[0] for driver in drivers]
-        return [(driver.returncode, said) for driver, said in zip(drivers, ends, strict=True)]
+        outputs = [driver.communicate(timeout=120)[0] for driver in drivers]
+        return [(driver.returncode, output) for driver, output in zip(drivers, outputs, strict=True)]
 
     restarted: list[bool] = []
     first, second = both(), both()
-    for code, said in first:
-        assert code in (0, 1), said  # 1: the store was away for too long, and the cell waits in the outbox
-        assert "Traceback" not in said
-    for code, said in second:
-        assert code == 0, said
-        assert "0 cells trained, 2 already there, 0 failed" in said
+    for status, output in first:
+        assert status in (0, 1), output  # 1: the store was away for too long, and the cell waits in the outbox
+        assert "Traceback" not in output
+    for status, output in second:
+        assert status == 0, output
+        assert "0 cells trained, 2 already recorded, 0 failed" in output
     store = tracking.Store()
     cells = {cell.title: cell for cell in store.cells()}
     assert sorted(cells) == [f"Random forest, trees={n}" for n in (2, 3, 4, 5)]

@@ -1,4 +1,4 @@
-"""What MLflow holds after a run, read back through MLflow."""
+"""Contents of MLflow after a run, read back through MLflow."""
 
 import shutil
 from collections.abc import Callable
@@ -52,16 +52,13 @@ def test_a_cell_comes_back_from_the_store_as_it_went_in(store: tracking.Store) -
     one = cell("erm", [1, 2, 3])
     run_id = store.log(one)
     back = next(c for c in store.cells() if c.run_id == run_id)
-    assert back.key == one.key
-    assert back.key.digest == one.key.digest
-    assert back.facts == one.facts
+    assert (back.key, back.key.digest, back.facts) == (one.key, one.key.digest, one.facts)
     for evalset in ("id", "ood"):
-        assert np.array_equal(back.predictions[evalset].values, one.predictions[evalset].values)
-        assert np.array_equal(back.predictions[evalset].y, one.predictions[evalset].y)
-        assert back.predictions[evalset].ids.tolist() == one.predictions[evalset].ids.tolist()
+        for name in ("values", "y", "ids"):
+            assert np.array_equal(getattr(back.predictions[evalset], name), getattr(one.predictions[evalset], name))
 
 
-def test_the_run_of_a_cell_tells_a_reader_what_it_is(store: tracking.Store) -> None:
+def test_the_run_of_a_cell_describes_it(store: tracking.Store) -> None:
     store.log(cell("erm", [1, 2]))
     one = cell("twin:lam=30", [1, 2])
     run = MlflowClient().get_run(store.log(one))
@@ -114,15 +111,12 @@ def test_a_cell_left_half_recorded_is_recorded_once_and_whole(store: tracking.St
     assert store.statuses()[one.key.digest] == "RUNNING"
     store.log(one)
     assert store.statuses()[one.key.digest] == "FINISHED"
-    runs = [run for run in store._find(experiment, one.key.digest) if run.data.tags["churn.kind"] == "cell"]
-    assert len(runs) == 1
+    assert len(store._find(experiment, one.key.digest, "cell")) == 1
 
 
 def test_a_failed_cell_is_recorded_with_its_traceback_and_tried_again(store: tracking.Store) -> None:
     plan = planned("deep_ensemble:k=2", [1, 2])
-    failed = runner.Failed(plan, "Traceback: the reason")
-    outcome = driver.Tally()
-    driver._record_failure(store, failed, outcome)
+    driver._record_failure(store, runner.Failed(plan, "Traceback: the reason"), driver.Tally())
     assert store.statuses()[plan.key.digest] == "FAILED"
     run = store._find(store._experiment(cell("erm", [1, 2])), plan.key.digest)[0]
     assert "the reason" in run.data.tags["mlflow.note.content"]
@@ -131,7 +125,7 @@ def test_a_failed_cell_is_recorded_with_its_traceback_and_tried_again(store: tra
     assert store.statuses()[plan.key.digest] == "FINISHED"
 
 
-def test_a_failure_never_throws_a_finished_result_away(store: tracking.Store) -> None:
+def test_a_failure_never_removes_a_finished_result(store: tracking.Store) -> None:
     plan = planned("bagging:k=2", [3, 4])
     assert len(fill([plan]).trained) == 1
     driver._record_failure(store, runner.Failed(plan, "Traceback: later"), driver.Tally())
@@ -139,7 +133,7 @@ def test_a_failure_never_throws_a_finished_result_away(store: tracking.Store) ->
     assert plan.key.digest in [c.key.digest for c in store.cells()]
 
 
-def test_a_damaged_run_is_left_out_by_name_and_the_others_are_read(store: tracking.Store) -> None:
+def test_a_damaged_run_is_named_and_the_others_are_read(store: tracking.Store) -> None:
     good, bad = cell("erm", [6, 7]), cell("swa", [6, 7])
     store.log(good)
     run = MlflowClient().get_run(store.log(bad))
@@ -151,16 +145,16 @@ def test_a_damaged_run_is_left_out_by_name_and_the_others_are_read(store: tracki
     assert any(run.info.run_id in line for line in store.unreadable)
 
 
-def test_a_run_whose_predictions_were_deleted_is_left_out_and_told_how_to_come_back(store: tracking.Store) -> None:
+def test_a_run_whose_predictions_were_deleted_is_named_with_the_remedy(store: tracking.Store) -> None:
     gone = cell("erm", [8, 9])
     run = MlflowClient().get_run(store.log(gone))
     for child in store._search([run.info.experiment_id], f"tags.`mlflow.parentRunId` = '{run.info.run_id}'"):
         shutil.rmtree(Path(child.info.artifact_uri.removeprefix("file://")) / "predictions")
     assert gone.key.digest not in [c.key.digest for c in store.cells()]
-    assert any(run.info.run_id in line and "train again with --force" in line for line in store.unreadable)
+    assert any(run.info.run_id in line and "train the cell again with --force" in line for line in store.unreadable)
 
 
-def test_what_waits_on_disk_is_recorded_without_training(store: tracking.Store, tmp_path: Path) -> None:
+def test_a_cell_waiting_on_disk_is_recorded_without_training(store: tracking.Store, tmp_path: Path) -> None:
     one = cell("bagging:k=3", [1, 2])
     path = outbox.save(one)
     outcome = fill([planned("bagging:k=3", [1, 2])])
@@ -185,12 +179,12 @@ def server(mlflow_server: Callable[[str], Any], tmp_path: Path, monkeypatch: pyt
 
 def test_a_server_that_goes_away_costs_no_prediction(server: Any) -> None:
     plans = [planned("erm", [1, 2]), planned("swa", [1, 2])]
-    said: list[str] = []
+    lines: list[str] = []
 
     def report(line: str) -> None:
-        said.append(line)
-        if len(said) == 1:
-            server.stop()  # the first cell is recorded; the second finds nobody there
+        lines.append(line)
+        if len(lines) == 1:
+            server.stop()  # the first cell is recorded; the second finds no server
 
     outcome = driver.fill(plans, force=False, jobs=1, report=report, trained=silent)
     assert len(outcome.trained) == 2

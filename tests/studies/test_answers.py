@@ -29,13 +29,13 @@ def test_more_networks_are_said_with_the_lambda_that_the_rule_admits_and_with_ba
 
     report = Members(seeds="2").report(told(said))
     assert report.answer == [
-        "On BACE ERM has: churn 16.0 %, accuracy 80.0 %.",
+        "On BACE the reference is ERM: churn 16.0 %, accuracy 80.0 %.",
         *(
             f"Twin of {k} networks: λ = 100 by the rule, churn 4.0 %, accuracy 78.0 %. Bagging of {k}: churn 10.0 %, "
             "accuracy 80.0 %."
             for k in (2, 3, 5)
         ),
-        "Twin of 8 networks: no λ is admitted. Bagging of 8: churn 10.0 %, accuracy 80.0 %.",
+        "Twin of 8 networks: no λ is admissible. Bagging of 8: churn 10.0 %, accuracy 80.0 %.",
     ]
 
 
@@ -56,8 +56,8 @@ def test_weight_decay_is_said_as_a_range_with_its_lowest_end(told) -> None:
     moved = {"1e-05": 9, "0.0001": 8, "0.001": 7, "0.01": 6, "0.1": 7}
     report = WeightDecay(dataset="bace", seeds="2").report(told(lambda d, m: (20, moved.get(d.partition("=")[2], 8))))
     assert report.answer == [
-        "On BACE the churn of ERM is 12.0 % to 18.0 % at weight decays of 1e-05 to 0.1; lowest at 0.01: churn 12.0 %, "
-        "accuracy 80.0 %; at the recipe's 0.0001: churn 16.0 %, accuracy 80.0 %."
+        "On BACE the churn of ERM is 12.0 % to 18.0 % at weight decays of 1e-05 to 0.1. It is lowest at 0.01: churn "
+        "12.0 %, accuracy 80.0 %. At the recipe's 0.0001: churn 16.0 %, accuracy 80.0 %."
     ]
 
 
@@ -70,14 +70,14 @@ def test_overlap_is_said_as_a_mean_over_datasets_with_those_that_lose_accuracy(t
 
     report = Overlap(dataset="bace,dili", seeds="2").report(told(said))
     assert report.answer == [
-        "Codistillation 0 % changes the churn of ERM by −2.0 pp, mean over 2 datasets; accuracy falls by more than 5 "
-        "pp on DILI.",
-        "Twin-bootstrap ≈ 40 % changes the churn of ERM by −13.0 pp, mean over 2 datasets; accuracy falls by more "
+        "Codistillation 0 % changes the churn of ERM by −2.0 pp on average over 2 datasets; accuracy falls by more "
+        "than 5 pp on DILI.",
+        "Twin-bootstrap ≈ 40 % changes the churn of ERM by −13.0 pp on average over 2 datasets; accuracy falls by more "
         "than 5 pp on none.",
-        "Twin-shared 100 % changes the churn of ERM by −10.0 pp, mean over 2 datasets; accuracy falls by more than 5 "
-        "pp on none.",
-        "BACE: the churn of twins by the share of draws in common is 4.0 % at 0, 6.0 % at 0.25, 8.0 % at 0.5, 10.0 % "
-        "at 0.75, 12.0 % at 1; ERM's is 20.0 %.",
+        "Twin-shared 100 % changes the churn of ERM by −10.0 pp on average over 2 datasets; accuracy falls by more "
+        "than 5 pp on none.",
+        "BACE: the churn of twins, by the share of draws in common, is 4.0 % at 0, 6.0 % at 0.25, 8.0 % at 0.5, "
+        "10.0 % at 0.75, 12.0 % at 1; ERM's is 20.0 %.",
     ]
     flags = [[number.flags for number in row[1:]] for row in report.sheets[0].rows]
     assert flags == [["", "", ""], ["†", "", ""]]
@@ -108,9 +108,9 @@ def test_campaigns_are_said_by_the_spread_of_what_they_find_and_drawn_by_method(
     }
     report = study.report(told(None, records))
     assert report.answer == [
-        "ESOL: over 2 campaigns the best target found has a standard deviation, in shares of the pool's range, of "
-        "14.1 % with ERM (Jaccard 0.20), 0.0 % with Bagging K=5 (Jaccard 1.00), 7.1 % with Bagging K=5, ei (Jaccard "
-        "0.50); in brackets, the overlap of what two acquire."
+        "ESOL: over 2 campaigns, the standard deviation of the best target, as a share of the pool's range, is 14.1 % "
+        "with ERM (Jaccard 0.20), 0.0 % with Bagging K=5 (Jaccard 1.00), 7.1 % with Bagging K=5, ei (Jaccard 0.50); in "
+        "brackets, the mean overlap of the molecules that two campaigns acquire."
     ]
     (chart,) = report.charts
     assert chart.x.names == ["ERM", "Bagging K=5", "Bagging K=5, ei"]
@@ -153,17 +153,17 @@ def test_triage_and_entropy_say_the_numbers_of_the_table(grid: list[Cell]) -> No
     (dataset,) = collect(grid).datasets
     drawn = curves(dataset)
     assert answer("triage", grid) == (
-        f"DILI: of all flips {churn:.1f} % are among the tenth of predictions that two retrainings disagree on first, "
-        f"{100 * drawn.recall(2):.1f} % among the first 30 %."
+        f"DILI: ranked by the churn of two retrainings, the top tenth of predictions contains {churn:.1f} % of all "
+        f"flips, and the top 30 % contain {100 * drawn.recall(2):.1f} %."
     )
     assert answer("entropy", grid) == (
-        f"DILI: the first tenth of predictions by the churn of two runs holds {churn:.1f} % of all flips, by entropy "
-        f"{entropy:.1f} %."
+        f"DILI: the top tenth of predictions contains {churn:.1f} % of all flips if ranked by the churn of two "
+        f"retrainings, and {entropy:.1f} % if ranked by entropy."
     )
     assert answer("convergence", grid) == (
-        "DILI: the 30 % of predictions that a few retrainings disagree on first hold of all flips "
-        f"{100 * drawn.recall(2):.1f} % with 2, {100 * drawn.recall(3):.1f} % with 3, {100 * drawn.recall(5):.1f} % "
-        "with 5 retrainings."
+        "DILI: ranked by the churn of a few retrainings, the top 30 % of predictions contain "
+        f"{100 * drawn.recall(2):.1f} % (2 retrainings), {100 * drawn.recall(3):.1f} % (3 retrainings), "
+        f"{100 * drawn.recall(5):.1f} % (5 retrainings) of all flips."
     )
 
 
@@ -174,11 +174,11 @@ def test_flips_and_the_top_ten_are_counted_by_loops(grid: list[Cell]) -> None:
     often = erm >= 0.36
     assert 0 < (often & (twin == 0)).sum() < often.sum()
     assert answer("case-study", grid) == (
-        f"DILI: of 150 test examples {often.sum()} flip in 36 % or more of the pairs of ERM's retrainings; "
-        f"{(often & (twin == 0)).sum()} of these never flip with Twin-bootstrap λ=300."
+        f"DILI: {often.sum()} of 150 test examples flip in at least 36 % of the pairs of ERM's retrainings; "
+        f"{(often & (twin == 0)).sum()} of them never flip with Twin-bootstrap λ=300."
     )
     assert answer("heat-map", grid) == (
-        f"DILI: of the test examples never flip {100 * np.mean(erm == 0):.1f} % with ERM (churn "
+        f"DILI: the share of test examples that never flip is {100 * np.mean(erm == 0):.1f} % with ERM (churn "
         f"{100 * erm.mean():.1f} %), {100 * np.mean(twin == 0):.1f} % with Twin-bootstrap λ=300 (churn "
         f"{100 * twin.mean():.1f} %)."
     )

@@ -55,8 +55,8 @@ def test_each_source_is_shown_alone_and_left_out_as_shares_of_all_three() -> Non
     assert rows[2][2:] == [[0.02, 0.03], pytest.approx([0.2, 0.3]), [0.09, 0.10], pytest.approx([0.9, 1.0])]
     assert rows[3][2:] == [[0.1], "–", "–", "–"]
     assert report.answer == [
-        "BACE: retrainings on other data alone flip 8.5 % of the predictions; on the same data, by initialisation and "
-        "batch order alone, 5.5 %; by all three, 10.0 %."
+        "BACE: retrainings that differ in data alone flip 8.5 % of the predictions; retrainings on the same data, "
+        "which differ in initialisation and batch order, flip 5.5 %; retrainings that differ in all three flip 10.0 %."
     ]
 
 

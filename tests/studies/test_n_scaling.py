@@ -67,11 +67,11 @@ def test_the_pseudo_values_are_those_of_leaving_each_run_out_by_hand() -> None:
 
 @pytest.mark.parametrize("sizes", ["a-b", "200", "200-200", "200--300", "-200"])
 def test_sizes_are_two_numbers_or_more(sizes: str) -> None:
-    with pytest.raises(UserError, match=f"sizes={sizes}: expected two numbers of rows or more, as in 200-400-968"):
+    with pytest.raises(UserError, match=f"sizes={sizes}: expected at least two numbers of rows, as in 200-400-968"):
         make_study("n-scaling", {"sizes": sizes})
 
 
 def test_leaving_one_retraining_out_must_leave_two() -> None:
-    with pytest.raises(UserError, match="seeds=2: the slope's interval needs three retrainings or more"):
+    with pytest.raises(UserError, match="seeds=2: the slope's interval needs at least three retrainings"):
         make_study("n-scaling", {"seeds": "2"})
     make_study("n-scaling", {"seeds": "4,7,9"})

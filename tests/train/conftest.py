@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -23,8 +23,8 @@ def disagreement(task: Task, a: Tensor, b: Tensor) -> Tensor:
     if task == "regression":
         return mse_loss(a, b)
     log_p, log_q = a.log_softmax(-1), b.log_softmax(-1)
-    there, back = (kl_div(x, y, log_target=True, reduction="batchmean") for x, y in ((log_q, log_p), (log_p, log_q)))
-    return (there + back) / 2
+    forward, backward = (kl_div(x, y, log_target=True, reduction="batchmean") for x, y in permutations((log_p, log_q)))
+    return (forward + backward) / 2
 
 
 class Plain:
@@ -32,7 +32,7 @@ class Plain:
     def epochs(
         problem: Problem, seed: int, networks: Sequence[nn.Module], rows: np.ndarray, lam: float = 0.0
     ) -> Iterator[Sequence[nn.Module]]:
-        """``networks`` of a train seed on ``rows`` (K, N), after each epoch; with ``lam``, Algorithm 1 of the paper."""
+        """Train networks of one seed on ``rows`` (K, N), yielding after each epoch; with ``lam``, by Algorithm 1."""
         task, recipe, n = problem.task, problem.recipe, rows.shape[1]
         x, y = torch.tensor(problem.train.x), torch.tensor(problem.train.y)
         optimisers = [
@@ -44,7 +44,7 @@ class Plain:
             shuffled = [own[order.permutation(n)] for own, order in zip(rows, orders, strict=True)]
             for start, stop in pairwise([*range(0, n, recipe.batch_size), n]):
                 batches = [own[start:stop] for own in shuffled]
-                # Each network sees the batches of all in one pass: they share the statistics of a batch norm.
+                # Each network sees all batches in one pass: they share the statistics of a batch norm.
                 seen = [network(x[np.concatenate(batches)]).split(stop - start) for network in networks]
                 loss = torch.zeros(())
                 for i, batch in enumerate(batches):

@@ -1,4 +1,4 @@
-"""Modules trained by the loop equal the same modules in plain PyTorch; how a backbone is found and what it draws."""
+"""Modules trained by the loop equal those of plain PyTorch; backbones are discovered, and draws are reproducible."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Normed(Backbone):
 
     def module(self, recipe, n_outputs, dropout):
         return nn.Sequential(
-            nn.Linear(32, recipe.hidden, bias=False),  # the norm takes a bias away; its gradient would be rounding
+            nn.Linear(32, recipe.hidden, bias=False),  # the norm cancels a bias; its gradient would be noise
             nn.BatchNorm1d(recipe.hidden),
             nn.ReLU(),
             nn.Dropout(dropout),
@@ -56,7 +56,7 @@ class Normed(Backbone):
 
 @pytest.fixture(scope="module", autouse=True)
 def normed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A backbone ``normed``, which is one file beside the suite's own."""
+    """A backbone ``normed``, a single file next to those of the suite."""
     folder = tmp_path_factory.mktemp("backbones")
     (folder / "normed.py").write_text(FILE, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
@@ -67,10 +67,9 @@ def normed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def problem_of(task: Task) -> Problem:
-    """Small, and with steps so long that gradients are clipped and weight decay shows."""
-    problem = synthetic(task, n=N)
+    """Return a small problem with steps so long that gradients are clipped and weight decay matters."""
     recipe = Recipe(hidden=16, batch_size=32, lr=1e-2, weight_decay=0.1, epochs=4)
-    return replace(problem, recipe=recipe, backbone="normed")
+    return replace(synthetic(task, n=N), recipe=recipe, backbone="normed")
 
 
 def predicted(problem: Problem, method: str, seeds: Sequence[int] = SEEDS) -> np.ndarray:
@@ -82,7 +81,7 @@ def draw_as(stream: Stream, seed: int, member: int = 0) -> None:
 
 
 def drawn(problem: Problem, seed: int, members: int = 1, dropout: float = 0.0) -> list[nn.Module]:
-    """New networks of one train seed, in training, as the loop draws them."""
+    """Return new networks of one train seed in training mode, drawn as in the loop."""
     networks = []
     for member in range(members):
         draw_as("initialisation", seed, member)
@@ -142,7 +141,7 @@ def test_a_seed_alone_is_the_same_to_the_bit_as_in_company_and_leaves_global_gen
 
 
 class Noisy(Backbone):
-    """What its networks see is their features and noise."""
+    """A backbone whose views are features with noise."""
 
     reads, recipe = "numbers", Recipe()
 
@@ -164,7 +163,7 @@ def test_coupled_networks_see_the_same_views_of_a_batch_and_others_their_own():
     (one, two), (first, second), (other, _) = seen([(1, 0), (1, 1)]), seen([(1, 0)]), seen([(2, 0)])
     assert torch.equal(one[0], one[1])
     assert torch.equal(two[0], two[1])
-    assert not torch.equal(one, two), "each step has views of its own"
+    assert not torch.equal(one, two), "each step has its own views"
     assert torch.equal(one[0], first[0])
     assert torch.equal(two[0], second[0])
     assert not torch.equal(first, other)
@@ -177,15 +176,15 @@ def test_draws_go_on_where_they_stopped_whatever_is_drawn_between():
     outside = torch.rand(4)
     torch.manual_seed(0)
     draws, other = Draws("dropout", (5, 0), CPU), Draws("dropout", (5, 1), CPU)
-    found, seen = [], []
+    inner, outer = [], []
     for _ in range(4):
         with draws:
-            found.append(torch.rand(2))
+            inner.append(torch.rand(2))
         with other:
-            assert not torch.equal(torch.rand(2), found[-1])
-        seen.append(torch.rand(1))
-    torch.testing.assert_close(torch.cat(found), expected, rtol=0, atol=0)
-    torch.testing.assert_close(torch.cat(seen), outside, rtol=0, atol=0)
+            assert not torch.equal(torch.rand(2), inner[-1])
+        outer.append(torch.rand(1))
+    assert torch.equal(torch.cat(inner), expected)
+    assert torch.equal(torch.cat(outer), outside)
 
 
 def test_draws_give_the_global_generator_back_after_an_error():
@@ -204,7 +203,7 @@ def test_a_file_in_the_folder_is_a_backbone():
     ("source", "message"),
     [
         ("import no_such_thing\n", r"broken\.py: cannot be imported: ModuleNotFoundError: No module .*no_such_thing"),
-        ("x = 1\n", r"broken\.py: expected one class that derives from Backbone, has 0"),
+        ("x = 1\n", r"broken\.py: expected one subclass of Backbone, found 0"),
     ],
 )
 def test_a_file_that_is_no_backbone_is_an_error_that_names_it(source, message, tmp_path, monkeypatch):
@@ -225,8 +224,8 @@ def test_an_unknown_backbone_is_an_error_that_names_the_nearest():
     ("name", "package", "extra"), [("gin", "torch_geometric", "graph"), ("chemprop", "chemprop", "chemprop")]
 )
 def test_a_backbone_whose_package_is_missing_is_described_and_says_what_to_install(monkeypatch, name, package, extra):
-    for loaded in [loaded for loaded in sys.modules if loaded.partition(".")[0] == package]:
-        monkeypatch.delitem(sys.modules, loaded)
+    for module in [name for name in sys.modules if name.partition(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, package, None)
     backbone = find(name)
     assert load_spec(f"bace@backbone={name}").recipe == backbone.recipe
@@ -238,11 +237,11 @@ def test_a_backbone_whose_package_is_missing_is_described_and_says_what_to_insta
 
 
 def test_a_grid_on_a_backbone_whose_library_is_not_installed_is_refused_before_anything_is_trained(monkeypatch):
-    def nothing_there(name: str) -> str:
+    def missing(name: str) -> str:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(benchmark.train.backbone, "version", nothing_there)
-    said = "backbone gin needs torch-geometric, which is not installed: pip install -c constraints.txt -e '.[graph]'"
-    with pytest.raises(UserError, match=f"^{re.escape(said)}$"):
+    monkeypatch.setattr(benchmark.train.backbone, "version", missing)
+    message = "backbone gin needs torch-geometric, which is not installed: pip install -c constraints.txt -e '.[graph]'"
+    with pytest.raises(UserError, match=f"^{re.escape(message)}$"):
         plan_grid(["erm"], ["b3db_measured@backbone=gin"], [99], [1], {})
     assert plan_grid(["erm"], ["b3db_measured"], [99], [1], {})

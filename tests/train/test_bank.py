@@ -1,4 +1,4 @@
-"""Networks that methods share are trained once, and what is kept is believed only under everything it depends on."""
+"""Networks that methods share are trained once, and cached under everything they depend on."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def trained(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The number of networks of each stack that is trained."""
+    """The number of networks in each trained stack."""
     counts: list[int] = []
     train = bank.train
 
@@ -42,14 +42,13 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def problem_of(task: str = "classification", **recipe: float) -> Problem:
-    problem = synthetic(task, n=60)  # type: ignore[arg-type]
-    return replace(problem, recipe=Recipe(**{"hidden": 16, "epochs": 4, **recipe}))
+    return replace(synthetic(task, n=60), recipe=Recipe(**{"hidden": 16, "epochs": 4, **recipe}))  # type: ignore[arg-type]
 
 
 def stacks(problem: Problem, texts: list[str], seeds: tuple[int, ...] = (1, 2)) -> list[Stack]:
-    made = [make_method(text, problem.task).fit(problem.without_tests(), seeds) for text in texts]
-    assert all(isinstance(stack, Stack) for stack in made)
-    return made  # type: ignore[return-value]
+    fitted = [make_method(text, problem.task).fit(problem.without_tests(), seeds) for text in texts]
+    assert all(isinstance(stack, Stack) for stack in fitted)
+    return fitted  # type: ignore[return-value]
 
 
 def features_of(problem: Problem) -> dict[str, np.ndarray]:
@@ -63,7 +62,7 @@ def predicted(problem: Problem, texts: list[str], **options: bool) -> list[bank.
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
-def test_what_is_shared_predicts_to_the_bit_what_each_method_predicts_alone(task):
+def test_shared_networks_give_the_predictions_of_each_method_alone_bit_for_bit(task):
     problem = problem_of(task)
     texts = [*SHARING, "twin:lam=3", "mc_dropout", "mc_dropout:passes=2", "swa:start=0.75"]
     for alone, together in zip(stacks(problem, texts), predicted(problem, texts), strict=True):
@@ -73,10 +72,10 @@ def test_what_is_shared_predicts_to_the_bit_what_each_method_predicts_alone(task
 
 def test_five_methods_of_the_same_networks_train_nine_for_each_seed(trained):
     predicted(problem_of(), SHARING)
-    assert sum(trained) == 2 * (5 + 4)  # bagging's five; a deep ensemble's other four
+    assert sum(trained) == 2 * (5 + 4)  # bagging's five and the deep ensemble's other four
 
 
-def test_the_next_invocation_trains_nothing_that_is_kept_and_says_the_same(trained):
+def test_the_next_invocation_trains_nothing_that_is_cached_and_predicts_the_same(trained):
     problem = problem_of()
     before = predicted(problem, SHARING)
     trained.clear()
@@ -95,7 +94,7 @@ def test_only_what_is_missing_is_trained(trained):
     assert sum(trained) == 2 * 3
 
 
-def test_training_afresh_believes_nothing(trained):
+def test_training_afresh_ignores_the_cache(trained):
     problem = problem_of()
     predicted(problem, ["erm"])
     predicted(problem, ["erm"], fresh=True)
@@ -129,7 +128,7 @@ def test_another_byte_of_anything_it_depends_on_is_another_network(what, trained
 
 
 @pytest.mark.parametrize("damage", ["a flipped byte", "half of it", "nothing"])
-def test_a_damaged_entry_is_made_again(damage, trained):
+def test_a_damaged_entry_is_replaced(damage, trained):
     problem = problem_of()
     before = predicted(problem, ["erm"])
     trained.clear()
@@ -161,15 +160,15 @@ def test_coupled_networks_are_kept_under_the_name_of_their_cell_alone(trained):
 
     first = twins((1,), "one")
     both = twins((1, 2), "one")
-    assert sum(trained) == 4, "the twins of train seed 1 once, after what could have been an interrupt"
+    assert sum(trained) == 4, "the twins of train seed 1 are trained once, as after an interrupt"
     np.testing.assert_array_equal(both[:1], first)
     np.testing.assert_array_equal(both, twins((1, 2), "another"))
-    assert sum(trained) == 8, "of another coupling all"
+    assert sum(trained) == 8, "all twins of another coupling"
     np.testing.assert_array_equal(both, twins((1, 2), "one", fresh=True))
     assert sum(trained) == 12
     twins((1,), "")
     twins((1,), "")
-    assert sum(trained) == 16, "without a name none are kept"
+    assert sum(trained) == 16, "without a name, nothing is cached"
 
 
 def test_the_failure_of_one_coupling_stays_with_its_method():
@@ -187,8 +186,7 @@ def test_the_failure_of_one_coupling_stays_with_its_method():
 
 def test_a_method_that_trains_on_data_of_its_own_shares_nothing(trained):
     problem = problem_of()
-    fewer = replace(problem, train=replace(problem.train, y=1 - problem.train.y))
-    own, plain = stacks(fewer, ["erm"]) + stacks(problem, ["erm"])
-    outcomes = bank.predict_all([own, plain], features_of(problem))
+    flipped = replace(problem, train=replace(problem.train, y=1 - problem.train.y))
+    outcomes = bank.predict_all(stacks(flipped, ["erm"]) + stacks(problem, ["erm"]), features_of(problem))
     assert sum(trained) == 4
     assert not np.array_equal(outcomes[0].values["id"], outcomes[1].values["id"])  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""Training elsewhere than on the CPU gives the same predictions, up to rounding."""
+"""Training on another device gives the same predictions up to rounding."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ from benchmark.types import Problem, Recipe
 
 METHODS = ["erm", "swa", "mc_dropout:passes=3", "bagging:k=2", "twin", "codistillation", "anchor", "gradnorm"]
 TOLERANCE = 1e-4
-"""In probability: sums in another order, amplified by a few epochs of training."""
+"""Difference in probability due to the order of sums, amplified by a few epochs of training."""
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch finds no GPU")
 
 
 @pytest.fixture
 def molecules() -> Problem:
-    problem = load_problem("b3db_measured")
-    return replace(problem, recipe=Recipe(epochs=2))
+    return replace(load_problem("b3db_measured"), recipe=Recipe(epochs=2))
 
 
 def predicted(problem: Problem, where: Device) -> np.ndarray:
@@ -54,10 +53,10 @@ def test_a_gpu_gives_the_same_predictions_again(molecules: Problem) -> None:
     assert np.array_equal(predicted(molecules, CUDA), predicted(molecules, CUDA))
 
 
-def test_the_device_is_found_or_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for there in (False, True):
-        monkeypatch.setattr(torch.cuda, "is_available", lambda there=there: there)
-        assert device("auto") is (CUDA if there else CPU)
+def test_the_device_is_detected_or_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for available in (False, True):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda available=available: available)
+        assert device("auto") is (CUDA if available else CPU)
         assert device("cpu") is CPU
     assert device("cuda") is CUDA
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
@@ -69,7 +68,7 @@ def test_the_device_is_found_or_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_cell_of_a_gpu_is_another_cell_and_says_how_to_fill_it() -> None:
     problem = synthetic("classification")
-    here, there = (plan(problem, make_method("erm", problem.task), [1, 2], where) for where in (CPU, CUDA))
-    assert here.key.digest != there.key.digest
-    assert here.key.code == there.key.code == code_fingerprint(here.method)
-    assert there.command == f"{here.command} --device cuda"
+    cpu, cuda = (plan(problem, make_method("erm", problem.task), [1, 2], where) for where in (CPU, CUDA))
+    assert cpu.key.digest != cuda.key.digest
+    assert cpu.key.code == cuda.key.code == code_fingerprint(cpu.method)
+    assert cuda.command == f"{cpu.command} --device cuda"

@@ -1,4 +1,4 @@
-"""Losses against PyTorch's and SciPy's own."""
+"""Losses equal those of PyTorch and SciPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Networks with a leading model axis, and the masks that drop their units."""
+"""Networks with a leading model axis, and their dropout masks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KEYS = [(1, 0), (1, 1), (2, 0), (7, 3)]
 
 
 def layers(network: StackedMLP, m: int) -> nn.Sequential:
-    """The m-th network as three PyTorch layers."""
+    """Return the m-th network as three PyTorch layers."""
     parameters = [parameter[m, :, :].T for parameter in network.parameters]
     modules: list[nn.Module] = []
     for weight, bias, rows in zip(parameters[::2], parameters[1::2], (32, 32, network.n_outputs), strict=True):
@@ -80,8 +80,8 @@ def test_without_dropout_there_is_no_mask():
 
 def bits(n: int, width: int, share: float) -> np.ndarray:
     x = (np.random.default_rng(0).random((n, width)) < share).astype(np.float32)
-    x[0] = x[-1] = 0  # a molecule without a bit, also the last
-    x[:, 3] = x[:, -1] = 0  # a bit that no molecule has
+    x[0] = x[-1] = 0  # molecules without a bit, including the last
+    x[:, 3] = x[:, -1] = 0  # bits that no molecule has
     return x
 
 
@@ -92,7 +92,7 @@ def test_sums_of_rows_are_the_product_with_sparse_bits_and_so_is_the_gradient(sh
     rows = torch.tensor([[0, 5, 5, 39], [7, 0, 39, 1], [39, 39, 0, 0]])
     weight = torch.randn(3, len(inputs.live), 16, generator=torch.Generator().manual_seed(1), requires_grad=True)
     slope = torch.randn(3, 4, 16, generator=torch.Generator().manual_seed(2))
-    product = inputs.times(weight, rows)
+    product = inputs.product(rows)(weight)
     product.backward(slope)
     ours, weight.grad = weight.grad, None
     dense = torch.bmm(inputs.x[rows], weight)
@@ -109,7 +109,7 @@ def test_dense_or_other_numbers_are_multiplied_as_they_are(x):
     assert inputs.ones is None
     rows = torch.tensor([[0, 5], [7, 39]])
     weight = torch.randn(2, 100, 16, generator=torch.Generator().manual_seed(1))
-    product = inputs.times(weight[:, inputs.live], rows)
+    product = inputs.product(rows)(weight[:, inputs.live])
     torch.testing.assert_close(product, torch.tensor(x)[rows] @ weight)
 
 
@@ -117,6 +117,6 @@ def test_a_sum_of_rows_does_not_depend_on_what_shares_the_stack():
     inputs = Inputs(bits(200, 300, 0.05))
     rows = torch.randint(200, (5, 64), generator=torch.Generator().manual_seed(0))
     weight = torch.randn(5, len(inputs.live), 32, generator=torch.Generator().manual_seed(1))
-    together = inputs.times(weight, rows)
+    together = inputs.product(rows)(weight)
     for m in range(5):
-        assert torch.equal(inputs.times(weight[m : m + 1], rows[m : m + 1])[0], together[m])
+        assert torch.equal(inputs.product(rows[m : m + 1])(weight[m : m + 1])[0], together[m])

@@ -1,4 +1,4 @@
-"""Every method at a train seed sees the same bootstraps, whatever else is drawn."""
+"""All methods at a train seed see the same bootstraps, whatever else is drawn."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_shards_depend_on_their_seed_alone_and_break_ties_at_random():
     many = shards(problem, range(1, 200))
     np.testing.assert_array_equal(shards(problem, [9, 2]), many[[8, 1]])
     ids = many.mean(axis=2)
-    # were ties broken by row number, one shard of each two would always hold the earlier molecules
+    # if ties were broken by row number, one of the two shards would always hold the earlier molecules
     assert np.abs(np.corrcoef(ids[:, 0], np.arange(199))[0, 1]) < 0.3
     assert 0.35 < (ids[:, 0] < ids[:, 1]).mean() < 0.65
 
@@ -71,8 +71,8 @@ def test_a_bootstrap_that_cannot_be_divided_is_an_error():
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 0.75, 1.0])
-def test_two_networks_overlap_as_poisson_counts_say(share):
-    """A molecule is drawn Poisson(share) times for both and, for the network of its half, Poisson(2 − 2 share) more."""
+def test_the_overlap_of_two_networks_follows_from_poisson_counts(share):
+    """A molecule is drawn Poisson(share) times for both, and Poisson(2 − 2 share) more times for its half's network."""
     both = 1 - np.exp(-share)
     one = (both + 1 - np.exp(share - 2)) / 2
     measured = overlap(overlapping(PROBLEM, [1, 2, 3], share), 5000)
@@ -85,18 +85,18 @@ def test_overlapping_rows_are_disjoint_halves_at_0_and_one_bootstrap_at_1():
     for a, b in halves:
         assert not set(a) & set(b)
         assert max(len(set(a)), len(set(b))) <= 2500
-    assert len(set(halves[0, 0]) & set(halves[1, 0])) > 0  # each seed has halves of its own
+    assert len(set(halves[0, 0]) & set(halves[1, 0])) > 0  # each seed has its own halves
     np.testing.assert_array_equal(same, bootstrap(PROBLEM, [1, 2]).repeat(2, axis=1))
 
 
-def test_what_is_common_at_a_share_stays_so_at_a_larger_one_and_depends_on_the_seed_alone():
+def test_common_draws_stay_common_at_a_larger_share_and_depend_on_the_seed_alone():
     few, more = overlapping(PROBLEM, [1, 2, 3], 0.3), overlapping(PROBLEM, [1, 2, 3], 0.4)
     same = few[:, 0] == few[:, 1]
     np.testing.assert_array_equal(few.transpose(0, 2, 1)[same], more.transpose(0, 2, 1)[same])
     np.testing.assert_array_equal(overlapping(PROBLEM, [3, 8], 0.3)[0], few[2])
 
 
-def test_overlap_counts_molecules_whatever_their_repeats():
+def test_overlap_counts_each_molecule_once():
     rows = np.array([[[0, 0, 1, 2], [2, 2, 2, 3]], [[0, 1, 2, 3], [3, 2, 1, 0]], [[0, 0, 0, 0], [1, 1, 1, 1]]])
     measured = overlap(rows, 10)
     np.testing.assert_allclose(measured.of_pool, [0.1, 0.4, 0])

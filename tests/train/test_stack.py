@@ -1,4 +1,4 @@
-"""Networks trained together equal the same networks trained one by one in plain PyTorch."""
+"""Networks trained together equal networks trained one by one in plain PyTorch."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ N = 150  # not a multiple of the batch size: the last batch is a partial one
 
 
 def problem_of(task: Task) -> Problem:
-    """Small, and with steps so long that gradients are clipped and weight decay shows."""
+    """Return a small problem with steps so long that gradients are clipped and weight decay matters."""
     problem = synthetic(task, n=N)
-    problem.train.x[:, 5] = 0  # a column that only the tests use
-    recipe = Recipe(hidden=32, lr=1e-2, weight_decay=0.1, epochs=4)
-    return replace(problem, recipe=recipe)
+    problem.train.x[:, 5] = 0  # a column that only the test sets use
+    return replace(problem, recipe=Recipe(hidden=32, lr=1e-2, weight_decay=0.1, epochs=4))
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +53,7 @@ def predicted(problem: Problem, method: str, seeds: Sequence[int] = SEEDS) -> np
 
 
 def plain_network(problem: Problem, seed: int, member: int) -> nn.Sequential:
-    """PyTorch layers with the initial weights that a stack gives this network."""
+    """Return PyTorch layers with the initial weights of this network in a stack."""
     width, hidden = problem.train.x.shape[1], problem.recipe.hidden
     drawn = StackedMLP([(seed, member)], width, hidden, problem.n_outputs).parameters
     linears = [nn.Linear(width, hidden), nn.Linear(hidden, hidden), nn.Linear(hidden, problem.n_outputs)]
@@ -142,7 +141,7 @@ def test_predictions_do_not_depend_on_the_number_of_threads_which_is_left_as_it_
         ("bagging:k=1", "erm", 0),
         ("deep_ensemble:k=1", "erm", 0),
         ("swa:start=0.75", "erm", 0),  # the last of four epochs
-        ("swa:start=0.99", "erm", 0),  # none: the final weights stay
+        ("swa:start=0.99", "erm", 0),  # averages no epoch: the final weights are kept
         ("mc_dropout:p=0:passes=1", "erm", 0),
         ("mc_dropout:p=0:passes=3", "erm", 1e-6),
         ("anchor:lam=0", "erm", 0),
@@ -211,7 +210,7 @@ def test_gradients_are_clipped_for_each_network_as_pytorch_clips_one(limit, clip
 
 
 def test_dropout_draws_fresh_masks_in_each_step_of_training(plain):
-    """One epoch of one network on two batches, each step with its own masks, the second not the first's."""
+    """One epoch of one network on two batches, with different masks in the two steps."""
     problem = problem_of("regression")
     recipe = problem.recipe.model_copy(update={"epochs": 1, "batch_size": 75})
     problem = replace(problem, recipe=recipe)

@@ -1,4 +1,4 @@
-"""Figures: what they show, that pages and papers can take them as they are, and that equal results give equal bytes."""
+"""Figures: their content, their fitness for pages and papers, and reproducibility to the byte."""
 
 import hashlib
 import json
@@ -14,7 +14,6 @@ from xml.etree import ElementTree
 import matplotlib
 import numpy as np
 import pytest
-from scipy.optimize import isotonic_regression
 
 from benchmark.measure.basics import FLIPPING
 from benchmark.store.cell import Cell, CellKey, Facts
@@ -36,7 +35,7 @@ from leaderboard.tables.boards import board
 RUNS = 6
 SMILES = "CC(=O)Nc1ccc(O)cc1"
 METHODS = {"ERM": 1.0, "Bagging K=5": 0.6, "Twin-bootstrap λ=300": 0.3, "SWA <b>&": 0.9}
-"""Titles, and the noise of their logits."""
+"""Noise of the logits by title."""
 
 
 def cell(
@@ -159,13 +158,13 @@ import importlib.util, json, random, sys
 import matplotlib
 matplotlib.rcParams.update({{"font.size": 20, "axes.facecolor": "red", "svg.fonttype": "path"}})
 spec = importlib.util.spec_from_file_location("made_up", {__file__!r})
-made = importlib.util.module_from_spec(spec)
-sys.modules["made_up"] = made
-spec.loader.exec_module(made)
-cells = made.made_up()
+figures = importlib.util.module_from_spec(spec)
+sys.modules["made_up"] = figures
+spec.loader.exec_module(figures)
+cells = figures.made_up()
 random.Random(1).shuffle(cells)
-smiles = {{"one": {{f"m{{i:03}}": made.SMILES for i in range(60)}}}}
-print(json.dumps(made.digests(made.build(made.collect(cells), lambda: smiles))))
+smiles = {{"one": {{f"m{{i:03}}": figures.SMILES for i in range(60)}}}}
+print(json.dumps(figures.digests(figures.build(figures.collect(cells), lambda: smiles))))
 """
     environment = {**os.environ, "PYTHONHASHSEED": "7", "MPLCONFIGDIR": str(tmp_path)}
     root = Path(__file__).resolve().parents[3]
@@ -224,12 +223,12 @@ def test_more_methods_than_colours_can_tell_apart_are_cut_to_the_calmest_and_the
     noise = {"ERM": 1.0, **{f"method {i:02}": 0.2 + 0.1 * i for i in range(15)}}
     results = collect(made_up(40, noise))
     one = next(d for d in results.datasets if d.name == "one")
-    kept, words = calmest(results.methods()[1:], [board(one)])
+    kept, note = calmest(results.methods()[1:], [board(one)])
     assert set(kept) == set([row.title for row in board(one).rows if row.title != "ERM"][: MOST - 1])
-    assert f"{MOST - 1} of 15 methods with the lowest mean rank" in words
+    assert f"of 15 methods, the {MOST - 1} with the lowest mean rank" in note
     assert calmest(["a", "b"], [board(one)]) == (["a", "b"], "")
     pareto = next(f for f in build(Results((one,))) if f.key == "pareto-one")
-    assert pareto.caption.endswith(words)
+    assert pareto.caption.endswith(note)
     assert all((f">{title}<" in pareto.svg) == (title in (*kept, "ERM")) for title in noise)
 
 
@@ -255,7 +254,7 @@ def test_the_calmest_is_in_every_figure_whatever_its_name_elsewhere():
         assert ">calm at 3<" in svgs[key], key
 
 
-def test_the_front_is_what_no_other_unmarked_method_equals_or_beats_in_both():
+def test_the_front_holds_the_unmarked_methods_that_no_other_equals_or_beats_in_both():
     rng = np.random.default_rng(1)
     for better in (+1, -1):
         for _ in range(50):
@@ -267,8 +266,8 @@ def test_the_front_is_what_no_other_unmarked_method_equals_or_beats_in_both():
             open_ones = [p for p in points if not p.marked]
             values = {(better * p.quality.value, -p.churn.value) for p in open_ones}
             best = {v for v in values if not any(o != v and o[0] >= v[0] and o[1] >= v[1] for o in values)}
-            found = [(better * p.quality.value, -p.churn.value) for p in front(points, better)]
-            assert sorted(found) == sorted(best)
+            on_front = [(better * p.quality.value, -p.churn.value) for p in front(points, better)]
+            assert sorted(on_front) == sorted(best)
             assert not any(p.marked for p in front(points, better))
 
 
@@ -276,11 +275,12 @@ def test_labels_are_moved_as_little_as_their_distance_allows():
     rng = np.random.default_rng(2)
     for _ in range(50):
         wanted = rng.uniform(0, 10, 9)
-        order = np.argsort(wanted)
-        apart = 0.8 * np.arange(9)
-        expected = np.empty(9)
-        expected[order] = isotonic_regression(wanted[order] - apart).x + apart
-        np.testing.assert_allclose(spread(list(wanted), 0.8), expected)
+        order, apart = np.argsort(wanted), 0.8 * np.arange(9)
+        free = wanted[order] - apart
+        # the max-min formula of isotonic regression
+        means = [[free[a : b + 1].mean() if a <= b else np.inf for b in range(9)] for a in range(9)]
+        best = [max(min(means[a][i:]) for a in range(i + 1)) for i in range(9)]
+        np.testing.assert_allclose(np.array(spread(list(wanted), 0.8))[order], best + apart)
 
 
 def test_a_marker_stands_at_its_estimate_and_its_lines_end_with_the_intervals():
@@ -304,7 +304,7 @@ def test_an_axis_shows_every_value_and_no_interval_that_would_hide_them():
 
 
 def luminance(colour: str) -> float:
-    """WCAG 2.2's relative luminance."""
+    """Return the relative luminance of WCAG 2.2."""
     channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
@@ -352,19 +352,19 @@ def test_erm_is_contrasted_with_the_unmarked_method_of_the_lowest_churn():
     constant[..., 0] = 1
     cells.append(cell("one", "Constant", constant, cells[0].predictions["id"].y, {}))
     results = collect(cells)
-    found = contrast(results.datasets[0], board(results.datasets[0]))
-    assert found
-    assert found.method == "Twin-bootstrap λ=300"
+    pair = contrast(results.datasets[0], board(results.datasets[0]))
+    assert pair
+    assert pair.method == "Twin-bootstrap λ=300"
     erm = next(one for one in cells if one.title == "ERM").predictions["id"].values.argmax(-1)
     expected = [np.mean([a != b for a, b in combinations(column, 2)]) for column in erm.T]
-    np.testing.assert_allclose(found.erm_flips, expected)
+    np.testing.assert_allclose(pair.erm_flips, expected)
 
 
 def test_the_case_study_has_only_molecules_that_flip_often_with_erm_and_never_with_the_other(figures, results):
     dataset = next(d for d in results.datasets if d.name == "one")
-    found = contrast(dataset, board(dataset))
-    assert found
-    eligible = int(((found.erm_flips >= FLIPPING) & (found.other_flips == 0)).sum())
+    pair = contrast(dataset, board(dataset))
+    assert pair
+    eligible = int(((pair.erm_flips >= FLIPPING) & (pair.other_flips == 0)).sum())
     assert eligible > 1
     alt = next(f.alt for f in figures if f.key == "cases-one")
     assert alt.startswith(f"Drawings of {min(eligible, 6)} test molecules")
@@ -379,10 +379,10 @@ def test_an_svg_path_becomes_the_same_path_for_matplotlib():
 
 def test_triage_curves_are_those_of_a_plain_loop(results):
     dataset = next(d for d in results.datasets if d.name == "two")
-    found = curves(dataset)
-    assert found
-    assert set(found.churn) == {2, 3, 5}
-    assert found.seen == {5}
+    shares = curves(dataset)
+    assert shares
+    assert set(shares.churn) == {2, 3, 5}
+    assert shares.seen == {5}
     classes = dataset.reference.cells[99].predictions["id"].values.argmax(-1)  # type: ignore[union-attr]
     captured = []
     for i, j in combinations(range(RUNS), 2):
@@ -391,4 +391,4 @@ def test_triage_curves_are_those_of_a_plain_loop(results):
         first = classes[i] != classes[j]
         share, caught = first.mean(), flips[first].sum() / flips.sum()
         captured.append(np.interp(SHARES, [0, share, 1], [0, caught, 1]))
-    np.testing.assert_allclose(found.churn[2], np.mean(captured, axis=0), atol=1e-6)
+    np.testing.assert_allclose(shares.churn[2], np.mean(captured, axis=0), atol=1e-6)

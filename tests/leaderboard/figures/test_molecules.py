@@ -1,4 +1,4 @@
-"""Molecules: drawings for pages, and their SMILES where the data are at hand."""
+"""Molecules: drawings for pages, and SMILES from local data."""
 
 from xml.etree import ElementTree
 
@@ -15,7 +15,7 @@ from leaderboard.read.results import Results, collect
 
 
 def results(*datasets: str) -> Results:
-    """Cells as on the ID test of measured B3DB molecules, under the names of other datasets too."""
+    """Return cells as on the ID test of measured B3DB molecules, also under the names of other datasets."""
     test = load_problem("b3db_measured").evals["id"]
     values = np.full((2, len(test), 2), 0.5)
     predictions = {"id": Predictions((1, 2), test.ids, test.y, values, "classification")}
@@ -27,11 +27,12 @@ def results(*datasets: str) -> Results:
 
 def test_structures_are_the_smiles_of_the_test_examples():
     test = load_problem("b3db_measured").evals["id"]
-    found = structures(results("b3db_measured"))
-    assert found == {"b3db_measured": dict(zip(test.ids.tolist(), test.smiles.tolist(), strict=True))}
+    assert structures(results("b3db_measured")) == {
+        "b3db_measured": dict(zip(test.ids.tolist(), test.smiles.tolist(), strict=True))
+    }
 
 
-def test_what_is_not_at_hand_is_left_out_without_touching_the_network(monkeypatch, tmp_path):
+def test_datasets_without_local_data_are_left_out_without_touching_the_network(monkeypatch, tmp_path):
     monkeypatch.setenv("CHURN_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("CHURN_OFFLINE", "0")
@@ -40,7 +41,7 @@ def test_what_is_not_at_hand_is_left_out_without_touching_the_network(monkeypatc
     damaged.parent.mkdir(parents=True)
     damaged.write_text("mol,Class\nC,1\n")
     assert structures(results("bbbp", "bace", "a_dataset_of_mine", "mof_solvent", "waterbirds")) == {}
-    assert damaged.is_file(), "a drawing is no reason to remove a file"
+    assert damaged.is_file(), "drawing must not remove a file"
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,7 @@ def test_a_drawing_is_an_element_without_ids_in_the_colour_of_its_page(smiles):
     assert draw(smiles, 160, 110) == svg
 
 
-def test_a_drawing_has_all_that_rdkit_drew():
+def test_a_drawing_has_everything_that_rdkit_drew():
     from leaderboard.figures import molecules
 
     smiles = "O=S(=O)(N)c1ccc(Br)cc1I"
@@ -74,7 +75,7 @@ def test_a_drawing_has_all_that_rdkit_drew():
     assert sorted(joined.split()) == numbers
 
 
-def test_what_is_no_molecule_is_named():
+def test_an_invalid_molecule_is_named():
     with pytest.raises(UserError, match="cannot draw 'no molecule'"):
         draw("no molecule", 100, 100)
     with pytest.raises(UserError, match="cannot draw ''"):

@@ -29,9 +29,9 @@ def test_a_number_that_several_tables_list_counts_once_and_those_with_an_interva
         compared("seeds", "gone", "churn", None, None),
     ]
     assert markdown(found).startswith(
-        "2 of 3 compared values agree (67 %); 1 disagree; 1 of 4 published values were not compared. Of those compared "
-        "2 have an interval to be judged by, 1 must be equal. Values that several tables list count once here: "
-        "2 are listed again."
+        "2 of 3 compared values agree (67 %); 1 disagree; 1 of 4 published values were not compared. Of the compared "
+        "values, 2 have an interval to be judged by and 1 must be equal. A value listed in several tables counts once: "
+        "2 repetitions are not counted."
     )
     rounded = replace(found[1], agrees=False)
     assert markdown([found[0], rounded]).startswith("0 of 1 compared values agree (0 %); 1 disagree")

@@ -113,7 +113,10 @@ def test_beside_published_results_own_ones_of_fewer_retrainings_give_way_and_are
     assert entry.cells[99].key.seeds == erm.key.seeds
     assert entry.cells[of_study.key.canonical_seed].key.seeds == (1, 2, 3)
     assert len(said) == 1
-    assert "ERM on bace, split 99: shown is the published one, of train seeds 1-10, not yours of 1-3" in said[0]
+    assert (
+        "ERM on bace, split 99: the published result, with train seeds 1-10, is shown instead of yours, with 1-3"
+        in said[0]
+    )
     again = replace(erm, key=replace(erm.key, code="newer"))
     assert published.among([again])[0][0] is again
     assert published.among([again])[1] == []

@@ -1,4 +1,4 @@
-"""The commands as a user gives them, by exit code and output."""
+"""The commands as a user runs them, by exit code and output."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ def test_score_writes_a_page_and_all_numbers(tmp_path, store):
     result = run("score", str(tmp_path / "all.parquet"), *words)
     assert result.exit_code == 0, result.output
     assert "Churn (%)" in result.output
-    told = "Columns: run run; predictions p0, p1; truth y_true; not read: __index_level_0__."
-    assert told in result.output
-    assert told in page.read_text(encoding="utf-8")
-    made = json.loads(numbers.read_text(encoding="utf-8"))
-    assert told in made["notes"]
-    assert made["churn"]["low"] < made["churn"]["value"] < made["churn"]["high"]
-    assert [row["example_id"] for row in made["ranking"]] == pd.read_csv(table)["example_id"].tolist()
-    assert made["published"]["rows"][0][0] == "ERM"
-    assert f"{100 * made['churn']['value']:.1f} %" in page.read_text(encoding="utf-8")
+    columns = "Columns: run run; predictions p0, p1; truth y_true; not read: __index_level_0__."
+    assert columns in result.output
+    assert columns in page.read_text(encoding="utf-8")
+    content = json.loads(numbers.read_text(encoding="utf-8"))
+    assert columns in content["notes"]
+    assert content["churn"]["low"] < content["churn"]["value"] < content["churn"]["high"]
+    assert [row["example_id"] for row in content["ranking"]] == pd.read_csv(table)["example_id"].tolist()
+    assert content["published"]["rows"][0][0] == "ERM"
+    assert f"{100 * content['churn']['value']:.1f} %" in page.read_text(encoding="utf-8")
 
 
 def test_triage_ranks_flips_first_and_says_what_is_in_sample(tmp_path, store):
@@ -90,9 +90,9 @@ def test_gate_exits_with_2_for_bad_input(tmp_path):
     old = one_run(tmp_path / "old.csv")
     pd.read_csv(old).iloc[1:].to_csv(tmp_path / "new.csv", index=False)
     command = [sys.executable, "-m", "leaderboard", "gate", "--baseline", old, "--candidate", str(tmp_path / "new.csv")]
-    found = subprocess.run([*command, "--max-flips", "5%"], capture_output=True, text=True)
-    assert found.returncode == 2
-    assert "'m0' is in" in found.stderr
+    outcome = subprocess.run([*command, "--max-flips", "5%"], capture_output=True, text=True)
+    assert outcome.returncode == 2
+    assert "'m0' is in" in outcome.stderr
     result = run("gate", "--baseline", old, "--candidate", old, "--max-flips", "much")
     assert "--max-flips 'much'" in str(result.exception)
 
@@ -102,24 +102,20 @@ def test_good_and_bad_flips_are_counted_with_exact_intervals():
     y = np.zeros(100, dtype=int)
     old, new = np.zeros((1, 100), dtype=int), np.zeros((1, 100), dtype=int)
     old[0, :3], new[0, 10:15] = 1, 1
-    found = gate(Runs.of(old, y, ids), Runs.of(new, y, ids), 0.08)
-    assert {name: round(100 * e.value) for name, e in found.estimates.items()} == {
-        "flips": 8,
-        "bad": 5,
-        "good": 3,
-        "other": 0,
-    }
-    assert found.passed
-    assert (found.estimates["bad"].low, found.estimates["bad"].high) == pytest.approx((0.0164, 0.1128), abs=1e-4)
+    outcome = gate(Runs.of(old, y, ids), Runs.of(new, y, ids), 0.08)
+    shares = {name: round(100 * e.value) for name, e in outcome.estimates.items()}
+    assert shares == {"flips": 8, "bad": 5, "good": 3, "other": 0}
+    assert outcome.passed
+    assert (outcome.estimates["bad"].low, outcome.estimates["bad"].high) == pytest.approx((0.0164, 0.1128), abs=1e-4)
     assert not gate(Runs.of(old, y, ids), Runs.of(new, y, ids), 0.08, sure=True).passed
 
 
 @pytest.mark.parametrize("runs", [1, 2, 5])
 def test_being_sure_takes_examples_even_where_no_run_differs(runs):
     same = np.tile([0, 1], (runs, 10))
-    found = gate(Runs.of(same), Runs.of(same), 0.05, sure=True)
-    assert found.estimates["flips"].high == pytest.approx(1 - 0.025 ** (1 / 20))  # Clopper and Pearson's for 0 of 20
-    assert not found.passed
+    outcome = gate(Runs.of(same), Runs.of(same), 0.05, sure=True)
+    assert outcome.estimates["flips"].high == pytest.approx(1 - 0.025 ** (1 / 20))  # Clopper and Pearson's for 0 of 20
+    assert not outcome.passed
     assert gate(Runs.of(same), Runs.of(same), 0.17, sure=True).passed
     assert gate(Runs.of(same), Runs.of(same), 0.0).passed
 
@@ -144,7 +140,7 @@ def test_power_says_how_many_retrainings_a_difference_needs(store):
 def test_power_has_published_results_where_nothing_was_run():
     one, every = run("power", "--dataset", "bace"), run("power")
     assert one.exit_code == every.exit_code == 0
-    assert "Retrainings of ERM and of Twin-bootstrap λ=300, at" in one.output
+    assert "retrainings of ERM and of Twin-bootstrap λ=300, on" in one.output
     assert {"BACE", "ESOL"} <= set(every.output.split())  # the twin's λ is another for a regression
 
 
@@ -152,7 +148,7 @@ def test_power_has_published_results_where_nothing_was_run():
     ("words", "message"),
     [
         (["--dataset", "egde"], "did you mean 'edge'"),
-        (["--methods", "erm"], "two methods expected"),
+        (["--methods", "erm"], "expected two methods"),
         (["--methods", "erm,clam"], "did you mean 'calm'"),
         (["--methods", "erm,calm", "--dataset", "mid"], "no dataset has both"),
         (["--delta", "0"], "above 0"),

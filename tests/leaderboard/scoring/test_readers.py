@@ -1,4 +1,4 @@
-"""Tables of predictions: every layout gives the same runs, every mistake is named with its row."""
+"""Tables of predictions: every layout gives the same runs, and every error names its row."""
 
 from __future__ import annotations
 
@@ -83,9 +83,9 @@ def test_integers_are_classes_and_other_numbers_values_unless_said_otherwise(pat
     whole = long(y_pred=(3 * P1.ravel()).round())
     assert read(save(whole, path)).kind == "labels"
     assert read(path, "values").kind == "values"
-    found = read(save(long(y_pred=3 * P1.ravel()), path))
-    assert found.kind == "values"
-    np.testing.assert_allclose(found.values, 3 * P1, rtol=1e-6)
+    runs = read(save(long(y_pred=3 * P1.ravel()), path))
+    assert runs.kind == "values"
+    np.testing.assert_allclose(runs.values, 3 * P1, rtol=1e-6)
 
 
 def test_truth_may_be_a_file_of_its_own(path, tmp_path):
@@ -106,18 +106,18 @@ def changed(column: str, row: int, value: object) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (changed("p1", 9, "high"), r"row 10, column 'p1': a number expected, found 'high'"),
-        (changed("p1", 9, "nan"), r"row 10, column 'p1': a finite number expected"),
-        (changed("p1", 9, 7), r"row 10, columns p0, p1: probabilities that sum to 1 expected, found .*7"),
-        (changed("example_id", 9, "m0"), r"row 10: example 'm0' of run '8' is there twice"),
+        (changed("p1", 9, "high"), r"row 10, column 'p1': expected a number, found 'high'"),
+        (changed("p1", 9, "nan"), r"row 10, column 'p1': expected a finite number"),
+        (changed("p1", 9, 7), r"row 10, columns p0, p1: expected probabilities that sum to 1, found .*7"),
+        (changed("example_id", 9, "m0"), r"row 10: example 'm0' of run '8' appears twice"),
         (changed("example_id", 9, ""), r"row 10: the column 'example_id' is empty"),
         (changed("y_true", 9, 0), r"row 10, column 'y_true': example 'm2' is '0', but '1' in an earlier row"),
         (changed("y_true", 2, "x"), r"row 3, column 'y_true': example 'm2' is 'x', but '1' in an earlier row"),
         (long(p0=0.5, p1=0.5).iloc[:-1], r"run '15' has 6 of 7 examples: 'm6' is missing"),
-        (long(p0=0.5, p1=0.5).drop(columns="train_seed"), r"row 8: example 'm0' is there twice; several runs need"),
+        (long(p0=0.5, p1=0.5).drop(columns="train_seed"), r"row 8: example 'm0' appears twice; several runs need"),
         (long(p0=0.5, p2=0.5), r"probability columns p0, p2: expected p0, p1"),
         (long(score=0.5), r"it has no predictions"),
-        (long(p1=0.5).drop(columns="example_id"), r"no column with the examples' ids"),
+        (long(p1=0.5).drop(columns="example_id"), r"no column of example ids"),
         (long(p1=0.5).assign(y_true=2), r"true class of example 'm0' is '2'"),
         (long(p1=0.5, evalset=["id"] * 20 + ["ood"]), r"'evalset' has 'id' and 'ood'"),
         (long(p1=0.5).iloc[:0], r"no rows"),
@@ -146,7 +146,7 @@ SMILES = ["C" * (t + 1) for t in range(7)]
 def test_a_column_that_may_be_the_predicted_or_the_true_class_is_not_guessed(predicted, name, path):
     table = long(**predicted, **{name: np.tile(Y, 3)}).drop(columns="y_true")
     with pytest.raises(
-        UserError, match=rf"beside .*'{list(predicted)[-1]}'.* the column '{name}' may be .*y_pred or y_true"
+        UserError, match=rf"beside .*'{list(predicted)[-1]}'.*, the column '{name}' may be .*y_pred or y_true"
     ):
         read(save(table, path))
 
@@ -183,10 +183,10 @@ def test_a_column_about_the_examples_is_no_run_and_is_told(of_runs, name, column
 @pytest.mark.parametrize(
     ("table", "message", "kind"),
     [
-        (FRACTIONS.assign(cv=range(7)), "'cv' hold whole numbers, but 'r0', 'r1', 'r2' others", None),
+        (FRACTIONS.assign(cv=range(7)), "'cv' hold whole numbers, but 'r0', 'r1', 'r2' do not", None),
         (3 * FRACTIONS.assign(charge=[0, 1, -1, 0, 0, 0, 2]), "'charge' hold whole numbers", None),
-        (FRACTIONS.assign(logp=5 * P1[0]), "'logp' are not within 0 to 1 as others are", "values"),
-        (WHOLE.assign(cv=range(7)), "'cv' has mostly classes that no other has", "labels"),
+        (FRACTIONS.assign(logp=5 * P1[0]), "'logp' are not within 0 to 1, unlike the others", "values"),
+        (WHOLE.assign(cv=range(7)), "'cv' has mostly classes that no other column has", "labels"),
         (WHOLE.replace({0: "no", 1: "yes"}).assign(logp=P1[0]), "'r0', 'logp' have no class in common", None),
         (pd.DataFrame({"a": ["yes"] * 7, "b": ["no"] * 7}), "'a', 'b' have no class in common", None),
     ],
@@ -202,7 +202,7 @@ def test_columns_that_do_not_look_like_runs_of_one_model_are_refused(table, mess
 def test_a_text_among_numbers_is_named_with_its_row(path):
     for table in (FRACTIONS, 3 * FRACTIONS):
         save(table.astype(str).assign(example_id=IDS, r1=[*table["r1"].astype(str)[:6], "n/a"]), path)
-        with pytest.raises(UserError, match="row 7, column 'r1': a number expected, found 'n/a'"):
+        with pytest.raises(UserError, match="row 7, column 'r1': expected a number, found 'n/a'"):
             read(path)
 
 
@@ -217,7 +217,7 @@ def test_numbers_that_are_no_64_bit_integers_are_classes_and_names_of_runs(path)
     runs = read(save(long(y_pred=whole, train_seed=np.repeat([1, np.inf, 1e30], 7)).drop(columns="y_true"), path))
     assert (len(runs.names), len(runs.classes)) == (3, 2)
     np.testing.assert_array_equal(runs.values, P1 > 0.5)
-    with pytest.raises(UserError, match="row 1, column 'y_pred': a finite number expected"):
+    with pytest.raises(UserError, match="row 1, column 'y_pred': expected a finite number"):
         read(save(long(y_pred=np.inf), path))
 
 
@@ -225,18 +225,18 @@ def test_numbers_that_are_no_64_bit_integers_are_classes_and_names_of_runs(path)
 def test_a_column_of_lists_is_refused(column, tmp_path):
     table = long(y_pred=1).astype({column: object})
     table[column] = [[1, 2]] * len(table)
-    with pytest.raises(UserError, match=rf"the column '{column}' holds list<.*one text or number in each row"):
+    with pytest.raises(UserError, match=rf"the column '{column}' holds list<.*expected one text or number per row"):
         read(save(table, tmp_path / "p.parquet"))
 
 
 def test_bytes_that_are_no_text_are_refused(tmp_path):
-    with pytest.raises(UserError, match=r"p\.parquet: columns of texts and numbers expected"):
+    with pytest.raises(UserError, match=r"p\.parquet: expected columns of texts and numbers"):
         read(save(long(y_pred=b"\xff"), tmp_path / "p.parquet"))
 
 
 def test_values_whose_squares_are_no_floats_are_refused(path):
     table = pd.DataFrame({"id": IDS, "a": 1.0, "b": [1.0] * 6 + [-1e300]})
-    with pytest.raises(UserError, match="example 'm6' has a value of -1e\\+300: values from -1e\\+100"):
+    with pytest.raises(UserError, match="example 'm6' has a value of -1e\\+300: expected values from -1e\\+100"):
         read(save(table, path), "values")
 
 

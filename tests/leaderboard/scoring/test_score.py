@@ -1,4 +1,4 @@
-"""The score against plain double loops, and what it says of two runs."""
+"""The score against plain double loops, and its remarks on two runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def random_runs(r: int = 6, t: int = 90, c: int = 3) -> tuple[np.ndarray, np.nda
 def test_the_numbers_are_those_of_a_plain_double_loop(monkeypatch):
     monkeypatch.setattr(runs, "BLOCK", 200)  # so that many blocks are added up
     values, y = random_runs()
-    found = score(values, y)
+    result = score(values, y)
     pairs, flips, kl = list(combinations(range(6), 2)), np.zeros(90), 0.0
     of_class = {c: [0, 0] for c in range(3)}
     changed = 0
@@ -41,18 +41,18 @@ def test_the_numbers_are_those_of_a_plain_double_loop(monkeypatch):
             for c in range(3):
                 kl += 0.5 * (p[c] * np.log(p[c] / q[c]) + q[c] * np.log(q[c] / p[c]))
     n = len(pairs) * 90
-    assert found.churn.value == pytest.approx(flips.sum() / n)
-    assert found.estimates["sym_kl"].value == pytest.approx(kl / n)
-    assert found.estimates["accuracy"].value == pytest.approx((values.argmax(-1) == y).mean())
-    np.testing.assert_allclose(found.example_churn, flips / len(pairs))
-    for c, (some, of) in of_class.items():
-        assert found.per_class[str(c)][1].value == pytest.approx(some / of)
-    assert found.flips is not None
-    assert found.flips.changed == pytest.approx(changed / n)
-    assert found.flips.changed + found.flips.rest == pytest.approx(found.churn.value)
+    assert result.churn.value == pytest.approx(flips.sum() / n)
+    assert result.estimates["sym_kl"].value == pytest.approx(kl / n)
+    assert result.estimates["accuracy"].value == pytest.approx((values.argmax(-1) == y).mean())
+    np.testing.assert_allclose(result.example_churn, flips / len(pairs))
+    for c, (flipped, total) in of_class.items():
+        assert result.per_class[str(c)][1].value == pytest.approx(flipped / total)
+    assert result.flips is not None
+    assert result.flips.changed == pytest.approx(changed / n)
+    assert result.flips.changed + result.flips.rest == pytest.approx(result.churn.value)
     matrix = np.array([[(values[i].argmax(-1) != values[j].argmax(-1)).mean() for j in range(6)] for i in range(6)])
     expected = jackknife([matrix])
-    assert (found.churn.low, found.churn.high) == pytest.approx((expected.low, expected.high))
+    assert (result.churn.low, result.churn.high) == pytest.approx((expected.low, expected.high))
 
 
 def test_labels_churn_as_the_probabilities_they_come_from():
@@ -66,48 +66,50 @@ def test_labels_churn_as_the_probabilities_they_come_from():
 
 def test_values_of_a_regression_differ_by_their_mean_absolute_difference():
     values = np.random.default_rng(0).normal(size=(4, 30))
-    found = score(values, np.zeros(30))
+    result = score(values, np.zeros(30))
     expected = np.mean([np.abs(values[i] - values[j]).mean() for i, j in combinations(range(4), 2)])
-    assert found.churn.value == pytest.approx(expected)
-    assert found.estimates["mae"].value == pytest.approx(np.abs(values).mean())
+    assert result.churn.value == pytest.approx(expected)
+    assert result.estimates["mae"].value == pytest.approx(np.abs(values).mean())
 
 
 @pytest.mark.parametrize("kind", ["examples", "both"])
 def test_intervals_over_examples_are_there_for_two_runs_too(kind):
     values, _ = random_runs(r=3)
-    found = score(values, kind=kind).churn
-    assert found.low < found.value < found.high
+    result = score(values, kind=kind).churn
+    assert result.low < result.value < result.high
 
 
 @pytest.mark.parametrize("kind", ["runs", "examples", "both", "paper"])
 def test_intervals_by_class_are_over_what_is_asked_for(kind):
     values, y = random_runs()
-    found = score(values, y, kind=kind)
+    result = score(values, y, kind=kind)
     p = Predictions(tuple(range(6)), np.arange(90).astype(str), y, values, "classification")
     for c in range(3):
-        expected, (n, made) = estimate(churn_of_class(c), [(p, None)], kind), found.per_class[str(c)]
+        expected, (n, interval) = estimate(churn_of_class(c), [(p, None)], kind), result.per_class[str(c)]
         assert n == (y == c).sum()
-        np.testing.assert_allclose([made.value, made.low, made.high], [expected.value, expected.low, expected.high])
-    table = reports.by_class(found)
+        np.testing.assert_allclose(
+            [interval.value, interval.low, interval.high], [expected.value, expected.low, expected.high]
+        )
+    table = reports.by_class(result)
     assert table is not None
     assert table.kind == kind
 
 
 def test_two_runs_give_a_list_and_no_interval_and_say_what_they_cannot_tell():
     values, y = random_runs(r=2)
-    found = score(values, y)
-    assert np.isnan(found.churn.low)
-    said = " ".join(reports.sentences(found))
-    assert "cannot tell" in said
-    assert "95 %" not in said
+    result = score(values, y)
+    assert np.isnan(result.churn.low)
+    text = " ".join(reports.sentences(result))
+    assert "cannot tell" in text
+    assert "95 %" not in text
     flips = values[0].argmax(-1) != values[1].argmax(-1)
     n = flips.sum()
-    assert flips[found.ranking[:n]].all()
-    assert np.all(np.diff(found.margin[found.ranking[:n]]) >= 0)
+    assert flips[result.ranking[:n]].all()
+    assert np.all(np.diff(result.margin[result.ranking[:n]]) >= 0)
     right = values.argmax(-1) == y
-    assert found.flips is not None
-    assert found.flips.broken == pytest.approx((right[0] & ~right[1]).mean())
-    assert found.flips.mended == pytest.approx((~right[0] & right[1]).mean())
+    assert result.flips is not None
+    assert result.flips.broken == pytest.approx((right[0] & ~right[1]).mean())
+    assert result.flips.mended == pytest.approx((~right[0] & right[1]).mean())
 
 
 @pytest.mark.parametrize(
@@ -128,9 +130,9 @@ def test_arrays_that_are_no_predictions_are_refused(values, y, message):
 
 def test_a_score_is_placed_among_the_published_ones(world):
     values, y = random_runs(c=2)
-    found = standing.standing(score(values, y), world)
-    assert found.table is not None
-    (erm,) = (row for row in found.table.rows if row[0] == "ERM")
+    result = standing.standing(score(values, y), world)
+    assert result.table is not None
+    (erm,) = (row for row in result.table.rows if row[0] == "ERM")
     churns = [
         np.mean([score(cell.predictions["id"].values).churn.value for cell in d.reference.cells.values()])
         for d in world.of_task("classification")
@@ -142,7 +144,7 @@ def test_a_score_is_placed_among_the_published_ones(world):
 
 def test_what_cannot_be_placed_says_why(world, tmp_path):
     values = np.random.default_rng(0).normal(size=(4, 30))
-    assert "give the true values" in standing.standing(score(values), world).sentences[0]
+    assert "provide the true values" in standing.standing(score(values), world).sentences[0]
     assert "No published results" in standing.standing(score(values), None, tmp_path).sentences[0]
     assert standing.standing(score(values, np.zeros(30)), world).table is not None
 
@@ -151,7 +153,7 @@ def test_out_of_sample_capture_counts_flips_of_other_runs_only(make_cell):
     rng = np.random.default_rng(3)
     p = rng.random((4, 50))
     cell = make_cell("erm", np.stack([1 - p, p], axis=-1))
-    found = standing.out_of_sample(cell.predictions["id"], lambda curve: float(curve.recall(0.3)))
+    result = standing.out_of_sample(cell.predictions["id"], lambda curve: float(curve.recall(0.3)))
     shares = []
     for pair in combinations(range(4), 2):
         rest = [r for r in range(4) if r not in pair]
@@ -160,13 +162,13 @@ def test_out_of_sample_capture_counts_flips_of_other_runs_only(make_cell):
         seen = (a > 0.5) != (b > 0.5)
         order = sorted(range(50), key=lambda t: (-int(seen[t]), abs(a[t] + b[t] - 1)))
         shares.append(flips[order[:15]].sum() / flips.sum())
-    assert found == pytest.approx(np.mean(shares))
+    assert result == pytest.approx(np.mean(shares))
 
 
 def test_the_page_needs_nothing_else_and_escapes_what_it_shows(world):
     values, y = random_runs(c=2)
-    found = score(values, y, np.array([f"<b>{t}" for t in range(90)]))
-    page = reports.to_html(found, standing.standing(found, world), 5)
+    result = score(values, y, np.array([f"<b>{t}" for t in range(90)]))
+    page = reports.to_html(result, standing.standing(result, world), 5)
     assert "<b>" not in page.partition("</style>")[2]
     assert "http" not in page
     assert "of predictions flip between two runs" in page

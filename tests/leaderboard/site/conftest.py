@@ -1,4 +1,4 @@
-"""Cells for the pages: real ones, trained in seconds, and made-up ones, and the site of both."""
+"""Real cells, trained in seconds, and synthetic ones, with the site built from both."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ MakeCell = Callable[..., Cell]
 
 @pytest.fixture(scope="session")
 def make_cell() -> MakeCell:
-    """``make_cell("made_up", "erm", flips=0.2)``: a cell whose retrainings have so large a share of wrong classes.
+    """``make_cell("made_up", "erm", flips=0.2)``: a cell whose retrainings have this share of wrong classes.
 
-    With ``values`` (R, T, C) instead these are its predictions; a regression has one output.
+    ``values`` (R, T, C) set the predictions instead; a regression has one output.
     """
 
     def make(
@@ -49,7 +49,7 @@ def make_cell() -> MakeCell:
         task = "classification" if values.shape[2] > 1 else "regression"
         y = np.arange(n) % 2 if y is None else y
         ids = np.array([f"m{i}" for i in range(n)])
-        known = {
+        defaults = {
             "title": dataset.upper(),
             "group": "headline" if task == "classification" else "regression",
             "target": "does <b>it</b>",
@@ -58,7 +58,7 @@ def make_cell() -> MakeCell:
         }
         facts = Facts(
             command=f"python -m benchmark run --method {method} --dataset {dataset}",
-            dataset=DatasetFacts(**{**known, **(about or {})}),
+            dataset=DatasetFacts(**{**defaults, **(about or {})}),
             rows={"train": 90, "id": n},
         )
         key = CellKey(dataset, re.sub(r"\W", "", method), {}, split, seeds, f"{split:016d}", "c" * 16)
@@ -70,16 +70,16 @@ def make_cell() -> MakeCell:
 
 @pytest.fixture(scope="session")
 def real_cells() -> list[Cell]:
-    """Three methods, trained for a moment on real molecules."""
+    """Three methods, trained briefly on real molecules."""
     problem = replace(load_problem("b3db_measured"), recipe=Recipe(hidden=32, epochs=2))
-    made = [make_method(name, problem.task) for name in ("erm", "bagging:k=2", "random_forest:trees=5")]
-    plans = [runner.plan(problem, method, [1, 2, 3, 4]) for method in made]
+    methods = [make_method(name, problem.task) for name in ("erm", "bagging:k=2", "random_forest:trees=5")]
+    plans = [runner.plan(problem, method, [1, 2, 3, 4]) for method in methods]
     return [cell for _, cell in runner.run(plans, jobs=1) if isinstance(cell, Cell)]
 
 
 @pytest.fixture(scope="session")
 def results(real_cells: list[Cell], make_cell: MakeCell) -> Results:
-    """Real cells, and made-up ones: two headline datasets with two splits, a variant, a regression, a name of tags."""
+    """Real and synthetic cells: two headline datasets with two splits, a variant, a regression, and names with tags."""
     y = np.linspace(-1, 1, 30).astype(np.float32)
     noise = np.random.default_rng(0).normal(size=(5, 30, 1))
     made_up = [
@@ -100,5 +100,5 @@ def results(real_cells: list[Cell], make_cell: MakeCell) -> Results:
 
 @pytest.fixture(scope="session")
 def built(results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the site."""
+    """Build the site and return its folder."""
     return site.write(results, tmp_path_factory.mktemp("built") / "site", health={"d0": "12 rows & more"}).parent

@@ -15,10 +15,10 @@ def test_losses_are_what_a_method_gives_up_against_erm(make_cell) -> None:
     noise = np.random.default_rng(0).normal(size=(5, 30, 1))
     cells += [make_cell("r", m, values=y[:, None] + s * noise, y=y) for m, s in (("erm", 0.2), ("worse", 0.3))]
     results = collect(cells)
-    found = {choice["key"]: choice for choice in choices(results)}
-    assert list(found) == ["classification/headline", "d0", "d1", "r"]
+    by_key = {choice["key"]: choice for choice in choices(results)}
+    assert list(by_key) == ["classification/headline", "d0", "d1", "r"]
     for key in ("d0", "classification/headline"):
-        by_title = {method["title"]: method for method in found[key]["methods"]}
+        by_title = {method["title"]: method for method in by_key[key]["methods"]}
         assert by_title["ERM"]["loss"] is None
         loss = by_title["WORSE"]["loss"]
         assert loss[0] > 10
@@ -27,14 +27,14 @@ def test_losses_are_what_a_method_gives_up_against_erm(make_cell) -> None:
         np.mean([accuracy(cell) for cell in cells if cell.key.dataset == "d0" and cell.title == title])
         for title in ("ERM", "WORSE")
     )
-    of = {method["title"]: method for method in found["d0"]["methods"]}
-    assert [method["low"] for method in found["d0"]["methods"]] == ["", ""]
-    lost = [{m["title"]: m for m in found[key]["methods"]}["WORSE"]["loss"][0] for key in ("d0", "d1")]
+    of = {method["title"]: method for method in by_key["d0"]["methods"]}
+    assert [method["low"] for method in by_key["d0"]["methods"]] == ["", ""]
+    lost = [{m["title"]: m for m in by_key[key]["methods"]}["WORSE"]["loss"][0] for key in ("d0", "d1")]
     assert by_title["WORSE"]["low"] == "{:.1f} pp on D0 and {:.1f} pp on D1".format(*lost)
     assert by_title["ERM"]["low"] == ""
     assert of["WORSE"]["loss"][0] == pytest.approx(100 * (erm - worse))
     assert of["WORSE"]["compute"] == pytest.approx(1.0)
-    regression = {method["title"]: method for method in found["r"]["methods"]}
+    regression = {method["title"]: method for method in by_key["r"]["methods"]}
     assert regression["WORSE"]["loss"][0] == pytest.approx(50, rel=0.01)
 
 
@@ -48,8 +48,8 @@ def test_a_unit_is_that_of_a_regression_and_flips_have_none(make_cell) -> None:
     runs = y[:, None] + np.random.default_rng(0).normal(size=(5, 30, 1))
     about = {"unit": "log10(brain/blood)"}
     results = collect([make_cell("d", "erm", about=about), make_cell("r", "erm", values=runs, y=y, about=about)])
-    found = {choice["key"]: choice["unit"] for choice in choices(results)}
-    assert found == {"d": "", "r": "log10(brain/blood)"}
+    by_key = {choice["key"]: choice["unit"] for choice in choices(results)}
+    assert by_key == {"d": "", "r": "log10(brain/blood)"}
 
 
 def test_without_erm_there_is_nothing_to_decide(make_cell) -> None:

@@ -1,4 +1,4 @@
-"""The flip explorer's data: strips and rates against plain loops, drawings in files that a page needs few of."""
+"""The flip explorer's data: strips and rates against plain loops, and drawings in few files per page."""
 
 from __future__ import annotations
 

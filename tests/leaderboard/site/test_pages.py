@@ -1,4 +1,4 @@
-"""The pages: as files, whole and linked, and in a real browser, as a reader sees and uses them."""
+"""The pages as complete, linked files, and in a real browser as readers use them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FLAGS = (
 
 
 class Links(HTMLParser):
-    """What a page refers to, and the ids it has."""
+    """The links and ids of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -116,20 +116,20 @@ def test_what_could_not_be_read_and_the_health_of_data_are_shown(built: Path) ->
 
 
 class Page:
-    """A browser on the site, by CSS selectors."""
+    """A browser on the site, driven by CSS selectors."""
 
     def __init__(self, driver: Any, folder: Path) -> None:
         self.driver, self.folder = driver, folder
 
     def open(self, path: str) -> None:
-        self.driver.get("about:blank")  # else only the part behind the # would change
+        self.driver.get("about:blank")  # otherwise only the hash would change
         self.driver.get((self.folder / path.partition("#")[0]).as_uri() + path[len(path.partition("#")[0]) :])
 
     def run(self, script: str, *arguments: object) -> Any:
         return self.driver.execute_script(script, *arguments)
 
     def texts(self, selector: str) -> list[str]:
-        """The texts of what is visible."""
+        """Return the texts of visible elements."""
         script = """return [...document.querySelectorAll(arguments[0])]
             .filter((e) => e.checkVisibility()).map((e) => (e.innerText ?? "").trim())"""
         return self.run(script, selector)
@@ -143,7 +143,7 @@ class Page:
         self.driver.find_element("css selector", selector).click()
 
     def fill(self, name: str, value: str) -> None:
-        """Put a value into a field of the form, as typing or choosing does."""
+        """Enter a value into a field of the form, as typing or choosing does."""
         script = """const field = document.querySelector("form").elements[arguments[0]];
             field.value = arguments[1]; field.dispatchEvent(new Event("input", {bubbles: true}))"""
         self.run(script, name, value)
@@ -171,7 +171,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture
 def page(driver: Any, built: Path) -> Iterator[Page]:
-    """A page; afterwards nothing may have been logged, and nothing but files been asked for."""
+    """Yield a page, then check that nothing was logged and only files were requested."""
     for kind in ("browser", "performance"):
         driver.get_log(kind)
     yield Page(driver, built)
@@ -179,6 +179,14 @@ def page(driver: Any, built: Path) -> Iterator[Page]:
     messages = [json.loads(line["message"])["message"] for line in driver.get_log("performance")]
     asked = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
     assert [url for url in asked if url.startswith(("http", "ws", "ftp"))] == []
+
+
+@pytest.fixture
+def phone(page: Page) -> Iterator[Page]:
+    size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    yield page
+    page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 METHODS = "#board tbody th.row a"
@@ -325,25 +333,15 @@ def test_text_has_the_contrast_that_aa_asks_for(page: Page, theme: str) -> None:
         "datasets/d0@batch_size=32@epochs=10@train=20@weight_decay=0.1",
     ],
 )
-def test_no_page_is_wider_than_a_phone(page: Page, path: str) -> None:
-    size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
-    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    try:
-        page.open(f"{path}.html")
-        assert page.run("return document.documentElement.scrollWidth") <= 390
-    finally:
-        page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+def test_no_page_is_wider_than_a_phone(phone: Page, path: str) -> None:
+    phone.open(f"{path}.html")
+    assert phone.run("return document.documentElement.scrollWidth") <= 390
 
 
-def test_a_heading_of_one_long_word_is_broken(page: Page) -> None:
-    size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
-    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    try:
-        page.open("index.html")
-        page.run("document.querySelector('h1').textContent = 'datasets=b3db_measured,'.repeat(5)")
-        assert page.run("return document.documentElement.scrollWidth") <= 390
-    finally:
-        page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+def test_a_heading_of_one_long_word_is_broken(phone: Page) -> None:
+    phone.open("index.html")
+    phone.run("document.querySelector('h1').textContent = 'datasets=b3db_measured,'.repeat(5)")
+    assert phone.run("return document.documentElement.scrollWidth") <= 390
 
 
 def test_lower_churn_alone_makes_no_number_bold(page: Page) -> None:
@@ -405,7 +403,7 @@ def test_a_regression_has_its_own_strips(page: Page) -> None:
     page.open("flips/r.html")
     page.wait("document.querySelector('.molecule') !== null")
     assert page.run("return document.querySelectorAll('.molecule')[0].querySelectorAll('circle').length") == 10
-    assert "Structures are not at hand" in page.texts(".note")[0]
+    assert "it shows no structures" in page.texts(".note")[0]
 
 
 def test_a_variant_of_a_dataset_has_its_own_pages(page: Page) -> None:
@@ -427,7 +425,7 @@ def test_the_decision_names_the_method_within_both_limits(page: Page) -> None:
     assert page.hash == "#pay=0.5"
     page.fill("pay", "10")
     page.fill("on", "r")
-    assert page.texts("#lose-unit") == ["Error you may add (% of ERM's MAE)"]
+    assert page.texts("#lose-unit") == ["Acceptable error increase (% of ERM's MAE)"]
     assert page.texts("#answer h2") == ["Use CALM"]
 
 

@@ -1,4 +1,4 @@
-"""The site is written whole or not at all, and has something to say about every kind of store."""
+"""The site is written whole or not at all, from every kind of store."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from leaderboard.site import citation
 
 def test_a_site_is_replaced_whole_and_equal_results_give_equal_bytes(tmp_path: Path, make_cell) -> None:
     out = tmp_path / "site"
-    made = collect([make_cell("d", "erm"), make_cell("d", "calm")])
+    pair = collect([make_cell("d", "erm"), make_cell("d", "calm")])
     before, after = (
-        {path.relative_to(out): path.read_bytes() for path in site.write(made, out).parent.rglob("*") if path.is_file()}
+        {path.relative_to(out): path.read_bytes() for path in site.write(pair, out).parent.rglob("*") if path.is_file()}
         for _ in range(2)
     )
     assert before == after
@@ -35,7 +35,7 @@ def test_a_folder_that_is_not_ours_is_refused_before_the_store_is_read(
 ) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
     monkeypatch.setattr("leaderboard.read.source.read", lambda store: pytest.fail("the store was read"))
-    with pytest.raises(UserError, match="not a leaderboard"):
+    with pytest.raises(UserError, match="is not a leaderboard"):
         build(tmp_path)
     with pytest.raises(UserError, match="kind of interval"):
         build(tmp_path / "site", ci="pair")
@@ -44,8 +44,8 @@ def test_a_folder_that_is_not_ours_is_refused_before_the_store_is_read(
 
 def test_only_what_is_shown_is_cited(make_cell) -> None:
     cells = [make_cell("d", "erm", about={"cite": "subramanian2016bace"})]
-    found = citation.bibtex(collect(cells))
-    assert re.findall(r"^@\w+\{(\w+),", found, flags=re.M) == [
+    text = citation.bibtex(collect(cells))
+    assert re.findall(r"^@\w+\{(\w+),", text, flags=re.M) == [
         "prastalo2026churn",
         "churnbenchmark",
         "subramanian2016bace",
@@ -59,7 +59,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
 
 
 def whole(cell, **about: str):
-    """A cell with all that the store wants to know of it."""
+    """Return a cell with every field that the store requires."""
     dataset = cell.facts.dataset.model_copy(update={"source": "none:none"})
     return replace(cell, run_id="").with_facts(dataset=dataset, commit="abc", **about)
 

@@ -1,4 +1,4 @@
-"""A submission that keeps all rules: a forest trained with scikit-learn alone, from exported files."""
+"""A valid submission: a forest trained with scikit-learn alone, from exported files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def loaded() -> Callable[..., Problem]:
 
 @pytest.fixture(autouse=True)
 def read_once(loaded: Callable[..., Problem], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fingerprints of one dataset are made once: they take two seconds."""
+    """Compute the fingerprints of a dataset once, since they take two seconds."""
     monkeypatch.setattr("leaderboard.submission.check.load_problem", loaded)
     monkeypatch.setattr("leaderboard.submission.verify.load_problem", loaded)
 
@@ -48,7 +48,7 @@ def protocol(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def train_outside(protocol: Path) -> pd.DataFrame:
-    """Nothing of the suite is used here but the exported files."""
+    """Train a forest from the exported files alone, without the suite."""
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
     about = json.loads((protocol / "protocol.json").read_text())
@@ -99,11 +99,11 @@ Submit = Callable[[pd.DataFrame], Path]
 
 @pytest.fixture
 def submit(tmp_path: Path, protocol: Path) -> Submit:
-    """A submission of other predictions."""
+    """Return a function that writes a submission with other predictions."""
     return lambda table: fill(tmp_path / "mine" / "1.0", table, protocol)
 
 
 @pytest.fixture
 def copied(good: Path, tmp_path: Path) -> Path:
-    """The good submission, to be spoilt."""
+    """A copy of the good submission, to spoil."""
     return Path(shutil.copytree(good, tmp_path / "forest" / "1.0"))

@@ -1,4 +1,4 @@
-"""The rules, each broken once; the right way through is an exact copy of the harness."""
+"""The rules, each broken once; a valid submission equals the harness exactly."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ ROW = rf"predictions/{DATASET}\.parquet, row 3 \(canonical seed 99, train seed 1
 
 
 @pytest.mark.parametrize(
-    ("spoil", "said"),
+    ("spoil", "message"),
     [
         (change(p0=np.nan), "row 3: column 'p0': expected a value, found none"),
         (change(p0=np.inf), ROW + "expected finite numbers, found inf"),
@@ -101,7 +101,7 @@ ROW = rf"predictions/{DATASET}\.parquet, row 3 \(canonical seed 99, train seed 1
         (change(p0=-0.5, p1=1.5), ROW + r"expected probabilities .* at least 0 .*, found \[-0\.5, 1\.5\]"),
         (change(evalset="test"), r"row 3 .*evalset: expected id or ood"),
         (change(example_id="../x"), r"row 3 .*'\.\./x'\): expected the id of an example of this test set"),
-        (change(train_seed=2), "row .* is there already, in row .*; expected once"),
+        (change(train_seed=2), "row .*: duplicates row .*; expected once"),
         (change(train_seed=-1), "expected seeds from 0 to .*found -1"),
         (lambda t: t.drop(index=3), "train seed 1, 'id': expected 169 examples, found 168: no row for example"),
         (lambda t: t[t["train_seed"] != 7], "train_seed: expected 1, 2, .*: no 7"),
@@ -109,11 +109,11 @@ ROW = rf"predictions/{DATASET}\.parquet, row 3 \(canonical seed 99, train seed 1
         (lambda t: t[t["evalset"] == "id"], "'ood': expected 212 examples, found 0"),
         (label, "row 5 .*y_pred: expected ., the most probable class of .*, found"),
         (identical, "train seeds 1 and 4 have identical predictions for all 381 examples"),
-        (constant, "'id': expected predictions that depend on the example.*name the dataset in 'collapsed'"),
+        (constant, "'id': expected predictions that depend on the example.*add the dataset to 'collapsed'"),
     ],
 )
-def test_a_broken_rule_is_named_with_row_expected_and_found(forest, submit, spoil, said):
-    with pytest.raises(Refused, match=said):
+def test_a_broken_rule_is_named_with_row_expected_and_found(forest, submit, spoil, message):
+    with pytest.raises(Refused, match=message):
         validate(submit(spoil(forest.copy())))
 
 
@@ -145,9 +145,9 @@ def test_the_name_of_a_method_of_the_suite_is_refused(copied, inside, method):
     folder = copied.parents[1] / method / "1.0"
     folder.parent.mkdir()
     copied.rename(folder)
-    known = [replace(inside, key=replace(inside.key, method="svm", problem="another"))]
+    published = [replace(inside, key=replace(inside.key, method="svm", problem="another"))]
     with pytest.raises(Refused, match=f"^folder '{method}': is the name of a method of the suite"):
-        validate(folder, published=known)
+        validate(folder, published=published)
 
 
 @pytest.mark.parametrize("name", ["FOREST  elsewhere", "Ｆorest Elsewhere", "Forest-elsewhere"])
@@ -156,7 +156,7 @@ def test_a_name_that_looks_like_another_is_refused(copied, name):
     other = replace(own, key=replace(own.key, method="theirs", problem="another"))
     path = copied / "submission.yml"
     path.write_text(path.read_text().replace("Forest elsewhere", name))
-    with pytest.raises(Refused, match=r"^submission.yml: name: '.*' is that of 'theirs', or so like it"):
+    with pytest.raises(Refused, match=r"^submission.yml: name: '.*' is that of 'theirs', or so similar"):
         validate(copied, published=[other])
     path.write_text(path.read_text().replace(name, "Forest nearby"))
     assert validate(copied, published=[other]).cells
@@ -164,28 +164,30 @@ def test_a_name_that_looks_like_another_is_refused(copied, name):
 
 def test_a_broken_folder_of_somebody_else_is_named(good, tmp_path):
     broken = shutil.copytree(good, tmp_path / "theirs" / "2.0")
-    with pytest.raises(UserError, match=r"theirs/2\.0, another submission, .*: submission.yml: field 'version'"):
+    with pytest.raises(
+        UserError, match=r"theirs/2\.0, another submission to compare with: submission.yml: field 'version'"
+    ):
         validate(good, tmp_path)
     shutil.rmtree(broken.parent)
     assert validate(good, tmp_path).cells
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "said"),
+    ("field", "value", "message"),
     [
         ("sha256", "0" * 64, r"sha256 \w+, expected 0000"),
-        ("rows", 5, "3810 rows, expected 5 as manifest.json says"),
+        ("rows", 5, "3810 rows, expected 5 as in manifest.json"),
         ("problems", {"99": "0" * 16}, "problems of canonical seed 99: expected .*, found 0000"),
         ("bootstraps", {"99": "0" * 16}, "bootstraps of canonical seed 99: expected .*, found 0000"),
         ("bootstraps", {}, "bootstraps of canonical seed 99: expected .*, found None"),
     ],
 )
-def test_a_manifest_that_is_not_of_these_files_is_refused(copied, field, value, said):
+def test_a_manifest_that_is_not_of_these_files_is_refused(copied, field, value, message):
     path = copied / "manifest.json"
     manifest = json.loads(path.read_text())
     manifest["files"][f"predictions/{DATASET}.parquet"][field] = value
     path.write_text(json.dumps(manifest))
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         validate(copied)
 
 

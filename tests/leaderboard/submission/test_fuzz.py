@@ -69,9 +69,9 @@ def sign(folder: Path) -> None:
     """The manifest of the predictions as they are now, so that its hash is not all that is found."""
     path = folder / "manifest.json"
     with suppress(ValueError, KeyError, TypeError, RecursionError):
-        said = json.loads(path.read_bytes())
-        said["files"][FILE]["sha256"] = hashlib.sha256((folder / FILE).read_bytes()).hexdigest()
-        path.write_text(json.dumps(said))
+        listing = json.loads(path.read_bytes())
+        listing["files"][FILE]["sha256"] = hashlib.sha256((folder / FILE).read_bytes()).hexdigest()
+        path.write_text(json.dumps(listing))
 
 
 def spoil_json(folder: Path, rng: Rng) -> None:
@@ -123,9 +123,9 @@ def spoil_table(folder: Path, rng: Rng) -> None:
         pq.write_table(table, folder / FILE, data_page_version=pick(rng, ("1.0", "2.0")), **options)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):  # no such column can be written
         return
-    said = json.loads((folder / "manifest.json").read_text())
-    said["files"][FILE]["rows"] = len(table)
-    (folder / "manifest.json").write_text(json.dumps(said))
+    listing = json.loads((folder / "manifest.json").read_text())
+    listing["files"][FILE]["rows"] = len(table)
+    (folder / "manifest.json").write_text(json.dumps(listing))
     sign(folder)
 
 
@@ -156,19 +156,19 @@ SPOILERS: tuple[Callable[[Path, Rng], None], ...] = (spoil_bytes, spoil_bytes, s
 
 @pytest.mark.slow
 def test_whatever_is_in_a_folder_is_valid_or_refused(good, tmp_path, monkeypatch):
-    known: dict[str, Any] = {}
+    cache: dict[str, Any] = {}
 
     def decoded_once(content: bytes, n_outputs: int, name: str) -> dict[str, np.ndarray]:
         """Starting a process takes most of the time: once for each content."""
         key = f"{hashlib.sha256(content).hexdigest()} {n_outputs}"
-        if key not in known:
+        if key not in cache:
             try:
-                known[key] = decode(content, n_outputs, name)
+                cache[key] = decode(content, n_outputs, name)
             except UserError as error:
-                known[key] = error
-        if isinstance(known[key], UserError):
-            raise known[key]
-        return dict(known[key])
+                cache[key] = error
+        if isinstance(cache[key], UserError):
+            raise cache[key]
+        return dict(cache[key])
 
     decode = read._decoded
     monkeypatch.setattr(read, "_decoded", decoded_once)

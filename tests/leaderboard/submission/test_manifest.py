@@ -1,4 +1,4 @@
-"""The manifest's author may have the wrong files: each is named."""
+"""Wrong files for a manifest are named."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ def write(folder, about):
     ],
 )
 def test_a_protocol_that_is_none_is_refused(about, tmp_path):
-    with pytest.raises(UserError, match=r"no exported protocol .*export-protocol"):
+    with pytest.raises(UserError, match=r"not an exported protocol .*export-protocol"):
         manifest.protocols([write(tmp_path / "bace", about)])
 
 
 def test_predictions_that_are_no_parquet_are_refused(tmp_path):
-    known = manifest.protocols([write(tmp_path / "bace", {"dataset": "bace", "splits": SPLITS, "more": 1})])
+    fingerprints = manifest.protocols([write(tmp_path / "bace", {"dataset": "bace", "splits": SPLITS, "more": 1})])
     path = tmp_path / "predictions" / "bace.parquet"
     path.parent.mkdir()
     path.write_text("canonical_seed,train_seed", encoding="utf-8")
     with pytest.raises(UserError, match=r"bace\.parquet: cannot be read as Parquet"):
-        manifest.write(tmp_path, known)
+        manifest.write(tmp_path, fingerprints)
     pd.DataFrame({"p0": [1.0, 0.0]}).to_parquet(path)
-    about = json.loads(manifest.write(tmp_path, known).read_text(encoding="utf-8"))
+    about = json.loads(manifest.write(tmp_path, fingerprints).read_text(encoding="utf-8"))
     (file,) = about["files"].values()
     assert (file["rows"], file["problems"], file["bootstraps"]) == (2, {"99": "p"}, {"99": "b"})

@@ -55,7 +55,7 @@ def test_recorded_runs_become_a_submission_that_is_valid_once_its_author_is_name
 
 def test_what_cannot_be_packed_is_named(forests, tmp_path):
     with pytest.raises(
-        UserError, match="trees-3' has no dataset with canonical seed 99 and train seeds 1 to 10, but b"
+        UserError, match="trees-3' has no dataset with canonical seed 99 and train seeds 1 to 10; it has results on b"
     ):
         pack(forests, "random-forest-trees-3", "1.0", tmp_path)
     with pytest.raises(
@@ -63,7 +63,7 @@ def test_what_cannot_be_packed_is_named(forests, tmp_path):
     ):
         pack(forests, "random_forest", "1.0", tmp_path)
     own = [cell for d in forests.datasets for entry in d.entries for cell in entry.cells.values()]
-    with pytest.raises(UserError, match="is the suite's own 'random_forest': pack a method of yours"):
+    with pytest.raises(UserError, match="is the suite's method 'random_forest': pack a method of your own"):
         pack(forests, "random-forest-trees-2", "1.0", tmp_path, own)
     with pytest.raises(UserError, match="expected lower-case letters"):
         pack(forests, "random-forest-trees-2", "../1.0", tmp_path)

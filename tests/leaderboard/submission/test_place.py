@@ -1,4 +1,4 @@
-"""What is said about a new row."""
+"""The place of a new row, and its comment."""
 
 from __future__ import annotations
 
@@ -13,14 +13,7 @@ def test_the_place_counts_methods_without_marks_and_names_the_difference_to_erm(
     assert [row[0] for row in table.rows] == ["CALM", "ERM"]
     assert table.rows[0][-1] == "–"
     assert table.rows[1][-1].number < 0
-    (marked,) = places(
-        world,
-        list(
-            dataset.entry("WRONG †").cells.values()
-            if dataset.entry("WRONG †")
-            else dataset.entry("WRONG").cells.values()
-        ),
-    )
+    (marked,) = places(world, list(dataset.entry("WRONG").cells.values()))
     assert "no place, because of its marks" in marked.title
 
 

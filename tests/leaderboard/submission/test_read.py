@@ -1,4 +1,4 @@
-"""What a folder may hold; files that were made to hurt whoever opens them."""
+"""The files allowed in a folder, and hostile files."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def read_all(folder):
     return [read_table(opened.path, dataset) for dataset in opened.files]
 
 
-def refused(folder, said):
-    with pytest.raises(UserError, match=said):
+def refused(folder, message):
+    with pytest.raises(UserError, match=message):
         read_all(folder)
 
 
@@ -45,7 +45,7 @@ def test_a_small_table_is_read_as_written(copied):
     put(copied, COLUMNS)
     table = read_table(copied, "b3db_measured")
     assert table.values.tolist() == [[0.5, 0.5], [0.1, 0.9]]
-    assert table.example_texts[table.example].tolist() == ["a", "b"]
+    assert table.example_id_texts[table.example_id].tolist() == ["a", "b"]
     assert "row 1 (canonical seed 99, train seed 2, 'id', example 'b')" in table.where(1)
 
 
@@ -88,7 +88,7 @@ def test_a_folder_with_an_odd_name_is_refused(copied):
 def test_ten_gigabytes_of_zeros_are_refused_unread(copied, name):
     with open(copied / name, "r+b") as file:
         file.truncate(10 * 2**30)
-    refused(copied, "10,737,418,240 bytes, at most")
+    refused(copied, "10,737,418,240 bytes; at most")
 
 
 @pytest.mark.parametrize("file", ["manifest.json", FILE])
@@ -99,10 +99,10 @@ def test_a_manifest_that_lists_other_files_is_refused(copied, file):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"y_true": pa.array([0, 1])}, "column 'y_true' is not allowed; expected canonical_seed, train_seed"),
-        ({"p1": None}, "column 'p1' is there 0 times"),
+        ({"p1": None}, "column 'p1' appears 0 times"),
         ({"p1": pa.array(["a", "b"])}, "column 'p1': expected FLOAT or DOUBLE, found BYTE_ARRAY"),
         ({"p1": pa.array([[0.5], [0.9]])}, r"column 'p1\.list\.\w+' is not allowed"),
         ({"p1": pa.array([{"a": 0.5}, {"a": 0.9}])}, r"column 'p1\.a' is not allowed"),
@@ -114,27 +114,27 @@ def test_a_manifest_that_lists_other_files_is_refused(copied, file):
         ({"p1": pa.array([0.5, 0.9], pa.float16())}, "column 'p1': expected FLOAT or DOUBLE"),
     ],
 )
-def test_a_column_that_is_not_as_agreed_is_refused(copied, change, said):
+def test_a_column_that_is_not_as_agreed_is_refused(copied, change, message):
     put(copied, {name: column for name, column in (COLUMNS | change).items() if column is not None})
-    refused(copied, said)
+    refused(copied, message)
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", "not a Parquet file"),
         (b"\0" * 1000, "not a Parquet file"),
-        (b"PAR1" + b"\0" * 100 + b"\xff\xff\xff\x7fPAR1", "its footer says it has 2147483647 bytes"),
+        (b"PAR1" + b"\0" * 100 + b"\xff\xff\xff\x7fPAR1", "its footer claims 2147483647 bytes"),
         (b"PAR1" + b"\x15" * 100 + b"\x50\0\0\0PAR1", "cannot be read as Parquet"),
     ],
 )
-def test_what_is_no_parquet_is_refused(copied, content, said):
+def test_what_is_no_parquet_is_refused(copied, content, message):
     (copied / FILE).write_bytes(content)
-    refused(copied, said)
+    refused(copied, message)
 
 
 def bomb(rows: int) -> dict[str, pa.Array]:
-    """A few kilobytes that become gigabytes: every column the same value, millions of times."""
+    """Return a few kilobytes that expand to gigabytes: one value per column, repeated millions of times."""
     return {name: pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), column[:1]).dictionary_decode()
             for name, column in COLUMNS.items()}  # fmt: skip
 
@@ -142,7 +142,7 @@ def bomb(rows: int) -> dict[str, pa.Array]:
 def test_more_rows_than_any_submission_has_are_refused_from_the_footer(copied):
     put(copied, bomb(5_000_001), compression="zstd")
     assert (copied / FILE).stat().st_size < 2**20
-    refused(copied, "it says it has 5000001 rows")
+    refused(copied, "it claims 5000001 rows")
 
 
 def test_a_dictionary_bomb_and_a_huge_text_stay_small(copied):
@@ -156,7 +156,7 @@ def test_a_dictionary_bomb_and_a_huge_text_stay_small(copied):
 
 
 def test_headers_that_lie_are_refused_or_harmless(copied):
-    """Random bytes, of the descriptions of pages and columns for the most part in so small a file."""
+    """Random bytes mostly hit the descriptions of pages and columns in so small a file."""
     put(copied, COLUMNS)
     whole = (copied / FILE).read_bytes()
     rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""The shell parts of the workflows, on a repository of their own."""
+"""The shell scripts of the workflows, in a repository of their own."""
 
 from __future__ import annotations
 
@@ -66,10 +66,10 @@ def test_the_data_files_of_a_proposal_are_taken_and_nothing_else(repository, tmp
 def test_proposals_of_other_things_are_refused(repository, tmp_path):
     mine = repository / "submissions/mine/1.0"
 
-    def refused(said):
+    def refused(message):
         done = take(repository, tmp_path / "out")
         assert done.returncode == 1
-        assert said in done.stderr
+        assert message in done.stderr
 
     (mine / "link").symlink_to("/etc/passwd")
     refused("expected regular files only, found blob with mode 120000")

@@ -1,4 +1,4 @@
-"""The description and the manifest: what is read, and what no parser should have to swallow."""
+"""The description and the manifest: valid fields, and hostile input for their parsers."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ training_data: none
 
 
 def test_scalars_are_texts_as_written():
-    found = parse_description(GOOD, "submission.yml")
-    assert (found.version, found.description, found.authors) == ("1.0", "no", ("A", "B"))
+    result = parse_description(GOOD, "submission.yml")
+    assert (result.version, result.description, result.authors) == ("1.0", "no", ("A", "B"))
 
 
 @pytest.mark.parametrize(
-    ("spoilt", "said"),
+    ("spoilt", "message"),
     [
-        (GOOD + b"nane: x\n", "field 'nane'.*known: name, authors"),
+        (GOOD + b"nane: x\n", "field 'nane'.*allowed: name, authors"),
         (GOOD + b"name: x\n", "line 8: expected a new field, found 'name' again"),
         (GOOD.replace(b"licence: CC-BY-4.0\n", b""), "field 'licence': Field required"),
         (GOOD.replace(b"1.0", b"../../etc"), "field 'version'.*found '../../etc'"),
@@ -48,8 +48,8 @@ def test_scalars_are_texts_as_written():
         (GOOD.replace(b"Mine", b'"Mi\\x07ne"'), r"field 'name': .*U\+0007"),
     ],
 )
-def test_a_broken_description_is_refused_naming_line_or_field(spoilt, said):
-    with pytest.raises(UserError, match=said):
+def test_a_broken_description_is_refused_naming_line_or_field(spoilt, message):
+    with pytest.raises(UserError, match=message):
         parse_description(spoilt, "submission.yml")
 
 
@@ -73,6 +73,6 @@ def test_no_text_does_more_than_be_refused(content):
 
 
 def test_the_schema_names_all_fields_and_allows_no_others():
-    found = json.loads(json.dumps(schema()))
-    assert set(found["properties"]) == set(Description.model_fields)
-    assert found["additionalProperties"] is False
+    result = json.loads(json.dumps(schema()))
+    assert set(result["properties"]) == set(Description.model_fields)
+    assert result["additionalProperties"] is False

@@ -1,4 +1,4 @@
-"""Running a submitted method again from code."""
+"""Rerunning a submitted method from its code."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .conftest import TREES
 
 @pytest.mark.slow
 def test_what_the_code_gives_again_is_verified(good, monkeypatch):
-    found = validate(verify.newest(good.parents[1], "forest"))
+    submission = validate(verify.newest(good.parents[1], "forest"))
     code = {"forest": f"random_forest:trees={TREES}"}
     monkeypatch.setattr(verify, "make_method", lambda name, task, backbone: make_method(code[name], task))
-    checks = verify.rerun(found)
+    checks = verify.rerun(submission)
     assert [check.agrees for check in checks] == [True] * 4
     assert {(check.quantity, check.rerun) for check in checks} == {(c.quantity, c.submitted.value) for c in checks}
-    (cell,) = verify.mark(found, checks)
+    (cell,) = verify.mark(submission, checks)
     assert (cell.title, cell.facts.status) == ("Forest elsewhere 1.0 (verified)", "verified")
 
 

@@ -1,4 +1,4 @@
-"""From cells to boards."""
+"""Boards from cells."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -41,7 +41,7 @@ def cell(
 
 
 def classes(labels: np.ndarray) -> np.ndarray:
-    """Probabilities 0.9 and 0.1 for a table of predicted classes (R, T)."""
+    """Return probabilities of 0.9 and 0.1 for predicted classes (R, T)."""
     return np.where(labels[..., None] == np.arange(2), 0.9, 0.1)
 
 
@@ -88,7 +88,7 @@ def test_the_newest_cell_counts_and_other_data_is_left_out_with_a_note() -> None
     assert any("left out" in note and "older data" in note for note in board.notes)
 
 
-def test_other_train_seeds_than_the_others_are_said() -> None:
+def test_differing_train_seeds_are_noted() -> None:
     assert not any("train seeds" in note for note in boards(collect([CALM, ERM]))[0].notes)
     (board,) = boards(collect([CALM, ERM.only([1, 2, 3])]))
     assert any("same train seeds" in note for note in board.notes)
@@ -102,7 +102,7 @@ def test_low_churn_bought_with_errors_is_marked_and_never_best() -> None:
     assert marks == {"erm": (), "calm": (), "wrong": ("†",), "constant": ("†", "collapsed")}
 
 
-def test_without_erm_the_board_says_how_to_get_it() -> None:
+def test_without_erm_the_board_names_the_command_to_run_it() -> None:
     (board,) = boards(collect([CALM]))
     assert any("run --method erm --dataset made_up" in note for note in board.notes)
     assert to_table(board).rows[0][2] == Value("–")
@@ -124,7 +124,7 @@ def test_a_regression_has_its_own_columns() -> None:
     assert board.rows[0].estimates["churn"].value > 0.5  # type: ignore[union-attr]
 
 
-def test_the_table_of_a_board_marks_the_best_that_is_not_marked_as_bad() -> None:
+def test_the_table_of_a_board_marks_the_best_unmarked_method() -> None:
     wrong = cell("wrong", classes(np.repeat(1 - (np.arange(40) % 2)[None], 5, axis=0)))
     (board,) = boards(collect([ERM, CALM, wrong]))
     table = to_table(board)

@@ -1,4 +1,4 @@
-"""Quantities with each kind of interval, and columns against ERM."""
+"""Measures with each kind of interval, and columns against ERM."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def pairs(world):
     return pairs_of(dataset, dataset.entry("CALM"))
 
 
-def test_each_kind_is_its_interval_of_the_paired_differences(pairs):
+def test_each_kind_of_interval_is_taken_of_the_paired_differences(pairs):
     both = matched(pairs)
     runs = [CHURN.of_runs(ours) - CHURN.of_runs(erm) for ours, erm in both]
     examples = [example_flips(ours) - example_flips(erm) for ours, erm in both]
@@ -29,7 +29,7 @@ def test_each_kind_is_its_interval_of_the_paired_differences(pairs):
     assert DELTA.value(pairs, "id", "paper") == pair_bootstrap(runs)
 
 
-def test_what_is_no_mean_over_examples_keeps_its_interval_over_runs(pairs):
+def test_a_measure_that_is_no_mean_over_examples_keeps_its_interval_over_runs(pairs):
     splits = [(cell.predictions["id"], None) for cell, _ in pairs]
     over_runs = jackknife([TOP_JACCARD.of_runs(p) for p, _ in splits])
     assert estimate(TOP_JACCARD, splits, "examples") == estimate(TOP_JACCARD, splits, "both") == over_runs

@@ -1,4 +1,4 @@
-"""The paper's filter, computed from ERM's predictions."""
+"""The paper's filter from ERM's predictions."""
 
 from dataclasses import replace
 
@@ -18,15 +18,15 @@ def erm(
 ) -> Cell:
     """Two retrainings on ``n`` examples, ``positives`` of class 1, each wrong on all but the first ``right``."""
     y = (np.arange(n) < positives).astype(int)
-    said = np.where(np.arange(n) < right, y, 1 - y)
-    values = np.eye(2)[said][None].repeat(2, axis=0)
+    predicted = np.where(np.arange(n) < right, y, 1 - y)
+    values = np.eye(2)[predicted][None].repeat(2, axis=0)
     ids = np.array([f"m{i}" for i in range(n)])
     key = CellKey(dataset, method, {}, seed, (1, 2), "p", "c")
     return Cell(key, "ERM", {"id": Predictions((1, 2), ids, y, values, "classification")}, 1.0, FACTS)
 
 
 @pytest.mark.parametrize(
-    ("gap", "n", "said"),
+    ("gap", "n", "expected"),
     [
         (0.05, 60, "passes"),
         (0.0499, 60, "gap below 5 pp"),
@@ -34,23 +34,22 @@ def erm(
         (-0.1, 3, "gap below 5 pp; test below 60"),
     ],
 )
-def test_erm_must_beat_the_majority_by_5_pp_on_60_examples(gap, n, said):
-    assert verdict(gap, n) == said
+def test_erm_must_beat_the_majority_by_5_pp_on_60_examples(gap, n, expected):
+    assert verdict(gap, n) == expected
 
 
-def test_the_outcome_is_computed_from_predictions_and_stands_beside_the_papers() -> None:
+def test_the_outcome_is_computed_from_predictions_beside_the_papers_values() -> None:
     (outcome,) = outcomes(collect([erm(right=80, positives=30)]))
     assert (outcome.majority, outcome.accuracy) == (pytest.approx(0.7), pytest.approx(0.8))
     assert outcome.gap == pytest.approx(0.1)
     assert (outcome.verdict, outcome.group) == ("passes", "excluded")
     assert (outcome.n_train, outcome.n_id) == (948, 100)
-    paper = (outcome.paper_n_train, outcome.paper_n_id, outcome.paper_majority, outcome.paper_accuracy)
-    assert paper == (948, 236, 0.928, 0.918)
+    assert (outcome.paper_majority, outcome.paper_accuracy) == (0.928, 0.918)
 
 
 def test_several_splits_are_averaged() -> None:
     (outcome,) = outcomes(collect([erm(80, 30), erm(60, 50, seed=7)]))
-    assert (outcome.majority, outcome.accuracy, outcome.splits) == (pytest.approx(0.6), pytest.approx(0.7), "7 99")
+    assert (outcome.majority, outcome.accuracy) == (pytest.approx(0.6), pytest.approx(0.7))
 
 
 def test_datasets_without_erm_and_regressions_have_no_outcome() -> None:

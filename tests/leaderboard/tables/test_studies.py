@@ -1,4 +1,4 @@
-"""Reports as tables, figures and pages: numbers against the boards' own, and what cannot be shown."""
+"""Reports as tables, figures and pages: numbers checked against the boards, and studies left out."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def of_study(cell: Cell) -> Cell:
     return cell.with_facts(study="lambda-rule")
 
 
-def made(
+def retrained(
     make_cell: MakeCell,
     dataset: str,
     method: str,
@@ -40,7 +40,7 @@ def made(
     seeds: tuple[int, ...] = (1, 2, 3, 4, 5),
     **params: object,
 ) -> Cell:
-    """A cell whose retrainings have so large a share of wrong classes."""
+    """Return a cell whose retrainings predict a share ``flips`` of wrong classes."""
     rng, y = np.random.default_rng(sum(map(ord, dataset + method))), np.arange(60) % 2
     right = np.where(rng.random((len(seeds), 60)) < flips, 1 - y, y)
     values = np.where(right[..., None] == np.arange(2), 0.9, 0.1)
@@ -49,9 +49,9 @@ def made(
 
 def erm_and_twin(make_cell: MakeCell, dataset: str = "dili") -> list[Cell]:
     return [
-        made(make_cell, dataset, "erm", 0.3),
-        made(make_cell, dataset, "twin", 0.05, lam=300.0, members=2),
-        made(make_cell, dataset, "bagging", 0.1, k=5),
+        retrained(make_cell, dataset, "erm", 0.3),
+        retrained(make_cell, dataset, "twin", 0.05, lam=300.0, members=2),
+        retrained(make_cell, dataset, "bagging", 0.1, k=5),
     ]
 
 
@@ -59,7 +59,7 @@ def erm_and_twin(make_cell: MakeCell, dataset: str = "dili") -> list[Cell]:
 
 
 def test_a_measured_number_is_that_of_the_boards_and_a_difference_is_paired_at_equal_seeds(make_cell) -> None:
-    ours, theirs = made(make_cell, "d", "twin", 0.1), made(make_cell, "d", "erm", 0.3, seeds=(3, 4, 5, 6, 7))
+    ours, theirs = retrained(make_cell, "d", "twin", 0.1), retrained(make_cell, "d", "erm", 0.3, seeds=(3, 4, 5, 6, 7))
     p, q = ours.predictions["id"], theirs.predictions["id"]
     assert estimate(Measured("churn", [ours])) == jackknife([CHURN.of_runs(p)])
     assert estimate(Measured("sym_kl", [ours])) == jackknife([SYM_KL.of_runs(p)])
@@ -77,18 +77,18 @@ def test_a_sampled_number_is_the_mean_or_the_standard_deviation_of_its_replicate
 
 
 def test_a_sheet_becomes_a_table_with_its_numbers_scaled_and_flagged(make_cell) -> None:
-    cell = made(make_cell, "d", "erm", 0.3)
+    cell = retrained(make_cell, "d", "erm", 0.3)
     heads = ["Name", Head("Churn (%)", 100, 1), Head("Δ", signed=True, digits=2)]
     rows = [["one", Measured("churn", [cell], flags="†"), Sampled(np.array([0.5]))], ["two", "–", "–"]]
     one = Told(make_study("members", {}), ["dataset=d"], Report(["Yes."]))
-    shown = table(one, Sheet("key", "Title", "Caption.", heads, rows, ["† a note"]))
-    assert shown.key == "study-members-dataset-d-key"
-    assert (shown.header, shown.notes, shown.datasets) == (("Name", "Churn (%)", "Δ"), ("† a note",), ("d",))
-    churn, spread = shown.rows[0][1:]
+    result = table(one, Sheet("key", "Title", "Caption.", heads, rows, ["† a note"]))
+    assert result.key == "study-members-dataset-d-key"
+    assert (result.header, result.notes, result.datasets) == (("Name", "Churn (%)", "Δ"), ("† a note",), ("d",))
+    churn, spread = result.rows[0][1:]
     assert churn.number == pytest.approx(100 * jackknife([CHURN.of_runs(cell.predictions["id"])]).value)  # type: ignore[union-attr]
     assert churn.flags == "†"  # type: ignore[union-attr]
     assert spread.text == "+0.50"  # type: ignore[union-attr]
-    assert shown.rows[1] == ("two", "–", "–")
+    assert result.rows[1] == ("two", "–", "–")
 
 
 # Charts
@@ -117,7 +117,7 @@ def test_an_axis_of_names_has_no_numbers() -> None:
     assert ">1.5<" not in figure.svg
 
 
-# Which studies are told
+# Selection of studies
 
 
 def test_a_study_from_predictions_shows_the_boards_tables_and_figures_on_its_page(make_cell, tmp_path: Path) -> None:
@@ -140,13 +140,13 @@ def test_a_study_from_predictions_shows_the_boards_tables_and_figures_on_its_pag
     assert (tmp_path / "site" / "studies" / "case-study-dataset-dili-herg-seeds-5.html").is_file()
 
 
-def test_a_long_answer_begins_with_what_is_short_and_keeps_all_else_behind_it(make_cell) -> None:
+def test_a_long_answer_is_cut_to_its_beginning_with_the_rest_behind_a_click(make_cell) -> None:
     assert in_brief(["One.", "Two."]) == (["One.", "Two."], ())
     many = [f"{i}: " + "word " * 20 for i in range(6)]
     assert in_brief(many) == (many[:2], many[2:])
     assert in_brief(["x" * 999, "y" * 999]) == (["x" * 999, "y" * 999], ()), "one sentence is not worth a click"
     report = Report(["A: 5 % flip.", *(f"{i}: {'word ' * 20}{i} % <flip>" for i in range(6))])
-    page = Site(collect(erm_and_twin(make_cell)), "runs", {}, [], [], [])
+    page = Site(collect(erm_and_twin(make_cell)), "runs", {})
     for name in ("studies.html", "study.html"):
         one = Told(make_study("members", {}), [], report)
         text = page.page(name, name, studies=[one], troubles=[], one=one, words="", tables=[], figures=[])
@@ -160,11 +160,11 @@ def test_each_setting_is_a_page_of_its_own_and_the_newest_record_of_it_counts(ma
     cells = erm_and_twin(make_cell)
     records = [finished("heat-map", dataset="dili", seeds="5"), finished("heat-map", dataset="dili", seeds="1-3")]
     records += [replace(records[0], code="older")]
-    found, troubles = told(collect(cells, records=records))
+    studies, troubles = told(collect(cells, records=records))
     assert troubles == []
-    assert [one.slug for one in found] == ["heat-map-dataset-dili-seeds-1-3", "heat-map-dataset-dili-seeds-5"]
-    assert found[0].title == "Heat maps of predictions (dataset=dili; seeds=1-3)"
-    assert found[0].command == "python -m benchmark study heat-map --set dataset=dili --set seeds=1-3"
+    assert [one.slug for one in studies] == ["heat-map-dataset-dili-seeds-1-3", "heat-map-dataset-dili-seeds-5"]
+    assert studies[0].title == "Heat maps of predictions (dataset=dili; seeds=1-3)"
+    assert studies[0].command == "python -m benchmark study heat-map --set dataset=dili --set seeds=1-3"
 
 
 def test_without_other_settings_a_study_has_its_plain_name_and_command() -> None:
@@ -177,38 +177,38 @@ def test_without_other_settings_a_study_has_its_plain_name_and_command() -> None
 
 def test_a_study_whose_cells_are_missing_is_left_out_by_name(make_cell) -> None:
     results = collect(erm_and_twin(make_cell), records=[finished("top-k", dataset="dili,bace", seeds="5")])
-    assert told(results) == ([], ["study top-k is left out, it lacks ERM on bace, split 99: run it again"])
+    assert told(results) == ([], ["study top-k is left out because ERM on bace, split 99 is missing: run it again"])
 
 
 def test_a_study_of_another_version_is_left_out_with_the_reason() -> None:
     records = [finished("top-k", forgotten="1"), replace(finished("top-k"), study="gone")]
-    shown, troubles = told(collect([], records=records))
-    assert shown == []
+    finished_studies, troubles = told(collect([], records=records))
+    assert finished_studies == []
     for line, reason in zip(sorted(troubles), ("unknown study 'gone'", "unknown setting of top-k"), strict=True):
         assert f"is left out: {reason}" in line
 
 
-def test_cells_with_further_seeds_are_cut_to_those_that_were_asked_for(make_cell) -> None:
-    cell = made(make_cell, "dili", "erm", 0.3, seeds=(1, 2, 3, 4, 5))
+def test_cells_with_further_seeds_are_cut_to_the_requested_ones(make_cell) -> None:
+    cell = retrained(make_cell, "dili", "erm", 0.3, seeds=(1, 2, 3, 4, 5))
     reader = Reader("triage", [cell], [])
-    ((found,),) = reader.cells(["erm"], ["dili"], [99], [4, 2]).values()
-    assert found.key.seeds == found.predictions["id"].seeds == (2, 4)
-    assert (found.predictions["id"].values == cell.predictions["id"].values[[1, 3]]).all()
+    ((cut,),) = reader.cells(["erm"], ["dili"], [99], [4, 2]).values()
+    assert cut.key.seeds == cut.predictions["id"].seeds == (2, 4)
+    assert (cut.predictions["id"].values == cell.predictions["id"].values[[1, 3]]).all()
     with pytest.raises(Missing, match="ERM on dili, split 99"):
         reader.cells(["erm"], ["dili"], [99], [5, 6])
 
 
-def test_of_a_cell_that_a_study_and_a_run_have_the_newer_one_counts(make_cell) -> None:
-    newer = made(make_cell, "dili", "erm", 0.3)
-    older = of_study(replace(made(make_cell, "dili", "erm", 0.1), key=replace(newer.key, code="older")))
+def test_the_newer_of_a_cell_of_a_study_and_one_of_a_run_counts(make_cell) -> None:
+    newer = retrained(make_cell, "dili", "erm", 0.3)
+    older = of_study(replace(retrained(make_cell, "dili", "erm", 0.1), key=replace(newer.key, code="older")))
     assert collect([newer, older]).of_studies == ()
     assert collect([older, newer]).of_studies == (older,)
     fewer = replace(newer.only([1, 2]), facts=newer.facts)
-    assert collect([fewer, older]).of_studies == (older,), "it has retrainings that the run has not"
+    assert collect([fewer, older]).of_studies == (older,), "it has retrainings that the run lacks"
     assert [e.title for d in collect([older, newer]).datasets for e in d.entries] == ["ERM"]
 
 
-def test_nothing_was_run_and_nothing_is_shown(make_cell, tmp_path: Path) -> None:
+def test_without_finished_studies_nothing_is_shown(make_cell, tmp_path: Path) -> None:
     site.write(collect(erm_and_twin(make_cell)), tmp_path / "site")
     assert not (tmp_path / "site" / "studies.html").exists()
     assert "studies.html" not in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")

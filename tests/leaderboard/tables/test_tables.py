@@ -1,4 +1,4 @@
-"""Every table from made-up results, against plain loops over the predictions."""
+"""Every table of made-up results, checked against plain loops over the predictions."""
 
 from __future__ import annotations
 
@@ -21,21 +21,18 @@ def tables(world: Results) -> dict[str, Table]:
 
 
 def row(table: Table, *heads: str) -> dict[str, Value]:
-    (found,) = [row for row in table.rows if row[: len(heads)] == heads]
-    return dict(zip(table.header, found, strict=True))  # type: ignore[arg-type]
+    (cells,) = [row for row in table.rows if row[: len(heads)] == heads]
+    return dict(zip(table.header, cells, strict=True))  # type: ignore[arg-type]
 
 
 def churn(values: np.ndarray) -> float:
-    said = values.argmax(axis=2)
-    return float(np.mean([np.mean(said[i] != said[j]) for i, j in combinations(range(len(said)), 2)]))
+    classes = values.argmax(axis=2)
+    return float(np.mean([np.mean(a != b) for a, b in combinations(classes, 2)]))
 
 
 def of(world: Results, dataset: str, title: str) -> list[np.ndarray]:
-    found = world.dataset(dataset)
-    assert found is not None
-    entry = found.entry(title)
-    assert entry is not None
-    return [cell.predictions["id"].values for cell in entry.cells.values()]
+    entry = world.dataset(dataset).entry(title)  # type: ignore[union-attr]
+    return [cell.predictions["id"].values for cell in entry.cells.values()]  # type: ignore[union-attr]
 
 
 def test_every_table_is_made_where_there_are_data(tables):
@@ -43,22 +40,22 @@ def test_every_table_is_made_where_there_are_data(tables):
     assert build(Results(())) == []
 
 
-def test_without_erm_only_what_needs_none_is_shown(world):
+def test_without_erm_only_tables_without_comparisons_are_built(world):
     bare = Results(tuple(replace(d, entries=d.entries[1:]) for d in world.datasets))
     assert [table.key for table in build(bare)] == ["ranks", "regression", "compute"]
 
 
 def test_the_main_table_has_the_mean_difference_over_splits_and_gaps_for_missing_cells(world, tables):
-    shown = row(tables["main"], "Twin of small")
+    cells = row(tables["main"], "Twin of small")
     splits = zip(of(world, "twin_of_small", "CALM"), of(world, "twin_of_small", "ERM"), strict=True)
     expected = np.mean([churn(ours) - churn(erm) for ours, erm in splits])
-    assert shown["CALM"].number == pytest.approx(100 * expected)
-    assert shown["CALM"].low < shown["CALM"].number < shown["CALM"].high
+    assert cells["CALM"].number == pytest.approx(100 * expected)
+    assert cells["CALM"].low < cells["CALM"].number < cells["CALM"].high
     assert row(tables["main"], "Mid")["CALM"] == Value(MISSING)
     assert [cells[0] for cells in tables["main"].rows] == ["Mid", "Small (dev)", "Twin of small"]
 
 
-def test_significance_is_after_holm_over_all_that_is_shown(tables):
+def test_significance_is_after_holm_over_the_whole_table(tables):
     (note,) = [note for note in tables["main"].notes if "Holm" in note]
     assert "over the 8 comparisons" in note
     assert holm([0.01] * 8)[0] == pytest.approx(0.08)
@@ -75,7 +72,7 @@ def test_a_method_that_loses_accuracy_is_marked_and_never_the_best(tables):
     assert "† Accuracy more than 5 pp below ERM's." in tables["main"].notes
 
 
-def test_notes_say_which_splits_ran(tables):
+def test_notes_name_the_splits(tables):
     assert "Mean over the canonical splits 7 and 99; 99 on Mid." in tables["main"].notes
 
 
@@ -86,26 +83,27 @@ def test_the_papers_kind_marks_intervals_that_exclude_zero(world):
 
 
 def test_where_an_interval_over_examples_is_undefined_the_notes_say_so(world):
-    made = {table.key: table for table in build(world, "examples")}
-    assert any("|Δ accuracy| (pp)" in note and "over retrainings" in note for note in made["magnitudes"].notes)
-    assert any("F1" in note for note in made["drift"].notes)
-    assert any("Δ Jaccard" in note for note in made["top-k"].notes)
-    assert not any("over retrainings" in note for note in made["main"].notes)
+    over_examples = {table.key: table for table in build(world, "examples")}
+    notes = over_examples["magnitudes"].notes
+    assert any("|Δ accuracy| (pp)" in note and "over retrainings" in note for note in notes)
+    assert any("F1" in note for note in over_examples["drift"].notes)
+    assert any("Δ Jaccard" in note for note in over_examples["top-k"].notes)
+    assert not any("over retrainings" in note for note in over_examples["main"].notes)
 
 
 def test_magnitudes_are_those_of_erm(world, tables):
-    shown = row(tables["magnitudes"], "Mid")
+    cells = row(tables["magnitudes"], "Mid")
     (erm,) = of(world, "mid", "ERM")
-    assert (shown["Train"].text, shown["ID test"].text) == ("320", "80")
-    assert shown["Churn (%)"].number == pytest.approx(100 * churn(erm))
+    assert (cells["Train"].text, cells["ID test"].text) == ("320", "80")
+    assert cells["Churn (%)"].number == pytest.approx(100 * churn(erm))
     assert [cells[0] for cells in tables["borderline"].rows] == ["Edge"]
 
 
 def test_the_rarer_class_is_compared_with_the_other(tables):
-    shown = row(tables["per-class"], "Mid")
-    assert shown["Class 1"].number < 0.5
-    ratio = shown["Churn, class 1 (%)"].number / shown["Churn, class 0 (%)"].number
-    assert shown["Ratio"].number == pytest.approx(ratio)
+    cells = row(tables["per-class"], "Mid")
+    assert cells["Class 1"].number < 0.5
+    ratio = cells["Churn, class 1 (%)"].number / cells["Churn, class 0 (%)"].number
+    assert cells["Ratio"].number == pytest.approx(ratio)
 
 
 def test_splits_are_shown_one_by_one_with_their_range(world, tables):
@@ -113,14 +111,14 @@ def test_splits_are_shown_one_by_one_with_their_range(world, tables):
     (first, second, spread) = [dict(zip(table.header, cells, strict=True)) for cells in table.rows[:3]]
     assert (first["Dataset"], first["Split"], second["Split"], spread["Split"]) == ("Small (dev)", "7", "99", "range")
     numbers = [100 * churn(values) for values in of(world, "small", "ERM")]
-    assert [shown["ERM, churn (%)"].number for shown in (first, second)] == pytest.approx(numbers)
+    assert [cells["ERM, churn (%)"].number for cells in (first, second)] == pytest.approx(numbers)
     assert spread["ERM, churn (%)"].number == pytest.approx(abs(numbers[0] - numbers[1]))
     assert "Mid" not in [cells[0] for cells in table.rows]  # one split has no range
 
 
 def test_changes_are_flips_between_erm_and_the_method(world, tables):
-    found = world.dataset("mid")
-    erm, ours = (found.entry(title).cells[99].predictions["id"] for title in ("ERM", "BAGGING"))
+    mid = world.dataset("mid")
+    erm, ours = (mid.entry(title).cells[99].predictions["id"] for title in ("ERM", "BAGGING"))
     table = tables["changes"]
     (cells,) = [cells for cells in table.rows if cells[0] == "Mid"]
     at = 1 + 2 * [text for text, _ in table.over[1:]].index("BAGGING")
@@ -140,20 +138,20 @@ def test_ranks_count_complete_blocks_and_a_family_once_except_in_the_paper(world
 
 
 def test_a_regression_has_its_churn_as_a_share_of_its_error(world, tables):
-    shown = row(tables["regression"], "", "ERM")
+    cells = row(tables["regression"], "", "ERM")
     (erm,) = of(world, "solubility", "ERM")
     churn = np.mean([np.abs(erm[i] - erm[j]).mean() for i, j in combinations(range(6), 2)])
-    assert shown["Churn"].number == pytest.approx(churn)
-    assert shown["Churn (% of MAE)"].number == pytest.approx(100 * churn / shown["MAE"].number)
+    assert cells["Churn"].number == pytest.approx(churn)
+    assert cells["Churn (% of MAE)"].number == pytest.approx(100 * churn / cells["MAE"].number)
     assert tables["regression"].rows[0][0] == "Solubility (log mol/l)"
     assert tables["regression"].rows[0][4].mark == "best"
 
 
-def test_what_a_method_computes_is_read_from_its_networks(tables):
-    shown = row(tables["compute"], "BAGGING")
-    counts = [shown[name].text for name in ("Forwards", "Backwards", "Networks", "Passes")]
+def test_the_footprint_of_a_method_is_read_from_its_networks(tables):
+    cells = row(tables["compute"], "BAGGING")
+    counts = [cells[name].text for name in ("Forwards", "Backwards", "Networks", "Passes")]
     assert counts == ["5", "5", "5", "5"]
-    assert shown["CPU time (× ERM)"].text == "4.0 (1.0 to 5.0)"  # two of the five are one family
+    assert cells["CPU time (× ERM)"].text == "4.0 (1.0 to 5.0)"  # two of the five are one family
     assert row(tables["compute"], "CALM")["Forwards"] == Value(MISSING)  # no file of methods/
 
 
@@ -172,10 +170,10 @@ def test_the_stamp_names_version_data_retrainings_and_kind(world, tables):
 def test_too_few_runs_give_values_without_intervals(make_cell):
     rng = np.random.default_rng(0)
     cells = [make_cell(method, rng.dirichlet([1, 1], size=(runs, 30))) for method, runs in (("erm", 1), ("calm", 2))]
-    made = {table.key: table for table in build(collect(cells))}
-    assert row(made["magnitudes"], "Made up")["Churn (%)"] == Value(MISSING)
-    assert row(made["triage"], "Made up")["churn"] == Value(MISSING)
-    assert "[" not in row(made["magnitudes"], "Made up")["ERM accuracy"].text
+    tables = {table.key: table for table in build(collect(cells))}
+    assert row(tables["magnitudes"], "Made up")["Churn (%)"] == Value(MISSING)
+    assert row(tables["triage"], "Made up")["churn"] == Value(MISSING)
+    assert "[" not in row(tables["magnitudes"], "Made up")["ERM accuracy"].text
 
 
 def test_numbers_have_a_real_minus_and_tables_equal_rows():

@@ -11,15 +11,17 @@ from leaderboard.tables.triage import estimates
 
 def test_intervals_leave_out_one_run_after_the_other(predictions):
     p = predictions(6)
-    found = estimates([p])["recall of churn"]
+    estimate = estimates([p])["recall of churn"]
     without = [measured(p.only([r for r in range(6) if r != out]))["recall of churn"] for out in range(6)]
     error = np.sqrt(5 / 6 * np.sum((np.array(without) - np.mean(without)) ** 2))
-    assert found.value == pytest.approx(measured(p)["recall of churn"])
-    assert (found.high - found.low) / 2 == pytest.approx(2.5705818 * error)  # Student's t with 5 degrees of freedom
+    assert estimate.value == pytest.approx(measured(p)["recall of churn"])
+    assert (estimate.high - estimate.low) / 2 == pytest.approx(
+        2.5705818 * error
+    )  # Student's t with 5 degrees of freedom
     assert np.isnan(estimates([predictions(3)])["recall of churn"].low)
 
 
 def test_the_difference_is_between_scores_that_have_not_seen_the_flips(predictions):
-    found = estimates([predictions(6), predictions(6, seed=1)])
-    gap = found["recall of churn"].value - found["recall of entropy"].value
-    assert found["recall, difference"].value == pytest.approx(gap)
+    numbers = estimates([predictions(6), predictions(6, seed=1)])
+    gap = numbers["recall of churn"].value - numbers["recall of entropy"].value
+    assert numbers["recall, difference"].value == pytest.approx(gap)

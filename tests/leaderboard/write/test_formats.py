@@ -14,7 +14,7 @@ from leaderboard.tables.table import Value
 from leaderboard.write.formats import markdown, to_csv, to_html, to_json, to_markdown
 
 
-def test_html_is_escaped_and_says_what_each_header_is_for(one_table):
+def test_html_is_escaped_and_its_headers_have_scopes(one_table):
     table = ElementTree.fromstring(to_html(one_table))
     assert "".join(table.find("caption").itertext()) == "Churn & <more>. In 95 % of cases"
     above, header = table.find("thead")

@@ -1,4 +1,4 @@
-"""A table as LaTeX: complete, on its page, readable."""
+"""Tables as LaTeX: complete, within the page and readable."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from leaderboard.write.latex import LATEX, latex, to_latex
 BEST = Value.of(Estimate(-0.1, -0.2, -0.05), 100, 1, signed=True).but("best", "* †")
 
 
-def test_latex_escapes_what_latex_would_misread():
+def test_latex_escapes_special_characters():
     assert latex("50 % & a_b {x} λ=3 Δ −1 ×2 \\ -4.2 a-b 10⁻⁵") == (
         r"50~\% \& a\_b \{x\} $\lambda$=3 $\Delta$ $-$1 $\times$2 \textbackslash{} $-$4.2 a-b 10$^{-}$$^{5}$"
     )
@@ -59,7 +59,7 @@ def test_a_wide_table_has_its_intervals_below_the_numbers_at_the_same_size():
     assert not any("tiny" in line for line in lines)
 
 
-def test_columns_that_do_not_fit_on_a_line_go_on_below_and_each_panel_names_its_rows():
+def test_columns_that_do_not_fit_on_a_line_continue_below_and_each_panel_names_its_rows():
     text = to_latex(wide(13))
     assert text.count(r"\begin{table}") == 1
     assert text.count(r"\begin{tabular}") == text.count("BACE 0") == 3
@@ -68,7 +68,7 @@ def test_columns_that_do_not_fit_on_a_line_go_on_below_and_each_panel_names_its_
     assert [name.removesuffix(r" \\") for head in heads for name in head[1:]] == [f"Method {i}" for i in range(13)]
 
 
-def test_columns_below_one_head_are_not_parted():
+def test_columns_below_one_head_stay_together():
     header, over = ("Dataset", *("mended", "broken") * 9), (("", 1), *((f"Method {i}", 2) for i in range(9)))
     row = ("BACE", *(Value("5.1", 5.1),) * 18)
     lines = to_latex(Table("wide", "", "", header, (row,), over=over)).splitlines()
@@ -77,7 +77,7 @@ def test_columns_below_one_head_are_not_parted():
     assert [line.count("mended") for line in lines if line.startswith("Dataset")] == [5, 4]
 
 
-def test_what_does_not_fit_on_a_page_goes_on_in_another_table():
+def test_rows_that_do_not_fit_on_a_page_continue_in_another_table():
     text = to_latex(wide(8, datasets=40))
     assert text.count(r"\begin{table}") == text.count(r"\end{table}") == 4
     assert text.count(r"\caption") == text.count(r"\label") == 1
@@ -85,7 +85,7 @@ def test_what_does_not_fit_on_a_page_goes_on_in_another_table():
     assert [text.count(f"BACE {i} ") for i in range(40)] == [2] * 40
 
 
-def test_rows_of_one_first_text_are_a_panel_that_it_heads():
+def test_rows_that_share_a_first_text_are_a_panel_headed_by_it():
     rows = (("ESOL", "ERM", BEST), ("", "Twin", BEST), ("Lipo", "ERM", BEST))
     text = to_latex(Table("t", "", "", ("Dataset", "Method", "Churn"), rows))
     assert [text.count(name) for name in ("ESOL", "Lipo", "Dataset", "Method", "ERM", "Twin")] == [1, 1, 0, 2, 2, 1]
@@ -93,11 +93,11 @@ def test_rows_of_one_first_text_are_a_panel_that_it_heads():
 
 
 TEXTWIDTH = 345
-"""Of LaTeX's article, in pt."""
+"""Text width of LaTeX's article class in pt."""
 
 
 def compiled(tables: Iterable[Table], folder: Path, stamps: Sequence[str] = (), preamble: str = "") -> str:
-    """The log of pdflatex on a document of ``tables``."""
+    """Return the log of pdflatex on a document of ``tables``."""
     if shutil.which("pdflatex") is None:
         pytest.skip("no pdflatex (Debian: texlive-latex-recommended)")
     body = "\n".join(to_latex(table, stamps) + r"\clearpage" for table in tables)
@@ -111,7 +111,7 @@ def compiled(tables: Iterable[Table], folder: Path, stamps: Sequence[str] = (), 
 
 
 def published() -> list[Table]:
-    """The tables that come with the suite, those of studies too."""
+    """Return the tables shipped with the suite, including those of studies."""
 
     def number(value: float | None) -> float:
         return float("nan") if value is None else value
@@ -121,35 +121,35 @@ def published() -> list[Table]:
             return of
         return Value(of["text"], *(number(of[key]) for key in ("value", "low", "high")), of["mark"], of["flags"])
 
-    made = []
+    tables = []
     for path in sorted(Path(leaderboard.__file__).parent.glob("published/*/tables/*.json")):
         read = json.loads(path.read_text(encoding="utf-8"))
         rows = tuple(tuple(map(cell, row)) for row in read.pop("rows"))
         texts = {key: tuple(read.pop(key)) for key in ("header", "notes", "datasets")}
-        made.append(Table(rows=rows, over=tuple(map(tuple, read.pop("over"))), **texts, **read))
-    assert any(table.key.startswith("study-") for table in made)
-    return made
+        tables.append(Table(rows=rows, over=tuple(map(tuple, read.pop("over"))), **texts, **read))
+    assert any(table.key.startswith("study-") for table in tables)
+    return tables
 
 
 def test_the_latex_of_every_table_compiles_and_fits_on_its_page(world, one_table, tmp_path: Path):
-    made = [*build(world), *map(to_table, boards(world)), one_table, *published(), wide(30, datasets=60)]
+    tables = [*build(world), *map(to_table, boards(world)), one_table, *published(), wide(30, datasets=60)]
     signs = Table("signs", "", "", ("sign",), tuple((sign,) for sign in LATEX))
-    log = compiled([*made, signs], tmp_path, stamp(world, made[0]))
+    log = compiled([*tables, signs], tmp_path, stamp(world, tables[0]))
     assert "Overfull" not in log
     assert "Float too large" not in log
 
 
 def test_no_number_is_smaller_than_six_points(tmp_path: Path):
     measure = "\\renewcommand{\\resizebox}[3]{\\sbox0{#3}\\typeout{WIDTH \\the\\wd0}\\usebox0}\n"
-    made = [*published(), wide(30)]
-    log = compiled(made, tmp_path, preamble=measure)
+    tables = [*published(), wide(30)]
+    log = compiled(tables, tmp_path, preamble=measure)
     widths = [float(width) for width in re.findall(r"WIDTH ([\d.]+)pt", log)]
-    assert len(widths) == sum(to_latex(table).count(r"\resizebox") for table in made)
+    assert len(widths) == sum(to_latex(table).count(r"\resizebox") for table in tables)
     assert max(widths) <= TEXTWIDTH * 7 / 6
 
 
 def test_every_sign_that_a_table_can_hold_is_mapped():
-    """pdflatex stops at a sign it does not know. Docstrings and figures are in no table."""
+    """Pdflatex stops at an unknown sign. Docstrings and figures appear in no table."""
     package = Path(leaderboard.__file__).parent
     files = [*package.rglob("*.py"), *package.parent.glob("benchmark/**/*.py"), *package.parent.glob("methods/*.py")]
     outside = {package / "paper" / "compare.py", package.parent / "benchmark" / "cli.py"}
@@ -166,7 +166,7 @@ def test_every_sign_that_a_table_can_hold_is_mapped():
 
 
 def texts_of(tree: ast.AST) -> Iterable[Any]:
-    """The texts in a module that are no docstrings."""
+    """Return the texts of a module except its docstrings."""
     words = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     return (
         node
