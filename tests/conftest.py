@@ -39,7 +39,7 @@ BIRDS = {"train": 6, "validation": 2, "test": 4}
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "slow: takes more than about five seconds")
+    config.addinivalue_line("markers", "slow: takes more than about two seconds; left out of the quick tests")
 
 
 @pytest.fixture(scope="session")

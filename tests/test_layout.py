@@ -104,6 +104,7 @@ def test_only_the_tracking_module_imports_mlflow():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "module",
     [

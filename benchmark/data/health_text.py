@@ -9,7 +9,7 @@ from benchmark.data.rows import load_rows
 from benchmark.data.spec import DatasetSpec
 
 FEW = 30
-"""Fewest test rows; below, a churn of 10 % is at most three flips."""
+"""Fewest test rows for a usable churn: with fewer, 10 % is less than three flips."""
 
 
 def reports(spec: DatasetSpec, canonical_seed: int) -> dict[str, str]:
@@ -64,9 +64,11 @@ def to_text(health: Health) -> str:
         else:
             line += f"target {part.mean:.3g} on average, standard deviation {part.sd:.3g}"
         if part.in_train is not None:
-            line += f"; in the training pool: {part.in_train} exactly"
+            line += f"; in the training pool: {part.in_train} identical"
         if part.near_train is not None:
-            line += f", {part.near_train} ({part.near_train / part.rows:.1%}) at least nearly (Tanimoto ≥ {NEAR})"
+            line += (
+                f", {part.near_train} ({part.near_train / part.rows:.1%}) including near-duplicates (Tanimoto ≥ {NEAR})"
+            )
         lines.append(line)
     lines += [f"  {doubt}" for doubt in _doubts(h)]
     outside = h.used - sum(part.rows for part in h.parts.values())

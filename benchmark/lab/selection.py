@@ -13,7 +13,7 @@ from benchmark.types import Task
 
 LAMBDAS: Mapping[Task, tuple[float, ...]] = {"classification": (1, 3, 10, 30, 100, 300), "regression": (1, 3)}
 TOLERANCES: Mapping[Task, tuple[float, ...]] = {"classification": (0.02, 0.01, 0.005), "regression": (0.04,)}
-"""Tolerated losses of accuracy, or MAE; the first is the paper's."""
+"""Tolerated fall in accuracy (fraction) or rise in MAE (target units); the first is the paper's."""
 
 
 def loss(cells: Sequence[Cell]) -> float:

@@ -1,4 +1,4 @@
-"""Triage: finding the predictions that flip from a few retrainings, by their number and compared with entropy (paper,
+"""Triage: using a few retrainings to find predictions that flip; how many it takes, and how entropy compares (paper,
 section "Empirical evaluation" and appendices).
 """
 

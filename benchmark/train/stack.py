@@ -27,7 +27,7 @@ def fit_stack(
     average_from: float | None = None,
     batches: Sequence[int] = (),
 ) -> Stack:
-    """Describe S × K networks trained by the paper's protocol, with predictions averaged over the K of a seed.
+    """Return S × K networks that their first use trains by the paper's protocol; predictions average the K of a seed.
 
     ``rows`` (S, K, N) are the training rows of each network, for example from ``bootstrap``. ``coupling`` adds a loss
     between the networks of a seed; each network then also sees the batches of the others. ``dropout`` is active in

@@ -106,7 +106,7 @@ class Counterparts:
 
 def _item(numbers: Mapping[K, Ours], key: K) -> Ours:
     if key not in numbers:
-        raise _Missing(f"no number of ours is called {key}")
+        raise _Missing(f"we compute no number called {key}")
     return numbers[key]
 
 
@@ -116,9 +116,11 @@ def _ours(results: Results, row: Published) -> Ours:
     p = entry.cells[row.canonical_seed].predictions["id"]
     of_classes, of_values = (find(SAME.get(row.metric, row.metric), task) for task in TASKS)
     if p.task == "regression" and (constant or row.metric == "positive_fraction" or (of_classes and not of_values)):
-        raise _Missing(f"{MAJORITY if constant else row.metric} is for classes, but {row.dataset} is a regression")
+        raise _Missing(
+            f"{MAJORITY if constant else row.metric} applies to classification only; {row.dataset} is a regression"
+        )
     if p.task == "classification" and of_values and not of_classes:
-        raise _Missing(f"{row.metric} is for values, but {row.dataset} is a classification")
+        raise _Missing(f"{row.metric} applies to regression only; {row.dataset} is a classification")
     if constant or row.metric in COUNTS:
         count = float(np.bincount(p.y).max() / len(p.y)) if constant else COUNTS[row.metric](dataset, p)
         return Ours(Estimate(count, count, count))

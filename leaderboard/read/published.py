@@ -1,9 +1,9 @@
 """Published results as files, from which the leaderboard is rebuilt without training.
 
 A folder holds ``manifest.json`` and, for each dataset and canonical split, ``predictions/DATASET-SEED.parquet``: a row
-per test example (``evalset, example_id, y_true``) and a float32 column ``DIGEST/SEED/OUTPUT`` per cell, train seed and
-output. Of two classes, the smaller probability is stored, with a minus sign if it is that of class 0: close to one,
-float32 lacks the digits that sym-KL and rankings depend on. ``leaderboard.write.published`` writes such folders.
+per test example (``evalset, example_id, y_true``) and a float32 column ``CELL/SEED/OUTPUT`` per cell (``column_of``),
+train seed and output. Of two classes, the smaller probability is stored, with a minus sign if it is that of class 0:
+close to one, float32 lacks the digits that sym-KL and rankings depend on. ``leaderboard.write.published`` writes these.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pandas as pd
 
 from benchmark import __version__
 from benchmark.errors import UserError
-from benchmark.store.cell import Cell, Record, decode, decode_key
+from benchmark.store.cell import Cell, CellKey, Record, decode, decode_key
 from benchmark.types import Predictions, Task
 from leaderboard.read.results import Results, collect
 
@@ -71,6 +71,12 @@ def _manifest(folder: Path) -> dict[str, Any]:
     return dict(manifest)
 
 
+def column_of(key: CellKey) -> str:
+    """Return the name of a cell among those of its file: a new version of the code alone leaves the file as it is."""
+    parts = [key.method, key.params, key.seeds, key.device]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
 def shipped() -> list[Cell]:
     """Return the cells shipped with this version of the suite; none before they are published."""
     return read(PUBLISHED) if (PUBLISHED / "manifest.json").is_file() else []
@@ -109,13 +115,13 @@ def _unpacked(packed: np.ndarray, n_outputs: int) -> np.ndarray:
 
 def _cell(head: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Cell:
     key = decode_key(head["key"])
-    digest = key.digest
+    column = column_of(key)
     table = tables[f"predictions/{key.dataset}-{key.canonical_seed}.parquet"]
     task: Task = "regression" if head["n_outputs"] == 1 else "classification"
     n_outputs, predictions = head["n_outputs"], {}
     for evalset, rows in table.groupby("evalset", sort=False):
         columns = range(1 if n_outputs == 2 else n_outputs)
-        packed = [[rows[f"{digest}/{seed}/{c}"].to_numpy() for c in columns] for seed in key.seeds]
+        packed = [[rows[f"{column}/{seed}/{c}"].to_numpy() for c in columns] for seed in key.seeds]
         values = _unpacked(np.moveaxis(np.array(packed), 1, -1), n_outputs)
         ids = rows["example_id"].to_numpy(dtype=str)
         predictions[str(evalset)] = Predictions(key.seeds, ids, rows["y_true"].to_numpy(), values, task)

@@ -93,8 +93,9 @@ def triage(
     shares = list(standing.captured(results, part).values())
     if shares:
         typer.echo(
-            f"Out of sample, two published runs of ERM place {np.mean(shares):.0%} of the flips among further runs in "
-            f"the first {part:.0%} ({min(shares):.0%} to {max(shares):.0%} on {len(shares)} datasets): expect this."
+            f"On {len(shares)} published datasets, the first {part:.0%} as ranked by two runs of ERM "
+            f"contain {np.mean(shares):.0%} of the flips in other runs ({min(shares):.0%} to {max(shares):.0%}): "
+            "expect as many."
         )
     if result.score.margin is None:
         typer.echo("The published runs break ties by probability; with labels alone, ties keep their input order.")

@@ -38,10 +38,11 @@ class Gate:
 def gate(
     baseline: Runs, candidate: Runs, max_flips: float, max_bad_flips: float | None = None, sure: bool = False
 ) -> Gate:
-    """Compare models run by run, several runs by name; shares must not exceed their limits (0 to 1).
+    """Compare models run by run, matching runs by name if there are several.
 
-    With ``sure``, the upper ends of the intervals must not exceed them either. Raises UserError for a regression, for
-    runs with different names, for a limit on bad flips without truth, and for anything ``join`` refuses.
+    Shares must not exceed their limits (0 to 1); with ``sure``, nor must the upper ends of their intervals. Raises
+    UserError for a regression, for runs with different names, for a limit on bad flips without truth, and for anything
+    ``join`` refuses.
     """
     if "values" in (baseline.kind, candidate.kind):
         raise UserError("a gate counts flips between classes, but these are regression values (see --kind)")
@@ -78,8 +79,8 @@ def _estimate(cases: np.ndarray) -> Estimate:
     """Estimate the share of ``cases`` (R, T) with its interval.
 
     With several runs, the upper end is at least Clopper-Pearson's for T examples. Where no runs or examples differ,
-    e.g. without any flip, the jackknife sees no variance and its interval shrinks to the share itself: twenty examples
-    without a flip would seem certain never to flip, although for a single run the upper end is 17 %. The bound holds
+    e.g. without any flip, the jackknife sees no variance and gives no interval: twenty examples without a flip would
+    seem certain never to flip, although for a single run the upper end is 17 %. The bound holds
     for several runs too: an example's mean over runs lies between 0 and 1, so it varies no more than a single flip.
     """
     k, n = cases.mean(axis=0).sum(), cases.shape[1]

@@ -27,7 +27,9 @@ TWO = (
     "would vary (an interval needs three runs), nor how often an example flips: examples that agree by luck look "
     "stable."
 )
-HERE = "The same runs rank the examples and count the flips: among further runs, fewer flips lie at the top."
+HERE = (
+    "This is optimistic, because the same runs rank the examples and supply the flips: in new runs the share is lower."
+)
 
 
 def facts(score: Score) -> Table:

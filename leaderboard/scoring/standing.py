@@ -1,4 +1,4 @@
-"""Comparison of a churn with the published results, and their evidence on ranking by two runs."""
+"""Place of a churn among the published results, and how well two runs rank the examples that flip there."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _churn(entry: Entry) -> float:
 
 
 def captured(results: Results, share: float) -> dict[str, float]:
-    """Return the share of the flips among further runs in the first ``share`` of examples, for ERM by dataset.
+    """Return, for each dataset, the fraction of ERM's flips in held-out runs that the first ``share`` of examples has.
 
     Examples are ranked by two runs with ``score.rank``; the share is the mean over up to 45 pairs of runs and over
     splits. Datasets with fewer than four runs, or without a flip outside the two, are left out.

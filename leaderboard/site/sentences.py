@@ -17,7 +17,9 @@ def answer(summary: Summary) -> Markup:
     erm = summary.reference
     if erm is None:
         command = f"python -m benchmark run --method {REFERENCE}"
-        return Markup("These datasets have no ERM to compare with. Run <code>{}</code> on them.").format(command)
+        return Markup("ERM, the reference, has not been run on these datasets. Run <code>{}</code> on them.").format(
+            command
+        )
     parts = [_reference(summary, erm)]
     first, unmarked = summary.best(marked=True), summary.best(marked=False)
     if first is None or first is erm:
@@ -51,7 +53,7 @@ def _reference(summary: Summary, erm: SummaryRow) -> Markup:
     place = f"Over {summary.over}" if several else f"On {summary.datasets[0].title}"
     churn = erm.estimates.get("churn")
     if churn is None:
-        return Markup("{},").format(place)
+        return Markup("{}, ERM has no churn yet: that takes two retrainings.").format(place)
     return Markup("{}, two retrainings of {} disagree on {} % of the test predictions.").format(
         place, _link(erm), spelled(100 * churn.value)
     )
@@ -63,7 +65,7 @@ def _price(summary: Summary, row: SummaryRow, praise: str) -> Markup:
     change, compute = shown["delta_churn"], _number(shown["compute"])
     if summary.task == "classification":
         return Markup(
-            "{}: its retrainings disagree on {} % ({} pp{}), with {} pp accuracy at {} times the compute."
+            "{}: its retrainings disagree on {} % ({} pp{}); accuracy changes by {} pp, at {} times the compute."
         ).format(
             name, _number(shown["churn"]), _number(change), _interval(change), _number(shown["delta_accuracy"]), compute
         )

@@ -67,13 +67,13 @@ def validate(path: Path, submissions: Path | None = None, published: Sequence[Ce
         cell for cell in published if not (cell.key.method == folder.method and submitted(cell))
     ]  # a resubmission
     if folder.method in suite_methods(published):
-        errors.append(f"folder {folder.method!r}: is the name of a method of the suite; choose another")
+        errors.append(f"folder {folder.method!r}: this name belongs to a method of the suite; choose another")
     taken = {key: other.key.method for other in others for key in (slug(_name(other)), slug(other.title))}
     names = (folder.description.name, f"{folder.description.name} {folder.description.version} ({STATUS})")
     if method := next((taken[key] for key in map(slug, names) if key in taken), None):
         errors.append(
-            f"submission.yml: name: {folder.description.name!r} is that of {method!r}, or so similar that both would "
-            "share a page; choose another"
+            f"submission.yml: name: {folder.description.name!r} is taken by {method!r}, or so similar that both "
+            "pages would have one address; choose another"
         )
     errors += [line for cell in cells for line in _copies(cell, others)]
     if errors:

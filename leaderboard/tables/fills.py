@@ -17,7 +17,7 @@ from leaderboard.tables import paper_filter
 from leaderboard.tables.boards import board, marks
 from leaderboard.tables.columns import Column, absolute, compute, interval, matched, pairs_of, versus
 from leaderboard.tables.footprint import footprint
-from leaderboard.tables.layouts import Body, Cell, averaged, erm_tests, explained, name, with_reference
+from leaderboard.tables.layouts import Body, TableCell, averaged, erm_tests, explained, name, with_reference
 from leaderboard.tables.summary import headline
 from leaderboard.tables.table import MISSING, Value, spelled
 from leaderboard.tables.triage import estimates
@@ -39,7 +39,7 @@ TRIAGE = (
 
 def triage(results: Results, kind: IntervalKind) -> Body | None:
     """Return a row per dataset: how well scores of ERM's predictions find the examples that flip."""
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[TableCell, ...]] = []
     datasets = with_reference(results.headline())
     for dataset in datasets:
         tests = erm_tests(dataset)
@@ -64,7 +64,7 @@ def split_by_split(results: Results, kind: IntervalKind) -> Body | None:
     datasets = tuple(d for d in with_reference(results.headline()) if len(d.splits) > 1)
     present = {entry.title for d in datasets for entry in d.entries}
     titles = [title for title in results.methods() if title in present]
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[TableCell, ...]] = []
     for dataset in datasets:
         assert dataset.reference is not None
         columns = {title: churn if title == dataset.reference.title else delta for title in titles}
@@ -100,7 +100,7 @@ def changes(results: Results, kind: IntervalKind) -> Body | None:
     titles = [title for title in results.methods() if title in compared]
     if not titles:
         return None
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[TableCell, ...]] = []
     for d in datasets:
         rows.append((name(d), *(value for title in titles for value in _change(d, d.entry(title), kind))))
     header = ("Dataset", *("mended", "broken") * len(titles))
@@ -123,7 +123,7 @@ def _change(dataset: Dataset, entry: Entry | None, kind: IntervalKind) -> tuple[
 
 def outcomes(results: Results, kind: IntervalKind) -> Body | None:
     """Return the paper's filter on each classification dataset, beside the values in the paper."""
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[TableCell, ...]] = []
     for o in paper_filter.outcomes(results):
         sizes = (_plain(o.n_train, 0), _plain(o.n_id, 0))
         measured = (_plain(o.majority, 3), _plain(o.accuracy, 3), _plain(o.gap * 100, 1, signed=True))
@@ -143,7 +143,7 @@ def _plain(number: float | None, digits: int, signed: bool = False) -> Value:
 def regression(results: Results, kind: IntervalKind) -> Body | None:
     """Return a row for each regression dataset and method."""
     datasets = results.of_task("regression")
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[TableCell, ...]] = []
     for dataset in datasets:
         first = f"{dataset.title} ({dataset.unit})" if dataset.unit else dataset.title
         of_dataset = board(dataset, "id", kind)
@@ -197,7 +197,7 @@ def _power(p: float) -> str:
 
 def footprints(results: Results, kind: IntervalKind) -> Body | None:
     """Return a row for each method: its computational footprint and its CPU time in multiples of ERM's."""
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[TableCell, ...]] = []
     for title in results.methods():
         entries = [(d, e) for d in results.datasets if (e := d.entry(title)) is not None]
         dataset, entry = entries[0]

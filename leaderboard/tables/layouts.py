@@ -18,7 +18,7 @@ from leaderboard.tables.columns import Column, estimate, pairs_of
 from leaderboard.tables.table import MISSING, Value
 
 ALPHA = 0.05
-Cell = str | Value
+TableCell = str | Value
 Choice = Callable[[Results], Sequence[Dataset]]
 """A selection of the datasets of a table."""
 
@@ -28,7 +28,7 @@ class Body:
     """The content of a table without its name; see ``leaderboard.tables.table.Table``."""
 
     header: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[TableCell, ...], ...]
     datasets: tuple[Dataset, ...]
     notes: tuple[str, ...] = ()
     over: tuple[tuple[str, int], ...] = ()
@@ -43,7 +43,7 @@ class DatasetColumn:
     """A column of a table of datasets; ``measure`` is the one behind its intervals, if it has any."""
 
     header: str
-    show: Callable[[Dataset, IntervalKind], Cell]
+    show: Callable[[Dataset, IntervalKind], TableCell]
     over: str = ""
     measure: Measure | None = None
 
@@ -51,7 +51,7 @@ class DatasetColumn:
 def of_erm(measure: Measure, header: str = "", over: str = "", digits: int | None = None) -> DatasetColumn:
     """Return the column of a measure of ERM, under the measure's title unless ``header`` is given."""
 
-    def show(dataset: Dataset, kind: IntervalKind) -> Cell:
+    def show(dataset: Dataset, kind: IntervalKind) -> TableCell:
         places = measure.digits if digits is None else digits
         return Value.of(erm(dataset, measure, kind), measure.scale, places, most=measure.most)
 
@@ -175,7 +175,7 @@ def tested(dataset: Dataset, kind: IntervalKind) -> Value:
 def positives(scale: float = 1, digits: int = 2) -> DatasetColumn:
     """Return the column of the share of class 1 in the ID test, mean over splits."""
 
-    def show(dataset: Dataset, kind: IntervalKind) -> Cell:
+    def show(dataset: Dataset, kind: IntervalKind) -> TableCell:
         return Value.of(Estimate(_positive(dataset), np.nan, np.nan), scale, digits)
 
     return DatasetColumn("Class 1", show)
@@ -211,7 +211,7 @@ def fallback(kind: IntervalKind, columns: Iterable[tuple[str, Measure | None]]) 
     return (f"Not a mean over examples, so the interval is over retrainings: {', '.join(over_runs)}.",)
 
 
-def explained(rows: Iterable[Iterable[Cell]]) -> tuple[str, ...]:
+def explained(rows: Iterable[Iterable[TableCell]]) -> tuple[str, ...]:
     """Return explanations of the marks in ``rows``."""
     used = {flag for row in rows for cell in row if isinstance(cell, Value) for flag in cell.flags.split()}
     return tuple(text for flag, text in MARKS.items() if flag in used)

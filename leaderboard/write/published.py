@@ -17,7 +17,7 @@ import pandas as pd
 from benchmark import __version__
 from benchmark.errors import UserError
 from benchmark.store.cell import Cell, encode
-from leaderboard.read.published import FORMAT, gather
+from leaderboard.read.published import FORMAT, column_of, gather
 from leaderboard.read.results import Results
 from leaderboard.tables import studies
 from leaderboard.tables.catalogue import build, stamp
@@ -37,7 +37,7 @@ def write(results: Results, folder: Path, tables: bool = True) -> None:
     # Files do not record which cell is newer, hence one cell of each kind.
     seeds = {cell.key.kind: set(cell.key.seeds) for cell in cells}
     cells += [c for c in results.of_studies if not set(c.key.seeds) <= seeds.get(c.key.kind, set())]
-    cells.sort(key=lambda cell: (cell.key.dataset, cell.key.canonical_seed, cell.key.method, cell.key.digest))
+    cells.sort(key=lambda cell: (cell.key.dataset, cell.key.canonical_seed, cell.key.method, column_of(cell.key)))
     temporary, old = folder.with_name(f".{folder.name}.new"), folder.with_name(f".{folder.name}.old")
     for leftover in (temporary, old):
         shutil.rmtree(leftover, ignore_errors=True)
@@ -81,9 +81,10 @@ def _table(cells: Sequence[Cell]) -> pd.DataFrame:
     columns["example_id"] = np.concatenate([p.ids.astype(object) for p in first.values()])
     columns["y_true"] = np.concatenate([p.y for p in first.values()])
     for cell in cells:
+        column = column_of(cell.key)
         for i, seed in enumerate(cell.key.seeds):
             packed = _packed(np.concatenate([p.values[i] for p in cell.predictions.values()]).astype(np.float32))
-            columns |= {f"{cell.key.digest}/{seed}/{c}": packed[:, c] for c in range(packed.shape[1])}
+            columns |= {f"{column}/{seed}/{c}": packed[:, c] for c in range(packed.shape[1])}
     return pd.DataFrame(columns)
 
 

@@ -79,6 +79,7 @@ def test_outputs_do_not_depend_on_the_order_of_atoms(network):
     torch.testing.assert_close(values, outputs(network, MOLECULES[-1:]).expand_as(values))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dataset", ["b3db_measured", "b3db_logbb"])
 def test_methods_train_it_and_a_seed_alone_is_the_same_to_the_bit_as_in_company(backbone, dataset):
     problem = problem_of(backbone, dataset)

@@ -86,6 +86,7 @@ def test_the_list_in_markdown_is_the_table_of_the_readme(capsys: pytest.CaptureF
 # Health
 
 
+@pytest.mark.slow
 def test_health_reports_on_each_dataset_and_on_what_they_share(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("health", "b3db", "b3db_measured") == 0
     output = capsys.readouterr().out

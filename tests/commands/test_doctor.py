@@ -101,6 +101,7 @@ def test_a_broken_file_of_another_dataset_is_named_and_does_not_fail(
     assert finding.remedy in output
 
 
+@pytest.mark.slow
 def test_a_dead_tracking_store_fails_with_a_remedy(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

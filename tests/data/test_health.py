@@ -322,7 +322,7 @@ def test_the_text_names_every_trouble(tmp_path):
         "no SMILES: 1\n    line 9\n",
         "no target: 2\n    line 10: CCC\n    line 11: C(C)(C)(C)(C)C\n",
         "molecules on several lines: 2, of which 1 with conflicting targets\n    lines 2, 3: CCO: 1, 0\n",
-        "id         3 rows, 33.3% of class 1; in the training pool: 1 exactly, 2 (66.7%) at least nearly",
+        "id         3 rows, 33.3% of class 1; in the training pool: 1 identical, 2 (66.7%) including near-duplicates",
     ):
         assert part in text
 

@@ -56,6 +56,7 @@ def test_a_missing_column_of_groups_is_named(waterbirds):
         load_rows(spec)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_offline_and_not_here_the_error_says_where_to_get_it_and_where_to_put_it(waterbirds, monkeypatch, tmp_path):
     monkeypatch.setenv("CHURN_DATA_DIR", str(tmp_path / "elsewhere"))

@@ -344,6 +344,7 @@ def test_another_table_in_place_of_tadfs_is_named_by_the_column_it_lacks(tadf, c
         load_problem("tadf")
 
 
+@pytest.mark.slow
 def test_a_table_without_a_known_checksum_has_the_version_of_its_bytes(tadf):
     content = Path(os.environ["CHURN_DATA_DIR"], "tadf", "subsidary.csv").read_bytes()
     assert load_rows(TADF).version == hashlib.sha256(content).hexdigest()[:16]

@@ -43,6 +43,7 @@ SCAFFOLDS = {text: MurckoScaffoldSmiles(mol=MolFromSmiles(text), includeChiralit
 ALL = [SCAFFOLDS[text] for text in TEXTS]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("staged_data")
 @pytest.mark.parametrize(
     "row", [pytest.param(row, id=f"{row['dataset']}-{row['canonical_seed']}") for row in ROWS] or [ABSENT]

@@ -66,6 +66,7 @@ def test_what_was_tried_is_not_tried_again_and_more_trials_go_on_from_there() ->
     assert more == optimise(peak_at(1), 8, 2, "another")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["in the score of trial 7", "while the sampler asks"])
 def test_a_search_that_is_killed_goes_on_with_the_trials_of_one_that_is_not(where: str) -> None:
     script = f"""
@@ -103,6 +104,7 @@ optimise(score, 9, 5, "killed")
     assert resumed == optimise(peak_at(1.0), 9, 5, "not killed")
 
 
+@pytest.mark.slow
 def test_the_optimiser_has_all_that_it_needs_and_warns_of_nothing() -> None:
     script = "from benchmark.lab.bayes import optimise; optimise(lambda value: (-value, 0.1, 0.9), 6, 1, 'quiet')"
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)

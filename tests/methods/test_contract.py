@@ -22,6 +22,7 @@ FASTER = dict.fromkeys(
 )  # 500 trees keep the same contract, more slowly
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", METHODS)
 def test_the_method_keeps_the_contract(name, task):
@@ -31,6 +32,7 @@ def test_the_method_keeps_the_contract(name, task):
     assert check_method(cls, task) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 def test_the_method_learns_a_signal(name):
     problem = replace(synthetic("classification", n=600), recipe=Recipe(epochs=15))

@@ -200,6 +200,7 @@ def test_an_estimator_is_trained_anew_when_a_file_changes_that_it_derives_from(t
     assert runner.code_fingerprint(method) != before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("edited", "old", "new", "changed"),
     [

@@ -427,6 +427,7 @@ def test_a_store_on_a_full_disk_costs_no_prediction(here, small_disk, monkeypatc
     assert_each_once_and_whole({"ERM": 2})
 
 
+@pytest.mark.slow
 def test_a_store_that_cannot_be_written_to_costs_no_prediction(here, monkeypatch, capsys) -> None:
     store = tracking.Store()
     assert store.statuses() == {}

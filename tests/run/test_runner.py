@@ -28,6 +28,7 @@ def filled(texts: list[str], seeds: list[int], jobs: int) -> dict[str, Cell]:
     return {cell.title: cell for cell in results if isinstance(cell, Cell)}
 
 
+@pytest.mark.slow
 def test_predictions_do_not_depend_on_workers_companions_or_other_seeds() -> None:
     alone = filled(["twin"], [1, 2, 3, 4, 5], jobs=1)["Twin-bootstrap λ=300"]
     beside = filled(["bagging:k=2", "twin", "erm"], [1, 2, 3, 4, 5], jobs=2)["Twin-bootstrap λ=300"]
@@ -121,6 +122,7 @@ def test_three_classes_for_a_problem_with_two_are_refused() -> None:
         Predictions.of(problem, "id", (1,), np.full((1, 50, 3), 1 / 3))
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_fails_its_cell_and_no_other() -> None:
     cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import a test
     assert "the worker process died on train seeds" in failure("dies", jobs=2)

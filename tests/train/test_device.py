@@ -36,6 +36,7 @@ def predicted(problem: Problem, where: Device) -> np.ndarray:
     return np.stack([outcome.values["id"] for outcome in outcomes])  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_what_a_gpu_computes_gives_the_same_predictions_on_a_cpu(molecules: Problem) -> None:
     all_at_once = Device("cpu", networks_per_stack=64, to_the_bit=False)
     assert np.abs(predicted(molecules, all_at_once) - predicted(molecules, CPU)).max() < TOLERANCE

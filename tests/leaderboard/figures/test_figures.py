@@ -174,6 +174,7 @@ print(json.dumps(figures.digests(figures.build(figures.collect(cells), lambda: s
     assert json.loads(ran.stdout) == digests(figures)
 
 
+@pytest.mark.slow
 def test_a_figure_that_was_drawn_before_is_taken_from_the_cache_and_one_that_was_damaged_is_drawn_again(
     results, tmp_path, monkeypatch
 ):

@@ -163,7 +163,7 @@ def test_the_papers_file_has_its_tables_of_campaigns_and_of_graph_networks():
         ("gin,bace@backbone=gin,twin_lam10,99,churn,%,1,,", "bace@backbone=gin has not been run"),
         ("main,bace,erm,99,charm,%,1,,", "no measure of ours is called charm"),
         ("main,bace,erm,99,delta_churn_vs_erm,pp,1,,", "ERM has not been run"),
-        ("main,bace,erm,99,mae,target,1,,", "mae is for values, but bace is a classification"),
+        ("main,bace,erm,99,mae,target,1,,", "mae applies to regression only; bace is a classification"),
         ("friedman,all2,erm,99,mean_rank,,1,,", "the file has no rows of the table main"),
     ],
 )
@@ -184,7 +184,7 @@ def test_what_is_of_classes_is_not_compared_on_a_regression(tmp_path, make_cell)
         ("erm", "aupc_churn", "triage"),
     ):
         found = one(results, tmp_path, f"regression,esol,{method},99,{metric},,1,,")
-        assert (found.ours, found.why) == (None, f"{what} is for classes, but esol is a regression")
+        assert (found.ours, found.why) == (None, f"{what} applies to classification only; esol is a regression")
     assert one(results, tmp_path, "regression,esol,erm,99,mae,target,1,,").ours.value > 0
     assert one(results, tmp_path, "regression,esol,erm,99,n_id_test,,80,,").agrees is True
 

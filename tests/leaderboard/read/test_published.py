@@ -86,6 +86,7 @@ def test_a_folder_of_something_else_is_left_alone(results: Results, tmp_path: Pa
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
+@pytest.mark.slow
 def test_the_tables_that_come_with_the_suite_are_made_again_from_its_predictions_byte_for_byte(tmp_path: Path) -> None:
     again = tmp_path / published.PUBLISHED.name
     write_published(published.gather(published.PUBLISHED), again)
@@ -95,6 +96,7 @@ def test_the_tables_that_come_with_the_suite_are_made_again_from_its_predictions
     assert (again / "manifest.json").read_text() == (published.PUBLISHED / "manifest.json").read_text()
 
 
+@pytest.mark.slow
 def test_the_page_of_results_is_made_again_from_the_predictions_that_come_with_the_suite(tmp_path: Path) -> None:
     with pytest.raises(SystemExit) as exit_:
         app(["compare", "--store", str(published.PUBLISHED), "--markdown", str(tmp_path / "RESULTS.md")])
@@ -102,6 +104,7 @@ def test_the_page_of_results_is_made_again_from_the_predictions_that_come_with_t
     assert (tmp_path / "RESULTS.md").read_text() == (CHECKOUT / "RESULTS.md").read_text()
 
 
+@pytest.mark.slow
 def test_beside_published_results_own_ones_of_fewer_retrainings_give_way_and_are_named() -> None:
     shipped = [c for c in published.shipped() if c.key.dataset == "bace" and c.key.method == "erm"]
     erm, of_study, *_ = sorted(shipped, key=lambda cell: cell.facts.study != "")

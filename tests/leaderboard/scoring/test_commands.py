@@ -73,7 +73,7 @@ def test_triage_ranks_flips_first_and_says_what_is_in_sample(tmp_path, store):
     assert not table["flips"].iloc[flips.sum() :].any()
     assert "in-sample" in result.output
     assert f"{a}: read as probabilities. Columns: predictions p0, p1; truth y_true." in result.output
-    assert "Out of sample" in result.output
+    assert "of the flips in other runs" in result.output
 
 
 @pytest.mark.parametrize(("limits", "code"), [(["40%"], 0), (["1%"], 1), (["40%", "--max-bad-flips", "0"], 1)])

@@ -82,6 +82,7 @@ def test_a_target_begins_with_a_capital_and_keeps_its_others(make_cell) -> None:
     assert "Is a substrate of CYP2D6 at pH 7</p>" in text
 
 
+@pytest.mark.slow
 def test_the_lowest_churn_of_a_dataset_may_be_erms_and_one_method_alone_has_no_rival(make_cell) -> None:
     rates = {"calmer": ("erm", "calm"), "rougher": ("erm", "wild"), "alone": ("erm",)}
     flips = {"erm": 0.15, "calm": 0.05, "wild": 0.19}

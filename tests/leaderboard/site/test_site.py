@@ -17,6 +17,7 @@ from leaderboard.read.source import read
 from leaderboard.site import citation
 
 
+@pytest.mark.slow
 def test_a_site_is_replaced_whole_and_equal_results_give_equal_bytes(tmp_path: Path, make_cell) -> None:
     out = tmp_path / "site"
     pair = collect([make_cell("d", "erm"), make_cell("d", "calm")])

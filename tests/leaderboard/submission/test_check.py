@@ -49,6 +49,7 @@ def test_a_model_trained_outside_gives_exactly_what_it_gives_inside(good, inside
     assert_same(cell, inside)
 
 
+@pytest.mark.slow
 def test_so_does_a_regression(tmp_path):
     protocol = export(REGRESSION, tmp_path / "protocol").parent
     forest = train_outside(protocol)
@@ -92,6 +93,7 @@ def constant(table):
 ROW = rf"predictions/{DATASET}\.parquet, row 3 \(canonical seed 99, train seed 1, 'id', example '.+'\): "
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
@@ -136,7 +138,7 @@ def test_a_copy_of_a_published_result_is_refused_but_no_new_hand_in_of_an_own_on
     (own,) = validate(good).cells
     assert validate(good, published=[own]).cells
     stolen = replace(own, key=replace(own.key, method="theirs"))
-    with pytest.raises(Refused, match=r"name: 'Forest elsewhere' is that of 'theirs', .* another\n.* of 'theirs'"):
+    with pytest.raises(Refused, match=r"name: 'Forest elsewhere' is taken by 'theirs', .* another\n.* by 'theirs'"):
         validate(good, published=[stolen])
 
 
@@ -146,17 +148,18 @@ def test_the_name_of_a_method_of_the_suite_is_refused(copied, inside, method):
     folder.parent.mkdir()
     copied.rename(folder)
     published = [replace(inside, key=replace(inside.key, method="svm", problem="another"))]
-    with pytest.raises(Refused, match=f"^folder '{method}': is the name of a method of the suite"):
+    with pytest.raises(Refused, match=f"^folder '{method}': this name belongs to a method of the suite"):
         validate(folder, published=published)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["FOREST  elsewhere", "Ｆorest Elsewhere", "Forest-elsewhere"])
 def test_a_name_that_looks_like_another_is_refused(copied, name):
     (own,) = validate(copied).cells
     other = replace(own, key=replace(own.key, method="theirs", problem="another"))
     path = copied / "submission.yml"
     path.write_text(path.read_text().replace("Forest elsewhere", name))
-    with pytest.raises(Refused, match=r"^submission.yml: name: '.*' is that of 'theirs', or so similar"):
+    with pytest.raises(Refused, match=r"^submission.yml: name: '.*' is taken by 'theirs', or so similar"):
         validate(copied, published=[other])
     path.write_text(path.read_text().replace(name, "Forest nearby"))
     assert validate(copied, published=[other]).cells
@@ -172,6 +175,7 @@ def test_a_broken_folder_of_somebody_else_is_named(good, tmp_path):
     assert validate(good, tmp_path).cells
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [

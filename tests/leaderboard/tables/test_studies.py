@@ -120,6 +120,7 @@ def test_an_axis_of_names_has_no_numbers() -> None:
 # Selection of studies
 
 
+@pytest.mark.slow
 def test_a_study_from_predictions_shows_the_boards_tables_and_figures_on_its_page(make_cell, tmp_path: Path) -> None:
     names = ("triage", "convergence", "entropy", "case-study", "heat-map", "top-k")
     records = [finished(name, dataset="dili,herg", seeds="5") for name in names]
@@ -208,6 +209,7 @@ def test_the_newer_of_a_cell_of_a_study_and_one_of_a_run_counts(make_cell) -> No
     assert [e.title for d in collect([older, newer]).datasets for e in d.entries] == ["ERM"]
 
 
+@pytest.mark.slow
 def test_without_finished_studies_nothing_is_shown(make_cell, tmp_path: Path) -> None:
     site.write(collect(erm_and_twin(make_cell)), tmp_path / "site")
     assert not (tmp_path / "site" / "studies.html").exists()

@@ -131,6 +131,7 @@ def published() -> list[Table]:
     return tables
 
 
+@pytest.mark.slow
 def test_the_latex_of_every_table_compiles_and_fits_on_its_page(world, one_table, tmp_path: Path):
     tables = [*build(world), *map(to_table, boards(world)), one_table, *published(), wide(30, datasets=60)]
     signs = Table("signs", "", "", ("sign",), tuple((sign,) for sign in LATEX))
