@@ -126,7 +126,7 @@ def _ours(results: Results, row: Published) -> Ours:
         return Ours(Estimate(count, count, count))
     measure = of_classes if p.task == "classification" else of_values
     if measure is None:
-        raise _Missing(f"no measure of ours is called {row.metric}")
+        raise _Missing(f"we compute no measure called {row.metric}")
     versus = row.metric.endswith("_vs_erm")
     splits = matched(pairs_of(dataset, entry)) if versus else [(p, None)]
     if not splits:
@@ -148,7 +148,7 @@ def _tuned(results: Results, row: Published) -> Ours:
     if row.metric == "mean_lambda":
         return Ours(jackknife([best]))
     if row.metric not in OF_TUNED:
-        raise _Missing(f"no measure of ours is called {row.metric}")
+        raise _Missing(f"we compute no measure called {row.metric}")
     dataset, other = _find(results, row.dataset, TUNED[row.method], split)
     twins = [e.cells[split] for e in dataset.entries if e.method == "twin" and split in e.cells]
     cell = next((c for c in twins if c.key.params == {"lam": lam, "members": 2}), None)
@@ -176,7 +176,7 @@ def _campaigns(results: Results, row: Published) -> Ours:
         raise _Missing(f"no campaigns of {row.method} have been run on {row.dataset}, split {row.canonical_seed}")
     sampled = outcomes(record.content)
     if row.metric not in sampled:
-        raise _Missing(f"no measure of ours is called {row.metric}")
+        raise _Missing(f"we compute no measure called {row.metric}")
     return Ours(estimate(sampled[row.metric]))
 
 

@@ -50,6 +50,7 @@ def test_the_first_four_are_log_uniform() -> None:
     assert kstest(drawn, "uniform", args=(-3, 7)).pvalue > 0.01
 
 
+@pytest.mark.slow
 def test_it_finds_a_peak_that_random_search_would_not() -> None:
     trials = optimise(peak_at(1.5), 15, 3, "peak")
     best = max(trials, key=lambda trial: trial.score)

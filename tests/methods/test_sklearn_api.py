@@ -42,6 +42,7 @@ ESTIMATORS = [
 ]
 
 
+@pytest.mark.slow
 @parametrize_with_checks(ESTIMATORS)
 def test_the_estimator_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)

@@ -94,6 +94,7 @@ def test_swa_averages_the_weights_of_erm_at_the_ends_of_the_later_epochs(plain, 
     np.testing.assert_allclose(predicted(problem, "swa:start=0.5"), expected, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "method",
     [

@@ -244,6 +244,7 @@ def test_names_stand_clear_of_ranks_with_two_digits():
     assert at["method 11"] - at["12.00"] > 4.5 * digits
 
 
+@pytest.mark.slow
 def test_the_calmest_is_in_every_figure_whatever_its_name_elsewhere():
     many = {f"method {i:02}": 0.5 + 0.1 * i for i in range(15)}
     classes = [c for c in made_up(40, {"ERM": 1.0, "calm at 300": 0.1, **many}) if c.key.dataset != "three"]

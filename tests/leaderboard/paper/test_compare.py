@@ -161,7 +161,7 @@ def test_the_papers_file_has_its_tables_of_campaigns_and_of_graph_networks():
         ),
         ("bo_loop_regression,esol,prayer,99,final_best,target,1,,", "no method of ours is called prayer"),
         ("gin,bace@backbone=gin,twin_lam10,99,churn,%,1,,", "bace@backbone=gin has not been run"),
-        ("main,bace,erm,99,charm,%,1,,", "no measure of ours is called charm"),
+        ("main,bace,erm,99,charm,%,1,,", "we compute no measure called charm"),
         ("main,bace,erm,99,delta_churn_vs_erm,pp,1,,", "ERM has not been run"),
         ("main,bace,erm,99,mae,target,1,,", "mae applies to regression only; bace is a classification"),
         ("friedman,all2,erm,99,mean_rank,,1,,", "the file has no rows of the table main"),
@@ -196,7 +196,7 @@ def test_a_tuned_method_has_no_number_of_another_name(ours, tmp_path):
         patch.setattr("benchmark.studies.bayes_lambda.tuned", lambda content: (np.array([300.0]), content["lam"]))
         record = Record("bayes-lambda", "bace, split 99, twin", twin.key.code, best)
         found = one(replace(ours, records=(record,)), tmp_path, "bayes_twin,bace,bo_vs_erm,99,charm,,1,,")
-    assert found.why == "no measure of ours is called charm"
+    assert found.why == "we compute no measure called charm"
 
 
 @pytest.mark.parametrize(

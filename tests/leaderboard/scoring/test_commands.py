@@ -137,6 +137,7 @@ def test_power_says_how_many_retrainings_a_difference_needs(store):
     assert "Mid" not in result.output  # it lacks one of the two
 
 
+@pytest.mark.slow
 def test_power_has_published_results_where_nothing_was_run():
     one, every = run("power", "--dataset", "bace"), run("power")
     assert one.exit_code == every.exit_code == 0

@@ -183,6 +183,7 @@ def test_the_pair_bootstrap_of_many_runs_is_done_in_blocks() -> None:
     assert (estimate.high - estimate.low) / 2 == pytest.approx(1.96 * pairs.std() / np.sqrt(1770), rel=0.15)
 
 
+@pytest.mark.slow
 def test_holm_by_hand() -> None:
     # Sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1, and never less than the one before (Holm 1979).
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])

@@ -132,6 +132,7 @@ def test_a_copy_of_another_submission_is_refused_whatever_its_seeds_are_called(g
         validate(submit(renumbered), good.parents[1])
 
 
+@pytest.mark.slow
 def test_a_copy_of_a_published_result_is_refused_but_no_new_hand_in_of_an_own_one(good, inside):
     with pytest.raises(Refused, match="train seed 1, 'id': the same as train seed 1 of 'random_forest'"):
         validate(good, published=[inside])

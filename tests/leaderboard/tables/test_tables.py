@@ -82,6 +82,7 @@ def test_the_papers_kind_marks_intervals_that_exclude_zero(world):
     assert INTERVAL_KINDS["paper"] in main.caption
 
 
+@pytest.mark.slow
 def test_where_an_interval_over_examples_is_undefined_the_notes_say_so(world):
     over_examples = {table.key: table for table in build(world, "examples")}
     notes = over_examples["magnitudes"].notes
