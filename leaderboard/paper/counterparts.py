@@ -198,7 +198,7 @@ def _find(results: Results, name: str, method: str, split: int) -> tuple[Dataset
 def _triage(results: Results, dataset: str, split: int) -> Mapping[str, Ours]:
     p = _find(results, dataset, "erm", split)[1].cells[split].predictions["id"]
     if p.task == "regression":
-        raise _Missing(f"triage is for classes, but {dataset} is a regression")
+        raise _Missing(f"triage applies to classification only; {dataset} is a regression")
     return {key: Ours(estimate) for key, estimate in estimates([p]).items()}
 
 

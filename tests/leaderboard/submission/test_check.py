@@ -139,7 +139,8 @@ def test_a_copy_of_a_published_result_is_refused_but_no_new_hand_in_of_an_own_on
     (own,) = validate(good).cells
     assert validate(good, published=[own]).cells
     stolen = replace(own, key=replace(own.key, method="theirs"))
-    with pytest.raises(Refused, match=r"name: 'Forest elsewhere' is taken by 'theirs', .* another\n.* by 'theirs'"):
+    said = r"name: 'Forest elsewhere' is taken by 'theirs', .* another\n.* of 'theirs'"
+    with pytest.raises(Refused, match=said):
         validate(good, published=[stolen])
 
 
