@@ -4,23 +4,24 @@ A model retrained on a new draw of its training set keeps its accuracy but chang
 predictions. This package measures that churn. Start from the command line (``python -m benchmark --help``)
 or from Python::
 
-    from benchmark import load_problem, make_method
+    from benchmark import load_problem, make_method, retrain
 
     problem = load_problem("b3db_measured", canonical_seed=99)
-    fitted = make_method("twin:lam=30", problem.task).fit(problem, seeds=[1, 2])
-    probabilities = fitted.predict(problem.evals["id"].x)  # (seeds, molecules, classes)
+    twin = make_method("twin:lam=30", problem.task)
+    probabilities = retrain(twin, problem, seeds=[1, 2])["id"].values  # (seeds, molecules, classes)
 """
 
 from typing import Any
 
 __version__ = "0.1.0"
 
-__all__ = ["UserError", "__version__", "load_problem", "make_method"]
+__all__ = ["UserError", "__version__", "load_problem", "make_method", "retrain"]
 
 _HOME = {
     "UserError": "benchmark.errors",
     "load_problem": "benchmark.data.problem",
     "make_method": "benchmark.registry",
+    "retrain": "benchmark.run.runner",
 }
 
 

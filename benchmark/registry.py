@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from benchmark.backbones import SELECTED
 from benchmark.errors import UserError, did_you_mean
 from benchmark.settings import assignments
-from benchmark.types import MLP, TASKS, Method, Task
+from benchmark.types import MLP, PAPER, SAMPLINGS, TASKS, Method, Sampling, Task
 
 LAM = "lam"
 """Name of the hyperparameter that weights a consistency loss."""
@@ -142,13 +142,19 @@ def load_file(path: Path) -> type:
     return new[0]
 
 
-def make_method(text: str, task: Task, overrides: Mapping[str, str] | None = None, backbone: str = MLP) -> Method:
+def make_method(
+    text: str,
+    task: Task,
+    overrides: Mapping[str, str] | None = None,
+    backbone: str = MLP,
+    sampling: Sampling = PAPER,
+) -> Method:
     """Return the method that ``text`` names, ``twin`` or ``twin:lam=30:members=3``, with the defaults for ``task``.
 
-    On another ``backbone`` the default λ is the one the rule selects there, if known. ``overrides`` are further
-    hyperparameters; ``text`` takes precedence, and those the method does not have are ignored (the caller checks
-    whether any method took them). Raises UserError for an unknown method, hyperparameter or value, and for a method
-    that cannot learn ``task``.
+    On another ``backbone`` or ``sampling``, the default λ is the one the rule selects there, if known. ``overrides``
+    are further hyperparameters; ``text`` takes precedence, and those the method does not have are ignored (the caller
+    checks whether any method took them). Raises UserError for an unknown method, hyperparameter or value, and for a
+    method that cannot learn ``task``.
     """
     cls, settings = find(text)
     if task not in cls.tasks:  # type: ignore[attr-defined]
@@ -157,12 +163,12 @@ def make_method(text: str, task: Task, overrides: Mapping[str, str] | None = Non
     names = [f.name for f in fields(cls)]
     given = assignments(settings, text)
     shared = {key: value for key, value in (overrides or {}).items() if key in names}
-    return build(cls, task, _selected(cls, task, backbone) | shared | given)
+    return build(cls, task, _selected(cls, task, backbone, sampling) | shared | given)
 
 
-def _selected(cls: type, task: Task, backbone: str) -> dict[str, str]:
-    """Return the λ that the rule selects on ``backbone``, if it is known and the method has one."""
-    lam = SELECTED.get(backbone, {}).get(task)
+def _selected(cls: type, task: Task, backbone: str, sampling: Sampling) -> dict[str, str]:
+    """Return the λ that the rule selects on ``backbone`` under ``sampling``, if it is known and the method has one."""
+    lam = SELECTED.get((backbone, sampling), {}).get(task)
     return {} if lam is None or LAM not in [f.name for f in fields(cls)] else {LAM: str(lam)}
 
 
@@ -180,14 +186,28 @@ def refuse_backbone(method: Method, backbone: str) -> None:
         )
 
 
-def doubtful_lambda(method: Method, task: Task, backbone: str) -> str:
-    """Return a warning if a method has the default λ on a backbone for which none was selected, else ``""``."""
+def refuse_sampling(method: Method, sampling: Sampling) -> None:
+    """Raise UserError if a method needs more than the sample that ``sampling`` grants a retraining."""
+    granted = getattr(type(method), "samplings", SAMPLINGS)
+    if sampling not in granted:
+        raise UserError(
+            f"{method.name} needs a model of another train seed, which --sampling {sampling} hides from a retraining: "
+            f"leave it out, or use --sampling {' or '.join(granted)}"
+        )
+
+
+def doubtful_lambda(method: Method, task: Task, backbone: str, sampling: Sampling = PAPER) -> str:
+    """Return a warning if a method has its default λ where the rule has not selected one, else ``""``."""
     lam = params(method).get(LAM)
-    if backbone == MLP or task in SELECTED.get(backbone, {}) or lam != _defaults(method, task).get(LAM, 0):
+    known = (backbone, sampling) == (MLP, PAPER) or task in SELECTED.get((backbone, sampling), {})
+    if known or lam != _defaults(method, task).get(LAM, 0):
         return ""
+    options = {"--backbone": (backbone, MLP), "--sampling": (sampling, PAPER)}
+    changed = {option: value for option, (value, usual) in options.items() if value != usual}
     return (
-        f"{method.name}: λ={lam:g} was selected for another backbone and may be wrong on {backbone}: select one with "
-        f"python -m benchmark study lambda-rule --backbone {backbone}, and pass {method.name}:{LAM}=VALUE"
+        f"{method.name}: λ={lam:g} was selected for another {' and '.join(option[2:] for option in changed)} and may "
+        f"be wrong on {' and '.join(changed.values())}: select one with python -m benchmark study lambda-rule "
+        f"{' '.join(f'{option} {value}' for option, value in changed.items())}, and pass {method.name}:{LAM}=VALUE"
     )
 
 
@@ -214,19 +234,19 @@ def params(method: Method) -> dict[str, Any]:
     return asdict(method)  # type: ignore[call-overload]
 
 
-def spelled(method: Method, task: Task, backbone: str = MLP) -> str:
+def spelled(method: Method, task: Task, backbone: str = MLP, sampling: Sampling = PAPER) -> str:
     """Return the method as the command line spells it: its name and the hyperparameters that are not the defaults."""
-    return ":".join([method.name, *_changed(method, task, backbone)])
+    return ":".join([method.name, *_changed(method, task, backbone, sampling)])
 
 
-def _defaults(method: Method, task: Task, backbone: str = MLP) -> dict[str, Any]:
+def _defaults(method: Method, task: Task, backbone: str = MLP, sampling: Sampling = PAPER) -> dict[str, Any]:
     defaults = {f.name: f.default for f in fields(method) if f.default is not MISSING}  # type: ignore[arg-type]
-    selected = {name: float(text) for name, text in _selected(type(method), task, backbone).items()}
+    selected = {name: float(text) for name, text in _selected(type(method), task, backbone, sampling).items()}
     return defaults | (type(method).regression if task == "regression" else {}) | selected  # type: ignore[attr-defined]
 
 
-def _changed(method: Method, task: Task, backbone: str = MLP) -> list[str]:
-    defaults = _defaults(method, task, backbone)
+def _changed(method: Method, task: Task, backbone: str = MLP, sampling: Sampling = PAPER) -> list[str]:
+    defaults = _defaults(method, task, backbone, sampling)
     values = params(method).items()  # compared by repr, which distinguishes 1 from 1.0
     return [f"{key}={value}" for key, value in values if repr(defaults.get(key)) != repr(value)]
 

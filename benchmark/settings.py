@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from benchmark.errors import UserError
+from benchmark.types import Sampling
+
+DEFAULT_SEEDS: Mapping[Sampling, str] = {"paper": "10", "nested": "10", "halves": "20"}
+"""Train seeds of a result on the leaderboard. Ten halvings cost as much as ten retrainings on the whole."""
 
 
 def assignments(parts: Iterable[str], where: str) -> dict[str, str]:

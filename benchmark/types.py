@@ -1,6 +1,6 @@
 """Types shared by data, methods and the harness.
 
-Shapes: S train seeds, K members, N training rows, T test rows, D features, C outputs
+Shapes: S train seeds, K members, N training rows, R rows of a sample, T test rows, D features, C outputs
 (the classes of a classification, 1 for a regression).
 """
 
@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, Protocol, get_args
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -21,6 +21,10 @@ Reads = Literal["numbers", "smiles", "pixels"]
 """Input of a backbone: numbers (float32), bytes of SMILES or pixels (both uint8)."""
 MLP = "mlp"
 """Default backbone."""
+Sampling = Literal["halves", "nested", "paper"]
+SAMPLINGS: tuple[Sampling, ...] = get_args(Sampling)
+"""What a retraining may see of the training pool; ``benchmark.train.resampling.draw`` defines each."""
+PAPER: Sampling = "paper"
 REFERENCE = "erm"
 """Method that all others are compared with."""
 
@@ -115,15 +119,41 @@ class Problem:
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     def without_tests(self) -> Problem:
-        """Return the problem as methods see it, without test molecules and test labels."""
+        """Return the problem without test molecules and test labels."""
         return replace(self, evals={})
 
 
+@dataclass(frozen=True)
+class Sample:
+    """Everything that one retraining may see: no test set, no other row of the training pool, and no way to one.
+
+    Its molecules are the rows of ``x`` (R, D), ``y`` (R,) and ``smiles`` (R,; empty if they are not molecules).
+    """
+
+    seed: int
+    """Train seed, which keys the randomness of the retraining."""
+    sampling: Sampling
+    task: Task
+    n_outputs: int
+    x: np.ndarray
+    y: np.ndarray
+    smiles: np.ndarray
+    rows: np.ndarray
+    """Training rows (N,) of a single model, as ERM is trained on them; an equal number is a repeat of the molecule."""
+    resampled: np.ndarray
+    """Rows that ``bootstrap`` draws from, with repeats: all rows under ``paper``, otherwise ``rows``."""
+    recipe: Recipe = field(default_factory=Recipe)
+    backbone: str = MLP
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
 class Fitted(Protocol):
-    """S trained predictors, one for each train seed."""
+    """A trained predictor."""
 
     def predict(self, x: np.ndarray) -> np.ndarray:
-        """Return class probabilities (S, T, C), or targets (S, T, 1) of a regression, for ``x`` (T, D)."""
+        """Return class probabilities (T, C), or targets (T, 1) of a regression, for ``x`` (T, D)."""
 
 
 class Method(Protocol):
@@ -132,8 +162,8 @@ class Method(Protocol):
     name: ClassVar[str]
     title: ClassVar[str]
 
-    def fit(self, problem: Problem, seeds: Sequence[int]) -> Fitted:
-        """Train one predictor per train seed on bootstraps of ``problem.train``, purely from the arguments."""
+    def fit(self, sample: Sample) -> Fitted:
+        """Train one predictor on ``sample``, as a pure function of it."""
 
 
 @dataclass(frozen=True)
@@ -148,17 +178,27 @@ class Predictions:
     y: np.ndarray
     values: np.ndarray
     task: Task
+    sampling: Sampling = PAPER
+    """Under ``halves``, only runs of one halving are compared: see ``halvings``."""
     computed: dict[object, np.ndarray] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Cache for quantities that measures compute from these predictions."""
 
     @classmethod
-    def of(cls, problem: Problem, evalset: str, seeds: tuple[int, ...], values: np.ndarray) -> Predictions:
+    def of(
+        cls, problem: Problem, evalset: str, seeds: tuple[int, ...], values: np.ndarray, sampling: Sampling = PAPER
+    ) -> Predictions:
         """Return predictions for a test set of ``problem``. Raises ValueError also for a wrong number of outputs."""
         test = problem.evals[evalset]
-        predictions = cls(seeds, test.ids, test.y, values, problem.task)
+        predictions = cls(seeds, test.ids, test.y, values, problem.task, sampling)
         if values.shape[2] != problem.n_outputs:
             raise ValueError(f"predictions must have {problem.n_outputs} outputs, got {values.shape}")
         return predictions
+
+    def halvings(self) -> list[Predictions]:
+        """Return the two runs of each halving of which both are here, train seeds 2j − 1 and 2j."""
+        place = {seed: i for i, seed in enumerate(self.seeds)}
+        pairs = [(place[seed], place[seed + 1]) for seed in self.seeds if seed % 2 and seed + 1 in place]
+        return [replace(self.only(pair), sampling=PAPER) for pair in pairs]
 
     def only(self, runs: Sequence[int]) -> Predictions:
         """Select retrainings by position, in this order."""

@@ -32,11 +32,12 @@ def build(
     results, health = read(store, among_published=published)
     for line in results.unreadable:
         typer.echo(f"warning: {line}", err=True)
-    if not (results.datasets or results.records):
+    if not results.by_sampling:
         raise UserError(f"{results.source} has no finished cell: add some with python -m benchmark run")
     page = site.write(results, folder, kind, health)
-    entries = sum(len(dataset.entries) for dataset in results.datasets)
-    typer.echo(f"{len(results.datasets)} datasets, {entries} rows: {page}")
+    datasets = [dataset for part in results.by_sampling for dataset in part.datasets]
+    count, rows = len({dataset.name for dataset in datasets}), sum(len(dataset.entries) for dataset in datasets)
+    typer.echo(f"{count} datasets, {rows} rows: {page}")
 
 
 @app.command()
@@ -50,7 +51,8 @@ def export(
 
     results, _ = read(store)
     published.write(results, out)
-    typer.echo(f"{sum(len(entry.cells) for d in results.datasets for entry in d.entries)} cells: {out.resolve()}")
+    datasets = [dataset for part in results.by_sampling for dataset in part.datasets]
+    typer.echo(f"{sum(len(entry.cells) for d in datasets for entry in d.entries)} cells: {out.resolve()}")
 
 
 @app.command()

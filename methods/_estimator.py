@@ -1,8 +1,8 @@
-"""Base class and kernels of the methods that fit an estimator to each bootstrap, on one thread."""
+"""Base class and kernels of the methods that fit an estimator to a sample, on one thread."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -11,57 +11,55 @@ import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 from threadpoolctl import threadpool_limits
 
-from benchmark.train import bootstrap, generator
-from benchmark.types import Fitted, Problem, Task
+from benchmark.train import generator
+from benchmark.types import Fitted, Sample, Task
 
 Kernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
-class Sample:
-    """The bootstrap of one train seed: features ``x`` (N, D) float64 and labels ``y`` (N,)."""
+class TrainingSet:
+    """The rows that an estimator is fitted to: features ``x`` (N, D) float64 and labels ``y`` (N,)."""
 
     task: Task
     x: np.ndarray
     y: np.ndarray
     rows: np.ndarray
-    """Row numbers (N,) of the training pool, repeated where the bootstrap repeats a molecule."""
+    """Row numbers (N,) of the sample, equal for repeats of a molecule."""
     random_state: int
     """Seed of a random estimator, drawn from the train seed."""
 
 
 class Estimators:
-    """Base class of methods that fit an estimator with scikit-learn's interface to each bootstrap."""
+    """Base class of methods that fit an estimator with scikit-learn's interface to a sample."""
 
     trains_networks: ClassVar[bool] = False
 
-    def trained(self, sample: Sample) -> Any:
-        """Return an estimator fitted to ``sample``; classifiers also have ``predict_proba`` and ``classes_``."""
+    def trained(self, data: TrainingSet) -> Any:
+        """Return an estimator fitted to ``data``; classifiers also have ``predict_proba`` and ``classes_``."""
         raise NotImplementedError
 
-    def fit(self, problem: Problem, seeds: Sequence[int]) -> Fitted:
-        x, y = problem.train.x.astype(np.float64), problem.train.y
-        fits = []
+    def fit(self, sample: Sample) -> Fitted:
+        rows, state = sample.rows, int(generator("forest", sample.seed).integers(2**31))
+        x = sample.x.astype(np.float64)
         with threadpool_limits(1):  # sums on several threads would depend on the number of cores
-            for seed, (rows,) in zip(seeds, bootstrap(problem, seeds), strict=True):
-                state = int(generator("forest", seed).integers(2**31))
-                fits.append(self.trained(Sample(problem.task, x[rows], y[rows], rows, state)))
-        return Fits(fits, problem.n_outputs)
+            data = TrainingSet(sample.task, x[rows], sample.y[rows], rows, state)
+            return FittedEstimator(self.trained(data), sample.n_outputs)
 
 
 @dataclass(frozen=True)
-class Fits:
-    """Estimators, one per train seed. A class missing from a bootstrap has probability 0.
+class FittedEstimator:
+    """An estimator. A class missing from its training rows has probability 0.
 
     The class predicted by a classifier without ``predict_proba`` has probability 1.
     """
 
-    fits: Sequence[Any]
+    estimator: Any
     n_outputs: int
 
     def predict(self, x: np.ndarray) -> np.ndarray:
         with threadpool_limits(1):
-            return np.stack([self._predict(estimator, x.astype(np.float64)) for estimator in self.fits])
+            return self._predict(self.estimator, x.astype(np.float64))
 
     def _predict(self, estimator: Any, x: np.ndarray) -> np.ndarray:
         if self.n_outputs == 1:

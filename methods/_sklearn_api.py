@@ -28,16 +28,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from benchmark.train import generator
+from benchmark.train import draw, generator
 from benchmark.train.loop import one_thread, train
 from benchmark.train.networks import StackedMLP
 from benchmark.train.stack import Stack
-from benchmark.types import Examples, Problem, Recipe, Task
+from benchmark.types import PAPER, Examples, Problem, Recipe, Task
 from methods.bagging import Bagging
 from methods.erm import ERM
 from methods.twin import Twin
 
-PAPER = Recipe()
+DEFAULTS = Recipe()
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -48,12 +48,12 @@ class _Networks(BaseEstimator):  # type: ignore[misc]
     draws a bootstrap for each network itself.
     """
 
-    hidden: int = PAPER.hidden
+    hidden: int = DEFAULTS.hidden
     """Width of both hidden layers, a multiple of 16."""
-    lr: float = PAPER.lr
-    weight_decay: float = PAPER.weight_decay
-    batch_size: int = PAPER.batch_size
-    epochs: int = PAPER.epochs
+    lr: float = DEFAULTS.lr
+    weight_decay: float = DEFAULTS.weight_decay
+    batch_size: int = DEFAULTS.batch_size
+    epochs: int = DEFAULTS.epochs
     random_state: int | np.random.RandomState | None = None
     """The benchmark's train seed if an integer: it fixes bootstraps, initialisation and batch order."""
 
@@ -72,9 +72,9 @@ class _Networks(BaseEstimator):  # type: ignore[misc]
         seed = self.random_state
         if not isinstance(seed, Integral):
             seed = check_random_state(seed).randint(2**31)
-        stack: Stack = self._method().fit(problem, [int(seed)])
+        stack: Stack = self._method().fit(draw(problem, PAPER, int(seed))[0])
         with one_thread():
-            parts = list(train(problem.train.x, y, stack.groups(), stack.rule, stack.coupling, [stack.readout]))
+            parts = list(train(x, y, stack.groups(), stack.rule, [stack.readout]))
         self.networks_ = [cast(StackedMLP, part.networks[stack.readout]) for part in parts]
 
     @torch.no_grad()

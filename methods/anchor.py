@@ -10,8 +10,8 @@ Any comparison with methods that share nothing between retrainings should say so
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
+from typing import ClassVar
 
 import torch
 from pydantic.dataclasses import dataclass
@@ -19,9 +19,9 @@ from torch import Tensor
 
 from benchmark.errors import UserError
 from benchmark.registry import method
-from benchmark.train import Step, Weight, bank, bootstrap, disagreement, fit_stack
+from benchmark.train import Step, Weight, at_seed, bank, disagreement, fit_stack
 from benchmark.train.device import DEVICES
-from benchmark.types import Fitted, Problem
+from benchmark.types import Fitted, Sample, Sampling
 
 INCUMBENT = 0
 """The train seed of the incumbent."""
@@ -30,24 +30,29 @@ INCUMBENT = 0
 @method("anchor", title="Anchor λ={lam:g}", regression={"lam": 3.0})
 @dataclass(frozen=True)
 class Anchor:
+    samplings: ClassVar[tuple[Sampling, ...]] = ("paper",)
+
     lam: Weight = 300.0
     """Weight of the disagreement with the incumbent, like that of ``twin``'s consistency loss."""
 
-    def fit(self, problem: Problem, seeds: Sequence[int]) -> Fitted:
-        if INCUMBENT in seeds:
+    def fit(self, sample: Sample) -> Fitted:
+        if sample.seed == INCUMBENT:
             raise UserError(f"anchor: train seed {INCUMBENT} is the incumbent's; omit it")
-        incumbent = fit_stack(problem, bootstrap(problem, [INCUMBENT]), [INCUMBENT])
+        earlier = at_seed(sample, INCUMBENT)
+        incumbent = fit_stack(earlier, earlier.rows[None])
 
         @cache
-        def target(device: torch.device) -> Tensor:  # (N, C), computed on first use
-            (outcome,) = bank.predict_all([incumbent], {"pool": problem.train.x}, device=DEVICES[device.type])
+        def target(device: torch.device) -> Tensor:  # (R, C), computed on first use
+            (outcome,) = bank.predict_all(
+                [[bank.on_its_own(incumbent)]], {"pool": sample.x}, device=DEVICES[device.type]
+            )
             if isinstance(outcome, str):
                 raise RuntimeError(f"the incumbent: {outcome}")
             outputs = torch.from_numpy(outcome.values["pool"][0]).to(device)
-            return outputs.clamp(min=1e-12).log() if problem.task == "classification" else outputs
+            return outputs.clamp(min=1e-12).log() if sample.task == "classification" else outputs
 
         def pull(step: Step) -> Tensor:
-            outputs = step.outputs[:, 0, 0]
-            return self.lam * disagreement(problem.task, outputs, target(outputs.device)[step.rows[:, 0]])
+            outputs = step.outputs[0, 0]
+            return self.lam * disagreement(sample.task, outputs, target(outputs.device)[step.rows[0]])
 
-        return fit_stack(problem, bootstrap(problem, seeds), seeds, coupling=pull)
+        return fit_stack(sample, sample.rows[None], coupling=pull)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass
 
 from benchmark.registry import method
 from benchmark.train import bootstrap, fit_stack
-from benchmark.types import Fitted, Problem
+from benchmark.types import Fitted, Sample
 
 
 @method("bagging", title="Bagging K={k}")
@@ -17,5 +15,5 @@ from benchmark.types import Fitted, Problem
 class Bagging:
     k: PositiveInt = 5
 
-    def fit(self, problem: Problem, seeds: Sequence[int]) -> Fitted:
-        return fit_stack(problem, bootstrap(problem, seeds, members=self.k), seeds)
+    def fit(self, sample: Sample) -> Fitted:
+        return fit_stack(sample, bootstrap(sample, self.k))

@@ -1,18 +1,17 @@
-"""Deep ensemble: the average of k networks on one bootstrap, which differ in initialisation and batch order.
+"""Deep ensemble: the average of k networks on one sample, which differ in initialisation and batch order.
 
 Lakshminarayanan et al. 2017, arXiv:1612.01474; paper, section Methods.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+import numpy as np
 from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass
 
 from benchmark.registry import method
-from benchmark.train import bootstrap, fit_stack
-from benchmark.types import Fitted, Problem
+from benchmark.train import fit_stack
+from benchmark.types import Fitted, Sample
 
 
 @method("deep_ensemble", title="Deep ensemble K={k}")
@@ -20,5 +19,5 @@ from benchmark.types import Fitted, Problem
 class DeepEnsemble:
     k: PositiveInt = 5
 
-    def fit(self, problem: Problem, seeds: Sequence[int]) -> Fitted:
-        return fit_stack(problem, bootstrap(problem, seeds).repeat(self.k, axis=1), seeds)
+    def fit(self, sample: Sample) -> Fitted:
+        return fit_stack(sample, np.tile(sample.rows, (self.k, 1)))

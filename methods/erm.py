@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmark.registry import method
-from benchmark.train import bootstrap, fit_stack
-from benchmark.types import Fitted, Problem
+from benchmark.train import fit_stack
+from benchmark.types import Fitted, Sample
 
 
 @method("erm", title="ERM")
 @dataclass(frozen=True)
 class ERM:
-    def fit(self, problem: Problem, seeds: Sequence[int]) -> Fitted:
-        return fit_stack(problem, bootstrap(problem, seeds), seeds)
+    def fit(self, sample: Sample) -> Fitted:
+        return fit_stack(sample, sample.rows[None])

@@ -5,19 +5,21 @@ This is the instrument of the study ``decomposition``, not a method to be ranked
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import ClassVar
 
 from pydantic import NonNegativeInt
 from pydantic.dataclasses import dataclass
 
 from benchmark.registry import method
-from benchmark.train import bootstrap, fit_stack
-from benchmark.types import Fitted, Problem
+from benchmark.train import at_seed, fit_stack
+from benchmark.types import Fitted, Sample, Sampling
 
 
 @method("erm_fixed", title="ERM, some randomness fixed")
 @dataclass(frozen=True)
 class ERMFixed:
+    samplings: ClassVar[tuple[Sampling, ...]] = ("paper",)
+
     data: NonNegativeInt | None = None
     """Train seed whose bootstrap all retrainings share; by default each draws its own."""
     initialisation: NonNegativeInt | None = None
@@ -25,7 +27,6 @@ class ERMFixed:
     batches: NonNegativeInt | None = None
     """The same for the order of the batches."""
 
-    def fit(self, problem: Problem, seeds: Sequence[int]) -> Fitted:
-        sources = (self.data, self.initialisation, self.batches)
-        data, initialisation, batches = ([seed if s is None else s for seed in seeds] for s in sources)
-        return fit_stack(problem, bootstrap(problem, data), initialisation, batches=batches)
+    def fit(self, sample: Sample) -> Fitted:
+        rows = (sample if self.data is None else at_seed(sample, self.data)).rows
+        return fit_stack(sample, rows[None], initialisation=self.initialisation, batches=self.batches)

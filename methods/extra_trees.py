@@ -14,7 +14,7 @@ from pydantic.dataclasses import dataclass
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
 from benchmark.registry import method
-from methods._estimator import Estimators, Sample
+from methods._estimator import Estimators, TrainingSet
 
 
 @method("extra_trees", title="Extra trees")
@@ -22,6 +22,6 @@ from methods._estimator import Estimators, Sample
 class ExtraTrees(Estimators):
     trees: PositiveInt = 500
 
-    def trained(self, sample: Sample) -> Any:
-        kind = ExtraTreesClassifier if sample.task == "classification" else ExtraTreesRegressor
-        return kind(self.trees, random_state=sample.random_state, n_jobs=1).fit(sample.x, sample.y)
+    def trained(self, data: TrainingSet) -> Any:
+        kind = ExtraTreesClassifier if data.task == "classification" else ExtraTreesRegressor
+        return kind(self.trees, random_state=data.random_state, n_jobs=1).fit(data.x, data.y)

@@ -17,7 +17,7 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 
 from benchmark.registry import method
-from methods._estimator import Estimators, Kernel, Sample, kernel_for
+from methods._estimator import Estimators, Kernel, TrainingSet, kernel_for
 
 RATIOS = (1e-4, 1e2)
 """Search range for the ratio of noise variance to signal variance."""
@@ -28,14 +28,14 @@ RATIOS = (1e-4, 1e2)
 class GaussianProcess(Estimators):
     """No hyperparameters: noise and signal variances maximise the marginal likelihood."""
 
-    def trained(self, sample: Sample) -> Any:
+    def trained(self, data: TrainingSet) -> Any:
         """Treat a molecule drawn w times as one observation with 1/w of the noise, which gives the same posterior.
 
         The marginal likelihood is that of the distinct molecules: repeats would suggest that there is no noise.
         """
-        _, first, weight = np.unique(sample.rows, return_index=True, return_counts=True)
-        x, y = sample.x[first], sample.y[first]
-        classes = np.unique(y) if sample.task == "classification" else None
+        _, first, weight = np.unique(data.rows, return_index=True, return_counts=True)
+        x, y = data.x[first], data.y[first]
+        classes = np.unique(y) if data.task == "classification" else None
         targets = y[:, None] if classes is None else np.where(y[:, None] == classes, 1.0, -1.0)
         kernel = kernel_for(x)
         similar, mean = kernel(x, x), np.average(targets, axis=0, weights=weight)

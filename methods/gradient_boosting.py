@@ -12,7 +12,7 @@ from pydantic.dataclasses import dataclass
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from benchmark.registry import method
-from methods._estimator import Estimators, Sample, are_bits
+from methods._estimator import Estimators, TrainingSet, are_bits
 
 
 @method("gradient_boosting", title="Gradient boosting")
@@ -22,8 +22,8 @@ class GradientBoosting(Estimators):
     rate: Annotated[float, Field(gt=0, le=1)] = 0.1
     """Learning rate, the factor that shrinks each tree."""
 
-    def trained(self, sample: Sample) -> Any:
-        kind = HistGradientBoostingClassifier if sample.task == "classification" else HistGradientBoostingRegressor
-        bins = 2 if are_bits(sample.x) else 255  # bits have two values: more bins give the same trees, more slowly
-        model = kind(max_iter=self.trees, learning_rate=self.rate, max_bins=bins, random_state=sample.random_state)
-        return model.fit(sample.x, sample.y)
+    def trained(self, data: TrainingSet) -> Any:
+        kind = HistGradientBoostingClassifier if data.task == "classification" else HistGradientBoostingRegressor
+        bins = 2 if are_bits(data.x) else 255  # bits have two values: more bins give the same trees, more slowly
+        model = kind(max_iter=self.trees, learning_rate=self.rate, max_bins=bins, random_state=data.random_state)
+        return model.fit(data.x, data.y)

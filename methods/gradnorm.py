@@ -8,15 +8,13 @@ the norm of its gradient with respect to the networks' outputs ``ratio`` times t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from pydantic.dataclasses import dataclass
 from torch import Tensor
 
 from benchmark.registry import method
 from benchmark.train import Step, Weight, bootstrap, consistency, fit_stack
-from benchmark.types import Fitted, Problem
+from benchmark.types import Fitted, Sample
 
 
 @method("gradnorm", title="GradNorm twin ratio={ratio:g}")
@@ -25,17 +23,17 @@ class GradNorm:
     ratio: Weight = 1.0
     """Gradient norm of the consistency loss, as a multiple of that of the fit loss."""
 
-    def fit(self, problem: Problem, seeds: Sequence[int]) -> Fitted:
+    def fit(self, sample: Sample) -> Fitted:
         def pull(step: Step) -> Tensor:
-            apart = consistency(problem.task, step.outputs)
-            fit_norm, apart_norm = norms(step.fit.sum(1), step.outputs), norms(apart, step.outputs)
+            apart = consistency(sample.task, step.outputs)
+            fit_norm, apart_norm = norm(step.fit.sum(), step.outputs), norm(apart, step.outputs)
             lam = torch.where(apart_norm > 0, self.ratio * fit_norm / apart_norm, 0)  # no pull where they agree
             return lam * apart
 
-        return fit_stack(problem, bootstrap(problem, seeds, members=2), seeds, coupling=pull)
+        return fit_stack(sample, bootstrap(sample, 2), coupling=pull)
 
 
-def norms(losses: Tensor, outputs: Tensor) -> Tensor:
-    """Return detached norms (S,) of the gradients of each seed's loss (S,) with respect to its outputs (S, ...)."""
-    (gradients,) = torch.autograd.grad(losses.sum(), outputs, retain_graph=True)
-    return torch.stack([g.flatten().square().sum() for g in gradients]).sqrt()  # one by one: the same bits in any stack
+def norm(loss: Tensor, outputs: Tensor) -> Tensor:
+    """Return the detached norm of the gradient of a scalar loss with respect to ``outputs``."""
+    (gradient,) = torch.autograd.grad(loss, outputs, retain_graph=True)
+    return gradient.flatten().square().sum().sqrt()

@@ -13,7 +13,7 @@ from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass
 
 from benchmark.registry import method
-from methods._estimator import Estimators, Kernel, Sample, kernel_for
+from methods._estimator import Estimators, Kernel, TrainingSet, kernel_for
 
 
 @method("knn", title="k-NN")
@@ -21,8 +21,8 @@ from methods._estimator import Estimators, Kernel, Sample, kernel_for
 class KNN(Estimators):
     k: PositiveInt = 5
 
-    def trained(self, sample: Sample) -> Any:
-        return Neighbours(self.k, kernel_for(sample.x), sample.x, sample.y)
+    def trained(self, data: TrainingSet) -> Any:
+        return Neighbours(self.k, kernel_for(data.x), data.x, data.y)
 
 
 class Neighbours(NamedTuple):

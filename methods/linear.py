@@ -12,7 +12,7 @@ from pydantic.dataclasses import dataclass
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from benchmark.registry import method
-from methods._estimator import Estimators, Sample
+from methods._estimator import Estimators, TrainingSet
 
 
 @method("linear", title="Logistic or ridge regression")
@@ -21,7 +21,7 @@ class Linear(Estimators):
     l2: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
     """Weight of the squared coefficients: ``alpha`` of ridge regression, ``1 / C`` of logistic regression."""
 
-    def trained(self, sample: Sample) -> Any:
-        classify = sample.task == "classification"
+    def trained(self, data: TrainingSet) -> Any:
+        classify = data.task == "classification"
         model = LogisticRegression(C=1 / self.l2, max_iter=5000) if classify else Ridge(self.l2)
-        return model.fit(sample.x, sample.y)
+        return model.fit(data.x, data.y)

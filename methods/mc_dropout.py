@@ -5,15 +5,14 @@ Gal and Ghahramani 2016, arXiv:1506.02142; paper, section Methods.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field, PositiveInt
 from pydantic.dataclasses import dataclass
 
 from benchmark.registry import method
-from benchmark.train import bootstrap, fit_stack
-from benchmark.types import Fitted, Problem
+from benchmark.train import fit_stack
+from benchmark.types import Fitted, Sample
 
 
 @method("mc_dropout", title="MC dropout")
@@ -24,5 +23,5 @@ class MCDropout:
     passes: PositiveInt = 20
     """Stochastic forward passes averaged at prediction (T in the paper)."""
 
-    def fit(self, problem: Problem, seeds: Sequence[int]) -> Fitted:
-        return fit_stack(problem, bootstrap(problem, seeds), seeds, dropout=self.p, passes=self.passes)
+    def fit(self, sample: Sample) -> Fitted:
+        return fit_stack(sample, sample.rows[None], dropout=self.p, passes=self.passes)

@@ -12,7 +12,7 @@ from pydantic.dataclasses import dataclass
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from benchmark.registry import method
-from methods._estimator import Estimators, Sample
+from methods._estimator import Estimators, TrainingSet
 
 
 @method("random_forest", title="Random forest")
@@ -20,6 +20,6 @@ from methods._estimator import Estimators, Sample
 class RandomForest(Estimators):
     trees: PositiveInt = 500
 
-    def trained(self, sample: Sample) -> Any:
-        kind = RandomForestClassifier if sample.task == "classification" else RandomForestRegressor
-        return kind(self.trees, random_state=sample.random_state, n_jobs=1).fit(sample.x, sample.y)
+    def trained(self, data: TrainingSet) -> Any:
+        kind = RandomForestClassifier if data.task == "classification" else RandomForestRegressor
+        return kind(self.trees, random_state=data.random_state, n_jobs=1).fit(data.x, data.y)

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from benchmark.errors import UserError, did_you_mean
 from benchmark.registry import describe, family
 from benchmark.types import Task
-from methods._estimator import Estimators, Sample
+from methods._estimator import Estimators, TrainingSet
 
 SET_HERE = {"random_state", "n_jobs"}
 """Parameters that users cannot set: they follow from the train seed and the single thread of a worker."""
@@ -58,12 +58,12 @@ class Wrapped(Estimators):
         estimator = self.kind(**asdict(self))  # type: ignore[call-overload]
         return estimator.set_params(**{k: v for k, v in fixed.items() if k in estimator.get_params(deep=False)})
 
-    def trained(self, sample: Sample) -> Any:
+    def trained(self, data: TrainingSet) -> Any:
         with warnings.catch_warnings():
             # scikit-learn 1.9 and 1.10 warn at every fit of SVC(probability=True) and recommend an estimator that the
             # command line cannot express (the method svm uses it). constraints.txt pins one of these versions.
             warnings.filterwarnings("ignore", "The `probability` parameter was deprecated", FutureWarning)
-            return self._estimator(sample.random_state).fit(sample.x, sample.y)
+            return self._estimator(data.random_state).fit(data.x, data.y)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the path: another process must create the class itself."""

@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from benchmark.registry import method
-from methods._estimator import Estimators, Sample, kernel_for
+from methods._estimator import Estimators, TrainingSet, kernel_for
 
 
 @method("svm", title="SVM")
@@ -29,11 +29,11 @@ class SVM(Estimators):
     C: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
     """Weight of errors relative to the margin. The targets of a regression are standardised first."""
 
-    def trained(self, sample: Sample) -> Any:
-        kernel = kernel_for(sample.x)
-        if sample.task == "regression":
+    def trained(self, data: TrainingSet) -> Any:
+        kernel = kernel_for(data.x)
+        if data.task == "regression":
             model = TransformedTargetRegressor(SVR(C=self.C, kernel=kernel), transformer=StandardScaler())
         else:
-            folds = list(StratifiedGroupKFold(5).split(sample.x, sample.y, groups=sample.rows))
+            folds = list(StratifiedGroupKFold(5).split(data.x, data.y, groups=data.rows))
             model = CalibratedClassifierCV(SVC(C=self.C, kernel=kernel), cv=folds, ensemble=False)
-        return model.fit(sample.x, sample.y)
+        return model.fit(data.x, data.y)

@@ -5,15 +5,14 @@ Izmailov et al. 2018, arXiv:1803.05407; paper, section Methods.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from benchmark.registry import method
-from benchmark.train import bootstrap, fit_stack
-from benchmark.types import Fitted, Problem
+from benchmark.train import fit_stack
+from benchmark.types import Fitted, Sample
 
 
 @method("swa", title="SWA")
@@ -22,5 +21,5 @@ class SWA:
     start: Annotated[float, Field(ge=0, lt=1)] = 0.5
     """Share of training after which the weights are averaged."""
 
-    def fit(self, problem: Problem, seeds: Sequence[int]) -> Fitted:
-        return fit_stack(problem, bootstrap(problem, seeds), seeds, average_from=self.start)
+    def fit(self, sample: Sample) -> Fitted:
+        return fit_stack(sample, sample.rows[None], average_from=self.start)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field
@@ -10,7 +9,7 @@ from pydantic.dataclasses import dataclass
 
 from benchmark.registry import method
 from benchmark.train import Weight, bootstrap, consistency, fit_stack
-from benchmark.types import Fitted, Problem
+from benchmark.types import Fitted, Sample
 
 
 @method("twin", title="Twin-bootstrap λ={lam:g}", regression={"lam": 3.0})
@@ -21,6 +20,6 @@ class Twin:
     members: Annotated[int, Field(ge=2)] = 2
     """Number of networks trained together; the disagreement is averaged over their pairs."""
 
-    def fit(self, problem: Problem, seeds: Sequence[int]) -> Fitted:
-        rows = bootstrap(problem, seeds, members=self.members)
-        return fit_stack(problem, rows, seeds, coupling=lambda step: self.lam * consistency(problem.task, step.outputs))
+    def fit(self, sample: Sample) -> Fitted:
+        rows = bootstrap(sample, self.members)
+        return fit_stack(sample, rows, coupling=lambda step: self.lam * consistency(sample.task, step.outputs))

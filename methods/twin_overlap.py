@@ -6,7 +6,6 @@ at share 1 they are twin-shared. At 0.5 they share 39 % of the pool, about as mu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field
@@ -14,7 +13,7 @@ from pydantic.dataclasses import dataclass
 
 from benchmark.registry import method
 from benchmark.train import Weight, consistency, fit_stack, overlapping
-from benchmark.types import Fitted, Problem
+from benchmark.types import Fitted, Sample
 
 
 @method("twin_overlap", title="Twin-overlap {share:g} λ={lam:g}", regression={"lam": 3.0})
@@ -25,6 +24,6 @@ class TwinOverlap:
     share: Annotated[float, Field(ge=0, le=1)] = 0.5
     """Probability that both networks share a draw of training data; see ``benchmark.train.overlap``."""
 
-    def fit(self, problem: Problem, seeds: Sequence[int]) -> Fitted:
-        rows = overlapping(problem, seeds, self.share)
-        return fit_stack(problem, rows, seeds, coupling=lambda step: self.lam * consistency(problem.task, step.outputs))
+    def fit(self, sample: Sample) -> Fitted:
+        rows = overlapping(sample, self.share)
+        return fit_stack(sample, rows, coupling=lambda step: self.lam * consistency(sample.task, step.outputs))

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 if TYPE_CHECKING:
-    from benchmark.types import Predictions
+    from benchmark.types import Fitted, Predictions
 
 STAGED = Path(__file__).resolve().parents[2] / "shared" / "data" / "raw"
 
@@ -136,6 +136,35 @@ def waterbirds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
     with warnings.catch_warnings():  # the hub's library leaves files open
         warnings.simplefilter("ignore")
         gc.collect()
+
+
+class Retrainings:
+    """A method fitted at several train seeds, each retraining alone."""
+
+    def __init__(self, fitted: Sequence[Fitted]):
+        self.fitted = fitted
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        """Predictions (S, T, C)."""
+        return np.stack([one.predict(x) for one in self.fitted])
+
+    def each(self, x: np.ndarray) -> np.ndarray:
+        """Predictions of the networks of each retraining, (S, K, T, C)."""
+        return np.stack([one.each(x) for one in self.fitted])  # type: ignore[attr-defined]
+
+
+@pytest.fixture(scope="session")
+def retrained() -> Callable[..., Retrainings]:
+    """``retrained(problem, method, seeds)`` fits a method, or the one of that name, to the sample of each seed."""
+    from benchmark.registry import make_method
+    from benchmark.train import draw
+    from benchmark.types import PAPER, Method, Problem, Sampling
+
+    def fitted(problem: Problem, method: Method | str, seeds: Sequence[int], sampling: Sampling = PAPER) -> Retrainings:
+        made = make_method(method, problem.task) if isinstance(method, str) else method
+        return Retrainings([made.fit(draw(problem, sampling, seed)[0]) for seed in seeds])
+
+    return fitted
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from benchmark.files import CHECKOUT
 
 FLOORS: Mapping[str, tuple[str, ...]] = {
     "benchmark": (
-        *("errors", "settings", "source", "files", "types", "measure", "train", "backbones", "data"),
+        *("errors", "types", "settings", "source", "files", "measure", "train", "backbones", "data"),
         *("registry", "store", "run", "lab", "studies", "commands", "__main__"),
     ),
     "leaderboard": (

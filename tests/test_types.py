@@ -86,6 +86,7 @@ def test_examples_need_one_finite_row_for_each_unique_id(part, message):
         {"seeds": (1, 2, 3)},
         {"problem": "other"},
         {"code": "other"},
+        {"sampling": "nested"},
     ],
 )
 def test_a_cells_name_changes_with_every_part_of_its_key(part):

@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from benchmark.types import Sampling
+
 DEFAULT_DATASET = "b3db_measured"
 ALL_METHODS = "erm,swa,mc_dropout,deep_ensemble,bagging:k=2,bagging,twin"
 
@@ -30,7 +32,20 @@ BackboneOption = Annotated[
     ),
 ]
 CanonicalSeeds = Annotated[str, typer.Option(help="Seeds of the train/test split, separated by commas.")]
-Seeds = Annotated[str, typer.Option(help="Train seeds: a count (10 means 1 to 10), a range (1-10) or a list (1,3,5).")]
+Seeds = Annotated[
+    str,
+    typer.Option(
+        help="Train seeds: a count (10 means 1 to 10), a range (1-10) or a list (1,3,5). Default: 10; 20 under halves."
+    ),
+]
+SamplingOption = Annotated[
+    Sampling,
+    typer.Option(
+        "--sampling",
+        help="What a retraining may see of the training pool: all of it (paper), one bootstrap (nested), or one half, "
+        "compared with the other (halves).",
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="A hyperparameter of the methods that have it."),

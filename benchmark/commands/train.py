@@ -25,12 +25,14 @@ from benchmark.commands.options import (
     DeviceOption,
     Methods,
     Offline,
+    SamplingOption,
     Seeds,
     Settings,
     console,
 )
 from benchmark.data.spec import expand
 from benchmark.errors import UserError
+from benchmark.types import PAPER, Sampling
 
 if TYPE_CHECKING:  # these import torch or mlflow, which take seconds
     from benchmark.run.driver import Tally
@@ -42,11 +44,18 @@ def _on(backbone: str, datasets: list[str]) -> list[str]:
 
 
 def _grid(
-    method: str, dataset: str, backbone: str, canonical_seed: str, seeds: str, settings: list[str] | None, device: str
+    method: str,
+    dataset: str,
+    backbone: str,
+    canonical_seed: str,
+    sampling: Sampling,
+    seeds: str,
+    settings: list[str] | None,
+    device: str,
 ) -> list[Planned]:
     from benchmark.data.catalogue import obtainable
     from benchmark.run.driver import plan_grid
-    from benchmark.settings import parse_seeds, parse_settings, parse_splits
+    from benchmark.settings import DEFAULT_SEEDS, parse_seeds, parse_settings, parse_splits
     from benchmark.train.device import device as named
 
     names = [name.strip() for name in method.split(",") if name.strip()]
@@ -55,7 +64,8 @@ def _grid(
     for line in skipped:
         console.print(line, markup=False)
     splits, given = parse_splits(canonical_seed), parse_settings(settings or [])
-    return plan_grid(names, _on(backbone, chosen), splits, parse_seeds(seeds), given, where)
+    runs = parse_seeds(seeds or DEFAULT_SEEDS[sampling])
+    return plan_grid(names, _on(backbone, chosen), splits, runs, given, where, sampling)
 
 
 @contextmanager
@@ -76,7 +86,8 @@ def run(
     dataset: Datasets = DEFAULT_DATASET,
     backbone: BackboneOption = "",
     canonical_seed: CanonicalSeeds = "99",
-    seeds: Seeds = "10",
+    sampling: SamplingOption = PAPER,
+    seeds: Seeds = "",
     settings: Settings = None,
     force: Annotated[bool, typer.Option("--force", help="Retrain cells that are already recorded.")] = False,
     jobs: Annotated[int | None, typer.Option(help="Worker processes; default: one per core.", min=1)] = None,
@@ -90,7 +101,7 @@ def run(
     from benchmark.run import driver
     from benchmark.store import tracking
 
-    cells = _grid(method, dataset, backbone, canonical_seed, seeds, settings, device)
+    cells = _grid(method, dataset, backbone, canonical_seed, sampling, seeds, settings, device)
     total = sum(len(cell.key.seeds) for cell in cells)
     console.print(f"{len(cells)} cells, {total} retrainings; tracking store: {tracking.uri()}")
     for line in driver.warnings(cells):
@@ -111,7 +122,7 @@ def run(
             client=client,
         )
     built = _build_site(site) if site and not tally.trouble else None
-    _summary(tally, cells[0].key.dataset, built)
+    _summary(tally, cells[0], built)
     raise typer.Exit(1 if site and built is None else tally.exit_code)
 
 
@@ -121,7 +132,7 @@ def _build_site(folder: Path) -> Path | None:
     return None if result.returncode else folder
 
 
-def _summary(tally: Tally, dataset: str, built: Path | None) -> None:
+def _summary(tally: Tally, first: Planned, built: Path | None) -> None:
     from benchmark.store import tracking
 
     lines = [f"{len(tally.trained)} cells trained, {tally.skipped} already recorded, {len(tally.failed)} failed."]
@@ -142,14 +153,16 @@ def _summary(tally: Tally, dataset: str, built: Path | None) -> None:
         return
     store = tracking.Store()
     if store.uri.startswith("http"):
-        lines.append(f"Browse the runs:       {store.uri}/{store.page(dataset)}")
+        lines.append(f"Browse the runs:       {store.uri}/{store.page(first.key)}")
     else:
         lines.append(f"Browse the runs:       mlflow ui --backend-store-uri {store.uri}")
-        lines.append(f"                       then open http://127.0.0.1:5000/{store.page(dataset)}")
+        lines.append(f"                       then open http://127.0.0.1:5000/{store.page(first.key)}")
     if built:
         lines.append(f"Open the leaderboard:  {(built / 'index.html').resolve()}")
     else:
         lines.append("Build the leaderboard: python -m leaderboard build --out site")
+    if first.key.sampling == PAPER:
+        lines.append("Retrainings shared most of their molecules; --sampling halves compares models that share none.")
     console.print("\n".join(lines), markup=False)
     store.describe_launch([*lines, *(f"{failed.title}: {failed.error}" for failed in tally.failed)])
 
@@ -160,6 +173,9 @@ def study(
     dataset: Annotated[str, typer.Option(help="Datasets or groups, for studies with a choice.")] = "",
     backbone: BackboneOption = "",
     canonical_seed: Annotated[str, typer.Option(help="Seeds of the train/test split, separated by commas.")] = "",
+    sampling: Annotated[
+        Sampling | None, typer.Option("--sampling", help="As for run, for studies with a choice.")
+    ] = None,
     seeds: Annotated[str, typer.Option(help="Train seeds, as for run.")] = "",
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the study.")
@@ -172,7 +188,7 @@ def study(
     from dataclasses import fields
 
     from benchmark.lab.study import discover, make_study
-    from benchmark.settings import parse_settings
+    from benchmark.settings import DEFAULT_SEEDS, parse_settings
 
     if not name:
         table = Table("study", "title", "settings", box=None, padding=(0, 1, 0, 0))
@@ -183,7 +199,8 @@ def study(
     from benchmark.lab.training import TrainingLab
     from benchmark.train.device import device as named
 
-    given = {"dataset": dataset, "canonical_seed": canonical_seed, "seeds": seeds}
+    seeds = seeds or (DEFAULT_SEEDS[sampling] if sampling else "")
+    given = {"dataset": dataset, "canonical_seed": canonical_seed, "sampling": sampling or "", "seeds": seeds}
     chosen = {k: v for k, v in given.items() if v} | parse_settings(settings or [])
     study = make_study(name, chosen)
     if backbone:
@@ -202,7 +219,8 @@ def status(
     dataset: Datasets = DEFAULT_DATASET,
     backbone: BackboneOption = "",
     canonical_seed: CanonicalSeeds = "99",
-    seeds: Seeds = "10",
+    sampling: SamplingOption = PAPER,
+    seeds: Seeds = "",
     settings: Settings = None,
     device: DeviceOption = "auto",
     offline: Offline = False,
@@ -210,7 +228,7 @@ def status(
     """Show which cells of a grid are done, failed or missing, and the command that trains each."""
     from benchmark.store import tracking
 
-    cells = _grid(method, dataset, backbone, canonical_seed, seeds, settings, device)
+    cells = _grid(method, dataset, backbone, canonical_seed, sampling, seeds, settings, device)
     statuses = tracking.Store().statuses()
     words = {"FINISHED": "done", "FAILED": "failed", "RUNNING": "interrupted or running", "KILLED": "interrupted"}
     for cell in cells:
@@ -224,7 +242,8 @@ def plan(
     dataset: Datasets = DEFAULT_DATASET,
     backbone: BackboneOption = "",
     canonical_seed: CanonicalSeeds = "99",
-    seeds: Seeds = "10",
+    sampling: SamplingOption = PAPER,
+    seeds: Seeds = "",
     settings: Settings = None,
     jobs: Annotated[int | None, typer.Option(help="Worker processes; default: one per core.", min=1)] = None,
     offline: Offline = False,
@@ -232,7 +251,7 @@ def plan(
     """Estimate the cost of a grid without training it: networks, CPU hours, bytes."""
     from benchmark.run.plan import costs
 
-    rows = costs(_grid(method, dataset, backbone, canonical_seed, seeds, settings, "cpu"))
+    rows = costs(_grid(method, dataset, backbone, canonical_seed, sampling, seeds, settings, "cpu"))
     style: dict[str, Any] = {"box": None, "padding": (0, 1, 0, 0)}
     table = Table("dataset", "split", "cells", "retrainings", "networks", "unshared", "CPU hours", "MB", **style)
     table.columns[0].no_wrap = True

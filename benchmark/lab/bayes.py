@@ -15,8 +15,9 @@ from filelock import FileLock
 from benchmark.data.problem import fold
 from benchmark.files import cache_folder
 from benchmark.measure.catalogue import ACCURACY, CHURN
+from benchmark.run.runner import retrain
 from benchmark.train import generator
-from benchmark.types import Predictions, Problem
+from benchmark.types import Problem
 
 LOW, HIGH = 1e-3, 1e4
 INITIAL = 4
@@ -78,8 +79,7 @@ def trial(twin: Any, folds: list[Problem], seed: int, lam: float) -> tuple[float
     scores = []
     for part in folds:
         seeds = seed, seed + PARTNER
-        values = replace(twin, lam=lam).fit(part.without_tests(), seeds).predict(part.evals["id"].x)
-        p = Predictions.of(part, "id", seeds, values)
+        p = retrain(replace(twin, lam=lam), part, seeds)["id"]
         scores.append((CHURN.mean(p), ACCURACY.of_runs(p)[0]))
     churn, accuracy = np.mean(scores, axis=0)
     return float(churn), float(accuracy)

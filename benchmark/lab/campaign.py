@@ -12,9 +12,9 @@ import numpy as np
 
 from benchmark.errors import UserError
 from benchmark.lab.study import Content, Sampled, Trainer
-from benchmark.train import generator
+from benchmark.train import draw, generator
 from benchmark.train.stack import Stack
-from benchmark.types import MLP, Examples, Method, Problem, Recipe
+from benchmark.types import MLP, PAPER, Examples, Method, Problem, Recipe
 
 RECIPE = Recipe(hidden=256, lr=1e-3, weight_decay=1e-4, batch_size=64, epochs=30)
 """The authors' settings in the loop, for all datasets."""
@@ -45,8 +45,8 @@ def trajectory(problem: Problem, method: Method, acquire: str, k: int, initial: 
     for t in range(1, budget + 1):
         seed, rest = k * 10**6 + t, np.setdiff1d(np.arange(len(pool)), rows)
         labelled = Examples(pool.x[rows], pool.y[rows], pool.ids[rows], pool.smiles[rows])
-        fitted = method.fit(replace(problem, train=labelled, evals={}), [seed])
-        each = fitted.each(pool.x[rest])[0] if isinstance(fitted, Stack) else fitted.predict(pool.x[rest])
+        fitted = method.fit(draw(replace(problem, train=labelled), PAPER, seed)[0])
+        each = fitted.each(pool.x[rest]) if isinstance(fitted, Stack) else fitted.predict(pool.x[rest])[None]
         predicted = each[:, :, 0]
         if acquire != "greedy" and len(predicted) == 1:
             raise UserError(f"{method.name}: {acquire} needs the spread of several networks; use bagging or twin")

@@ -23,7 +23,7 @@ from benchmark.registry import build, make_method, params
 from benchmark.registry import title as title_of
 from benchmark.settings import parse_seeds, parse_splits
 from benchmark.store.cell import Cell
-from benchmark.types import Task
+from benchmark.types import PAPER, Sampling, Task
 
 T = TypeVar("T", bound=type)
 Content = Mapping[str, Any]
@@ -183,7 +183,12 @@ class Lab(Protocol):
     """A source of cells and records. Raises UserError for a failure, and Missing if it only reads and lacks one."""
 
     def cells(
-        self, methods: Sequence[str], datasets: Sequence[str], canonical_seeds: Sequence[int], seeds: Sequence[int]
+        self,
+        methods: Sequence[str],
+        datasets: Sequence[str],
+        canonical_seeds: Sequence[int],
+        seeds: Sequence[int],
+        sampling: Sampling = PAPER,
     ) -> Mapping[tuple[str, str], Sequence[Cell]]:
         """Return the cells of a grid by dataset and method, as named in the arguments; one per canonical seed."""
 
@@ -257,22 +262,24 @@ def arrange(
     datasets: Sequence[str],
     canonical_seeds: Sequence[int],
     seeds: Sequence[int],
+    sampling: Sampling = PAPER,
 ) -> Mapping[tuple[str, str], Sequence[Cell]]:
     """Arrange ``cells``, newest first, as the grid that ``Lab.cells`` returns.
 
     A cell with more train seeds is reduced to ``seeds``. Raises Missing for the first cell that is not there.
     """
-    by_kind: dict[tuple[str, int, str, str], list[Cell]] = {}
+    by_kind: dict[tuple[object, ...], list[Cell]] = {}
     for cell in cells:
         by_kind.setdefault(cell.key.kind, []).append(cell)
     grid: dict[tuple[str, str], Sequence[Cell]] = {}
     for dataset in datasets:
         spec = load_spec(dataset)
         for text in methods:
-            method = make_method(text, spec.task, backbone=spec.backbone)
+            method = make_method(text, spec.task, backbone=spec.backbone, sampling=sampling)
             row = []
             for split in canonical_seeds:
-                candidates = by_kind.get((spec.name, split, method.name, repr(sorted(params(method).items()))), [])
+                kind = spec.name, split, method.name, repr(sorted(params(method).items())), sampling
+                candidates = by_kind.get(kind, [])
                 complete = [cell for cell in candidates if set(seeds) <= set(cell.key.seeds)]
                 if not complete:
                     raise Missing(f"{title_of(method, spec.task)} on {dataset}, split {split}")

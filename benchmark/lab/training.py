@@ -18,6 +18,7 @@ from benchmark.source import fingerprint
 from benchmark.store import tracking
 from benchmark.store.cell import Cell, Record
 from benchmark.train.device import Device
+from benchmark.types import PAPER, Sampling
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,14 @@ class TrainingLab:
         self.store = tracking.Store()
 
     def cells(
-        self, methods: Sequence[str], datasets: Sequence[str], canonical_seeds: Sequence[int], seeds: Sequence[int]
+        self,
+        methods: Sequence[str],
+        datasets: Sequence[str],
+        canonical_seeds: Sequence[int],
+        seeds: Sequence[int],
+        sampling: Sampling = PAPER,
     ) -> Mapping[tuple[str, str], Sequence[Cell]]:
-        planned = driver.plan_grid(methods, datasets, canonical_seeds, seeds, {}, self.device)
+        planned = driver.plan_grid(methods, datasets, canonical_seeds, seeds, {}, self.device, sampling)
         outcome = driver.fill(
             planned,
             force=False,
@@ -62,7 +68,7 @@ class TrainingLab:
                 f"{first.planned.key.dataset}: {first.error}\n  (traceback in its run)"
             )
         cells = self.store.cells({cell.key.digest for cell in planned})
-        return arrange(cells, methods, datasets, canonical_seeds, seeds)
+        return arrange(cells, methods, datasets, canonical_seeds, seeds, sampling)
 
     def record(self, key: str, dataset: str, canonical_seed: int, make: Callable[..., Content], *given: Any) -> Content:
         problem = load_problem(dataset, canonical_seed)

@@ -73,7 +73,9 @@ class Measure:
         return _with_unit(f"Δ {self.name}", unit), scale, digits
 
     def of_runs(self, p: Predictions) -> np.ndarray:
-        """Return the value for each run, (R,), or each pair of runs, (R, R)."""
+        """Return the value for each run, (R,), or pair of runs, (R, R); under ``halves``, for each halving, (J,)."""
+        if p.sampling == "halves":
+            return _once(p, ("halvings", self), lambda: np.array([self.mean(pair) for pair in p.halvings()]))
         if (each := self.each) is not None:
             return _once(p, ("runs", each), lambda: np.asarray(each(p).mean(axis=1)))
         function = self.per_run or self.per_pair
@@ -86,12 +88,17 @@ class Measure:
         if (each := self.each) is not None:
             return lambda p: _once(p, ("examples", each), lambda: np.asarray(each(p).mean(axis=0)))
         function = self.per_example
-        return function and (lambda p: _once(p, ("examples", function), lambda: function(p)))
+        return function and (lambda p: _once(p, ("examples", function), lambda: _over_halvings(p, function)))
 
     def mean(self, p: Predictions) -> float:
         """Return the mean over runs or over pairs of runs; nan if there is no pair."""
         values = self.of_runs(p)
         return float(values.mean()) if values.ndim == 1 else mean_over_pairs(values)
+
+
+def _over_halvings(p: Predictions, function: Of) -> np.ndarray:
+    """Return ``function`` of the predictions; under ``halves``, its mean over the halvings."""
+    return function(p) if p.sampling != "halves" else np.mean([function(pair) for pair in p.halvings()], axis=0)
 
 
 def _once(p: Predictions, key: object, compute: Callable[[], np.ndarray]) -> np.ndarray:

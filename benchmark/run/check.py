@@ -8,9 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from benchmark.registry import build
+from benchmark.registry import build, trains_networks
 from benchmark.run.runner import fit
-from benchmark.types import Examples, Predictions, Problem, Recipe, Task
+from benchmark.train import draw
+from benchmark.train.stack import Stack
+from benchmark.types import SAMPLINGS, Examples, Fitted, Predictions, Problem, Recipe, Sampling, Task
 
 SEEDS = (1, 2, 3)
 
@@ -34,13 +36,21 @@ def check_method(cls: type, task: Task) -> list[str]:
     """Return a sentence with the remedy for each violation of the contract by a method."""
     problem = synthetic(task)
     method = build(cls, task, {})
+    samplings: tuple[Sampling, ...] = getattr(cls, "samplings", SAMPLINGS)
+    test = problem.evals["id"].x
 
-    def predict(seeds: tuple[int, ...], on: Problem = problem) -> np.ndarray:
-        return np.asarray(fit(method, on, seeds).predict(problem.evals["id"].x))
+    def fit_at(seed: int, on: Problem = problem, sampling: Sampling = samplings[-1]) -> Fitted:
+        return fit(method, draw(on, sampling, seed)[0])
+
+    def predict(*seeds: int, on: Problem = problem) -> np.ndarray:
+        return np.stack([fit_at(seed, on).predict(test) for seed in seeds])
 
     try:
-        values = predict(SEEDS, problem.without_tests())
+        values = predict(*SEEDS)
         Predictions.of(problem, "id", SEEDS, values)
+        for sampling in samplings[:-1]:
+            Predictions.of(problem, "id", (1,), np.asarray(fit_at(1, sampling=sampling).predict(test))[None])
+        networks = isinstance(fit_at(1), Stack)
     except Exception as error:
         return [_located(error)]
 
@@ -49,16 +59,19 @@ def check_method(cls: type, task: Task) -> list[str]:
     moved = replace(problem, train=Examples(train.x[shuffled], train.y[shuffled], train.ids, train.smiles))
     contract: dict[str, Callable[[], bool]] = {
         "fitting twice gives different predictions: take all randomness from benchmark.train.generator": lambda: (
-            np.array_equal(values, predict(SEEDS))
+            np.array_equal(values, predict(*SEEDS))
         ),
-        "a seed's predictions depend on which seeds are trained with it: key randomness by the seed alone": lambda: (
-            np.array_equal(values[1:2], predict(SEEDS[1:2])) and np.array_equal(values[::-1], predict((3, 2, 1)))
+        "a seed's predictions depend on what was fitted before: keep nothing between calls of fit": lambda: (
+            np.array_equal(values[::-1], predict(*SEEDS[::-1]))
         ),
-        "different train seeds give identical predictions: train on bootstrap(problem, seeds)": lambda: (
+        "different train seeds give identical predictions: train on sample.rows or bootstrap(sample)": lambda: (
             not np.array_equal(values[0], values[1]) and not np.array_equal(values[1], values[2])
         ),
-        "predictions do not depend on the training data: fit on problem.train": lambda: (
-            not np.allclose(values, predict(SEEDS, moved))
+        "predictions do not depend on the training data: fit on sample.x and sample.y": lambda: (
+            not np.allclose(values, predict(*SEEDS, on=moved))
+        ),
+        "trains_networks is wrong: set it to whether fit returns what fit_stack gives": lambda: (
+            networks == trains_networks(cls)
         ),
     }
     try:

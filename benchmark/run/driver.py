@@ -16,7 +16,7 @@ from benchmark.data.problem import load_problem
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError, did_you_mean
 from benchmark.measure.catalogue import QUALITY, churn
-from benchmark.registry import doubtful_lambda, make_method, refuse_backbone
+from benchmark.registry import doubtful_lambda, make_method, refuse_backbone, refuse_sampling
 from benchmark.run import runner
 from benchmark.run.provenance import facts_of
 from benchmark.run.runner import Failed, Planned
@@ -25,7 +25,7 @@ from benchmark.store.cell import Cell
 from benchmark.store.interrupt import deferred
 from benchmark.train.backbone import find
 from benchmark.train.device import CPU, Device
-from benchmark.types import MLP
+from benchmark.types import MLP, PAPER, Sampling
 
 Report = Callable[[str], None]
 
@@ -37,21 +37,28 @@ def plan_grid(
     seeds: Sequence[int],
     settings: dict[str, str],
     device: Device = CPU,
+    sampling: Sampling = PAPER,
 ) -> list[Planned]:
     """Return each cell of the grid once, grouped by dataset. Raises UserError before anything runs."""
     cells: dict[str, Planned] = {}
     hyperparameters: dict[str, None] = {}
     if not (methods and datasets):
         raise UserError("name at least one method and one dataset, as in --method erm,twin --dataset b3db_measured")
+    if sampling == "halves" and (alone := [s for s in seeds if (s + 1 if s % 2 else s - 1) not in seeds]):
+        raise UserError(
+            "under --sampling halves, train seeds 2j-1 and 2j are the two halves of one halving: "
+            f"{', '.join(map(str, alone))} without the other half; use an even count, as in --seeds 20"
+        )
     for dataset in datasets:
         for canonical_seed in canonical_seeds:
             problem = load_problem(dataset, canonical_seed)
             if problem.backbone != MLP:
                 find(problem.backbone).require()
             for text in methods:
-                method = make_method(text, problem.task, settings, problem.backbone)
+                method = make_method(text, problem.task, settings, problem.backbone, sampling)
                 refuse_backbone(method, problem.backbone)
-                planned = runner.plan(problem, method, seeds, device, dataset)
+                refuse_sampling(method, sampling)
+                planned = runner.plan(problem, method, seeds, device, dataset, sampling)
                 cells.setdefault(planned.key.digest, planned)
                 hyperparameters |= dict.fromkeys(planned.key.params)
     for name in settings:
@@ -64,7 +71,7 @@ def warnings(cells: Sequence[Planned]) -> list[str]:
     """Return warnings about the data of ``cells``, a few lines for each dataset, and about their methods."""
     splits = {planned.dataset: planned.key.canonical_seed for planned in cells}
     lines = [line for name, seed in splits.items() for line in health_text.to_lines(examine(load_spec(name), seed))]
-    doubts = [doubtful_lambda(cell.method, cell.problem.task, cell.problem.backbone) for cell in cells]
+    doubts = [doubtful_lambda(c.method, c.problem.task, c.problem.backbone, c.key.sampling) for c in cells]
     doubts += [getattr(cell.method, "doubt", "") for cell in cells]  # few methods have one
     return [*lines, *filter(None, dict.fromkeys(doubts))]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,9 @@ from benchmark.registry import trains_networks
 from benchmark.run.runner import Planned
 from benchmark.train.backbone import find
 from benchmark.train.device import CPU
-from benchmark.train.group import FINAL, Group
+from benchmark.train.group import Group, Rule
 from benchmark.train.loop import one_thread, train
+from benchmark.train.resampling import draw
 from benchmark.train.stack import Stack
 from benchmark.types import Problem
 
@@ -57,18 +58,19 @@ def _cost(cells: Sequence[Planned]) -> Cost:
     for cell in cells:
         seeds = cell.key.seeds
         trains = trains_networks(type(cell.method))
-        stack = cell.method.fit(problem.without_tests(), list(seeds[:1])) if trains else None
+        sample, places = draw(problem, cell.key.sampling, seeds[0])
+        stack = cell.method.fit(sample) if trains else None
         if not isinstance(stack, Stack):
             not_counted.append(cell.title)
             continue
         coupled = cell.key.digest if stack.coupling is not None else ""
-        for group in stack.groups():
+        for group in stack.groups(places):
             k, rows = group.rows.shape
             count = k * len(seeds)
             unshared += count
             batches = -(-rows // problem.recipe.batch_size) * problem.recipe.epochs
             steps = count * batches * ((COUPLED if stacked else k) if k > 1 else 1)
-            networks[coupled, group.rows.tobytes(), group.keys, stack.dropout, seeds] = count, steps
+            networks[coupled, group.data_rows.tobytes(), group.keys, stack.dropout, seeds] = count, steps
     tests = sum(len(test) for test in problem.evals.values())
     retrainings = sum(len(cell.key.seeds) for cell in cells)
     row = 24 + 4 * problem.n_outputs  # id, label, outputs
@@ -90,12 +92,12 @@ def seconds_per_step(problem: Problem) -> float:
     recipe = problem.recipe.model_copy(update={"epochs": 2})
     count = CPU.networks_per_stack if find(problem.backbone).stacked else 1
     rows = np.arange(len(problem.train))[: PROBED_ROWS if count > 1 else recipe.batch_size]
-    stack = Stack(replace(problem, recipe=recipe), rows[None, None], (0,), None, 0.0, 1, FINAL, (0,))
-    groups = [Group(rows[None], ((0, m),)) for m in range(count)]
+    rule = Rule(problem.task, recipe, problem.n_outputs, 0.0, problem.backbone)
+    groups = [Group(rows[None], ((0, m),), rows) for m in range(count)]
     seconds = []
     for _ in range(3):  # the first is a warm-up
         start = time.process_time()
         with one_thread():
-            list(train(problem.train.x[rows], problem.train.y[rows], groups, stack.rule))
+            list(train(problem.train.x[rows], problem.train.y[rows], groups, rule))
         seconds.append(time.process_time() - start)
     return min(seconds) / (-(-len(rows) // recipe.batch_size) * recipe.epochs * count)

@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 from benchmark import __version__
 from benchmark.data.problem import digest, load_problem
 from benchmark.errors import UserError
-from benchmark.train import bootstrap
-from benchmark.types import Problem
+from benchmark.train import bootstrap, draw
+from benchmark.types import PAPER, Problem
 
 FORMAT = 1
 CANONICAL_SEEDS = (99,)
@@ -31,7 +31,11 @@ TRAIN_SEEDS = tuple(range(1, 11))
 
 def bootstrap_fingerprint(problem: Problem, seeds: Sequence[int]) -> str:
     """Return 16 hex digits that identify the first bootstrap of each train seed."""
-    return digest(bootstrap(problem, sorted(seeds)))
+    return digest(_bootstraps(problem, seeds))
+
+
+def _bootstraps(problem: Problem, seeds: Sequence[int], members: int = 1) -> np.ndarray:
+    return np.stack([bootstrap(draw(problem, PAPER, seed)[0], members) for seed in sorted(seeds)])
 
 
 def export(
@@ -77,7 +81,7 @@ def export(
 
 def _tables(problem: Problem, seeds: Sequence[int], members: int) -> dict[str, pa.Table]:
     train, tests = problem.train, problem.evals
-    rows = bootstrap(problem, sorted(seeds), members)
+    rows = _bootstraps(problem, seeds, members)
     n = rows.shape[2]
     everyone = [train, *tests.values()]
     x = np.concatenate([examples.x for examples in everyone])

@@ -26,8 +26,9 @@ from benchmark.source import fingerprint
 from benchmark.store.cell import Cell, CellKey
 from benchmark.train.backbone import installed
 from benchmark.train.device import CPU, DEVICES, Device
+from benchmark.train.resampling import draw
 from benchmark.train.stack import Stack
-from benchmark.types import MLP, Fitted, Method, Predictions, Problem
+from benchmark.types import MLP, PAPER, Fitted, Method, Predictions, Problem, Sample, Sampling
 
 
 @dataclass(frozen=True)
@@ -47,10 +48,13 @@ class Planned:
     @property
     def command(self) -> str:
         """Command line that trains this cell."""
-        spelled = shlex.quote(registry.spelled(self.method, self.problem.task, self.problem.backbone))
+        spelled = shlex.quote(
+            registry.spelled(self.method, self.problem.task, self.problem.backbone, self.key.sampling)
+        )
         return (
             f"python -m benchmark run --method {spelled} --dataset {shlex.quote(self.dataset)} "
             f"--canonical-seed {self.key.canonical_seed} --seeds {self.key.spelled_seeds}"
+            + (f" --sampling {self.key.sampling}" if self.key.sampling != PAPER else "")
             + (f" --device {self.key.device}" if self.key.device != CPU.name else "")
         )
 
@@ -95,7 +99,14 @@ def code_fingerprint(method: Method, backbone: str = MLP) -> str:
     return fingerprint(cls, *getattr(cls, "builds_on", ()), *networks)
 
 
-def plan(problem: Problem, method: Method, seeds: Sequence[int], device: Device = CPU, dataset: str = "") -> Planned:
+def plan(
+    problem: Problem,
+    method: Method,
+    seeds: Sequence[int],
+    device: Device = CPU,
+    dataset: str = "",
+    sampling: Sampling = PAPER,
+) -> Planned:
     """Return the cell of one method on one problem, keyed by everything its predictions depend on.
 
     ``dataset`` is the dataset's name on the command line, if it differs from its own.
@@ -109,6 +120,7 @@ def plan(problem: Problem, method: Method, seeds: Sequence[int], device: Device 
         problem=problem.fingerprint,
         code=code_fingerprint(method, problem.backbone),
         device=device.name,
+        sampling=sampling,
     )
     return Planned(key, problem, method, dataset or problem.name)
 
@@ -146,6 +158,7 @@ class _Unit:
     """Methods by the number of the cell."""
     names: dict[int, str]
     """Digests of the cells without their train seeds."""
+    sampling: Sampling
     seeds: tuple[int, ...]
     fresh: bool
     device: Device
@@ -157,15 +170,15 @@ _Results = tuple[tuple[int, ...], dict[int, _Block]]
 
 
 def _units(cells: Sequence[Planned], jobs: int, fresh: bool) -> _Units:
-    alike: dict[tuple[str, tuple[int, ...], str], list[int]] = {}
+    alike: dict[tuple[str, Sampling, tuple[int, ...], str], list[int]] = {}
     for i, cell in enumerate(cells):
-        alike.setdefault((cell.problem.digest, cell.key.seeds, cell.key.device), []).append(i)
+        alike.setdefault((cell.problem.digest, cell.key.sampling, cell.key.seeds, cell.key.device), []).append(i)
     units = []
-    for (_, seeds, device), group in alike.items():
+    for (_, sampling, seeds, device), group in alike.items():
         methods = {i: cells[i].method for i in group}
         names = {i: replace(cells[i].key, seeds=()).digest for i in group}
         for block in _blocks(seeds, jobs):
-            units.append((cells[group[0]].problem, _Unit(methods, names, block, fresh, DEVICES[device])))
+            units.append((cells[group[0]].problem, _Unit(methods, names, sampling, block, fresh, DEVICES[device])))
     return units
 
 
@@ -206,9 +219,9 @@ def _blocks(seeds: tuple[int, ...], jobs: int) -> list[tuple[int, ...]]:
     return [tuple(map(int, block)) for block in np.array_split(seeds, count)]
 
 
-def fit(method: Method, problem: Problem, seeds: Sequence[int]) -> Fitted:
-    """Fit ``method`` to ``problem`` for each of ``seeds``. Raises TypeError if the result cannot predict."""
-    fitted = method.fit(problem, list(seeds))
+def fit(method: Method, sample: Sample) -> Fitted:
+    """Fit ``method`` to ``sample``. Raises TypeError if the result cannot predict."""
+    fitted = method.fit(sample)
     if not hasattr(fitted, "predict"):
         raise TypeError(
             f"fit of method {method.name!r} returned {fitted!r}: expected an object with predict(x), such as the "
@@ -217,13 +230,27 @@ def fit(method: Method, problem: Problem, seeds: Sequence[int]) -> Fitted:
     return fitted
 
 
+def retrain(
+    method: Method, problem: Problem, seeds: Sequence[int], sampling: Sampling = PAPER
+) -> dict[str, Predictions]:
+    """Retrain ``method`` in this process and return its predictions for the test sets of ``problem``.
+
+    Raises RuntimeError with the traceback if training fails.
+    """
+    block = _work(problem, _Unit({0: method}, {0: ""}, sampling, tuple(seeds), True, CPU))[1][0]
+    if block.error:
+        raise RuntimeError(block.error)
+    return {name: Predictions.of(problem, name, tuple(seeds), block.values[name], sampling) for name in problem.evals}
+
+
 def _work(problem: Problem, unit: _Unit) -> _Results:
     """Train and predict; runs in a worker process."""
     from benchmark.train import bank  # PyTorch is slow to import, and not every command trains
 
     tests = {evalset: test.x for evalset, test in problem.evals.items()}
     results: dict[int, _Block] = {}
-    stacks: dict[int, Stack] = {}
+    requests: dict[int, list[bank.Part]] = {}
+    draws = [draw(problem, unit.sampling, seed) for seed in unit.seeds]
     for i, method in unit.methods.items():
         path = _path(unit, i)
         if not unit.fresh and (block := _load(path)):
@@ -231,20 +258,24 @@ def _work(problem: Problem, unit: _Unit) -> _Results:
             continue
         try:
             start = time.process_time()
-            fitted = fit(method, problem.without_tests(), unit.seeds)
+            fitted = [fit(method, sample) for sample, _ in draws]
             seconds = time.process_time() - start
-            if isinstance(fitted, Stack):
-                stacks[i] = fitted
+            stacks = [one for one in fitted if isinstance(one, Stack)]
+            if len(stacks) == len(fitted):
+                requests[i] = [
+                    bank.in_pool(stack, sample, problem.train, places)
+                    for stack, (sample, places) in zip(stacks, draws, strict=True)
+                ]
             else:
-                values = {evalset: np.asarray(fitted.predict(x)) for evalset, x in tests.items()}
+                values = {evalset: np.stack([one.predict(x) for one in fitted]) for evalset, x in tests.items()}
                 results[i] = _checked(problem, unit.seeds, values, seconds / len(unit.seeds))
-                if not results[i].error:
+                if unit.names[i] and not results[i].error:
                     write_arrays(path, results[i].values | {"seconds": np.array(results[i].seconds)})
         except (Exception, SystemExit):
             results[i] = _Block({}, 0.0, traceback.format_exc())
-    names = [unit.names[i] for i in stacks]
-    outcomes = bank.predict_all(list(stacks.values()), tests, names=names, fresh=unit.fresh, device=unit.device)
-    for i, outcome in zip(stacks, outcomes, strict=True):
+    names = [unit.names[i] for i in requests]
+    outcomes = bank.predict_all(list(requests.values()), tests, names=names, fresh=unit.fresh, device=unit.device)
+    for i, outcome in zip(requests, outcomes, strict=True):
         if isinstance(outcome, str):
             results[i] = _Block({}, 0.0, outcome)
         else:
@@ -281,7 +312,9 @@ def _assemble(cell: Planned, blocks: dict[tuple[int, ...], _Block]) -> Cell | Fa
         return Failed(cell, errors[0])
     try:
         values = {name: np.concatenate([block.values[name] for block in ordered]) for name in cell.problem.evals}
-        predictions = {name: Predictions.of(cell.problem, name, cell.key.seeds, v) for name, v in values.items()}
+        predictions = {
+            name: Predictions.of(cell.problem, name, cell.key.seeds, v, cell.key.sampling) for name, v in values.items()
+        }
     except ValueError:
         return Failed(cell, traceback.format_exc())
     total = sum(block.seconds * len(seeds) for seeds, block in blocks.items())

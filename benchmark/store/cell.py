@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, TypeAdapter, ValidationError
 
-from benchmark.types import MLP, DatasetFacts, Predictions, Recipe
+from benchmark.types import MLP, PAPER, DatasetFacts, Predictions, Recipe, Sampling
 
 Name = Annotated[str, StringConstraints(pattern=r"^\w[\w.:-]*(@\w+=[\w.+-]+)*$", max_length=200)]
 """Name of a dataset or method, safe as a file name: no path separators or line breaks."""
@@ -32,6 +32,7 @@ class CellKey:
     problem: Hex
     code: Hex
     device: str = "cpu"
+    sampling: Sampling = PAPER
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
@@ -41,9 +42,9 @@ class CellKey:
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
 
     @property
-    def kind(self) -> tuple[str, int, str, str]:
-        """Method, hyperparameters and split of the cell, regardless of code, seeds and data."""
-        return self.dataset, self.canonical_seed, self.method, repr(sorted(self.params.items()))
+    def kind(self) -> tuple[str, int, str, str, Sampling]:
+        """Dataset, split, method, hyperparameters and sampling of the cell, regardless of code, seeds and data."""
+        return self.dataset, self.canonical_seed, self.method, repr(sorted(self.params.items())), self.sampling
 
     @property
     def spelled_seeds(self) -> str:
@@ -119,6 +120,10 @@ class Cell:
     run_id: str = ""
     reports: Mapping[str, str] = field(default_factory=dict)
     """Reports on the health of the data, by file name."""
+
+    def __post_init__(self) -> None:
+        sampled = {name: replace(p, sampling=self.key.sampling) for name, p in self.predictions.items()}
+        object.__setattr__(self, "predictions", sampled)
 
     def only(self, seeds: Iterable[int]) -> Cell:
         """Return the cell restricted to some train seeds, in ascending order, as if only these had been trained."""

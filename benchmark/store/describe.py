@@ -8,11 +8,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchmark.measure.catalogue import boards, churn, tracked
-from benchmark.store.cell import Cell, Facts, encode
-from benchmark.types import Predictions
+from benchmark.store.cell import Cell, CellKey, Facts, encode
+from benchmark.types import PAPER, Predictions, Sampling
 
 STUDY = "study"
 """Tag with the name of the study, on cells that no run has requested."""
+SAMPLED: Mapping[Sampling, str] = {
+    "paper": "Sampling `paper`: a retraining may draw from the whole training pool.",
+    "nested": "Sampling `nested`: a retraining sees one bootstrap of the training pool and nothing else.",
+    "halves": "Sampling `halves`: two retrainings see the two halves of a random halving of the training pool, and "
+    "only these two are compared.",
+}
 VIEW = "churn"
 """Key of a shared view of an experiment: its cells, lowest churn first, with the most important columns."""
 
@@ -23,8 +29,8 @@ def experiment_tags(cell: Cell) -> dict[str, str]:
     note = (
         f"Cross-sample churn on **{facts.dataset.title}** ({facts.spelled_rows} on the first split logged). "
         "One run per method and canonical split; open it for one nested run per retraining. "
-        "`id/churn` compares two retrainings on the ID test: the share of predictions that differ, or for a "
-        "regression the mean absolute difference."
+        f"{SAMPLED[cell.key.sampling]} `id/churn` compares two retrainings on the ID test: the share of predictions "
+        "that differ, or for a regression the mean absolute difference."
     )
     task = cell.predictions["id"].task if cell.predictions else "classification"
     measures = sorted((m for m in boards(task) if m.front), key=lambda m: m.key != "churn")
@@ -52,12 +58,20 @@ def summarise(predictions: Mapping[str, Predictions]) -> dict[str, float]:
 
 
 def against_others(predictions: Mapping[str, Predictions], i: int) -> dict[str, float]:
-    """Return the mean churn of retraining i against the other retrainings."""
-    return {
-        f"{evalset}/churn": float(churn(p.task).of_runs(p)[i].sum() / (len(p.seeds) - 1))
-        for evalset, p in predictions.items()
-        if len(p.seeds) > 1
-    }
+    """Return the mean churn of retraining i against the others; under ``halves``, against the other half."""
+    metrics: dict[str, float] = {}
+    for evalset, p in predictions.items():
+        if p.sampling == "halves":
+            pairs = [pair for pair in p.halvings() if p.seeds[i] in pair.seeds]
+            metrics |= {f"{evalset}/churn": churn(p.task).mean(pair) for pair in pairs}
+        elif len(p.seeds) > 1:
+            metrics[f"{evalset}/churn"] = float(churn(p.task).of_runs(p)[i].sum() / (len(p.seeds) - 1))
+    return metrics
+
+
+def experiment_name(key: CellKey) -> str:
+    """Return the name of the experiment of a cell, ``churn/bace`` or ``churn/bace/halves``; a server may be shared."""
+    return f"churn/{key.dataset}" + (f"/{key.sampling}" if key.sampling != PAPER else "")
 
 
 def run_name(cell: Cell) -> str:
@@ -74,6 +88,7 @@ def tags(cell: Cell) -> dict[str, str]:
         "churn.cell": cell.key.digest,
         "churn.dataset": cell.key.dataset,
         "churn.method": cell.key.method,
+        "churn.sampling": cell.key.sampling,
         "churn.problem": cell.key.problem,
         "churn.code": cell.key.code,
         "churn.title": cell.title,
@@ -104,7 +119,12 @@ def legible(facts: Facts) -> dict[str, str]:
 def params(cell: Cell) -> dict[str, Any]:
     """Return the parameters of a cell's run."""
     recipe = {f"recipe.{name}": value for name, value in cell.facts.recipe.model_dump().items()}
-    key = {"method": cell.key.method, "canonical_seed": cell.key.canonical_seed, "n_seeds": len(cell.key.seeds)}
+    key = {
+        "method": cell.key.method,
+        "canonical_seed": cell.key.canonical_seed,
+        "n_seeds": len(cell.key.seeds),
+        "sampling": cell.key.sampling,
+    }
     return {**key, **cell.key.params, **recipe, "rows": cell.facts.spelled_rows}
 
 

@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Container, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -31,13 +32,11 @@ from sqlalchemy.exc import SQLAlchemyError
 from benchmark.errors import UserError
 from benchmark.files import home
 from benchmark.store import describe
-from benchmark.store.cell import Cell, Record, decode, decode_key
+from benchmark.store.cell import Cell, CellKey, Record, decode, decode_key
 from benchmark.store.interrupt import checkpoint, deferred
 from benchmark.store.tables import from_table, to_table
-from benchmark.types import REFERENCE
+from benchmark.types import PAPER, REFERENCE
 
-EXPERIMENT = "churn/"
-"""Prefix of experiment names, as a server may be shared."""
 STUDIES = "churn-studies"
 """Experiment that holds the records of studies."""
 
@@ -254,16 +253,17 @@ class Store:
             with _translated_errors(self.uri):
                 self.client.set_tag(run_id, "mlflow.note.content", "\n\n".join(lines))
 
-    def page(self, dataset: str) -> str:
-        """Return the path of a dataset's runs in the MLflow UI, after the host."""
+    def page(self, key: CellKey) -> str:
+        """Return the path in the MLflow UI, after the host, of all runs on the dataset of a cell with its sampling."""
         with _translated_errors(self.uri):
-            experiment = self.client.get_experiment_by_name(EXPERIMENT + dataset)
+            experiment = self.client.get_experiment_by_name(describe.experiment_name(key))
         runs = f"/{experiment.experiment_id}/runs?viewStateShareKey={describe.VIEW}" if experiment else ""
         return f"#/experiments{runs}"
 
     def _experiment(self, cell: Cell) -> str:
-        dataset = cell.key.dataset
-        return self._ensure_experiment(EXPERIMENT + dataset, dataset, describe.experiment_tags(cell))
+        name = describe.experiment_name(cell.key)
+        folder = name.partition("/")[2].replace("/", "-")
+        return self._ensure_experiment(name, folder, describe.experiment_tags(cell))
 
     def _ensure_experiment(self, name: str, folder: str, tags: dict[str, str]) -> str:
         """Return the id of an experiment, created if there is none."""
@@ -324,7 +324,7 @@ class Store:
         """Record one nested run, in as few transactions as MLflow allows."""
         tags = {"mlflow.parentRunId": parent, "churn.kind": "seed", "churn.cell": cell.key.digest}
         info = self._start(experiment, {**tags, "churn.train_seed": str(seed)}, f"train seed {seed}").info
-        one = {name: predictions.only([i]) for name, predictions in cell.predictions.items()}
+        one = {name: replace(p.only([i]), sampling=PAPER) for name, p in cell.predictions.items()}
         values = describe.summarise(one) | describe.against_others(cell.predictions, i)
         self._values(info.run_id, {k: v for k, v in values.items() if v == v}, {})
         with tempfile.TemporaryDirectory() as folder:

@@ -20,11 +20,13 @@ from benchmark.lab.study import (
     compared,
     heads_compared,
     over,
+    retrainings,
     study,
     summary,
 )
 from benchmark.settings import parse_splits
 from benchmark.store.cell import Cell
+from benchmark.types import PAPER, Sampling
 
 Swept = Mapping[float, Sequence[Cell]]
 """Cells by λ, one per split."""
@@ -35,11 +37,14 @@ Swept = Mapping[float, Sequence[Cell]]
 class LambdaRule(GridStudy):
     method: str = "twin"
     """Any method with a hyperparameter ``lam``."""
+    sampling: Sampling = PAPER
+    """The rule is applied afresh under each."""
 
     def report(self, lab: Lab) -> Report:
         spec, splits = load_spec(self.dataset), parse_splits(self.canonical_seed)
         named = {lam: f"{self.method}:lam={lam:g}" for lam in selection.LAMBDAS[spec.task]}
-        cells = self.cells(lab, ["erm", "bagging", *named.values()], [self.dataset])
+        methods, runs = ["erm", "bagging", *named.values()], retrainings(self.seeds)
+        cells = lab.cells(methods, [self.dataset], splits, runs, self.sampling)
         others = [cells[self.dataset, text] for text in ("erm", "bagging")]
         swept = {lam: cells[self.dataset, text] for lam, text in named.items()}
         picks = {t: _picks(others[0], swept, t) for t in selection.TOLERANCES[spec.task]}
@@ -49,7 +54,7 @@ class LambdaRule(GridStudy):
             chosen = f"λ = {lam:g}: {summary(swept[lam][i : i + 1])}" if lam else "no λ"
             erm = summary(others[0][i : i + 1])
             answer.append(f"On {spec.title}, split {split}, the rule selects {chosen}. ERM: {erm}.")
-        where = f"{spec.title}, {over(splits)}"
+        where = f"{spec.title}, {over(splits)}" + (f", sampling {self.sampling}" if self.sampling != PAPER else "")
         rows: list[SheetRow] = [[of[0].title, *compared(of, others[0]), ""] for of in others]
         for lam, of in swept.items():
             selected = ", ".join(str(split) for split, pick in zip(splits, picked, strict=True) if pick == lam)

@@ -2,15 +2,17 @@
 
 from benchmark.train.group import Step
 from benchmark.train.losses import Weight, consistency, disagreement
-from benchmark.train.resampling import bootstrap, generator, overlap, overlapping, shards
+from benchmark.train.resampling import at_seed, bootstrap, draw, generator, overlap, overlapping, shards
 from benchmark.train.stack import fit_stack
 
 __all__ = [
     "Step",
     "Weight",
+    "at_seed",
     "bootstrap",
     "consistency",
     "disagreement",
+    "draw",
     "fit_stack",
     "generator",
     "overlap",

@@ -22,30 +22,38 @@ ends of the epochs are averaged."""
 
 @dataclass(frozen=True)
 class Step:
-    """One training step of S seeds × K networks, as seen by a coupling."""
+    """One training step of the K networks of a retraining, as seen by a coupling."""
 
     outputs: Tensor
-    """(S, K, K, B, C): outputs of each network on each network's batch. The rest of the graph follows from them."""
+    """(K, K, B, C): outputs of each network on each network's batch. The rest of the graph follows from them."""
     rows: Tensor
-    """(S, K, B) int64: rows of the training pool in each network's batch."""
+    """(K, B) int64: rows of the sample in each network's batch."""
     fit: Tensor
-    """(S, K): loss of each network on its own batch, in the graph."""
+    """(K,): loss of each network on its own batch, in the graph."""
 
 
 Coupling = Callable[[Step], "Tensor"]
-"""A loss term per train seed, (S,), that ties its K ≥ 1 networks to each other or to something else."""
+"""A scalar loss term that ties the K ≥ 1 networks of a retraining to each other or to something else."""
 
 
 @dataclass(frozen=True)
 class Group:
     """K networks trained together, with their training rows (K, N) and the seed and member of each as its key.
 
-    ``orders`` are the keys of the batch orders if they differ from ``keys``.
+    ``rows`` number the R rows of a sample, and ``places`` (R,) are these rows in the data to train on. ``orders`` are
+    the keys of the batch orders if they differ from ``keys``. A ``coupling`` adds a loss between the networks.
     """
 
     rows: np.ndarray
     keys: tuple[Key, ...]
+    places: np.ndarray
     orders: tuple[Key, ...] = ()
+    coupling: Coupling | None = None
+
+    @property
+    def data_rows(self) -> np.ndarray:
+        """Training rows (K, N), as numbers of rows of the data."""
+        return np.asarray(self.places[self.rows])
 
 
 @dataclass(frozen=True)

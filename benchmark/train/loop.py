@@ -14,7 +14,7 @@ from torch import Tensor
 
 from benchmark.train.backbone import TrainedNetworks, find
 from benchmark.train.device import CPU, Device
-from benchmark.train.group import FINAL, Coupling, Group, Rule, Step
+from benchmark.train.group import FINAL, Group, Rule, Step
 from benchmark.train.losses import fit_loss
 from benchmark.train.resampling import generator
 from benchmark.types import Task
@@ -47,14 +47,14 @@ def train(
     y: np.ndarray,
     groups: Sequence[Group],
     rule: Rule,
-    coupling: Coupling | None = None,
     readouts: Sequence[float] = (FINAL,),
     device: Device = CPU,
 ) -> Iterator[TrainedStack]:
     """Train groups of K networks on ``x`` (N, D) and ``y`` (N,), and yield one stack after another.
 
-    The protocol is the paper's: AdamW, clipping per network, last partial batch kept. A network's result depends on
-    its own group alone, never on what shares its stack.
+    The groups must be alike: as many networks and rows, coupled or not. The protocol is the paper's: AdamW, clipping
+    per network, last partial batch kept. A network's result depends on its own group alone, never on what shares its
+    stack.
     """
     if not groups:
         return
@@ -63,7 +63,7 @@ def train(
     for i in range(0, len(groups), per_stack):
         stack = groups[i : i + per_stack]
         start = _clock(device)
-        networks = _train_stack(inputs, target, stack, rule, coupling, readouts, device)
+        networks = _train_stack(inputs, target, stack, rule, readouts, device)
         yield TrainedStack(stack, networks, (_clock(device) - start) / len(stack))
 
 
@@ -77,13 +77,13 @@ def _train_stack(
     y: Tensor,
     groups: Sequence[Group],
     rule: Rule,
-    coupling: Coupling | None,
     readouts: Sequence[float],
     device: Device,
 ) -> dict[float, TrainedNetworks]:
     """Train one stack of S × K networks on the backbone's ``inputs`` and ``y`` (N,); return them by readout."""
     recipe = rule.recipe
-    rows = np.stack([group.rows for group in groups])
+    couplings = [group.coupling for group in groups if group.coupling is not None]
+    rows = np.stack([group.data_rows for group in groups])
     s, k, n = rows.shape
     keys = [key for group in groups for key in group.keys]
     orders = [generator("batches", *key) for group in groups for key in group.orders or group.keys]
@@ -95,17 +95,19 @@ def _train_stack(
     for epoch in range(recipe.epochs):
         order = np.stack([g.permutation(n) for g in orders]).reshape(s, k, n)
         shuffled = torch.from_numpy(np.take_along_axis(rows, order, axis=2)).to(device.name)
-        for batch in shuffled.split(recipe.batch_size, dim=2):  # (S, K, B)
-            size = batch.shape[2]
-            seen = batch if coupling is None else batch.flatten(1)[:, None].expand(s, k, k * size)
+        own = [np.take_along_axis(group.rows, o, axis=1) for group, o in zip(groups, order, strict=True)]
+        for start, batch in zip(range(0, n, recipe.batch_size), shuffled.split(recipe.batch_size, dim=2), strict=True):
+            size = batch.shape[2]  # the batch is (S, K, B)
+            seen = batch if not couplings else batch.flatten(1)[:, None].expand(s, k, k * size)
             outputs = networks.outputs(seen.reshape(s * k, -1))
-            if coupling is None:
+            if not couplings:
                 loss = fit_loss(rule.task, outputs.unflatten(0, (s, k)), y[batch]).sum()
             else:
-                everything = outputs.reshape(s, k, k, size, -1)
-                own = everything.diagonal(dim1=1, dim2=2).movedim(-1, 1)
-                fit = fit_loss(rule.task, own, y[batch])
-                loss = fit.sum() + coupling(Step(everything, batch, fit)).sum()
+                loss = torch.zeros((), device=device.name)
+                for i, of_group in enumerate(outputs.reshape(s, k, k, size, -1)):
+                    fit = fit_loss(rule.task, of_group.diagonal(dim1=0, dim2=1).movedim(-1, 0), y[batch[i]])
+                    of_sample = torch.from_numpy(own[i][:, start : start + size]).to(device.name)
+                    loss = loss + fit.sum() + couplings[i](Step(of_group, of_sample, fit))
             optimiser.zero_grad()
             loss.backward()
             networks.clip(CLIP)

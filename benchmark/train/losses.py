@@ -41,12 +41,12 @@ def disagreement(task: Task, a: Tensor, b: Tensor) -> Tensor:
 
 
 def consistency(task: Task, outputs: Tensor) -> Tensor:
-    """Average the disagreement over the pairs of K ≥ 2 networks and over the batches: (S, K, K, B, C) → (S,).
+    """Average the disagreement over the pairs of K ≥ 2 networks and over the batches: (K, K, B, C) → scalar.
 
     ``outputs`` are those of a ``Step`` (paper, Algorithm 1).
     """
     import torch
 
-    pairs = combinations(range(outputs.shape[1]), 2)
-    between = [disagreement(task, outputs[:, a], outputs[:, b]) for a, b in pairs]
-    return torch.stack(between).mean(dim=(0, 2))
+    pairs = combinations(range(len(outputs)), 2)
+    between = [disagreement(task, outputs[a], outputs[b]) for a, b in pairs]
+    return torch.stack(between).mean()

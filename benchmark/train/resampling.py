@@ -1,4 +1,4 @@
-"""Random generators, keyed by purpose, train seed and member, and resampling of the training pool.
+"""Random generators, keyed by purpose, train seed and member, and the samples of the training pool.
 
 A draw never depends on other draws, so all methods at a train seed see the same bootstraps, initialisations and
 batch orders, whatever else runs.
@@ -6,13 +6,13 @@ batch orders, whatever else runs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from benchmark.errors import UserError
-from benchmark.types import Problem
+from benchmark.types import Problem, Sample, Sampling
 
 Stream = Literal[
     "bootstrap",
@@ -25,6 +25,8 @@ Stream = Literal[
     "shards",
     "overlap",
     "augmentation",
+    "halving",
+    "resampling",
 ]
 STREAMS: dict[Stream, int] = {stream: number for number, stream in enumerate(get_args(Stream))}
 """The number of each stream, which keys its generators: append to ``Stream``, never reorder it."""
@@ -35,56 +37,85 @@ def generator(stream: Stream, seed: int, member: int = 0) -> np.random.Generator
     return np.random.default_rng([STREAMS[stream], seed, member])
 
 
-def bootstrap(problem: Problem, seeds: Sequence[int], members: int = 1) -> np.ndarray:
-    """Draw rows (S, K, N) int64 of the training pool: N with replacement for each seed and member.
+def draw(problem: Problem, sampling: Sampling, seed: int) -> tuple[Sample, np.ndarray]:
+    """Return what a retraining may see of the training pool, and the rows (R,) of the pool that its R molecules are.
 
-    Paper, section Cross-sample prediction churn, "Bootstrap estimator".
+    ``paper``: the pool; a single model is trained on a bootstrap of it (paper, section Cross-sample prediction churn).
+    ``nested``: that bootstrap alone. ``halves``: train seeds 2j − 1 and 2j get the two halves of the j-th random
+    halving of the pool, two independent samples; of an odd number of rows, one is left out.
     """
     n = len(problem.train)
-    draws = [[generator("bootstrap", s, k).integers(0, n, size=n) for k in range(members)] for s in seeds]
-    return np.array(draws, dtype=np.int64).reshape(len(seeds), members, n)
+    if sampling == "halves":
+        order = generator("halving", (seed + 1) // 2).permutation(n)
+        places = np.sort(order[: n // 2] if seed % 2 else order[n // 2 : n // 2 * 2])
+        rows = resampled = np.arange(len(places))
+    else:
+        places, rows = np.arange(n), _draws("bootstrap", seed, 0, n)
+        resampled = places
+        if sampling == "nested":
+            places, rows = np.unique(rows, return_inverse=True)
+            resampled = rows
+    pool = problem.train
+    parts = pool.x[places], pool.y[places], pool.smiles[places], rows, resampled  # copies: a view leads to its base
+    about = seed, sampling, problem.task, problem.n_outputs
+    return Sample(*about, *parts, problem.recipe, problem.backbone), places
 
 
-def shards(problem: Problem, seeds: Sequence[int]) -> np.ndarray:
-    """Divide the bootstrap of each seed (member 0) into two shards without a common molecule: rows (S, 2, N//2) int64.
+def at_seed(sample: Sample, seed: int) -> Sample:
+    """Return the sample of another train seed, which only ``paper`` grants. Raises UserError for other samplings."""
+    if sample.sampling != "paper":
+        raise UserError(f"the sampling {sample.sampling} hides the sample of train seed {seed} from other retrainings")
+    return replace(sample, seed=seed, rows=_draws("bootstrap", seed, 0, len(sample)))
+
+
+def bootstrap(sample: Sample, members: int = 1) -> np.ndarray:
+    """Draw rows (K, N) int64 of the sample for K members, with replacement.
+
+    Under ``paper`` they are drawn from the pool, and the first bootstrap is ``sample.rows``.
+    """
+    stream: Stream = "bootstrap" if sample.sampling == "paper" else "resampling"
+    n = len(sample.resampled)
+    return np.stack([sample.resampled[_draws(stream, sample.seed, k, n)] for k in range(members)])
+
+
+def _draws(stream: Stream, seed: int, member: int, n: int) -> np.ndarray:
+    return generator(stream, seed, member).integers(0, n, size=n)
+
+
+def shards(sample: Sample, rows: np.ndarray) -> np.ndarray:
+    """Divide ``rows`` (N,) of a sample into two shards without a common molecule: rows (2, N//2) int64.
 
     Molecules are assigned with all their repeats to the shard that is shorter so far, most repeated first, ties in
-    random order. The lengths then differ by at most one; a surplus row is dropped. Raises UserError if the training
-    pool is so small that its bootstrap cannot be divided.
+    random order. The lengths then differ by at most one; a surplus row is dropped. Raises UserError if there are too
+    few rows to divide.
     """
-    size = len(problem.train) // 2
-    pairs = []
-    for seed, (rows,) in zip(seeds, bootstrap(problem, seeds), strict=True):
-        molecules, repeats = np.unique(rows, return_counts=True)
-        order = generator("shards", seed).permutation(len(molecules))
-        parts: list[list[int]] = [[], []]
-        for i in order[np.argsort(-repeats[order], kind="stable")]:
-            min(parts, key=len).extend([molecules[i]] * repeats[i])
-        if min(map(len, parts)) < size:
-            raise UserError(
-                f"{problem.name}: the bootstrap of train seed {seed} cannot be divided into two shards of {size} "
-                f"rows without a common molecule: {len(rows)} training rows are too few; use a larger dataset"
-            )
-        pairs.append([part[:size] for part in parts])
-    return np.array(pairs, dtype=np.int64).reshape(len(seeds), 2, size)
+    size = len(rows) // 2
+    molecules, repeats = np.unique(rows, return_counts=True)
+    order = generator("shards", sample.seed).permutation(len(molecules))
+    parts: list[list[int]] = [[], []]
+    for i in order[np.argsort(-repeats[order], kind="stable")]:
+        min(parts, key=len).extend([molecules[i]] * repeats[i])
+    if min(map(len, parts)) < size:
+        raise UserError(
+            f"the {len(rows)} training rows of train seed {sample.seed} cannot be divided into two shards of {size} "
+            "rows without a common molecule: use a larger dataset"
+        )
+    return np.array([part[:size] for part in parts], dtype=np.int64)
 
 
-def overlapping(problem: Problem, seeds: Sequence[int], share: float) -> np.ndarray:
-    """Draw rows (S, 2, N) int64 for two networks that have an expected ``share`` in [0, 1] of their draws in common.
+def overlapping(sample: Sample, share: float) -> np.ndarray:
+    """Draw rows (2, N) int64 for two networks that have an expected ``share`` in [0, 1] of their draws in common.
 
-    With probability ``share``, both networks take a draw from the seed's bootstrap (member 0). Otherwise each draws
-    from its own half of the training pool, which is split at random for each seed. At 0 the two share no molecule, at
-    1 all of them; draws in common at one share remain in common at a larger one.
+    With probability ``share``, both networks take a draw from ``sample.rows``. Otherwise each draws from its own half
+    of the sample's molecules, which are split at random. At 0 the two share no molecule, at 1 all of them; draws in
+    common at one share remain in common at a larger one.
     """
-    n = len(problem.train)
-    pairs = []
-    for seed, (common,) in zip(seeds, bootstrap(problem, seeds), strict=True):
-        draw = generator("overlap", seed)
-        halves = np.split(draw.permutation(n), [n // 2])
-        together = draw.random(n) < share
-        separate = [half[draw.integers(0, len(half), size=n)] for half in halves]
-        pairs.append(np.where(together, common, separate))
-    return np.array(pairs, dtype=np.int64).reshape(len(seeds), 2, n)
+    n = len(sample.rows)
+    draws = generator("overlap", sample.seed)
+    halves = np.split(draws.permutation(len(sample)), [len(sample) // 2])
+    together = draws.random(n) < share
+    separate = [half[draws.integers(0, len(half), size=n)] for half in halves]
+    return np.where(together, sample.rows, separate)
 
 
 class Overlap(NamedTuple):

@@ -1,9 +1,10 @@
 """Published results as files, from which the leaderboard is rebuilt without training.
 
-A folder holds ``manifest.json`` and, for each dataset and canonical split, ``predictions/DATASET-SEED.parquet``: a row
-per test example (``evalset, example_id, y_true``) and a float32 column ``CELL/SEED/OUTPUT`` per cell (``column_of``),
-train seed and output. Of two classes, the smaller probability is stored, with a minus sign if it is that of class 0:
-close to one, float32 lacks the digits that sym-KL and rankings depend on. ``leaderboard.write.published`` writes these.
+A folder holds ``manifest.json`` and, for each dataset and canonical split, ``predictions/DATASET-SEED.parquet``, or
+``predictions/SAMPLING/DATASET-SEED.parquet`` under another sampling than the paper's. It has a row per test example
+(``evalset, example_id, y_true``) and a float32 column ``CELL/SEED/OUTPUT`` per cell (``column_of``), train seed and
+output. Of two classes, the smaller probability is stored, with a minus sign if it is that of class 0: close to one,
+float32 lacks the digits that sym-KL and rankings depend on. ``leaderboard.write.published`` writes such folders.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import pandas as pd
 from benchmark import __version__
 from benchmark.errors import UserError
 from benchmark.store.cell import Cell, CellKey, Record, decode, decode_key
-from benchmark.types import Predictions, Task
+from benchmark.types import PAPER, Predictions, Task
 from leaderboard.read.results import Results, collect
 
 FORMAT = 2
@@ -71,6 +72,12 @@ def _manifest(folder: Path) -> dict[str, Any]:
     return dict(manifest)
 
 
+def file_of(key: CellKey) -> str:
+    """Return the path of the file that holds the predictions of a cell."""
+    folder = "predictions" if key.sampling == PAPER else f"predictions/{key.sampling}"
+    return f"{folder}/{key.dataset}-{key.canonical_seed}.parquet"
+
+
 def column_of(key: CellKey) -> str:
     """Return the name of a cell among those of its file: a new version of the code alone leaves the file as it is."""
     parts = [key.method, key.params, key.seeds, key.device]
@@ -116,7 +123,7 @@ def _unpacked(packed: np.ndarray, n_outputs: int) -> np.ndarray:
 def _cell(head: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Cell:
     key = decode_key(head["key"])
     column = column_of(key)
-    table = tables[f"predictions/{key.dataset}-{key.canonical_seed}.parquet"]
+    table = tables[file_of(key)]
     task: Task = "regression" if head["n_outputs"] == 1 else "classification"
     n_outputs, predictions = head["n_outputs"], {}
     for evalset, rows in table.groupby("evalset", sort=False):

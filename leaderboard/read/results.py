@@ -10,13 +10,14 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import numpy as np
 
 from benchmark.errors import UserError, did_you_mean
 from benchmark.measure.catalogue import churn
 from benchmark.store.cell import Cell, Facts, Record
-from benchmark.types import REFERENCE, Task
+from benchmark.types import PAPER, REFERENCE, SAMPLINGS, Sampling, Task
 
 GROUPS = ("dev", "headline", "borderline", "excluded", "regression", "extra", "scope", "variant")
 """Groups of datasets in display order; the paper's main tables show the first two together."""
@@ -110,6 +111,16 @@ class Results:
     of_studies: tuple[Cell, ...] = ()
     """Cells that only a study asked for, newest first; they belong to no dataset."""
     records: tuple[Record, ...] = ()
+    sampling: Sampling = PAPER
+    """What a retraining could see of the training pool; results are only compared under one sampling."""
+    others: tuple[Results, ...] = ()
+    """Results under other samplings, in the order of ``SAMPLINGS``."""
+
+    @property
+    def by_sampling(self) -> tuple[Results, ...]:
+        """These results and those under other samplings, without empty ones."""
+        every = sorted((self, *self.others), key=lambda results: SAMPLINGS.index(results.sampling))
+        return tuple(results for results in every if results.datasets or results.records)
 
     def dataset(self, name: str) -> Dataset | None:
         return next((dataset for dataset in self.datasets if dataset.name == name), None)
@@ -178,13 +189,27 @@ def slug(title: str) -> str:
 def collect(
     cells: Iterable[Cell], source: str = "", unreadable: Iterable[str] = (), records: Iterable[Record] = ()
 ) -> Results:
-    """Arrange ``cells``, newest first, by dataset and entry, with the cells of studies apart.
+    """Arrange ``cells``, newest first, by sampling, dataset and entry, with the cells of studies apart.
+
+    Returns the results of the sampling ``paper``, which refer to ``others``; ``records`` and ``unreadable`` go with it.
 
     Of each method, hyperparameters and split, the newest code counts, with the most retrainings, on the data version
     that was logged last: methods are only compared on identical rows. The dataset's notes name the cells left out for
     their data; ``unreadable`` names those left out because they were submitted as the reference.
     """
-    chosen: dict[tuple[str, int, str, str], Cell] = {}
+    cells_of: dict[Sampling, list[Cell]] = {PAPER: []}
+    for cell in cells:
+        cells_of.setdefault(cell.key.sampling, []).append(cell)
+    others = [_collect(cells_of[s], s, source, (), ()) for s in SAMPLINGS if s in cells_of and s != PAPER]
+    left_out = chain(unreadable, *(results.unreadable for results in others))
+    return replace(_collect(cells_of[PAPER], PAPER, source, left_out, records), others=tuple(others))
+
+
+def _collect(
+    cells: Sequence[Cell], sampling: Sampling, source: str, unreadable: Iterable[str], records: Iterable[Record]
+) -> Results:
+    """Return the results of cells of one sampling."""
+    chosen: dict[tuple[object, ...], Cell] = {}
     version: dict[tuple[str, int], str] = {}
     notes: dict[str, list[str]] = {}
     unreadable = list(unreadable)
@@ -217,27 +242,29 @@ def collect(
     order = {group: i for i, group in enumerate(GROUPS)} | {"dev": GROUPS.index("headline")}
     datasets.sort(key=lambda d: (order.get(d.group, len(GROUPS)), d.n_train, d.title))
     newest = {(r.study, r.key, repr(r.content.get("settings"))): r for r in reversed(list(records))}
-    return Results(tuple(datasets), source, tuple(unreadable), tuple(of_studies.values()), tuple(newest.values()))
+    kept = tuple(of_studies.values()), tuple(newest.values())
+    return Results(tuple(datasets), source, tuple(unreadable), *kept, sampling)
 
 
 def with_studies(results: Results) -> Results:
     """Return ``results`` with the cells of studies added to the datasets that lack them."""
     cells = [cell for d in results.datasets for entry in d.entries for cell in entry.cells.values()]
     unmarked = [cell.with_facts(study="") for cell in results.of_studies]
-    return collect([*cells, *unmarked], results.source, results.unreadable, results.records)
+    return _collect([*cells, *unmarked], results.sampling, results.source, results.unreadable, results.records)
 
 
 def with_groups(results: Results, texts: Mapping[str, str]) -> Results:
     """Return ``results`` with the groups of examples, from the text of each dataset's ``groups.csv``."""
     rows = {name: csv.DictReader(io.StringIO(text)) for name, text in texts.items()}
     groups = {name: {row["id"]: row["group"] for row in of} for name, of in rows.items()}
-    return replace(results, datasets=tuple(replace(d, groups=groups.get(d.name, {})) for d in results.datasets))
+    datasets = tuple(replace(d, groups=groups.get(d.name, {})) for d in results.datasets)
+    return replace(results, datasets=datasets, others=tuple(with_groups(other, texts) for other in results.others))
 
 
 def _dataset(name: str, cells: list[Cell], notes: list[str]) -> Dataset:
     by_method: dict[tuple[str, str], dict[int, Cell]] = {}
     for cell in sorted(cells, key=lambda cell: cell.key.canonical_seed):
-        by_method.setdefault(cell.key.kind[2:], {})[cell.key.canonical_seed] = cell
+        by_method.setdefault(cell.key.kind[2:4], {})[cell.key.canonical_seed] = cell
     entries = [Entry(next(iter(of.values())).title, method, of) for (method, _), of in by_method.items()]
     entries.sort(key=lambda entry: (entry.method != REFERENCE, _mean_churn(entry), entry.title))
     return Dataset(name, tuple(entries), tuple(notes))

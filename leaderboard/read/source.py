@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 
 from benchmark.errors import UserError
@@ -36,7 +37,9 @@ def read(store: str = "", among_published: bool = False) -> tuple[Results, dict[
     tracking = Store(store)
     cells, records = list(tracking.cells()), tracking.records()
     results = whole(cells, tracking.uri, [*tracking.unreadable, *tracking.failures()], records)
-    runs = {d.name: [cell.run_id for entry in d.entries for cell in entry.cells.values()] for d in results.datasets}
+    runs: dict[str, list[str]] = {}
+    for d in chain.from_iterable(part.datasets for part in results.by_sampling):
+        runs.setdefault(d.name, []).extend(cell.run_id for entry in d.entries for cell in entry.cells.values())
     first = {name: next(filter(None, ids), "") for name, ids in runs.items()}  # published cells have no run
     health = {name: tracking.report(run_id, "health.txt") for name, run_id in first.items() if run_id}
     groups = {name: tracking.report(run_id, "groups.csv") for name, run_id in first.items() if run_id}

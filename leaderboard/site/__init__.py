@@ -29,6 +29,8 @@ def claim(out: Path) -> Path:
 def write(results: Results, out: Path, kind: IntervalKind = "runs", health: Mapping[str, str] | None = None) -> Path:
     """Write the site of ``results`` to the folder ``out``, whole or not at all, and return its first page.
 
+    Each sampling has pages of its own; all but the first are in a folder of its name.
+
     ``kind`` applies to all intervals; ``health`` holds health reports by dataset. Raises UserError as ``claim`` does,
     and if writing fails.
     """
@@ -37,10 +39,13 @@ def write(results: Results, out: Path, kind: IntervalKind = "runs", health: Mapp
     try:
         temporary.mkdir(parents=True)
         (temporary / MARKER).write_text(f"{__version__}\n", encoding="utf-8")
-        for name, content in files(results, kind, health or {}):
-            path = temporary / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        parts = results.by_sampling or (results,)
+        homes = {part.sampling: f"{part.sampling}/" if number else "" for number, part in enumerate(parts)}
+        for part in parts:
+            for name, content in files(part, kind, health or {}, homes):
+                path = temporary / homes[part.sampling] / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content if isinstance(content, bytes) else content.encode())
         published.write(results, temporary / "results", tables=False)
         if out.exists():
             out.rename(old)

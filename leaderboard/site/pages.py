@@ -16,7 +16,7 @@ from markupsafe import Markup
 from benchmark.measure.catalogue import QUALITY
 from benchmark.registry import discover
 from benchmark.store.cell import Cell
-from benchmark.types import REFERENCE
+from benchmark.types import REFERENCE, Sampling
 from leaderboard.figures import build, molecules
 from leaderboard.figures.figure import Figure
 from leaderboard.read.results import Dataset, Results, slug
@@ -37,12 +37,17 @@ File = tuple[str, str | bytes]
 STATIC = ("site.css", "site.js")
 
 
-def files(results: Results, kind: IntervalKind, health: Mapping[str, str]) -> Iterator[File]:
-    """Yield the files of the site one by one, to bound memory."""
+def files(
+    results: Results, kind: IntervalKind, health: Mapping[str, str], homes: Mapping[Sampling, str]
+) -> Iterator[File]:
+    """Yield the files of the pages of one sampling one by one, to bound memory.
+
+    ``homes`` are the folders of the pages of all samplings, below that of the site.
+    """
     for name in STATIC:
         yield f"static/{name}", (resources("leaderboard") / "static" / name).read_text(encoding="utf-8")
     yield "citation.bib", citation.bibtex(results)
-    site = Site(results, kind, health)
+    site = Site(results, kind, health, homes)
     structures = partial(molecules.structures, results)
     figures = build.drawn(chain(build.of_results(results, structures), build.of_studies(site.study_reports[0])))
     for table in (*site.tables, *map(to_table, site.boards), *site.group_tables, *site.study_tables):
@@ -70,6 +75,7 @@ class Site:
     results: Results
     kind: IntervalKind
     health: Mapping[str, str]
+    homes: Mapping[Sampling, str] = field(default_factory=dict)
     figures: list[Figure] = field(default_factory=list)
 
     @property
@@ -127,6 +133,7 @@ class Site:
     def page(self, template: str, here: str = "", **values: Any) -> str:
         """Render a template; ``here`` is the page's own path, by default the template's, where links start."""
         here = here or template
+        up = "../" * (here.count("/") + bool(self.homes.get(self.results.sampling)))
         return render(
             template,
             here=here,
@@ -138,6 +145,8 @@ class Site:
             in_brief=sentences.in_brief,
             kind=INTERVAL_KINDS[self.kind],
             has_studies=bool(self.study_reports[0]),
+            sampling=self.results.sampling,
+            samplings={s: up + home for s, home in self.homes.items()} if len(self.homes) > 1 else {},
             **values,
         )
 

@@ -15,7 +15,7 @@ from scipy.special import stdtr, stdtrit  # Student's t: scipy.stats.t takes a h
 
 IntervalKind = Literal["runs", "examples", "both", "paper"]
 INTERVAL_KINDS: Mapping[IntervalKind, str] = {
-    "runs": "95 % jackknife interval over retrainings, for the same test examples.",
+    "runs": "95 % jackknife interval over retrainings (under halves: over halvings), for the same test examples.",
     "examples": "95 % jackknife interval over test examples, for the same retrainings.",
     "both": "95 % interval for other retrainings and other test examples: the variances over both are added.",
     "paper": "95 % percentile bootstrap over pairs of retrainings (10,000 resamples), as in the paper; it treats pairs "

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchmark.registry import discover, trains_networks
-from benchmark.types import Examples, Problem, Task
+from benchmark.types import PAPER, Sample, Task
 
 
 @dataclass(frozen=True)
@@ -40,18 +40,18 @@ def footprint(method: str, params: Mapping[str, Any], task: Task) -> Footprint |
     if cls is None or not trains_networks(cls):
         return None
     try:
-        stack = cls(**params).fit(_smallest(task), [1])
+        stack = cls(**params).fit(_smallest(task))
     except (TypeError, ValueError):  # hyperparameters of another version of the method
         return None
     if not isinstance(stack, Stack):
         return None
-    k = stack.rows.shape[1]
+    k = len(stack.rows)
     coupled = stack.coupling is not None
     return Footprint(k * k if coupled else k, 1 if coupled else k, k, k * stack.passes)
 
 
-def _smallest(task: Task) -> Problem:
-    """Return sixteen examples of one feature: enough to divide a bootstrap of them, though nothing is trained."""
-    y = np.arange(16) % 2 if task == "classification" else np.arange(16, dtype=np.float32)
-    rows = Examples(np.zeros((16, 1), dtype=np.float32), y, np.arange(16).astype(str), np.full(16, ""))
-    return Problem("smallest", task, 2 if task == "classification" else 1, rows)
+def _smallest(task: Task) -> Sample:
+    """Return sixteen examples of one feature: enough to divide them, though nothing is trained."""
+    y, rows = np.zeros(16), np.arange(16)
+    x, n_outputs = np.zeros((16, 1), dtype=np.float32), 2 if task == "classification" else 1
+    return Sample(1, PAPER, task, n_outputs, x, y, np.full(16, ""), rows, rows)

@@ -24,6 +24,7 @@ from benchmark.lab.study import (
     make_study,
 )
 from benchmark.store.cell import Cell, Record
+from benchmark.types import PAPER, Sampling
 from leaderboard.read.results import Results, slug
 from leaderboard.stats.intervals import INTERVAL_KINDS, Estimate, IntervalKind, standard_deviation
 from leaderboard.tables.columns import common, interval
@@ -45,10 +46,15 @@ class Reader:
     records: Sequence[Record]
 
     def cells(
-        self, methods: Sequence[str], datasets: Sequence[str], canonical_seeds: Sequence[int], seeds: Sequence[int]
+        self,
+        methods: Sequence[str],
+        datasets: Sequence[str],
+        canonical_seeds: Sequence[int],
+        seeds: Sequence[int],
+        sampling: Sampling = PAPER,
     ) -> Mapping[tuple[str, str], Sequence[Cell]]:
         """Return the stored cells of these methods and datasets, restricted to these seeds."""
-        return arrange(self.stored, methods, datasets, canonical_seeds, seeds)
+        return arrange(self.stored, methods, datasets, canonical_seeds, seeds, sampling)
 
     def record(
         self, key: str, dataset: str, canonical_seed: int, make: Callable[..., Content], *given: object

@@ -17,7 +17,8 @@ import pandas as pd
 from benchmark import __version__
 from benchmark.errors import UserError
 from benchmark.store.cell import Cell, encode
-from leaderboard.read.published import FORMAT, column_of, gather
+from benchmark.types import PAPER
+from leaderboard.read.published import FORMAT, column_of, file_of, gather
 from leaderboard.read.results import Results
 from leaderboard.tables import studies
 from leaderboard.tables.catalogue import build, stamp
@@ -33,18 +34,20 @@ def write(results: Results, folder: Path, tables: bool = True) -> None:
     """
     if folder.exists() and any(folder.iterdir()) and not (folder / "manifest.json").is_file():
         raise UserError(f"{folder} exists and holds no published results: choose another folder")
-    cells = [cell for d in results.datasets for entry in d.entries for cell in entry.cells.values()]
+    parts = results.by_sampling
+    cells = [c for part in parts for d in part.datasets for entry in d.entries for c in entry.cells.values()]
     # Files do not record which cell is newer, hence one cell of each kind.
     seeds = {cell.key.kind: set(cell.key.seeds) for cell in cells}
-    cells += [c for c in results.of_studies if not set(c.key.seeds) <= seeds.get(c.key.kind, set())]
-    cells.sort(key=lambda cell: (cell.key.dataset, cell.key.canonical_seed, cell.key.method, column_of(cell.key)))
+    of_studies = [cell for part in parts for cell in part.of_studies]
+    cells += [c for c in of_studies if not set(c.key.seeds) <= seeds.get(c.key.kind, set())]
+    cells.sort(key=lambda cell: (file_of(cell.key), cell.key.method, column_of(cell.key)))
     temporary, old = folder.with_name(f".{folder.name}.new"), folder.with_name(f".{folder.name}.old")
     for leftover in (temporary, old):
         shutil.rmtree(leftover, ignore_errors=True)
     (temporary / "predictions").mkdir(parents=True)
     hashes = {}
-    for (dataset, seed), of_split in groupby(cells, lambda cell: (cell.key.dataset, cell.key.canonical_seed)):
-        name = f"predictions/{dataset}-{seed}.parquet"
+    for name, of_split in groupby(cells, lambda cell: file_of(cell.key)):
+        (temporary / name).parent.mkdir(exist_ok=True)
         _table(list(of_split)).to_parquet(temporary / name, index=False, compression="zstd")
         hashes[name] = hashlib.sha256((temporary / name).read_bytes()).hexdigest()
     manifest = {
@@ -56,7 +59,8 @@ def write(results: Results, folder: Path, tables: bool = True) -> None:
     }
     (temporary / "manifest.json").write_text(_by_line(manifest), encoding="utf-8")
     if tables:
-        _write_tables(gather(temporary), temporary / "tables")
+        for part in gather(temporary).by_sampling:
+            _write_tables(part, temporary / "tables" / ("" if part.sampling == PAPER else part.sampling))
     folder.parent.mkdir(parents=True, exist_ok=True)
     if folder.exists():
         folder.rename(old)
@@ -65,7 +69,7 @@ def write(results: Results, folder: Path, tables: bool = True) -> None:
 
 
 def _write_tables(results: Results, folder: Path) -> None:
-    folder.mkdir()
+    folder.mkdir(parents=True, exist_ok=True)
     of_studies = [studies.table(one, sheet) for one in studies.told(results)[0] for sheet in one.report.sheets]
     for table in [*build(results), *of_studies]:
         texts = {"csv": to_csv(table), "json": to_json(table), "tex": to_latex(table, stamp(results, table))}

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from benchmark.registry import make_method
+from benchmark.run.runner import retrain
 from benchmark.types import Problem
 
 
@@ -42,10 +43,9 @@ def save() -> Callable[..., Path]:
 
 @pytest.fixture
 def predictions() -> Callable[..., np.ndarray]:
-    """A function that trains a method with the given seeds and predicts the ID test set, (S, T, C)."""
+    """A function that trains a method at the given seeds together and predicts the ID test set, (S, T, C)."""
 
     def predicted(problem: Problem, method: str, seeds: list[int]) -> np.ndarray:
-        fitted = make_method(method, problem.task).fit(problem.without_tests(), seeds)
-        return fitted.predict(problem.evals["id"].x)
+        return retrain(make_method(method, problem.task), problem, seeds)["id"].values
 
     return predicted

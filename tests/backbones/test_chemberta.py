@@ -203,13 +203,13 @@ def test_weights_of_another_network_are_refused(folder, save):
 
 
 @pytest.mark.parametrize("package", ["transformers", "tokenizers"])
-def test_without_the_extra_the_error_names_it(folder, predictions, monkeypatch, package):
+def test_without_the_extra_the_error_names_it(folder, retrained, monkeypatch, package):
     problem = load_problem(f"b3db_measured@{VARIANT}")
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(
         UserError, match=rf"chemberta cannot import {package}: pip install -c constraints\.txt -e '\.\[pretrained\]'"
     ):
-        predictions(problem, "erm", [1])
+        retrained(problem, "erm", [1]).predict(problem.evals["id"].x)
 
 
 def test_without_the_extra_and_the_model_the_error_names_both(models, monkeypatch):

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from benchmark.backbones._smiles import smiles_bytes
 from benchmark.data.problem import load_problem
 from benchmark.registry import make_method
+from benchmark.run.runner import retrain
 from benchmark.train.backbone import Backbone, find
-from benchmark.train.stack import Stack
 from benchmark.types import Examples, Problem, Recipe
 
 BACKBONES = [
@@ -54,14 +54,9 @@ def problem_of(backbone: Backbone, dataset: str) -> Problem:
     return replace(problem, train=first(problem.train, 40), evals={"id": first(problem.evals["id"], 20)})
 
 
-def fitted(problem: Problem, method: str, seeds: Sequence[int] = (1,)) -> Stack:
-    stack = make_method(method, problem.task).fit(problem.without_tests(), seeds)
-    assert isinstance(stack, Stack)
-    return stack
-
-
 def predicted(problem: Problem, method: str, seeds: Sequence[int] = (1,)) -> np.ndarray:
-    return fitted(problem, method, seeds).predict(problem.evals["id"].x)
+    """Predictions of retrainings that are trained together."""
+    return retrain(make_method(method, problem.task), problem, seeds)["id"].values
 
 
 def test_outputs_do_not_depend_on_what_else_is_in_the_batch(network):
@@ -93,9 +88,10 @@ def test_methods_train_it_and_a_seed_alone_is_the_same_to_the_bit_as_in_company(
     assert len({value.tobytes() for value in values.values()}) == len(values)
 
 
-def test_twins_that_are_tied_agree_more_than_two_that_are_not(backbone):
+def test_twins_that_are_tied_agree_more_than_two_that_are_not(backbone, retrained):
     problem = problem_of(backbone, "b3db_measured")
-    tied, untied = (fitted(problem, method).each(problem.evals["id"].x)[0] for method in ("twin:lam=30", "bagging:k=2"))
+    x = problem.evals["id"].x
+    tied, untied = (retrained(problem, method, [1]).each(x)[0] for method in ("twin:lam=30", "bagging:k=2"))
     assert np.abs(tied[0] - tied[1]).mean() < 0.5 * np.abs(untied[0] - untied[1]).mean()
 
 

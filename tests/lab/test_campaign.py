@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,7 +14,7 @@ from benchmark.errors import UserError
 from benchmark.lab.campaign import ACQUISITIONS, RECIPE, campaigns, ei, overlaps, trajectory
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
-from benchmark.types import Examples, Problem, Recipe
+from benchmark.types import Examples, Problem, Recipe, Sample
 
 INITIAL = np.array([3, 10, 11, 40, 41, 42, 60, 77])
 RNG = np.random.default_rng(0)
@@ -34,11 +33,11 @@ class Watched:
     """ERM or bagging, and what it was asked to fit."""
 
     text: str = "erm"
-    fits: list[tuple[Problem, list[int]]] = field(default_factory=list)
+    fits: list[Sample] = field(default_factory=list)
 
-    def fit(self, problem: Problem, seeds: Sequence[int]) -> Any:
-        self.fits.append((problem, list(seeds)))
-        return make_method(self.text, "regression").fit(problem, seeds)
+    def fit(self, sample: Sample) -> Any:
+        self.fits.append(sample)
+        return make_method(self.text, "regression").fit(sample)
 
 
 def with_labels(problem: Problem, y: np.ndarray) -> Problem:
@@ -46,13 +45,15 @@ def with_labels(problem: Problem, y: np.ndarray) -> Problem:
     return replace(problem, train=Examples(pool.x, y.astype(np.float32), pool.ids, pool.smiles))
 
 
-def test_each_step_acquires_the_highest_prediction_of_a_model_trained_anew_on_what_is_known(problem: Problem) -> None:
+def test_each_step_acquires_the_highest_prediction_of_a_model_trained_anew_on_what_is_known(
+    problem: Problem, retrained
+) -> None:
     known = INITIAL.tolist()
     pool = problem.train
     for t in range(1, 5):
         rest = [i for i in range(len(pool)) if i not in known]
         labelled = Examples(pool.x[known], pool.y[known], pool.ids[known], pool.smiles[known])
-        fitted = make_method("erm", "regression").fit(replace(problem, train=labelled), [2 * 10**6 + t])
+        fitted = retrained(replace(problem, train=labelled), "erm", [2 * 10**6 + t])
         known.append(rest[int(np.argmax(fitted.predict(pool.x[rest])[0, :, 0]))])
     found = trajectory(problem, make_method("erm", "regression"), "greedy", 2, INITIAL, 4)
     assert found == known[len(INITIAL) :]
@@ -63,16 +64,18 @@ def test_a_campaign_starts_from_the_initial_molecules_and_never_acquires_one_twi
         method = Watched()
         found = trajectory(problem, method, "greedy", k, INITIAL, 6)
         assert len(set(found) | set(INITIAL.tolist())) == 6 + len(INITIAL)
-        pools = [fit.train.ids.tolist() for fit, _ in method.fits]
-        order = problem.train.ids[[*INITIAL, *found]].tolist()
-        assert pools == [order[: len(INITIAL) + t] for t in range(6)]
+        order = [*INITIAL.tolist(), *found]
+        assert len(method.fits) == 6
+        for t, sample in enumerate(method.fits):
+            np.testing.assert_array_equal(sample.x, problem.train.x[order[: len(INITIAL) + t]])
+            np.testing.assert_array_equal(sample.y, problem.train.y[order[: len(INITIAL) + t]])
 
 
 def test_step_t_of_trajectory_k_has_the_seed_k_times_a_million_plus_t(problem: Problem) -> None:
     method = Watched()
     trajectory(problem, method, "greedy", 3, INITIAL, 4)
-    assert [seeds for _, seeds in method.fits] == [[3_000_001], [3_000_002], [3_000_003], [3_000_004]]
-    assert all(fit.evals == {} for fit, _ in method.fits)
+    assert [sample.seed for sample in method.fits] == [3_000_001, 3_000_002, 3_000_003, 3_000_004]
+    assert not any(hasattr(sample, "evals") for sample in method.fits)
 
 
 @pytest.mark.parametrize(("text", "acquire"), [("erm", "greedy"), ("bagging:k=3", "ei"), ("bagging:k=3", "thompson")])
@@ -90,11 +93,11 @@ def test_labels_are_not_seen_before_their_molecule_is_acquired(problem: Problem,
     assert trajectory(with_labels(problem, y), method, acquire, 1, INITIAL, 4) != found
 
 
-def test_a_method_without_networks_is_taken_at_its_one_prediction(problem: Problem) -> None:
+def test_a_method_without_networks_is_taken_at_its_one_prediction(problem: Problem, retrained) -> None:
     forest = make_method("random_forest:trees=5", "regression")
     known = replace(problem, train=Examples(*(getattr(problem.train, f)[INITIAL] for f in ("x", "y", "ids", "smiles"))))
     rest = np.setdiff1d(np.arange(90), INITIAL)
-    best = forest.fit(known, [1_000_001]).predict(problem.train.x[rest])[0, :, 0].argmax()
+    best = retrained(known, forest, [1_000_001]).predict(problem.train.x[rest])[0, :, 0].argmax()
     assert trajectory(problem, forest, "greedy", 1, INITIAL, 1) == [rest[best]]
     with pytest.raises(UserError, match="random_forest: ei needs the spread of several networks"):
         trajectory(problem, forest, "ei", 1, INITIAL, 1)

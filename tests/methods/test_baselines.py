@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -24,9 +25,9 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from benchmark.errors import UserError
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
-from benchmark.train import bootstrap
-from benchmark.types import Problem, Task
-from methods._estimator import Estimators, Sample, tanimoto
+from benchmark.train import bootstrap, draw
+from benchmark.types import PAPER, Problem, Task
+from methods._estimator import Estimators, TrainingSet, tanimoto
 from methods.gaussian_process import RATIOS, most_likely
 
 SEEDS = [3, 1]
@@ -49,14 +50,15 @@ def problem_of(task: Task, numbers: bool) -> Problem:
 
 def sample(problem: Problem, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return features, labels and row numbers of a bootstrap, and the features of the test set."""
-    ((rows,),) = bootstrap(problem, [seed])
+    (rows,) = bootstrap(draw(problem, PAPER, seed)[0])
     x = problem.train.x.astype(np.float64)
     return x[rows], problem.train.y[rows], rows, problem.evals["id"].x.astype(np.float64)
 
 
-def predicted(text: str, problem: Problem) -> np.ndarray:
-    fitted = make_method(text, problem.task).fit(problem.without_tests(), SEEDS)
-    return np.asarray(fitted.predict(problem.evals["id"].x))
+@pytest.fixture
+def predicted(retrained) -> Callable[[str, Problem], np.ndarray]:
+    """A function that trains a method at each seed and predicts the test set."""
+    return lambda text, problem: retrained(problem, text, SEEDS).predict(problem.evals["id"].x)
 
 
 def outputs(estimator: Any, x: np.ndarray) -> np.ndarray:
@@ -82,7 +84,7 @@ def state(seed: int) -> int:
         ("linear:l2=0.5", "regression", lambda s: Ridge(0.5)),
     ],
 )  # fmt: skip
-def test_an_estimator_is_fitted_to_each_bootstrap_as_scikit_learn_fits_it(text, task, by_hand, numbers):
+def test_an_estimator_is_fitted_to_each_bootstrap_as_scikit_learn_fits_it(predicted, text, task, by_hand, numbers):
     problem = problem_of(task, numbers)
     predictions = predicted(text, problem)
     with threadpool_limits(1):
@@ -114,7 +116,7 @@ def gram(problem: Problem, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("numbers", [False, True])
-def test_a_support_vector_machine_gives_platts_probabilities_of_folds_that_share_no_molecule(numbers):
+def test_a_support_vector_machine_gives_platts_probabilities_of_folds_that_share_no_molecule(predicted, numbers):
     from sklearn.model_selection import StratifiedGroupKFold
 
     problem = problem_of("classification", numbers)
@@ -139,7 +141,7 @@ def test_a_support_vector_machine_gives_platts_probabilities_of_folds_that_share
 
 
 @pytest.mark.parametrize("numbers", [False, True])
-def test_a_support_vector_regression_is_that_of_the_standardised_target(numbers):
+def test_a_support_vector_regression_is_that_of_the_standardised_target(predicted, numbers):
     problem = problem_of("regression", numbers)
     for seed, values in zip(SEEDS, predicted("svm:C=2", problem), strict=True):
         _, y, _, _ = sample(problem, seed)
@@ -150,7 +152,7 @@ def test_a_support_vector_regression_is_that_of_the_standardised_target(numbers)
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("numbers", [False, True])
-def test_nearest_neighbours_are_those_of_jaccard_or_euclidean_distance(task, numbers):
+def test_nearest_neighbours_are_those_of_jaccard_or_euclidean_distance(predicted, task, numbers):
     problem = problem_of(task, numbers)
     kind = KNeighborsClassifier if task == "classification" else KNeighborsRegressor
     for seed, values in zip(SEEDS, predicted("knn:k=3", problem), strict=True):
@@ -174,7 +176,7 @@ def test_the_first_drawn_of_tied_neighbours_count():
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_a_gaussian_process_is_the_exact_one_on_the_bootstrap_with_its_repeats(task):
+def test_a_gaussian_process_is_the_exact_one_on_the_bootstrap_with_its_repeats(predicted, task):
     problem = problem_of(task, numbers=True)
     for seed, values in zip(SEEDS, predicted("gaussian_process", problem), strict=True):
         x, y, rows, test = sample(problem, seed)
@@ -226,8 +228,8 @@ class Threads(Estimators):
     def __init__(self) -> None:
         self.seen: list[int] = []
 
-    def trained(self, sample: Sample) -> Any:
-        self.predict(sample.x)
+    def trained(self, data: TrainingSet) -> Any:
+        self.predict(data.x)
         return self
 
     def predict(self, x: np.ndarray) -> np.ndarray:
@@ -235,19 +237,19 @@ class Threads(Estimators):
         return np.zeros(len(x))
 
 
-def test_estimators_train_and_predict_on_one_thread():
+def test_estimators_train_and_predict_on_one_thread(retrained):
     method, problem = Threads(), synthetic("regression")
     with threadpool_limits(2):
-        method.fit(problem, SEEDS).predict(problem.evals["id"].x)
+        retrained(problem, method, SEEDS).predict(problem.evals["id"].x)
         assert 2 in {library["num_threads"] for library in threadpool_info()}
     assert set(method.seen) == {1}
 
 
 @pytest.mark.parametrize("text", ["extra_trees:trees=5", "linear", "knn", "gaussian_process"])
-def test_a_class_that_a_bootstrap_lacks_has_probability_zero(text):
+def test_a_class_that_a_bootstrap_lacks_has_probability_zero(predicted, text):
     problem = synthetic("classification")
     y = problem.train.y.copy()
-    ((rows,),) = bootstrap(problem, [3])
+    (rows,) = bootstrap(draw(problem, PAPER, 3)[0])
     y[np.setdiff1d(np.arange(len(y)), rows)[0]] = 2
     problem = replace(problem, train=replace(problem.train, y=y), n_outputs=3)
     values = predicted(text, problem)

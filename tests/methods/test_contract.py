@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, make_dataclass, replace
 
 import numpy as np
@@ -13,7 +13,7 @@ from benchmark.files import CHECKOUT
 from benchmark.registry import discover, make_method, method
 from benchmark.run.check import check_method, synthetic
 from benchmark.train import bootstrap, fit_stack, generator
-from benchmark.types import Fitted, Problem, Recipe, Task
+from benchmark.types import Fitted, Recipe, Sample, Task
 
 METHODS, _ = discover()
 TASKS: list[Task] = ["classification", "regression"]
@@ -34,11 +34,11 @@ def test_the_method_keeps_the_contract(name, task):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
-def test_the_method_learns_a_signal(name):
+def test_the_method_learns_a_signal(retrained, name):
     problem = replace(synthetic("classification", n=600), recipe=Recipe(epochs=15))
     method = make_method(name, "classification", {"trees": "50"})
     test = problem.evals["id"]
-    right = method.fit(problem.without_tests(), [1, 2]).predict(test.x).argmax(axis=2) == test.y
+    right = retrained(problem, method, [1, 2]).predict(test.x).argmax(axis=2) == test.y
     majority = max(test.y.mean(), 1 - test.y.mean())
     assert right.mean() > majority + 0.1
 
@@ -54,54 +54,61 @@ class Shaped:
         return self.change(self.fitted.predict(x))
 
 
-def with_nan(values: np.ndarray) -> np.ndarray:
-    values[2, 7, 0] = np.nan
-    return values
+def keeps_the_contract(sample: Sample) -> Fitted:
+    return fit_stack(sample, bootstrap(sample))
 
 
-def keeps_the_contract(problem: Problem, seeds: Sequence[int]) -> Fitted:
-    return fit_stack(problem, bootstrap(problem, seeds), seeds)
+def ignores_the_seed(sample: Sample) -> Fitted:
+    return keeps_the_contract(replace(sample, seed=0))
 
 
-def ignores_the_seed(problem: Problem, seeds: Sequence[int]) -> Fitted:
-    return keeps_the_contract(problem, [0] * len(seeds))
+SEEDS_SO_FAR = [0]
 
 
-def counts_the_seeds(problem: Problem, seeds: Sequence[int]) -> Fitted:
-    return keeps_the_contract(problem, range(len(seeds)))
+def remembers_the_last_seed(sample: Sample) -> Fitted:
+    SEEDS_SO_FAR.append(sample.seed)
+    return fit_stack(sample, bootstrap(sample), initialisation=SEEDS_SO_FAR[-2])
 
 
-def draws_from_the_clock(problem: Problem, seeds: Sequence[int]) -> Fitted:
-    rows = np.random.default_rng().integers(len(problem.train), size=(len(seeds), 1, len(problem.train)))
-    return fit_stack(problem, rows, seeds)
+def draws_from_the_clock(sample: Sample) -> Fitted:
+    return fit_stack(sample, np.random.default_rng().integers(len(sample), size=(1, len(sample))))
 
 
-def ignores_the_data(problem: Problem, seeds: Sequence[int]) -> Fitted:
+def ignores_the_data(sample: Sample) -> Fitted:
     def noise(values: np.ndarray) -> np.ndarray:
-        drawn = np.stack([generator("forest", seed).random(values.shape[1:]) for seed in seeds])
-        return drawn / drawn.sum(axis=2, keepdims=True) if problem.task == "classification" else drawn
+        drawn = generator("forest", sample.seed).random(values.shape)
+        return drawn / drawn.sum(axis=1, keepdims=True) if sample.task == "classification" else drawn
 
-    return Shaped(keeps_the_contract(problem, seeds), noise)
-
-
-def looks_at_the_test(problem: Problem, seeds: Sequence[int]) -> Fitted:
-    return keeps_the_contract(replace(problem, train=problem.evals["id"]), seeds)
+    return Shaped(keeps_the_contract(sample), noise)
 
 
-def predicts_nan(problem: Problem, seeds: Sequence[int]) -> Fitted:
-    return Shaped(keeps_the_contract(problem, seeds), with_nan)
+def looks_at_the_test(sample: Sample) -> Fitted:
+    return keeps_the_contract(replace(sample, x=sample.evals["id"].x))  # type: ignore[attr-defined]
 
 
-def forgets_the_seed_axis(problem: Problem, seeds: Sequence[int]) -> Fitted:
-    return Shaped(keeps_the_contract(problem, seeds), lambda values: values[0])
+def predicts_nan(sample: Sample) -> Fitted:
+    def with_nan(values: np.ndarray) -> np.ndarray:
+        values[7, 0] = np.nan
+        return values
+
+    fitted = keeps_the_contract(sample)
+    return Shaped(fitted, with_nan) if sample.seed == 3 else fitted
 
 
-def predicts_logits(problem: Problem, seeds: Sequence[int]) -> Fitted:
-    return Shaped(keeps_the_contract(problem, seeds), np.log)
+def adds_an_axis_of_seeds(sample: Sample) -> Fitted:
+    return Shaped(keeps_the_contract(sample), lambda values: values[None])
 
 
-def fails(problem: Problem, seeds: Sequence[int]) -> Fitted:
+def predicts_logits(sample: Sample) -> Fitted:
+    return Shaped(keeps_the_contract(sample), np.log)
+
+
+def fails(sample: Sample) -> Fitted:
     raise RuntimeError("out of memory")
+
+
+def is_no_stack(sample: Sample) -> Fitted:
+    return Shaped(keeps_the_contract(sample), lambda values: values)
 
 
 @pytest.fixture
@@ -109,8 +116,9 @@ def registered(monkeypatch):
     """A function that registers a method class around a ``fit`` for the duration of the test."""
     monkeypatch.setattr(registry, "_methods", dict(registry._methods))
 
-    def register(fit: Callable[[Problem, Sequence[int]], Fitted]) -> type:
-        cls = make_dataclass("Method", [], frozen=True, namespace={"fit": lambda self, *given: fit(*given)})
+    def register(fit: Callable[[Sample], Fitted], **attributes: object) -> type:
+        namespace = {"fit": lambda self, sample: fit(sample), **attributes}
+        cls = make_dataclass("Method", [], frozen=True, namespace=namespace)
         return method(fit.__name__, title="")(cls)
 
     return register
@@ -120,22 +128,25 @@ def registered(monkeypatch):
 @pytest.mark.parametrize(
     ("fit", "sentence"),
     [
-        (ignores_the_seed, "different train seeds give identical predictions: train on bootstrap(problem, seeds)"),
         (
-            counts_the_seeds,
-            "a seed's predictions depend on which seeds are trained with it: key randomness by the seed alone",
+            ignores_the_seed,
+            "different train seeds give identical predictions: train on sample.rows or bootstrap(sample)",
+        ),
+        (
+            remembers_the_last_seed,
+            "a seed's predictions depend on what was fitted before: keep nothing between calls of fit",
         ),
         (
             draws_from_the_clock,
             "fitting twice gives different predictions: take all randomness from benchmark.train.generator",
         ),
-        (ignores_the_data, "predictions do not depend on the training data: fit on problem.train"),
-        (looks_at_the_test, "KeyError: 'id' ("),
+        (ignores_the_data, "predictions do not depend on the training data: fit on sample.x and sample.y"),
+        (looks_at_the_test, "AttributeError: 'Sample' object has no attribute 'evals' ("),
         (
             predicts_nan,
             "ValueError: 1 of {size} predictions are not finite; the first is nan for train seed 3, example id7",
         ),
-        (forgets_the_seed_axis, "ValueError: predictions must have shape (seeds, examples, "),
+        (adds_an_axis_of_seeds, "ValueError: predictions must have shape (seeds, examples, "),
         (fails, f"RuntimeError: out of memory ({CHECKOUT / 'tests' / 'methods' / 'test_contract.py'}:"),
     ],
 )
@@ -148,6 +159,13 @@ def test_a_broken_method_is_reported(registered, task, fit, sentence):
 def test_logits_are_rejected_as_probabilities(registered):
     (error,) = check_method(registered(predicts_logits), "classification")
     assert error.startswith("ValueError: class probabilities must be at least 0 and sum to 1; for train seed ")
+
+
+@pytest.mark.parametrize(("fit", "trains_networks"), [(keeps_the_contract, False), (is_no_stack, True)])
+def test_a_method_that_is_wrong_about_training_networks_is_reported(registered, fit, trains_networks):
+    message = "trains_networks is wrong: set it to whether fit returns what fit_stack gives"
+    assert check_method(registered(fit, trains_networks=trains_networks), "classification") == [message]
+    assert check_method(registered(fit, trains_networks=not trains_networks), "classification") == []
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -17,10 +17,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import methods._sklearn_api
 from benchmark.data.features import standardise
-from benchmark.registry import discover, make_method
+from benchmark.registry import discover
 from benchmark.run.check import synthetic
-from benchmark.train import bootstrap
-from benchmark.types import Examples
+from benchmark.train import bootstrap, draw
+from benchmark.types import PAPER, Examples, Problem
 from methods._sklearn_api import (
     BootstrapBaggingClassifier,
     BootstrapBaggingRegressor,
@@ -59,7 +59,7 @@ def test_the_estimator_passes_the_checks_of_scikit_learn(estimator, check):
         (TwinBootstrapRegressor, "twin"),
     ],
 )
-def test_a_random_state_gives_the_networks_of_the_benchmark_at_that_train_seed(estimator, name):
+def test_a_random_state_gives_the_networks_of_the_benchmark_at_that_train_seed(retrained, estimator, name):
     task = "classification" if "Classifier" in estimator.__name__ else "regression"
     problem = synthetic(task)
     rng = np.random.default_rng(1)
@@ -73,8 +73,7 @@ def test_a_random_state_gives_the_networks_of_the_benchmark_at_that_train_seed(e
     y = problem.train.y
     centre, width = (y.mean(dtype=float), y.std(dtype=float)) if task == "regression" else (0, 1)
     seen = Examples(x[: len(train)], ((y - centre) / width).astype(y.dtype), problem.train.ids, problem.train.smiles)
-    fitted = make_method(name, task).fit(replace(problem, train=seen, evals={}), [7])
-    (expected,) = fitted.predict(x[len(train) :])
+    (expected,) = retrained(replace(problem, train=seen), name, [7]).predict(x[len(train) :])
 
     model = estimator(epochs=problem.recipe.epochs, random_state=7).fit(train, y)
     values = model.predict_proba(test) if task == "classification" else model.predict(test)[:, None]
@@ -127,7 +126,8 @@ def test_retrainings_of_an_estimator_are_those_of_the_benchmark():
     x, y, new = problem.train.x, problem.train.y, problem.evals["id"].x
     forest = RandomForestClassifier(n_estimators=5)
     runs = retrain(forest, x, y, new, [1, 2])
-    for run, seed, (rows,) in zip(runs, [1, 2], bootstrap(problem, [1, 2]), strict=True):
+    for run, seed in zip(runs, [1, 2], strict=True):
+        (rows,) = bootstrap(draw(problem, PAPER, seed)[0])
         again = RandomForestClassifier(n_estimators=5, random_state=seed).fit(x[rows], y[rows])
         np.testing.assert_array_equal(run, again.predict_proba(new))
     assert forest.random_state is None
@@ -146,8 +146,9 @@ def test_retrainings_of_an_estimator_are_those_of_the_benchmark():
 def test_retrainings_keep_the_order_of_classes_where_a_bootstrap_lacks_one_or_no_probability_is_given():
     x, y = np.arange(24.0).reshape(12, 2), np.array(["b"] * 11 + ["a"])
     seeds = range(20)
-    rows = bootstrap(type("Problem", (), {"train": x})(), seeds)[:, 0]
-    lacking = [seed for seed, drawn in zip(seeds, rows, strict=True) if 11 not in drawn]
+    names = np.arange(12).astype(str)
+    problem = Problem("X", "classification", 2, Examples(x, y, names, names))
+    lacking = [seed for seed in seeds if 11 not in bootstrap(draw(problem, PAPER, seed)[0])]
     assert 0 < len(lacking) < len(seeds)
     runs = retrain(RandomForestClassifier(n_estimators=3), x, y, x, seeds)
     np.testing.assert_allclose(runs.sum(axis=2), 1)

@@ -25,8 +25,8 @@ from benchmark.run.check import synthetic
 from benchmark.run.driver import plan_grid
 from benchmark.run.driver import warnings as warned_of
 from benchmark.store.cell import Cell
-from benchmark.train import bootstrap
-from benchmark.types import Task
+from benchmark.train import bootstrap, draw
+from benchmark.types import PAPER, Task
 
 TREE = "sklearn:sklearn.tree.DecisionTreeClassifier"
 LOGISTIC = "sklearn:sklearn.linear_model.LogisticRegression"
@@ -45,38 +45,40 @@ SEEDS = [3, 1]
         (LOGISTIC + ":C=10:fit_intercept=false", lambda s: LogisticRegression(C=10, fit_intercept=False)),
     ],
 )  # fmt: skip
-def test_the_estimator_is_fitted_to_each_bootstrap_with_the_parameters_given(text, by_hand):
+def test_the_estimator_is_fitted_to_each_bootstrap_with_the_parameters_given(retrained, text, by_hand):
     problem = synthetic("classification")
     x, test = problem.train.x.astype(float), problem.evals["id"].x.astype(float)
-    runs = make_method(text, problem.task).fit(problem.without_tests(), SEEDS).predict(problem.evals["id"].x)
-    for (rows,), seed, values in zip(bootstrap(problem, SEEDS), SEEDS, runs, strict=True):
+    runs = retrained(problem, text, SEEDS).predict(problem.evals["id"].x)
+    for seed, values in zip(SEEDS, runs, strict=True):
+        (rows,) = bootstrap(draw(problem, PAPER, seed)[0])
         state = int(np.random.default_rng([5, seed, 0]).integers(2**31))
         expected = by_hand(state).fit(x[rows], problem.train.y[rows]).predict_proba(test)
         np.testing.assert_allclose(values, expected, rtol=1e-10)
 
 
-def test_without_probabilities_the_predicted_class_has_probability_one_and_a_warning_says_so():
+def test_without_probabilities_the_predicted_class_has_probability_one_and_a_warning_says_so(retrained):
     problem = synthetic("classification")
     method = make_method("sklearn:sklearn.svm.SVC", problem.task, {"C": "10"})
     (warning,) = warned_of([runner.plan(problem, method, seeds, dataset="b3db_measured") for seeds in ([1], [2])])
     assert warning.startswith("sklearn.svm.SVC gives no probabilities (no predict_proba)")
     assert make_method("sklearn:sklearn.svm.SVC:probability=true", problem.task).doubt == ""
-    runs = method.fit(problem.without_tests(), SEEDS).predict(problem.evals["id"].x)
-    for (rows,), values in zip(bootstrap(problem, SEEDS), runs, strict=True):
+    runs = retrained(problem, method, SEEDS).predict(problem.evals["id"].x)
+    for seed, values in zip(SEEDS, runs, strict=True):
+        (rows,) = bootstrap(draw(problem, PAPER, seed)[0])
         svc = SVC(C=10).fit(problem.train.x[rows].astype(float), problem.train.y[rows])
         np.testing.assert_array_equal(values, np.eye(2)[svc.predict(problem.evals["id"].x.astype(float))])
     assert pickle.loads(pickle.dumps(method)) == method
 
 
-def test_a_deprecation_that_the_command_line_cannot_heed_is_not_shown_and_any_other_is(monkeypatch):
+def test_a_deprecation_that_the_command_line_cannot_heed_is_not_shown_and_any_other_is(retrained, monkeypatch):
     problem = synthetic("classification")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        make_method("sklearn:sklearn.svm.SVC:probability=true", problem.task).fit(problem.without_tests(), SEEDS)
+        retrained(problem, "sklearn:sklearn.svm.SVC:probability=true", SEEDS)
     fit = SVC.fit
     monkeypatch.setattr(SVC, "fit", lambda *given: warnings.warn("another", FutureWarning, stacklevel=1) or fit(*given))
     with pytest.warns(FutureWarning, match="another"):
-        make_method("sklearn:sklearn.svm.SVC", problem.task).fit(problem.without_tests(), SEEDS)
+        retrained(problem, "sklearn:sklearn.svm.SVC", SEEDS)
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ class Deadly:
     title = "Deadly"
     regression = {}
 
-    def fit(self, problem, seeds):
+    def fit(self, sample):
         os._exit(3)
 """
 

@@ -11,7 +11,8 @@ import pytest
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
 from benchmark.run.protocol import export
-from benchmark.train import bootstrap
+from benchmark.train import bootstrap, draw
+from benchmark.types import PAPER
 
 
 def test_the_files_hold_the_bootstraps_of_the_harness_and_no_test_labels(tmp_path):
@@ -19,7 +20,7 @@ def test_the_files_hold_the_bootstraps_of_the_harness_and_no_test_labels(tmp_pat
     problem = load_problem("b3db_measured")
     names = ("train", "test", "bootstraps", "features")
     train, test, boots, features = (pd.read_parquet(tmp_path / "split-99" / f"{name}.parquet") for name in names)
-    rows = bootstrap(problem, [1, 2], members=2)
+    rows = np.stack([bootstrap(draw(problem, PAPER, seed)[0], members=2) for seed in (1, 2)])
     for s, k in np.ndindex(2, 2):
         bootstrapped = boots[(boots["train_seed"] == s + 1) & (boots["member"] == k)]
         assert bootstrapped["example_id"].tolist() == problem.train.ids[rows[s, k]].tolist()

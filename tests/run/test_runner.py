@@ -3,7 +3,6 @@
 import os
 import re
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -16,8 +15,8 @@ from benchmark.registry import make_method
 from benchmark.run import runner
 from benchmark.run.check import synthetic
 from benchmark.store.cell import Cell
-from benchmark.types import Predictions, Problem
-from methods._estimator import Sample
+from benchmark.types import Predictions, Sample
+from methods._estimator import TrainingSet
 from methods.random_forest import RandomForest
 
 
@@ -45,8 +44,8 @@ def test_estimators_trained_by_an_interrupted_call_are_not_trained_again(monkeyp
     first = next(result for _, result in runner.run([forest], jobs=1, fresh=True) if isinstance(result, Cell))
     trained: list[int] = []
 
-    def interrupted(self: RandomForest, sample: Sample) -> Any:
-        trained.append(sample.random_state)
+    def interrupted(self: RandomForest, data: TrainingSet) -> Any:
+        trained.append(data.random_state)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(RandomForest, "trained", interrupted)
@@ -72,9 +71,9 @@ class Broken:
     title = "Broken"
     regression = {}  # noqa: RUF012
 
-    def fit(self, problem: Problem, seeds: Sequence[int]) -> SimpleNamespace:
-        assert problem.evals == {}, "a method must never see the tests"
-        if self.how == "raises" and 2 in seeds:
+    def fit(self, sample: Sample) -> SimpleNamespace:
+        assert not hasattr(sample, "evals"), "a method must never see the tests"
+        if self.how == "raises" and sample.seed == 2:
             raise RuntimeError("seed 2 exploded")
         if self.how == "forgets":
             return None  # type: ignore[return-value]
@@ -82,10 +81,10 @@ class Broken:
         def predict(x: np.ndarray) -> np.ndarray:
             if self.how == "dies":
                 os._exit(3)
-            values = np.full((len(seeds), len(x), 2), 0.5)
+            values = np.full((len(x), 2), 0.5)
             if self.how == "nan":
-                values[0, 3] = np.nan
-            return values[:, 1:] if self.how == "shape" else values
+                values[3] = np.nan
+            return values[1:] if self.how == "shape" else values
 
         return SimpleNamespace(predict=predict)
 

@@ -35,7 +35,7 @@ class Told:
     def __init__(self, said: Callable[[str, str], tuple[int, int]], records: Mapping[str, Mapping[str, object]] = {}):
         self.said, self.records = said, records
 
-    def cells(self, methods: Sequence[str], datasets: Sequence[str], splits: Sequence[int], seeds: Sequence[int]):
+    def cells(self, methods: Sequence[str], datasets: Sequence[str], splits: Sequence[int], *_: object):
         return {(d, m): [cell(m, d, split, *self.said(d, m)) for split in splits] for d in datasets for m in methods}
 
     def record(self, key: str, dataset: str, canonical_seed: int, make: object, *given) -> Mapping[str, object]:

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from benchmark.lab.selection import LAMBDAS, TOLERANCES, largest, loss, select
-from benchmark.lab.study import arrange
+from benchmark.lab.study import Missing, arrange
 from benchmark.store.cell import Cell, CellKey
 from benchmark.studies.lambda_rule import LambdaRule
-from benchmark.types import Predictions
+from benchmark.types import PAPER, Predictions, Sampling
 
 CURVES: dict[str, tuple[dict[float, float], float | None]] = {
     "falling accuracy": ({1: 0.20, 3: 0.21, 10: 0.215, 30: 0.23, 100: 0.30, 300: 0.50}, 10),
@@ -48,11 +48,19 @@ class Made:
     right: Mapping[tuple[str, int], int]
     asked: list[str] = field(default_factory=list)
 
-    def cells(self, methods: Sequence[str], datasets: Sequence[str], splits: Sequence[int], seeds: Sequence[int]):
+    def cells(
+        self,
+        methods: Sequence[str],
+        datasets: Sequence[str],
+        splits: Sequence[int],
+        seeds: Sequence[int],
+        sampling: Sampling = PAPER,
+    ):
         self.asked += methods
-        return arrange([c for m in methods for c in self.made(m, datasets[0], seeds)], methods, datasets, splits, seeds)
+        made = [c for m in methods for c in self.made(m, datasets[0], seeds, sampling)]
+        return arrange(made, methods, datasets, splits, seeds, sampling)
 
-    def made(self, text: str, dataset: str, seeds: Sequence[int]) -> list[Cell]:
+    def made(self, text: str, dataset: str, seeds: Sequence[int], sampling: Sampling = PAPER) -> list[Cell]:
         from benchmark.data.spec import load_spec
         from benchmark.registry import make_method, params, title
 
@@ -64,7 +72,7 @@ class Made:
                 y, ids = np.zeros(100), np.array([f"m{i}" for i in range(100)])
                 wrong = (np.arange(100) >= right)[None, :, None].repeat(len(seeds), axis=0)
                 values = wrong / 1.0 if task == "regression" else np.concatenate([1 - wrong, wrong], axis=2)
-                key = CellKey(dataset, method.name, params(method), split, tuple(seeds), "p", "c")
+                key = CellKey(dataset, method.name, params(method), split, tuple(seeds), "p", "c", sampling=sampling)
                 found.append(
                     Cell(key, title(method, task), {"id": Predictions(key.seeds, ids, y, values, task)}, 1, {})
                 )
@@ -97,6 +105,16 @@ def test_the_study_applies_the_rule_to_each_split_and_to_each_tolerance() -> Non
     assert marks == {"Twin-bootstrap λ=100": "selected on 99", "Twin-bootstrap λ=300": "selected on 7"}
     chosen = [point.label for point in report.charts[0].series["twin"] if point.chosen]
     assert chosen == ["λ=100", "λ=300"]
+
+
+def test_the_rule_is_applied_to_the_cells_of_a_sampling_which_the_report_names() -> None:
+    of = sweep(80, 80, 80, 80, 79, 78, 70)
+    paper, nested = (LambdaRule(seeds="2", sampling=s).report(Made(of)) for s in ("paper", "nested"))
+    assert paper.answer == nested.answer
+    assert "sampling" not in paper.sheets[0].caption
+    assert "sampling nested" in nested.sheets[0].caption
+    with pytest.raises(Missing):  # a cell of another sampling is not one of this
+        arrange(Made(of).made("erm", "bace", [1, 2]), ["erm"], ["bace"], [99], [1, 2], "nested")
 
 
 def test_the_rule_says_so_where_it_admits_none() -> None:

@@ -21,12 +21,13 @@ from benchmark.errors import UserError
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.run.driver import plan_grid
-from benchmark.train import bootstrap, generator
+from benchmark.run.runner import retrain
+from benchmark.train import bootstrap, draw, generator
 from benchmark.train.backbone import Backbone, find, names
 from benchmark.train.device import CPU
 from benchmark.train.modules import Draws
 from benchmark.train.resampling import Stream
-from benchmark.types import Problem, Recipe, Task
+from benchmark.types import PAPER, Problem, Recipe, Task
 
 TASKS: list[Task] = ["classification", "regression"]
 SEEDS = [3, 1]
@@ -73,7 +74,11 @@ def problem_of(task: Task) -> Problem:
 
 
 def predicted(problem: Problem, method: str, seeds: Sequence[int] = SEEDS) -> np.ndarray:
-    return make_method(method, problem.task).fit(problem.without_tests(), seeds).predict(problem.evals["id"].x)
+    return retrain(make_method(method, problem.task), problem, seeds)["id"].values
+
+
+def rows_of(problem: Problem, seed: int, members: int = 1) -> np.ndarray:
+    return bootstrap(draw(problem, PAPER, seed)[0], members)
 
 
 def draw_as(stream: Stream, seed: int, member: int = 0) -> None:
@@ -96,7 +101,7 @@ def test_modules_predict_what_a_plain_pytorch_loop_does(plain, task, method, mem
     problem = problem_of(task)
     values = predicted(problem, method)
     for i, seed in enumerate(SEEDS):
-        rows = bootstrap(problem, [seed], members)[0]
+        rows = rows_of(problem, seed, members)
         *_, networks = plain.epochs(problem, seed, drawn(problem, seed, members), rows, lam)
         np.testing.assert_allclose(values[i], plain.predictions(problem, networks), atol=1e-5)
 
@@ -105,7 +110,7 @@ def test_modules_predict_what_a_plain_pytorch_loop_does(plain, task, method, mem
 def test_swa_averages_weights_and_the_statistics_of_batch_norms(plain, task):
     problem = problem_of(task)
     for seed, values in zip(SEEDS, predicted(problem, "swa:start=0.5"), strict=True):
-        epochs = plain.epochs(problem, seed, drawn(problem, seed), bootstrap(problem, [seed])[0])
+        epochs = plain.epochs(problem, seed, drawn(problem, seed), rows_of(problem, seed))
         ends = [deepcopy(networks[0]).state_dict() for networks in epochs]
         averaged = find("normed").module(problem.recipe, problem.n_outputs, 0.0)
         late = {name: torch.stack([end[name].double() for end in ends[2:]]) for name in ends[0]}
@@ -118,7 +123,7 @@ def test_swa_averages_weights_and_the_statistics_of_batch_norms(plain, task):
 def test_mc_dropout_averages_passes_with_dropout_and_with_the_statistics_of_training(plain, task):
     problem = problem_of(task)
     networks = drawn(problem, SEEDS[0], dropout=0.5)
-    *_, (network,) = plain.epochs(problem, SEEDS[0], networks, bootstrap(problem, SEEDS[:1])[0])
+    *_, (network,) = plain.epochs(problem, SEEDS[0], networks, rows_of(problem, SEEDS[0]))
     network.eval()[3].train()
     draw_as("dropout at prediction", SEEDS[0])
     with torch.no_grad():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,12 +11,10 @@ import pytest
 import torch
 
 from benchmark.files import cache_folder
-from benchmark.registry import make_method
 from benchmark.run.check import synthetic
-from benchmark.train import Step, bank, bootstrap, fit_stack
+from benchmark.train import Step, bank, bootstrap, draw, fit_stack
 from benchmark.train.backbone import Backbone
-from benchmark.train.stack import Stack
-from benchmark.types import Problem, Recipe
+from benchmark.types import PAPER, SAMPLINGS, Problem, Recipe
 
 SHARING = ["erm", "swa", "bagging:k=2", "bagging:k=5", "deep_ensemble:k=5"]
 
@@ -45,37 +43,54 @@ def problem_of(task: str = "classification", **recipe: float) -> Problem:
     return replace(synthetic(task, n=60), recipe=Recipe(**{"hidden": 16, "epochs": 4, **recipe}))  # type: ignore[arg-type]
 
 
-def stacks(problem: Problem, texts: list[str], seeds: tuple[int, ...] = (1, 2)) -> list[Stack]:
-    fitted = [make_method(text, problem.task).fit(problem.without_tests(), seeds) for text in texts]
-    assert all(isinstance(stack, Stack) for stack in fitted)
-    return fitted  # type: ignore[return-value]
-
-
 def features_of(problem: Problem) -> dict[str, np.ndarray]:
     return {name: examples.x for name, examples in problem.evals.items()}
 
 
-def predicted(problem: Problem, texts: list[str], **options: bool) -> list[bank.StackPredictions]:
-    outcomes = bank.predict_all(stacks(problem, texts), features_of(problem), **options)
-    assert all(isinstance(outcome, bank.StackPredictions) for outcome in outcomes), outcomes
-    return outcomes  # type: ignore[return-value]
+@pytest.fixture
+def predicted(parts) -> Callable[..., list[bank.StackPredictions]]:
+    """A function that trains methods together at train seeds 1 and 2 and predicts all test sets."""
+
+    def outcomes_of(problem: Problem, texts: list[str], **options: bool) -> list[bank.StackPredictions]:
+        requests = [parts(problem, text, [1, 2]) for text in texts]
+        outcomes = bank.predict_all(requests, features_of(problem), **options)
+        assert all(isinstance(outcome, bank.StackPredictions) for outcome in outcomes), outcomes
+        return outcomes  # type: ignore[return-value]
+
+    return outcomes_of
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
-def test_shared_networks_give_the_predictions_of_each_method_alone_bit_for_bit(task):
+def test_shared_networks_give_the_predictions_of_each_method_alone_bit_for_bit(retrained, predicted, task):
     problem = problem_of(task)
     texts = [*SHARING, "twin:lam=3", "mc_dropout", "mc_dropout:passes=2", "swa:start=0.75"]
-    for alone, together in zip(stacks(problem, texts), predicted(problem, texts), strict=True):
+    for text, together in zip(texts, predicted(problem, texts), strict=True):
+        alone = retrained(problem, text, [1, 2])
         for name, x in features_of(problem).items():
             np.testing.assert_array_equal(alone.predict(x), together.values[name])
 
 
-def test_five_methods_of_the_same_networks_train_nine_for_each_seed(trained):
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("text", ["erm", "bagging:k=2", "mc_dropout:passes=2", "swa", "twin:lam=3", "gradnorm"])
+def test_a_retraining_is_the_same_to_the_bit_alone_and_with_others_in_any_order(parts, text, sampling):
+    problem = problem_of()
+    requests = [parts(problem, text, seeds, sampling) for seeds in ([1, 2, 3], [2], [3, 1])]
+    many, alone, others = (
+        outcome.values["id"]
+        for request in requests
+        for outcome in bank.predict_all([request], features_of(problem), fresh=True)
+    )
+    np.testing.assert_array_equal(many[1:2], alone)
+    np.testing.assert_array_equal(many[[2, 0]], others)
+    assert len({run.tobytes() for run in many}) == 3
+
+
+def test_five_methods_of_the_same_networks_train_nine_for_each_seed(predicted, trained):
     predicted(problem_of(), SHARING)
     assert sum(trained) == 2 * (5 + 4)  # bagging's five and the deep ensemble's other four
 
 
-def test_the_next_invocation_trains_nothing_that_is_cached_and_predicts_the_same(trained):
+def test_the_next_invocation_trains_nothing_that_is_cached_and_predicts_the_same(predicted, trained):
     problem = problem_of()
     before = predicted(problem, SHARING)
     trained.clear()
@@ -86,7 +101,7 @@ def test_the_next_invocation_trains_nothing_that_is_cached_and_predicts_the_same
         assert one.seconds == other.seconds
 
 
-def test_only_what_is_missing_is_trained(trained):
+def test_only_what_is_missing_is_trained(predicted, trained):
     problem = problem_of()
     predicted(problem, ["bagging:k=2"])
     trained.clear()
@@ -94,7 +109,7 @@ def test_only_what_is_missing_is_trained(trained):
     assert sum(trained) == 2 * 3
 
 
-def test_training_afresh_ignores_the_cache(trained):
+def test_training_afresh_ignores_the_cache(predicted, trained):
     problem = problem_of()
     predicted(problem, ["erm"])
     predicted(problem, ["erm"], fresh=True)
@@ -102,7 +117,7 @@ def test_training_afresh_ignores_the_cache(trained):
 
 
 @pytest.mark.parametrize("what", ["features", "labels", "a test", "recipe", "code", "torch", "its library"])
-def test_another_byte_of_anything_it_depends_on_is_another_network(what, trained, monkeypatch):
+def test_another_byte_of_anything_it_depends_on_is_another_network(predicted, what, trained, monkeypatch):
     problem = problem_of()
     predicted(problem, ["erm"])
     trained.clear()
@@ -128,7 +143,7 @@ def test_another_byte_of_anything_it_depends_on_is_another_network(what, trained
 
 
 @pytest.mark.parametrize("damage", ["a flipped byte", "half of it", "nothing"])
-def test_a_damaged_entry_is_replaced(damage, trained):
+def test_a_damaged_entry_is_replaced(predicted, damage, trained):
     problem = problem_of()
     before = predicted(problem, ["erm"])
     trained.clear()
@@ -142,19 +157,19 @@ def test_a_damaged_entry_is_replaced(damage, trained):
     np.testing.assert_array_equal(before[0].values["id"], after[0].values["id"])
 
 
-def test_a_method_is_charged_for_the_networks_it_shares():
+def test_a_method_is_charged_for_the_networks_it_shares(predicted):
     erm, two, five, twin = predicted(problem_of(epochs=30), ["erm", "bagging:k=2", "bagging:k=5", "twin"])
     assert 0 < erm.seconds < two.seconds < five.seconds
     assert two.seconds == pytest.approx(2 * erm.seconds, rel=1.5)
     assert twin.seconds > 0
 
 
-def test_coupled_networks_are_kept_under_the_name_of_their_cell_alone(trained):
+def test_coupled_networks_are_kept_under_the_name_of_their_cell_alone(parts, trained):
     problem = problem_of()
     tests = features_of(problem)
 
     def twins(seeds: tuple[int, ...], name: str, fresh: bool = False) -> np.ndarray:
-        (outcome,) = bank.predict_all(stacks(problem, ["twin"], seeds), tests, names=[name], fresh=fresh)
+        (outcome,) = bank.predict_all([parts(problem, "twin", seeds)], tests, names=[name], fresh=fresh)
         assert isinstance(outcome, bank.StackPredictions)
         return outcome.values["id"]
 
@@ -171,22 +186,30 @@ def test_coupled_networks_are_kept_under_the_name_of_their_cell_alone(trained):
     assert sum(trained) == 16, "without a name, nothing is cached"
 
 
-def test_the_failure_of_one_coupling_stays_with_its_method():
+def test_the_failure_of_one_coupling_stays_with_its_method(parts):
     problem = problem_of()
 
     def breaks(step: Step) -> torch.Tensor:
         raise RuntimeError("a bad coupling")
 
-    bad = fit_stack(problem, bootstrap(problem, (1, 2), 2), (1, 2), coupling=breaks)
-    failed, fine = bank.predict_all([bad, *stacks(problem, ["erm"])], features_of(problem))
+    bad = []
+    for seed in (1, 2):
+        sample, places = draw(problem, PAPER, seed)
+        stack = fit_stack(sample, bootstrap(sample, 2), coupling=breaks)
+        bad.append(bank.in_pool(stack, sample, problem.train, places))
+    failed, fine = bank.predict_all([bad, parts(problem, "erm", [1, 2])], features_of(problem))
     assert isinstance(failed, str)
     assert "a bad coupling" in failed
     assert isinstance(fine, bank.StackPredictions)
 
 
-def test_a_method_that_trains_on_data_of_its_own_shares_nothing(trained):
+def test_a_method_that_trains_on_data_of_its_own_shares_nothing(parts, trained):
     problem = problem_of()
-    flipped = replace(problem, train=replace(problem.train, y=1 - problem.train.y))
-    outcomes = bank.predict_all(stacks(flipped, ["erm"]) + stacks(problem, ["erm"]), features_of(problem))
+    flipped = []
+    for seed in (1, 2):
+        sample, places = draw(problem, PAPER, seed)
+        stack = fit_stack(replace(sample, y=1 - sample.y), sample.rows[None])
+        flipped.append(bank.in_pool(stack, sample, problem.train, places))
+    outcomes = bank.predict_all([flipped, parts(problem, "erm", [1, 2])], features_of(problem))
     assert sum(trained) == 4
     assert not np.array_equal(outcomes[0].values["id"], outcomes[1].values["id"])  # type: ignore[union-attr]

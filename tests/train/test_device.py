@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -29,28 +30,34 @@ def molecules() -> Problem:
     return replace(load_problem("b3db_measured"), recipe=Recipe(epochs=2))
 
 
-def predicted(problem: Problem, where: Device) -> np.ndarray:
-    stacks = [make_method(text, problem.task).fit(problem.without_tests(), [1, 2]) for text in METHODS]
-    outcomes = bank.predict_all(stacks, {"id": problem.evals["id"].x}, fresh=True, device=where)  # type: ignore[arg-type]
-    assert all(isinstance(outcome, bank.StackPredictions) for outcome in outcomes), outcomes
-    return np.stack([outcome.values["id"] for outcome in outcomes])  # type: ignore[union-attr]
+@pytest.fixture
+def predicted(parts) -> Callable[[Problem, Device], np.ndarray]:
+    """A function that trains all methods together on a device and predicts the test set."""
+
+    def values(problem: Problem, where: Device) -> np.ndarray:
+        requests = [parts(problem, text, [1, 2]) for text in METHODS]
+        outcomes = bank.predict_all(requests, {"id": problem.evals["id"].x}, fresh=True, device=where)
+        assert all(isinstance(outcome, bank.StackPredictions) for outcome in outcomes), outcomes
+        return np.stack([outcome.values["id"] for outcome in outcomes])  # type: ignore[union-attr]
+
+    return values
 
 
 @pytest.mark.slow
-def test_what_a_gpu_computes_gives_the_same_predictions_on_a_cpu(molecules: Problem) -> None:
+def test_what_a_gpu_computes_gives_the_same_predictions_on_a_cpu(predicted, molecules: Problem) -> None:
     all_at_once = Device("cpu", networks_per_stack=64, to_the_bit=False)
     assert np.abs(predicted(molecules, all_at_once) - predicted(molecules, CPU)).max() < TOLERANCE
 
 
 @needs_gpu
-def test_a_gpu_gives_the_same_predictions(molecules: Problem) -> None:
+def test_a_gpu_gives_the_same_predictions(predicted, molecules: Problem) -> None:
     one, other = predicted(molecules, CUDA), predicted(molecules, CPU)
     assert np.abs(one - other).max() < TOLERANCE
     assert (one.argmax(-1) == other.argmax(-1)).all()
 
 
 @needs_gpu
-def test_a_gpu_gives_the_same_predictions_again(molecules: Problem) -> None:
+def test_a_gpu_gives_the_same_predictions_again(predicted, molecules: Problem) -> None:
     assert np.array_equal(predicted(molecules, CUDA), predicted(molecules, CUDA))
 
 

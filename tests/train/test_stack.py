@@ -14,12 +14,12 @@ from torch.nn.functional import mse_loss
 from benchmark.data.problem import load_problem
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
-from benchmark.train import bootstrap, fit_stack, generator
+from benchmark.run.runner import retrain
+from benchmark.train import bootstrap, draw, fit_stack, generator
 from benchmark.train.group import FINAL
 from benchmark.train.loop import train
 from benchmark.train.networks import Dropout, StackedMLP, clip_each, clip_together
-from benchmark.train.stack import Stack
-from benchmark.types import Examples, Problem, Recipe, Task
+from benchmark.types import PAPER, Examples, Problem, Recipe, Sample, Task
 
 TASKS: list[Task] = ["classification", "regression"]
 SEEDS = [3, 1]
@@ -42,14 +42,13 @@ def molecules() -> Problem:
     return replace(problem, train=few, recipe=Recipe(epochs=2))
 
 
-def fitted(problem: Problem, method: str, seeds: Sequence[int] = SEEDS) -> Stack:
-    stack = make_method(method, problem.task).fit(problem.without_tests(), seeds)
-    assert isinstance(stack, Stack)
-    return stack
+def sample_of(problem: Problem, seed: int) -> Sample:
+    return draw(problem, PAPER, seed)[0]
 
 
 def predicted(problem: Problem, method: str, seeds: Sequence[int] = SEEDS) -> np.ndarray:
-    return fitted(problem, method, seeds).predict(problem.evals["id"].x)
+    """Predictions of retrainings that are trained together."""
+    return retrain(make_method(method, problem.task), problem, seeds)["id"].values
 
 
 def plain_network(problem: Problem, seed: int, member: int) -> nn.Sequential:
@@ -73,7 +72,8 @@ def test_a_stack_predicts_what_a_plain_pytorch_loop_does(plain, task, method, me
     values = predicted(problem, method)
     for i, seed in enumerate(SEEDS):
         networks = [plain_network(problem, seed, member) for member in range(members)]
-        *_, networks = plain.epochs(problem, seed, networks, bootstrap(problem, [seed], members)[0], lam)
+        rows = bootstrap(sample_of(problem, seed), members)
+        *_, networks = plain.epochs(problem, seed, networks, rows, lam)
         np.testing.assert_allclose(values[i], plain.predictions(problem, networks), atol=1e-4)
 
 
@@ -82,11 +82,10 @@ def test_swa_averages_the_weights_of_erm_at_the_ends_of_the_later_epochs(plain, 
     problem = problem_of(task)
     averaged = [plain_network(problem, seed, 0) for seed in SEEDS]
     for seed, network in zip(SEEDS, averaged, strict=True):
+        rows = bootstrap(sample_of(problem, seed))
         ends = [
             [parameter.detach().clone() for parameter in networks[0].parameters()]
-            for networks in plain.epochs(
-                problem, seed, [plain_network(problem, seed, 0)], bootstrap(problem, [seed])[0]
-            )
+            for networks in plain.epochs(problem, seed, [plain_network(problem, seed, 0)], rows)
         ]
         for parameter, *values in zip(network.parameters(), *ends[2:], strict=True):
             parameter.data = torch.stack(values).mean(0)
@@ -110,27 +109,31 @@ def test_predictions_are_the_same_to_the_bit_alone_with_other_seeds_and_in_anoth
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_every_member_is_the_same_to_the_bit_however_many_members_there_are(task):
+def test_every_member_is_the_same_to_the_bit_however_many_members_there_are(retrained, task):
     problem = problem_of(task)
     x = problem.evals["id"].x
-    five = fitted(problem, "bagging:k=5").each(x)
-    two = fitted(problem, "bagging:k=2").each(x)
+    five = retrained(problem, "bagging:k=5", SEEDS).each(x)
+    two = retrained(problem, "bagging:k=2", SEEDS).each(x)
     np.testing.assert_array_equal(two, five[:, :2])
     np.testing.assert_array_equal(predicted(problem, "erm"), five[:, 0])
     np.testing.assert_allclose(predicted(problem, "bagging:k=5"), five.mean(axis=1), atol=1e-6)
 
 
-def test_predictions_do_not_depend_on_the_number_of_threads_which_is_left_as_it_was(molecules):
+def test_predictions_do_not_depend_on_the_number_of_threads_which_is_left_as_it_was(retrained, molecules):
     before = torch.get_num_threads()
-    values = []
+    x, together, alone = molecules.evals["id"].x, [], []
     try:
         for threads in (1, 2):
             torch.set_num_threads(threads)
-            values.append(predicted(molecules, "erm"))
+            together.append(predicted(molecules, "erm"))
+            assert torch.get_num_threads() == threads
+            alone.append(retrained(molecules, "erm", SEEDS).predict(x))
             assert torch.get_num_threads() == threads
     finally:
         torch.set_num_threads(before)
-    np.testing.assert_array_equal(*values)
+    np.testing.assert_array_equal(*together)
+    np.testing.assert_array_equal(*alone)
+    np.testing.assert_array_equal(together[0], alone[0])
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -179,12 +182,12 @@ def test_methods_that_differ_predict_something_else(task, one, other):
     assert np.abs(predicted(problem, one) - predicted(problem, other)).max() > 1e-3
 
 
-def test_a_strong_pull_makes_the_twins_agree():
+def test_a_strong_pull_makes_the_twins_agree(retrained):
     problem = problem_of("classification")
     x = problem.evals["id"].x
 
     def gap(method: str) -> float:
-        a, b = fitted(problem, method, [1]).each(x)[0]
+        ((a, b),) = retrained(problem, method, [1]).each(x)
         return float(np.abs(a - b).mean())
 
     assert gap("twin:lam=300") < 0.1 * gap("twin:lam=0")
@@ -216,11 +219,12 @@ def test_dropout_draws_fresh_masks_in_each_step_of_training(plain):
     recipe = problem.recipe.model_copy(update={"epochs": 1, "batch_size": 75})
     problem = replace(problem, recipe=recipe)
     x, y = torch.tensor(problem.train.x), torch.tensor(problem.train.y)
-    rows = bootstrap(problem, [1])
+    sample = sample_of(problem, 1)
+    rows = bootstrap(sample)
     first, activate, second, _, last = network = plain_network(problem, 1, 0)
     optimiser = torch.optim.AdamW(network.parameters(), lr=recipe.lr, weight_decay=recipe.weight_decay)
     noise = Dropout([(1, 0)], 0.5, "dropout")
-    for batch in rows[0, 0][generator("batches", 1, 0).permutation(N)].reshape(2, 75):
+    for batch in rows[0][generator("batches", 1, 0).permutation(N)].reshape(2, 75):
         one, two = (mask[0] for mask in noise.masks(75, recipe.hidden))
         hidden = one * activate(first(x[batch]))
         outputs = last(two * activate(second(hidden)))
@@ -228,17 +232,17 @@ def test_dropout_draws_fresh_masks_in_each_step_of_training(plain):
         mse_loss(outputs[:, 0], y[batch]).backward()
         nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimiser.step()
-    values = fit_stack(problem, rows, [1], dropout=0.5).predict(problem.evals["id"].x)
-    np.testing.assert_allclose(values[0], plain.predictions(problem, [network]), atol=1e-5)
+    values = fit_stack(sample, rows, dropout=0.5).predict(problem.evals["id"].x)
+    np.testing.assert_allclose(values, plain.predictions(problem, [network]), atol=1e-5)
 
 
-def test_mc_dropout_averages_the_probabilities_of_its_passes():
+def test_mc_dropout_averages_the_probabilities_of_its_passes(retrained):
     problem = problem_of("classification")
-    stack = fitted(problem, "mc_dropout:p=0.5:passes=4", [1])
+    (stack,) = retrained(problem, "mc_dropout:p=0.5:passes=4", [1]).fitted
     x = torch.tensor(problem.evals["id"].x)
     noise = Dropout([(1, 0)], 0.5, "dropout at prediction")
     (network,) = (part.networks[FINAL] for part in train(problem.train.x, problem.train.y, stack.groups(), stack.rule))
     first = torch.matmul(x, network.parameters[0])
     passes = [network.after(first, noise.masks(len(x), problem.recipe.hidden))[0].softmax(-1) for _ in range(4)]
     assert not torch.allclose(passes[0], passes[1])
-    np.testing.assert_allclose(stack.predict(x.numpy())[0], torch.stack(passes).mean(0).numpy(), atol=1e-6)
+    np.testing.assert_allclose(stack.predict(x.numpy()), torch.stack(passes).mean(0).numpy(), atol=1e-6)

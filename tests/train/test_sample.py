@@ -1,0 +1,130 @@
+"""A method cannot reach a row outside its sample."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from dataclasses import fields
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmark.data.problem import load_problem
+from benchmark.errors import UserError
+from benchmark.registry import make_method
+from benchmark.run.runner import retrain
+from benchmark.train import bank, draw
+from benchmark.types import SAMPLINGS, Examples, Problem, Sample
+
+REAL = "b3db_measured@epochs=3@train=200"
+SEEDS = [1, 2]
+CODE = (type, ModuleType, FunctionType, BuiltinFunctionType)
+"""What every program can reach, with or without a sample."""
+
+
+def distinct() -> Problem:
+    """Return a problem in which no value occurs twice, so that each tells which molecule it is from."""
+    rng = np.random.default_rng(0)
+
+    def examples(name: str, n: int) -> Examples:
+        names = [np.array([f"{name} {kind} {i}" for i in range(n)]) for kind in ("id", "smiles")]
+        return Examples(rng.random((n, 5)), rng.random(n), *names)
+
+    return Problem("distinct", "regression", 1, examples("pool", 61), {"id": examples("test", 40)})
+
+
+def arrays_of(examples: Examples) -> dict[str, np.ndarray]:
+    return {field.name: getattr(examples, field.name) for field in fields(examples)}
+
+
+def reachable(sample: Sample, depth: int = 6) -> list[Any]:
+    """Everything that a sample refers to, through so many references; arrays are followed to what they are views of."""
+    seen, layer = {id(sample): sample}, [sample]
+    for _ in range(depth):
+        arrays = [thing for thing in layer if isinstance(thing, np.ndarray)]
+        inside = [array.base for array in arrays] + [x for a in arrays if a.dtype == object for x in a.flat]
+        layer = [x for x in [*gc.get_referents(*layer), *inside] if id(x) not in seen and not isinstance(x, CODE)]
+        seen |= {id(x): x for x in layer}
+    return list(seen.values())
+
+
+def texts_of(things: list[Any]) -> Iterator[str]:
+    for thing in things:
+        if isinstance(thing, str):
+            yield thing
+        elif isinstance(thing, np.ndarray) and thing.dtype.kind in "SU":
+            yield from map(str, thing.flat)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_no_array_that_leads_from_a_sample_holds_a_molecule_outside_it(sampling, seed):
+    problem = distinct()
+    sample, places = draw(problem, sampling, seed)
+    things = reachable(sample)
+    arrays = [thing for thing in things if isinstance(thing, np.ndarray)]
+    assert {id(getattr(sample, name)) for name in ("x", "y", "smiles", "rows", "resampled")} <= set(map(id, arrays))
+    assert not any(isinstance(thing, bytes | bytearray | memoryview | Examples | Problem) for thing in things)
+    texts, numbers = set(texts_of(things)), [array for array in arrays if array.dtype.kind not in "SU"]
+
+    outside = np.setdiff1d(np.arange(len(problem.train)), places)
+    assert (len(outside) == 0) == (sampling == "paper")
+    for examples, hidden in ((problem.train, outside), (problem.evals["id"], np.arange(40))):
+        for name, values in arrays_of(examples).items():
+            if values.dtype.kind == "U":
+                assert not texts & set(values[hidden])
+            else:
+                assert not any(np.isin(array, values[hidden]).any() for array in numbers), name
+    assert texts >= set(sample.smiles), "the search itself finds what is there"
+    assert any(np.isin(array, problem.train.y[places]).any() for array in numbers)
+
+
+def test_the_search_finds_the_pool_behind_a_view_of_it():
+    problem = distinct()
+    sample = draw(problem, "nested", 1)[0]
+    object.__setattr__(sample, "x", problem.train.x[:1])
+    assert any(thing is problem.train.x for thing in reachable(sample))
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_a_sample_has_no_ids_and_no_name_by_which_its_dataset_can_be_loaded(sampling):
+    problem = load_problem(REAL)
+    sample = draw(problem, sampling, 1)[0]
+    texts = set(texts_of(reachable(sample)))
+    assert not texts & set(problem.train.ids)
+    assert not {"id", "ood", problem.name} & texts
+    assert not any(hasattr(sample, name) for name in ("ids", "evals", "train", "name", "about", "fingerprints"))
+    for text in texts - set(sample.smiles):
+        with pytest.raises(UserError):
+            load_problem(text)
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("method", ["erm", "bagging:k=2", "twin"])
+def test_networks_trained_within_the_pool_are_those_trained_on_their_sample_alone(parts, retrained, method, sampling):
+    problem = load_problem(REAL)
+    tests = {name: test.x for name, test in problem.evals.items()}
+    (outcome,) = bank.predict_all([parts(problem, method, SEEDS, sampling)], tests, fresh=True)
+    assert isinstance(outcome, bank.StackPredictions), outcome
+    alone = retrained(problem, method, SEEDS, sampling)
+    for name, x in tests.items():
+        np.testing.assert_allclose(outcome.values[name], alone.predict(x), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["erm", "swa", "deep_ensemble:k=2", "random_forest:trees=20", "gaussian_process"])
+def test_a_method_that_is_fitted_to_erms_bootstrap_alone_predicts_the_same_when_it_sees_nothing_else(method):
+    problem = load_problem(REAL)
+    made = make_method(method, problem.task)
+    nested, paper = (retrain(made, problem, SEEDS, sampling) for sampling in ("nested", "paper"))
+    for name in problem.evals:
+        np.testing.assert_array_equal(nested[name].values, paper[name].values)
+
+
+@pytest.mark.parametrize("method", ["bagging:k=2", "twin"])
+def test_a_method_that_resamples_predicts_something_else_when_it_sees_nothing_but_erms_bootstrap(method):
+    problem = load_problem(REAL)
+    made = make_method(method, problem.task)
+    nested, paper = (retrain(made, problem, SEEDS, sampling)["id"].values for sampling in ("nested", "paper"))
+    assert np.abs(nested - paper).max() > 1e-3
