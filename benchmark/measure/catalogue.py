@@ -85,15 +85,17 @@ class Measure:
     @property
     def of_examples(self) -> Of | None:
         """The function for the contributions (T,) of the examples; None if the measure is not a mean over them."""
-        if (each := self.each) is not None:
-            return lambda p: _once(p, ("examples", each), lambda: np.asarray(each(p).mean(axis=0)))
-        function = self.per_example
-        return function and (lambda p: _once(p, ("examples", function), lambda: _over_halvings(p, function)))
+        function = self.per_example if self.each is None else _over_runs(self.each)
+        return function and (lambda p: _once(p, ("examples", self), lambda: _over_halvings(p, function)))
 
     def mean(self, p: Predictions) -> float:
         """Return the mean over runs or over pairs of runs; nan if there is no pair."""
         values = self.of_runs(p)
         return float(values.mean()) if values.ndim == 1 else mean_over_pairs(values)
+
+
+def _over_runs(each: Of) -> Of:
+    return lambda p: np.asarray(each(p).mean(axis=0))
 
 
 def _over_halvings(p: Predictions, function: Of) -> np.ndarray:

@@ -73,6 +73,10 @@ class Dataset:
         return self.facts.dataset.unit
 
     @property
+    def sampling(self) -> Sampling:
+        return self._cell.key.sampling
+
+    @property
     def task(self) -> Task:
         return self._cell.predictions["id"].task
 

@@ -21,7 +21,7 @@ from leaderboard.figures import build, molecules
 from leaderboard.figures.figure import Figure
 from leaderboard.read.results import Dataset, Results, slug
 from leaderboard.site import citation, decide, explorer, sentences
-from leaderboard.stats.intervals import INTERVAL_KINDS, Estimate, IntervalKind
+from leaderboard.stats.intervals import INTERVAL_KINDS, Estimate, IntervalKind, described
 from leaderboard.tables import catalogue as tables
 from leaderboard.tables import studies
 from leaderboard.tables.boards import EVALSETS, Board, BoardRow, boards, to_table
@@ -143,7 +143,7 @@ class Site:
             evalsets=EVALSETS,
             to_html=writers.to_html,
             in_brief=sentences.in_brief,
-            kind=INTERVAL_KINDS[self.kind],
+            kind=described(self.kind, self.results.sampling),
             has_studies=bool(self.study_reports[0]),
             sampling=self.results.sampling,
             samplings={s: up + home for s, home in self.homes.items()} if len(self.homes) > 1 else {},
@@ -165,7 +165,7 @@ class Site:
         )
         yield "index.html", index
         choices = decide.choices(self.results)
-        yield "decide.html", self.page("decide.html", choices=choices, both=INTERVAL_KINDS["both"])
+        yield "decide.html", self.page("decide.html", choices=choices, both=described("both", self.results.sampling))
         contents: dict[str, Any] = {
             "tables": self.tables,
             "figures": [f for f in self.figures if not f.dataset and not f.key.startswith("study-")],

@@ -13,15 +13,27 @@ from typing import Literal
 import numpy as np
 from scipy.special import stdtr, stdtrit  # Student's t: scipy.stats.t takes a hundred times as long for one value
 
+from benchmark.types import PAPER, Sampling
+
 IntervalKind = Literal["runs", "examples", "both", "paper"]
 INTERVAL_KINDS: Mapping[IntervalKind, str] = {
-    "runs": "95 % jackknife interval over retrainings (under halves: over halvings), for the same test examples.",
+    "runs": "95 % jackknife interval over retrainings, for the same test examples.",
     "examples": "95 % jackknife interval over test examples, for the same retrainings.",
     "both": "95 % interval for other retrainings and other test examples: the variances over both are added.",
     "paper": "95 % percentile bootstrap over pairs of retrainings (10,000 resamples), as in the paper; it treats pairs "
     "that share a retraining as independent and is about three times too narrow.",
 }
 """Kinds of interval, with the sentence that describes each on pages and in tables. ``runs`` is the default."""
+
+
+def described(kind: IntervalKind, sampling: Sampling = PAPER) -> str:
+    """Return the sentence that describes a kind of interval under a sampling.
+
+    >>> described("runs", "halves")
+    '95 % jackknife interval over halvings of this training pool, for the same test examples.'
+    """
+    text = INTERVAL_KINDS[kind]
+    return text.replace("over retrainings", "over halvings of this training pool") if sampling == "halves" else text
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ import numpy as np
 
 from benchmark.measure.basics import LOST, predicted_class
 from benchmark.measure.catalogue import ACCURACY
-from benchmark.types import REFERENCE
+from benchmark.types import PAPER, REFERENCE, Sampling
 from leaderboard.read.results import Dataset, Entry, Results
-from leaderboard.stats.intervals import INTERVAL_KINDS, Estimate, IntervalKind
+from leaderboard.stats.intervals import Estimate, IntervalKind, described
 from leaderboard.tables.columns import Column, Pair, columns_of, pairs_of, versus
 from leaderboard.tables.table import Table, Value
 
@@ -49,6 +49,7 @@ class Board:
     rows: tuple[BoardRow, ...]
     notes: tuple[str, ...]
     kind: IntervalKind = "runs"
+    sampling: Sampling = PAPER
 
 
 def boards(results: Results, kind: IntervalKind = "runs") -> tuple[Board, ...]:
@@ -80,7 +81,7 @@ def board(dataset: Dataset, evalset: str = "id", kind: IntervalKind = "runs") ->
             "Not every method has the same train seeds: differences from ERM use the seeds that both have, all other "
             "columns each method's own."
         )
-    return Board(dataset.name, dataset.title, evalset, columns, tuple(rows), tuple(notes), kind)
+    return Board(dataset.name, dataset.title, evalset, columns, tuple(rows), tuple(notes), kind, dataset.sampling)
 
 
 def to_table(board: Board) -> Table:
@@ -100,7 +101,7 @@ def to_table(board: Board) -> Table:
         key=f"{board.dataset}-{board.evalset}",
         title=f"{board.title}, {EVALSETS.get(board.evalset, board.evalset)}",
         caption="Mean over retrainings or pairs of retrainings, and over splits; Δ is the difference from ERM on the "
-        f"same bootstraps. {INTERVAL_KINDS[board.kind]}",
+        f"same bootstraps. {described(board.kind, board.sampling)}",
         header=("Method", *(column.title for column in board.columns), "Splits", "Retrainings"),
         rows=tuple(rows),
         notes=(*board.notes, *(text for mark, text in MARKS.items() if mark in flags)),

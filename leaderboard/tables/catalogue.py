@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from benchmark import __version__
 from benchmark.measure import catalogue as m
 from leaderboard.read.results import Dataset, Results
-from leaderboard.stats.intervals import INTERVAL_KINDS, IntervalKind
+from leaderboard.stats.intervals import IntervalKind, described
 from leaderboard.tables import fills
 from leaderboard.tables.columns import versus
 from leaderboard.tables.layouts import (
@@ -188,7 +188,7 @@ def build(results: Results, kind: IntervalKind = "runs") -> list[Table]:
     tables = []
     for entry in TABLES:
         if body := entry.fill(results, kind):
-            caption = f"{entry.caption} {INTERVAL_KINDS[kind]}" if entry.intervals else entry.caption
+            caption = f"{entry.caption} {described(kind, results.sampling)}" if entry.intervals else entry.caption
             names = tuple(dataset.name for dataset in body.datasets)
             content = (body.header, body.rows, body.notes, body.over)
             tables.append(Table(entry.key, entry.title, caption, *content, names, kind))

@@ -11,7 +11,7 @@ import numpy as np
 from benchmark.measure.catalogue import QUALITY, Measure, churn
 from benchmark.types import Predictions
 from leaderboard.read.results import Dataset
-from leaderboard.stats.intervals import INTERVAL_KINDS, IntervalKind
+from leaderboard.stats.intervals import IntervalKind, described
 from leaderboard.tables.columns import absolute, estimate
 from leaderboard.tables.table import Table, Value
 
@@ -46,7 +46,7 @@ def by_group(dataset: Dataset, kind: IntervalKind = "runs") -> Table:
         key=f"{dataset.name}-groups",
         title=f"{dataset.title}, by group",
         caption="The ID test by group. The worst group is determined for each retraining or pair of retrainings, and "
-        f"its interval is over these. {INTERVAL_KINDS[kind]}",
+        f"its interval is over these. {described(kind, dataset.sampling)}",
         header=("Method", *(name for _ in measures for name in (*groups, WORST))),
         rows=tuple(rows),
         over=(("", 1), *((measure.title, len(groups) + 1) for measure in measures)),

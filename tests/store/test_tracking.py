@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,27 @@ def test_a_cell_comes_back_from_the_store_as_it_went_in(store: tracking.Store) -
     for evalset in ("id", "ood"):
         for name in ("values", "y", "ids"):
             assert np.array_equal(getattr(back.predictions[evalset], name), getattr(one.predictions[evalset], name))
+
+
+def test_halves_have_an_experiment_of_their_own_and_a_run_is_compared_with_its_other_half(
+    store: tracking.Store,
+) -> None:
+    paper = cell("erm", [1, 2, 3, 4])
+    plan = planned("erm", [1, 2, 3, 4])
+    plan = replace(plan, key=replace(plan.key, sampling="halves"))
+    one = next(r for _, r in runner.run([plan], jobs=1) if isinstance(r, Cell))
+    runs = [MlflowClient().get_run(store.log(each)) for each in (paper, one)]
+    names = [MlflowClient().get_experiment(run.info.experiment_id).name for run in runs]
+    assert names == [f"churn/{paper.key.dataset}", f"churn/{paper.key.dataset}/halves"]
+    assert runs[1].data.params["sampling"] == "halves"
+    classes = one.predictions["id"].values.argmax(-1)
+    apart = [(classes[i] != classes[i + 1]).mean() for i in (0, 2)]
+    assert runs[1].data.metrics["id/churn"] == pytest.approx(np.mean(apart))
+    nested = MlflowClient().search_runs([runs[1].info.experiment_id], "tags.`churn.kind` = 'seed'")
+    churn = {int(run.data.tags["churn.train_seed"]): run.data.metrics["id/churn"] for run in nested}
+    assert churn == pytest.approx({1: apart[0], 2: apart[0], 3: apart[1], 4: apart[1]})
+    back = next(c for c in store.cells() if c.run_id == runs[1].info.run_id)
+    assert (back.key, back.predictions["id"].sampling) == (one.key, "halves")
 
 
 def test_the_run_of_a_cell_describes_it(store: tracking.Store) -> None:

@@ -31,6 +31,19 @@ def results() -> Results:
     return collect(cells)
 
 
+def test_results_of_each_sampling_come_back_under_it(results: Results, tmp_path: Path) -> None:
+    paper = [cell for d in results.datasets for entry in d.entries for cell in entry.cells.values()]
+    halves = [replace(cell, key=replace(cell.key, sampling="halves")) for cell in paper]
+    write_published(collect([*paper, *halves]), tmp_path / "0")
+    assert (tmp_path / "0" / "predictions" / "halves" / "synthetic_regression-0.parquet").is_file()
+    assert (tmp_path / "0" / "tables" / "halves" / "ranks.csv").is_file() == (
+        tmp_path / "0" / "tables" / "ranks.csv"
+    ).is_file()
+    back = published.read(tmp_path / "0")
+    assert sorted(cell.key.digest for cell in back) == sorted(cell.key.digest for cell in (*paper, *halves))
+    assert all(p.sampling == cell.key.sampling for cell in back for p in cell.predictions.values())
+
+
 def test_what_is_written_comes_back(results: Results, tmp_path: Path) -> None:
     write_published(results, tmp_path / "0")
     back = collect(published.read(tmp_path / "0"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -27,6 +29,19 @@ def test_what_was_submitted_is_never_the_reference(make_cell):
     assert "Calm 1.0 (self-reported) on made_up is left out" in alone.unreadable[0]
     both = collect([theirs, make_cell("erm", values)])
     assert [entry.title for entry in both.datasets[0].entries] == ["ERM"]
+
+
+def test_results_of_another_sampling_are_apart_and_never_mixed_with_the_papers(make_cell):
+    rng = np.random.default_rng(0)
+    paper, halved = (make_cell("erm", rng.dirichlet([1, 1], size=(4, 20))) for _ in range(2))
+    halves = replace(halved, key=replace(halved.key, sampling="halves"))
+    results = collect([paper, halves])
+    assert [part.sampling for part in results.by_sampling] == ["halves", "paper"]
+    assert [part.datasets[0].entries[0].cells[99].key for part in results.by_sampling] == [halves.key, paper.key]
+    assert halves.predictions["id"].sampling == "halves"
+    alone = collect([halves])
+    assert alone.datasets == ()
+    assert [part.sampling for part in alone.by_sampling] == ["halves"]
 
 
 def test_each_title_has_an_address_of_its_own():

@@ -31,6 +31,26 @@ def test_a_site_is_replaced_whole_and_equal_results_give_equal_bytes(tmp_path: P
     assert [path.name for path in tmp_path.iterdir()] == ["site"]
 
 
+@pytest.mark.slow
+def test_each_sampling_has_pages_of_its_own_halves_first_and_the_others_a_click_away(tmp_path: Path, make_cell) -> None:
+    paper = [make_cell("d", method, rate) for method, rate in (("erm", 0.3), ("calm", 0.05))]
+    halves = [replace(cell, key=replace(cell.key, sampling="halves")) for cell in paper]
+    first = site.write(collect([*paper, *halves]), tmp_path / "site")
+    for page, to_halves, to_paper in (
+        (first, "index.html", "paper/index.html"),
+        (first.parent / "methods" / "erm.html", "../index.html", "../paper/index.html"),
+        (first.parent / "paper" / "index.html", "../index.html", "../paper/index.html"),
+        (first.parent / "paper" / "methods" / "erm.html", "../../index.html", "../../paper/index.html"),
+    ):
+        nav = page.read_text().partition('<nav class="samplings"')[2].partition("</nav>")[0]
+        assert re.findall(r'href="([^"]+)"', nav) == [to_halves, to_paper]
+        assert all((page.parent / link).resolve().is_file() for link in (to_halves, to_paper))
+        current = "paper" if "/paper/" in str(page) else "halves"
+        assert f'aria-current="true"><strong>{current}' in nav
+    alone = site.write(collect(paper), tmp_path / "alone")
+    assert 'class="samplings"' not in alone.read_text(), "one sampling needs no choice"
+
+
 def test_a_folder_that_is_not_ours_is_refused_before_the_store_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
