@@ -94,7 +94,9 @@ def of_results(results: Results, structures: Structures = dict) -> Iterator[Draw
     reference = next((d.reference.title for d in results.datasets if d.reference), "")
     looks = styles(results.methods(), reference)
     compared = [method for method in results.methods() if method != reference]
-    curves = {d.name: captured for d in results.datasets if (captured := triage.curves(d))}
+    # Triage scores some retrainings and counts flips among others, which a halving, with its two, cannot give.
+    scored = () if results.sampling == "halves" else results.datasets
+    curves = {d.name: captured for d in scored if (captured := triage.curves(d))}
     contrasts = {d.name: pair for d in results.datasets if (pair := contrast(d, board_of[d.name]))}
     for dataset in results.datasets:
         yield Drawing(pareto.pareto, (board_of[dataset.name], dataset.task, dataset.unit, looks, reference))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmark.measure.basics import predicted_class
-from benchmark.measure.catalogue import example_flips
+from benchmark.measure.catalogue import CHURN
 from leaderboard.figures.parts import estimate_of
 from leaderboard.read.results import Dataset
 from leaderboard.tables.boards import Board
@@ -63,7 +63,8 @@ def contrast(dataset: Dataset, board: Board) -> Contrast | None:
     ids, y = both[0].ids, both[0].y
     if len(both[0].seeds) < 2:
         return None
-    classes, flips = [predicted_class(p.values) for p in both], [example_flips(p) for p in both]
+    assert CHURN.of_examples is not None
+    classes, flips = [predicted_class(p.values) for p in both], [CHURN.of_examples(p) for p in both]
     return Contrast(dataset.name, dataset.title, entry.title, split, ids, y, *classes, *flips)
 
 

@@ -121,10 +121,14 @@ class Results:
     """Results under other samplings, in the order of ``SAMPLINGS``."""
 
     @property
+    def every(self) -> tuple[Results, ...]:
+        """These results and those under other samplings, in the order of ``SAMPLINGS``."""
+        return tuple(sorted((self, *self.others), key=lambda results: SAMPLINGS.index(results.sampling)))
+
+    @property
     def by_sampling(self) -> tuple[Results, ...]:
-        """These results and those under other samplings, without empty ones."""
-        every = sorted((self, *self.others), key=lambda results: SAMPLINGS.index(results.sampling))
-        return tuple(results for results in every if results.datasets or results.records)
+        """Those of ``every`` that have something to show."""
+        return tuple(results for results in self.every if results.datasets or results.records)
 
     def dataset(self, name: str) -> Dataset | None:
         return next((dataset for dataset in self.datasets if dataset.name == name), None)

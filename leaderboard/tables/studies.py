@@ -93,7 +93,9 @@ class Told:
 
 def told(results: Results, name: str = "") -> tuple[list[Told], list[str]]:
     """Return the finished studies (or the one called ``name``), each setting once, and a line per study left out."""
-    cells = [*results.of_studies, *(cell for d in results.datasets for e in d.entries for cell in e.cells.values())]
+    parts = results.every
+    cells = [cell for part in parts for cell in part.of_studies]
+    cells += [cell for part in parts for d in part.datasets for e in d.entries for cell in e.cells.values()]
     finished: dict[str, Told] = {}
     troubles = []
     for record in results.records:

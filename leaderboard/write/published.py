@@ -34,7 +34,7 @@ def write(results: Results, folder: Path, tables: bool = True) -> None:
     """
     if folder.exists() and any(folder.iterdir()) and not (folder / "manifest.json").is_file():
         raise UserError(f"{folder} exists and holds no published results: choose another folder")
-    parts = results.by_sampling
+    parts = results.every
     cells = [c for part in parts for d in part.datasets for entry in d.entries for c in entry.cells.values()]
     # Files do not record which cell is newer, hence one cell of each kind.
     seeds = {cell.key.kind: set(cell.key.seeds) for cell in cells}

@@ -61,6 +61,7 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
         "initial": "10",
         "budget": "2",
     },
+    "access": {**USUAL, "methods": "bagging:k=2 twin:lam=30"},
     "decomposition": {**USUAL, "levels": "2"},
     "n-scaling": {"dataset": SMALL, "seeds": "3", "sizes": "50-80-100"},
     "overlap": {**USUAL, "knob": TINY},

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from xml.etree import ElementTree
@@ -105,6 +106,19 @@ def test_every_figure_is_made_where_the_results_support_it(figures):
         "pareto-three",
     }
     assert all(f.key.endswith(f.dataset) for f in figures)
+
+
+def test_under_halves_nothing_is_compared_across_halvings():
+    cells = [replace(one, key=replace(one.key, sampling="halves")) for one in made_up()]
+    (halves,) = collect(cells).by_sampling
+    drawn_under_halves = {f.key for f in build(halves)}
+    assert not {key for key in drawn_under_halves if key.startswith("triage")}
+    assert {"forest", "pareto-one", "heatmap-one"} <= drawn_under_halves
+    dataset = halves.datasets[0]
+    pair = contrast(dataset, board(dataset))
+    assert pair is not None
+    one = dataset.reference.cells[99].predictions["id"].values.argmax(-1)
+    np.testing.assert_allclose(pair.erm_flips, np.mean([one[i] != one[i + 1] for i in range(0, RUNS, 2)], axis=0))
 
 
 def test_no_results_give_no_figures_and_one_method_alone_only_its_triage():

@@ -1,0 +1,82 @@
+"""The part of a method's gain that comes from seeing more of the training pool. Beyond the paper.
+
+Under the sampling ``paper``, the members of bagging and of a twin draw their bootstraps from the whole pool, so their
+retrainings share more molecules than those of ERM. Under ``nested`` every retraining sees the one bootstrap that ERM
+sees, and ERM is the same in both. The gain under ``paper`` is therefore the gain under ``nested`` plus the difference
+between the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from benchmark.data.spec import expand, load_spec
+from benchmark.lab.study import (
+    Axis,
+    Chart,
+    GridStudy,
+    Head,
+    Lab,
+    Measured,
+    Point,
+    Report,
+    Sheet,
+    SheetRow,
+    beside,
+    classifications,
+    mean,
+    over,
+    retrainings,
+    study,
+)
+from benchmark.settings import parse_splits
+from benchmark.store.cell import Cell
+
+Grid = Mapping[tuple[str, str], Sequence[Cell]]
+HEADS = ["Under paper", "At equal information", "From seeing more"]
+
+
+@study("access", title="Gains from seeing more of the training pool")
+@dataclass(frozen=True)
+class Access(GridStudy):
+    dataset: str = "headline"
+    methods: str = "bagging twin:lam=300 twin_shared:lam=300 codistillation:lam=300:whole=true"
+    """Methods, separated by spaces, with λ if they have one: it must be the same under both samplings."""
+
+    def report(self, lab: Lab) -> Report:
+        datasets = classifications(expand(self.dataset))
+        splits, runs, methods = parse_splits(self.canonical_seed), retrainings(self.seeds), self.methods.split()
+        paper, nested = (lab.cells(["erm", *methods], datasets, splits, runs, s) for s in ("paper", "nested"))
+        families = {load_spec(d).family or d: d for d in reversed(datasets)}
+        once = [d for d in datasets if d in families.values()]
+        rows, answer = list[SheetRow](), []
+        series: dict[str, list[Point]] = {HEADS[0]: [], HEADS[1]: []}
+        for i, method in enumerate(methods):
+            title = paper[datasets[0], method][0].title
+
+            def gains(names: Sequence[str], method: str = method) -> list[Measured]:
+                def of(grid: Grid, text: str) -> list[Cell]:
+                    return [cell for d in names for cell in grid[d, text]]
+
+                shared, alone = of(paper, method), of(nested, method)
+                pairs = (shared, of(paper, "erm")), (alone, of(nested, "erm")), (shared, alone)
+                return [Measured("churn", cells, reference) for cells, reference in pairs]
+
+            rows += [[title, load_spec(d).title, *gains([d])] for d in datasets]
+            overall = gains(once)
+            if len(once) > 1:
+                rows.append([title, f"mean of {len(once)} families", *overall])
+            for place, (points, gain) in enumerate(zip(series.values(), overall, strict=False)):
+                points.append(Point(beside(i, place, 2), gain))
+            seen, equal = (100 * (mean("churn", m.cells) - mean("churn", m.versus)) for m in overall[:2])
+            answer.append(
+                f"{title} changes churn by {seen:+.1f} pp under paper and by {equal:+.1f} pp at equal information; the "
+                f"rest, {seen - equal:+.1f} pp, comes from seeing more of the pool."
+            )
+        where = f"ID test, {over(splits)}, change of churn relative to ERM on the same bootstraps"
+        header: list[str | Head] = ["Method", "Dataset", *(Head(f"{h} (pp)", 100, 1, signed=True) for h in HEADS)]
+        names = Axis("", names=[paper[datasets[0], method][0].title for method in methods])
+        caption = f"Mean over {len(once)} dataset{'s' if len(once) > 1 else ''}; {where}."
+        chart = Chart("access", "Gains at equal information", caption, names, Axis("Δ churn (pp)", 100), series, False)
+        return Report(answer, [Sheet("access", "Gains at equal information", f"{where}.", header, rows)], [chart])
