@@ -37,7 +37,7 @@ def build(
     page = site.write(results, folder, kind, health)
     datasets = [dataset for part in results.by_sampling for dataset in part.datasets]
     count, rows = len({dataset.name for dataset in datasets}), sum(len(dataset.entries) for dataset in datasets)
-    typer.echo(f"{count} datasets, {rows} rows: {page}")
+    typer.echo(f"{count} dataset{'s' if count != 1 else ''}, {rows} rows: {page}")
 
 
 @app.command()
