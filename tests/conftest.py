@@ -85,7 +85,7 @@ class MlflowServer:
 
     def stop(self) -> None:
         self.process.terminate()
-        self.process.wait(30)
+        self.process.wait(90)
 
 
 def free_port() -> int:

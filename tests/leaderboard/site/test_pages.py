@@ -138,7 +138,7 @@ class Page:
     def wait(self, script: str, *arguments: object) -> Any:
         from selenium.webdriver.support.ui import WebDriverWait
 
-        return WebDriverWait(self.driver, 20, 0.05).until(lambda _: self.run(f"return {script}", *arguments))
+        return WebDriverWait(self.driver, 60, 0.05).until(lambda _: self.run(f"return {script}", *arguments))
 
     def click(self, selector: str) -> None:
         self.driver.find_element("css selector", selector).click()
