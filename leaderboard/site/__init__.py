@@ -9,6 +9,7 @@ from pathlib import Path
 
 from benchmark import __version__
 from benchmark.errors import UserError
+from benchmark.types import Sampling
 from leaderboard.read.results import Results
 from leaderboard.site.pages import files
 from leaderboard.stats.intervals import IntervalKind
@@ -26,6 +27,12 @@ def claim(out: Path) -> Path:
     return out
 
 
+def homes(results: Results) -> dict[Sampling, str]:
+    """Return the folder of the pages of each sampling, below that of the site: the first has none of its own."""
+    parts = results.by_sampling or (results,)
+    return {part.sampling: f"{part.sampling}/" if number else "" for number, part in enumerate(parts)}
+
+
 def write(results: Results, out: Path, kind: IntervalKind = "runs", health: Mapping[str, str] | None = None) -> Path:
     """Write the site of ``results`` to the folder ``out``, whole or not at all, and return its first page.
 
@@ -39,11 +46,10 @@ def write(results: Results, out: Path, kind: IntervalKind = "runs", health: Mapp
     try:
         temporary.mkdir(parents=True)
         (temporary / MARKER).write_text(f"{__version__}\n", encoding="utf-8")
-        parts = results.by_sampling or (results,)
-        homes = {part.sampling: f"{part.sampling}/" if number else "" for number, part in enumerate(parts)}
-        for part in parts:
-            for name, content in files(part, kind, health or {}, homes):
-                path = temporary / homes[part.sampling] / name
+        folders = homes(results)
+        for part in results.by_sampling or (results,):
+            for name, content in files(part, kind, health or {}, folders):
+                path = temporary / folders[part.sampling] / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content if isinstance(content, bytes) else content.encode())
         published.write(results, temporary / "results", tables=False)

@@ -80,8 +80,8 @@ def test_in_a_fresh_store_a_submission_is_placed_and_shown_among_the_published_r
     assert done.exit_code == 0
     assert "B3DB measured: place " in done.output
     assert re.search(r" of 1\d by churn", done.output)
-    pages = {path.stem for path in (tmp_path / "site" / "methods").iterdir()}
+    pages = {path.stem for path in (tmp_path / "site" / "paper" / "methods").iterdir()}
     assert {"erm", "twin-bootstrap-lambda-300", "forest-elsewhere-1.0-self-reported"} <= pages
-    assert "self-reported" in (tmp_path / "site" / "index.html").read_text()
+    assert "self-reported" in (tmp_path / "site" / "paper" / "index.html").read_text()
     results, _ = read()
     assert [(d.name, [entry.method for entry in d.entries]) for d in results.datasets] == [(DATASET, ["forest"])]
