@@ -177,6 +177,11 @@ def trains_networks(cls: type) -> bool:
     return bool(getattr(cls, "trains_networks", True))
 
 
+def is_control(cls: type) -> bool:
+    """Return whether a method is only there to compare others with, by the ``control`` of its class."""
+    return bool(getattr(cls, "control", False))
+
+
 def refuse_backbone(method: Method, backbone: str) -> None:
     """Raise UserError if ``backbone`` does not apply to a method because it does not train with ``fit_stack``."""
     if backbone != MLP and not trains_networks(type(method)):
@@ -191,8 +196,8 @@ def refuse_sampling(method: Method, sampling: Sampling) -> None:
     granted = getattr(type(method), "samplings", SAMPLINGS)
     if sampling not in granted:
         raise UserError(
-            f"{method.name} needs a model of another train seed, which --sampling {sampling} hides from a retraining: "
-            f"leave it out, or use --sampling {' or '.join(granted)}"
+            f"{method.name} needs more of the training pool than --sampling {sampling} shows a retraining: leave it "
+            f"out, or use --sampling {' or '.join(granted)}"
         )
 
 

@@ -150,7 +150,7 @@ class Sample:
 
 
 class Fitted(Protocol):
-    """A trained predictor."""
+    """A trained predictor; its optional ``rows``, an array of any shape, are the rows of the sample it learned from."""
 
     def predict(self, x: np.ndarray) -> np.ndarray:
         """Return class probabilities (T, C), or targets (T, 1) of a regression, for ``x`` (T, D)."""

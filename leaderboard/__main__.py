@@ -176,6 +176,7 @@ def submit(
     from leaderboard import site
     from leaderboard.read import published
     from leaderboard.read.source import read
+    from leaderboard.site.pages import homes
     from leaderboard.submission.check import validate
     from leaderboard.submission.place import places
     from leaderboard.write.formats import to_markdown
@@ -189,7 +190,7 @@ def submit(
     page = site.write(results, pages, "runs", health)
     for table in places(results, submission.cells):
         typer.echo(f"{table.title}\n{to_markdown(table)}")
-    page = page.parent / site.homes(results)[submission.cells[0].key.sampling] / page.name
+    page = page.parent / homes(results)[submission.cells[0].key.sampling] / page.name
     typer.echo(f"{len(submission.cells)} cells recorded in {store.uri}: {page}")
 
 

@@ -44,7 +44,7 @@ class Estimators:
         x = sample.x.astype(np.float64)
         with threadpool_limits(1):  # sums on several threads would depend on the number of cores
             data = TrainingSet(sample.task, x[rows], sample.y[rows], rows, state)
-            return FittedEstimator(self.trained(data), sample.n_outputs)
+            return FittedEstimator(self.trained(data), sample.n_outputs, rows)
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,7 @@ class FittedEstimator:
 
     estimator: Any
     n_outputs: int
+    rows: np.ndarray
 
     def predict(self, x: np.ndarray) -> np.ndarray:
         with threadpool_limits(1):

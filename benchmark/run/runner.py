@@ -86,6 +86,8 @@ class _Block:
     seconds: float
     """CPU seconds to train one seed, including shared networks."""
     error: str = ""
+    rows_seen: float = np.nan
+    """Share of the pool's rows that a predictor was trained on, averaged over the train seeds; nan if unknown."""
 
 
 def code_fingerprint(method: Method, backbone: str = MLP) -> str:
@@ -250,6 +252,7 @@ def _work(problem: Problem, unit: _Unit) -> _Results:
     tests = {evalset: test.x for evalset, test in problem.evals.items()}
     results: dict[int, _Block] = {}
     requests: dict[int, list[bank.Part]] = {}
+    seen: dict[int, float] = {}
     draws = [draw(problem, unit.sampling, seed) for seed in unit.seeds]
     for i, method in unit.methods.items():
         path = _path(unit, i)
@@ -260,6 +263,7 @@ def _work(problem: Problem, unit: _Unit) -> _Results:
             start = time.process_time()
             fitted = [fit(method, sample) for sample, _ in draws]
             seconds = time.process_time() - start
+            seen[i] = _rows_seen(fitted, len(problem.train))
             stacks = [one for one in fitted if isinstance(one, Stack)]
             if len(stacks) == len(fitted):
                 requests[i] = [
@@ -268,9 +272,10 @@ def _work(problem: Problem, unit: _Unit) -> _Results:
                 ]
             else:
                 values = {evalset: np.stack([one.predict(x) for one in fitted]) for evalset, x in tests.items()}
-                results[i] = _checked(problem, unit.seeds, values, seconds / len(unit.seeds))
+                results[i] = _checked(problem, unit.seeds, values, seconds / len(unit.seeds), seen[i])
                 if unit.names[i] and not results[i].error:
-                    write_arrays(path, results[i].values | {"seconds": np.array(results[i].seconds)})
+                    numbers = {"seconds": results[i].seconds, "rows_seen": seen[i]}
+                    write_arrays(path, results[i].values | {name: np.array(x) for name, x in numbers.items()})
         except (Exception, SystemExit):
             results[i] = _Block({}, 0.0, traceback.format_exc())
     names = [unit.names[i] for i in requests]
@@ -279,7 +284,7 @@ def _work(problem: Problem, unit: _Unit) -> _Results:
         if isinstance(outcome, str):
             results[i] = _Block({}, 0.0, outcome)
         else:
-            results[i] = _checked(problem, unit.seeds, outcome.values, outcome.seconds)
+            results[i] = _checked(problem, unit.seeds, outcome.values, outcome.seconds, seen[i])
     return unit.seeds, results
 
 
@@ -292,16 +297,26 @@ def _path(unit: _Unit, i: int) -> Path:
 
 def _load(path: Path) -> _Block | None:
     stored = read_arrays(path)
-    return None if stored is None else _Block(stored, float(stored.pop("seconds")))
+    if stored is None:
+        return None
+    seconds, seen = (float(stored.pop(name)) for name in ("seconds", "rows_seen"))
+    return _Block(stored, seconds, rows_seen=seen)
 
 
-def _checked(problem: Problem, seeds: tuple[int, ...], values: dict[str, np.ndarray], seconds: float) -> _Block:
+def _rows_seen(fitted: Sequence[Fitted], n: int) -> float:
+    """Return the share of ``n`` rows that predictors learned from, or nan if one does not say."""
+    return float(np.mean([len(np.unique(one.rows)) / n if hasattr(one, "rows") else np.nan for one in fitted]))
+
+
+def _checked(
+    problem: Problem, seeds: tuple[int, ...], values: dict[str, np.ndarray], seconds: float, rows_seen: float
+) -> _Block:
     try:
         for evalset in problem.evals:
             Predictions.of(problem, evalset, seeds, values[evalset])
     except Exception:
         return _Block({}, 0.0, traceback.format_exc())
-    return _Block({name: value.astype(np.float32) for name, value in values.items()}, seconds)
+    return _Block({name: value.astype(np.float32) for name, value in values.items()}, seconds, rows_seen=rows_seen)
 
 
 def _assemble(cell: Planned, blocks: dict[tuple[int, ...], _Block]) -> Cell | Failed:
@@ -317,6 +332,14 @@ def _assemble(cell: Planned, blocks: dict[tuple[int, ...], _Block]) -> Cell | Fa
         }
     except ValueError:
         return Failed(cell, traceback.format_exc())
-    total = sum(block.seconds * len(seeds) for seeds, block in blocks.items())
-    facts = facts_of(cell.problem, cell.command, cell.key.device).model_copy(update={"wall_seconds": round(total, 1)})
+    total, seen = (
+        sum(getattr(block, number) * len(seeds) for seeds, block in blocks.items())
+        for number in ("seconds", "rows_seen")
+    )
+    changes = {
+        "wall_seconds": round(total, 1),
+        "control": registry.is_control(type(cell.method)),
+        "rows_seen": None if np.isnan(seen) else round(seen / len(cell.key.seeds), 4),
+    }
+    facts = facts_of(cell.problem, cell.command, cell.key.device).model_copy(update=changes)
     return Cell(cell.key, cell.title, predictions, total / len(cell.key.seeds), facts)

@@ -94,6 +94,10 @@ class Facts(BaseModel):
     """CPU seconds of all retrainings together."""
     study: str = ""
     """The study that the cell was trained for, if no run has requested it."""
+    control: bool = False
+    """Whether the method is only there to compare others with, and has no rank."""
+    rows_seen: float | None = None
+    """Share of the training pool's rows that a predictor was trained on, repeats counted once; None if unknown."""
     submission: Submission | None = None
 
     @property

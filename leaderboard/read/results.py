@@ -130,6 +130,11 @@ class Results:
         """Those of ``every`` that have something to show."""
         return tuple(results for results in self.every if results.datasets or results.records)
 
+    @property
+    def front(self) -> Results:
+        """Those that the board shows first and goes by: under ``halves``, if there are any."""
+        return (self.by_sampling or (self,))[0]
+
     def dataset(self, name: str) -> Dataset | None:
         return next((dataset for dataset in self.datasets if dataset.name == name), None)
 

@@ -116,7 +116,7 @@ def power(
     if len(names) != 2:
         raise UserError(f"--methods {methods!r}: expected two methods, e.g. erm,twin")
     results = (None if store else standing.published_results()) or read(store)[0]
-    table = power.table(results, delta, (names[0], names[1]), dataset)
+    table = power.table(results.front, delta, (names[0], names[1]), dataset)
     reports.terminal([table], table.notes)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,13 +10,18 @@ import numpy as np
 
 from benchmark.measure.catalogue import MAE, churn, example_flips
 from benchmark.measure.triage import Gain, gain, subsets
-from benchmark.types import REFERENCE, Predictions
+from benchmark.types import REFERENCE, Predictions, Sampling
 from leaderboard.read import published
 from leaderboard.read.results import Entry, Results, collect
 from leaderboard.scoring.score import Score, margin_of, rank
 from leaderboard.stats.intervals import Estimate
 from leaderboard.tables.table import Table, Value
 
+TRAINED_ON: Mapping[Sampling, str] = {
+    "halves": "saw disjoint halves of the training set",
+    "nested": "used different bootstraps of the training set",
+    "paper": "used different bootstraps of the training set",
+}
 NONE = "No published results to compare with ({folder}): pass a folder of exported results with --store."
 
 
@@ -41,6 +46,7 @@ def standing(score: Score, results: Results | None, folder: Path | None = None) 
     if results is None:
         return Standing((NONE.format(folder=folder or published.PUBLISHED),))
     task = score.runs.task
+    results = results.front
     datasets = results.of_task(task)
     if not datasets:
         return Standing((f"The published results have no {task} datasets to compare with.",))
@@ -72,8 +78,8 @@ def standing(score: Score, results: Results | None, folder: Path | None = None) 
             f"{100 * np.median(reference):.1f} %; it is below yours ({100 * ours:.1f} %) on {below} of them."
         )
     sentences.append(
-        "The published retrainings used different bootstraps of the training set; runs that differ only in their seed "
-        "churn less, and every dataset has its own difficulty: compare orders of magnitude, not ranks."
+        f"The published retrainings {TRAINED_ON[results.sampling]}; runs that differ only in their seed churn less, "
+        "and every dataset has its own difficulty: compare orders of magnitude, not ranks."
     )
     return Standing(tuple(sentences), Table("standing", "Among the published results", caption, header, tuple(rows)))
 

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from benchmark import __version__
 from benchmark.errors import UserError
-from benchmark.types import Sampling
 from leaderboard.read.results import Results
-from leaderboard.site.pages import files
+from leaderboard.site.pages import files, homes
 from leaderboard.stats.intervals import IntervalKind
 from leaderboard.write import published
 
@@ -27,16 +26,10 @@ def claim(out: Path) -> Path:
     return out
 
 
-def homes(results: Results) -> dict[Sampling, str]:
-    """Return the folder of the pages of each sampling, below that of the site: the first has none of its own."""
-    parts = results.by_sampling or (results,)
-    return {part.sampling: f"{part.sampling}/" if number else "" for number, part in enumerate(parts)}
-
-
 def write(results: Results, out: Path, kind: IntervalKind = "runs", health: Mapping[str, str] | None = None) -> Path:
     """Write the site of ``results`` to the folder ``out``, whole or not at all, and return its first page.
 
-    Each sampling has pages of its own; all but the first are in a folder of its name.
+    Each sampling has pages of its own, in a folder of its name unless it is the first.
 
     ``kind`` applies to all intervals; ``health`` holds health reports by dataset. Raises UserError as ``claim`` does,
     and if writing fails.
@@ -48,7 +41,7 @@ def write(results: Results, out: Path, kind: IntervalKind = "runs", health: Mapp
         (temporary / MARKER).write_text(f"{__version__}\n", encoding="utf-8")
         folders = homes(results)
         for part in results.by_sampling or (results,):
-            for name, content in files(part, kind, health or {}, folders):
+            for name, content in files(part, results, kind, health or {}):
                 path = temporary / folders[part.sampling] / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content if isinstance(content, bytes) else content.encode())

@@ -9,7 +9,7 @@ from leaderboard.read.results import Results, slug
 from leaderboard.stats.intervals import Estimate
 from leaderboard.tables.boards import BoardRow, boards
 from leaderboard.tables.layouts import listed
-from leaderboard.tables.summary import Summary, SummaryRow, summaries
+from leaderboard.tables.summary import CONTROL, Summary, SummaryRow, summaries
 from leaderboard.tables.table import spelled
 
 Ends = list[float | None]
@@ -36,7 +36,7 @@ def choices(results: Results) -> list[dict[str, object]]:
         methods = [
             _method(row, -100.0, bool(row.unranked), _low(row.title, summary, rows))
             for row in summary.rows
-            if row.estimates
+            if row.estimates and row.unranked != CONTROL
         ]
         once = f" ({'; '.join(summary.together)} count once)" if summary.together else ""
         note = f"Mean over {', '.join(dataset.title for dataset in summary.datasets)}{once}."
@@ -50,7 +50,7 @@ def choices(results: Results) -> list[dict[str, object]]:
             continue
         mae = next(row for row in board.rows if row.method == REFERENCE).estimates.get("mae")
         scale = -100.0 if mae is None else 100 / mae.value
-        methods = [_method(row, scale, "collapsed" in row.marks) for row in board.rows]
+        methods = [_method(row, scale, "collapsed" in row.marks) for row in board.rows if "control" not in row.marks]
         unit = dataset.unit if dataset.task == "regression" else ""  # flips have no unit
         choices.append(_choice(dataset.name, "One dataset", dataset.title, dataset.task, unit, "", methods))
     return choices

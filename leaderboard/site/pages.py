@@ -37,17 +37,21 @@ File = tuple[str, str | bytes]
 STATIC = ("site.css", "site.js")
 
 
-def files(
-    results: Results, kind: IntervalKind, health: Mapping[str, str], homes: Mapping[Sampling, str]
-) -> Iterator[File]:
-    """Yield the files of the pages of one sampling one by one, to bound memory.
+def homes(results: Results) -> dict[Sampling, str]:
+    """Return the folder of the pages of each sampling, below that of the site: the first has none of its own."""
+    parts = results.by_sampling or (results,)
+    return {part.sampling: f"{part.sampling}/" if number else "" for number, part in enumerate(parts)}
 
-    ``homes`` are the folders of the pages of all samplings, below that of the site.
+
+def files(results: Results, whole: Results, kind: IntervalKind, health: Mapping[str, str]) -> Iterator[File]:
+    """Yield the files of the pages of one sampling's ``results`` one by one, to bound memory.
+
+    ``whole`` are the results of the site, of which they are a part.
     """
     for name in STATIC:
         yield f"static/{name}", (resources("leaderboard") / "static" / name).read_text(encoding="utf-8")
     yield "citation.bib", citation.bibtex(results)
-    site = Site(results, kind, health, homes)
+    site = Site(results, whole, kind, health)
     structures = partial(molecules.structures, results)
     figures = build.drawn(chain(build.of_results(results, structures), build.of_studies(site.study_reports[0])))
     for table in (*site.tables, *map(to_table, site.boards), *site.group_tables, *site.study_tables):
@@ -73,9 +77,9 @@ class Site:
     """The data behind the pages."""
 
     results: Results
+    whole: Results
     kind: IntervalKind
     health: Mapping[str, str]
-    homes: Mapping[Sampling, str] = field(default_factory=dict)
     figures: list[Figure] = field(default_factory=list)
 
     @property
@@ -101,7 +105,7 @@ class Site:
     def study_pages(self) -> Iterator[File]:
         """Yield an index of the studies and a page for each, or nothing without a study."""
         reports, troubles = self.study_reports
-        if not reports:
+        if not self.results.records:
             return
         yield "studies.html", self.page("studies.html", studies=reports, troubles=troubles)
         every = {table.key: table for table in (*self.study_tables, *self.tables)}
@@ -133,20 +137,24 @@ class Site:
     def page(self, template: str, here: str = "", **values: Any) -> str:
         """Render a template; ``here`` is the page's own path, by default the template's, where links start."""
         here = here or template
-        up = "../" * (here.count("/") + bool(self.homes.get(self.results.sampling)))
+        root = "../" * here.count("/")
+        folders = homes(self.whole)
+        up = root + "../" * bool(folders[self.results.sampling])
+        of_all = [("decide.html", "Decide", self.whole.front)]  # pages that the site has once
+        of_all += [("studies.html", "Studies", self.whole)] * bool(self.whole.records)
         return render(
             template,
             here=here,
-            root="../" * here.count("/"),
+            root=root,
+            once=[(f"{up}{folders[part.sampling]}{path}", text) for path, text, part in of_all],
             source=self.source,
             reference=REFERENCE,
             evalsets=EVALSETS,
             to_html=writers.to_html,
             in_brief=sentences.in_brief,
             kind=described(self.kind, self.results.sampling),
-            has_studies=bool(self.study_reports[0]),
             sampling=self.results.sampling,
-            samplings={s: up + home for s, home in self.homes.items()} if len(self.homes) > 1 else {},
+            samplings={s: up + home for s, home in folders.items()} if len(folders) > 1 else {},
             **values,
         )
 
@@ -156,6 +164,7 @@ class Site:
             "index.html",
             summaries=tables,
             answer=sentences.answer,
+            elsewhere=partial(sentences.elsewhere, whole=self.whole, kind=self.kind),
             notes=sentences.notes,
             forest=forest,
             groups=GROUP_TITLES,
@@ -164,8 +173,9 @@ class Site:
             columns=_columns(tables),
         )
         yield "index.html", index
-        choices = decide.choices(self.results)
-        yield "decide.html", self.page("decide.html", choices=choices, both=described("both", self.results.sampling))
+        if self.results is self.whole.front:
+            both = described("both", self.results.sampling)
+            yield "decide.html", self.page("decide.html", choices=decide.choices(self.results), both=both)
         contents: dict[str, Any] = {
             "tables": self.tables,
             "figures": [f for f in self.figures if not f.dataset and not f.key.startswith("study-")],

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 
 from markupsafe import Markup
 
-from benchmark.types import REFERENCE
-from leaderboard.read.results import slug
-from leaderboard.tables.summary import Summary, SummaryRow
+from benchmark.types import REFERENCE, Sampling
+from leaderboard.read.results import Results, slug
+from leaderboard.stats.intervals import Estimate, IntervalKind
+from leaderboard.tables.summary import Summary, SummaryRow, summaries
 from leaderboard.tables.table import Value, spelled
 
 
@@ -32,6 +34,42 @@ def answer(summary: Summary) -> Markup:
             if unmarked is not None and unmarked is not erm:
                 parts.append(_price(summary, unmarked, "is the best without such a loss"))
     return Markup(" ").join(parts)
+
+
+def elsewhere(summary: Summary, whole: Results, kind: IntervalKind) -> Iterator[tuple[Sampling, Markup]]:
+    """Yield each other sampling of the site on which methods of ``summary`` rank in another order, and what differs.
+
+    A method with its default λ is the same method on all boards, whatever that λ is.
+    """
+    for other in whole.by_sampling:
+        theirs = next((one for one in summaries(other, kind) if one.key == summary.key), None)
+        first = theirs.best(marked=True) if theirs else None
+        if theirs is None or first is None or other.sampling == summary.datasets[0].sampling:
+            continue
+        here, there = ({row.spelled: row.rank for row in s.rows if row.rank} for s in (summary, theirs))
+        pairs = list(combinations([name for name in here if name in there], 2))
+        swapped = [p for p in pairs if _order(here, p) * _order(there, p) < 0]
+        apart = [p for p in swapped if _separate(here, p) and _separate(there, p)]
+        if swapped:
+            yield (
+                other.sampling,
+                Markup(
+                    "<strong>{}</strong> ranks best. Of the {} pairs of methods that are ranked on both boards, {} are "
+                    "in the opposite order there; for {} of them, the intervals of the ranks do not overlap on either."
+                ).format(first.title, len(pairs), len(swapped), len(apart) or "none"),
+            )
+
+
+Ranks = Mapping[str, Estimate]
+
+
+def _order(ranks: Ranks, pair: tuple[str, str]) -> float:
+    return ranks[pair[0]].value - ranks[pair[1]].value
+
+
+def _separate(ranks: Ranks, pair: tuple[str, str]) -> bool:
+    lower, upper = sorted((ranks[name] for name in pair), key=lambda estimate: estimate.value)
+    return lower.high < upper.low
 
 
 BRIEF = 240

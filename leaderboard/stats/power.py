@@ -56,11 +56,15 @@ class Components:
 def components(splits: Sequence[np.ndarray]) -> Components:
     """Return the variances of symmetric matrices (R, R), averaged over canonical splits.
 
-    The moments are unbiased; a negative variance of runs is set to 0. Raises ValueError for R < 4.
+    The moments are unbiased; a negative variance of runs is set to 0. Raises ValueError for R < 4. Independent values
+    (J,), one per halving, have the mean's variance v/J: they stand for J runs of variance v/4 whose pairs add nothing.
     """
     variances = []
     for matrix in splits:
         r = len(matrix)
+        if matrix.ndim == 1 and r > 1:
+            variances.append((float(matrix.var(ddof=1)) / 4, 0.0))
+            continue
         if r < 4:
             raise ValueError(f"variances of runs and of pairs need 4 runs, got {r}")
         upper = np.triu_indices(r, k=1)

@@ -21,6 +21,7 @@ COLLAPSED = 0.99
 MARKS = {
     "†": "† Accuracy more than 5 pp below ERM's.",
     "collapsed": "Collapsed: predicts one class for at least 99 % of the examples; a constant never churns.",
+    "control": "Control: shows what seeing the whole training pool does without any method; it has no rank.",
 }
 EVALSETS = {"id": "ID test", "ood": "OOD test"}
 
@@ -64,7 +65,7 @@ def _boards(results: Results, kind: IntervalKind) -> tuple[Board, ...]:
 
 def board(dataset: Dataset, evalset: str = "id", kind: IntervalKind = "runs") -> Board:
     """Return the board of one test set of a dataset, with notes on whatever limits its comparisons."""
-    columns = columns_of(dataset.task)
+    columns = columns_of(dataset.task, dataset.sampling)
     rows = [_row(dataset, entry, evalset, columns, kind) for entry in dataset.entries]
     rows.sort(key=lambda row: (_value(row, "churn"), row.title))
     notes = list(dataset.notes)
@@ -111,14 +112,15 @@ def to_table(board: Board) -> Table:
 
 
 def marks(pairs: Sequence[Pair], evalset: str = "id") -> tuple[str, ...]:
-    """Return the marks that qualify the churn of a classification; see ``MARKS``."""
+    """Return the marks that qualify a method's churn; see ``MARKS``."""
     predictions = [cell.predictions[evalset] for cell, _ in pairs]
+    control = ("control",) * any(cell.facts.control for cell, _ in pairs)
     if predictions[0].task != "classification":
-        return ()
+        return control
     drop = versus(ACCURACY).value(pairs, evalset)
     lossy = drop is not None and drop.value < -LOST
     shares = [np.bincount(predicted_class(p.values).ravel()).max() / p.values[..., 0].size for p in predictions]
-    return ("†",) * lossy + ("collapsed",) * bool(min(shares) >= COLLAPSED)
+    return ("†",) * lossy + ("collapsed",) * bool(min(shares) >= COLLAPSED) + control
 
 
 def _row(dataset: Dataset, entry: Entry, evalset: str, columns: Sequence[Column], kind: IntervalKind) -> BoardRow:

@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmark.measure.catalogue import Measure, Of, boards
 from benchmark.store.cell import Cell
-from benchmark.types import Predictions, Task
+from benchmark.types import PAPER, Predictions, Sampling, Task
 from leaderboard.read.results import Dataset, Entry
 from leaderboard.stats.intervals import (
     Estimate,
@@ -57,22 +57,25 @@ def interval(kind: IntervalKind, runs: Arrays, examples: Arrays | None) -> Estim
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a measure, or of its difference from ERM if ``versus``; without a measure, of compute."""
+    """A column of a measure, or of its difference from ERM if ``versus``; without a measure, of ``of_cells``."""
 
     key: str
     title: str
     measure: Measure | None
     better: int
-    """+1: higher is better; −1: lower is better."""
+    """+1: higher is better; −1: lower is better; 0: neither."""
     versus: bool = False
     scale: float = 1
     digits: int = 3
     help: str = ""
+    of_cells: Callable[[Sequence[Pair]], Estimate | None] | None = None
+    """The mean over splits of a quantity of cells, without an interval."""
 
     def value(self, pairs: Sequence[Pair], evalset: str = "id", kind: IntervalKind = "runs") -> Estimate | None:
         """Return the estimate over splits; differences use the splits with both methods, and ERM itself has none."""
         if self.measure is None:
-            return compute(pairs)
+            assert self.of_cells is not None
+            return self.of_cells(pairs)
         if not self.versus:
             return estimate(self.measure, [(cell.predictions[evalset], None) for cell, _ in pairs], kind)
         both = matched(pairs, evalset)
@@ -98,14 +101,50 @@ def versus(measure: Measure, **changes: Any) -> Column:
     return replace(column, **changes)
 
 
+def compute(pairs: Sequence[Pair]) -> Estimate | None:
+    """Return the CPU time of one retraining in multiples of ERM's, averaged over splits."""
+    return _mean([cell.fit_seconds / erm.fit_seconds for cell, erm in pairs if erm is not None and erm.fit_seconds > 0])
+
+
+def rows_seen(pairs: Sequence[Pair]) -> Estimate | None:
+    """Return the share of the training pool's rows that a predictor was trained on, averaged over splits."""
+    return _mean([seen for cell, _ in pairs if (seen := cell.facts.rows_seen) is not None])
+
+
+def _mean(values: Sequence[float]) -> Estimate | None:
+    return Estimate(float(np.mean(values)), np.nan, np.nan) if values else None
+
+
 COMPUTE = Column(
-    "compute", "Compute (× ERM)", None, -1, digits=1, help="CPU time of a retraining, in multiples of ERM's"
+    "compute",
+    "Compute (× ERM)",
+    None,
+    -1,
+    digits=1,
+    help="CPU time of a retraining, in multiples of ERM's",
+    of_cells=compute,
+)
+ROWS_SEEN = Column(
+    "rows_seen",
+    "Rows seen (%)",
+    None,
+    0,
+    scale=100,
+    digits=0,
+    help="share of the training pool's rows that the deployed predictor was trained on",
+    of_cells=rows_seen,
 )
 
 
-def columns_of(task: Task) -> tuple[Column, ...]:
+def of_all_measures(sampling: Sampling) -> tuple[Column, ...]:
+    """Return the last columns of a board; only under ``paper`` does a method choose how much of the pool it sees."""
+    return (ROWS_SEEN, COMPUTE) if sampling == PAPER else (COMPUTE,)
+
+
+def columns_of(task: Task, sampling: Sampling) -> tuple[Column, ...]:
     """Return the columns of a dataset's board."""
-    return (*(column(measure) for measure in boards(task) for column in (absolute, versus)), COMPUTE)
+    of_measures = (column(measure) for measure in boards(task) for column in (absolute, versus))
+    return (*of_measures, *of_all_measures(sampling))
 
 
 def pairs_of(dataset: Dataset, entry: Entry) -> list[Pair]:
@@ -127,9 +166,3 @@ def matched(pairs: Sequence[Pair], evalset: str = "id") -> list[tuple[Prediction
 def common(cell: Cell, other: Cell) -> Cell:
     """Restrict ``cell`` to the train seeds that ``other`` has too, in ascending order."""
     return cell.only(set(cell.key.seeds) & set(other.key.seeds))
-
-
-def compute(pairs: Sequence[Pair]) -> Estimate | None:
-    """Return the CPU time of one retraining in multiples of ERM's, averaged over splits."""
-    ratios = [cell.fit_seconds / erm.fit_seconds for cell, erm in pairs if erm is not None and erm.fit_seconds > 0]
-    return Estimate(float(np.mean(ratios)), np.nan, np.nan) if ratios else None

@@ -152,7 +152,7 @@ def regression(results: Results, kind: IntervalKind) -> Body | None:
         of_dataset = board(dataset, "id", kind)
         columns = {column.key: column for column in of_dataset.columns}
         churns = {row.title: churn for row in of_dataset.rows if (churn := row.estimates["churn"])}
-        lowest = min(churn.value for churn in churns.values())
+        lowest = min((churns[row.title].value for row in of_dataset.rows if not row.marks), default=np.nan)
         erm = churns.get(dataset.reference.title) if dataset.reference else None
         for row in of_dataset.rows:
             churn, mae, delta = (row.estimates[key] for key in ("churn", "mae", "delta_churn"))
@@ -161,11 +161,11 @@ def regression(results: Results, kind: IntervalKind) -> Body | None:
             cells = {key: column.show(row.estimates[key]) for key, column in columns.items()}
             share = _plain(churn.value / mae.value * 100, 0)
             change = _plain(delta.value / erm.value * 100 if delta and erm else None, 0, signed=True)
-            best = cells["churn"].but(mark="best" if churn.value == lowest else "")
+            best = cells["churn"].but(mark="best" if churn.value == lowest else "", flags=" ".join(row.marks))
             start = first if row is of_dataset.rows[0] else ""
             rows.append((start, row.title, cells["mae"], cells["delta_mae"], best, share, cells["delta_churn"], change))
     header = ("Dataset", "Method", "MAE", "Δ MAE", "Churn", "Churn (% of MAE)", "Δ churn", "Δ churn (% of ERM's)")
-    return Body(header, tuple(rows), datasets, averaged(datasets)) if rows else None
+    return Body(header, tuple(rows), datasets, (*explained(rows), *averaged(datasets))) if rows else None
 
 
 def ranks(results: Results, kind: IntervalKind) -> Body | None:

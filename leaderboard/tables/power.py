@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from benchmark.errors import UserError, did_you_mean
 from benchmark.lab.study import percent
 from benchmark.measure.catalogue import churn
+from benchmark.types import Sampling
 from leaderboard.read.results import Dataset, Entry, Results
 from leaderboard.stats import power as p
 from leaderboard.stats.intervals import Estimate, difference, jackknife
@@ -17,7 +19,7 @@ from leaderboard.tables.columns import common
 from leaderboard.tables.table import Table, Value
 
 USUAL = 10
-"""Number of retrainings in the paper's cells."""
+"""Number of retrainings in the paper's cells, and of halvings."""
 
 
 def table(results: Results, delta: float, methods: tuple[str, str], dataset: str = "") -> Table:
@@ -46,20 +48,32 @@ def table(results: Results, delta: float, methods: tuple[str, str], dataset: str
         " or ".join(dict.fromkeys(entries[d.name].title for d in chosen if d.name in entries))
         for entries in (first, second)
     ]
+    unit = UNIT[results.sampling]
     caption = (
-        f"Number of retrainings of {' and of '.join(titles)}, on the same bootstraps of one split, after which the "
+        f"Number of {unit} of {' and of '.join(titles)}, on the same samples of one split, after which the "
         f"95 % interval over runs excludes 0 in {percent(p.POWER)} of cases if their churn truly differs by {delta:g}; "
         "in brackets, the range given the uncertainty of the variances. In percentage points for classification and "
         "target units for regression."
     )
-    header = ("Dataset", "Difference found", "Retrainings needed", f"Least difference that {USUAL} resolve", "Pilot")
-    return Table("power", "Retrainings needed", caption, header, rows, notes=(NOTE,))
+    needed = f"{unit.partition(' (')[0].capitalize()} needed"
+    header = ("Dataset", "Difference found", needed, f"Least difference that {USUAL} resolve", "Pilot")
+    return Table("power", needed, caption, header, rows, notes=(NOTES[results.sampling],))
 
 
-NOTE = (
+UNIT: Mapping[Sampling, str] = {
+    "paper": "retrainings",
+    "nested": "retrainings",
+    "halves": "halvings (two retrainings each)",
+}
+_OF_RUNS = (
     "The variances come from the pilot's runs, split into the part that a run contributes to all its pairs and the "
     "rest of each pair; several canonical splits would divide them further and cover other data too."
 )
+NOTES: Mapping[Sampling, str] = {
+    "paper": _OF_RUNS,
+    "nested": _OF_RUNS,
+    "halves": "The variance comes from the pilot's halvings of one training pool; another pool would add its own.",
+}
 
 
 def _differences(first: Entry, second: Entry) -> list[np.ndarray]:
@@ -79,6 +93,7 @@ def _row(dataset: Dataset, delta: float, matrices: list[np.ndarray]) -> tuple[st
     low, high = pilot.range()
     needed, least, most = (p.needed(variances, delta / scale) for variances in (pilot, low, high))
     ends = [p.resolvable(variances, USUAL) for variances in (pilot, low, high)]
+    runs = "halvings" if dataset.sampling == "halves" else "runs"
     text = f"{_count(needed)} [{_count(least)}, {_count(most)}]"
     number, from_, to = (float("nan") if x is None else float(x) for x in (needed, least, most))
     return (
@@ -86,7 +101,7 @@ def _row(dataset: Dataset, delta: float, matrices: list[np.ndarray]) -> tuple[st
         Value.of(jackknife(matrices), scale, digits, signed=True),
         Value(text, number, from_, to),
         Value.of(Estimate(*ends), scale, digits + 1),
-        f"{pilot.runs} runs, {pilot.splits} split{'s' if pilot.splits > 1 else ''}",
+        f"{pilot.runs} {runs}, {pilot.splits} split{'s' if pilot.splits > 1 else ''}",
     )
 
 

@@ -9,14 +9,17 @@ from string import ascii_uppercase
 
 import numpy as np
 
+from benchmark import registry
+from benchmark.errors import UserError
 from benchmark.measure.catalogue import boards as on_boards
 from benchmark.measure.catalogue import churn
-from benchmark.types import REFERENCE, TASKS, Task
+from benchmark.store.cell import Cell
+from benchmark.types import REFERENCE, TASKS, Sampling, Task
 from leaderboard.read.results import GROUPS, Dataset, Results, family_weights, slug
 from leaderboard.stats.intervals import Estimate, IntervalKind, leave_one_out
 from leaderboard.stats.ranks import Ranking, friedman, rank_intervals
 from leaderboard.tables.boards import BoardRow, boards
-from leaderboard.tables.columns import COMPUTE, Column, absolute, versus
+from leaderboard.tables.columns import Column, absolute, of_all_measures, versus
 from leaderboard.tables.table import Value
 
 GROUP_TITLES = {
@@ -31,6 +34,9 @@ GROUP_TITLES = {
 }
 """Sets of datasets to choose from. Development datasets count as headline, as in the paper's main table; "all" excludes
 variants."""
+
+
+CONTROL = "control, not ranked"
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class SummaryColumn:
         return value.but(mark="better" if estimate.value * self.column.better > 0 else "worse")
 
 
-def summary_columns(task: Task) -> list[SummaryColumn]:
+def summary_columns(task: Task, sampling: Sampling) -> list[SummaryColumn]:
     """Return each measure against ERM and itself, churn first; for regressions, whose units differ, in % of ERM's."""
     columns = []
     for measure in sorted(on_boards(task), key=lambda measure: measure.key != "churn"):
@@ -68,7 +74,7 @@ def summary_columns(task: Task) -> list[SummaryColumn]:
         else:
             columns.append(SummaryColumn(versus(measure), measure.front))
             columns.append(SummaryColumn(absolute(measure), measure.key == "churn"))
-    return [*columns, SummaryColumn(COMPUTE)]
+    return [*columns, *map(SummaryColumn, of_all_measures(sampling))]
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,8 @@ class SummaryRow:
 
     title: str
     method: str
+    spelled: str
+    """The method as the command line names it, in the same way under all samplings if λ is the default there."""
     badge: str
     retrainings: int
     rank: Estimate | None
@@ -137,7 +145,7 @@ class Summary:
     @property
     def columns(self) -> list[SummaryColumn]:
         """The columns for the task."""
-        return summary_columns(self.task)
+        return summary_columns(self.task, self.datasets[0].sampling)
 
     def shown_rank(self, row: SummaryRow) -> Value:
         """Format the mean rank of a row."""
@@ -218,7 +226,8 @@ Boards = Mapping[str, Mapping[str, BoardRow]]
 def _summary(task: Task, group: str, datasets: Sequence[Dataset], boards: Boards, kind: IntervalKind) -> Summary:
     block, complete = complete_block(datasets)
     constant = {title: _collapsed(block, title, boards) for title in complete}
-    ranking, ranks = _rank(block, [title for title in complete if not constant[title]], kind)
+    controls = {e.title for d in datasets for e in d.entries if any(c.facts.control for c in e.cells.values())}
+    ranking, ranks = _rank(block, [title for title in complete if not constant[title] and title not in controls], kind)
     weights = family_weights(block) if kind != "paper" else np.full(len(block), 1 / max(len(block), 1))
     rows = []
     for title in dict.fromkeys(entry.title for dataset in datasets for entry in dataset.entries):
@@ -226,6 +235,8 @@ def _summary(task: Task, group: str, datasets: Sequence[Dataset], boards: Boards
         reason = f"missing on {_brief(missing)}" if missing else ""
         if constant.get(title):
             reason = f"collapsed to one class on {_brief(constant[title])}"
+        if title in controls:
+            reason = CONTROL
         rows.append(_row(task, title, datasets, block, weights, boards, ranks.get(title), reason))
     rows.sort(key=lambda row: (row.rank is None, row.rank.value if row.rank else 0.0, row.title))
     left_out = tuple(dataset for dataset in datasets if dataset not in block)
@@ -276,10 +287,11 @@ def _row(
     cells = [cell for d in datasets if (entry := d.entry(title)) for cell in entry.cells.values()]
     rows = [(d, boards[d.name][title]) for d in block if title in boards[d.name]]
     low = [d.title for d, row in rows if "†" in row.marks]
-    columns = summary_columns(task) if len(rows) == len(block) else ()
+    columns = summary_columns(task, datasets[0].sampling) if len(rows) == len(block) else ()
     return SummaryRow(
         title=title,
         method=cells[0].key.method,
+        spelled=_spelled(cells[0], task),
         badge=cells[0].facts.status,
         retrainings=sum(len(cell.key.seeds) for cell in cells),
         rank=rank,
@@ -287,6 +299,14 @@ def _row(
         marks=(f"† on {_brief(low)}",) if low else (),
         unranked=reason,
     )
+
+
+def _spelled(cell: Cell, task: Task) -> str:
+    try:
+        method = registry.find(cell.key.method)[0](**cell.key.params)
+    except (UserError, TypeError, ValueError):  # not installed, or submitted with other hyperparameters
+        return cell.title
+    return registry.spelled(method, task, cell.facts.backbone, cell.key.sampling)
 
 
 def _mean(

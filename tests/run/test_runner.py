@@ -15,6 +15,7 @@ from benchmark.registry import make_method
 from benchmark.run import runner
 from benchmark.run.check import synthetic
 from benchmark.store.cell import Cell
+from benchmark.train import bootstrap, draw
 from benchmark.types import Predictions, Sample
 from methods._estimator import TrainingSet
 from methods.random_forest import RandomForest
@@ -138,3 +139,35 @@ def test_the_key_of_a_cell_changes_with_everything_its_predictions_depend_on() -
     ]
     assert len({key.digest for key in [base, *others]}) == 5
     assert runner.plan(problem, make_method("twin:lam=300", "classification"), [1, 2]).key.digest == base.digest
+
+
+def test_the_rows_that_a_predictor_learned_from_are_counted_once_and_kept_with_the_cell() -> None:
+    texts, seeds = ["erm", "bagging:k=2", "random_forest", "erm_whole", "anchor"], [1, 2, 3]
+    problem = synthetic("classification")
+    cells = [runner.plan(problem, make_method(text, problem.task), seeds) for text in texts]
+    for fresh in (True, False):  # trained, then read from the cache
+        results = [result for _, result in runner.run(cells, 1, fresh=fresh)]
+        facts = {cell.key.method: cell.facts for cell in results if isinstance(cell, Cell)}
+        n = len(problem.train)
+
+        def share(members: int, n: int = n) -> float:
+            drawn = [bootstrap(draw(problem, "paper", seed)[0], members) for seed in seeds]
+            return float(np.mean([len(set(rows.ravel().tolist())) / n for rows in drawn]))
+
+        assert 0.5 < share(1) < 0.75 < share(2) < 0.95
+        assert facts["erm"].rows_seen == facts["random_forest"].rows_seen == pytest.approx(share(1), abs=1e-4)
+        assert facts["bagging"].rows_seen == pytest.approx(share(2), abs=1e-4)
+        assert facts["erm_whole"].rows_seen == 1
+        assert [name for name, of in facts.items() if of.control] == ["erm_whole"]
+
+
+def test_a_predictor_that_does_not_say_what_it_learned_from_has_no_share_of_rows() -> None:
+    @dataclass(frozen=True)
+    class Silent(RandomForest):
+        def fit(self, sample: Sample) -> Any:
+            return SimpleNamespace(predict=super().fit(sample).predict)
+
+    problem = synthetic("classification")
+    silent = runner.plan(problem, Silent(trees=5), [1, 2])
+    (cell,) = [result for _, result in runner.run([silent], 1, fresh=True) if isinstance(result, Cell)]
+    assert cell.facts.rows_seen is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -11,6 +12,7 @@ from benchmark.errors import UserError
 from benchmark.measure.catalogue import churn_of_class
 from benchmark.types import Predictions
 from leaderboard import churn, score
+from leaderboard.read.results import collect
 from leaderboard.scoring import reports, runs, standing
 from leaderboard.stats.intervals import jackknife
 from leaderboard.tables.columns import estimate
@@ -140,6 +142,18 @@ def test_a_score_is_placed_among_the_published_ones(world):
     assert erm[3].number == pytest.approx(100 * np.median(churns))
     below = sum(churn < found_churn for churn in churns for found_churn in [score(values).churn.value])
     assert erm[-1] == f"{below} of 4"
+
+
+def test_a_score_is_placed_among_results_under_halves_where_there_are_any(world):
+    cells = [cell for d in world.datasets for e in d.entries for cell in e.cells.values()]
+    (erm,) = (cell for cell in cells if (cell.key.dataset, cell.key.method) == (cells[0].key.dataset, "erm"))
+    halves = replace(erm, key=replace(erm.key, sampling="halves"))
+    values, y = random_runs(c=2)
+    result = standing.standing(score(values, y), collect([*cells, halves]))
+    assert "on 1 published datasets" in result.sentences[0]
+    pairs = [p.values.argmax(-1) for p in halves.predictions["id"].halvings()]
+    assert f"median {100 * np.mean([(a != b).mean() for a, b in pairs]):.1f} %" in result.sentences[0]
+    assert "saw disjoint halves of the training set" in result.sentences[1]
 
 
 def test_what_cannot_be_placed_says_why(world, tmp_path):

@@ -78,7 +78,7 @@ def test_names_are_escaped_everywhere(built: Path) -> None:
 
 def test_a_target_begins_with_a_capital_and_keeps_its_others(make_cell) -> None:
     results = collect([make_cell("d", "erm", about={"target": "is a substrate of CYP2D6 at pH 7"})])
-    text = Site(results, "runs", {}).dataset(results.datasets[0])
+    text = Site(results, results, "runs", {}).dataset(results.datasets[0])
     assert "Is a substrate of CYP2D6 at pH 7</p>" in text
 
 
@@ -87,7 +87,7 @@ def test_the_lowest_churn_of_a_dataset_may_be_erms_and_one_method_alone_has_no_r
     rates = {"calmer": ("erm", "calm"), "rougher": ("erm", "wild"), "alone": ("erm",)}
     flips = {"erm": 0.15, "calm": 0.05, "wild": 0.19}
     results = collect([make_cell(d, m, flips[m], n=200) for d, methods in rates.items() for m in methods])
-    text = str(dict(Site(results, "runs", {}).overall())["index.html"])
+    text = str(dict(Site(results, results, "runs", {}).overall())["index.html"])
     lines = {row.split(".html")[0]: row for row in text.split('<th scope="row"><a href="datasets/')[1:]}
     lowest = {name: re.findall(r'<td class="left">(?:<a [^>]*>)?([^<]*)', row)[1] for name, row in lines.items()}
     assert lowest == {"calmer": "CALM", "rougher": "ERM", "alone": "–"}

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from benchmark.errors import UserError
+from benchmark.lab.study import REPORT
+from benchmark.store.cell import Record
 from benchmark.store.tracking import Store
 from leaderboard import site
 from leaderboard.__main__ import build
@@ -35,7 +37,8 @@ def test_a_site_is_replaced_whole_and_equal_results_give_equal_bytes(tmp_path: P
 def test_each_sampling_has_pages_of_its_own_halves_first_and_the_others_a_click_away(tmp_path: Path, make_cell) -> None:
     paper = [make_cell("d", method, rate) for method, rate in (("erm", 0.3), ("calm", 0.05))]
     halves = [replace(cell, key=replace(cell.key, sampling="halves")) for cell in paper]
-    first = site.write(collect([*paper, *halves]), tmp_path / "site")
+    finished = Record("members", REPORT, "", {"settings": {}})
+    first = site.write(collect([*paper, *halves], records=[finished]), tmp_path / "site")
     for page, to_halves, to_paper in (
         (first, "index.html", "paper/index.html"),
         (first.parent / "methods" / "erm.html", "../index.html", "../paper/index.html"),
@@ -47,6 +50,12 @@ def test_each_sampling_has_pages_of_its_own_halves_first_and_the_others_a_click_
         assert all((page.parent / link).resolve().is_file() for link in (to_halves, to_paper))
         current = "paper" if "/paper/" in str(page) else "halves"
         assert f'aria-current="true"><strong>{current}' in nav
+        links = page.read_text().partition('aria-label="Pages"')[2].partition("</nav>")[0]
+        (decide,) = re.findall(r'href="([^"]+)">Decide', links)
+        assert (page.parent / decide).resolve() == first.parent / "decide.html", "decisions go by halves"
+        (studies,) = re.findall(r'href="([^"]+)">Studies', links)
+        assert (page.parent / studies).resolve() == first.parent / "paper" / "studies.html"
+        assert (page.parent / studies).is_file()
     alone = site.write(collect(paper), tmp_path / "alone")
     assert 'class="samplings"' not in alone.read_text(), "one sampling needs no choice"
 

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata, t
 
+from benchmark.store.cell import Cell
 from leaderboard.read.results import Results, collect
 from leaderboard.site import sentences
+from leaderboard.site.decide import choices
 from leaderboard.tables.summary import Summary, SummaryRow, complete_block, summaries
 
 
@@ -194,3 +196,56 @@ def test_the_answer_does_not_hide_what_the_first_loses(make_cell) -> None:
 
 def test_without_erm_the_answer_says_how_to_get_it(make_cell) -> None:
     assert "run --method erm" in sentences.answer(summary_of(collect([make_cell("d0", "calm")])))
+
+
+def test_a_control_is_listed_without_a_rank_and_moves_no_one_elses(grid: Results, make_cell) -> None:
+    cells = [cell for d in grid.datasets for entry in d.entries for cell in entry.cells.values()]
+    control = [make_cell(f"d{i}", "whole", 0.01).with_facts(control=True) for i in range(4)]
+    summary, before = summary_of(collect([*cells, *control])), summary_of(grid)
+    assert row_of(summary, "WHOLE").rank is None
+    assert row_of(summary, "WHOLE").remarks == ("control, not ranked",)
+    assert row_of(summary, "WHOLE").estimates["delta_churn"].value < 0
+    ranks = [{row.title: row.rank for row in s.rows if row.rank} for s in (before, summary)]
+    assert ranks[0] == ranks[1]
+    by_key = {choice["key"]: choice for choice in choices(collect([*cells, *control]))}
+    for key in ("classification/headline", "d0"):
+        assert [m["collapsed"] for m in by_key[key]["methods"] if m["title"] == "WHOLE"] == [], "nobody is advised it"
+
+
+def test_the_first_page_says_where_methods_rank_in_another_order(make_cell) -> None:
+    def under(sampling: str, rates: dict[str, float]) -> list[Cell]:
+        made = [
+            make_cell(f"d{i}", method, rate, seeds=tuple(range(1, 11)))
+            for i in range(6)
+            for method, rate in rates.items()
+        ]
+        return [replace(cell, key=replace(cell.key, sampling=sampling)) for cell in made]
+
+    paper = under("paper", {"erm": 0.3, "calm": 0.02, "wild": 0.2})
+    halves = under("halves", {"erm": 0.3, "calm": 0.2, "wild": 0.02})
+    whole = collect([*paper, *halves])
+    (said,) = sentences.elsewhere(summary_of(whole.front), whole, "runs")
+    assert said[0] == "paper"
+    assert said[1] == (
+        "<strong>CALM</strong> ranks best. Of the 3 pairs of methods that are ranked on both boards, 1 are in the "
+        "opposite order there; for 1 of them, the intervals of the ranks do not overlap on either."
+    )
+    same = collect([*paper, *(replace(cell, key=replace(cell.key, sampling="halves")) for cell in paper)])
+    assert not list(sentences.elsewhere(summary_of(same.front), same, "runs")), "the order is the same"
+
+
+def test_a_method_is_the_same_on_all_boards_with_the_lambda_that_is_the_default_there(make_cell) -> None:
+    made = [make_cell("bace", "twin", 0.1), make_cell("bace", "erm", 0.3)]
+    keys = [
+        replace(cell.key, params={"lam": lam, "members": 2} if cell.key.method == "twin" else {})
+        for lam in (300.0, 100.0)
+        for cell in made
+    ]
+    cells = [
+        replace(cell, key=replace(key, sampling=s))
+        for s, pair in (("paper", keys[:2]), ("halves", keys[2:]))
+        for cell, key in zip(made, pair, strict=True)
+    ]
+    for part in collect(cells).every:
+        (summary,) = summaries(part)
+        assert sorted(row.spelled for row in summary.rows) == ["erm", "twin"]

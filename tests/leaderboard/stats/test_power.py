@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import nct
+from scipy.stats import nct, t
 
 from leaderboard.stats.intervals import jackknife
 from leaderboard.stats.power import Components, components, needed, power, resolvable
@@ -78,3 +78,15 @@ def test_methods_that_never_differ_need_the_fewest_runs():
     same = components([np.zeros((5, 5))])
     assert needed(same, 0.01) == 3
     assert resolvable(same, 10) == 0
+
+
+def test_the_variance_of_independent_halvings_is_that_of_their_mean_and_gives_the_power_of_a_t_test():
+    rng = np.random.default_rng(3)
+    drawn = rng.normal(0.02, 0.03, 12)
+    of = components([drawn])
+    assert (of.runs, of.splits) == (12, 1)
+    assert of.of_mean(12) == of.of_jackknife(12) == pytest.approx(drawn.var(ddof=1) / 12)
+    assert jackknife([drawn]).high - drawn.mean() == pytest.approx(t.ppf(0.975, 11) * np.sqrt(of.of_mean(12)))
+    effect = 0.025 / drawn.std(ddof=1) * np.sqrt(12)
+    limit = t.ppf(0.975, 11)
+    assert power(of, 0.025, 12) == pytest.approx(nct.sf(limit, 11, effect) + nct.cdf(-limit, 11, effect), abs=1e-6)

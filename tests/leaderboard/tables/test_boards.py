@@ -120,7 +120,14 @@ def test_a_regression_has_its_own_columns() -> None:
     y = np.linspace(-1, 1, 40).astype(np.float32)
     values = y[None, :, None] + RNG.normal(size=(4, 40, 1))
     (board,) = boards(collect([cell("erm", values, y=y)]))
-    assert [column.key for column in board.columns] == ["mae", "delta_mae", "churn", "delta_churn", "compute"]
+    assert [column.key for column in board.columns] == [
+        "mae",
+        "delta_mae",
+        "churn",
+        "delta_churn",
+        "rows_seen",
+        "compute",
+    ]
     assert board.rows[0].estimates["churn"].value > 0.5  # type: ignore[union-attr]
 
 

@@ -147,7 +147,8 @@ def test_a_long_answer_is_cut_to_its_beginning_with_the_rest_behind_a_click(make
     assert in_brief(many) == (many[:2], many[2:])
     assert in_brief(["x" * 999, "y" * 999]) == (["x" * 999, "y" * 999], ()), "one sentence is not worth a click"
     report = Report(["A: 5 % flip.", *(f"{i}: {'word ' * 20}{i} % <flip>" for i in range(6))])
-    page = Site(collect(erm_and_twin(make_cell)), "runs", {})
+    results = collect(erm_and_twin(make_cell))
+    page = Site(results, results, "runs", {})
     for name in ("studies.html", "study.html"):
         one = Told(make_study("members", {}), [], report)
         text = page.page(name, name, studies=[one], troubles=[], one=one, words="", tables=[], figures=[])

@@ -1,0 +1,23 @@
+"""ERM on the whole training pool, a control without a rank: what seeing every row does to churn without any method.
+
+Nothing is resampled, so retrainings differ only in their initial weights and in the order of their batches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from benchmark.registry import method
+from benchmark.train import fit_stack
+from benchmark.types import Fitted, Sample, Sampling
+
+
+@method("erm_whole", title="ERM on the whole pool")
+@dataclass(frozen=True)
+class ERMWhole:
+    control: ClassVar[bool] = True
+    samplings: ClassVar[tuple[Sampling, ...]] = ("paper",)
+
+    def fit(self, sample: Sample) -> Fitted:
+        return fit_stack(sample, sample.resampled[None])
