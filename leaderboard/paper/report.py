@@ -37,7 +37,7 @@ INTRODUCTION = (
     "folder: every number in a table is computed. The explanations of the disagreements with the paper, at the end, "
     f"are written by hand. `python -m leaderboard build --store {FOLDER}` builds the pages from the same predictions."
 )
-SHOWN = ("main", "magnitudes", "ranks", "borderline", "filter", "regression", "compute")
+SHOWN = ("claims", "samplings", "main", "magnitudes", "ranks", "borderline", "filter", "regression", "compute")
 HEADER = ("table", "dataset", "method", "split", "metric", "published", "ours")
 
 

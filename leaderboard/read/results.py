@@ -14,6 +14,7 @@ from itertools import chain
 
 import numpy as np
 
+from benchmark import registry
 from benchmark.errors import UserError, did_you_mean
 from benchmark.measure.catalogue import churn
 from benchmark.store.cell import Cell, Facts, Record
@@ -34,6 +35,16 @@ class Entry:
     @property
     def slug(self) -> str:
         return slug(self.title)
+
+    @property
+    def spelled(self) -> str:
+        """The method as the command line names it, in the same way under all samplings if λ is the default there."""
+        cell = next(iter(self.cells.values()))
+        try:
+            method = registry.find(self.method)[0](**cell.key.params)
+        except (UserError, TypeError, ValueError):  # not installed, or submitted with other hyperparameters
+            return self.title
+        return registry.spelled(method, cell.predictions["id"].task, cell.facts.backbone, cell.key.sampling)
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,18 @@ class Estimate:
         return self.low > 0 or self.high < 0
 
 
+def weighted(estimates: Sequence[Estimate], weights: np.ndarray) -> Estimate:
+    """Return the ``weights`` (D,) mean over datasets, with the interval for new retrainings on the same datasets.
+
+    Retrainings on different datasets are independent, so the half-widths are added in squares; Student's quantile
+    remains that of one dataset, which errs on the wide side.
+    """
+    value, low, high = np.array([(e.value, e.low, e.high) for e in estimates]).T
+    mean = float(weights @ value)
+    below, above = (float(np.sqrt(np.sum((weights * (value - end)) ** 2))) for end in (low, high))
+    return Estimate(mean, mean - below, mean + above)
+
+
 def leave_one_out(quantity: np.ndarray) -> tuple[float, np.ndarray]:
     """Return the mean of ``quantity`` over runs (R,) or pairs of runs (R, R), and the mean without each run, (R,).
 

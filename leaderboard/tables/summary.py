@@ -9,14 +9,11 @@ from string import ascii_uppercase
 
 import numpy as np
 
-from benchmark import registry
-from benchmark.errors import UserError
 from benchmark.measure.catalogue import boards as on_boards
 from benchmark.measure.catalogue import churn
-from benchmark.store.cell import Cell
 from benchmark.types import REFERENCE, TASKS, Sampling, Task
 from leaderboard.read.results import GROUPS, Dataset, Results, family_weights, slug
-from leaderboard.stats.intervals import Estimate, IntervalKind, leave_one_out
+from leaderboard.stats.intervals import Estimate, IntervalKind, leave_one_out, weighted
 from leaderboard.stats.ranks import Ranking, friedman, rank_intervals
 from leaderboard.tables.boards import BoardRow, boards
 from leaderboard.tables.columns import Column, absolute, of_all_measures, versus
@@ -284,14 +281,15 @@ def _row(
     rank: Estimate | None,
     reason: str,
 ) -> SummaryRow:
-    cells = [cell for d in datasets if (entry := d.entry(title)) for cell in entry.cells.values()]
+    entries = [entry for d in datasets if (entry := d.entry(title))]
+    cells = [cell for entry in entries for cell in entry.cells.values()]
     rows = [(d, boards[d.name][title]) for d in block if title in boards[d.name]]
     low = [d.title for d, row in rows if "†" in row.marks]
     columns = summary_columns(task, datasets[0].sampling) if len(rows) == len(block) else ()
     return SummaryRow(
         title=title,
         method=cells[0].key.method,
-        spelled=_spelled(cells[0], task),
+        spelled=entries[0].spelled,
         badge=cells[0].facts.status,
         retrainings=sum(len(cell.key.seeds) for cell in cells),
         rank=rank,
@@ -301,23 +299,11 @@ def _row(
     )
 
 
-def _spelled(cell: Cell, task: Task) -> str:
-    try:
-        method = registry.find(cell.key.method)[0](**cell.key.params)
-    except (UserError, TypeError, ValueError):  # not installed, or submitted with other hyperparameters
-        return cell.title
-    return registry.spelled(method, task, cell.facts.backbone, cell.key.sampling)
-
-
 def _mean(
     column: SummaryColumn, rows: Sequence[tuple[Dataset, BoardRow]], weights: np.ndarray, boards: Boards
 ) -> Estimate | None:
-    """Return the ``weights`` (D,) mean over datasets, with the interval for new retrainings on the same datasets.
-
-    None if a dataset has no value. Retrainings on different datasets are independent, so the half-widths are added in
-    squares; Student's quantile remains that of one dataset, which errs on the wide side.
-    """
-    ends = []
+    """Return the ``weights`` (D,) mean over datasets; None if a dataset has no value."""
+    estimates = []
     for dataset, row in rows:
         estimate = row.estimates.get(column.key)
         if estimate is None:
@@ -330,11 +316,8 @@ def _mean(
             if erm is None:
                 return None
             unit = erm.value
-        ends.append([estimate.value / unit, estimate.low / unit, estimate.high / unit])
-    value, low, high = map(np.array, zip(*ends, strict=True))
-    mean = float(weights @ value)
-    below, above = (float(np.sqrt(np.sum((weights * (value - end)) ** 2))) for end in (low, high))
-    return Estimate(mean, mean - below, mean + above)
+        estimates.append(Estimate(estimate.value / unit, estimate.low / unit, estimate.high / unit))
+    return weighted(estimates, weights)
 
 
 def _letter(i: int) -> str:

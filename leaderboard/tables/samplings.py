@@ -1,0 +1,139 @@
+"""Tables that compare samplings: the gain of each method under each, and what becomes of the paper's claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from benchmark.measure.catalogue import ACCURACY, CHURN, Measure
+from leaderboard.read.results import Dataset, Entry, Results, family_weights
+from leaderboard.stats.intervals import Estimate, IntervalKind, weighted
+from leaderboard.tables.columns import common, estimate
+from leaderboard.tables.layouts import Body, TableCell
+from leaderboard.tables.summary import Summary, headline
+from leaderboard.tables.table import MISSING, Value
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A question about two methods that the paper answers: does ``method`` have more (``sign`` 1) or less (−1)?"""
+
+    question: str
+    paper: str
+    method: str
+    reference: str = "erm"
+    measure: Measure = CHURN
+    sign: int = -1
+
+
+CLAIMS = (
+    Claim("Does a deep ensemble (K=5) churn less than ERM?", "no", "deep_ensemble"),
+    Claim("Does MC dropout churn less than ERM?", "no", "mc_dropout"),
+    Claim("Does SWA churn less than ERM?", "no", "swa"),
+    Claim("Does bagging with K=5 churn less than ERM?", "yes", "bagging"),
+    Claim("Does bagging with K=5 lose accuracy against ERM?", "no", "bagging", measure=ACCURACY),
+    Claim("Does bagging with K=2 churn less than ERM?", "yes", "bagging:k=2"),
+    Claim("Does twin-bootstrap churn less than ERM?", "yes", "twin"),
+    Claim("Does twin-bootstrap churn less than bagging with K=2, at the same compute?", "yes", "twin", "bagging:k=2"),
+    Claim("Does twin-bootstrap lose accuracy against ERM?", "yes, on some datasets", "twin", measure=ACCURACY),
+    Claim(
+        "Does twin-bootstrap churn less than twin-shared, whose networks have the same data?",
+        "yes",
+        "twin",
+        "twin_shared",
+    ),
+)
+"""Questions that the paper answers (abstract, section Results, overlap appendix)."""
+
+
+def gains(results: Results, kind: IntervalKind) -> Body | None:
+    """Return a row per method: its mean Δ churn and mean rank on the headline datasets under each sampling."""
+    found = [one for part in reversed(results.every) if (one := headline(part, kind)) is not None]
+    if len(found) < 2:
+        return None
+    rows_of = [{row.spelled: row for row in one.rows} for one in found]
+    names = list(dict.fromkeys(name for rows in rows_of for name in rows))
+    rows: list[tuple[TableCell, ...]] = []
+    for name in names:
+        titles = dict.fromkeys(rows[name].title for rows in rows_of if name in rows)
+        cells: list[TableCell] = [" or ".join(titles)]
+        for one, of in zip(found, rows_of, strict=True):
+            row = of.get(name)
+            columns = {column.key: column for column in one.columns}
+            value = columns["delta_churn"].show(row.estimates.get("delta_churn")) if row else Value(MISSING)
+            cells += [value, one.shown_rank(row) if row else Value(MISSING)]
+        rows.append(tuple(cells))
+    over = [("", 1), *((one.datasets[0].sampling, 2) for one in found)]
+    header = ("Method", *("Δ churn (pp)", "Mean rank") * len(found))
+    return Body(header, tuple(rows), results.headline(), tuple(map(_over, found)), tuple(over))
+
+
+def _over(one: Summary) -> str:
+    names = ", ".join(dataset.title for dataset in one.datasets)
+    return f"{one.datasets[0].sampling}: mean over {names}; each family counts once."
+
+
+def claims(results: Results, kind: IntervalKind) -> Body | None:
+    """Return a row per question: the answer and the mean difference under each sampling, on the same datasets."""
+    parts = results.every[::-1]
+    if len(parts) < 2:
+        return None
+    rows: list[tuple[TableCell, ...]] = []
+    for claim in CLAIMS:
+        pairs = [_pairs(part.headline(), claim) for part in parts]
+        shared = set.intersection(*(set(of) for of in pairs))
+        if not shared:
+            continue
+        datasets = [[d for d in part.headline() if d.name in shared] for part in parts]
+        values = [_answer(of, found, claim, kind) for of, found in zip(datasets, pairs, strict=True)]
+        rows.append((claim.question, claim.paper, *values))
+    if not rows:
+        return None
+    header = ("Question", "The paper", *(part.sampling for part in parts))
+    notes = (
+        "Mean difference in percentage points over the headline datasets that have both methods under all samplings, "
+        "families counted once, then the number of families on which the answer is yes.",
+        "yes: the interval excludes 0 in the direction of the question; no: in the opposite direction; not shown: it "
+        "includes 0. Not adjusted for the number of questions.",
+    )
+    return Body(header, tuple(rows), results.headline(), notes)
+
+
+Pair = tuple[Entry, Entry]
+
+
+def _pairs(datasets: Iterable[Dataset], claim: Claim) -> Mapping[str, Pair]:
+    """Return the entries of the two methods of a claim on each dataset that has both."""
+    found = {}
+    for dataset in datasets:
+        of = {entry.spelled: entry for entry in dataset.entries}
+        if claim.method in of and claim.reference in of:
+            found[dataset.name] = of[claim.method], of[claim.reference]
+    return found
+
+
+def _answer(datasets: Sequence[Dataset], pairs: Mapping[str, Pair], claim: Claim, kind: IntervalKind) -> Value:
+    """Return the answer to a question from the mean over families, and on how many of them it is yes."""
+    weights = family_weights(datasets)
+    each = [_difference(*pairs[dataset.name], claim.measure, kind) for dataset in datasets]
+    families = {
+        d.family: [e for e, other in zip(each, datasets, strict=True) if other.family == d.family] for d in datasets
+    }
+    yes = sum(_towards(weighted(of, np.full(len(of), 1 / len(of))), claim.sign) > 0 for of in families.values())
+    mean = weighted(each, weights)
+    answer = {1: "yes", -1: "no", 0: "not shown"}[_towards(mean, claim.sign)]
+    value = Value.of(mean, 100, signed=True)
+    return replace(value, text=f"{answer}: {value.text}, {yes} of {len(families)}")
+
+
+def _difference(entry: Entry, reference: Entry, measure: Measure, kind: IntervalKind) -> Estimate:
+    pairs = [(entry.cells[split], reference.cells[split]) for split in entry.cells if split in reference.cells]
+    both = [(common(a, b).predictions["id"], common(b, a).predictions["id"]) for a, b in pairs]
+    return estimate(measure, both, kind)
+
+
+def _towards(difference: Estimate, sign: int) -> int:
+    """Return 1 if the interval excludes 0 in the direction of ``sign``, −1 in the other, 0 if it includes 0."""
+    return sign * int(np.sign(difference.value)) if difference.excludes_zero else 0

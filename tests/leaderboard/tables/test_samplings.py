@@ -1,0 +1,84 @@
+"""The tables that compare samplings: the same gains as the boards, and answers that follow from the intervals."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import t
+
+from benchmark.store.cell import Cell
+from leaderboard.read.results import Results, collect
+from leaderboard.tables.catalogue import build
+from leaderboard.tables.samplings import claims, gains
+from leaderboard.tables.summary import headline
+from leaderboard.tables.table import Value
+
+FLIPS = {
+    "paper": {"erm": 0.3, "bagging": 0.05, "deep_ensemble": 0.3},
+    "halves": {"erm": 0.3, "bagging": 0.3, "deep_ensemble": 0.05},
+}
+DATASETS = ("a", "b", "c")
+
+
+def predicted(name: str, rate: float, n: int = 300) -> np.ndarray:
+    rng = np.random.default_rng(sum(map(ord, name)))
+    labels = np.where(rng.random((10, n)) < rate, 1 - np.arange(n) % 2, np.arange(n) % 2)
+    return np.where(labels[..., None] == np.arange(2), 0.9, 0.1)
+
+
+@pytest.fixture(scope="module")
+def whole(make_cell) -> Results:
+    def cells(sampling: str) -> list[Cell]:
+        made = [
+            make_cell(method, predicted(f"{sampling}{d}{method}", rate), dataset=d)
+            for d in DATASETS
+            for method, rate in FLIPS[sampling].items()
+        ]
+        params = {"bagging": {"k": 5}, "deep_ensemble": {"k": 5}}
+        keys = [replace(cell.key, sampling=sampling, params=params.get(cell.key.method, {})) for cell in made]
+        return [replace(cell, key=key) for cell, key in zip(made, keys, strict=True)]
+
+    return collect([*cells("paper"), *cells("halves")])
+
+
+def test_the_gains_are_those_of_each_samplings_first_page(whole):
+    body = gains(whole, "runs")
+    assert body.header == ("Method", "Δ churn (pp)", "Mean rank", "Δ churn (pp)", "Mean rank")
+    assert body.over == (("", 1), ("paper", 2), ("halves", 2))
+    rows = {row[0]: row for row in body.rows}
+    for place, part in ((1, whole), (3, whole.front)):
+        for row in headline(part).rows:
+            gain, rank = rows[row.title][place : place + 2]
+            assert rank.number == row.rank.value
+            delta = row.estimates["delta_churn"]
+            assert gain.number == pytest.approx(100 * delta.value) if delta else gain == Value("–")
+
+
+def test_an_answer_is_the_paired_difference_over_families_and_follows_from_its_interval(whole):
+    rows = {row[0]: row for row in claims(whole, "runs").rows}
+    assert len(rows) == 3, "questions about methods that were not run are left out"
+    _, paper, published, halves = rows["Does bagging with K=5 churn less than ERM?"]
+    assert paper == "yes"
+    assert published.text.startswith("yes: −")
+    assert published.text.endswith("3 of 3")
+    assert halves.text.startswith("not shown: ")
+    assert rows["Does a deep ensemble (K=5) churn less than ERM?"][3].text.startswith("yes: −")
+    means, widths = [], []
+    for dataset in whole.front.datasets:
+        each = []
+        for entry in (dataset.entry("BAGGING"), dataset.reference):
+            labels = entry.cells[99].predictions["id"].values.argmax(-1)
+            each.append(np.array([(labels[i] != labels[i + 1]).mean() for i in range(0, 10, 2)]))
+        difference = each[0] - each[1]
+        means.append(difference.mean())
+        widths.append(t.ppf(0.975, 4) * difference.std(ddof=1) / np.sqrt(5))
+    assert halves.number == pytest.approx(100 * np.mean(means))
+    assert halves.high - halves.number == pytest.approx(100 * np.sqrt(np.sum(np.square(widths))) / 3)
+
+
+def test_one_sampling_has_nothing_to_compare(whole):
+    paper = replace(whole, others=())
+    assert not {"claims", "samplings"} & {table.key for table in build(paper)}
+    assert {"claims", "samplings"} <= {table.key for table in build(whole)}
