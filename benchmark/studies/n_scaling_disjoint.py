@@ -1,0 +1,207 @@
+"""Churn between two disjoint samples against their size, extrapolated to that of the pool. Beyond the paper.
+
+The bootstraps of n-scaling overlap, and all of one size come from one pool. Here each halving draws N/4, N/2 and all
+of the N rows of the training pool at random and shares them out between two models, as the sampling halves does: N/8,
+N/4 and N/2 rows each, none in common. Two such samples of N rows would take 2N rows, so churn at N is extrapolated by a
+power law.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from benchmark.data.problem import load_problem
+from benchmark.data.spec import expand, load_spec
+from benchmark.errors import UserError
+from benchmark.lab.study import (
+    Axis,
+    Chart,
+    Head,
+    Lab,
+    Point,
+    Report,
+    Sampled,
+    Sheet,
+    SheetRow,
+    Trainer,
+    classifications,
+    head,
+    over,
+    percent,
+    study,
+)
+from benchmark.measure.basics import pseudo_values
+from benchmark.measure.catalogue import ACCURACY, CHURN
+from benchmark.registry import make_method, refuse_backbone, refuse_sampling, title
+from benchmark.run.runner import retrain
+from benchmark.settings import parse_splits
+from benchmark.train import generator
+from benchmark.types import Examples, Method, Problem
+
+PARTS = (4, 2, 1)
+"""The pool is divided by these before it is shared out between two models."""
+
+
+class Law(NamedTuple):
+    """Jackknife pseudo-values (J,) over halvings: fits of churn c against rows n, and what they give at N rows.
+
+    A power law is a line through log c against log n. Where a size has no flips it is nan.
+    """
+
+    exponent: np.ndarray
+    bend: np.ndarray
+    """Exponent between the last two sizes minus that between the first two; 0 for a power law."""
+    at_pool: np.ndarray
+    """Churn at N by the power law through all sizes."""
+    by_last_two: np.ndarray
+    """Churn at N by the power law through the last two sizes."""
+    by_line: np.ndarray
+    """Churn at N by the line through c against log n."""
+
+
+def law(rows: np.ndarray, pool: float, churn: np.ndarray) -> Law:
+    """Fit churn (M, J), of J halvings at M ascending sizes ``rows``, by least squares and extrapolate to ``pool`` rows.
+
+    The mean over halvings is fitted, so halvings without flips do no harm. A halving is left out at all sizes at once:
+    its samples of different sizes share rows.
+    """
+    x = np.log(rows / pool)  # 0 at the pool, where a line is its intercept
+
+    def each(statistic: Callable[[np.ndarray], float]) -> np.ndarray:
+        return pseudo_values(lambda keep: float(statistic(churn[:, keep].mean(axis=1))), churn.shape[1])
+
+    def log(c: np.ndarray) -> np.ndarray:
+        return np.log(np.where(c > 0, c, np.nan))
+
+    def line(c: np.ndarray, sizes: slice = slice(None)) -> np.ndarray:
+        """Return slope and intercept; unlike ``np.polyfit`` it lets nan through."""
+        off = x[sizes] - x[sizes].mean()
+        slope = off @ c[sizes] / (off @ off)
+        return np.array([slope, c[sizes].mean() - slope * x[sizes].mean()])
+
+    first, last = slice(2), slice(-2, None)
+    return Law(
+        each(lambda c: line(log(c))[0]),
+        each(lambda c: line(log(c), last)[0] - line(log(c), first)[0]),
+        each(lambda c: np.exp(line(log(c))[1])),
+        each(lambda c: np.exp(line(log(c), last)[1])),
+        each(lambda c: line(c)[1]),
+    )
+
+
+@study("n-scaling-disjoint", title="Churn between disjoint samples against their size")
+@dataclass(frozen=True)
+class NScalingDisjoint:
+    dataset: str = "bace"
+    canonical_seed: str = "99"
+    methods: str = "erm"
+    """Methods, separated by spaces."""
+    halvings: Annotated[int, Field(ge=3)] = 10
+
+    def report(self, lab: Lab) -> Report:
+        rows, fits, series, answer = list[SheetRow](), list[SheetRow](), dict[str, list[Point]](), []
+        for name in classifications(expand(self.dataset)):
+            spec = load_spec(name)
+            for text in self.methods.split():
+                method = make_method(text, spec.task, backbone=spec.backbone, sampling="halves")
+                who = [spec.title, title(method, spec.task)]
+                sizes, whole, churn, accuracy = self._shared_out(lab, name, method)
+                pool = float(whole)
+                fit = law(sizes, pool, churn)
+                at_pool = Sampled(fit.at_pool)
+                points = [Point(float(size), Sampled(of_size)) for size, of_size in zip(sizes, churn, strict=True)]
+                series[", ".join(who)] = [*points, Point(pool, at_pool, chosen=True)]
+                for point, right in zip(points, accuracy, strict=True):
+                    rows.append([*who, f"{point.x:.0f}", Sampled(right), point.y])
+                rows.append([*who, f"{pool:.0f}, extrapolated", "–", at_pool])
+                fits.append([*who, *map(Sampled, fit)])
+                answer.append(f"{', '.join(who)}: {_sentence(sizes, pool, churn, fit)}")
+        where = (
+            f"Two models on disjoint random samples of the training pool, ID test, "
+            f"{over(parse_splits(self.canonical_seed))}, {self.halvings} halvings. Intervals leave out one halving at "
+            "all sizes; they hold for this training pool and do not cover the variation between pools."
+        )
+        assumed = (
+            "Churn with as many rows as the pool has is extrapolated: it holds if the power law holds up to there."
+        )
+        header: list[str | Head] = ["Dataset", "Method", "Rows each", head(ACCURACY), head(CHURN)]
+        sheet = Sheet("sizes", "Rows and churn", f"{where} {assumed}", header, rows)
+        ways = [replace(head(CHURN), text=f"{way} (%)") for way in ("Power law", "Last two sizes", "Line in log rows")]
+        header = ["Dataset", "Method", *(Head(text, digits=2, signed=True) for text in ("Exponent", "Bend")), *ways]
+        caption = (
+            f"Churn with as many rows as the pool has, by three fits. {where} Bend: exponent between the last two "
+            "sizes minus that between the first two, 0 for a power law; an interval with 0 in it does not prove "
+            "that one holds up to the whole pool. Churn is bounded and so levels off where samples are very small, "
+            "which affects the last two sizes less."
+        )
+        law_sheet = Sheet("law", "Extrapolated churn", caption, header, fits)
+        x, y = Axis("Rows of each sample", log=True), Axis("Churn (%)", 100, log=True)
+        chart = Chart(
+            "sizes",
+            "Rows and churn",
+            f"{where} Large points: extrapolated; lines join points and are not the fit. {assumed}",
+            x,
+            y,
+            series,
+        )
+        return Report(answer, [sheet, law_sheet], [chart])
+
+    def _shared_out(self, lab: Lab, name: str, method: Method) -> list[np.ndarray]:
+        """Return rows (M,), those of the pool (), churn and accuracy (M, J), each a mean over splits."""
+        refuse_backbone(method, load_spec(name).backbone)
+        refuse_sampling(method, "halves")
+        records = []
+        for split in parse_splits(self.canonical_seed):
+            key = f"{name}, split {split}, {method}, {self.halvings} halvings"
+            records.append(lab.record(key, name, split, share_out, method, name, split, self.halvings))
+        return [np.mean([of[part] for of in records], axis=0) for part in ("rows", "pool", "churn", "accuracy")]
+
+
+def _sentence(sizes: np.ndarray, pool: float, churn: np.ndarray, fit: Law) -> str:
+    found = (
+        f"two models on disjoint samples disagree on {percent(churn[0].mean(), 1)} of the test with {sizes[0]:.0f} "
+        f"rows each, on {percent(churn[-1].mean(), 1)} with {sizes[-1]:.0f}."
+    )
+    at_pool, by_last_two, by_line = (percent(values.mean(), 1) for values in fit[2:])
+    if np.isnan(fit.exponent).any():
+        return f"{found} At a size without flips there is no power law to extrapolate."
+    return (
+        f"{found} If churn goes on falling as the rows to the power of {fit.exponent.mean():.2f}, it is {at_pool} "
+        f"with {pool:.0f}; the last two sizes alone give {by_last_two}, a straight line in log rows {by_line}. The "
+        "table has the intervals."
+    )
+
+
+def share_out(
+    trainer: Trainer, method: Method, name: str, split: int, halvings: int
+) -> Mapping[str, float | list[float] | list[list[float]]]:
+    """Return the ``rows`` (M,) of each sample by size, those of the ``pool``, and ``churn`` and ``accuracy`` (M, J)."""
+    problem = load_problem(name, split)
+    n = len(problem.train)
+    if n < 2 * max(PARTS):
+        raise UserError(f"{name}: the training pool has {n} rows; samples of an eighth need at least {2 * max(PARTS)}")
+    items = [(problem, method, part, halving) for part in PARTS for halving in range(1, halvings + 1)]
+    churn, accuracy = np.reshape(trainer.map(between, items), (len(PARTS), halvings, 2)).transpose(2, 0, 1).tolist()
+    return {"rows": [n // part // 2 for part in PARTS], "pool": n, "churn": churn, "accuracy": accuracy}
+
+
+def between(problem: Problem, method: Method, part: int, halving: int) -> tuple[float, float]:
+    """Return churn and accuracy on the ID test of two models, each trained on one half of a ``part``-th of the pool.
+
+    With the whole pool they are the two models of this halving under the sampling ``halves``. Raises UserError if
+    training fails.
+    """
+    pool = problem.train
+    drawn = np.sort(generator("halving", halving, 1).permutation(len(pool))[: len(pool) // part])
+    some = Examples(pool.x[drawn], pool.y[drawn], pool.ids[drawn], pool.smiles[drawn])
+    try:
+        p = retrain(method, replace(problem, train=some), (2 * halving - 1, 2 * halving), "halves")["id"]
+    except RuntimeError as error:
+        reason = str(error).strip().splitlines()[-1]
+        raise UserError(f"{problem.name}: {method.name} failed with {len(drawn) // 2} rows: {reason}") from error
+    return CHURN.mean(p), ACCURACY.mean(p)
