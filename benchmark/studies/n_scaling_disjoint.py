@@ -99,9 +99,9 @@ def law(rows: np.ndarray, pool: float, churn: np.ndarray) -> Law:
 class NScalingDisjoint:
     dataset: str = "bace"
     canonical_seed: str = "99"
-    methods: str = "erm"
+    methods: str = "erm svm"
     """Methods, separated by spaces."""
-    halvings: Annotated[int, Field(ge=3)] = 10
+    halvings: Annotated[int, Field(ge=3)] = 40
 
     def report(self, lab: Lab) -> Report:
         rows, fits, series, answer = list[SheetRow](), list[SheetRow](), dict[str, list[Point]](), []

@@ -167,7 +167,7 @@ def report(told, churn: list[list[float]]):  # type: ignore[no-untyped-def]
     record = {"rows": [121, 242, 484], "pool": 968, "churn": churn, "accuracy": [[0.7] * 3, [0.75] * 3, [0.8] * 3]}
     other = {**record, "churn": (np.array(churn) / 2).tolist()}
     records = {f"bace, split {split}, {ERM}, 3 halvings": of for split, of in ((99, record), (7, other))}
-    return NScalingDisjoint(canonical_seed="99,7", halvings=3).report(told(None, records))
+    return NScalingDisjoint(canonical_seed="99,7", methods="erm", halvings=3).report(told(None, records))
 
 
 def test_churn_is_a_mean_over_splits_and_said_with_the_condition_of_its_extrapolation(told) -> None:
