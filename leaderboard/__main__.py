@@ -115,7 +115,9 @@ def schema() -> None:
 @app.command()
 def manifest(
     folder: Annotated[Path, SUBMISSION],
-    protocol: Annotated[list[Path], typer.Option(help="Folder written by export-protocol; one for each dataset.")],
+    protocol: Annotated[
+        list[Path], typer.Option(help="Folder written by export-protocol; one for each dataset and sampling.")
+    ],
 ) -> None:
     """Write a submission's manifest.json: hashes, numbers of rows, and protocol fingerprints.
 
