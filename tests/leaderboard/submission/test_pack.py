@@ -61,6 +61,16 @@ def test_a_method_that_ran_under_paper_alone_is_packed_with_all_its_datasets(for
     assert files == [f"paper/{REGRESSION}.parquet", f"paper/{DATASET}.parquet"]
 
 
+def test_whoever_packs_without_halves_is_told_of_the_mark(forests, tmp_path, monkeypatch):
+    monkeypatch.setattr("leaderboard.read.source.read", lambda store: (replace(forests, others=()), {}))
+    monkeypatch.setattr("leaderboard.read.published.shipped", list)
+    words = ["pack", "Random forest, trees=2", "--submissions", str(tmp_path)]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert done.exit_code == 0
+    assert f"\n  predictions/paper/{DATASET}.parquet\n" in done.output
+    assert "no results under halves and will be marked so" in done.output
+
+
 def test_what_cannot_be_packed_is_named(forests, tmp_path):
     with pytest.raises(
         UserError,
