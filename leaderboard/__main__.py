@@ -10,6 +10,7 @@ import typer
 
 from benchmark.commands.app import App
 from benchmark.errors import UserError
+from benchmark.types import Sampling
 from leaderboard.scoring import commands
 
 app = App(help="Turn the runs in the tracking store into a leaderboard.")
@@ -114,9 +115,14 @@ def schema() -> None:
 @app.command()
 def manifest(
     folder: Annotated[Path, SUBMISSION],
-    protocol: Annotated[list[Path], typer.Option(help="Folder written by export-protocol; one for each dataset.")],
+    protocol: Annotated[
+        list[Path], typer.Option(help="Folder written by export-protocol; one for each dataset and sampling.")
+    ],
 ) -> None:
-    """Write a submission's manifest.json: hashes, numbers of rows, and protocol fingerprints."""
+    """Write a submission's manifest.json: hashes, numbers of rows, and protocol fingerprints.
+
+    The predictions are predictions/SAMPLING/DATASET.parquet, as in predictions/halves/bace.parquet.
+    """
     from leaderboard.submission import manifest
 
     typer.echo(f"wrote {manifest.write(folder, manifest.protocols(protocol))}")
@@ -124,19 +130,25 @@ def manifest(
 
 @app.command()
 def pack(
-    method: Annotated[str, typer.Argument(help="Name or title of a method that ran with train seeds 1 to 10.")],
+    method: Annotated[str, typer.Argument(help="Name or title of a method that ran with all train seeds.")],
     version: Annotated[str, typer.Option(help="Version of the submission, used as folder name.")] = "1.0",
     submissions: Annotated[Path, typer.Option(help="Folder of all submissions.")] = Path("submissions"),
     store: Annotated[str, STORE] = "",
 ) -> None:
-    """Pack the recorded results of a method as a submission; submission.yml is left to complete."""
+    """Pack the recorded results of a method as a submission; submission.yml is left to complete.
+
+    Run the method with --sampling halves first: a submission without these results is marked 'not under halves'.
+    """
     from leaderboard.read import published
     from leaderboard.read.source import read
     from leaderboard.submission.pack import pack
 
     folder = pack(read(store)[0], method, version, submissions, published.shipped())
-    names = ", ".join(sorted(path.stem for path in (folder / "predictions").iterdir()))
-    typer.echo(f"wrote {folder} ({names})")
+    names = [path.relative_to(folder).as_posix() for path in sorted(folder.glob("predictions/*/*"))]
+    typer.echo("\n  ".join([f"wrote {folder}", *names]))
+    if not any(name.startswith("predictions/halves/") for name in names):
+        typer.echo("It has no results under halves and will be marked so; to add them, remove the folder, run with")
+        typer.echo("  --sampling halves, and pack again")
     typer.echo(f"next: add authors and a description to {folder / 'submission.yml'}, then run")
     typer.echo(f"  python -m leaderboard submit {folder}")
 
@@ -199,23 +211,27 @@ def verify(
     method: Annotated[str, typer.Argument(help="Submitted method with code in methods/.")],
     submissions: Annotated[Path, SUBMISSIONS] = Path("submissions"),
     dataset: Annotated[str, typer.Option(help="Dataset to run. [default: one at random]")] = "",
+    sampling: Annotated[Sampling, typer.Option(help="Sampling to run under, whose results are marked.")] = "halves",
 ) -> None:
-    """Rerun a submitted method on one random dataset, and mark it as verified if the results agree."""
+    """Rerun a submitted method on one random dataset, and mark it as verified if the results agree.
+
+    Each retraining is handed only the rows that the sampling grants it: under halves, the rows of its own half.
+    """
     from benchmark.store.tracking import Store
     from leaderboard.submission import verify
     from leaderboard.submission.check import validate
 
     submission = validate(verify.newest(submissions, method))
-    checks = verify.rerun(submission, dataset)
+    checks = verify.rerun(submission, sampling, dataset)
     for check in checks:
         typer.echo(str(check))
     if not all(check.agrees for check in checks):
         typer.echo(f"{method} stays self-reported", err=True)
         raise typer.Exit(1)
     store = Store()
-    for cell in verify.mark(submission, checks):
+    for cell in verify.mark(submission, sampling, checks):
         store.log(cell)
-    typer.echo(f"{method} is verified")
+    typer.echo(f"{method} is verified under {sampling}")
 
 
 for command in (commands.score, commands.triage, commands.power, commands.gate):

@@ -9,7 +9,14 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from benchmark.commands.options import DEFAULT_DATASET, CanonicalSeeds, Offline, Seeds, console
+from benchmark.commands.options import (
+    DEFAULT_DATASET,
+    CanonicalSeeds,
+    Offline,
+    SamplingOption,
+    Seeds,
+    console,
+)
 from benchmark.data.spec import dataset_names, expand, load_spec
 from benchmark.errors import UserError
 
@@ -136,15 +143,21 @@ def doctor() -> None:
 
 def export_protocol(
     dataset: Annotated[str, typer.Argument(help="A dataset's name, or the path of its TOML.")],
-    out: Annotated[Path, typer.Option(help="Folder of the files.")],
+    out: Annotated[Path, typer.Option(help="Folder of the files: a new or empty one.")],
+    sampling: SamplingOption = "halves",
     canonical_seed: CanonicalSeeds = "99",
-    seeds: Seeds = "10",
-    members: Annotated[int, typer.Option(help="Bootstraps for each train seed.", min=1)] = 1,
+    seeds: Seeds = "",
+    members: Annotated[int, typer.Option(help="Bootstraps for each train seed, under paper.", min=1)] = 1,
     offline: Offline = False,
 ) -> None:
-    """Write the inputs for a trainer outside the suite: bootstraps, training labels, test ids, features."""
+    """Write the inputs for a trainer outside the suite: training rows for each seed, test examples without labels.
+
+    Under halves and nested, each train seed has its own training file, and its model is trained on that file alone.
+    Under paper, there are the whole pool and the bootstraps of it.
+    """
     from benchmark.run.protocol import export
     from benchmark.settings import parse_seeds, parse_splits
 
-    path = export(dataset, out, parse_splits(canonical_seed), parse_seeds(seeds), members)
+    chosen = parse_seeds(seeds) if seeds else ()
+    path = export(dataset, out, parse_splits(canonical_seed), chosen, members, sampling)
     console.print(f"wrote {path}\nnext: submissions/README.md", markup=False)

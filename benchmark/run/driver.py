@@ -20,6 +20,7 @@ from benchmark.registry import doubtful_lambda, make_method, refuse_backbone, re
 from benchmark.run import runner
 from benchmark.run.provenance import facts_of
 from benchmark.run.runner import Failed, Planned
+from benchmark.settings import refuse_lone_halves
 from benchmark.store import outbox, tracking
 from benchmark.store.cell import Cell
 from benchmark.store.interrupt import deferred
@@ -44,11 +45,7 @@ def plan_grid(
     hyperparameters: dict[str, None] = {}
     if not (methods and datasets):
         raise UserError("name at least one method and one dataset, as in --method erm,twin --dataset b3db_measured")
-    if sampling == "halves" and (alone := [s for s in seeds if (s + 1 if s % 2 else s - 1) not in seeds]):
-        raise UserError(
-            "under --sampling halves, train seeds 2j-1 and 2j are the two halves of one halving: "
-            f"{', '.join(map(str, alone))} without the other half; use an even count, as in --seeds 20"
-        )
+    refuse_lone_halves(seeds, sampling)
     for dataset in datasets:
         for canonical_seed in canonical_seeds:
             problem = load_problem(dataset, canonical_seed)

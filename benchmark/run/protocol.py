@@ -1,15 +1,21 @@
-"""Export of splits and bootstraps as files, for training outside the suite.
+"""Export of splits and samples as files, for training outside the suite.
 
-``protocol.json`` holds the dataset's name, seeds and fingerprints. For each canonical split, ``split-SEED/`` contains
-``train.parquet`` (``example_id, smiles, y``), ``bootstraps.parquet`` (``train_seed, member, example_id``: the N rows of
-each bootstrap in order), ``test.parquet`` (``evalset, example_id, smiles``; no labels) and ``features.parquet``
-(``example_id, x``: the features of all examples that the suite's own methods use).
+``protocol.json`` holds the dataset's name, the sampling, seeds, fingerprints and the sha256 of each file. For each
+canonical split, ``split-SEED/`` contains, under the samplings ``halves`` and ``nested``, ``train-SEED.parquet``
+(``example_id, smiles, y, x``: the rows that the model of this train seed is trained on, in order and with repeats) and
+``test.parquet`` (``evalset, example_id, smiles, x``; no labels). ``x`` are the features that the suite's own methods
+use. No file holds the whole pool.
+
+Under ``paper``, where a retraining sees the whole pool, there are ``train.parquet`` (``example_id, smiles, y``),
+``bootstraps.parquet`` (``train_seed, member, example_id``: the N rows of each bootstrap in order), ``test.parquet``
+(``evalset, example_id, smiles``) and ``features.parquet`` (``example_id, x``, of all examples).
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,50 +26,67 @@ import pyarrow.parquet as pq
 from benchmark import __version__
 from benchmark.data.problem import digest, load_problem
 from benchmark.errors import UserError
+from benchmark.settings import DEFAULT_SEEDS, parse_seeds, refuse_lone_halves
 from benchmark.train import bootstrap, draw
-from benchmark.types import PAPER, Problem
+from benchmark.types import PAPER, Examples, Problem, Sampling
 
-FORMAT = 1
+FORMAT = 2
 CANONICAL_SEEDS = (99,)
-TRAIN_SEEDS = tuple(range(1, 11))
-"""Train seeds of every result on the leaderboard (paper, section Experimental setup)."""
+TRAIN_SEEDS: Mapping[Sampling, tuple[int, ...]] = {s: tuple(parse_seeds(text)) for s, text in DEFAULT_SEEDS.items()}
+"""Train seeds of every result on the leaderboard, under each sampling (paper, section Experimental setup)."""
 
 
-def bootstrap_fingerprint(problem: Problem, seeds: Sequence[int]) -> str:
-    """Return 16 hex digits that identify the first bootstrap of each train seed."""
-    return digest(_bootstraps(problem, seeds))
+def samples_fingerprint(problem: Problem, sampling: Sampling, seeds: Sequence[int]) -> str:
+    """Return 16 hex digits that identify the rows that a single model of each train seed is trained on."""
+    return digest(np.stack([_rows(problem, sampling, seed) for seed in sorted(seeds)]))
 
 
-def _bootstraps(problem: Problem, seeds: Sequence[int], members: int = 1) -> np.ndarray:
-    return np.stack([bootstrap(draw(problem, PAPER, seed)[0], members) for seed in sorted(seeds)])
+def _rows(problem: Problem, sampling: Sampling, seed: int) -> np.ndarray:
+    """Return the rows (R,) of the pool that a single model is trained on, in order and with repeats."""
+    sample, places = draw(problem, sampling, seed)
+    return places[sample.rows]
 
 
 def export(
     dataset: str,
     out: Path,
     canonical_seeds: Sequence[int] = CANONICAL_SEEDS,
-    seeds: Sequence[int] = TRAIN_SEEDS,
+    seeds: Sequence[int] = (),
     members: int = 1,
+    sampling: Sampling = "halves",
 ) -> Path:
     """Write the protocol of ``dataset`` to the folder ``out`` and return the path of its ``protocol.json``.
 
-    Each train seed gets ``members`` bootstraps, for methods that train several networks. Raises UserError for an
-    unknown dataset or a folder with other contents.
+    ``seeds`` are those of ``TRAIN_SEEDS`` by default. Under ``paper``, each train seed gets ``members`` bootstraps, for
+    methods that train several networks. Raises UserError for an unknown dataset, a folder that is not empty, half a
+    halving, and several members under another sampling.
     """
-    path = out / "protocol.json"
-    if out.exists() and any(out.iterdir()) and not path.is_file():
-        raise UserError(f"{out} exists and does not contain a protocol: choose another folder")
+    seeds = sorted(seeds or TRAIN_SEEDS[sampling])
+    refuse_lone_halves(seeds, sampling)
+    if members > 1 and sampling != PAPER:
+        raise UserError(
+            f"--members {members}: only --sampling paper gives several bootstraps of the pool; under {sampling}, "
+            "resample the rows of each training file yourself"
+        )
+    if out.is_file() or (out.exists() and any(out.iterdir())):
+        raise UserError(f"{out} is not an empty folder: choose another, so that no old training file remains")
     splits = {}
     for canonical_seed in canonical_seeds:
         problem = load_problem(dataset, canonical_seed)
         folder = out / f"split-{canonical_seed}"
         folder.mkdir(parents=True, exist_ok=True)
-        for name, table in _tables(problem, seeds, members).items():
-            pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
+        files = {}
+        tables = _pool(problem, seeds, members) if sampling == PAPER else _samples(problem, sampling, seeds)
+        for name, table in tables:
+            path = folder / f"{name}.parquet"
+            pq.write_table(table, path, compression="zstd")
+            files[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
+        train = len(_rows(problem, sampling, seeds[0]))
         splits[str(canonical_seed)] = {
             "problem": problem.fingerprint,
-            "bootstraps": bootstrap_fingerprint(problem, seeds),
-            "rows": {"train": len(problem.train)} | {name: len(test) for name, test in problem.evals.items()},
+            "samples": samples_fingerprint(problem, sampling, seeds),
+            "rows": {"train": train} | {name: len(test) for name, test in problem.evals.items()},
+            "files": files,
         }
     about = {
         "format": FORMAT,
@@ -71,37 +94,59 @@ def export(
         "dataset": problem.name,
         "task": problem.task,
         "n_outputs": problem.n_outputs,
-        "train_seeds": sorted(seeds),
+        "sampling": sampling,
+        "train_seeds": seeds,
         "members": members,
         "splits": splits,
     }
+    path = out / "protocol.json"
     path.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")  # last, as it marks a complete protocol
     return path
 
 
-def _tables(problem: Problem, seeds: Sequence[int], members: int) -> dict[str, pa.Table]:
-    train, tests = problem.train, problem.evals
-    rows = _bootstraps(problem, seeds, members)
+def _samples(problem: Problem, sampling: Sampling, seeds: Sequence[int]) -> Iterator[tuple[str, pa.Table]]:
+    """Yield a table of training rows for each seed, and the test sets; features of the pool would be its union."""
+    train = problem.train
+    for seed in seeds:
+        rows = _rows(problem, sampling, seed)
+        columns = {"example_id": train.ids[rows], "smiles": train.smiles[rows], "y": train.y[rows]}
+        yield f"train-{seed}", _table(columns).append_column("x", _lists(train.x[rows]))
+    yield "test", _tests(problem).append_column("x", _lists(_joined(problem.evals.values(), "x")))
+
+
+def _pool(problem: Problem, seeds: Sequence[int], members: int) -> Iterator[tuple[str, pa.Table]]:
+    train = problem.train
+    yield "train", _table({"example_id": train.ids, "smiles": train.smiles, "y": train.y})
+    rows = np.stack([bootstrap(draw(problem, PAPER, seed)[0], members) for seed in seeds])
     n = rows.shape[2]
-    everyone = [train, *tests.values()]
-    x = np.concatenate([examples.x for examples in everyone])
-    lists = pa.FixedSizeListArray.from_arrays(pa.array(x.ravel()), x.shape[1])
-    ids = pa.array(np.concatenate([examples.ids for examples in everyone]).astype(object))
     columns = {
-        "train": {"example_id": train.ids, "smiles": train.smiles, "y": train.y},
-        "bootstraps": {
-            "train_seed": np.repeat(np.array(sorted(seeds)), members * n),
-            "member": np.tile(np.repeat(np.arange(members), n), len(seeds)),
-            "example_id": train.ids[rows.ravel()],
-        },
-        "test": {
-            "evalset": np.repeat(list(tests), [len(test) for test in tests.values()]),
-            "example_id": np.concatenate([test.ids for test in tests.values()]),
-            "smiles": np.concatenate([test.smiles for test in tests.values()]),
-        },
+        "train_seed": np.repeat(np.array(seeds), members * n),
+        "member": np.tile(np.repeat(np.arange(members), n), len(seeds)),
+        "example_id": train.ids[rows.ravel()],
     }
-    features = pa.table({"example_id": ids, "x": lists})
-    return {name: _table(arrays) for name, arrays in columns.items()} | {"features": features}
+    yield "bootstraps", _table(columns)
+    yield "test", _tests(problem)
+    everyone = (train, *problem.evals.values())
+    ids = pa.array(_joined(everyone, "ids").astype(object))
+    yield "features", pa.table({"example_id": ids, "x": _lists(_joined(everyone, "x"))})
+
+
+def _tests(problem: Problem) -> pa.Table:
+    tests = problem.evals
+    columns = {
+        "evalset": np.repeat(list(tests), [len(test) for test in tests.values()]),
+        "example_id": _joined(tests.values(), "ids"),
+        "smiles": _joined(tests.values(), "smiles"),
+    }
+    return _table(columns)
+
+
+def _joined(parts: Iterable[Examples], name: str) -> np.ndarray:
+    return np.concatenate([getattr(examples, name) for examples in parts])
+
+
+def _lists(x: np.ndarray) -> pa.FixedSizeListArray:
+    return pa.FixedSizeListArray.from_arrays(pa.array(x.ravel()), x.shape[1])
 
 
 def _table(columns: dict[str, np.ndarray]) -> pa.Table:

@@ -12,13 +12,14 @@ from benchmark import __version__
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
 from benchmark.measure.basics import predicted_class
-from benchmark.run.protocol import CANONICAL_SEEDS, TRAIN_SEEDS, bootstrap_fingerprint
+from benchmark.run.protocol import CANONICAL_SEEDS, TRAIN_SEEDS, samples_fingerprint
 from benchmark.run.provenance import facts_of
+from benchmark.settings import lone_halves
 from benchmark.store.cell import Cell, CellKey
 from benchmark.store.cell import Submission as SubmissionFacts
-from benchmark.types import REFERENCE, Predictions, Problem
+from benchmark.types import REFERENCE, Predictions, Problem, Sampling
 from leaderboard.read.results import slug, submitted
-from leaderboard.submission.read import Folder, PredictionFile, open_folder, read_table
+from leaderboard.submission.read import Folder, PredictionFile, file_of, open_folder, read_table
 from leaderboard.submission.spec import Description
 from leaderboard.tables.boards import COLLAPSED
 
@@ -26,6 +27,9 @@ MAX_SPLITS = 5
 MAX_SEEDS = 100
 SAME = 1e-6
 """Largest difference between predictions that count as identical, of two retrainings or of two submissions."""
+NEAR = 0.01
+"""Mean difference between the runs of a halving, in standard deviations of the predictions over the examples, that is
+too small for two models without a common training row: the smallest of any published halving is 0.2."""
 SUM_TOLERANCE = 1e-3
 STATUS = "self-reported"
 
@@ -46,7 +50,7 @@ class Submission:
 def validate(path: Path, submissions: Path | None = None, published: Sequence[Cell] = ()) -> Submission:
     """Read and check the submission in the folder METHOD/VERSION at ``path``.
 
-    The truth, the examples and the bootstraps come from the suite, never from the submission. It is compared with
+    The truth, the examples and the training rows come from the suite, never from the submission. It is compared with
     ``submissions``, the folder of all others, and with the ``published`` cells. Raises UserError for unreadable files,
     and Refused with a line for each broken rule: file, row, expected and found.
     """
@@ -57,11 +61,17 @@ def validate(path: Path, submissions: Path | None = None, published: Sequence[Ce
         )
     cells: list[Cell] = []
     errors: list[str] = []
-    for dataset in folder.files:
+    for sampling, dataset in folder.files:
         try:
-            cells += _cells(folder, dataset)
+            cells += _cells(folder, sampling, dataset)
         except UserError as error:
             errors.append(str(error))
+    halved = _under_halves(folder)
+    if halved and (lacking := next((file for file in folder.files if file[1] not in halved), None)):
+        errors.append(
+            f"{file_of(*lacking)}: {lacking[1]} has no results under halves, but {halved[0]} has: add "
+            f"{file_of('halves', lacking[1])}, or submit {lacking[1]} as another version"
+        )
     others = [*_others(submissions, folder.method)] if submissions else []
     others += [
         cell for cell in published if not (cell.key.method == folder.method and submitted(cell))
@@ -69,7 +79,7 @@ def validate(path: Path, submissions: Path | None = None, published: Sequence[Ce
     if folder.method in suite_methods(published):
         errors.append(f"folder {folder.method!r}: this name belongs to a method of the suite; choose another")
     taken = {key: other.key.method for other in others for key in (slug(_name(other)), slug(other.title))}
-    names = (folder.description.name, f"{folder.description.name} {folder.description.version} ({STATUS})")
+    names = (folder.description.name, _title(folder))
     if method := next((taken[key] for key in map(slug, names) if key in taken), None):
         errors.append(
             f"submission.yml: name: {folder.description.name!r} is taken by {method!r}, or so similar that both "
@@ -81,29 +91,40 @@ def validate(path: Path, submissions: Path | None = None, published: Sequence[Ce
     return Submission(folder.method, folder.description, tuple(cells))
 
 
-def _cells(folder: Folder, dataset: str) -> list[Cell]:
-    file = read_table(folder.path, dataset)
+def _under_halves(folder: Folder) -> list[str]:
+    return [dataset for sampling, dataset in folder.files if sampling == "halves"]
+
+
+def _title(folder: Folder) -> str:
+    """Return the title of a submission's rows, which says so if its retrainings were never independent samples."""
+    mark = "" if _under_halves(folder) else ", not under halves"
+    return f"{folder.description.name} {folder.description.version} ({STATUS}{mark})"
+
+
+def _cells(folder: Folder, sampling: Sampling, dataset: str) -> list[Cell]:
+    file = read_table(folder.path, sampling, dataset)
     listed = folder.manifest.files[file.name]
     if listed.sha256 != file.sha256:
         raise UserError(f"{file.name}: sha256 {file.sha256}, expected {listed.sha256} as in manifest.json")
     if listed.rows != len(file):
         raise UserError(f"{file.name}: {len(file)} rows, expected {listed.rows} as in manifest.json")
     _check_values(file)
-    splits, seeds = _check_seeds(file)
+    splits, seeds = _check_seeds(file, sampling)
     cells = []
     for canonical_seed in splits:
         problem = load_problem(dataset, canonical_seed)
-        truth = {"problems": problem.fingerprint, "bootstraps": bootstrap_fingerprint(problem, seeds)}
+        truth = {"problems": problem.fingerprint, "samples": samples_fingerprint(problem, sampling, seeds)}
         for field, expected in truth.items():
             if (value := getattr(listed, field).get(canonical_seed)) != expected:
                 raise UserError(
                     f"manifest.json: {file.name}: {field} of canonical seed {canonical_seed}: expected {expected}, "
-                    f"found {value}: trained on different data or bootstraps; export the protocol again"
+                    f"found {value}: trained on different data, training rows or train seeds; export the protocol again"
                 )
         of_split = np.flatnonzero(file.canonical_seed == canonical_seed)
         predictions = _aligned(file, of_split, problem, seeds)
-        _check_retrainings(file.name, canonical_seed, predictions, dataset in folder.description.collapsed)
-        cells.append(_cell(folder, problem, seeds, predictions, file.sha256))
+        if dataset not in folder.description.collapsed:
+            _check_retrainings(f"{file.name}, canonical seed {canonical_seed}", predictions, sampling)
+        cells.append(_cell(folder, problem, sampling, seeds, predictions, file.sha256))
     return cells
 
 
@@ -134,11 +155,11 @@ def _check_values(file: PredictionFile) -> None:
         )
 
 
-def _check_seeds(file: PredictionFile) -> tuple[list[int], tuple[int, ...]]:
+def _check_seeds(file: PredictionFile, sampling: Sampling) -> tuple[list[int], tuple[int, ...]]:
     splits, seeds = (sorted(map(int, np.unique(column))) for column in (file.canonical_seed, file.train_seed))
     for kind, given, needed, most in (
         ("canonical_seed", splits, CANONICAL_SEEDS, MAX_SPLITS),
-        ("train_seed", seeds, TRAIN_SEEDS, MAX_SEEDS),
+        ("train_seed", seeds, TRAIN_SEEDS[sampling], MAX_SEEDS),
     ):
         if len(given) > most:
             raise UserError(f"{file.name}: {kind}: {len(given)} different seeds; at most {most} are allowed")
@@ -146,6 +167,11 @@ def _check_seeds(file: PredictionFile) -> tuple[list[int], tuple[int, ...]]:
             raise UserError(f"{file.name}: {kind}: expected seeds from 0 to 2^32 - 1, found {given[0]}, {given[-1]}")
         if missing := sorted(set(needed) - set(given)):
             raise UserError(f"{file.name}: {kind}: expected {_list(needed)}, found {_list(given)}: no {missing[0]}")
+    if sampling == "halves" and (alone := lone_halves(seeds)):
+        raise UserError(
+            f"{file.name}: train_seed: expected both halves of each halving, 2j-1 and 2j; found {_list(alone)} without "
+            "the other half: add or remove it"
+        )
     return splits, tuple(seeds)
 
 
@@ -193,23 +219,36 @@ def _aligned(
     return predictions
 
 
-def _check_retrainings(name: str, split: int, predictions: Mapping[str, Predictions], marked: bool) -> None:
-    """Refuse constant predictions, and retrainings that are identical: neither has a meaningful churn."""
-    where = f"{name}, canonical seed {split}"
+def _check_retrainings(where: str, predictions: Mapping[str, Predictions], sampling: Sampling) -> None:
+    """Refuse constant predictions and retrainings that are the same: neither has a meaningful churn."""
     for evalset, p in predictions.items():
-        if not marked and _constant(p):
+        if _constant(p):
             raise UserError(
                 f"{where}, {evalset!r}: expected predictions that depend on the example, found the same for at least "
                 f"{COLLAPSED:.0%} of all: if intended, add the dataset to 'collapsed' in submission.yml"
             )
     values = np.concatenate([p.values for p in predictions.values()], axis=1)
-    seeds = next(iter(predictions.values())).seeds
-    for i, j in _equal_runs(values, values):
-        if i < j and not marked:
-            raise UserError(
-                f"{where}: train seeds {seeds[i]} and {seeds[j]} have identical predictions for all "
-                f"{values.shape[1]} examples; expected a model retrained on the bootstrap of each seed"
-            )
+    first = next(iter(predictions.values()))
+    if same := next(((i, j) for i, j in _equal_runs(values, values) if i < j), None):
+        i, j = (first.seeds[run] for run in same)
+        raise UserError(
+            f"{where}: train seeds {i} and {j} have identical predictions for all {values.shape[1]} examples; expected "
+            "a model of its own for each seed, trained on the rows of that seed alone"
+        )
+    if sampling == "halves" and (apart := _apart(first.seeds, values)) <= NEAR:
+        raise UserError(
+            f"{where}: in every halving, the predictions of the two runs differ by at most {apart:.1g} of their "
+            f"standard deviation; expected more than {NEAR}, for the two have no training row in common: train the "
+            "model of each seed on its own training file, never on both files of a halving"
+        )
+
+
+def _apart(seeds: Sequence[int], values: np.ndarray) -> float:
+    """Return the mean difference between the two runs of the halving where it is largest, in standard deviations."""
+    run = {seed: values[i].astype(np.float64) for i, seed in enumerate(seeds)}
+    pairs = [(run[seed], run[seed + 1]) for seed in seeds if seed % 2]
+    with np.errstate(divide="ignore"):  # two different constants are infinitely far apart
+        return float(max(np.abs(a - b).mean() / np.mean([a.std(axis=0), b.std(axis=0)]) for a, b in pairs))
 
 
 def _constant(p: Predictions) -> bool:
@@ -231,7 +270,7 @@ def _others(submissions: Path, method: str) -> Iterator[Cell]:
         if path.parent.parent.name != method:
             try:
                 other = open_folder(path.parent)
-                cells = [cell for dataset in other.files for cell in _cells(other, dataset)]
+                cells = [cell for sampling, dataset in other.files for cell in _cells(other, sampling, dataset)]
             except UserError as error:
                 raise UserError(
                     f"{path.parent}, another submission to compare with: {error}; repair it or remove it from the "
@@ -250,19 +289,25 @@ def _name(cell: Cell) -> str:
 
 
 def _copies(cell: Cell, others: Iterable[Cell]) -> Iterator[str]:
+    file = file_of(cell.key.sampling, cell.key.dataset)
     for other in others:
         same = (other.key.dataset, other.key.problem) == (cell.key.dataset, cell.key.problem)
         for evalset, p in cell.predictions.items() if same else ():
             for i, j in _equal_runs(p.values, other.predictions[evalset].values):
                 yield (
-                    f"predictions/{cell.key.dataset}.parquet: train seed {p.seeds[i]}, {evalset!r}: the same as train "
+                    f"{file}: train seed {p.seeds[i]}, {evalset!r}: the same as train "
                     f"seed {other.key.seeds[j]} of {other.key.method!r}; expected original predictions"
                 )
                 return
 
 
 def _cell(
-    folder: Folder, problem: Problem, seeds: tuple[int, ...], predictions: Mapping[str, Predictions], sha256: str
+    folder: Folder,
+    problem: Problem,
+    sampling: Sampling,
+    seeds: tuple[int, ...],
+    predictions: Mapping[str, Predictions],
+    sha256: str,
 ) -> Cell:
     text = folder.description
     key = CellKey(
@@ -274,6 +319,7 @@ def _cell(
         problem=problem.fingerprint,
         code=sha256[:16],
         device="unknown",
+        sampling=sampling,
     )
     submission = SubmissionFacts(
         status=STATUS,
@@ -284,5 +330,4 @@ def _cell(
     command = f"python -m leaderboard submit submissions/{folder.method}/{text.version}"
     unknown = {"versions": {"suite": __version__}, "commit": "unknown", "modified": None, "device": "unknown"}
     facts = facts_of(problem, command).model_copy(update=unknown | {"submission": submission})
-    title = f"{text.name} {text.version} ({STATUS})"
-    return Cell(key, title, predictions, float("nan"), facts)
+    return Cell(key, _title(folder), predictions, float("nan"), facts)

@@ -11,47 +11,55 @@ import pandas as pd
 import yaml
 
 from benchmark.data.problem import load_problem
-from benchmark.errors import UserError
-from benchmark.run.protocol import CANONICAL_SEEDS, TRAIN_SEEDS, bootstrap_fingerprint
+from benchmark.errors import UserError, did_you_mean
+from benchmark.run.protocol import CANONICAL_SEEDS, TRAIN_SEEDS, samples_fingerprint
 from benchmark.store.cell import Cell
 from benchmark.store.tables import to_table
+from benchmark.types import Sampling
 from leaderboard.read.results import Entry, Results
 from leaderboard.submission import manifest
 from leaderboard.submission.check import suite_methods
+from leaderboard.submission.read import file_of
 from leaderboard.submission.spec import NAME
 
 
 def pack(results: Results, name: str, version: str, submissions: Path, published: Iterable[Cell] = ()) -> Path:
     """Write the results of the method ``name`` to ``submissions``/METHOD/``version`` and return that folder.
 
-    Only datasets with all required seeds are packed. The author completes ``submission.yml``. Raises UserError for an
-    unknown method, for a method of the suite (see ``published``), for one without such a dataset, and if the folder
-    exists.
+    Only datasets with all required seeds are packed, with their results under every sampling; if there are results
+    under halves, only datasets that have them. The author completes ``submission.yml``. Raises UserError for an unknown
+    method, for a method of the suite (see ``published``), for one without such a dataset, and if the folder exists.
     """
     if not re.fullmatch(NAME, version):
         raise UserError(f"version {version!r}: expected lower-case letters, digits, '.', '_' and '-', e.g. 1.0")
-    entries = results.called(name)
-    ready = {dataset: cells for dataset, entry in entries.items() if (cells := _complete(entry))}
+    entries = _called(results, name)
+    ready = {key: cells for key, entry in entries.items() if (cells := _complete(entry, key[0]))}
     if not ready:
+        given = ", ".join(f"{dataset} under {sampling}" for sampling, dataset in entries)
         raise UserError(
-            f"{name!r} has no dataset with canonical seed {', '.join(map(str, CANONICAL_SEEDS))} and train seeds "
-            f"{TRAIN_SEEDS[0]} to {TRAIN_SEEDS[-1]}; it has results on {', '.join(entries)}: run these with --seeds 10"
+            f"{name!r} has no dataset with canonical seed {', '.join(map(str, CANONICAL_SEEDS))} and train seeds 1 to "
+            f"20 under halves, or 1 to 10 under nested or paper; it has results on {given}: run these with "
+            "--sampling halves"
         )
+    halved = {dataset for sampling, dataset in ready if sampling == "halves"}
+    ready = {key: cells for key, cells in ready.items() if not halved or key[1] in halved}
     first = next(iter(ready.values()))[0]
     if first.key.method in suite_methods(published):
         raise UserError(f"{name!r} is the suite's method {first.key.method!r}: pack a method of your own")
     folder = submissions / first.key.method / version
     if folder.exists():
         raise UserError(f"{folder} exists: remove it, or choose another --version")
-    (folder / "predictions").mkdir(parents=True)
     fingerprints = {}
-    for dataset, cells in ready.items():
+    for (sampling, dataset), cells in ready.items():
+        path = folder / file_of(sampling, dataset)
+        path.parent.mkdir(parents=True, exist_ok=True)
         table = pd.concat([_table(cell) for cell in cells])
-        table.to_parquet(folder / "predictions" / f"{dataset}.parquet", index=False, compression="zstd")
-        fingerprints[dataset] = {
+        table.to_parquet(path, index=False, compression="zstd")
+        seeds = TRAIN_SEEDS[sampling]
+        fingerprints[sampling, dataset] = {
             str(cell.key.canonical_seed): {
                 "problem": cell.key.problem,
-                "bootstraps": bootstrap_fingerprint(load_problem(dataset, cell.key.canonical_seed), TRAIN_SEEDS),
+                "samples": samples_fingerprint(load_problem(dataset, cell.key.canonical_seed), sampling, seeds),
             }
             for cell in cells
         }
@@ -71,9 +79,23 @@ def pack(results: Results, name: str, version: str, submissions: Path, published
     return folder
 
 
-def _complete(entry: Entry) -> list[Cell]:
+def _called(results: Results, name: str) -> dict[tuple[Sampling, str], Entry]:
+    """Return the entries called ``name`` by sampling and dataset. Raises UserError as ``Results.called`` does."""
+    entries: dict[tuple[Sampling, str], Entry] = {}
+    methods: dict[str, None] = {}
+    for part in results.by_sampling:
+        listed = [entry for dataset in part.datasets for entry in dataset.entries]
+        methods |= dict.fromkeys(entry.method for entry in listed)
+        if any(name in (entry.title, entry.slug, entry.method) for entry in listed):
+            entries |= {(part.sampling, dataset): entry for dataset, entry in part.called(name).items()}
+    if not entries:
+        raise did_you_mean("method", name, [*methods])
+    return entries
+
+
+def _complete(entry: Entry, sampling: Sampling) -> list[Cell]:
     """Return the cells of an entry with all train seeds; none if a canonical seed is missing."""
-    cells = {seed: cell for seed, cell in entry.cells.items() if set(TRAIN_SEEDS) <= set(cell.key.seeds)}
+    cells = {seed: cell for seed, cell in entry.cells.items() if set(TRAIN_SEEDS[sampling]) <= set(cell.key.seeds)}
     return list(cells.values()) if set(CANONICAL_SEEDS) <= set(cells) else []
 
 
@@ -81,4 +103,4 @@ def _table(cell: Cell) -> pd.DataFrame:
     parts = {evalset: to_table(p).drop(columns="y_true") for evalset, p in cell.predictions.items()}
     table = pd.concat(parts, names=["evalset"]).reset_index("evalset")
     table.insert(0, "canonical_seed", cell.key.canonical_seed)
-    return table[table["train_seed"].isin(TRAIN_SEEDS)]
+    return table[table["train_seed"].isin(TRAIN_SEEDS[cell.key.sampling])]

@@ -17,13 +17,15 @@ REFERENCES = ("erm", "twin")
 
 
 def places(results: Results, cells: Sequence[Cell]) -> list[Table]:
-    """Return a table for each dataset of ``cells``: the new row and the references, with the differences in churn.
+    """Return a table for each sampling and dataset of ``cells``: the new row and the references, with the differences
+    in churn.
 
     Other versions of the same method, and runs of its code, do not count.
     """
     tables = []
-    for name, title in {cell.key.dataset: cell.title for cell in cells}.items():
-        dataset = results.dataset(name)
+    parts = {part.sampling: part for part in results.every}
+    for (sampling, name), title in {(cell.key.sampling, cell.key.dataset): cell.title for cell in cells}.items():
+        dataset = parts[sampling].dataset(name) if sampling in parts else None
         entry = dataset.entry(title) if dataset else None
         if dataset is not None and entry is not None:
             rivals = tuple(other for other in dataset.entries if other is entry or other.method != entry.method)
@@ -62,7 +64,7 @@ def _table(dataset: Dataset, entry: Entry) -> Table:
         place = f"place {titles.index(entry.title) + 1} of {len(titles)} by churn"
     return Table(
         key=f"place-{dataset.name}",
-        title=f"{dataset.title}: {place}",
+        title=f"{dataset.title}, {dataset.sampling}: {place}",
         caption="",
         header=("Method", *(column.title for column in columns), "Churn of the submission, minus this"),
         rows=tuple(rows),

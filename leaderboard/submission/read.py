@@ -17,6 +17,7 @@ import numpy as np
 
 from benchmark.data.spec import dataset_names, load_spec
 from benchmark.errors import UserError, did_you_mean
+from benchmark.types import SAMPLINGS, Sampling
 from leaderboard.submission import decode
 from leaderboard.submission.spec import NAME, Description, Manifest, parse_description, parse_manifest
 
@@ -53,19 +54,19 @@ class PredictionFile:
 
 @dataclass(frozen=True)
 class Folder:
-    """The metadata of a submission; ``files`` are the datasets of its predictions."""
+    """The metadata of a submission; ``files`` are the samplings and datasets of its predictions."""
 
     path: Path
     method: str
     description: Description
     manifest: Manifest
-    files: tuple[str, ...]
+    files: tuple[tuple[Sampling, str], ...]
 
 
 def open_folder(path: Path) -> Folder:
     """Open the submission at ``path``, METHOD/VERSION. Raises UserError for anything that does not belong there."""
     path = Path(os.path.abspath(path))  # does not follow links, which are refused
-    datasets = _files(path)
+    files = _files(path)
     method, version = path.parent.name, path.name
     for name in (method, version):
         if not re.fullmatch(NAME, name):
@@ -76,15 +77,15 @@ def open_folder(path: Path) -> Folder:
             f"submission.yml: field 'version': expected {version!r}, the folder's name, found {description.version!r}"
         )
     manifest = parse_manifest(_bytes(path, "manifest.json"), "manifest.json")
-    if odd := sorted(set(manifest.files) ^ {_file(name) for name in datasets}):
+    if odd := sorted(set(manifest.files) ^ {file_of(*file) for file in files}):
         places = ("manifest.json", "the folder") if odd[0] in manifest.files else ("the folder", "manifest.json")
         raise UserError(f"{odd[0][:80]!r} is in {places[0]} but not in {places[1]}: write the manifest again")
-    return Folder(path, method, description, manifest, tuple(datasets))
+    return Folder(path, method, description, manifest, tuple(files))
 
 
-def read_table(folder: Path, dataset: str) -> PredictionFile:
+def read_table(folder: Path, sampling: Sampling, dataset: str) -> PredictionFile:
     """Read a submission's predictions for ``dataset``. Raises UserError if they are not a table of predictions."""
-    name = _file(dataset)
+    name = file_of(sampling, dataset)
     content = _bytes(folder, name)
     n_outputs = 2 if load_spec(dataset).task == "classification" else 1
     arrays = _decoded(content, n_outputs, name)
@@ -94,29 +95,43 @@ def read_table(folder: Path, dataset: str) -> PredictionFile:
     return PredictionFile(name, values=values, label=arrays.pop("y_pred", None), sha256=digest, **arrays)
 
 
-def _file(dataset: str) -> str:
-    return f"predictions/{dataset}.parquet"
+def file_of(sampling: Sampling, dataset: str) -> str:
+    """Return the path of a file of predictions in a submission."""
+    return f"predictions/{sampling}/{dataset}.parquet"
 
 
-def _files(path: Path) -> list[str]:
-    """Return the datasets in a folder. Raises UserError if it holds anything but a submission."""
+def _files(path: Path) -> list[tuple[Sampling, str]]:
+    """Return the samplings and datasets in a folder. Raises UserError if it holds anything but a submission."""
     _refuse_unless(path, stat.S_ISDIR, str(path), "a folder")
     for entry in _entries(path):
         if entry not in LIMITS:
             raise UserError(f"{entry[:80]!r} does not belong in a submission; expected only {', '.join(LIMITS)}")
     _refuse_unless(path / "predictions", stat.S_ISDIR, "predictions", "a folder")
+    given = set(_entries(path / "predictions"))
+    if other := sorted(given - set(SAMPLINGS)):
+        raise UserError(
+            f"{'predictions/' + other[0][:80]!r}: expected only folders named by sampling, {', '.join(SAMPLINGS)}, as "
+            "in predictions/halves/DATASET.parquet"
+        )
+    files = [(sampling, name) for sampling in SAMPLINGS if sampling in given for name in _datasets(path, sampling)]
+    if not files:
+        raise UserError("predictions: expected a file halves/DATASET.parquet, found none")
+    return files
+
+
+def _datasets(path: Path, sampling: Sampling) -> list[str]:
+    folder = f"predictions/{sampling}"
+    _refuse_unless(path / folder, stat.S_ISDIR, folder, "a folder")
     names, datasets = dataset_names(), []
-    for entry in _entries(path / "predictions"):
+    for entry in _entries(path / folder):
         name, dot, suffix = entry.rpartition(".")
         if not dot or suffix != "parquet":
-            raise UserError(f"{'predictions/' + entry[:80]!r}: expected DATASET.parquet")
+            raise UserError(f"{folder + '/' + entry[:80]!r}: expected DATASET.parquet")
         if "@" in name:
-            raise UserError(f"{'predictions/' + entry[:80]!r}: variants of datasets are not accepted")
+            raise UserError(f"{folder + '/' + entry[:80]!r}: variants of datasets are not accepted")
         if name not in names:
             raise did_you_mean("dataset", name[:80], names)
         datasets.append(name)
-    if not datasets:
-        raise UserError("predictions: expected a file DATASET.parquet, found none")
     return sorted(datasets)
 
 

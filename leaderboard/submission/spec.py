@@ -64,11 +64,11 @@ class File(Strict):
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
     rows: int = Field(gt=0)
     problems: dict[int, Fingerprint] = Field(description="Fingerprint of the data by canonical seed.")
-    bootstraps: dict[int, Fingerprint] = Field(description="Fingerprint of the bootstraps by canonical seed.")
+    samples: dict[int, Fingerprint] = Field(description="Fingerprint of the training rows by canonical seed.")
 
 
 class Manifest(Strict):
-    """``manifest.json``: the suite's version and the files, ``predictions/DATASET.parquet``."""
+    """``manifest.json``: the suite's version and the files, ``predictions/SAMPLING/DATASET.parquet``."""
 
     suite: Line
     files: dict[str, File] = Field(min_length=1)

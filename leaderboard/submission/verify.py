@@ -12,9 +12,10 @@ import numpy as np
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError, did_you_mean
 from benchmark.measure.catalogue import QUALITY, churn
-from benchmark.registry import make_method
+from benchmark.registry import make_method, refuse_sampling
 from benchmark.run import runner
 from benchmark.store.cell import Cell
+from benchmark.types import Sampling
 from leaderboard.stats.intervals import Estimate
 from leaderboard.submission.check import STATUS, Submission
 from leaderboard.submission.read import open_folder
@@ -62,21 +63,26 @@ def newest(submissions: Path, method: str) -> Path:
     return (current or versions)[-1]
 
 
-def rerun(submission: Submission, dataset: str = "") -> list[Check]:
+def rerun(submission: Submission, sampling: Sampling, dataset: str = "") -> list[Check]:
     """Retrain a submitted method from its code on all splits of one dataset, and compare the results.
 
-    Raises UserError for a method without code, a dataset that was not submitted, and a failed training.
+    The suite hands each retraining only the rows that ``sampling`` grants. Raises UserError for a method without code,
+    a sampling or dataset that was not submitted, and a failed training.
     """
-    names = sorted({cell.key.dataset for cell in submission.cells})
+    names = sorted({cell.key.dataset for cell in submission.cells if cell.key.sampling == sampling})
+    if not names:
+        given = " or ".join(sorted({cell.key.sampling for cell in submission.cells}))
+        raise UserError(f"{submission.method!r} has no results under {sampling}: use --sampling {given}")
     if dataset and dataset not in names:
         raise did_you_mean("dataset", dataset, names)
     chosen = dataset or random.SystemRandom().choice(names)  # unpredictable for the authors
     planned, theirs = [], []
     for cell in submission.cells:
-        if cell.key.dataset == chosen:
+        if (cell.key.dataset, cell.key.sampling) == (chosen, sampling):
             problem = load_problem(chosen, cell.key.canonical_seed)
-            method = make_method(submission.method, problem.task, backbone=problem.backbone)
-            planned.append(runner.plan(problem, method, cell.key.seeds))
+            method = make_method(submission.method, problem.task, backbone=problem.backbone, sampling=sampling)
+            refuse_sampling(method, sampling)
+            planned.append(runner.plan(problem, method, cell.key.seeds, sampling=sampling))
             theirs.append(cell)
     ours: dict[int, Cell] = {}
     for plan, outcome in runner.run(planned, fresh=True):
@@ -87,14 +93,16 @@ def rerun(submission: Submission, dataset: str = "") -> list[Check]:
     return [check for cell in theirs for check in _compare(cell, ours[cell.key.canonical_seed])]
 
 
-def mark(submission: Submission, checks: Sequence[Check]) -> list[Cell]:
-    """Return the cells of a submission marked as verified, with the checks."""
+def mark(submission: Submission, sampling: Sampling, checks: Sequence[Check]) -> list[Cell]:
+    """Return the cells of a submission under ``sampling`` marked as verified, with the checks."""
     update = {"status": VERIFIED, "checks": "; ".join(map(str, checks))}
     marked = []
     for cell in submission.cells:
+        if cell.key.sampling != sampling:
+            continue
         assert cell.facts.submission is not None
         facts = cell.facts.submission.model_copy(update=update)
-        title = cell.title.replace(f"({STATUS})", f"({VERIFIED})")
+        title = cell.title.replace(f"({STATUS}", f"({VERIFIED}")
         marked.append(replace(cell, title=title).with_facts(submission=facts))
     return marked
 

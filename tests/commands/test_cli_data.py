@@ -411,4 +411,4 @@ def test_a_variant_goes_all_the_way_by_its_name(
     assert call("health", name) == 0
     assert f"({name}), family b3db, canonical seed 99" in capsys.readouterr().out
     assert call("export-protocol", name, "--out", str(tmp_path / "protocol")) == 0
-    assert json.loads((tmp_path / "protocol" / "protocol.json").read_text())["splits"]["99"]["rows"]["train"] == 60
+    assert json.loads((tmp_path / "protocol" / "protocol.json").read_text())["splits"]["99"]["rows"]["train"] == 30

@@ -1,7 +1,8 @@
-"""The exported protocol holds the harness's bootstraps and no test labels."""
+"""The exported protocol holds the harness's samples and no test labels."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import numpy as np
@@ -15,8 +16,43 @@ from benchmark.train import bootstrap, draw
 from benchmark.types import PAPER
 
 
-def test_the_files_hold_the_bootstraps_of_the_harness_and_no_test_labels(tmp_path):
-    about = json.loads(export("b3db_measured", tmp_path, seeds=(2, 1), members=2).read_text())
+def test_each_file_of_the_halves_holds_half_of_the_pool_and_no_file_holds_all_of_it(tmp_path):
+    about = json.loads(export("b3db_measured", tmp_path).read_text())
+    problem = load_problem("b3db_measured")
+    assert (about["sampling"], about["train_seeds"]) == ("halves", list(range(1, 21)))
+    folder, pool = tmp_path / "split-99", set(problem.train.ids)
+    files = {path.name: pd.read_parquet(path) for path in folder.iterdir()}
+    assert set(files) == {"test.parquet", *(f"train-{seed}.parquet" for seed in range(1, 21))}
+    hashes = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+    assert about["splits"]["99"]["files"] == hashes
+    test = files.pop("test.parquet")
+    assert list(test.columns) == ["evalset", "example_id", "smiles", "x"]
+    assert not set(test["example_id"]) & pool
+    np.testing.assert_array_equal(np.stack(test["x"]), np.concatenate([e.x for e in problem.evals.values()]))
+    labels = dict(zip(problem.train.ids, problem.train.y, strict=True))
+    for seed in range(1, 21, 2):
+        one, two = (files[f"train-{half}.parquet"] for half in (seed, seed + 1))
+        assert not set(one["example_id"]) & set(two["example_id"])
+        assert set(one["example_id"]) | set(two["example_id"]) <= pool
+        assert len(one) == len(two) == len(pool) // 2 == about["splits"]["99"]["rows"]["train"]
+    for name, table in files.items():
+        sample = draw(problem, "halves", int(name.removeprefix("train-").removesuffix(".parquet")))[0]
+        assert [labels[example] for example in table["example_id"]] == table["y"].tolist() == sample.y.tolist()
+        np.testing.assert_array_equal(np.stack(table["x"]), sample.x)
+
+
+def test_each_file_of_nested_holds_the_bootstrap_of_its_seed_with_repeats(tmp_path):
+    about = json.loads(export("b3db_measured", tmp_path, seeds=(3, 1), sampling="nested").read_text())
+    problem = load_problem("b3db_measured")
+    assert about["train_seeds"] == [1, 3]
+    for seed in (1, 3):
+        table = pd.read_parquet(tmp_path / "split-99" / f"train-{seed}.parquet")
+        assert table["example_id"].tolist() == problem.train.ids[draw(problem, PAPER, seed)[0].rows].tolist()
+
+
+def test_the_files_of_the_paper_hold_the_bootstraps_of_the_harness_and_no_test_labels(tmp_path):
+    path = export("b3db_measured", tmp_path, seeds=(2, 1), members=2, sampling=PAPER)
+    about = json.loads(path.read_text())
     problem = load_problem("b3db_measured")
     names = ("train", "test", "bootstraps", "features")
     train, test, boots, features = (pd.read_parquet(tmp_path / "split-99" / f"{name}.parquet") for name in names)
@@ -35,5 +71,19 @@ def test_the_files_hold_the_bootstraps_of_the_harness_and_no_test_labels(tmp_pat
 
 def test_a_folder_with_other_contents_is_left_alone(tmp_path):
     (tmp_path / "thesis.txt").write_text("x")
-    with pytest.raises(UserError, match="does not contain a protocol"):
+    with pytest.raises(UserError, match="is not an empty folder: choose another"):
         export("b3db_measured", tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"seeds": (1, 2, 3)}, "3 without the other half; use an even count"),
+        ({"members": 2}, "only --sampling paper gives several bootstraps of the pool; under halves, resample"),
+    ],
+)
+def test_what_halves_do_not_have_is_refused_before_anything_is_written(settings, message, tmp_path):
+    with pytest.raises(UserError, match=message):
+        export("b3db_measured", tmp_path / "protocol", **settings)
+    assert not (tmp_path / "protocol").exists()

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,8 @@ from leaderboard.submission import manifest
 DATASET = "b3db_measured"
 REGRESSION = "b3db_logbb"
 TREES = 5
+Train = Callable[[Path, int], Any]
+"""Trains a scikit-learn model from the folder of a split, for a train seed."""
 DESCRIPTION = """name: Forest elsewhere
 authors: [A. Nonymous]
 version: 1.0
@@ -47,35 +50,54 @@ def protocol(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return export(DATASET, tmp_path_factory.mktemp("protocol")).parent
 
 
-def train_outside(protocol: Path) -> pd.DataFrame:
-    """Train a forest from the exported files alone, without the suite."""
-    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+def training_rows(folder: Path, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the ids (R,), features (R, D) and labels (R,) of the rows that a train seed may be trained on."""
+    if (own := folder / f"train-{seed}.parquet").is_file():
+        rows = pd.read_parquet(own)
+        return rows["example_id"].to_numpy(), np.stack(rows["x"]), rows["y"].to_numpy()
+    train, boots, features = (pd.read_parquet(folder / f"{n}.parquet") for n in ("train", "bootstraps", "features"))
+    ids = boots.loc[boots["train_seed"] == seed, "example_id"].to_numpy()
+    x, y = features.set_index("example_id")["x"], train.set_index("example_id")["y"]
+    return ids, np.stack(x[ids]), y[ids].to_numpy()
 
+
+def examples(folder: Path) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return the test examples and their features (T, D)."""
+    test = pd.read_parquet(folder / "test.parquet")
+    if "x" not in test:
+        test["x"] = pd.read_parquet(folder / "features.parquet").set_index("example_id")["x"][test["example_id"]].array
+    return test[["evalset", "example_id"]], np.stack(test["x"])
+
+
+def train_outside(protocol: Path, train: Train) -> pd.DataFrame:
+    """Train a model for each train seed from the exported files alone, without the suite."""
     about = json.loads((protocol / "protocol.json").read_text())
-    kind = RandomForestClassifier if about["task"] == "classification" else RandomForestRegressor
     parts = []
     for split in about["splits"]:
-        names = ("train", "test", "bootstraps", "features")
-        train, test, boots, features = (pd.read_parquet(protocol / f"split-{split}" / f"{n}.parquet") for n in names)
-        x, y = features.set_index("example_id")["x"], train.set_index("example_id")["y"]
+        folder = protocol / f"split-{split}"
+        test, x = examples(folder)
         for seed in about["train_seeds"]:
-            ids = boots.loc[boots["train_seed"] == seed, "example_id"]
-            state = int(np.random.default_rng([5, seed, 0]).integers(2**31))  # as methods/_estimator.py draws it
-            forest = kind(TREES, random_state=state).fit(np.stack(x[ids]), y[ids])
-            seen = np.stack(x[test["example_id"]])
-            values = forest.predict_proba(seen).T if kind is RandomForestClassifier else [forest.predict(seen)]
-            names = ["p0", "p1"] if kind is RandomForestClassifier else ["y_pred"]
-            parts.append(
-                pd.DataFrame({"canonical_seed": int(split), "train_seed": seed}, index=test.index)
-                .join(test[["evalset", "example_id"]])
-                .assign(**dict(zip(names, values, strict=True)))
-            )
+            model = train(folder, seed)
+            values = model.predict_proba(x).T if about["task"] == "classification" else [model.predict(x)]
+            names = ["p0", "p1"] if about["task"] == "classification" else ["y_pred"]
+            seeds = pd.DataFrame({"canonical_seed": int(split), "train_seed": seed}, index=test.index)
+            parts.append(seeds.join(test).assign(**dict(zip(names, values, strict=True))))
     return pd.concat(parts, ignore_index=True)
+
+
+def own_forest(folder: Path, seed: int) -> Any:
+    """Train a forest on the rows of its seed."""
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+    _, x, y = training_rows(folder, seed)
+    kind = RandomForestClassifier if y.dtype.kind == "i" else RandomForestRegressor
+    state = int(np.random.default_rng([5, seed, 0]).integers(2**31))  # as methods/_estimator.py draws it
+    return kind(TREES, random_state=state).fit(x, y)
 
 
 @pytest.fixture(scope="session")
 def forest(protocol: Path) -> pd.DataFrame:
-    return train_outside(protocol)
+    return train_outside(protocol, own_forest)
 
 
 @pytest.fixture(scope="session")
@@ -85,12 +107,14 @@ def good(protocol: Path, forest: pd.DataFrame, tmp_path_factory: pytest.TempPath
     return folder
 
 
-def fill(folder: Path, table: pd.DataFrame, protocol: Path) -> Path:
-    (folder / "predictions").mkdir(parents=True, exist_ok=True)
+def fill(folder: Path, table: pd.DataFrame, protocol: Path, *others: Path) -> Path:
+    """Add predictions to a submission, whose other files belong to the protocols ``others``."""
+    about = json.loads((protocol / "protocol.json").read_text())
+    path = folder / "predictions" / about["sampling"] / f"{about['dataset']}.parquet"
+    path.parent.mkdir(parents=True, exist_ok=True)
     (folder / "submission.yml").write_text(DESCRIPTION)
-    dataset = json.loads((protocol / "protocol.json").read_text())["dataset"]
-    table.to_parquet(folder / "predictions" / f"{dataset}.parquet", index=False)
-    manifest.write(folder, manifest.protocols([protocol]))
+    table.to_parquet(path, index=False)
+    manifest.write(folder, manifest.protocols([protocol, *others]))
     return folder
 
 

@@ -7,23 +7,26 @@ import shutil
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
 from benchmark.registry import make_method
 from benchmark.run import runner
-from benchmark.run.protocol import export
+from benchmark.run.protocol import TRAIN_SEEDS, export
 from benchmark.store.cell import Cell
+from benchmark.types import Sampling
 from leaderboard.submission.check import Refused, validate
 
-from .conftest import DATASET, REGRESSION, TREES, fill, train_outside
+from .conftest import DATASET, REGRESSION, TREES, fill, own_forest, train_outside
 
 
-def trained_inside(dataset: str) -> Cell:
+def trained_inside(dataset: str, sampling: Sampling = "halves") -> Cell:
     """The same forest, trained by the harness."""
     problem = load_problem(dataset)
-    planned = runner.plan(problem, make_method(f"random_forest:trees={TREES}", problem.task), range(1, 11))
+    method = make_method(f"random_forest:trees={TREES}", problem.task)
+    planned = runner.plan(problem, method, TRAIN_SEEDS[sampling], sampling=sampling)
     return next(outcome for _, outcome in runner.run([planned], jobs=1) if isinstance(outcome, Cell))
 
 
@@ -34,7 +37,7 @@ def inside() -> Cell:
 
 def assert_same(cell: Cell, inside: Cell) -> None:
     assert cell.key.problem == inside.key.problem
-    assert cell.key.seeds == inside.key.seeds
+    assert (cell.key.seeds, cell.key.sampling) == (inside.key.seeds, inside.key.sampling)
     assert cell.facts.status == "self-reported"
     assert set(cell.predictions) == set(inside.predictions) == {"id", "ood"}
     for evalset, ours in inside.predictions.items():
@@ -52,12 +55,37 @@ def test_a_model_trained_outside_gives_exactly_what_it_gives_inside(good, inside
 @pytest.mark.slow
 def test_so_does_a_regression(tmp_path):
     protocol = export(REGRESSION, tmp_path / "protocol").parent
-    forest = train_outside(protocol)
+    forest = train_outside(protocol, own_forest)
     (cell,) = validate(fill(tmp_path / "forest" / "1.0", forest, protocol)).cells
     assert_same(cell, trained_inside(REGRESSION))
     constant = fill(tmp_path / "constant" / "1.0", forest.assign(y_pred=forest["train_seed"] / 10), protocol)
     with pytest.raises(Refused, match="'id': expected predictions that depend on the example"):
         validate(constant)
+
+
+@pytest.mark.parametrize("sampling", ["nested", "paper"])
+def test_results_under_another_sampling_alone_are_taken_and_marked(sampling, tmp_path):
+    protocol = export(DATASET, tmp_path / "protocol", sampling=sampling).parent
+    folder = fill(tmp_path / "forest" / "1.0", train_outside(protocol, own_forest), protocol)
+    (cell,) = validate(folder).cells
+    assert_same(cell, trained_inside(DATASET, sampling))
+    assert cell.title == "Forest elsewhere 1.0 (self-reported, not under halves)"
+
+
+def test_results_under_two_samplings_are_one_submission_without_the_mark(copied, protocol, tmp_path):
+    paper = export(DATASET, tmp_path / "protocol", sampling="paper").parent
+    fill(copied, train_outside(paper, own_forest), paper, protocol)
+    cells = validate(copied).cells
+    assert [cell.key.sampling for cell in cells] == ["halves", "paper"]
+    assert {cell.title for cell in cells} == {"Forest elsewhere 1.0 (self-reported)"}
+
+
+@pytest.mark.slow
+def test_halves_for_some_datasets_do_not_stand_for_the_others(copied, protocol, tmp_path):
+    other = export(REGRESSION, tmp_path / "protocol", sampling="paper").parent
+    fill(copied, train_outside(other, own_forest), other, protocol)
+    with pytest.raises(Refused, match=f"{REGRESSION} has no results under halves, but {DATASET} has: add pred"):
+        validate(copied)
 
 
 def test_the_order_of_rows_does_not_matter(forest, submit, good):
@@ -90,7 +118,7 @@ def constant(table):
     return table.assign(p0=0.6 + 0.01 * np.random.default_rng(0).random(len(table))).assign(p1=lambda t: 1 - t["p0"])
 
 
-ROW = rf"predictions/{DATASET}\.parquet, row 3 \(canonical seed 99, train seed 1, 'id', example '.+'\): "
+ROW = rf"predictions/halves/{DATASET}\.parquet, row 3 \(canonical seed 99, train seed 1, 'id', example '.+'\): "
 
 
 @pytest.mark.slow
@@ -107,6 +135,7 @@ ROW = rf"predictions/{DATASET}\.parquet, row 3 \(canonical seed 99, train seed 1
         (change(train_seed=-1), "expected seeds from 0 to .*found -1"),
         (lambda t: t.drop(index=3), "train seed 1, 'id': expected 169 examples, found 168: no row for example"),
         (lambda t: t[t["train_seed"] != 7], "train_seed: expected 1, 2, .*: no 7"),
+        (lambda t: pd.concat([t, t[t["train_seed"] == 5].assign(train_seed=21)]), "both halves .* found 21 without"),
         (lambda t: t.assign(canonical_seed=98), "canonical_seed: expected 99, found 98: no 99"),
         (lambda t: t[t["evalset"] == "id"], "'ood': expected 212 examples, found 0"),
         (label, "row 5 .*y_pred: expected ., the most probable class of .*, found"),
@@ -127,8 +156,8 @@ def test_a_collapsed_model_is_taken_if_it_says_so(forest, submit):
 
 
 def test_a_copy_of_another_submission_is_refused_whatever_its_seeds_are_called(good, forest, submit):
-    renumbered = forest.assign(train_seed=11 - forest["train_seed"])
-    with pytest.raises(Refused, match="train seed 1, 'id': the same as train seed 10 of 'forest'"):
+    renumbered = forest.assign(train_seed=21 - forest["train_seed"])
+    with pytest.raises(Refused, match="train seed 1, 'id': the same as train seed 20 of 'forest'"):
         validate(submit(renumbered), good.parents[1])
 
 
@@ -182,17 +211,17 @@ def test_a_broken_folder_of_somebody_else_is_named(good, tmp_path):
     ("field", "value", "message"),
     [
         ("sha256", "0" * 64, r"sha256 \w+, expected 0000"),
-        ("rows", 5, "3810 rows, expected 5 as in manifest.json"),
+        ("rows", 5, "7620 rows, expected 5 as in manifest.json"),
         ("problems", {"99": "0" * 16}, "problems of canonical seed 99: expected .*, found 0000"),
-        ("bootstraps", {"99": "0" * 16}, "bootstraps of canonical seed 99: expected .*, found 0000"),
-        ("bootstraps", {}, "bootstraps of canonical seed 99: expected .*, found None"),
+        ("samples", {"99": "0" * 16}, "samples of canonical seed 99: expected .*, found 0000"),
+        ("samples", {}, "samples of canonical seed 99: expected .*, found None"),
     ],
 )
 def test_a_manifest_that_is_not_of_these_files_is_refused(copied, field, value, message):
     path = copied / "manifest.json"
-    manifest = json.loads(path.read_text())
-    manifest["files"][f"predictions/{DATASET}.parquet"][field] = value
-    path.write_text(json.dumps(manifest))
+    listing = json.loads(path.read_text())
+    listing["files"][f"predictions/halves/{DATASET}.parquet"][field] = value
+    path.write_text(json.dumps(listing))
     with pytest.raises(UserError, match=message):
         validate(copied)
 

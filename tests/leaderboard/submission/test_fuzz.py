@@ -27,7 +27,7 @@ from leaderboard.submission.check import validate
 from .conftest import DATASET
 
 ROUNDS = int(os.environ.get("FUZZ_ROUNDS", "60"))
-FILE = f"predictions/{DATASET}.parquet"
+FILE = f"predictions/halves/{DATASET}.parquet"
 NAMES = ("submission.yml", "manifest.json", FILE)
 NASTY: tuple[Any, ...] = (
     None, True, -1, 0, 2**31, 2**63 - 1, 2**64, 10**400, 1e308, float("nan"), float("inf"), "", " ", "a\nb", "\0",
@@ -130,21 +130,21 @@ def spoil_table(folder: Path, rng: Rng) -> None:
 
 
 def spoil_paths(folder: Path, rng: Rng) -> None:
-    path = folder / pick(rng, (*NAMES, "predictions"))
+    path = folder / pick(rng, (*NAMES, "predictions", "predictions/halves"))
     kind = rng.integers(7)
     if kind in (0, 1):
         path.rename(folder.parent / "aside")
         path.mkdir() if kind else path.symlink_to(folder.parent / "aside")
     elif kind == 2:
         name = str(pick(rng, ("a", "é", "\udcff", "x" * 200, ".x", "a b", "-rf", "..parquet", ".parquet", "\n")))
-        (folder / pick(rng, ("", "predictions")) / name).write_text("x")
+        (folder / pick(rng, ("", "predictions", "predictions/halves")) / name).write_text("x")
     elif kind == 3:
-        os.mkfifo(folder / "predictions" / "dili.parquet")
+        os.mkfifo(folder / "predictions" / "halves" / "dili.parquet")
     elif kind == 4:
         path.unlink() if path.is_file() else shutil.rmtree(path)
     elif kind == 5:
         shutil.copyfile(
-            folder / FILE, folder / "predictions" / pick(rng, ("esol.parquet", "tadf.parquet", "x.parquet"))
+            folder / FILE, (folder / FILE).parent / pick(rng, ("esol.parquet", "tadf.parquet", "x.parquet"))
         )
     else:
         path.rename(folder.parent / "aside")
@@ -172,14 +172,14 @@ def test_whatever_is_in_a_folder_is_valid_or_refused(good, tmp_path, monkeypatch
 
     decode = read._decoded
     monkeypatch.setattr(read, "_decoded", decoded_once)
-    fingerprint = check.bootstrap_fingerprint
-    prints: dict[tuple[str, tuple[int, ...]], str] = {}
+    fingerprint = check.samples_fingerprint
+    prints: dict[tuple[str, str, tuple[int, ...]], str] = {}
 
-    def fingerprinted_once(problem, seeds):
-        key = (problem.fingerprint, tuple(seeds))
-        return prints[key] if key in prints else prints.setdefault(key, fingerprint(problem, seeds))
+    def fingerprinted_once(problem, sampling, seeds):
+        key = (problem.fingerprint, sampling, tuple(seeds))
+        return prints[key] if key in prints else prints.setdefault(key, fingerprint(problem, sampling, seeds))
 
-    monkeypatch.setattr(check, "bootstrap_fingerprint", fingerprinted_once)
+    monkeypatch.setattr(check, "samples_fingerprint", fingerprinted_once)
     refused, crashed = 0, []
     for seed in range(ROUNDS):
         rng = np.random.default_rng(seed)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -10,7 +12,8 @@ import pytest
 from benchmark.errors import UserError
 from leaderboard.submission import manifest
 
-SPLITS = {"99": {"problem": "p", "bootstraps": "b"}}
+SPLITS = {"99": {"problem": "p", "samples": "s", "files": {}}}
+HALVES = {"sampling": "halves", "dataset": "bace"}
 
 
 def write(folder, about):
@@ -24,11 +27,13 @@ def write(folder, about):
     [
         "{",
         [],
-        {"dataset": "bace"},
-        {"dataset": ["bace"], "splits": SPLITS},
-        {"dataset": "bace", "splits": ["99"]},
-        {"dataset": "bace", "splits": {"99": "p"}},
-        {"dataset": "bace", "splits": {"99": {"problem": "p"}}},
+        HALVES,
+        {"dataset": "bace", "splits": SPLITS},
+        HALVES | {"dataset": ["bace"], "splits": SPLITS},
+        HALVES | {"splits": ["99"]},
+        HALVES | {"splits": {"99": "p"}},
+        HALVES | {"splits": {"99": {"problem": "p", "files": {}}}},
+        HALVES | {"splits": {"99": {"problem": "p", "samples": "s"}}},
     ],
 )
 def test_a_protocol_that_is_none_is_refused(about, tmp_path):
@@ -37,13 +42,33 @@ def test_a_protocol_that_is_none_is_refused(about, tmp_path):
 
 
 def test_predictions_that_are_no_parquet_are_refused(tmp_path):
-    fingerprints = manifest.protocols([write(tmp_path / "bace", {"dataset": "bace", "splits": SPLITS, "more": 1})])
-    path = tmp_path / "predictions" / "bace.parquet"
-    path.parent.mkdir()
+    fingerprints = manifest.protocols([write(tmp_path / "bace", HALVES | {"splits": SPLITS, "more": 1})])
+    path = tmp_path / "predictions" / "halves" / "bace.parquet"
+    path.parent.mkdir(parents=True)
     path.write_text("canonical_seed,train_seed", encoding="utf-8")
     with pytest.raises(UserError, match=r"bace\.parquet: cannot be read as Parquet"):
         manifest.write(tmp_path, fingerprints)
     pd.DataFrame({"p0": [1.0, 0.0]}).to_parquet(path)
     about = json.loads(manifest.write(tmp_path, fingerprints).read_text(encoding="utf-8"))
     (file,) = about["files"].values()
-    assert (file["rows"], file["problems"], file["bootstraps"]) == (2, {"99": "p"}, {"99": "b"})
+    assert (file["rows"], file["problems"], file["samples"]) == (2, {"99": "p"}, {"99": "s"})
+
+
+def test_predictions_need_the_protocol_of_their_sampling(tmp_path):
+    fingerprints = manifest.protocols([write(tmp_path / "bace", HALVES | {"splits": SPLITS})])
+    path = tmp_path / "predictions" / "paper" / "bace.parquet"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"")
+    with pytest.raises(UserError, match=r"no protocol: .* export-protocol bace --sampling paper"):
+        manifest.write(tmp_path, fingerprints)
+
+
+def test_a_training_file_that_was_changed_is_named(protocol, tmp_path):
+    copy = Path(shutil.copytree(protocol, tmp_path / "protocol"))
+    manifest.protocols([copy])
+    changed, gone = copy / "split-99" / "train-7.parquet", copy / "split-99" / "train-8.parquet"
+    gone.unlink()
+    manifest.protocols([copy])
+    pd.read_parquet(changed).iloc[:-1].to_parquet(changed)
+    with pytest.raises(UserError, match=r"train-7\.parquet: not as exported .*: export the protocol again and retrain"):
+        manifest.protocols([copy])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -24,15 +25,16 @@ from .conftest import DATASET, REGRESSION
 
 @pytest.fixture
 def forests(loaded) -> Results:
-    """Twelve seeds of a classification, ten of a regression, two of another method."""
+    """A classification under both samplings, a regression under ``paper``; too few seeds of another method."""
     cells = []
-    for dataset, name, seeds in (
-        (DATASET, "random_forest:trees=2", range(1, 13)),
-        (REGRESSION, "random_forest:trees=2", range(1, 11)),
-        (DATASET, "random_forest:trees=3", (1, 2)),
+    for dataset, name, seeds, sampling in (
+        (DATASET, "random_forest:trees=2", range(1, 23), "halves"),
+        (DATASET, "random_forest:trees=2", range(1, 13), "paper"),
+        (REGRESSION, "random_forest:trees=2", range(1, 11), "paper"),
+        (DATASET, "random_forest:trees=3", range(1, 11), "halves"),
     ):
         problem = loaded(dataset, 99)
-        planned = runner.plan(problem, make_method(name, problem.task), seeds)
+        planned = runner.plan(problem, make_method(name, problem.task), seeds, sampling=sampling)
         cells += [outcome for _, outcome in runner.run([planned], jobs=1) if isinstance(outcome, Cell)]
     return collect(cells)
 
@@ -44,24 +46,43 @@ def test_recorded_runs_become_a_submission_that_is_valid_once_its_author_is_name
     with pytest.raises(UserError, match="field 'authors'"):
         validate(folder)
     path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"authors": ["A"], "description": "Two trees."}))
-    cells = {cell.key.dataset: cell for cell in validate(folder).cells}
-    assert set(cells) == {DATASET, REGRESSION}
-    for dataset, cell in cells.items():
-        ours = forests.dataset(dataset).entry("Random forest, trees=2").cells[99]
+    cells = validate(folder).cells
+    assert [(cell.key.dataset, cell.key.sampling) for cell in cells] == [(DATASET, "halves"), (DATASET, "paper")]
+    for cell, recorded, seeds in zip(cells, forests.by_sampling, (20, 10), strict=True):
+        ours = recorded.dataset(DATASET).entry("Random forest, trees=2").cells[99]
         for evalset, p in ours.predictions.items():
-            np.testing.assert_array_equal(cell.predictions[evalset].values, p.values[:10])
+            np.testing.assert_array_equal(cell.predictions[evalset].values, p.values[:seeds])
             np.testing.assert_array_equal(cell.predictions[evalset].y, p.y)
+
+
+def test_a_method_that_ran_under_paper_alone_is_packed_with_all_its_datasets(forests, tmp_path):
+    folder = pack(replace(forests, others=()), "Random forest, trees=2", "1.0", tmp_path)
+    files = [path.relative_to(folder / "predictions").as_posix() for path in sorted(folder.glob("predictions/*/*"))]
+    assert files == [f"paper/{REGRESSION}.parquet", f"paper/{DATASET}.parquet"]
+
+
+def test_whoever_packs_without_halves_is_told_of_the_mark(forests, tmp_path, monkeypatch):
+    monkeypatch.setattr("leaderboard.read.source.read", lambda store: (replace(forests, others=()), {}))
+    monkeypatch.setattr("leaderboard.read.published.shipped", list)
+    words = ["pack", "Random forest, trees=2", "--submissions", str(tmp_path)]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert done.exit_code == 0
+    assert f"\n  predictions/paper/{DATASET}.parquet\n" in done.output
+    assert "no results under halves and will be marked so" in done.output
 
 
 def test_what_cannot_be_packed_is_named(forests, tmp_path):
     with pytest.raises(
-        UserError, match="trees-3' has no dataset with canonical seed 99 and train seeds 1 to 10; it has results on b"
+        UserError,
+        match=r"trees-3' has no dataset with .* seeds 1 to 20 under halves, .* on b3db_measured under halves: run",
     ):
         pack(forests, "random-forest-trees-3", "1.0", tmp_path)
     with pytest.raises(
         UserError, match=r"'random_forest' is Random forest, trees=. and Random forest, trees=. on b3db_measured"
     ):
         pack(forests, "random_forest", "1.0", tmp_path)
+    with pytest.raises(UserError, match="unknown method 'random_forst': did you mean 'random_forest'"):
+        pack(forests, "random_forst", "1.0", tmp_path)
     own = [cell for d in forests.datasets for entry in d.entries for cell in entry.cells.values()]
     with pytest.raises(UserError, match="is the suite's method 'random_forest': pack a method of your own"):
         pack(forests, "random-forest-trees-2", "1.0", tmp_path, own)
@@ -78,10 +99,12 @@ def test_in_a_fresh_store_a_submission_is_placed_and_shown_among_the_published_r
     words = ["submit", str(good), "--submissions", str(good.parents[1]), "--out", str(tmp_path / "site")]
     done = CliRunner().invoke(app, words, catch_exceptions=False)
     assert done.exit_code == 0
-    assert "B3DB measured: place " in done.output
+    assert "B3DB measured, halves: place " in done.output
     assert re.search(r" of 1\d by churn", done.output)
-    pages = {path.stem for path in (tmp_path / "site" / "paper" / "methods").iterdir()}
-    assert {"erm", "twin-bootstrap-lambda-300", "forest-elsewhere-1.0-self-reported"} <= pages
-    assert "self-reported" in (tmp_path / "site" / "paper" / "index.html").read_text()
+    pages = {path.stem for path in (tmp_path / "site" / "methods").iterdir()}
+    assert {"erm", "twin-bootstrap-lambda-100", "forest-elsewhere-1.0-self-reported"} <= pages
+    assert "self-reported" in (tmp_path / "site" / "index.html").read_text()
     results, _ = read()
-    assert [(d.name, [entry.method for entry in d.entries]) for d in results.datasets] == [(DATASET, ["forest"])]
+    (halves,) = results.by_sampling
+    assert halves.sampling == "halves"
+    assert [(d.name, [entry.method for entry in d.entries]) for d in halves.datasets] == [(DATASET, ["forest"])]

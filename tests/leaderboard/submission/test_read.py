@@ -16,7 +16,7 @@ import pytest
 from benchmark.errors import UserError
 from leaderboard.submission.read import open_folder, read_table
 
-FILE = "predictions/b3db_measured.parquet"
+FILE = "predictions/halves/b3db_measured.parquet"
 COLUMNS = {
     "canonical_seed": pa.array([99, 99]),
     "train_seed": pa.array([1, 2]),
@@ -29,7 +29,7 @@ COLUMNS = {
 
 def read_all(folder):
     opened = open_folder(folder)
-    return [read_table(opened.path, dataset) for dataset in opened.files]
+    return [read_table(opened.path, *file) for file in opened.files]
 
 
 def refused(folder, message):
@@ -43,20 +43,27 @@ def put(folder, columns, **options):
 
 def test_a_small_table_is_read_as_written(copied):
     put(copied, COLUMNS)
-    table = read_table(copied, "b3db_measured")
+    table = read_table(copied, "halves", "b3db_measured")
     assert table.values.tolist() == [[0.5, 0.5], [0.1, 0.9]]
     assert table.example_id_texts[table.example_id].tolist() == ["a", "b"]
     assert "row 1 (canonical seed 99, train seed 2, 'id', example 'b')" in table.where(1)
 
 
-@pytest.mark.parametrize("name", ["notes.txt", ".git", "setup.py", "predictions/x.pkl", "predictions/..parquet"])
+@pytest.mark.parametrize(
+    "name", ["notes.txt", ".git", "setup.py", "predictions/halves/x.pkl", "predictions/halves/..parquet"]
+)
 def test_a_file_that_does_not_belong_is_refused(copied, name):
     (copied / name).write_text("x")
     refused(copied, re.escape(name.rpartition("/")[2]) + "|unknown dataset")
 
 
+def test_predictions_outside_the_folder_of_a_sampling_are_refused(copied):
+    (copied / FILE).rename(copied / "predictions" / "b3db_measured.parquet")
+    refused(copied, r"predictions/b3db_measured\.parquet'.* halves, nested, paper, as in predictions/halves/DATASET")
+
+
 def test_variants_of_datasets_are_not_accepted(copied):
-    (copied / FILE).rename(copied / "predictions" / "b3db_measured@train=200.parquet")
+    (copied / FILE).rename(copied / "predictions" / "halves" / "b3db_measured@train=200.parquet")
     refused(copied, "variants of datasets are not accepted")
 
 
@@ -71,9 +78,12 @@ def test_links_and_pipes_are_never_opened(copied, tmp_path, name):
 
 
 def test_a_linked_folder_is_refused(copied, tmp_path):
-    (copied / "predictions").rename(tmp_path / "elsewhere")
-    (copied / "predictions").symlink_to(tmp_path / "elsewhere")
-    refused(copied, "expected a folder, found a link")
+    for name in ("predictions/halves", "predictions"):
+        (copied / name).rename(tmp_path / "elsewhere")
+        (copied / name).symlink_to(tmp_path / "elsewhere")
+        refused(copied, f"{name}: expected a folder, found a link")
+        (copied / name).unlink()
+        (tmp_path / "elsewhere").rename(copied / name)
     (tmp_path / "linked").symlink_to(copied)
     refused(tmp_path / "linked", "expected a folder, found a link")
 
@@ -166,13 +176,13 @@ def test_headers_that_lie_are_refused_or_harmless(copied):
             content[at] = rng.integers(256)
         (copied / FILE).write_bytes(content)
         with suppress(UserError):
-            read_table(copied, "b3db_measured")
+            read_table(copied, "halves", "b3db_measured")
 
 
 def test_types_as_pandas_and_polars_write_them_are_read(copied):
     frame = pd.DataFrame({name: column.to_pandas() for name, column in COLUMNS.items()})
     frame["evalset"] = frame["evalset"].astype("category")
     frame.astype({"train_seed": "int32", "p0": "float32"}).to_parquet(copied / FILE, index=False)
-    assert len(read_table(copied, "b3db_measured")) == 2
+    assert len(read_table(copied, "halves", "b3db_measured")) == 2
     put(copied, COLUMNS | {"example_id": COLUMNS["example_id"].cast(pa.large_string())})
-    assert len(read_table(copied, "b3db_measured")) == 2
+    assert len(read_table(copied, "halves", "b3db_measured")) == 2

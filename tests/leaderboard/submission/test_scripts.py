@@ -12,7 +12,12 @@ import pytest
 
 from benchmark.files import CHECKOUT
 
-FILES = {"submission.yml": b"a", "manifest.json": b"b", "predictions/bace.parquet": b"c\0d"}
+FILES = {
+    "submission.yml": b"a",
+    "manifest.json": b"b",
+    "predictions/halves/bace.parquet": b"c\0d",
+    "predictions/paper/bace.parquet": b"e",
+}
 
 
 def git(folder: Path, *words: str) -> str:
@@ -95,9 +100,9 @@ def test_a_good_proposal_gets_a_comment_with_its_place_among_published_results(r
     done = judge(repository, tmp_path, PYTHONPATH=str(CHECKOUT))
     assert (done.returncode, done.stderr) == (0, b"")
     comment = (tmp_path / "comment.md").read_text()
-    assert re.search(r"\*\*B3DB measured&#58; place \d+ of 1\d by churn\*\*", comment)
+    assert re.search(r"\*\*B3DB measured, halves&#58; place \d+ of 1\d by churn\*\*", comment)
     rows = [line.split(" | ")[0] for line in comment.splitlines() if line.startswith("| ")]
-    assert sorted(rows[2:]) == ["| ERM", "| Forest elsewhere 1.0 &#40;self-reported&#41;", "| Twin-bootstrap λ=300"]
+    assert sorted(rows[2:]) == ["| ERM", "| Forest elsewhere 1.0 &#40;self-reported&#41;", "| Twin-bootstrap λ=100"]
 
 
 def test_a_refused_proposal_gets_a_comment_that_says_why(repository, tmp_path):

@@ -18,11 +18,11 @@ from .conftest import TREES
 def test_what_the_code_gives_again_is_verified(good, monkeypatch):
     submission = validate(verify.newest(good.parents[1], "forest"))
     code = {"forest": f"random_forest:trees={TREES}"}
-    monkeypatch.setattr(verify, "make_method", lambda name, task, backbone: make_method(code[name], task))
-    checks = verify.rerun(submission)
+    monkeypatch.setattr(verify, "make_method", lambda name, task, **_: make_method(code[name], task))
+    checks = verify.rerun(submission, "halves")
     assert [check.agrees for check in checks] == [True] * 4
     assert {(check.quantity, check.rerun) for check in checks} == {(c.quantity, c.submitted.value) for c in checks}
-    (cell,) = verify.mark(submission, checks)
+    (cell,) = verify.mark(submission, "halves", checks)
     assert (cell.title, cell.facts.status) == ("Forest elsewhere 1.0 (verified)", "verified")
 
 
@@ -43,7 +43,9 @@ def test_where_retrainings_all_agree_a_rerun_has_to_be_the_same():
 def test_an_unknown_method_or_dataset_is_refused(good):
     with pytest.raises(UserError, match="unknown submission 'forst': did you mean 'forest'"):
         verify.newest(good.parents[1], "forst")
+    with pytest.raises(UserError, match="'forest' has no results under paper: use --sampling halves"):
+        verify.rerun(validate(good), "paper")
     with pytest.raises(UserError, match="unknown dataset 'bace'"):
-        verify.rerun(validate(good), "bace")
+        verify.rerun(validate(good), "halves", "bace")
     with pytest.raises(UserError, match="unknown method 'forest'"):
-        verify.rerun(validate(good))
+        verify.rerun(validate(good), "halves")
