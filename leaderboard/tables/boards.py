@@ -102,7 +102,7 @@ def to_table(board: Board) -> Table:
         key=f"{board.dataset}-{board.evalset}",
         title=f"{board.title}, {EVALSETS.get(board.evalset, board.evalset)}",
         caption="Mean over retrainings or pairs of retrainings, and over splits; Δ is the difference from ERM on the "
-        f"same bootstraps. {described(board.kind, board.sampling)}",
+        f"same samples. {described(board.kind, board.sampling)}",
         header=("Method", *(column.title for column in board.columns), "Splits", "Retrainings"),
         rows=tuple(rows),
         notes=(*board.notes, *(text for mark, text in MARKS.items() if mark in flags)),

@@ -68,7 +68,7 @@ TABLES = (
     TableEntry(
         "main",
         "Churn against ERM",
-        "Difference in churn between each method and ERM in percentage points, on the same bootstraps, on the ID test; "
+        "Difference in churn between each method and ERM in percentage points, on the same samples, on the ID test; "
         "negative is better. The lowest of each dataset is bold, leaving aside methods with a mark († or collapsed).",
         per_method(Results.headline, versus(m.CHURN), TRAIN, of_erm(m.CHURN, "ERM churn (%)")),
     ),
@@ -82,7 +82,7 @@ TABLES = (
         "distributional",
         "Distributional disagreement against ERM",
         "Difference in symmetric KL divergence between retrainings, each method against ERM, in nats, on the same "
-        "bootstraps, on the ID test; negative is better.",
+        "samples, on the ID test; negative is better.",
         per_method(Results.headline, versus(m.SYM_KL, digits=2), of_erm(m.SYM_KL, "ERM sym-KL (nats)", digits=2)),
     ),
     TableEntry(
@@ -153,7 +153,7 @@ TABLES = (
         "changes",
         "Predictions mended and broken by a change of method",
         "Share of the ID test, in %, that ERM gets wrong and the method right (mended) or the reverse (broken), on the "
-        "same bootstraps.",
+        "same samples.",
         fills.changes,
         intervals=False,
     ),
@@ -169,7 +169,7 @@ TABLES = (
         "top-k",
         f"Stability of the top {m.TOP}",
         f"Jaccard overlap between two retrainings of the {m.TOP} ID test examples with the highest probability of "
-        "class 1: ERM's, and each method's difference from it on the same bootstraps; positive is better. The hit rate "
+        "class 1: ERM's, and each method's difference from it on the same samples; positive is better. The hit rate "
         "is the share of class 1 among them, to be compared with its share of all examples.",
         per_method(
             Results.headline,
@@ -181,7 +181,7 @@ TABLES = (
         "regression",
         "Regression",
         "Mean absolute error and churn, the mean absolute difference between two retrainings, on the ID test in target "
-        "units; Δ is the difference from ERM on the same bootstraps. The lowest churn of each dataset is bold.",
+        "units; Δ is the difference from ERM on the same samples. The lowest churn of each dataset is bold.",
         fills.regression,
     ),
     TableEntry(

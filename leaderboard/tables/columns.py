@@ -94,9 +94,9 @@ def absolute(measure: Measure) -> Column:
 
 
 def versus(measure: Measure, **changes: Any) -> Column:
-    """Return the column of a measure's difference from ERM on the same bootstraps."""
+    """Return the column of a measure's difference from ERM on the same samples."""
     title, scale, digits = measure.shown_delta
-    help = "difference from ERM on the same bootstraps"
+    help = "difference from ERM on the same samples"
     column = Column(f"delta_{measure.key}", title, measure, measure.better, True, scale, digits, help)
     return replace(column, **changes)
 
