@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-HOLLOW = "Hollow: accuracy more than 5 pp below ERM's (†) or collapsed to one class."
+HOLLOW = "Hollow: accuracy more than 5 pp below ERM's (†), collapsed to one class, or a control."
 INTERVALS = "Bars: 95 % jackknife intervals over retrainings."
 
 
