@@ -97,7 +97,7 @@ def law(rows: np.ndarray, pool: float, churn: np.ndarray) -> Law:
 @study("n-scaling-disjoint", title="Churn between disjoint samples against their size")
 @dataclass(frozen=True)
 class NScalingDisjoint:
-    dataset: str = "bace"
+    dataset: str = "bace,dili"
     canonical_seed: str = "99"
     methods: str = "erm svm"
     """Methods, separated by spaces."""
@@ -170,10 +170,11 @@ def _sentence(sizes: np.ndarray, pool: float, churn: np.ndarray, fit: Law) -> st
     at_pool, by_last_two, by_line = (percent(values.mean(), 1) for values in fit[2:])
     if np.isnan(fit.exponent).any():
         return f"{found} At a size without flips there is no power law to extrapolate."
+    power = f"{fit.exponent.mean():.2f}".replace("-", "−")
     return (
-        f"{found} If churn goes on falling as the rows to the power of {fit.exponent.mean():.2f}, it is {at_pool} "
-        f"with {pool:.0f}; the last two sizes alone give {by_last_two}, a straight line in log rows {by_line}. The "
-        "table has the intervals."
+        f"{found} If churn goes on falling as the rows to the power of {power}, it is {at_pool} with {pool:.0f} rows "
+        f"each; the last two sizes alone give {by_last_two}, a straight line in log rows {by_line}. The table has the "
+        "intervals."
     )
 
 

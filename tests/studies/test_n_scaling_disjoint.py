@@ -167,15 +167,17 @@ def report(told, churn: list[list[float]]):  # type: ignore[no-untyped-def]
     record = {"rows": [121, 242, 484], "pool": 968, "churn": churn, "accuracy": [[0.7] * 3, [0.75] * 3, [0.8] * 3]}
     other = {**record, "churn": (np.array(churn) / 2).tolist()}
     records = {f"bace, split {split}, {ERM}, 3 halvings": of for split, of in ((99, record), (7, other))}
-    return NScalingDisjoint(canonical_seed="99,7", methods="erm", halvings=3).report(told(None, records))
+    return NScalingDisjoint(dataset="bace", canonical_seed="99,7", methods="erm", halvings=3).report(
+        told(None, records)
+    )
 
 
 def test_churn_is_a_mean_over_splits_and_said_with_the_condition_of_its_extrapolation(told) -> None:
     found = report(told, [[0.4] * 3, [0.32] * 3, [0.256] * 3])
     assert found.answer == [
         "BACE, ERM: two models on disjoint samples disagree on 30.0 % of the test with 121 rows each, on 19.2 % with "
-        "484. If churn goes on falling as the rows to the power of -0.32, it is 15.4 % with 968; the last two sizes "
-        "alone give 15.4 %, a straight line in log rows 13.6 %. The table has the intervals."
+        "484. If churn goes on falling as the rows to the power of −0.32, it is 15.4 % with 968 rows each; the last "
+        "two sizes alone give 15.4 %, a straight line in log rows 13.6 %. The table has the intervals."
     ]
     sizes, _ = found.sheets
     assert [row[2] for row in sizes.rows] == ["121", "242", "484", "968, extrapolated"]
@@ -202,7 +204,7 @@ def test_without_flips_nothing_is_extrapolated(told) -> None:
     ("settings", "message"),
     [
         ({"dataset": "esol"}, "use a classification such as bace"),
-        ({"methods": "anchor"}, "anchor needs a model of another train seed, which --sampling halves hides"),
+        ({"methods": "anchor"}, "anchor needs more of the training pool than --sampling halves shows"),
         ({"methods": "emr"}, "unknown method 'emr': did you mean 'erm'"),
         ({"halvings": "2"}, "halvings=2: Input should be greater than or equal to 3"),
     ],
