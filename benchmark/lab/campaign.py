@@ -11,7 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from benchmark.errors import UserError
-from benchmark.lab.study import Content, Sampled, Trainer
+from benchmark.lab.report import Sampled
+from benchmark.lab.study import Content, Trainer
 from benchmark.train import draw, generator
 from benchmark.train.stack import Stack
 from benchmark.types import MLP, PAPER, Examples, Method, Problem, Recipe

@@ -14,23 +14,9 @@ import numpy as np
 from pydantic import PositiveInt
 
 from benchmark.data.spec import expand, load_spec
-from benchmark.lab.study import (
-    Axis,
-    Chart,
-    GridStudy,
-    Head,
-    Lab,
-    Point,
-    Report,
-    Sampled,
-    Sheet,
-    SheetRow,
-    beside,
-    classifications,
-    mean,
-    percent,
-    study,
-)
+from benchmark.lab.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, beside
+from benchmark.lab.study import GridStudy, Lab, classifications, study
+from benchmark.lab.text import mean, percent
 
 SOURCES = {"data": "data", "initialisation": "initialisation", "batches": "batch order"}
 HELD = [*combinations(SOURCES, 2), *((source,) for source in SOURCES)]

@@ -13,7 +13,9 @@ from typing import ClassVar
 import numpy as np
 
 from benchmark.data.spec import expand, load_spec
-from benchmark.lab.study import GridStudy, Lab, Report, classifications, mean, percent, study
+from benchmark.lab.report import Report
+from benchmark.lab.study import GridStudy, Lab, classifications, study
+from benchmark.lab.text import mean, percent
 from benchmark.measure.basics import FLIPPING
 from benchmark.measure.catalogue import TOP_JACCARD, example_flips
 from benchmark.store.cell import Cell

@@ -10,24 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from benchmark.data.spec import expand, load_spec
-from benchmark.lab.study import (
-    Axis,
-    Chart,
-    GridStudy,
-    Head,
-    Lab,
-    Measured,
-    Point,
-    Report,
-    Sheet,
-    SheetRow,
-    classifications,
-    head,
-    mean,
-    percent,
-    points,
-    study,
-)
+from benchmark.lab.report import Axis, Chart, Head, Measured, Point, Report, Sheet, SheetRow, head
+from benchmark.lab.study import GridStudy, Lab, classifications, study
+from benchmark.lab.text import mean, percent, points
 from benchmark.measure.basics import LOST
 from benchmark.measure.catalogue import ACCURACY, CHURN
 from benchmark.store.cell import Cell

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmark.lab.study import percent, study
+from benchmark.lab.study import study
+from benchmark.lab.text import percent
 from benchmark.measure import triage
 from benchmark.store.cell import Cell
 from benchmark.studies.from_predictions import Cells, FromPredictions

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmark.lab.study import percent
+from benchmark.lab.text import percent
 from benchmark.measure.basics import FLIPPING
 from leaderboard.figures import molecules
 from leaderboard.figures.contrast import Contrast, cells, colour_key

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import nan
 from typing import TYPE_CHECKING, Any
 
-from benchmark.lab.study import Axis, Chart, Point
+from benchmark.lab.report import Axis, Chart, Point
 from leaderboard.figures.figure import Drawing, Figure
 from leaderboard.figures.style import COLOURS, COLUMN, INK, MARKERS, axes, finish, sheet, ticks
 from leaderboard.stats.intervals import Estimate

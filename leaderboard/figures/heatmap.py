@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmark.lab.study import percent
+from benchmark.lab.text import percent
 from leaderboard.figures.contrast import Contrast, cells, colour_key
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.style import PAGE, axes, finish, sheet

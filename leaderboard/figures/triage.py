@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmark.lab.study import percent
+from benchmark.lab.text import percent
 from benchmark.measure.triage import REVIEWED, RUNS, by_churn, by_entropy, recall_curve
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.parts import spread
