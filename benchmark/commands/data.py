@@ -1,7 +1,5 @@
 """Commands about datasets and this machine."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 from typing import Annotated, Any

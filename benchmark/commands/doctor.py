@@ -1,7 +1,5 @@
 """Diagnosis of this machine: one line per check, with a remedy if it fails."""
 
-from __future__ import annotations
-
 import os
 import platform
 import shutil

@@ -1,7 +1,5 @@
 """Commands for authors of methods."""
 
-from __future__ import annotations
-
 import re
 from importlib.resources import files as resources
 from pathlib import Path

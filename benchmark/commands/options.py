@@ -1,7 +1,5 @@
 """Options and console shared by the commands."""
 
-from __future__ import annotations
-
 import os
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """The registry as a table: all datasets, whether they are on this machine, and how to get them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from importlib.util import find_spec
 

@@ -1,7 +1,5 @@
 """Examination of a dataset for faults and for overlaps with others; ``health_text`` formats the report."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable

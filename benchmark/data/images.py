@@ -1,7 +1,5 @@
 """Images from the Hugging Face hub, or from a folder of the same layout, as rows of pixels."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import os

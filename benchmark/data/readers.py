@@ -1,7 +1,5 @@
 """Readers of raw files: bytes → a table of text with the rows of the file and their lines (or records)."""
 
-from __future__ import annotations
-
 import csv
 import io
 import sys

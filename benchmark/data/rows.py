@@ -1,7 +1,5 @@
 """Rows of a raw file: molecules, scaffolds, targets and features, kept in the cache."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -2,8 +2,6 @@
 optimisation", Algorithm 3). The optimiser is Optuna's Gaussian process (Matérn 5/2, expected improvement).
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace

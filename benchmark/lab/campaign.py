@@ -3,8 +3,6 @@ appendix "BO trajectory variance on regression", Algorithm 2). Beyond the paper:
 spread of several networks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

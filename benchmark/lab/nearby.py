@@ -3,8 +3,6 @@
 Similarity is Tanimoto's of Morgan fingerprints (radius 2, 2048 bits).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

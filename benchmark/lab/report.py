@@ -1,7 +1,5 @@
 """Reports of studies: numbers still to be given intervals, the tables and charts that show them, and sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal

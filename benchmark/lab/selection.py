@@ -2,8 +2,6 @@
 "Hyperparameter selection").
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from benchmark.data.spec import load_spec
@@ -36,7 +34,7 @@ def select(losses: Mapping[float, float], erm: float, tolerance: float) -> float
 def largest(study: GridStudy, lab: Lab, text: str, erm: Sequence[Cell]) -> tuple[float, Sequence[Cell]] | None:
     """Return the λ that the rule selects on the dataset of ``study``, and its cells; None if it admits none.
 
-    ``text`` is the method, such as "twin:lam={lam:g}". λ is lowered until the rule admits it; smaller ones are never trained.
+    ``text`` is the method, such as "twin:lam={lam:g}". λ is lowered until it is admitted; smaller ones are not trained.
     """
     task = load_spec(study.dataset).task
     for lam in sorted(LAMBDAS[task], reverse=True):

@@ -5,8 +5,6 @@ The lab of ``python -m benchmark study`` trains what is missing; the leaderboard
 ``report``, so a page always shows what was computed.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from abc import ABC, abstractmethod

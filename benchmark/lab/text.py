@@ -1,7 +1,5 @@
 """Numbers and phrases for the sentences of a report."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The lab of ``python -m benchmark study``: it trains whatever a study needs and the tracking store lacks."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass

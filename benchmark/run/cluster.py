@@ -1,7 +1,5 @@
 """Training on a Dask cluster, either running or started by Slurm (extra ``[cluster]``)."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError

@@ -1,7 +1,5 @@
 """One invocation of ``run``: train missing cells, save them on disk, then record them in the tracking store."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace

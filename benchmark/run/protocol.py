@@ -6,8 +6,6 @@ each bootstrap in order), ``test.parquet`` (``evalset, example_id, smiles``; no 
 (``example_id, x``: the features of all examples that the suite's own methods use).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Comparison of the harness's speed with a plain per-model PyTorch loop, in one run."""
 
-from __future__ import annotations
-
 import os
 import statistics
 import time

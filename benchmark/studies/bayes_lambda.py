@@ -4,8 +4,6 @@ For each train seed, trials of λ minimise the churn between two independent twi
 pool, while accuracy may fall below that of λ = 0 by a tolerance. The median over seeds is then trained and compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated

@@ -2,8 +2,6 @@
 appendix "BO trajectory variance on regression").
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated

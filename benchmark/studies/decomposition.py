@@ -5,8 +5,6 @@ one, at several levels of the fixed sources. Churn is not a variance, so its par
 like the first-order and total indices of a variance (Saltelli et al. 2010, doi:10.1016/j.cpc.2009.09.018).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import combinations
 

@@ -2,8 +2,6 @@
 and ``methods/gradnorm.py``). The rule selects λ of twin and anchor on the dataset itself.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from benchmark.data.spec import load_spec

@@ -3,8 +3,6 @@ the stability of the top ten (paper, section "Empirical evaluation" and appendic
 of the leaderboard.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

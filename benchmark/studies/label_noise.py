@@ -3,8 +3,6 @@
 An activity cliff is a test molecule with a training molecule of the other class at a similarity of 0.7 or more.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from benchmark.data.neighbours import CLOSE

@@ -1,7 +1,5 @@
 """The rule that selects λ, over all λ and at other tolerances (paper, appendix "Development Pareto curve")."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

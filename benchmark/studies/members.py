@@ -1,7 +1,5 @@
 """Twins of more than two networks, with λ selected anew for each number, against bagging. Beyond the paper."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from benchmark.data.spec import load_spec

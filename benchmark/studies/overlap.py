@@ -4,8 +4,6 @@ Codistillation divides one bootstrap between them (0 %), twin-bootstrap gives ea
 both), twin-shared gives both the same (100 %). Beyond the paper: a knob that sweeps the overlap.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

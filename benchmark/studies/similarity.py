@@ -1,7 +1,5 @@
 """Flips far from the training set. Beyond the paper."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 

@@ -2,8 +2,6 @@
 section "Empirical evaluation" and appendices).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The effect of weight decay alone on churn (paper, appendix "Weight-decay ablation")."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from benchmark.data.spec import expand, load_spec

@@ -1,7 +1,5 @@
 """Heat map of retrainings: the test examples on which ERM and the calmest method differ most, one per column."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from benchmark.lab.text import percent

@@ -1,7 +1,5 @@
 """Accuracy (for regression, MAE) against churn, with the Pareto front of methods."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ label, eight per regression value, since runs may differ only in late digits). O
 example grows with it, so the array dominates the memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path

@@ -4,8 +4,6 @@ A quantity is given as one array per canonical split: (R,) with one value per re
 with one value per pair of retrainings; over test examples, (T,) with one contribution per example.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -5,8 +5,6 @@ their mean rank; negate values for which higher is better. The unit of Friedman'
 retraining.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

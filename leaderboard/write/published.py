@@ -1,7 +1,5 @@
 """Writer of results as files; ``leaderboard.read.published`` describes the folder."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil
