@@ -29,6 +29,7 @@ from benchmark.commands.options import (
     Seeds,
     Settings,
     console,
+    say,
 )
 from benchmark.data.spec import expand
 from benchmark.errors import UserError
@@ -62,7 +63,7 @@ def _grid(
     where = named(device)
     chosen, skipped = obtainable(dataset)
     for line in skipped:
-        console.print(line, markup=False)
+        say(line)
     splits, given = parse_splits(canonical_seed), parse_settings(settings or [])
     runs = parse_seeds(seeds or DEFAULT_SEEDS[sampling])
     return plan_grid(names, _on(backbone, chosen), splits, runs, given, where, sampling)
@@ -75,8 +76,8 @@ def _resumable() -> Iterator[None]:
         yield
     except KeyboardInterrupt as stop:
         kept = str(stop) or "finished work is kept"
-        console.print(f"Interrupted: {kept}. The same command resumes from there:", markup=False)
-        console.print(f"  {shlex.join(['python', '-m', 'benchmark', *sys.argv[1:]])}", markup=False)
+        say(f"Interrupted: {kept}. The same command resumes from there:")
+        say(f"  {shlex.join(['python', '-m', 'benchmark', *sys.argv[1:]])}")
         raise typer.Exit(130) from None
 
 
@@ -105,7 +106,7 @@ def run(
     total = sum(len(cell.key.seeds) for cell in cells)
     console.print(f"{len(cells)} cells, {total} retrainings; tracking store: {tracking.uri()}")
     for line in driver.warnings(cells):
-        console.print(line, markup=False)
+        say(line)
     columns = (TextColumn("retrainings"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     from benchmark.run.cluster import connect
 
@@ -116,20 +117,19 @@ def run(
             cells,
             force=force,
             jobs=jobs,
-            report=lambda line: console.print(line, markup=False),
+            report=say,
             trained=lambda count: progress.advance(task, count),
             reports=driver.health_of,
             client=client,
         )
-    built = _build_site(site) if site and not tally.trouble else None
+    built = site if site and not tally.trouble and _leaderboard("build", "--out", str(site)) else None
     _summary(tally, cells[0], built)
     raise typer.Exit(1 if site and built is None else tally.exit_code)
 
 
-def _build_site(folder: Path) -> Path | None:
-    # In a separate process: the leaderboard imports the benchmark, never the reverse.
-    result = subprocess.run([sys.executable, "-m", "leaderboard", "build", "--out", str(folder)], check=False)
-    return None if result.returncode else folder
+def _leaderboard(*words: str) -> bool:
+    """Run a command of the leaderboard in its own process, as the benchmark never imports it; tell if it succeeds."""
+    return not subprocess.run([sys.executable, "-m", "leaderboard", *words], check=False).returncode
 
 
 def _summary(tally: Tally, first: Planned, built: Path | None) -> None:
@@ -149,7 +149,7 @@ def _summary(tally: Tally, first: Planned, built: Path | None) -> None:
                 f"{len(tally.unrecorded)} finished cells are safe in {tally.unrecorded[0].parent}; the next run "
                 "records them without training again."
             )
-        console.print("\n".join(lines), markup=False)
+        say("\n".join(lines))
         return
     store = tracking.Store()
     if store.uri.startswith("http"):
@@ -163,7 +163,7 @@ def _summary(tally: Tally, first: Planned, built: Path | None) -> None:
         lines.append("Build the leaderboard: python -m leaderboard build --out site")
     if first.key.sampling == PAPER:
         lines.append("Retrainings shared most of their molecules; --sampling halves compares models that share none.")
-    console.print("\n".join(lines), markup=False)
+    say("\n".join(lines))
     store.describe_launch([*lines, *(f"{failed.title}: {failed.error}" for failed in tally.failed)])
 
 
@@ -206,12 +206,11 @@ def study(
     if backbone:
         datasets = expand(getattr(study, "dataset", ""))
         study = make_study(name, chosen | {"dataset": ",".join(_on(backbone, datasets))})
-    lab = TrainingLab(study, jobs, named(device), lambda line: console.print(line, markup=False))
+    lab = TrainingLab(study, jobs, named(device), say)
     report = study.report(lab)
     lab.finish(report)
     lab.store.describe_launch(list(report.answer))
-    result = subprocess.run([sys.executable, "-m", "leaderboard", "study", name], check=False)
-    raise typer.Exit(1 if result.returncode else 0)
+    raise typer.Exit(0 if _leaderboard("study", name) else 1)
 
 
 def status(
@@ -234,7 +233,7 @@ def status(
     for cell in cells:
         word = words.get(statuses.get(cell.key.digest, ""), "missing")
         line = f"{word:8} {cell.key.dataset}, split {cell.key.canonical_seed}: {cell.title}"
-        console.print(line if word == "done" else f"{line}\n         {cell.command}", markup=False)
+        say(line if word == "done" else f"{line}\n         {cell.command}")
 
 
 def plan(
@@ -268,7 +267,7 @@ def plan(
         f"hours, {hours / count:.2f} hours on {count} workers, {size / 1e6:,.0f} MB in the store"
     )
     if uncounted := sorted({title for cost in rows for title in cost.not_counted}):
-        console.print(f"not counted, because they train no networks: {', '.join(uncounted)}", markup=False)
+        say(f"not counted, because they train no networks: {', '.join(uncounted)}")
 
 
 def speed(
@@ -293,7 +292,7 @@ def speed(
         churn = f"{timing.churn_erm:.1%}, {timing.churn_twin:.1%}" if timing.churn_erm and timing.churn_twin else "–"
         ratio = timings[0].seconds / timing.seconds
         line = f"{timing.what:42} {timing.seconds:8.2f} s  {ratio:6.2f}x   churn of ERM, twin: {churn}"
-        console.print(line, markup=False)
+        say(line)
 
     console.print("seconds for one train seed of seven methods")
     compare(problem, parse_seeds(seeds), parse_seeds(plain_seeds), report)
