@@ -1,6 +1,7 @@
 """Commands about datasets and this machine."""
 
 import shlex
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,8 +17,6 @@ def list_(
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print only the datasets, as in the README.")] = False,
 ) -> None:
     """List datasets, methods and backbones, whether they are available here, and how to get the others."""
-    from dataclasses import fields
-
     from benchmark.data.catalogue import how_to_get, markdown, rows_text
     from benchmark.registry import discover, families
     from benchmark.train.backbone import find, names
@@ -94,10 +93,10 @@ def new_dataset(
     from benchmark.data.health import examine
     from benchmark.data.health_text import to_text
 
-    fields = describe_file(
+    described = describe_file(
         file, target=target, smiles=smiles, id_column=id_column, task=task, split=split, positive=positive
     )
-    path = write_dataset(file, name, to, fields)
+    path = write_dataset(file, name, to, described)
     spec = load_spec(str(path))
     class_one = f"; class 1 is {spec.positive!r}" if spec.positive else ""
     what = f"  {spec.task} of {target!r}{class_one}; split {spec.split}; features {', '.join(spec.features)}"

@@ -61,4 +61,5 @@ def _go_offline(chosen: bool) -> bool:
 Offline = Annotated[
     bool, typer.Option("--offline", callback=_go_offline, help="Never touch the network (also: CHURN_OFFLINE=1).")
 ]
+Jobs = Annotated[int | None, typer.Option(help="Worker processes; default: one per core.", min=1)]
 DeviceOption = Annotated[str, typer.Option("--device", help="cpu, cuda, or auto (a GPU if PyTorch can use one).")]

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,21 +17,8 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from benchmark.commands.options import (
-    ALL_METHODS,
-    DEFAULT_DATASET,
-    BackboneOption,
-    CanonicalSeeds,
-    Datasets,
-    DeviceOption,
-    Methods,
-    Offline,
-    SamplingOption,
-    Seeds,
-    Settings,
-    console,
-    say,
-)
+from benchmark.commands import options
+from benchmark.commands.options import console, say
 from benchmark.data.spec import expand
 from benchmark.errors import UserError
 from benchmark.types import PAPER, Sampling
@@ -83,20 +71,20 @@ def _resumable() -> Iterator[None]:
 
 @_resumable()
 def run(
-    method: Methods,
-    dataset: Datasets = DEFAULT_DATASET,
-    backbone: BackboneOption = "",
-    canonical_seed: CanonicalSeeds = "99",
-    sampling: SamplingOption = PAPER,
-    seeds: Seeds = "",
-    settings: Settings = None,
+    method: options.Methods,
+    dataset: options.Datasets = options.DEFAULT_DATASET,
+    backbone: options.BackboneOption = "",
+    canonical_seed: options.CanonicalSeeds = "99",
+    sampling: options.SamplingOption = PAPER,
+    seeds: options.Seeds = "",
+    settings: options.Settings = None,
     force: Annotated[bool, typer.Option("--force", help="Retrain cells that are already recorded.")] = False,
-    jobs: Annotated[int | None, typer.Option(help="Worker processes; default: one per core.", min=1)] = None,
+    jobs: options.Jobs = None,
     site: Annotated[Path | None, typer.Option(help="Then build the leaderboard in this folder.")] = None,
     scheduler: Annotated[str, typer.Option(help="Scheduler of a Dask cluster to work on, as in tcp://host:8786.")] = "",
     slurm: Annotated[Path | None, typer.Option(help="Work in Slurm jobs, as configured in this TOML.")] = None,
-    device: DeviceOption = "auto",
-    offline: Offline = False,
+    device: options.DeviceOption = "auto",
+    offline: options.Offline = False,
 ) -> None:
     """Train methods on datasets and record every run and every prediction in MLflow."""
     from benchmark.run import driver
@@ -170,9 +158,11 @@ def _summary(tally: Tally, first: Planned, built: Path | None) -> None:
 @_resumable()
 def study(
     name: Annotated[str, typer.Argument(help="The study; without it, list all.")] = "",
-    dataset: Annotated[str, typer.Option(help="Datasets or groups, for studies with a choice.")] = "",
-    backbone: BackboneOption = "",
-    canonical_seed: Annotated[str, typer.Option(help="Seeds of the train/test split, separated by commas.")] = "",
+    dataset: Annotated[str, typer.Option(help="options.Datasets or groups, for studies with a choice.")] = "",
+    backbone: options.BackboneOption = "",
+    canonical_seed: Annotated[
+        str, typer.Option(help="options.Seeds of the train/test split, separated by commas.")
+    ] = "",
     sampling: Annotated[
         Sampling | None, typer.Option("--sampling", help="As for run, for studies with a choice.")
     ] = None,
@@ -180,13 +170,11 @@ def study(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the study.")
     ] = None,
-    jobs: Annotated[int | None, typer.Option(help="Worker processes; default: one per core.", min=1)] = None,
-    device: DeviceOption = "auto",
-    offline: Offline = False,
+    jobs: options.Jobs = None,
+    device: options.DeviceOption = "auto",
+    offline: options.Offline = False,
 ) -> None:
     """Run a study: train and record the cells that are missing, then show the answer."""
-    from dataclasses import fields
-
     from benchmark.lab.study import discover, make_study
     from benchmark.settings import DEFAULT_SEEDS, parse_settings
 
@@ -214,15 +202,15 @@ def study(
 
 
 def status(
-    method: Methods = ALL_METHODS,
-    dataset: Datasets = DEFAULT_DATASET,
-    backbone: BackboneOption = "",
-    canonical_seed: CanonicalSeeds = "99",
-    sampling: SamplingOption = PAPER,
-    seeds: Seeds = "",
-    settings: Settings = None,
-    device: DeviceOption = "auto",
-    offline: Offline = False,
+    method: options.Methods = options.ALL_METHODS,
+    dataset: options.Datasets = options.DEFAULT_DATASET,
+    backbone: options.BackboneOption = "",
+    canonical_seed: options.CanonicalSeeds = "99",
+    sampling: options.SamplingOption = PAPER,
+    seeds: options.Seeds = "",
+    settings: options.Settings = None,
+    device: options.DeviceOption = "auto",
+    offline: options.Offline = False,
 ) -> None:
     """Show which cells of a grid are done, failed or missing, and the command that trains each."""
     from benchmark.store import tracking
@@ -237,15 +225,15 @@ def status(
 
 
 def plan(
-    method: Methods = ALL_METHODS,
-    dataset: Datasets = DEFAULT_DATASET,
-    backbone: BackboneOption = "",
-    canonical_seed: CanonicalSeeds = "99",
-    sampling: SamplingOption = PAPER,
-    seeds: Seeds = "",
-    settings: Settings = None,
-    jobs: Annotated[int | None, typer.Option(help="Worker processes; default: one per core.", min=1)] = None,
-    offline: Offline = False,
+    method: options.Methods = options.ALL_METHODS,
+    dataset: options.Datasets = options.DEFAULT_DATASET,
+    backbone: options.BackboneOption = "",
+    canonical_seed: options.CanonicalSeeds = "99",
+    sampling: options.SamplingOption = PAPER,
+    seeds: options.Seeds = "",
+    settings: options.Settings = None,
+    jobs: options.Jobs = None,
+    offline: options.Offline = False,
 ) -> None:
     """Estimate the cost of a grid without training it: networks, CPU hours, bytes."""
     from benchmark.run.plan import costs
@@ -271,15 +259,15 @@ def plan(
 
 
 def speed(
-    dataset: Annotated[str, typer.Option("--dataset", help="A classification dataset.")] = DEFAULT_DATASET,
-    seeds: Seeds = "10",
+    dataset: Annotated[str, typer.Option("--dataset", help="A classification dataset.")] = options.DEFAULT_DATASET,
+    seeds: options.Seeds = "10",
     plain_seeds: Annotated[str, typer.Option(help="Train seeds of the plain loop (minutes each).")] = "3",
     out: Annotated[Path | None, typer.Option(help="Write the timings to this JSON file.")] = None,
-    offline: Offline = False,
+    offline: options.Offline = False,
 ) -> None:
     """Time the paper's table in a plain per-model PyTorch loop and in the harness (many minutes)."""
     from benchmark.data.problem import load_problem
-    from benchmark.run.speed import Timing, as_json, compare
+    from benchmark.run.speed import Timing, compare
     from benchmark.settings import parse_seeds
 
     problem = load_problem(dataset)
@@ -298,5 +286,5 @@ def speed(
     compare(problem, parse_seeds(seeds), parse_seeds(plain_seeds), report)
     if out:
         temporary = out.with_name(f".{out.name}.{os.getpid()}")
-        temporary.write_text(json.dumps(as_json(timings), indent=1), encoding="utf-8")
+        temporary.write_text(json.dumps([asdict(timing) for timing in timings], indent=1), encoding="utf-8")
         temporary.replace(out)

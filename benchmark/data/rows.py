@@ -3,7 +3,6 @@
 import hashlib
 import io
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -83,13 +82,9 @@ def _key(spec: DatasetSpec, version: str) -> str:
 
 def example_ids(texts: Sequence[str], *, hashed: bool) -> np.ndarray:
     """Return ids that survive reordering and filtering: hashes of the SMILES, or names; repeated ones are numbered."""
-    seen: Counter[str] = Counter()
-    ids = []
-    for text in texts:
-        key = hashlib.sha256(text.encode()).hexdigest()[:12] if hashed else text
-        seen[key] += 1
-        ids.append(key if seen[key] == 1 else f"{key}-{seen[key]}")
-    return np.array(ids)
+    keys = pd.Series([hashlib.sha256(text.encode()).hexdigest()[:12] if hashed else text for text in texts])
+    earlier = keys.groupby(keys).cumcount()
+    return np.array([f"{key}-{n + 1}" if n else key for key, n in zip(keys, earlier, strict=True)])
 
 
 def _require_columns(raw: pd.DataFrame, spec: DatasetSpec) -> None:

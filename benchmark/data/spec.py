@@ -1,11 +1,9 @@
 """Dataset descriptions, one validated TOML each."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
@@ -85,7 +83,7 @@ class DatasetSpec(BaseModel):
         return self.split.partition(":")[2] if self.split.startswith("given") else ""
 
     @model_validator(mode="after")
-    def _complete(self) -> DatasetSpec:
+    def _complete(self) -> Self:
         scheme = self.source.partition(":")[0]
         if not self.sha256 and scheme not in UNVERIFIED:
             raise PydanticCustomError("sha256", "a {scheme}: source needs the sha256 of its file", {"scheme": scheme})

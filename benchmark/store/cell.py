@@ -1,12 +1,10 @@
 """Finished cells and their JSON form; no other module knows the fields."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, TypeAdapter, ValidationError
 
@@ -125,7 +123,7 @@ class Cell:
         sampled = {name: replace(p, sampling=self.key.sampling) for name, p in self.predictions.items()}
         object.__setattr__(self, "predictions", sampled)
 
-    def only(self, seeds: Iterable[int]) -> Cell:
+    def only(self, seeds: Iterable[int]) -> Self:
         """Return the cell restricted to some train seeds, in ascending order, as if only these had been trained."""
         keep = tuple(sorted(seeds))
         if keep == self.key.seeds:
@@ -134,7 +132,7 @@ class Cell:
         predictions = {evalset: p.only(index) for evalset, p in self.predictions.items()}
         return replace(self, key=replace(self.key, seeds=keep), predictions=predictions)
 
-    def with_facts(self, **changes: Any) -> Cell:
+    def with_facts(self, **changes: Any) -> Self:
         """Return a copy of the cell with changed facts."""
         return replace(self, facts=self.facts.model_copy(update=changes))
 
