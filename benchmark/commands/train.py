@@ -45,6 +45,7 @@ def _grid(
     from benchmark.data.catalogue import obtainable
     from benchmark.run.driver import plan_grid
     from benchmark.settings import DEFAULT_SEEDS, parse_seeds, parse_settings, parse_splits
+    from benchmark.store.cell import Grid
     from benchmark.train.device import device as named
 
     names = [name.strip() for name in method.split(",") if name.strip()]
@@ -54,7 +55,7 @@ def _grid(
         say(line)
     splits, given = parse_splits(canonical_seed), parse_settings(settings or [])
     runs = parse_seeds(seeds or DEFAULT_SEEDS[sampling])
-    return plan_grid(names, _on(backbone, chosen), splits, runs, given, where, sampling)
+    return plan_grid(Grid(names, _on(backbone, chosen), splits, runs, sampling), given, where)
 
 
 @contextmanager
@@ -112,7 +113,7 @@ def run(
         )
     built = site if site and not tally.trouble and _leaderboard("build", "--out", str(site)) else None
     _summary(tally, cells[0], built)
-    raise typer.Exit(1 if site and built is None else tally.exit_code)
+    raise typer.Exit(1 if tally.failed or tally.trouble or (site and not built) else 0)
 
 
 def _leaderboard(*words: str) -> bool:

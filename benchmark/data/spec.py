@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from benchmark.errors import UserError, did_you_mean
@@ -28,13 +28,11 @@ class Settings(Recipe):
     backbone: str = MLP
 
 
-class DatasetSpec(BaseModel):
+class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
     """Description of a dataset. ``name`` is the stem of the TOML at ``path``, which has the other fields.
 
     They are explained in datasets/README.md. The name of a variant includes its settings, as in ``bace@train=200``.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str = Field(pattern=r"^\w[\w.-]*(@\w+=[\w.+-]+)*$")
     path: Path = Path()

@@ -1,6 +1,5 @@
-"""Bayesian-optimisation campaigns in a pool of molecules whose targets stay hidden until they are acquired (paper,
-appendix "BO trajectory variance on regression", Algorithm 2). Beyond the paper: acquisition functions that use the
-spread of several networks.
+"""Bayesian-optimisation campaigns in a pool of molecules whose targets are hidden until acquired (paper, appendix "BO
+trajectory variance on regression", Algorithm 2). Beyond the paper: acquisition by the spread of several networks.
 """
 
 from collections.abc import Callable

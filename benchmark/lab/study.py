@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError, did_you_mean
@@ -21,7 +21,7 @@ from benchmark.lab.text import *  # noqa: F403
 from benchmark.registry import build, make_method, params
 from benchmark.registry import title as title_of
 from benchmark.settings import parse_seeds, parse_splits
-from benchmark.store.cell import Cell
+from benchmark.store.cell import Cell, Grid
 from benchmark.types import PAPER, Sampling
 
 T = TypeVar("T", bound=type)
@@ -48,16 +48,6 @@ class Trainer(Protocol):
 
     def note(self, line: str) -> None:
         """Report progress to the user."""
-
-
-class Grid(NamedTuple):
-    """Methods on datasets, each for all canonical seeds and train seeds, under one sampling."""
-
-    methods: Sequence[str]
-    datasets: Sequence[str]
-    canonical_seeds: Sequence[int]
-    seeds: Sequence[int]
-    sampling: Sampling = PAPER
 
 
 class Lab(ABC):

@@ -10,12 +10,12 @@ from joblib import Parallel, delayed
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
 from benchmark.lab.report import Report
-from benchmark.lab.study import REPORT, Content, Grid, Lab, Study
+from benchmark.lab.study import REPORT, Content, Lab, Study
 from benchmark.run import driver
 from benchmark.run.runner import code_fingerprint
 from benchmark.source import fingerprint
 from benchmark.store import tracking
-from benchmark.store.cell import Cell, Record
+from benchmark.store.cell import Cell, Grid, Record
 from benchmark.train.device import Device
 
 
@@ -40,7 +40,7 @@ class TrainingLab(Lab):
         self.store = tracking.Store()
 
     def stored(self, grid: Grid) -> Iterator[Cell]:
-        planned = driver.plan_grid(*grid[:4], {}, self.device, grid.sampling)
+        planned = driver.plan_grid(grid, {}, self.device)
         outcome = driver.fill(
             planned,
             force=False,

@@ -71,8 +71,7 @@ def spread(
     """Yield ``work(problem, unit)`` for each (problem, unit) as it completes; each problem is sent once.
 
     A unit whose worker dies is retried on another. If that keeps happening, its parts, ``alone(unit)``, are tried one
-    by one, and the result for a part that kills its worker again is ``died(part)``. Raises ClusterError if the
-    scheduler is lost.
+    by one, and a part that kills its worker again gives ``died(part)``. Raises ClusterError if the scheduler is lost.
     """
     from distributed import KilledWorker, as_completed
 

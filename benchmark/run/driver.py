@@ -19,27 +19,20 @@ from benchmark.run import runner
 from benchmark.run.provenance import facts_of
 from benchmark.run.runner import Failed, Planned
 from benchmark.store import outbox, tracking
-from benchmark.store.cell import Cell
+from benchmark.store.cell import Cell, Grid
 from benchmark.store.interrupt import deferred
 from benchmark.train.backbone import find
 from benchmark.train.device import CPU, Device
-from benchmark.types import MLP, PAPER, Sampling
+from benchmark.types import MLP
 
 Report = Callable[[str], None]
 
 
-def plan_grid(
-    methods: Sequence[str],
-    datasets: Sequence[str],
-    canonical_seeds: Sequence[int],
-    seeds: Sequence[int],
-    settings: dict[str, str],
-    device: Device = CPU,
-    sampling: Sampling = PAPER,
-) -> list[Planned]:
+def plan_grid(grid: Grid, settings: Mapping[str, str], device: Device = CPU) -> list[Planned]:
     """Return each cell of the grid once, grouped by dataset. Raises UserError before anything runs."""
     cells: dict[str, Planned] = {}
     hyperparameters: dict[str, None] = {}
+    methods, datasets, canonical_seeds, seeds, sampling = grid
     if not (methods and datasets):
         raise UserError("name at least one method and one dataset, as in --method erm,twin --dataset b3db_measured")
     if sampling == "halves" and (alone := [s for s in seeds if (s + 1 if s % 2 else s - 1) not in seeds]):
@@ -83,10 +76,6 @@ class Tally:
     skipped: int = 0
     unrecorded: list[Path] = field(default_factory=list)
     trouble: str = ""
-
-    @property
-    def exit_code(self) -> int:
-        return 1 if self.failed or self.trouble else 0
 
 
 def health_of(planned: Planned) -> dict[str, str]:

@@ -2,9 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, TypeAdapter, ValidationError
 
@@ -13,6 +13,16 @@ from benchmark.types import MLP, PAPER, DatasetFacts, Predictions, Recipe, Sampl
 Name = Annotated[str, StringConstraints(pattern=r"^\w[\w.:-]*(@\w+=[\w.+-]+)*$", max_length=200)]
 """Name of a dataset or method, safe as a file name: no path separators or line breaks."""
 Hex = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
+
+
+class Grid(NamedTuple):
+    """Methods on datasets, as the command line names them, for canonical seeds and train seeds under one sampling."""
+
+    methods: Sequence[str]
+    datasets: Sequence[str]
+    canonical_seeds: Sequence[int]
+    seeds: Sequence[int]
+    sampling: Sampling = PAPER
 
 
 @dataclass(frozen=True)
@@ -53,10 +63,8 @@ class CellKey:
         return ",".join(map(str, self.seeds)) + ("," if len(self.seeds) == 1 else "")
 
 
-class Submission(BaseModel):
+class Submission(BaseModel, frozen=True, extra="forbid"):
     """Self-description of a submission; ``status`` and ``checks`` tell whether its code was rerun."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     status: str
     name: str
@@ -71,10 +79,8 @@ class Submission(BaseModel):
     checks: str = ""
 
 
-class Facts(BaseModel):
+class Facts(BaseModel, frozen=True, extra="forbid"):
     """Provenance of a cell: everything a reader needs to trust it or to repeat it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     command: str
     dataset: DatasetFacts = DatasetFacts()

@@ -10,8 +10,8 @@ import numpy as np
 
 from benchmark.errors import UserError
 from benchmark.lab.report import Head, Measured, Number, Report, Sampled, Sheet
-from benchmark.lab.study import REPORT, Content, Grid, Lab, Missing, Study, make_study
-from benchmark.store.cell import Cell, Record
+from benchmark.lab.study import REPORT, Content, Lab, Missing, Study, make_study
+from benchmark.store.cell import Cell, Grid, Record
 from leaderboard.read.results import Results, slug
 from leaderboard.stats.intervals import INTERVAL_KINDS, Estimate, IntervalKind, standard_deviation
 from leaderboard.tables.columns import common, interval

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from benchmark.lab.nearby import Neighbourhoods
-from benchmark.lab.study import Grid, arrange
-from benchmark.store.cell import Cell, CellKey
+from benchmark.lab.study import arrange
+from benchmark.store.cell import Cell, CellKey, Grid
 from benchmark.studies.label_noise import LabelNoise
 from benchmark.studies.similarity import Similarity
 from benchmark.types import Predictions

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmark.lab.study import Grid, Sampled, arrange
+from benchmark.lab.study import Sampled, arrange
 from benchmark.measure.catalogue import CHURN
 from benchmark.registry import make_method
-from benchmark.store.cell import Cell, CellKey
+from benchmark.store.cell import Cell, CellKey, Grid
 from benchmark.studies.decomposition import Decomposition, fixed
 from benchmark.types import Predictions
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from benchmark.lab.selection import LAMBDAS, TOLERANCES, largest, loss, select
-from benchmark.lab.study import Grid, Missing, arrange
-from benchmark.store.cell import Cell, CellKey
+from benchmark.lab.study import Missing, arrange
+from benchmark.store.cell import Cell, CellKey, Grid
 from benchmark.studies.lambda_rule import LambdaRule
 from benchmark.types import PAPER, Predictions, Sampling
 
