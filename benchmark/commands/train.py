@@ -130,8 +130,7 @@ def _summary(tally: Tally, first: Planned, built: Path | None) -> None:
     if tally.failed and not tally.trouble:
         lines.append("Each failed run holds its traceback.")
     if tally.trouble:
-        for failed in tally.failed:
-            lines.append(f"{failed.title}, not recorded:\n{failed.reason}")
+        lines += [f"{failed.title}, not recorded:\n{failed.reason}" for failed in tally.failed]
         lines.append(tally.trouble)
         if tally.unrecorded:
             lines.append(
