@@ -113,7 +113,7 @@ def run(
         )
     built = site if site and not tally.trouble and _leaderboard("build", "--out", str(site)) else None
     _summary(tally, cells[0], built)
-    raise typer.Exit(1 if tally.failed or tally.trouble or (site and not built) else 0)
+    raise typer.Exit(1 if site and built is None else tally.exit_code)
 
 
 def _leaderboard(*words: str) -> bool:

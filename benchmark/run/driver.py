@@ -77,6 +77,10 @@ class Tally:
     unrecorded: list[Path] = field(default_factory=list)
     trouble: str = ""
 
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.failed or self.trouble else 0
+
 
 def health_of(planned: Planned) -> dict[str, str]:
     """Return the reports on the health of a cell's data, by file name."""
