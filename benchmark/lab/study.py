@@ -17,6 +17,7 @@ from benchmark.data.spec import load_spec
 from benchmark.errors import UserError, did_you_mean
 from benchmark.lab.report import *  # noqa: F403
 from benchmark.lab.report import Report
+from benchmark.lab.report import SheetRow as SheetRow
 from benchmark.lab.text import *  # noqa: F403
 from benchmark.registry import build, make_method, params
 from benchmark.registry import title as title_of
