@@ -1,4 +1,4 @@
-"""Reports of studies: numbers still to be given intervals, the tables and charts that show them, and sentences."""
+"""Reports of studies: numbers still to be given intervals, and the tables and charts that show them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
