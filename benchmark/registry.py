@@ -1,7 +1,5 @@
 """Registry of methods: ``@method`` registers one, ``discover`` imports those in ``methods/``."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import pkgutil

@@ -1,7 +1,5 @@
 """Base of both command lines."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -1,22 +1,14 @@
 """Commands about datasets and this machine."""
 
-from __future__ import annotations
-
 import shlex
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
-from benchmark.commands.options import (
-    DEFAULT_DATASET,
-    CanonicalSeeds,
-    Offline,
-    SamplingOption,
-    Seeds,
-    console,
-)
+from benchmark.commands.options import DEFAULT_DATASET, CanonicalSeeds, Offline, SamplingOption, Seeds, console, say
 from benchmark.data.spec import dataset_names, expand, load_spec
 from benchmark.errors import UserError
 
@@ -25,9 +17,7 @@ def list_(
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print only the datasets, as in the README.")] = False,
 ) -> None:
     """List datasets, methods and backbones, whether they are available here, and how to get the others."""
-    from dataclasses import fields
-
-    from benchmark.data.catalogue import availability, markdown, rows_text
+    from benchmark.data.catalogue import how_to_get, markdown, rows_text
     from benchmark.registry import discover, families
     from benchmark.train.backbone import find, names
 
@@ -40,11 +30,10 @@ def list_(
     remedies: dict[str, list[str]] = {}
     for name in dataset_names():
         spec = load_spec(name)
-        state = availability(spec)
-        if not state.here:
-            remedies.setdefault(state.remedy, []).append(name)
+        if remedy := how_to_get(spec):
+            remedies.setdefault(remedy, []).append(name)
         family = "" if spec.family == name else spec.family
-        datasets.add_row(name, rows_text(spec), spec.task, spec.group, family, "yes" if state.here else "no")
+        datasets.add_row(name, rows_text(spec), spec.task, spec.group, family, "no" if remedy else "yes")
     available, unavailable = discover()
     methods = Table("method", "title", "hyperparameters", title="Methods", **style)
     for name, cls in available.items():
@@ -60,7 +49,7 @@ def list_(
         backbones.add_row(name, kind.reads, recipe or "the dataset's", kind.extra)
     console.print(datasets)
     for remedy, absent in remedies.items():
-        console.print(f"not here: {', '.join(absent)}: {remedy}", markup=False)
+        say(f"not here: {', '.join(absent)}: {remedy}")
     console.print(methods)
     console.print(backbones)
 
@@ -85,7 +74,7 @@ def health(
         print("[" + ",\n".join(report.to_json() for report in reports) + "]")
         return
     for report in reports:
-        console.print(to_text(report), markup=False)
+        say(to_text(report))
 
 
 def new_dataset(
@@ -104,28 +93,24 @@ def new_dataset(
     from benchmark.data.health import examine
     from benchmark.data.health_text import to_text
 
-    fields = describe_file(
+    described = describe_file(
         file, target=target, smiles=smiles, id_column=id_column, task=task, split=split, positive=positive
     )
-    path = write_dataset(file, name, to, fields)
+    path = write_dataset(file, name, to, described)
     spec = load_spec(str(path))
     class_one = f"; class 1 is {spec.positive!r}" if spec.positive else ""
     what = f"  {spec.task} of {target!r}{class_one}; split {spec.split}; features {', '.join(spec.features)}"
-    console.print(f"wrote {path}\n{what}", markup=False)
+    say(f"wrote {path}\n{what}")
     if not spec.smiles:
         hint = "if a column holds SMILES, remove the TOML and name the column with --smiles"
-        console.print(
-            f"  no SMILES: {spec.id!r} names the rows, and the numbers are the features; {hint}", markup=False
-        )
-        console.print(f"  features: {', '.join(feature_columns(spec))}", markup=False)
+        say(f"  no SMILES: {spec.id!r} names the rows, and the numbers are the features; {hint}")
+        say(f"  features: {', '.join(feature_columns(spec))}")
         if spec.ignore:
-            console.print(
-                f"  not features, because some values are not numbers: {', '.join(spec.ignore)}", markup=False
-            )
+            say(f"  not features, because some values are not numbers: {', '.join(spec.ignore)}")
     spelled = shlex.quote(spec.spelled)
     run = f"next: python -m benchmark run --method erm,twin --dataset {spelled} --site site"
     launch = f"or:   mlflow run . --env-manager local -P method=twin -P dataset={spelled}"
-    console.print(f"{to_text(examine(spec, 99, overlaps=True))}\n{run}\n{launch}", markup=False)
+    say(f"{to_text(examine(spec, 99, overlaps=True))}\n{run}\n{launch}")
 
 
 def doctor() -> None:
@@ -135,7 +120,7 @@ def doctor() -> None:
     broken = False
     for finding in diagnose(DEFAULT_DATASET):
         remedy = f"\n      {finding.remedy}" if finding.remedy else ""
-        console.print(f"{finding.state:5} {finding.what}{remedy}", markup=False)
+        say(f"{finding.state:5} {finding.what}{remedy}")
         broken |= finding.vital and finding.state == "bad"
     console.print("The default job cannot run here." if broken else "The default job can run here.")
     raise typer.Exit(1 if broken else 0)

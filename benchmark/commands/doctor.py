@@ -1,7 +1,5 @@
 """Diagnosis of this machine: one line per check, with a remedy if it fails."""
 
-from __future__ import annotations
-
 import os
 import platform
 import shutil
@@ -14,7 +12,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from benchmark.data import sources
-from benchmark.data.catalogue import availability
+from benchmark.data.catalogue import how_to_get
 from benchmark.data.spec import DatasetSpec, dataset_names, load_spec
 from benchmark.errors import UserError
 from benchmark.files import DISTRIBUTION, cache_folder, home, install, offline
@@ -39,8 +37,19 @@ def diagnose(default_dataset: str) -> Iterator[Finding]:
     """Check the needs of the default job, then those of other jobs."""
     yield from _packages()
     yield from _places()
-    yield _store()
-    yield _device()
+    import torch
+
+    from benchmark.store import tracking
+
+    try:
+        tracking.Store()
+    except UserError as error:
+        message, _, remedy = str(error).partition("\n")
+        yield Finding("bad", message, remedy.strip(), vital=True)
+    else:
+        yield Finding("ok", f"tracking store {tracking.uri()}")
+    gpu = f", {torch.cuda.get_device_name()} (used unless --device cpu)" if torch.cuda.is_available() else ""
+    yield Finding("ok", f"device: CPU with {os.cpu_count()} cores{gpu}")
     for name in dataset_names():
         yield _data(load_spec(name), vital=name == default_dataset)
     for extra, module in EXTRAS.items():
@@ -88,28 +97,9 @@ def _places() -> Iterator[Finding]:
         yield Finding("note", "CHURN_OFFLINE is set: nothing is downloaded", "unset CHURN_OFFLINE")
 
 
-def _store() -> Finding:
-    from benchmark.store import tracking
-
-    try:
-        tracking.Store()
-    except UserError as error:
-        message, _, remedy = str(error).partition("\n")
-        return Finding("bad", message, remedy.strip(), vital=True)
-    return Finding("ok", f"tracking store {tracking.uri()}")
-
-
-def _device() -> Finding:
-    import torch
-
-    gpu = f", {torch.cuda.get_device_name()} (used unless --device cpu)" if torch.cuda.is_available() else ""
-    return Finding("ok", f"device: CPU with {os.cpu_count()} cores{gpu}")
-
-
 def _data(spec: DatasetSpec, vital: bool) -> Finding:
-    state = availability(spec)
-    if not state.here:
-        return Finding("bad" if vital else "note", f"data of {spec.name}: not here", state.remedy, vital)
+    if absent := how_to_get(spec):
+        return Finding("bad" if vital else "note", f"data of {spec.name}: not here", absent, vital)
     if spec.source.startswith("hf:"):
         return Finding("ok", f"data of {spec.name}: here (not verified)")
     path = sources.locate(spec)

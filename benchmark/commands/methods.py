@@ -1,7 +1,5 @@
 """Commands for authors of methods."""
 
-from __future__ import annotations
-
 import re
 from importlib.resources import files as resources
 from pathlib import Path
@@ -9,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from benchmark.commands.options import console
+from benchmark.commands.options import say
 from benchmark.errors import UserError
 from benchmark.files import own_methods
 
@@ -27,9 +25,9 @@ def check(
         raise UserError(f"{method}: the check uses the defaults: leave out {':'.join(settings)}")
     failures = [f"{task}: {failure}" for task in cls.tasks for failure in check_method(cls, task)]
     if failures:
-        console.print("\n".join(failures), markup=False)
+        say("\n".join(failures))
         raise typer.Exit(1)
-    console.print(f"{cls.name} keeps the contract on {' and '.join(cls.tasks)}.", markup=False)
+    say(f"{cls.name} keeps the contract on {' and '.join(cls.tasks)}.")
 
 
 def new_method(name: Annotated[str, typer.Argument(help="A lower-case Python name, as in my_method.")]) -> None:
@@ -48,4 +46,4 @@ def new_method(name: Annotated[str, typer.Argument(help="A lower-case Python nam
         raise UserError(f"{path} exists: choose another name, or edit the file") from None
     run = f"python -m benchmark run --method erm,{name} --dataset lite --seeds 5"
     commands = (f"python -m benchmark check {name}", run, "python -m leaderboard build --published --out site")
-    console.print("\n  ".join((f"wrote {path}\nnext: edit it, then", *commands)), markup=False)
+    say("\n  ".join((f"wrote {path}\nnext: edit it, then", *commands)))

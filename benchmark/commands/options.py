@@ -1,8 +1,7 @@
 """Options and console shared by the commands."""
 
-from __future__ import annotations
-
 import os
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -14,6 +13,7 @@ DEFAULT_DATASET = "b3db_measured"
 ALL_METHODS = "erm,swa,mc_dropout,deep_ensemble,bagging:k=2,bagging,twin"
 
 console = Console(soft_wrap=True, highlight=False)
+say = partial(console.print, markup=False)
 
 Methods = Annotated[
     str, typer.Option("--method", help="Methods, separated by commas, as in erm,twin:lam=30,bagging:k=2.")
@@ -61,6 +61,5 @@ def _go_offline(chosen: bool) -> bool:
 Offline = Annotated[
     bool, typer.Option("--offline", callback=_go_offline, help="Never touch the network (also: CHURN_OFFLINE=1).")
 ]
-
-
+Jobs = Annotated[int | None, typer.Option(help="Worker processes; default: one per core.", min=1)]
 DeviceOption = Annotated[str, typer.Option("--device", help="cpu, cuda, or auto (a GPU if PyTorch can use one).")]

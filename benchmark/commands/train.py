@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,20 +17,8 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from benchmark.commands.options import (
-    ALL_METHODS,
-    DEFAULT_DATASET,
-    BackboneOption,
-    CanonicalSeeds,
-    Datasets,
-    DeviceOption,
-    Methods,
-    Offline,
-    SamplingOption,
-    Seeds,
-    Settings,
-    console,
-)
+from benchmark.commands import options
+from benchmark.commands.options import console, say
 from benchmark.data.spec import expand
 from benchmark.errors import UserError
 from benchmark.types import PAPER, Sampling
@@ -56,16 +45,17 @@ def _grid(
     from benchmark.data.catalogue import obtainable
     from benchmark.run.driver import plan_grid
     from benchmark.settings import DEFAULT_SEEDS, parse_seeds, parse_settings, parse_splits
+    from benchmark.store.cell import Grid
     from benchmark.train.device import device as named
 
     names = [name.strip() for name in method.split(",") if name.strip()]
     where = named(device)
     chosen, skipped = obtainable(dataset)
     for line in skipped:
-        console.print(line, markup=False)
+        say(line)
     splits, given = parse_splits(canonical_seed), parse_settings(settings or [])
     runs = parse_seeds(seeds or DEFAULT_SEEDS[sampling])
-    return plan_grid(names, _on(backbone, chosen), splits, runs, given, where, sampling)
+    return plan_grid(Grid(names, _on(backbone, chosen), splits, runs, sampling), given, where)
 
 
 @contextmanager
@@ -75,27 +65,27 @@ def _resumable() -> Iterator[None]:
         yield
     except KeyboardInterrupt as stop:
         kept = str(stop) or "finished work is kept"
-        console.print(f"Interrupted: {kept}. The same command resumes from there:", markup=False)
-        console.print(f"  {shlex.join(['python', '-m', 'benchmark', *sys.argv[1:]])}", markup=False)
+        say(f"Interrupted: {kept}. The same command resumes from there:")
+        say(f"  {shlex.join(['python', '-m', 'benchmark', *sys.argv[1:]])}")
         raise typer.Exit(130) from None
 
 
 @_resumable()
 def run(
-    method: Methods,
-    dataset: Datasets = DEFAULT_DATASET,
-    backbone: BackboneOption = "",
-    canonical_seed: CanonicalSeeds = "99",
-    sampling: SamplingOption = PAPER,
-    seeds: Seeds = "",
-    settings: Settings = None,
+    method: options.Methods,
+    dataset: options.Datasets = options.DEFAULT_DATASET,
+    backbone: options.BackboneOption = "",
+    canonical_seed: options.CanonicalSeeds = "99",
+    sampling: options.SamplingOption = PAPER,
+    seeds: options.Seeds = "",
+    settings: options.Settings = None,
     force: Annotated[bool, typer.Option("--force", help="Retrain cells that are already recorded.")] = False,
-    jobs: Annotated[int | None, typer.Option(help="Worker processes; default: one per core.", min=1)] = None,
+    jobs: options.Jobs = None,
     site: Annotated[Path | None, typer.Option(help="Then build the leaderboard in this folder.")] = None,
     scheduler: Annotated[str, typer.Option(help="Scheduler of a Dask cluster to work on, as in tcp://host:8786.")] = "",
     slurm: Annotated[Path | None, typer.Option(help="Work in Slurm jobs, as configured in this TOML.")] = None,
-    device: DeviceOption = "auto",
-    offline: Offline = False,
+    device: options.DeviceOption = "auto",
+    offline: options.Offline = False,
 ) -> None:
     """Train methods on datasets and record every run and every prediction in MLflow."""
     from benchmark.run import driver
@@ -105,7 +95,7 @@ def run(
     total = sum(len(cell.key.seeds) for cell in cells)
     console.print(f"{len(cells)} cells, {total} retrainings; tracking store: {tracking.uri()}")
     for line in driver.warnings(cells):
-        console.print(line, markup=False)
+        say(line)
     columns = (TextColumn("retrainings"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     from benchmark.run.cluster import connect
 
@@ -116,20 +106,19 @@ def run(
             cells,
             force=force,
             jobs=jobs,
-            report=lambda line: console.print(line, markup=False),
+            report=say,
             trained=lambda count: progress.advance(task, count),
             reports=driver.health_of,
             client=client,
         )
-    built = _build_site(site) if site and not tally.trouble else None
+    built = site if site and not tally.trouble and _leaderboard("build", "--out", str(site)) else None
     _summary(tally, cells[0], built)
     raise typer.Exit(1 if site and built is None else tally.exit_code)
 
 
-def _build_site(folder: Path) -> Path | None:
-    # In a separate process: the leaderboard imports the benchmark, never the reverse.
-    result = subprocess.run([sys.executable, "-m", "leaderboard", "build", "--out", str(folder)], check=False)
-    return None if result.returncode else folder
+def _leaderboard(*words: str) -> bool:
+    """Run a command of the leaderboard in its own process, as the benchmark never imports it; tell if it succeeds."""
+    return not subprocess.run([sys.executable, "-m", "leaderboard", *words], check=False).returncode
 
 
 def _summary(tally: Tally, first: Planned, built: Path | None) -> None:
@@ -141,15 +130,14 @@ def _summary(tally: Tally, first: Planned, built: Path | None) -> None:
     if tally.failed and not tally.trouble:
         lines.append("Each failed run holds its traceback.")
     if tally.trouble:
-        for failed in tally.failed:
-            lines.append(f"{failed.title}, not recorded:\n{failed.reason}")
+        lines += [f"{failed.title}, not recorded:\n{failed.reason}" for failed in tally.failed]
         lines.append(tally.trouble)
         if tally.unrecorded:
             lines.append(
                 f"{len(tally.unrecorded)} finished cells are safe in {tally.unrecorded[0].parent}; the next run "
                 "records them without training again."
             )
-        console.print("\n".join(lines), markup=False)
+        say("\n".join(lines))
         return
     store = tracking.Store()
     if store.uri.startswith("http"):
@@ -163,16 +151,18 @@ def _summary(tally: Tally, first: Planned, built: Path | None) -> None:
         lines.append("Build the leaderboard: python -m leaderboard build --out site")
     if first.key.sampling == PAPER:
         lines.append("Retrainings shared most of their molecules; --sampling halves compares models that share none.")
-    console.print("\n".join(lines), markup=False)
+    say("\n".join(lines))
     store.describe_launch([*lines, *(f"{failed.title}: {failed.error}" for failed in tally.failed)])
 
 
 @_resumable()
 def study(
     name: Annotated[str, typer.Argument(help="The study; without it, list all.")] = "",
-    dataset: Annotated[str, typer.Option(help="Datasets or groups, for studies with a choice.")] = "",
-    backbone: BackboneOption = "",
-    canonical_seed: Annotated[str, typer.Option(help="Seeds of the train/test split, separated by commas.")] = "",
+    dataset: Annotated[str, typer.Option(help="options.Datasets or groups, for studies with a choice.")] = "",
+    backbone: options.BackboneOption = "",
+    canonical_seed: Annotated[
+        str, typer.Option(help="options.Seeds of the train/test split, separated by commas.")
+    ] = "",
     sampling: Annotated[
         Sampling | None, typer.Option("--sampling", help="As for run, for studies with a choice.")
     ] = None,
@@ -180,13 +170,11 @@ def study(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the study.")
     ] = None,
-    jobs: Annotated[int | None, typer.Option(help="Worker processes; default: one per core.", min=1)] = None,
-    device: DeviceOption = "auto",
-    offline: Offline = False,
+    jobs: options.Jobs = None,
+    device: options.DeviceOption = "auto",
+    offline: options.Offline = False,
 ) -> None:
     """Run a study: train and record the cells that are missing, then show the answer."""
-    from dataclasses import fields
-
     from benchmark.lab.study import discover, make_study
     from benchmark.settings import DEFAULT_SEEDS, parse_settings
 
@@ -206,24 +194,23 @@ def study(
     if backbone:
         datasets = expand(getattr(study, "dataset", ""))
         study = make_study(name, chosen | {"dataset": ",".join(_on(backbone, datasets))})
-    lab = TrainingLab(study, jobs, named(device), lambda line: console.print(line, markup=False))
+    lab = TrainingLab(study, jobs, named(device), say)
     report = study.report(lab)
     lab.finish(report)
     lab.store.describe_launch(list(report.answer))
-    result = subprocess.run([sys.executable, "-m", "leaderboard", "study", name], check=False)
-    raise typer.Exit(1 if result.returncode else 0)
+    raise typer.Exit(0 if _leaderboard("study", name) else 1)
 
 
 def status(
-    method: Methods = ALL_METHODS,
-    dataset: Datasets = DEFAULT_DATASET,
-    backbone: BackboneOption = "",
-    canonical_seed: CanonicalSeeds = "99",
-    sampling: SamplingOption = PAPER,
-    seeds: Seeds = "",
-    settings: Settings = None,
-    device: DeviceOption = "auto",
-    offline: Offline = False,
+    method: options.Methods = options.ALL_METHODS,
+    dataset: options.Datasets = options.DEFAULT_DATASET,
+    backbone: options.BackboneOption = "",
+    canonical_seed: options.CanonicalSeeds = "99",
+    sampling: options.SamplingOption = PAPER,
+    seeds: options.Seeds = "",
+    settings: options.Settings = None,
+    device: options.DeviceOption = "auto",
+    offline: options.Offline = False,
 ) -> None:
     """Show which cells of a grid are done, failed or missing, and the command that trains each."""
     from benchmark.store import tracking
@@ -234,19 +221,19 @@ def status(
     for cell in cells:
         word = words.get(statuses.get(cell.key.digest, ""), "missing")
         line = f"{word:8} {cell.key.dataset}, split {cell.key.canonical_seed}: {cell.title}"
-        console.print(line if word == "done" else f"{line}\n         {cell.command}", markup=False)
+        say(line if word == "done" else f"{line}\n         {cell.command}")
 
 
 def plan(
-    method: Methods = ALL_METHODS,
-    dataset: Datasets = DEFAULT_DATASET,
-    backbone: BackboneOption = "",
-    canonical_seed: CanonicalSeeds = "99",
-    sampling: SamplingOption = PAPER,
-    seeds: Seeds = "",
-    settings: Settings = None,
-    jobs: Annotated[int | None, typer.Option(help="Worker processes; default: one per core.", min=1)] = None,
-    offline: Offline = False,
+    method: options.Methods = options.ALL_METHODS,
+    dataset: options.Datasets = options.DEFAULT_DATASET,
+    backbone: options.BackboneOption = "",
+    canonical_seed: options.CanonicalSeeds = "99",
+    sampling: options.SamplingOption = PAPER,
+    seeds: options.Seeds = "",
+    settings: options.Settings = None,
+    jobs: options.Jobs = None,
+    offline: options.Offline = False,
 ) -> None:
     """Estimate the cost of a grid without training it: networks, CPU hours, bytes."""
     from benchmark.run.plan import costs
@@ -268,19 +255,19 @@ def plan(
         f"hours, {hours / count:.2f} hours on {count} workers, {size / 1e6:,.0f} MB in the store"
     )
     if uncounted := sorted({title for cost in rows for title in cost.not_counted}):
-        console.print(f"not counted, because they train no networks: {', '.join(uncounted)}", markup=False)
+        say(f"not counted, because they train no networks: {', '.join(uncounted)}")
 
 
 def speed(
-    dataset: Annotated[str, typer.Option("--dataset", help="A classification dataset.")] = DEFAULT_DATASET,
-    seeds: Seeds = "10",
+    dataset: Annotated[str, typer.Option("--dataset", help="A classification dataset.")] = options.DEFAULT_DATASET,
+    seeds: options.Seeds = "10",
     plain_seeds: Annotated[str, typer.Option(help="Train seeds of the plain loop (minutes each).")] = "3",
     out: Annotated[Path | None, typer.Option(help="Write the timings to this JSON file.")] = None,
-    offline: Offline = False,
+    offline: options.Offline = False,
 ) -> None:
     """Time the paper's table in a plain per-model PyTorch loop and in the harness (many minutes)."""
     from benchmark.data.problem import load_problem
-    from benchmark.run.speed import Timing, as_json, compare
+    from benchmark.run.speed import Timing, compare
     from benchmark.settings import parse_seeds
 
     problem = load_problem(dataset)
@@ -293,11 +280,11 @@ def speed(
         churn = f"{timing.churn_erm:.1%}, {timing.churn_twin:.1%}" if timing.churn_erm and timing.churn_twin else "–"
         ratio = timings[0].seconds / timing.seconds
         line = f"{timing.what:42} {timing.seconds:8.2f} s  {ratio:6.2f}x   churn of ERM, twin: {churn}"
-        console.print(line, markup=False)
+        say(line)
 
     console.print("seconds for one train seed of seven methods")
     compare(problem, parse_seeds(seeds), parse_seeds(plain_seeds), report)
     if out:
         temporary = out.with_name(f".{out.name}.{os.getpid()}")
-        temporary.write_text(json.dumps(as_json(timings), indent=1), encoding="utf-8")
+        temporary.write_text(json.dumps([asdict(timing) for timing in timings], indent=1), encoding="utf-8")
         temporary.replace(out)

@@ -1,7 +1,5 @@
 """Datasets from a user's own tables: read the file, infer the fields, write the TOML."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -1,8 +1,5 @@
 """The registry as a table: all datasets, whether they are on this machine, and how to get them."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
 from importlib.util import find_spec
 
 from benchmark.data import sources
@@ -14,41 +11,29 @@ BY_HAND = ("tadf",)
 """Sources whose files must be downloaded by hand."""
 
 
-@dataclass(frozen=True)
-class Availability:
-    """Presence of a dataset's raw data on this machine (unverified), and the remedy if it is absent."""
-
-    here: bool
-    remedy: str = ""
-
-
-def availability(spec: DatasetSpec) -> Availability:
-    """Return the availability of a dataset without network access and without reading the file."""
+def how_to_get(spec: DatasetSpec) -> str:
+    """Return how to get the raw data of a dataset; empty if it is here. Uses no network and verifies no file."""
     if spec.source.startswith("hf:"):
         if getattr(find_spec("datasets"), "origin", None) is None:  # this project has a folder of that name
             after = "" if offline() else "; then downloaded on first use"
-            return Availability(False, f"{install('vision')}{after}")
+            return install("vision") + after
         if sources.image_folder(spec):
-            return Availability(True)
-        place = sources.image_place(spec)
+            return ""
         if offline():
-            return Availability(
-                False, f"used if it is in Hugging Face's cache; else put it at {place} in CHURN_DATA_DIR"
-            )
-        return Availability(False, "taken from Hugging Face's cache, or downloaded on first use")
+            place = sources.image_place(spec)
+            return f"used if it is in Hugging Face's cache; else put it at {place} in CHURN_DATA_DIR"
+        return "taken from Hugging Face's cache, or downloaded on first use"
     try:
         where = sources.origin(spec)
     except UserError as error:
-        return Availability(False, str(error))
+        return str(error)
     if sources.locate(spec):
-        return Availability(True)
+        return ""
     if where.path:
-        return Availability(False, f"put the file back at {where.path}, or correct 'source' in {spec.path}")
+        return f"put the file back at {where.path}, or correct 'source' in {spec.path}"
     if where.url and not offline():
-        return Availability(False, "downloaded on first use")
-    return Availability(
-        False, f"get it from {where.page or where.url} and put it at {sources.folders()[0] / where.place}"
-    )
+        return "downloaded on first use"
+    return f"get it from {where.page or where.url} and put it at {sources.folders()[0] / where.place}"
 
 
 def obtainable(names: str) -> tuple[list[str], list[str]]:
@@ -59,8 +44,8 @@ def obtainable(names: str) -> tuple[list[str], list[str]]:
     kept, lines = [], []
     for name in expand(names):
         spec = load_spec(name)
-        remedy = availability(spec).remedy if spec.source.partition(":")[0] in BY_HAND else ""
-        if remedy and name not in named:
+        by_hand = spec.source.partition(":")[0] in BY_HAND and name not in named
+        if by_hand and (remedy := how_to_get(spec)):
             lines.append(f"skipped: {name}: {remedy}")
         else:
             kept.append(name)

@@ -1,7 +1,5 @@
 """Features by their names in the TOMLs: ``morgan:BITS:RADIUS``, ``columns`` (the table's own numbers) and others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

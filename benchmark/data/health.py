@@ -1,7 +1,5 @@
 """Examination of a dataset for faults and for overlaps with others; ``health_text`` formats the report."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable
@@ -13,7 +11,7 @@ import numpy as np
 import pandas as pd
 from rdkit import Chem, rdBase
 
-from benchmark.data.catalogue import availability
+from benchmark.data.catalogue import how_to_get
 from benchmark.data.features import morgan
 from benchmark.data.problem import digest, labels, split_rows
 from benchmark.data.rows import Rows, load_rows
@@ -216,7 +214,7 @@ def _overlaps(spec: DatasetSpec) -> tuple[list[SharedMolecules], list[str]]:
     molecules, labelled = _multisets(spec)
     for name in dataset_names():
         other = load_spec(name)
-        if other.path == spec.path or not other.smiles or not availability(other).here:
+        if other.path == spec.path or not other.smiles or how_to_get(other):
             continue
         try:
             theirs, their_labels = _multisets(other)

@@ -1,7 +1,5 @@
 """Texts of the health report: for readers, and as files stored with every result."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from benchmark.data.health import NEAR, REASONS, Health, examine

@@ -1,7 +1,5 @@
 """Images from the Hugging Face hub, or from a folder of the same layout, as rows of pixels."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import os
@@ -34,6 +32,8 @@ def load(spec: DatasetSpec) -> tuple[str, pd.DataFrame, np.ndarray]:
         load_dataset: Any = importlib.import_module("datasets").load_dataset
     except (ImportError, AttributeError) as error:  # any folder called datasets, such as the checkout's, is importable
         raise UserError(f"{spec.name}: images need Hugging Face's datasets: {install('vision')}") from error
+    from PIL import ImageOps
+
     folder = sources.image_folder(spec)
     try:
         parts = load_dataset(str(folder or name))
@@ -53,7 +53,8 @@ def load(spec: DatasetSpec) -> tuple[str, pd.DataFrame, np.ndarray]:
             others.assign(**{SPLIT: part, LINE: range(1, len(others) + 1), ID: [f"{part}/{i}" for i in others.index]})
         )
         for image in rows["image"]:
-            next(below)[:] = _square(image, side)
+            square = ImageOps.fit(image.convert("RGB"), (side, side))
+            next(below)[:] = np.asarray(square, dtype=np.uint8).ravel()
     table = pd.concat(tables, ignore_index=True).assign(**{REPEATED: False})
     version = hashlib.sha256(x.data)  # may be gigabytes, so avoid a copy
     version.update(table.to_csv().encode())
@@ -67,9 +68,3 @@ def _side(spec: DatasetSpec) -> int:
             f"{spec.name}: features {list(spec.features)}: expected pixels:SIDE for images, as in pixels:224"
         )
     return int(side)
-
-
-def _square(image: Any, side: int) -> np.ndarray:
-    from PIL import ImageOps
-
-    return np.asarray(ImageOps.fit(image.convert("RGB"), (side, side)), dtype=np.uint8).ravel()

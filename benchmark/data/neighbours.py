@@ -1,7 +1,5 @@
 """Neighbours of test molecules in a training set, by the Tanimoto similarity of Morgan fingerprints."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Loading of a ``Problem`` by the name of its dataset."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from dataclasses import replace

@@ -1,13 +1,10 @@
 """Readers of raw files: bytes → a table of text with the rows of the file and their lines (or records)."""
 
-from __future__ import annotations
-
 import csv
 import io
 import sys
 import tempfile
 import warnings
-from collections import Counter
 from contextlib import redirect_stderr
 from importlib.util import find_spec
 from pathlib import Path
@@ -86,12 +83,8 @@ def _delimited(text: str) -> pd.DataFrame:
 
 def _distinct(header: list[str]) -> list[str]:
     """Strip the names of columns and make them unique: a second ``a`` becomes ``a.1``."""
-    seen: Counter[str] = Counter()
-    names = []
-    for name in map(str.strip, header):
-        names.append(f"{name}.{seen[name]}" if seen[name] else name)
-        seen[name] += 1
-    return names
+    names = pd.Series([name.strip() for name in header], dtype=object)
+    return [f"{name}.{n}" if n else name for name, n in zip(names, names.groupby(names).cumcount(), strict=True)]
 
 
 def _sdf(content: bytes) -> pd.DataFrame:

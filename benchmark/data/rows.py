@@ -1,11 +1,7 @@
 """Rows of a raw file: molecules, scaffolds, targets and features, kept in the cache."""
 
-from __future__ import annotations
-
 import hashlib
 import io
-import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -58,7 +54,9 @@ def load_rows(spec: DatasetSpec) -> Rows:
     path, content = sources.obtain(spec)
     version = spec.sha256[:16] or hashlib.sha256(content).hexdigest()[:16]
     name, _, _ = spec.name.partition("@")  # variants have the same rows
-    key = f"{name}-{_key(spec, version)}"
+    code = fingerprint(readers.read, readers.clean, _prepare)
+    reading = spec.model_dump(include={"source", "smiles", "id", "target", "features", "ignore", "groups", "split"})
+    key = cache.named(name, [version, reading, rdBase.rdkitVersion, code])
 
     def make() -> tuple[bytes, ...]:
         raw = readers.read(content, str(path))
@@ -75,23 +73,11 @@ def load_rows(spec: DatasetSpec) -> Rows:
         return Rows(pd.read_parquet(io.BytesIO(packed)), stored["x"], stored["scaled"], version)
 
 
-def _key(spec: DatasetSpec, version: str) -> str:
-    """Hash everything that rows and features depend on."""
-    code = fingerprint(readers.read, readers.clean, _prepare)
-    reading = spec.model_dump(include={"source", "smiles", "id", "target", "features", "ignore", "groups", "split"})
-    parts = [version, reading, rdBase.rdkitVersion, code]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
-
-
 def example_ids(texts: Sequence[str], *, hashed: bool) -> np.ndarray:
     """Return ids that survive reordering and filtering: hashes of the SMILES, or names; repeated ones are numbered."""
-    seen: Counter[str] = Counter()
-    ids = []
-    for text in texts:
-        key = hashlib.sha256(text.encode()).hexdigest()[:12] if hashed else text
-        seen[key] += 1
-        ids.append(key if seen[key] == 1 else f"{key}-{seen[key]}")
-    return np.array(ids)
+    keys = pd.Series([hashlib.sha256(text.encode()).hexdigest()[:12] if hashed else text for text in texts])
+    earlier = keys.groupby(keys).cumcount()
+    return np.array([f"{key}-{n + 1}" if n else key for key, n in zip(keys, earlier, strict=True)])
 
 
 def _require_columns(raw: pd.DataFrame, spec: DatasetSpec) -> None:

@@ -1,7 +1,5 @@
 """Raw files: location, download and verification."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import os

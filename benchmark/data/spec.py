@@ -1,13 +1,11 @@
 """Dataset descriptions, one validated TOML each."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from benchmark.errors import UserError, did_you_mean
@@ -30,13 +28,11 @@ class Settings(Recipe):
     backbone: str = MLP
 
 
-class DatasetSpec(BaseModel):
+class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
     """Description of a dataset. ``name`` is the stem of the TOML at ``path``, which has the other fields.
 
     They are explained in datasets/README.md. The name of a variant includes its settings, as in ``bace@train=200``.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str = Field(pattern=r"^\w[\w.-]*(@\w+=[\w.+-]+)*$")
     path: Path = Path()
@@ -85,7 +81,7 @@ class DatasetSpec(BaseModel):
         return self.split.partition(":")[2] if self.split.startswith("given") else ""
 
     @model_validator(mode="after")
-    def _complete(self) -> DatasetSpec:
+    def _complete(self) -> Self:
         scheme = self.source.partition(":")[0]
         if not self.sha256 and scheme not in UNVERIFIED:
             raise PydanticCustomError("sha256", "a {scheme}: source needs the sha256 of its file", {"scheme": scheme})

@@ -1,7 +1,5 @@
 """Canonical splits by their names in the TOMLs: ``scaffold:0.8``, ``random:0.8``, ``given:COLUMN``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -2,8 +2,6 @@
 optimisation", Algorithm 3). The optimiser is Optuna's Gaussian process (Matérn 5/2, expected improvement).
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace
@@ -38,9 +36,8 @@ class Trial(NamedTuple):
 def optimise(score: Callable[[float], tuple[float, float, float]], trials: int, seed: int, keep: str) -> list[Trial]:
     """Run ``trials`` trials to maximise ``score`` over numbers from 1e-3 to 1e4; the first four are log-uniform.
 
-    ``score`` returns (score, churn, accuracy). Each trial is cached under ``keep``, which must name everything the
-    score depends on. The optimiser is reseeded for each trial, so the result depends on ``seed`` alone, even after a
-    kill.
+    ``score`` returns (score, churn, accuracy). Each trial is cached under ``keep``, which must name all that the score
+    depends on. The optimiser is reseeded for each trial: the result depends on ``seed`` alone, even after a kill.
     """
     import optuna
     from optuna.distributions import BaseDistribution, FloatDistribution

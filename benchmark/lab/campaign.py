@@ -1,9 +1,6 @@
-"""Bayesian-optimisation campaigns in a pool of molecules whose targets stay hidden until they are acquired (paper,
-appendix "BO trajectory variance on regression", Algorithm 2). Beyond the paper: acquisition functions that use the
-spread of several networks.
+"""Bayesian-optimisation campaigns in a pool of molecules whose targets are hidden until acquired (paper, appendix "BO
+trajectory variance on regression", Algorithm 2). Beyond the paper: acquisition by the spread of several networks.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from benchmark.errors import UserError
-from benchmark.lab.study import Content, Sampled, Trainer
+from benchmark.lab.report import Sampled
+from benchmark.lab.study import Content, Trainer
 from benchmark.train import draw, generator
 from benchmark.train.stack import Stack
 from benchmark.types import MLP, PAPER, Examples, Method, Problem, Recipe

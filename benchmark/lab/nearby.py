@@ -3,8 +3,6 @@
 Similarity is Tanimoto's of Morgan fingerprints (radius 2, 2048 bits).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +12,9 @@ from benchmark.data.neighbours import neighbours
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import expand, load_spec
 from benchmark.errors import UserError
-from benchmark.lab.study import Content, Head, Lab, Sampled, SheetRow, Trainer, head, percent, retrainings
+from benchmark.lab.report import Head, Sampled, SheetRow, head
+from benchmark.lab.study import Content, Lab, Trainer, retrainings
+from benchmark.lab.text import percent
 from benchmark.measure.basics import mean_over_pairs, pseudo_values
 from benchmark.measure.catalogue import CHURN
 from benchmark.types import Predictions

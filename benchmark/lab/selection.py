@@ -2,12 +2,11 @@
 "Hyperparameter selection").
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from benchmark.data.spec import load_spec
-from benchmark.lab.study import Lab, mean
+from benchmark.lab.study import GridStudy, Lab
+from benchmark.lab.text import mean
 from benchmark.store.cell import Cell
 from benchmark.types import Task
 
@@ -32,17 +31,15 @@ def select(losses: Mapping[float, float], erm: float, tolerance: float) -> float
     return max((lam for lam, value in losses.items() if value - erm <= tolerance + 1e-9), default=None)
 
 
-def largest(
-    lab: Lab, text: str, dataset: str, splits: Sequence[int], seeds: Sequence[int], erm: Sequence[Cell]
-) -> tuple[float, Sequence[Cell]] | None:
-    """Return the λ that the rule selects for the method ``text``, such as "twin:lam={lam:g}", and its cells, or None.
+def largest(study: GridStudy, lab: Lab, text: str, erm: Sequence[Cell]) -> tuple[float, Sequence[Cell]] | None:
+    """Return the λ that the rule selects on the dataset of ``study``, and its cells; None if it admits none.
 
-    λ is lowered until the rule admits it; smaller ones are never trained.
+    ``text`` is the method, such as "twin:lam={lam:g}". λ is lowered until it is admitted; smaller ones are not trained.
     """
-    task = load_spec(dataset).task
+    task = load_spec(study.dataset).task
     for lam in sorted(LAMBDAS[task], reverse=True):
         method = text.format(lam=lam)
-        cells = lab.cells([method], [dataset], splits, seeds)[dataset, method]
+        cells = study.cells(lab, [method], [study.dataset])[study.dataset, method]
         if select({lam: loss(cells)}, loss(erm), TOLERANCES[task][0]) is not None:
             return lam, cells
     return None

@@ -5,159 +5,31 @@ The lab of ``python -m benchmark study`` trains what is missing; the leaderboard
 ``report``, so a page always shows what was computed.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, Literal, Protocol, TypeVar
-
-import numpy as np
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError, did_you_mean
-from benchmark.measure.catalogue import QUALITY, Measure, churn, find
+from benchmark.lab.report import *  # noqa: F403 (until every study imports from there)
+from benchmark.lab.report import Report
+from benchmark.lab.report import SheetRow as SheetRow
+from benchmark.lab.text import *  # noqa: F403
 from benchmark.registry import build, make_method, params
 from benchmark.registry import title as title_of
 from benchmark.settings import parse_seeds, parse_splits
-from benchmark.store.cell import Cell
-from benchmark.types import PAPER, Sampling, Task
+from benchmark.store.cell import Cell, Grid
+from benchmark.types import PAPER, Sampling
 
 T = TypeVar("T", bound=type)
 Content = Mapping[str, Any]
 """Content of a record: numbers, texts, lists and mappings, as in JSON."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A measure of predictions, averaged over canonical splits, with its interval over retrainings.
-
-    ``key`` is the measure's key in the catalogue; ``cells`` hold one cell per split. With ``versus``, the number is the
-    difference to those cells at equal train seeds.
-    """
-
-    key: str
-    cells: Sequence[Cell]
-    versus: Sequence[Cell] = ()
-    evalset: str = "id"
-    flags: str = ""
-
-    @property
-    def measure(self) -> Measure:
-        return _measure(self.key, self.cells[0].predictions[self.evalset].task)
-
-
-def _measure(key: str, task: Task) -> Measure:
-    measure = find(key, task)
-    assert measure is not None, f"no measure of a {task} is called {key}"
-    return measure
-
-
-@dataclass(frozen=True)
-class Sampled:
-    """A statistic of replicates: ``values`` are (R,), one per replicate, or a symmetric (R, R), one per pair."""
-
-    values: np.ndarray
-    statistic: Literal["mean", "std"] = "mean"
-    flags: str = ""
-
-
-Number = Measured | Sampled
-SheetRow = Sequence[str | Number]
-
-
-@dataclass(frozen=True)
-class Head:
-    """The header of a column of numbers, shown multiplied by ``scale`` with ``digits`` decimals.
-
-    Intervals are clipped at ``most``, and at 0 unless the numbers are ``signed``.
-    """
-
-    text: str
-    scale: float = 1
-    digits: int = 3
-    signed: bool = False
-    most: float = np.inf
-
-
-def head(measure: Measure, versus: bool = False) -> Head:
-    """Return the header of a measure, or of its difference to a reference."""
-    if versus:
-        title, scale, digits = measure.shown_delta
-        return Head(title, scale, digits, signed=True)
-    return Head(measure.title, measure.scale, measure.digits, most=measure.most)
-
-
-def heads_compared(task: Task) -> list[Head]:
-    """Return the headers of the columns that ``compared`` fills."""
-    return [head(measure, versus) for measure in (QUALITY[task], churn(task)) for versus in (False, True)]
-
-
-def compared(cells: Sequence[Cell], reference: Sequence[Cell]) -> SheetRow:
-    """Return accuracy (or MAE) and churn of ``cells`` on the ID test, each also as a difference to ``reference``."""
-    row: list[str | Number] = []
-    for key in (QUALITY[cells[0].predictions["id"].task].key, "churn"):
-        row += [Measured(key, cells), "–" if cells is reference else Measured(key, cells, reference)]
-    return row
-
-
-@dataclass(frozen=True)
-class Sheet:
-    """A table of a report; each row has one text or number per column of the header."""
-
-    key: str
-    title: str
-    caption: str
-    header: Sequence[str | Head]
-    rows: Sequence[SheetRow]
-    notes: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
-class Axis:
-    """An axis of numbers multiplied by ``scale``, or of ``names`` at 0, 1, 2, …."""
-
-    label: str
-    scale: float = 1
-    log: bool = False
-    names: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
-class Point:
-    """A point of a chart with an optional ``label``; ``x`` is exact, or a number with an interval like ``y``."""
-
-    x: float | Number
-    y: Number
-    label: str = ""
-    chosen: bool = False
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A figure of a report: named series of points, joined by lines if they are ordered."""
-
-    key: str
-    title: str
-    caption: str
-    x: Axis
-    y: Axis
-    series: Mapping[str, Sequence[Point]]
-    joined: bool = True
-
-
-@dataclass(frozen=True)
-class Report:
-    """The answer of a study in sentences, tables and charts; ``shown`` names tables and figures of the boards."""
-
-    answer: Sequence[str]
-    sheets: Sequence[Sheet] = ()
-    charts: Sequence[Chart] = ()
-    shown: Sequence[str] = ()
-
-
+Cells = Mapping[tuple[str, str], Sequence[Cell]]
+"""The cells of a grid by dataset and method, as the grid names them; one per canonical seed."""
 REPORT = "report"
 """The key of the record that marks a study as finished and holds its settings."""
 
@@ -179,8 +51,12 @@ class Trainer(Protocol):
         """Report progress to the user."""
 
 
-class Lab(Protocol):
+class Lab(ABC):
     """A source of cells and records. Raises UserError for a failure, and Missing if it only reads and lacks one."""
+
+    @abstractmethod
+    def stored(self, grid: Grid) -> Iterable[Cell]:
+        """Return stored cells, newest first, with those of ``grid`` among them unless the lab only reads."""
 
     def cells(
         self,
@@ -189,9 +65,12 @@ class Lab(Protocol):
         canonical_seeds: Sequence[int],
         seeds: Sequence[int],
         sampling: Sampling = PAPER,
-    ) -> Mapping[tuple[str, str], Sequence[Cell]]:
-        """Return the cells of a grid by dataset and method, as named in the arguments; one per canonical seed."""
+    ) -> Cells:
+        """Return the cells of a grid."""
+        grid = Grid(methods, datasets, canonical_seeds, seeds, sampling)
+        return arrange(self.stored(grid), grid)
 
+    @abstractmethod
     def record(self, key: str, dataset: str, canonical_seed: int, make: Callable[..., Content], *given: Any) -> Content:
         """Return the record ``key``, computed by ``make(trainer, *given)`` on first use.
 
@@ -218,9 +97,7 @@ class GridStudy:
     canonical_seed: str = "99"
     seeds: str = "10"
 
-    def cells(
-        self, lab: Lab, methods: Sequence[str], datasets: Sequence[str]
-    ) -> Mapping[tuple[str, str], Sequence[Cell]]:
+    def cells(self, lab: Lab, methods: Sequence[str], datasets: Sequence[str]) -> Cells:
         """Return the cells of ``methods`` on ``datasets``, for all splits and retrainings of the study."""
         return lab.cells(methods, datasets, parse_splits(self.canonical_seed), retrainings(self.seeds))
 
@@ -256,34 +133,27 @@ def make_study(name: str, settings: Mapping[str, str]) -> Study:
     return build(studies[name], "classification", settings, "setting")  # type: ignore[return-value]
 
 
-def arrange(
-    cells: Iterable[Cell],
-    methods: Sequence[str],
-    datasets: Sequence[str],
-    canonical_seeds: Sequence[int],
-    seeds: Sequence[int],
-    sampling: Sampling = PAPER,
-) -> Mapping[tuple[str, str], Sequence[Cell]]:
-    """Arrange ``cells``, newest first, as the grid that ``Lab.cells`` returns.
+def arrange(cells: Iterable[Cell], of: Grid) -> Cells:
+    """Arrange ``cells``, newest first, as a grid.
 
-    A cell with more train seeds is reduced to ``seeds``. Raises Missing for the first cell that is not there.
+    A cell with more train seeds is reduced to the grid's. Raises Missing for the first cell that is not there.
     """
     by_kind: dict[tuple[object, ...], list[Cell]] = {}
     for cell in cells:
         by_kind.setdefault(cell.key.kind, []).append(cell)
     grid: dict[tuple[str, str], Sequence[Cell]] = {}
-    for dataset in datasets:
+    for dataset in of.datasets:
         spec = load_spec(dataset)
-        for text in methods:
-            method = make_method(text, spec.task, backbone=spec.backbone, sampling=sampling)
+        for text in of.methods:
+            method = make_method(text, spec.task, backbone=spec.backbone, sampling=of.sampling)
             row = []
-            for split in canonical_seeds:
-                kind = spec.name, split, method.name, repr(sorted(params(method).items())), sampling
+            for split in of.canonical_seeds:
+                kind = spec.name, split, method.name, repr(sorted(params(method).items())), of.sampling
                 candidates = by_kind.get(kind, [])
-                complete = [cell for cell in candidates if set(seeds) <= set(cell.key.seeds)]
+                complete = [cell for cell in candidates if set(of.seeds) <= set(cell.key.seeds)]
                 if not complete:
                     raise Missing(f"{title_of(method, spec.task)} on {dataset}, split {split}")
-                row.append(complete[0].only(seeds))
+                row.append(complete[0].only(of.seeds))
             grid[dataset, text] = row
     return grid
 
@@ -302,44 +172,3 @@ def retrainings(seeds: str) -> list[int]:
     if len(parsed) < 2:
         raise UserError(f"seeds={seeds}: churn needs at least two retrainings, such as --seeds 10")
     return parsed
-
-
-def mean(key: str, cells: Sequence[Cell], evalset: str = "id") -> float:
-    """Return the mean over splits of a measure in the catalogue."""
-    parts = [cell.predictions[evalset] for cell in cells]
-    return float(np.mean([_measure(key, p.task).mean(p) for p in parts]))
-
-
-def percent(share: float, digits: int = 0) -> str:
-    """Format a share as a percentage.
-
-    >>> percent(0.287), percent(0.287, 1)
-    ('29 %', '28.7 %')
-    """
-    return f"{100 * share:.{digits}f} %"
-
-
-def points(difference: float) -> str:
-    """Format a difference of shares in percentage points.
-
-    >>> points(-0.0312)
-    '−3.1 pp'
-    """
-    return f"{100 * difference:+.1f} pp".replace("-", "−")
-
-
-def summary(cells: Sequence[Cell]) -> str:
-    """Return churn and accuracy (or MAE) on the ID test, for a sentence."""
-    if cells[0].predictions["id"].task == "regression":
-        return f"churn {mean('churn', cells):.3f}, MAE {mean('mae', cells):.3f}"
-    return f"churn {percent(mean('churn', cells), 1)}, accuracy {percent(mean('accuracy', cells), 1)}"
-
-
-def beside(name: int, series: int, n_series: int) -> float:
-    """Return the position of a series' point at a named tick, shifted so that the points of a tick do not overlap."""
-    return name + 0.12 * (series - (n_series - 1) / 2)
-
-
-def over(splits: Sequence[int]) -> str:
-    """Name the canonical splits that a number is averaged over, for a caption."""
-    return f"{'split' if len(splits) == 1 else 'mean over splits'} {', '.join(map(str, splits))}"

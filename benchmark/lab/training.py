@@ -1,9 +1,7 @@
 """The lab of ``python -m benchmark study``: it trains whatever a study needs and the tracking store lacks."""
 
-from __future__ import annotations
-
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,14 +9,14 @@ from joblib import Parallel, delayed
 
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
-from benchmark.lab.study import REPORT, Content, Report, Study, arrange
+from benchmark.lab.report import Report
+from benchmark.lab.study import REPORT, Content, Lab, Study
 from benchmark.run import driver
 from benchmark.run.runner import code_fingerprint
 from benchmark.source import fingerprint
 from benchmark.store import tracking
-from benchmark.store.cell import Cell, Record
+from benchmark.store.cell import Cell, Grid, Record
 from benchmark.train.device import Device
-from benchmark.types import PAPER, Sampling
 
 
 @dataclass(frozen=True)
@@ -34,22 +32,15 @@ class LocalTrainer:
         return list(pool(delayed(function)(*item) for item in items))
 
 
-class TrainingLab:
+class TrainingLab(Lab):
     """A lab that trains what the tracking store lacks, and records it there."""
 
     def __init__(self, study: Study, jobs: int | None, device: Device, report: driver.Report) -> None:
         self.study, self.jobs, self.device, self.note = study, jobs, device, report
         self.store = tracking.Store()
 
-    def cells(
-        self,
-        methods: Sequence[str],
-        datasets: Sequence[str],
-        canonical_seeds: Sequence[int],
-        seeds: Sequence[int],
-        sampling: Sampling = PAPER,
-    ) -> Mapping[tuple[str, str], Sequence[Cell]]:
-        planned = driver.plan_grid(methods, datasets, canonical_seeds, seeds, {}, self.device, sampling)
+    def stored(self, grid: Grid) -> Iterator[Cell]:
+        planned = driver.plan_grid(grid, {}, self.device)
         outcome = driver.fill(
             planned,
             force=False,
@@ -67,8 +58,7 @@ class TrainingLab:
                 f"{len(outcome.failed)} cells of the study failed, the first was {first.planned.title} on "
                 f"{first.planned.key.dataset}: {first.error}\n  (traceback in its run)"
             )
-        cells = self.store.cells({cell.key.digest for cell in planned})
-        return arrange(cells, methods, datasets, canonical_seeds, seeds, sampling)
+        return self.store.cells({cell.key.digest for cell in planned})
 
     def record(self, key: str, dataset: str, canonical_seed: int, make: Callable[..., Content], *given: Any) -> Content:
         problem = load_problem(dataset, canonical_seed)

@@ -3,8 +3,6 @@
 Shapes: R retrainings, T test examples, C outputs. No array of size P·T is ever allocated, for P pairs of retrainings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

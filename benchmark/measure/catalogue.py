@@ -5,8 +5,6 @@ they all show a new entry. Values are fractions, nats or target units, never per
 Shapes: R retrainings, T test examples, C classes. Undefined values, such as the churn of an absent class, are nan.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

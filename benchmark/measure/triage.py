@@ -4,8 +4,6 @@ A score is computed from some runs and judged by the flips among the others, if 
 seen, it would look better than it is. The paper scores and counts flips on the same runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Check of the contract of a method on a small synthetic problem."""
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Training on a Dask cluster, either running or started by Slurm (extra ``[cluster]``)."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
@@ -73,8 +71,7 @@ def spread(
     """Yield ``work(problem, unit)`` for each (problem, unit) as it completes; each problem is sent once.
 
     A unit whose worker dies is retried on another. If that keeps happening, its parts, ``alone(unit)``, are tried one
-    by one, and the result for a part that kills its worker again is ``died(part)``. Raises ClusterError if the
-    scheduler is lost.
+    by one, and a part that kills its worker again gives ``died(part)``. Raises ClusterError if the scheduler is lost.
     """
     from distributed import KilledWorker, as_completed
 

@@ -1,7 +1,5 @@
 """One invocation of ``run``: train missing cells, save them on disk, then record them in the tracking store."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -22,27 +20,20 @@ from benchmark.run.provenance import facts_of
 from benchmark.run.runner import Failed, Planned
 from benchmark.settings import refuse_lone_halves
 from benchmark.store import outbox, tracking
-from benchmark.store.cell import Cell
+from benchmark.store.cell import Cell, Grid
 from benchmark.store.interrupt import deferred
 from benchmark.train.backbone import find
 from benchmark.train.device import CPU, Device
-from benchmark.types import MLP, PAPER, Sampling
+from benchmark.types import MLP
 
 Report = Callable[[str], None]
 
 
-def plan_grid(
-    methods: Sequence[str],
-    datasets: Sequence[str],
-    canonical_seeds: Sequence[int],
-    seeds: Sequence[int],
-    settings: dict[str, str],
-    device: Device = CPU,
-    sampling: Sampling = PAPER,
-) -> list[Planned]:
+def plan_grid(grid: Grid, settings: Mapping[str, str], device: Device = CPU) -> list[Planned]:
     """Return each cell of the grid once, grouped by dataset. Raises UserError before anything runs."""
     cells: dict[str, Planned] = {}
     hyperparameters: dict[str, None] = {}
+    methods, datasets, canonical_seeds, seeds, sampling = grid
     if not (methods and datasets):
         raise UserError("name at least one method and one dataset, as in --method erm,twin --dataset b3db_measured")
     refuse_lone_halves(seeds, sampling)

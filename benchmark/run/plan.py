@@ -1,7 +1,5 @@
 """Estimate of the cost of a grid before anything is trained."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -11,8 +11,6 @@ Under ``paper``, where a retraining sees the whole pool, there are ``train.parqu
 (``evalset, example_id, smiles``) and ``features.parquet`` (``example_id, x``, of all examples).
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence

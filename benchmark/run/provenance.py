@@ -1,7 +1,5 @@
 """Provenance of results: code, data, libraries, machine."""
 
-from __future__ import annotations
-
 import platform
 import subprocess
 from functools import cache

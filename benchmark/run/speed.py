@@ -1,12 +1,10 @@
 """Comparison of the harness's speed with a plain per-model PyTorch loop, in one run."""
 
-from __future__ import annotations
-
 import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -181,8 +179,3 @@ def compare(
 
 def _churn(p: Predictions) -> float | None:
     return CHURN.mean(p) if len(p.seeds) > 2 else None
-
-
-def as_json(timings: Sequence[Timing]) -> list[dict[str, object]]:
-    """Return the timings as JSON."""
-    return [asdict(timing) for timing in timings]

@@ -1,12 +1,10 @@
 """Finished cells and their JSON form; no other module knows the fields."""
 
-from __future__ import annotations
-
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, TypeAdapter, ValidationError
 
@@ -15,6 +13,16 @@ from benchmark.types import MLP, PAPER, DatasetFacts, Predictions, Recipe, Sampl
 Name = Annotated[str, StringConstraints(pattern=r"^\w[\w.:-]*(@\w+=[\w.+-]+)*$", max_length=200)]
 """Name of a dataset or method, safe as a file name: no path separators or line breaks."""
 Hex = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
+
+
+class Grid(NamedTuple):
+    """Methods on datasets, as the command line names them, for canonical seeds and train seeds under one sampling."""
+
+    methods: Sequence[str]
+    datasets: Sequence[str]
+    canonical_seeds: Sequence[int]
+    seeds: Sequence[int]
+    sampling: Sampling = PAPER
 
 
 @dataclass(frozen=True)
@@ -55,10 +63,8 @@ class CellKey:
         return ",".join(map(str, self.seeds)) + ("," if len(self.seeds) == 1 else "")
 
 
-class Submission(BaseModel):
+class Submission(BaseModel, frozen=True, extra="forbid"):
     """Self-description of a submission; ``status`` and ``checks`` tell whether its code was rerun."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     status: str
     name: str
@@ -73,10 +79,8 @@ class Submission(BaseModel):
     checks: str = ""
 
 
-class Facts(BaseModel):
+class Facts(BaseModel, frozen=True, extra="forbid"):
     """Provenance of a cell: everything a reader needs to trust it or to repeat it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     command: str
     dataset: DatasetFacts = DatasetFacts()
@@ -129,7 +133,7 @@ class Cell:
         sampled = {name: replace(p, sampling=self.key.sampling) for name, p in self.predictions.items()}
         object.__setattr__(self, "predictions", sampled)
 
-    def only(self, seeds: Iterable[int]) -> Cell:
+    def only(self, seeds: Iterable[int]) -> Self:
         """Return the cell restricted to some train seeds, in ascending order, as if only these had been trained."""
         keep = tuple(sorted(seeds))
         if keep == self.key.seeds:
@@ -138,7 +142,7 @@ class Cell:
         predictions = {evalset: p.only(index) for evalset, p in self.predictions.items()}
         return replace(self, key=replace(self.key, seeds=keep), predictions=predictions)
 
-    def with_facts(self, **changes: Any) -> Cell:
+    def with_facts(self, **changes: Any) -> Self:
         """Return a copy of the cell with changed facts."""
         return replace(self, facts=self.facts.model_copy(update=changes))
 

@@ -1,7 +1,5 @@
 """Presentation of cells in MLflow: names, metrics, parameters, tags and descriptions."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Ctrl-C at safe points: raised inside a database call, it could be swallowed or leave the call half done."""
 
-from __future__ import annotations
-
 import signal
 import threading
 from collections.abc import Iterator

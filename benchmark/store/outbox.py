@@ -4,8 +4,6 @@ Each cell is a folder that appears and disappears atomically. Drivers can share 
 records the cell.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

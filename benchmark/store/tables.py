@@ -1,7 +1,5 @@
 """Predictions as tables: one row per retraining and example, one column per output."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -1,7 +1,5 @@
 """The only module that imports MLflow: an experiment per dataset, a run per cell, a nested run per train seed."""
 
-from __future__ import annotations
-
 import json
 import os
 import tempfile

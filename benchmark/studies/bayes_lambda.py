@@ -4,8 +4,6 @@ For each train seed, trials of λ minimise the churn between two independent twi
 pool, while accuracy may fall below that of λ = 0 by a tolerance. The median over seeds is then trained and compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -16,26 +14,9 @@ from pydantic import Field, PositiveInt
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import expand, load_spec
 from benchmark.lab.bayes import search
-from benchmark.lab.study import (
-    Axis,
-    Chart,
-    Content,
-    GridStudy,
-    Head,
-    Lab,
-    Measured,
-    Point,
-    Report,
-    Sampled,
-    Sheet,
-    SheetRow,
-    Trainer,
-    classifications,
-    head,
-    retrainings,
-    study,
-    summary,
-)
+from benchmark.lab.report import Axis, Chart, Head, Measured, Point, Report, Sampled, Sheet, SheetRow, head
+from benchmark.lab.study import Content, GridStudy, Lab, Trainer, classifications, retrainings, study
+from benchmark.lab.text import summary
 from benchmark.measure.catalogue import ACCURACY, CHURN
 from benchmark.registry import make_method
 from benchmark.settings import parse_seeds, parse_splits

@@ -2,8 +2,6 @@
 appendix "BO trajectory variance on regression").
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
@@ -14,21 +12,9 @@ from benchmark.data.problem import load_problem
 from benchmark.data.spec import expand, load_spec
 from benchmark.errors import UserError, did_you_mean
 from benchmark.lab.campaign import ACQUISITIONS, campaigns, outcomes
-from benchmark.lab.study import (
-    Axis,
-    Chart,
-    Content,
-    Head,
-    Lab,
-    Point,
-    Report,
-    Sheet,
-    SheetRow,
-    Trainer,
-    beside,
-    percent,
-    study,
-)
+from benchmark.lab.report import Axis, Chart, Head, Point, Report, Sheet, SheetRow, beside
+from benchmark.lab.study import Content, Lab, Trainer, study
+from benchmark.lab.text import percent
 from benchmark.measure.basics import mean_over_pairs
 from benchmark.registry import make_method, spelled, title
 from benchmark.settings import parse_splits

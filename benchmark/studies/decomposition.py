@@ -5,8 +5,6 @@ one, at several levels of the fixed sources. Churn is not a variance, so its par
 like the first-order and total indices of a variance (Saltelli et al. 2010, doi:10.1016/j.cpc.2009.09.018).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -14,23 +12,9 @@ import numpy as np
 from pydantic import PositiveInt
 
 from benchmark.data.spec import expand, load_spec
-from benchmark.lab.study import (
-    Axis,
-    Chart,
-    GridStudy,
-    Head,
-    Lab,
-    Point,
-    Report,
-    Sampled,
-    Sheet,
-    SheetRow,
-    beside,
-    classifications,
-    mean,
-    percent,
-    study,
-)
+from benchmark.lab.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, beside
+from benchmark.lab.study import GridStudy, Lab, classifications, study
+from benchmark.lab.text import mean, percent
 
 SOURCES = {"data": "data", "initialisation": "initialisation", "batches": "batch order"}
 HELD = [*combinations(SOURCES, 2), *((source,) for source in SOURCES)]

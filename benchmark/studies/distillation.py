@@ -2,29 +2,13 @@
 and ``methods/gradnorm.py``). The rule selects λ of twin and anchor on the dataset itself.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from benchmark.data.spec import load_spec
+from benchmark.lab.report import Axis, Chart, Measured, Point, Report, Sheet, compared, heads_compared
 from benchmark.lab.selection import largest
-from benchmark.lab.study import (
-    Axis,
-    Chart,
-    GridStudy,
-    Lab,
-    Measured,
-    Point,
-    Report,
-    Sheet,
-    classifications,
-    compared,
-    heads_compared,
-    retrainings,
-    study,
-    summary,
-)
-from benchmark.settings import parse_splits
+from benchmark.lab.study import GridStudy, Lab, classifications, study
+from benchmark.lab.text import summary
 
 
 @study("distillation", title="Distillation from an incumbent, and balanced gradients")
@@ -33,12 +17,11 @@ class Distillation(GridStudy):
     def report(self, lab: Lab) -> Report:
         classifications([self.dataset])
         spec = load_spec(self.dataset)
-        splits, seeds = parse_splits(self.canonical_seed), retrainings(self.seeds)
         plain = self.cells(lab, ["erm", "bagging:k=2", "gradnorm"], [self.dataset])
         erm = plain[self.dataset, "erm"]
         contenders = list(plain.values())
         for method in ("twin", "anchor"):
-            if selected := largest(lab, f"{method}:lam={{lam:g}}", self.dataset, splits, seeds, erm):
+            if selected := largest(self, lab, f"{method}:lam={{lam:g}}", erm):
                 contenders.append(selected[1])
         where = f"{spec.title}, ID test, split {self.canonical_seed}"
         answer = [

@@ -3,8 +3,6 @@ the stability of the top ten (paper, section "Empirical evaluation" and appendic
 of the leaderboard.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +11,9 @@ from typing import ClassVar
 import numpy as np
 
 from benchmark.data.spec import expand, load_spec
-from benchmark.lab.study import GridStudy, Lab, Report, classifications, mean, percent, study
+from benchmark.lab.report import Report
+from benchmark.lab.study import GridStudy, Lab, classifications, study
+from benchmark.lab.text import mean, percent
 from benchmark.measure.basics import FLIPPING
 from benchmark.measure.catalogue import TOP_JACCARD, example_flips
 from benchmark.store.cell import Cell

@@ -3,14 +3,13 @@
 An activity cliff is a test molecule with a training molecule of the other class at a similarity of 0.7 or more.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from benchmark.data.neighbours import CLOSE
 from benchmark.data.spec import expand
 from benchmark.lab.nearby import HEADS, Nearby
-from benchmark.lab.study import Axis, Chart, Lab, Point, Report, Sheet, SheetRow, beside, study
+from benchmark.lab.report import Axis, Chart, Point, Report, Sheet, SheetRow, beside
+from benchmark.lab.study import Lab, study
 
 
 @study("label-noise", title="Flips at activity cliffs and conflicting labels")

@@ -1,29 +1,13 @@
 """The rule that selects λ, over all λ and at other tolerances (paper, appendix "Development Pareto curve")."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmark.data.spec import load_spec
 from benchmark.lab import selection
-from benchmark.lab.study import (
-    Axis,
-    Chart,
-    GridStudy,
-    Lab,
-    Measured,
-    Point,
-    Report,
-    Sheet,
-    SheetRow,
-    compared,
-    heads_compared,
-    over,
-    retrainings,
-    study,
-    summary,
-)
+from benchmark.lab.report import Axis, Chart, Measured, Point, Report, Sheet, SheetRow, compared, heads_compared
+from benchmark.lab.study import GridStudy, Lab, retrainings, study
+from benchmark.lab.text import over, summary
 from benchmark.settings import parse_splits
 from benchmark.store.cell import Cell
 from benchmark.types import PAPER, Sampling

@@ -1,30 +1,12 @@
 """Twins of more than two networks, with λ selected anew for each number, against bagging. Beyond the paper."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from benchmark.data.spec import load_spec
+from benchmark.lab.report import Axis, Chart, Head, Measured, Point, Report, Sheet, SheetRow, compared, heads_compared
 from benchmark.lab.selection import largest
-from benchmark.lab.study import (
-    Axis,
-    Chart,
-    GridStudy,
-    Head,
-    Lab,
-    Measured,
-    Point,
-    Report,
-    Sheet,
-    SheetRow,
-    classifications,
-    compared,
-    heads_compared,
-    retrainings,
-    study,
-    summary,
-)
-from benchmark.settings import parse_splits
+from benchmark.lab.study import GridStudy, Lab, classifications, study
+from benchmark.lab.text import summary
 
 MEMBERS = (2, 3, 5, 8)
 
@@ -35,7 +17,6 @@ class Members(GridStudy):
     def report(self, lab: Lab) -> Report:
         classifications([self.dataset])
         spec = load_spec(self.dataset)
-        splits, seeds = parse_splits(self.canonical_seed), retrainings(self.seeds)
         bagging = [f"bagging:k={k}" for k in MEMBERS]
         plain = self.cells(lab, ["erm", *bagging], [self.dataset])
         erm = plain[self.dataset, "erm"]
@@ -46,7 +27,7 @@ class Members(GridStudy):
             bagged, twins = plain[self.dataset, bag], "no λ is admissible"
             curves["Bagging"].append(Point(k, Measured("churn", bagged)))
             rows.append([f"Bagging K={k}", *compared(bagged, erm), str(k)])
-            if selected := largest(lab, f"twin:lam={{lam:g}}:members={k}", self.dataset, splits, seeds, erm):
+            if selected := largest(self, lab, f"twin:lam={{lam:g}}:members={k}", erm):
                 lam, twin = selected
                 twins = f"λ = {lam:g} by the rule, {summary(twin)}"
                 curves["Twin, λ by the rule"].append(Point(k, Measured("churn", twin), f"λ={lam:g}"))

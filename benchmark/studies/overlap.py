@@ -4,30 +4,13 @@ Codistillation divides one bootstrap between them (0 %), twin-bootstrap gives ea
 both), twin-shared gives both the same (100 %). Beyond the paper: a knob that sweeps the overlap.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from benchmark.data.spec import expand, load_spec
-from benchmark.lab.study import (
-    Axis,
-    Chart,
-    GridStudy,
-    Head,
-    Lab,
-    Measured,
-    Point,
-    Report,
-    Sheet,
-    SheetRow,
-    classifications,
-    head,
-    mean,
-    percent,
-    points,
-    study,
-)
+from benchmark.lab.report import Axis, Chart, Head, Measured, Point, Report, Sheet, SheetRow, head
+from benchmark.lab.study import GridStudy, Lab, classifications, study
+from benchmark.lab.text import mean, percent, points
 from benchmark.measure.basics import LOST
 from benchmark.measure.catalogue import ACCURACY, CHURN
 from benchmark.store.cell import Cell

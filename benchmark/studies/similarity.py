@@ -1,13 +1,12 @@
 """Flips far from the training set. Beyond the paper."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 
 from benchmark.data.neighbours import CLOSE
 from benchmark.lab.nearby import HEADS, Nearby
-from benchmark.lab.study import Axis, Chart, Lab, Point, Report, Sheet, SheetRow, study
+from benchmark.lab.report import Axis, Chart, Point, Report, Sheet, SheetRow
+from benchmark.lab.study import Lab, study
 
 BANDS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 1.01)
 FAR = 0.4

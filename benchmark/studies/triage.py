@@ -2,14 +2,14 @@
 section "Empirical evaluation" and appendices).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from benchmark.lab.study import percent, study
+from benchmark.lab.study import study
+from benchmark.lab.text import percent
 from benchmark.measure import triage
 from benchmark.store.cell import Cell
 from benchmark.studies.from_predictions import Cells, FromPredictions
@@ -22,11 +22,6 @@ def captured(cells: Sequence[Cell], curves: Callable[[Predictions], list[triage.
     return percent(float(np.mean(recalls)), 1)
 
 
-def by_churn(runs: int) -> Callable[[Predictions], list[triage.Gain]]:
-    """Return the function that scores predictions by the churn of ``runs`` retrainings."""
-    return lambda p: triage.by_churn(p, runs)
-
-
 @study("triage", title="Triage by one extra retraining")
 @dataclass(frozen=True)
 class Triage(FromPredictions):
@@ -34,8 +29,8 @@ class Triage(FromPredictions):
     figures = ("triage",)
 
     def finding(self, cells: Cells) -> str:
-        tenth = captured(cells["erm"], by_churn(2), triage.DECILE)
-        third = captured(cells["erm"], by_churn(2), triage.REVIEWED)
+        tenth = captured(cells["erm"], partial(triage.by_churn, k=2), triage.DECILE)
+        third = captured(cells["erm"], partial(triage.by_churn, k=2), triage.REVIEWED)
         return (
             f"ranked by the churn of two retrainings, the top tenth of predictions contains {tenth} of all flips, and "
             f"the top {percent(triage.REVIEWED)} contain {third}"
@@ -50,7 +45,9 @@ class Convergence(FromPredictions):
     def finding(self, cells: Cells) -> str:
         most = min(len(cell.key.seeds) for cell in cells["erm"])
         runs = [k for k in triage.RUNS if k <= max(2, most - 2)]  # leave two runs whose flips the score has not seen
-        shares = [f"{captured(cells['erm'], by_churn(k), triage.REVIEWED)} ({k} retrainings)" for k in runs]
+        shares = [
+            f"{captured(cells['erm'], partial(triage.by_churn, k=k), triage.REVIEWED)} ({k} retrainings)" for k in runs
+        ]
         return (
             f"ranked by the churn of a few retrainings, the top {percent(triage.REVIEWED)} of predictions contain "
             f"{', '.join(shares)} of all flips"
@@ -63,7 +60,7 @@ class Entropy(FromPredictions):
     shown = ("triage",)
 
     def finding(self, cells: Cells) -> str:
-        churn = captured(cells["erm"], by_churn(2), triage.DECILE)
+        churn = captured(cells["erm"], partial(triage.by_churn, k=2), triage.DECILE)
         entropy = captured(cells["erm"], triage.by_entropy, triage.DECILE)
         return (
             f"the top tenth of predictions contains {churn} of all flips if ranked by the churn of two retrainings, "

@@ -1,29 +1,11 @@
 """The effect of weight decay alone on churn (paper, appendix "Weight-decay ablation")."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from benchmark.data.spec import expand, load_spec
-from benchmark.lab.study import (
-    Axis,
-    Chart,
-    GridStudy,
-    Head,
-    Lab,
-    Measured,
-    Point,
-    Report,
-    Sheet,
-    SheetRow,
-    classifications,
-    compared,
-    heads_compared,
-    mean,
-    percent,
-    study,
-    summary,
-)
+from benchmark.lab.report import Axis, Chart, Head, Measured, Point, Report, Sheet, SheetRow, compared, heads_compared
+from benchmark.lab.study import GridStudy, Lab, classifications, study
+from benchmark.lab.text import mean, percent, summary
 
 DECAYS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 

@@ -1,7 +1,5 @@
 """All figures of the site, drawn from results."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping

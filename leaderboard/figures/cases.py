@@ -1,23 +1,16 @@
 """Case study: molecules on which ERM's retrainings disagree and those of the calmest method never do."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmark.lab.study import percent
+from benchmark.lab.text import percent
 from benchmark.measure.basics import FLIPPING
 from leaderboard.figures import molecules
 from leaderboard.figures.contrast import Contrast, cells, colour_key
 from leaderboard.figures.figure import Figure
-from leaderboard.figures.style import INK, PAGE, axes, finish, sheet
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.path import Path
+from leaderboard.figures.style import INK, PAGE, Axes, Path, axes, finish, sheet
 
 CASES = 6
 """Maximum number of molecules in the figure."""

@@ -1,20 +1,15 @@
 """Charts of studies: numbers with intervals against a setting or against each other."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from benchmark.lab.study import Axis, Chart, Point
+from benchmark.lab.report import Axis, Chart, Point
 from leaderboard.figures.figure import Drawing, Figure
-from leaderboard.figures.style import COLOURS, COLUMN, INK, MARKERS, axes, finish, sheet, ticks
+from leaderboard.figures.style import COLOURS, COLUMN, INK, MARKERS, Axes, axes, finish, sheet, ticks
 from leaderboard.stats.intervals import Estimate
 from leaderboard.tables.studies import estimate
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 INTERVALS = "Bars: 95 % intervals."
 

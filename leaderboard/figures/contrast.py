@@ -1,23 +1,18 @@
 """ERM beside the method with the lowest churn, retraining by retraining, for heat maps and case studies."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from benchmark.measure.basics import predicted_class
 from benchmark.measure.catalogue import CHURN
 from leaderboard.figures.parts import estimate_of
+from leaderboard.figures.style import Axes, Sheet
 from leaderboard.read.results import Dataset
 from leaderboard.tables.boards import Board
 from leaderboard.tables.columns import common
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Sheet
 
 SPLIT = 99
 """Canonical split to draw, as in the paper; otherwise, the first that both methods have."""

@@ -4,8 +4,6 @@ A PDF embeds the glyphs that it uses. Finding them in the whole font, with its t
 drawing the figure; in the cut font it takes a tenth of that.
 """
 
-from __future__ import annotations
-
 import atexit
 from functools import cache
 from importlib.metadata import version

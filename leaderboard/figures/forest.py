@@ -1,19 +1,13 @@
 """Forest plots: the difference in churn between each method and ERM on each dataset, with its interval."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from leaderboard.figures.figure import Drawing, Figure
 from leaderboard.figures.parts import HOLLOW, INTERVALS, calmest, estimate_of, handles, limits, row_of, whiskers
-from leaderboard.figures.style import INK, MUTED, PAGE, Style, axes, finish, sheet, ticks
+from leaderboard.figures.style import INK, MUTED, PAGE, Axes, Style, axes, finish, sheet, ticks
 from leaderboard.read.results import Results
 from leaderboard.stats.intervals import Estimate
 from leaderboard.tables.boards import Board
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 PITCH = 0.085
 """Inches from one method to the next in the plot of all datasets."""

@@ -1,10 +1,8 @@
 """Heat map of retrainings: the test examples on which ERM and the calmest method differ most, one per column."""
 
-from __future__ import annotations
-
 import numpy as np
 
-from benchmark.lab.study import percent
+from benchmark.lab.text import percent
 from leaderboard.figures.contrast import Contrast, cells, colour_key
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.style import PAGE, axes, finish, sheet

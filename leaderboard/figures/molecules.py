@@ -1,7 +1,5 @@
 """Molecules of the test sets: SMILES from local data, and drawings."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import lru_cache

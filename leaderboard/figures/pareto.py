@@ -1,7 +1,5 @@
 """Accuracy (for regression, MAE) against churn, with the Pareto front of methods."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -63,17 +61,9 @@ def pareto(board: Board, task: Task, unit: str, styles: Mapping[str, Style], ref
         quality, churn = estimate_of(row, "mae" if regression else "accuracy"), estimate_of(row, "churn")
         if quality and churn:
             points.append(Point(row.title, quality, churn, bool(row.marks)))
-    return _plot(
-        points,
-        [board],
-        reference,
-        scale,
-        styles,
-        key=f"pareto-{board.dataset}",
-        title=f"{'MAE' if regression else 'Accuracy'} and churn, {board.title}",
-        over="ID test",
-        dataset=board.dataset,
-    )
+    title = f"{'MAE' if regression else 'Accuracy'} and churn, {board.title}"
+    about = {"key": f"pareto-{board.dataset}", "title": title, "dataset": board.dataset}
+    return _plot(points, [board], reference, scale, styles, "ID test", **about)
 
 
 def overall(
@@ -89,16 +79,9 @@ def overall(
         quality, churn = row.estimates.get("delta_accuracy"), row.estimates.get("delta_churn")
         if quality and churn:
             points.append(Point(row.title, quality, churn, quality.value < -LOST))
-    return _plot(
-        points,
-        boards,
-        reference,
-        DIFFERENCE,
-        styles,
-        key="pareto",
-        title="Accuracy and churn against ERM",
-        over=f"Mean over the headline group ({over}), ID test",
-    )
+    over = f"Mean over the headline group ({over}), ID test"
+    title = "Accuracy and churn against ERM"
+    return _plot(points, boards, reference, DIFFERENCE, styles, over, key="pareto", title=title)
 
 
 def _plot(
@@ -107,12 +90,10 @@ def _plot(
     reference: str,
     scale: Scale,
     styles: Mapping[str, Style],
-    *,
-    key: str,
-    title: str,
     over: str,
-    dataset: str = "",
+    **about: str,
 ) -> Figure | None:
+    """Draw ``points``; ``over`` says on what, for the caption, and ``about`` is the rest that ``finish`` needs."""
     if len(points) < 2:
         return None
     kept, left_out = calmest([p.method for p in points if p.method != reference], boards)
@@ -146,10 +127,8 @@ def _plot(
 
     return finish(
         on,
-        key=key,
-        title=title,
         caption=f"{over}. {INTERVALS} {FRONT} {HOLLOW}{left_out}",
         alt=f"{len(points)} methods by {scale.quality} and {scale.churn}, {numbers(points[0])} among them. "
         f"On the Pareto front: {', '.join(numbers(p) for p in best)}.",
-        dataset=dataset,
+        **about,
     )

@@ -1,19 +1,13 @@
 """Parts shared by several figures: values with intervals, legends, axis limits and label positions."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from leaderboard.figures.style import MOST, Style
+from leaderboard.figures.style import MOST, Axes, Line2D, Style
 from leaderboard.stats.intervals import Estimate
 from leaderboard.tables.boards import Board, BoardRow
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
 
 HOLLOW = "Hollow: accuracy more than 5 pp below ERM's (†), collapsed to one class, or a control."
 INTERVALS = "Bars: 95 % jackknife intervals over retrainings."

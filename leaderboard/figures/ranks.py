@@ -1,7 +1,5 @@
 """Ranks over datasets: the critical-difference diagram and mean ranks with intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,22 +1,25 @@
 """Style of figures and their conversion to SVG and PDF."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from xml.etree import ElementTree
 
+from leaderboard.figures.figure import Figure
 from leaderboard.figures.font import families
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Sheet
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.figure import Figure as Whole
+    from matplotlib.lines import Line2D as Line2D
+    from matplotlib.path import Path as Path
 
-    from leaderboard.figures.figure import Figure
+    Sheet = Whole
+else:  # slow to import, and not needed for figures in the cache
+    Axes = Sheet = Line2D = Path = Any
 
 INK = "#010101"
 """Black in a PDF; replaced by the colour of the surrounding text in an SVG, so that it is legible on dark pages."""
@@ -119,8 +122,6 @@ def ticks(ax: Axes, most: int = 6, axis: Literal["both", "x", "y"] = "both") -> 
 def finish(on: Sheet, *, key: str, title: str, caption: str, alt: str, dataset: str = "") -> Figure:
     """Convert ``on`` to a ``Figure``."""
     from matplotlib import rc_context
-
-    from leaderboard.figures.figure import Figure
 
     svg, pdf = io.StringIO(), io.BytesIO()
     with rc_context({"svg.hashsalt": key}):  # ids of clips and markers unique within a page

@@ -1,23 +1,18 @@
 """Triage: the share of all flips captured by reviewing the predictions that a score ranks first."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from benchmark.lab.study import percent
+from benchmark.lab.text import percent
 from benchmark.measure.triage import REVIEWED, RUNS, by_churn, by_entropy, recall_curve
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.parts import spread
-from leaderboard.figures.style import COLOURS, COLUMN, INK, MUTED, PAGE, axes, finish, sheet
+from leaderboard.figures.style import COLOURS, COLUMN, INK, MUTED, PAGE, Axes, axes, finish, sheet
 from leaderboard.read.results import Dataset
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 SHARES = np.linspace(0, 1, 101)
 SHADES = (*COLOURS[:3], INK)

@@ -7,8 +7,6 @@ caption of the paper's main table says that its values are means over three spli
 the text says that its numbers are means over canonical splits, the caption that they are of the ten pairs of one split.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Our counterpart of each published number."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Reader of files of published numbers."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Reports of a comparison with published numbers: text with every value, and Markdown with the disagreements."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar

@@ -7,8 +7,6 @@ output. Of two classes, the smaller probability is stored, with a minus sign if 
 float32 lacks the digits that sym-KL and rankings depend on. ``leaderboard.write.published`` writes such folders.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence

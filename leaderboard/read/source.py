@@ -1,7 +1,5 @@
 """Results from an MLflow store or a folder of exported results."""
 
-from __future__ import annotations
-
 from itertools import chain
 from pathlib import Path
 

@@ -1,11 +1,10 @@
 """The roles of the columns in a table of predictions."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -39,6 +38,8 @@ class Layout:
     predicted: tuple[str, ...]
     wide: bool
     unread: tuple[str, ...] = ()
+    constant: tuple[str, ...] = ()
+    """Columns that hold no predictions and must have a single value: those in ``OTHER``."""
 
     def describe(self, truth: Path | None) -> str:
         """Describe how the columns were read; ``truth`` is the separate file of true values, if any."""
@@ -74,8 +75,9 @@ def layout_of(path: Path, kind: str, outside: bool) -> Layout:
     rest = [name for name in names if name not in taken and name.lower() not in no_run]
 
     def layout(predicted: Sequence[str], wide: bool = False) -> Layout:
-        unread = (name for name in names if name not in {*taken, *predicted} and name.lower() not in OTHER)
-        return Layout("" if wide else run, example, truth, tuple(predicted), wide, tuple(unread))
+        constant = tuple(name for name in names if name.lower() in OTHER)
+        unread = tuple(name for name in names if name not in {*taken, *predicted, *constant})
+        return Layout("" if wide else run, example, truth, tuple(predicted), wide, unread, constant)
 
     outputs = sorted((name for name in rest if re.fullmatch(r"p\d+", name)), key=lambda name: int(name[1:]))
     predicted, either = first(PREDICTED, rest), first(EITHER, rest)
@@ -105,6 +107,19 @@ def layout_of(path: Path, kind: str, outside: bool) -> Layout:
     if not rest:
         raise UserError(f"{path}: no predictions: expected a column for each run, found only {', '.join(names)}")
     return layout(rest, wide=True)
+
+
+def truth_columns(path: Path, example: str) -> tuple[str, str]:
+    """Return the columns of the ids and of the values in a file of true values. Raises UserError if one is missing."""
+    names = columns_of(path)
+    key = example if example in names else first(EXAMPLE, names)
+    value = first(TRUTH, names)
+    if not key or not value:
+        raise UserError(
+            f"{path}: expected a column {example!r} (or {', '.join(EXAMPLE)}) and one of {', '.join(TRUTH)}, found "
+            f"{', '.join(names)}"
+        )
+    return key, value
 
 
 @dataclass
@@ -137,7 +152,7 @@ class Seen:
     def plain(self) -> set[str]:
         return set(map(plain, self.classes))
 
-    def like(self, other: Seen) -> bool:
+    def like(self, other: Self) -> bool:
         """Return whether both may be runs of one model: both have numbers, or they share a class."""
         if any(column.texts and not column.numbers for column in (self, other)):
             return not self.plain().isdisjoint(other.plain())

@@ -5,8 +5,6 @@ label, eight per regression value, since runs may differ only in late digits). O
 example grows with it, so the array dominates the memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,19 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchmark.errors import UserError
-from leaderboard.scoring.files import batches, check_filled, columns_of, natural, numbers_of, plain, texts_of
-from leaderboard.scoring.layout import (
-    EXAMPLE,
-    MOST_CLASSES,
-    OTHER,
-    POSITIVE,
-    TRUTH,
-    Layout,
-    Seen,
-    first,
-    layout_of,
-    runs_of,
-)
+from leaderboard.scoring.files import batches, check_filled, natural, numbers_of, plain, texts_of
+from leaderboard.scoring.layout import MOST_CLASSES, POSITIVE, Layout, Seen, layout_of, runs_of, truth_columns
 from leaderboard.scoring.runs import PREDICTION_KINDS, PredictionKind, Runs
 
 STORED: Mapping[PredictionKind, type] = {"labels": np.uint16, "probabilities": np.float32, "values": np.float64}
@@ -76,10 +63,9 @@ def _scan(path: Path, kind: str, outside: bool) -> Contents:
     runs: dict[str, None] = {}
     outputs = len(layout.predicted) > 1 and not layout.wide
     seen = {name: Seen() for name in (() if outputs else layout.predicted)}
-    other = [name for name in columns_of(path) if name.lower() in OTHER]
     only: dict[str, str] = {}
     count = 0
-    wanted = [name for name in (layout.run, layout.example, *layout.predicted, *other) if name]
+    wanted = [name for name in (layout.run, layout.example, *layout.predicted, *layout.constant) if name]
     for row, batch in batches(path, wanted):
         count += len(batch)
         check_filled(path, layout.example, batch[layout.example], row)
@@ -87,7 +73,7 @@ def _scan(path: Path, kind: str, outside: bool) -> Contents:
         if layout.run:
             check_filled(path, layout.run, batch[layout.run], row)
             runs.update(dict.fromkeys(texts_of(batch[layout.run]).unique().to_pylist()))
-        for name in other:
+        for name in layout.constant:
             for value in texts_of(batch[name]).unique().to_pylist():
                 if only.setdefault(name, value) != value:
                     raise UserError(
@@ -122,14 +108,7 @@ def _guessed(layout: Layout, outputs: bool, read: list[Seen]) -> PredictionKind:
 
 def _truth_of(path: Path, example: str) -> dict[str, tuple[str, int]]:
     """Read the true values of a file by example id, with their rows."""
-    names = columns_of(path)
-    key = example if example in names else first(EXAMPLE, names)
-    value = first(TRUTH, names)
-    if not key or not value:
-        raise UserError(
-            f"{path}: expected a column {example!r} (or {', '.join(EXAMPLE)}) and one of {', '.join(TRUTH)}, found "
-            f"{', '.join(names)}"
-        )
+    key, value = truth_columns(path, example)
     true: dict[str, tuple[str, int]] = {}
     for row, batch in batches(path, [key, value]):
         for name in (key, value):

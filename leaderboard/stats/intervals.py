@@ -4,8 +4,6 @@ A quantity is given as one array per canonical split: (R,) with one value per re
 with one value per pair of retrainings; over test examples, (T,) with one contribution per example.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -171,8 +169,7 @@ def pair_bootstrap(
 def standard_deviation(values: np.ndarray, resamples: int = 10_000, seed: int = 0, level: float = 0.95) -> Estimate:
     """Return the sample standard deviation (ddof 1) of replicates (R,), with the percentile bootstrap over them.
 
-    The interval is too narrow for few replicates, and ends at 0 if most are equal; the paper reports it for
-    trajectories.
+    The interval is too narrow for few replicates, and ends at 0 if most are equal; the paper has it for trajectories.
 
     >>> standard_deviation(np.array([1.5, 1.5, 1.5]))
     Estimate(value=0.0, low=0.0, high=0.0, p=nan)

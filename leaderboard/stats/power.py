@@ -6,11 +6,10 @@ residuals of pairs, of variance ``pair``. The mean over the pairs of R runs then
 4·run/R + 4·pair/(R(R−2)) with R−1 degrees of freedom.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from scipy.optimize import brentq
@@ -42,11 +41,11 @@ class Components:
         """Return the expected squared standard error of the jackknife with ``r`` runs."""
         return 4 * self.run / r + 4 * self.pair / (r * (r - 2))
 
-    def times(self, factor: float) -> Components:
+    def times(self, factor: float) -> Self:
         """Return the components with both variances multiplied by ``factor``."""
         return replace(self, run=self.run * factor, pair=self.pair * factor)
 
-    def range(self) -> tuple[Components, Components]:
+    def range(self) -> tuple[Self, Self]:
         """Return the 95 % bounds of the variances given the pilot: χ² with its runs − splits degrees of freedom."""
         df = self.runs - self.splits
         low, high = (df / chdtri(df, tail) for tail in (0.5 - LEVEL / 2, 0.5 + LEVEL / 2))

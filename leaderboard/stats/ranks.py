@@ -1,11 +1,8 @@
 """Ranks of methods over datasets: Friedman's test, Nemenyi's critical difference, and intervals of mean ranks.
 
 Values are (D, M), for D datasets and M methods, nan where a method has none. Rank 1 is the lowest value and ties share
-their mean rank; negate values for which higher is better. The unit of Friedman's test is the dataset, never the
-retraining.
+their mean rank; negate values if higher is better. The unit of Friedman's test is the dataset, never the retraining.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass

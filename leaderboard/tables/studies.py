@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from benchmark.errors import UserError
-from benchmark.lab.study import (
-    REPORT,
-    Content,
-    Head,
-    Measured,
-    Missing,
-    Number,
-    Report,
-    Sampled,
-    Sheet,
-    Study,
-    arrange,
-    make_study,
-)
-from benchmark.store.cell import Cell, Record
-from benchmark.types import PAPER, Sampling
+from benchmark.lab.report import Head, Measured, Number, Report, Sampled, Sheet
+from benchmark.lab.study import REPORT, Content, Lab, Missing, Study, make_study
+from benchmark.store.cell import Cell, Grid, Record
 from leaderboard.read.results import Results, slug
 from leaderboard.stats.intervals import INTERVAL_KINDS, Estimate, IntervalKind, standard_deviation
 from leaderboard.tables.columns import common, interval
@@ -38,23 +25,15 @@ REPLICATES = (
 
 
 @dataclass(frozen=True)
-class Reader:
+class Reader(Lab):
     """A lab that only reads and raises Missing for anything not stored."""
 
     study: str
-    stored: Sequence[Cell]
+    known: Sequence[Cell]
     records: Sequence[Record]
 
-    def cells(
-        self,
-        methods: Sequence[str],
-        datasets: Sequence[str],
-        canonical_seeds: Sequence[int],
-        seeds: Sequence[int],
-        sampling: Sampling = PAPER,
-    ) -> Mapping[tuple[str, str], Sequence[Cell]]:
-        """Return the stored cells of these methods and datasets, restricted to these seeds."""
-        return arrange(self.stored, methods, datasets, canonical_seeds, seeds, sampling)
+    def stored(self, grid: Grid) -> Sequence[Cell]:
+        return self.known
 
     def record(
         self, key: str, dataset: str, canonical_seed: int, make: Callable[..., Content], *given: object

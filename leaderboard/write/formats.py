@@ -1,7 +1,5 @@
 """Writers of tables as HTML, CSV, JSON and Markdown; ``leaderboard.write.latex`` writes LaTeX."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

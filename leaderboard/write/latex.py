@@ -1,7 +1,5 @@
 """Writer of tables as LaTeX for the pages of an article."""
 
-from __future__ import annotations
-
 import math
 import re
 import textwrap

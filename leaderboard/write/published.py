@@ -1,7 +1,5 @@
 """Writer of results as files; ``leaderboard.read.published`` describes the folder."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil
@@ -29,8 +27,7 @@ from leaderboard.write.latex import to_latex
 def write(results: Results, folder: Path, tables: bool = True) -> None:
     """Write the cells of ``results`` to ``folder``, replacing it atomically.
 
-    ``tables`` adds tables, which are made from the predictions alone. Raises UserError if ``folder`` holds anything but
-    published results.
+    ``tables`` adds tables, made from the predictions alone. Raises UserError if ``folder`` holds anything but results.
     """
     if folder.exists() and any(folder.iterdir()) and not (folder / "manifest.json").is_file():
         raise UserError(f"{folder} exists and holds no published results: choose another folder")

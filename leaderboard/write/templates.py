@@ -1,7 +1,5 @@
 """Templates of pages, tables and reports."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from typing import Any

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from benchmark.data import catalogue, sources
-from benchmark.data.catalogue import Availability, availability, markdown, rows_text
+from benchmark.data.catalogue import how_to_get, markdown, rows_text
 from benchmark.data.spec import dataset_names, expand, load_spec
 from benchmark.files import CHECKOUT, shipped_datasets
 
@@ -100,14 +100,14 @@ def bare(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("place", ["data/molnet/bace.csv", "data/molnet/bace.csv.gz", "cache/raw/molnet/bace.csv"])
 def test_a_file_in_a_data_folder_or_in_the_cache_is_here(bare, place):
-    assert not availability(load_spec("bace")).here
+    assert how_to_get(load_spec("bace"))
     (bare / place).parent.mkdir(parents=True)
     (bare / place).write_bytes(b"anything")
-    assert availability(load_spec("bace")) == Availability(True)
+    assert how_to_get(load_spec("bace")) == ""
 
 
 def test_a_file_that_can_be_downloaded_is_not_here_and_needs_nothing(bare):
-    assert availability(load_spec("bace")) == Availability(False, "downloaded on first use")
+    assert how_to_get(load_spec("bace")) == "downloaded on first use"
     assert list(bare.iterdir()) == []
 
 
@@ -121,18 +121,16 @@ def test_a_file_that_can_be_downloaded_is_not_here_and_needs_nothing(bare):
 )
 def test_offline_the_remedy_is_the_address_and_the_place(bare, monkeypatch, name, address, place):
     monkeypatch.setenv("CHURN_OFFLINE", "1")
-    state = availability(load_spec(name))
-    assert not state.here
-    assert state.remedy == f"get it from {address} and put it at {bare / 'data' / place}"
+    how = how_to_get(load_spec(name))
+    assert how == f"get it from {address} and put it at {bare / 'data' / place}"
 
 
 def test_a_file_that_must_be_fetched_by_hand_says_so_online_too(bare):
-    state = availability(load_spec("tadf"))
-    assert not state.here
-    assert "get it from https://doi.org/10.6084/m9.figshare.24004182 and put it at" in state.remedy
+    how = how_to_get(load_spec("tadf"))
+    assert "get it from https://doi.org/10.6084/m9.figshare.24004182 and put it at" in how
     (bare / "data" / "tadf").mkdir(parents=True)
     (bare / "data" / "tadf" / "subsidary.csv").write_text("model_name\n")
-    assert availability(load_spec("tadf")).here
+    assert how_to_get(load_spec("tadf")) == ""
 
 
 def test_a_group_does_without_what_must_be_fetched_by_hand_and_says_so(bare):
@@ -145,7 +143,7 @@ def test_a_group_does_without_what_must_be_fetched_by_hand_and_says_so(bare):
 def test_following_the_remedy_word_by_word_works(bare, monkeypatch, staged_data):
     monkeypatch.setenv("CHURN_OFFLINE", "1")
     spec = load_spec("clintox")
-    match = re.fullmatch(r"get it from (\S+) and put it at (\S+)", availability(spec).remedy)
+    match = re.fullmatch(r"get it from (\S+) and put it at (\S+)", how_to_get(spec))
     assert match.group(1).endswith("clintox.csv.gz")
     place = bare / match.group(2)
     place.parent.mkdir(parents=True)
@@ -155,10 +153,9 @@ def test_following_the_remedy_word_by_word_works(bare, monkeypatch, staged_data)
 
 def test_a_table_of_the_user_that_is_gone_is_named_with_its_toml(bare):
     spec = load_spec("bace").model_copy(update={"source": f"file:{bare}/mine.csv", "path": bare / "mine.toml"})
-    state = availability(spec)
-    assert not state.here
-    assert str(bare / "mine.csv") in state.remedy
-    assert str(bare / "mine.toml") in state.remedy
+    how = how_to_get(spec)
+    assert str(bare / "mine.csv") in how
+    assert str(bare / "mine.toml") in how
 
 
 @pytest.mark.parametrize(
@@ -170,24 +167,22 @@ def test_a_table_of_the_user_that_is_gone_is_named_with_its_toml(bare):
 )
 def test_a_package_that_data_need_and_that_is_not_installed_is_named(bare, monkeypatch, module, name, remedy):
     monkeypatch.setattr(module, "find_spec", lambda name: None)
-    state = availability(load_spec(name))
-    assert not state.here
-    assert state.remedy.startswith(remedy)
+    how = how_to_get(load_spec(name))
+    assert how.startswith(remedy)
 
 
 def test_an_unknown_source_is_not_here_and_does_not_stop_the_list():
-    state = availability(load_spec("bace").model_copy(update={"source": "molnet:bace.csv"}))
-    assert not state.here
-    assert "did you mean 'moleculenet'" in state.remedy
+    how = how_to_get(load_spec("bace").model_copy(update={"source": "molnet:bace.csv"}))
+    assert "did you mean 'moleculenet'" in how
 
 
 def test_images_in_a_data_folder_are_here(bare, monkeypatch):
     monkeypatch.setattr(catalogue, "find_spec", lambda name: SimpleNamespace(origin="site-packages/datasets"))
-    assert not availability(load_spec("waterbirds")).here
+    assert how_to_get(load_spec("waterbirds"))
     (bare / "data" / "hf" / "grodino" / "waterbirds").mkdir(parents=True)
-    assert availability(load_spec("waterbirds")) == Availability(True)
+    assert how_to_get(load_spec("waterbirds")) == ""
 
 
 def test_offline_images_are_not_said_to_be_downloaded(bare, monkeypatch):
     monkeypatch.setenv("CHURN_OFFLINE", "1")
-    assert "downloaded" not in availability(load_spec("waterbirds")).remedy
+    assert "downloaded" not in how_to_get(load_spec("waterbirds"))

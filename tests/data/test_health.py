@@ -13,7 +13,7 @@ from rdkit.Chem import MolFromSmiles
 from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
 from rdkit.DataStructs import BulkTanimotoSimilarity, ExplicitBitVect
 
-from benchmark.data.catalogue import availability
+from benchmark.data.catalogue import how_to_get
 from benchmark.data.features import morgan
 from benchmark.data.health import NEAR, Left, Part, Repeat, examine, nearest
 from benchmark.data.health_text import reports, to_lines, to_text
@@ -110,7 +110,7 @@ def test_datasets_with_the_same_molecules_and_other_labels_are_not_one():
 @pytest.mark.slow
 @pytest.mark.usefixtures("staged_data")
 def test_whatever_is_found_to_be_one_dataset_is_of_one_family():
-    here = [load_spec(name) for name in dataset_names() if availability(load_spec(name)).here]
+    here = [load_spec(name) for name in dataset_names() if not how_to_get(load_spec(name))]
     pairs = [(spec, o) for spec in here for o in examine(spec, 99, overlaps=True).overlaps if o.one_dataset]
     assert {(spec.name, other.dataset) for spec, other in pairs} == {("bbbp", "bbb_martins"), ("bbb_martins", "bbbp")}
     for spec, other in pairs:

@@ -35,7 +35,7 @@ from benchmark.registry import make_method
 from benchmark.run.driver import plan_grid
 from benchmark.run.runner import Planned
 from benchmark.store import tracking
-from benchmark.store.cell import Cell
+from benchmark.store.cell import Cell, Grid
 from benchmark.studies import members, overlap, weight_decay
 from benchmark.train.device import CPU
 from leaderboard.__main__ import app as leaderboard_app
@@ -431,7 +431,7 @@ def test_a_study_that_is_killed_goes_on_and_nothing_is_there_twice(ran: Ran) -> 
 
 def planned_for(settings: Mapping[str, str]) -> list[Planned]:
     names = [f"{settings['dataset']}@train={size}" for size in settings["sizes"].split("-")]
-    return plan_grid(["erm"], names, [99], [1, 2, 3], {})
+    return plan_grid(Grid(["erm"], names, [99], [1, 2, 3]), {})
 
 
 # What records depend on

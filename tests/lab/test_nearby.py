@@ -7,7 +7,7 @@ import pytest
 
 from benchmark.lab.nearby import Neighbourhoods
 from benchmark.lab.study import arrange
-from benchmark.store.cell import Cell, CellKey
+from benchmark.store.cell import Cell, CellKey, Grid
 from benchmark.studies.label_noise import LabelNoise
 from benchmark.studies.similarity import Similarity
 from benchmark.types import Predictions
@@ -40,7 +40,7 @@ class Made:
         self.facts = facts
 
     def cells(self, *grid):
-        return arrange(self.known, *grid)
+        return arrange(self.known, Grid(*grid))
 
     def record(self, key, dataset, canonical_seed, make, *given):
         assert (key, dataset, canonical_seed) == ("bace, split 99", "bace", 99)

@@ -24,7 +24,7 @@ from benchmark.run import runner
 from benchmark.run.check import synthetic
 from benchmark.run.driver import plan_grid
 from benchmark.run.driver import warnings as warned_of
-from benchmark.store.cell import Cell
+from benchmark.store.cell import Cell, Grid
 from benchmark.train import bootstrap, draw
 from benchmark.types import PAPER, Task
 
@@ -115,9 +115,9 @@ def test_all_its_parameters_are_part_of_a_cells_name_also_those_left_at_their_de
 
 
 def test_the_command_of_a_cell_fills_the_same_cell():
-    (planned,) = plan_grid([LOGISTIC], ["b3db_measured"], [99], [1, 2], {"C": "10", "solver": "newton-cholesky"})
+    (planned,) = plan_grid(Grid([LOGISTIC], ["b3db_measured"], [99], [1, 2]), {"C": "10", "solver": "newton-cholesky"})
     words = shlex.split(planned.command)
-    again = plan_grid([words[words.index("--method") + 1]], ["b3db_measured"], [99], [1, 2], {})
+    again = plan_grid(Grid([words[words.index("--method") + 1]], ["b3db_measured"], [99], [1, 2]), {})
     assert [cell.key for cell in again] == [planned.key]
     assert planned.key.method == LOGISTIC
     assert planned.key.params["C"] == 10

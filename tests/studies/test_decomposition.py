@@ -8,7 +8,7 @@ import pytest
 from benchmark.lab.study import Sampled, arrange
 from benchmark.measure.catalogue import CHURN
 from benchmark.registry import make_method
-from benchmark.store.cell import Cell, CellKey
+from benchmark.store.cell import Cell, CellKey, Grid
 from benchmark.studies.decomposition import Decomposition, fixed
 from benchmark.types import Predictions
 
@@ -40,7 +40,7 @@ class Made:
         self.known += [cell(fixed(kind, 1001 + i), n + i) for kind, n in flips.items() for i in (0, 1)]
 
     def cells(self, *grid):
-        return arrange(self.known, *grid)
+        return arrange(self.known, Grid(*grid))
 
     def record(self, key, dataset, canonical_seed, make):
         raise AssertionError("nothing but cells is kept")

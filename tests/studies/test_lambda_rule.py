@@ -10,7 +10,7 @@ import pytest
 
 from benchmark.lab.selection import LAMBDAS, TOLERANCES, largest, loss, select
 from benchmark.lab.study import Missing, arrange
-from benchmark.store.cell import Cell, CellKey
+from benchmark.store.cell import Cell, CellKey, Grid
 from benchmark.studies.lambda_rule import LambdaRule
 from benchmark.types import PAPER, Predictions, Sampling
 
@@ -58,7 +58,7 @@ class Made:
     ):
         self.asked += methods
         made = [c for m in methods for c in self.made(m, datasets[0], seeds, sampling)]
-        return arrange(made, methods, datasets, splits, seeds, sampling)
+        return arrange(made, Grid(methods, datasets, splits, seeds, sampling))
 
     def made(self, text: str, dataset: str, seeds: Sequence[int], sampling: Sampling = PAPER) -> list[Cell]:
         from benchmark.data.spec import load_spec
@@ -114,7 +114,7 @@ def test_the_rule_is_applied_to_the_cells_of_a_sampling_which_the_report_names()
     assert "sampling" not in paper.sheets[0].caption
     assert "sampling nested" in nested.sheets[0].caption
     with pytest.raises(Missing):  # a cell of another sampling is not one of this
-        arrange(Made(of).made("erm", "bace", [1, 2]), ["erm"], ["bace"], [99], [1, 2], "nested")
+        arrange(Made(of).made("erm", "bace", [1, 2]), Grid(["erm"], ["bace"], [99], [1, 2], "nested"))
 
 
 def test_the_rule_says_so_where_it_admits_none() -> None:
@@ -138,8 +138,8 @@ def test_a_regression_is_judged_by_its_mae_within_four_hundredths() -> None:
 def test_lambda_is_lowered_until_it_is_admitted_and_smaller_ones_are_not_asked_for() -> None:
     lab = Made(sweep(80, 80, 80, 80, 79, 70, 60))
     erm = lab.made("erm", "bace", [1, 2])
-    found = largest(lab, "twin:lam={lam:g}", "bace", [99], [1, 2], erm)
+    found = largest(LambdaRule(seeds="2"), lab, "twin:lam={lam:g}", erm)
     assert found is not None
     assert (found[0], found[1][0].title) == (30, "Twin-bootstrap λ=30")
     assert lab.asked == ["twin:lam=300", "twin:lam=100", "twin:lam=30"]
-    assert largest(Made(sweep(80, 1, 1, 1, 1, 1, 1)), "twin:lam={lam:g}", "bace", [99], [1, 2], erm) is None
+    assert largest(LambdaRule(seeds="2"), Made(sweep(80, 1, 1, 1, 1, 1, 1)), "twin:lam={lam:g}", erm) is None

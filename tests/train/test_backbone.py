@@ -22,6 +22,7 @@ from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.run.driver import plan_grid
 from benchmark.run.runner import retrain
+from benchmark.store.cell import Grid
 from benchmark.train import bootstrap, draw, generator
 from benchmark.train.backbone import Backbone, find, names
 from benchmark.train.device import CPU
@@ -248,5 +249,5 @@ def test_a_grid_on_a_backbone_whose_library_is_not_installed_is_refused_before_a
     monkeypatch.setattr(benchmark.train.backbone, "version", missing)
     message = "backbone gin needs torch-geometric, which is not installed: pip install -c constraints.txt -e '.[graph]'"
     with pytest.raises(UserError, match=f"^{re.escape(message)}$"):
-        plan_grid(["erm"], ["b3db_measured@backbone=gin"], [99], [1], {})
-    assert plan_grid(["erm"], ["b3db_measured"], [99], [1], {})
+        plan_grid(Grid(["erm"], ["b3db_measured@backbone=gin"], [99], [1]), {})
+    assert plan_grid(Grid(["erm"], ["b3db_measured"], [99], [1]), {})

@@ -1,0 +1,52 @@
+"""Numbers and phrases for the sentences of a report."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from benchmark.measure.catalogue import Measure, find
+from benchmark.store.cell import Cell
+from benchmark.types import Task
+
+
+def measure_of(key: str, task: Task) -> Measure:
+    """Return the measure of a task with this key in the catalogue, which must have it."""
+    measure = find(key, task)
+    assert measure is not None, f"no measure of a {task} is called {key}"
+    return measure
+
+
+def mean(key: str, cells: Sequence[Cell], evalset: str = "id") -> float:
+    """Return the mean over splits of a measure in the catalogue."""
+    parts = [cell.predictions[evalset] for cell in cells]
+    return float(np.mean([measure_of(key, p.task).mean(p) for p in parts]))
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """Format a share as a percentage.
+
+    >>> percent(0.287), percent(0.287, 1)
+    ('29 %', '28.7 %')
+    """
+    return f"{100 * share:.{digits}f} %"
+
+
+def points(difference: float) -> str:
+    """Format a difference of shares in percentage points.
+
+    >>> points(-0.0312)
+    '−3.1 pp'
+    """
+    return f"{100 * difference:+.1f} pp".replace("-", "−")
+
+
+def summary(cells: Sequence[Cell]) -> str:
+    """Return churn and accuracy (or MAE) on the ID test, for a sentence."""
+    if cells[0].predictions["id"].task == "regression":
+        return f"churn {mean('churn', cells):.3f}, MAE {mean('mae', cells):.3f}"
+    return f"churn {percent(mean('churn', cells), 1)}, accuracy {percent(mean('accuracy', cells), 1)}"
+
+
+def over(splits: Sequence[int]) -> str:
+    """Name the canonical splits that a number is averaged over, for a caption."""
+    return f"{'split' if len(splits) == 1 else 'mean over splits'} {', '.join(map(str, splits))}"
