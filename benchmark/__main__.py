@@ -1,7 +1,5 @@
 """The command line: ``python -m benchmark --help``."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """Errors that a user can fix."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from difflib import get_close_matches
 

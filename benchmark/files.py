@@ -1,7 +1,5 @@
 """File locations, and a cache that is verified on reading and rebuilt where it is missing or damaged."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

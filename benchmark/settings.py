@@ -1,7 +1,5 @@
 """Parsers of command-line texts: settings as ``NAME=VALUE``, and seeds."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -6,8 +6,6 @@ module names are ignored: moving a definition changes nothing, editing its compu
 same in every version of Python, unlike the output of ``ast.dump`` and ``ast.unparse``.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import json

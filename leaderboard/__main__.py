@@ -1,7 +1,5 @@
 """The command line: ``python -m leaderboard --help``."""
 
-from __future__ import annotations
-
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated

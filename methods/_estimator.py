@@ -1,7 +1,5 @@
 """Base class and kernels of the methods that fit an estimator to a sample, on one thread."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

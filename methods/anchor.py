@@ -8,8 +8,6 @@ All retrainings share the incumbent and thereby its bootstrap, right or wrong, s
 Any comparison with methods that share nothing between retrainings should say so. The incumbent must be kept for ever.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Bagging: the average of k networks on k bootstraps. Breiman 1996, doi:10.1007/BF00058655; paper, Methods."""
 
-from __future__ import annotations
-
 from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass
 

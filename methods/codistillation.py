@@ -6,8 +6,6 @@ the two networks, so each has half as many draws and takes half as many steps. I
 (``whole``), all retrainings contain the same molecules, and their agreement says nothing about resampling.
 """
 
-from __future__ import annotations
-
 from pydantic.dataclasses import dataclass
 
 from benchmark.registry import method

@@ -3,8 +3,6 @@
 Lakshminarayanan et al. 2017, arXiv:1612.01474; paper, section Methods.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass

@@ -1,7 +1,5 @@
 """ERM: one network on one bootstrap, the reference for all other methods (paper, section Methods)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from benchmark.registry import method

@@ -3,8 +3,6 @@
 This is the instrument of the study ``decomposition``, not a method to be ranked.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from pydantic import NonNegativeInt

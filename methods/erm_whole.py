@@ -3,8 +3,6 @@
 Nothing is resampled, so retrainings differ only in their initial weights and in the order of their batches.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -5,8 +5,6 @@ at each split. A bit has only one threshold, so on fingerprints these trees are 
 little: expect a churn close to that of a single tree.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydantic import PositiveInt

@@ -6,8 +6,6 @@ that of a positive label (section 6.5, least-squares classification). Laplace's 
 iteration with a Cholesky factorisation per step for every set of hyperparameters.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

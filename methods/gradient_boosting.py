@@ -3,8 +3,6 @@
 Friedman 2001, doi:10.1214/aos/1013203451; Ke et al. 2017 (LightGBM, NeurIPS).
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import Field, PositiveInt

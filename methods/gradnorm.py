@@ -6,8 +6,6 @@ and no shared weights. The fit loss has weight 1. At each step and train seed, t
 the norm of its gradient with respect to the networks' outputs ``ratio`` times that of the fit loss.
 """
 
-from __future__ import annotations
-
 import torch
 from pydantic.dataclasses import dataclass
 from torch import Tensor

@@ -4,8 +4,6 @@ Cover and Hart 1967, doi:10.1109/TIT.1967.1053964. Equivalent to scikit-learn's 
 times faster, as one matrix product gives all similarities.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

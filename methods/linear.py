@@ -3,8 +3,6 @@
 Hoerl and Kennard 1970, doi:10.1080/00401706.1970.10488634; le Cessie and van Houwelingen 1992, doi:10.2307/2347628.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import Field

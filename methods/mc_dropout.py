@@ -3,8 +3,6 @@
 Gal and Ghahramani 2016, arXiv:1506.02142; paper, section Methods.
 """
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field, PositiveInt

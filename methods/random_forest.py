@@ -3,8 +3,6 @@
 Breiman 2001, doi:10.1023/A:1010933404324.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydantic import PositiveInt

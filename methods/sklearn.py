@@ -1,7 +1,5 @@
 """Any scikit-learn estimator as a method, named by its import path: ``sklearn:sklearn.svm.SVC:C=10``."""
 
-from __future__ import annotations
-
 import math
 import re
 import warnings

@@ -7,8 +7,6 @@ Probabilities are Platt's: a sigmoid of the decision function, fitted to its val
 together: a model that has seen them would be overconfident.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import Field

@@ -3,8 +3,6 @@
 Izmailov et al. 2018, arXiv:1803.05407; paper, section Methods.
 """
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Twin-bootstrap: networks on independent bootstraps, pulled together by a consistency loss (paper, Algorithm 1)."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

@@ -4,8 +4,6 @@ At share 0 the networks have no molecule in common, as in codistillation (but wi
 at share 1 they are twin-shared. At 0.5 they share 39 % of the pool, about as much as twin-bootstrap's bootstraps.
 """
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

@@ -3,8 +3,6 @@
 They differ only in initialisation and batch order. After Bhojanapalli et al. 2021, arXiv:2102.03349.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from pydantic.dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Network architectures: one file per backbone, with one subclass of ``benchmark.train.backbone.Backbone``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from benchmark.types import Sampling, Task

@@ -1,7 +1,5 @@
 """Pretrained weights: locate and identify their files, and initialise part of a network with them."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import pickle

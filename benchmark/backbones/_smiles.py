@@ -1,7 +1,5 @@
 """Conversion of SMILES to rows of bytes, the features of backbones that read text, and back."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

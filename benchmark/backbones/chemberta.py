@@ -1,7 +1,5 @@
 """ChemBERTa-77M-MTR on SMILES, fine-tuned (Ahmad et al. 2022, arXiv:2209.01712; paper, appendix on ChemBERTa)."""
 
-from __future__ import annotations
-
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Chemprop's directed message passing network on bonds (Heid et al. 2024, doi:10.1021/acs.jcim.3c01250)."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Graph isomorphism network on atoms and bonds (Xu et al. 2019, arXiv:1810.00826; paper, appendix on GIN)."""
 
-from __future__ import annotations
-
 import warnings
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """The paper's perceptron on numbers: two hidden ReLU layers (section Methods), many networks trained as one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

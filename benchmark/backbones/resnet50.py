@@ -1,7 +1,5 @@
 """ResNet-50 on images, fine-tuned from ImageNet (He et al. 2016, arXiv:1512.03385; paper, appendix on Waterbirds)."""
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -15,10 +15,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError, did_you_mean
-from benchmark.lab.report import *  # noqa: F403 (until every study imports from there)
 from benchmark.lab.report import Report
-from benchmark.lab.report import SheetRow as SheetRow
-from benchmark.lab.text import *  # noqa: F403
 from benchmark.registry import build, make_method, params
 from benchmark.registry import title as title_of
 from benchmark.settings import parse_seeds, parse_splits

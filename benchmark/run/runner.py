@@ -1,7 +1,5 @@
 """The harness: planned cells → blocks of train seeds on worker processes → finished or failed cells."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -6,30 +6,13 @@ sees, and ERM is the same in both. The gain under ``paper`` is therefore the gai
 between the two.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmark.data.spec import expand, load_spec
-from benchmark.lab.study import (
-    Axis,
-    Chart,
-    GridStudy,
-    Head,
-    Lab,
-    Measured,
-    Point,
-    Report,
-    Sheet,
-    SheetRow,
-    beside,
-    classifications,
-    mean,
-    over,
-    retrainings,
-    study,
-)
+from benchmark.lab.report import Axis, Chart, Head, Measured, Point, Report, Sheet, SheetRow, beside
+from benchmark.lab.study import GridStudy, Lab, classifications, retrainings, study
+from benchmark.lab.text import mean, over
 from benchmark.settings import parse_splits
 from benchmark.store.cell import Cell
 

@@ -1,31 +1,14 @@
 """Churn against the number of training rows, in nested pools of one dataset (paper, appendix "N-scaling on BACE")."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from benchmark.data.spec import load_spec
-from benchmark.lab.study import (
-    Axis,
-    Chart,
-    GridStudy,
-    Head,
-    Lab,
-    Measured,
-    Point,
-    Report,
-    Sampled,
-    Sheet,
-    SheetRow,
-    classifications,
-    head,
-    over,
-    study,
-    summary,
-)
+from benchmark.lab.report import Axis, Chart, Head, Measured, Point, Report, Sampled, Sheet, SheetRow, head
+from benchmark.lab.study import GridStudy, Lab, classifications, study
+from benchmark.lab.text import over, summary
 from benchmark.measure.basics import mean_over_pairs, pseudo_values
 from benchmark.measure.catalogue import ACCURACY, CHURN, SYM_KL
 from benchmark.settings import parse_seeds, parse_splits

@@ -6,8 +6,6 @@ N/4 and N/2 rows each, none in common. Two such samples of N rows would take 2N 
 power law.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, NamedTuple
@@ -18,23 +16,9 @@ from pydantic import Field
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import expand, load_spec
 from benchmark.errors import UserError
-from benchmark.lab.study import (
-    Axis,
-    Chart,
-    Head,
-    Lab,
-    Point,
-    Report,
-    Sampled,
-    Sheet,
-    SheetRow,
-    Trainer,
-    classifications,
-    head,
-    over,
-    percent,
-    study,
-)
+from benchmark.lab.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, head
+from benchmark.lab.study import Lab, Trainer, classifications, study
+from benchmark.lab.text import over, percent
 from benchmark.measure.basics import pseudo_values
 from benchmark.measure.catalogue import ACCURACY, CHURN
 from benchmark.registry import make_method, refuse_backbone, refuse_sampling, title

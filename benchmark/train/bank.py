@@ -6,8 +6,6 @@ depend on. Coupled networks belong to one method; they are cached under the name
 run need not train them again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import traceback

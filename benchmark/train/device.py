@@ -1,7 +1,5 @@
 """Devices that networks are trained on."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

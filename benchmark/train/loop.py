@@ -1,7 +1,5 @@
 """The training loop of all network methods: groups of networks, many at a time."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

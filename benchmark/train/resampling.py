@@ -4,8 +4,6 @@ A draw never depends on other draws, so all methods at a train seed see the same
 batch orders, whatever else runs.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Literal, NamedTuple, get_args
 

@@ -1,7 +1,5 @@
 """Tables in Parquet or CSV files, read in batches, with columns as texts or numbers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

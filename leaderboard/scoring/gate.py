@@ -1,7 +1,5 @@
 """A gate for replacing a model by a candidate: how many predictions would flip, for better or worse."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A score as text for the terminal, JSON, and an HTML page."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

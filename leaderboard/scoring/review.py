@@ -1,7 +1,5 @@
 """Triage with one extra retraining: the examples to review before the second model replaces the first."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

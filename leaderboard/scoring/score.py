@@ -1,7 +1,5 @@
 """The score of a model: churn and related measures, and a ranking of the fragile examples."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Place of a churn among the published results, and how well two runs rank the examples that flip there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path

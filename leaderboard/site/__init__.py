@@ -1,7 +1,5 @@
 """Writer of the results as a static site, atomically and without a server."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Mapping

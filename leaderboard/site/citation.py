@@ -1,7 +1,5 @@
 """References to cite: the paper, the suite, and the datasets shown."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

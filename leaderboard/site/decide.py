@@ -1,7 +1,5 @@
 """The data of the decision page: costs and benefits of the methods, for each dataset and set of datasets."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from benchmark.types import REFERENCE

@@ -1,7 +1,5 @@
 """The data of the flip explorer: every retraining's prediction for every test example, as scripts to load."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The files of the site apart from the predictions, with the data of each page."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

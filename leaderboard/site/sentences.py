@@ -1,7 +1,5 @@
 """The sentences of the first page, from the same numbers as its table."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 

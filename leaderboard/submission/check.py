@@ -1,7 +1,5 @@
 """The rules that a folder of predictions must meet to enter the leaderboard."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ standard output is an ``.npz`` of plain arrays, read without pickle. Parquet hea
 refuses any excessive allocation they cause.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import sys

@@ -1,7 +1,5 @@
 """Writer of ``manifest.json``, from the predictions and the protocols used for training."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence

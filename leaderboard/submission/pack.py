@@ -1,7 +1,5 @@
 """Packing of recorded runs as a submission, for a method with code in ``methods/``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from pathlib import Path

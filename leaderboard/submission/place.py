@@ -1,7 +1,5 @@
 """The place of a submission among all methods, compared with two reference methods."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Reader of untrusted submission folders: only the expected files, up to a size limit."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os

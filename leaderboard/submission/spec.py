@@ -1,7 +1,5 @@
 """The metadata of a submission: ``submission.yml`` and ``manifest.json``."""
 
-from __future__ import annotations
-
 import json
 import unicodedata
 from typing import Annotated, Any, TypeVar

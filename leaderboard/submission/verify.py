@@ -1,7 +1,5 @@
 """Verification of a submission: its code is rerun on one dataset drawn at random."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Boards: one table per dataset and test set."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The tables of the leaderboard, each one entry of ``TABLES``."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Columns of tables: a measure with intervals, absolute or as a difference from ERM."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Fills of the tables that show more than one measure per dataset or method; see ``layouts`` for the others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, replace
 from itertools import groupby

@@ -1,7 +1,5 @@
 """Computational footprint of a method per training step and prediction, read from its stack of networks."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

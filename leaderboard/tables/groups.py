@@ -1,7 +1,5 @@
 """Accuracy and churn by group of test examples, for datasets that define ``groups``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce

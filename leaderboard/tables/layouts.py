@@ -1,7 +1,5 @@
 """Layouts of tables with a row per dataset and a column per measure or per method."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import compress, groupby

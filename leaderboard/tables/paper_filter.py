@@ -1,7 +1,5 @@
 """The paper's filter: datasets on which ERM learns enough for churn to be meaningful."""
 
-from __future__ import annotations
-
 import csv
 from dataclasses import dataclass
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """Number of retrainings needed to distinguish two methods, estimated from existing cells."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import replace
@@ -9,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from benchmark.errors import UserError, did_you_mean
-from benchmark.lab.study import percent
+from benchmark.lab.text import percent
 from benchmark.measure.catalogue import churn
 from benchmark.types import Sampling
 from leaderboard.read.results import Dataset, Entry, Results

@@ -1,7 +1,5 @@
 """Tables that compare samplings: the gain of each method under each, and what becomes of the paper's claims."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Reports of studies as tables, from existing cells and records; nothing is trained."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

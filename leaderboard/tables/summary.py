@@ -1,7 +1,5 @@
 """Summary on the first page: methods ranked over a set of datasets, beside the costs of their low churn."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

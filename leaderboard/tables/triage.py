@@ -1,7 +1,5 @@
 """Intervals for the performance of a score in finding flips; see ``benchmark.measure.triage``."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

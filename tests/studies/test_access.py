@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmark.lab.study import mean
+from benchmark.lab.text import mean
 from benchmark.studies.access import Access
 
 MOVED = {"paper": {"erm": 10, "bagging": 3}, "nested": {"erm": 10, "bagging": 9}}

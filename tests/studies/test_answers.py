@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmark.lab.study import make_study, mean, points
+from benchmark.lab.study import make_study
+from benchmark.lab.text import mean, points
 from benchmark.store.cell import Cell, CellKey, Facts
 from benchmark.studies.bayes_lambda import BayesLambda
 from benchmark.studies.bo_loop import BOLoop

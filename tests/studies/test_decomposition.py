@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmark.lab.study import Sampled, arrange
+from benchmark.lab.report import Sampled
+from benchmark.lab.study import arrange
 from benchmark.measure.catalogue import CHURN
 from benchmark.registry import make_method
 from benchmark.store.cell import Cell, CellKey, Grid

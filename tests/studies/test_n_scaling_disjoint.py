@@ -8,7 +8,8 @@ from scipy.stats import linregress
 
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
-from benchmark.lab.study import Sampled, make_study
+from benchmark.lab.report import Sampled
+from benchmark.lab.study import make_study
 from benchmark.measure.catalogue import ACCURACY, CHURN
 from benchmark.registry import make_method
 from benchmark.run.runner import retrain

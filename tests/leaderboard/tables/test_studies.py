@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.lab.study import REPORT, Axis, Chart, Head, Measured, Missing, Point, Report, Sampled, Sheet, make_study
+from benchmark.lab.report import Axis, Chart, Head, Measured, Point, Report, Sampled, Sheet
+from benchmark.lab.study import REPORT, Missing, make_study
 from benchmark.measure.catalogue import CHURN, SYM_KL
 from benchmark.store.cell import Cell, Record
 from leaderboard import site
