@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from benchmark.measure.catalogue import ACCURACY, CHURN, Measure
-from leaderboard.read.results import Dataset, Entry, Results, family_weights
+from leaderboard.read.results import Dataset, Entry, Results, family_weights, with_studies
 from leaderboard.stats.intervals import Estimate, IntervalKind, weighted
 from leaderboard.tables.columns import common, estimate
 from leaderboard.tables.layouts import Body, TableCell
@@ -75,7 +75,7 @@ def _over(one: Summary) -> str:
 
 def claims(results: Results, kind: IntervalKind) -> Body | None:
     """Return a row per question: the answer and the mean difference under each sampling, on the same datasets."""
-    parts = results.every[::-1]
+    parts = [with_studies(part) for part in reversed(results.every)]
     if len(parts) < 2:
         return None
     rows: list[tuple[TableCell, ...]] = []
