@@ -194,8 +194,8 @@ def refuse_sampling(method: Method, sampling: Sampling) -> None:
     granted = getattr(type(method), "samplings", SAMPLINGS)
     if sampling not in granted:
         raise UserError(
-            f"{method.name} needs more of the training pool than --sampling {sampling} shows a retraining: leave it "
-            f"out, or use --sampling {' or '.join(granted)}"
+            f"{method.name} needs more of the training pool than a retraining sees under --sampling {sampling}: leave "
+            f"out the method, or use --sampling {' or '.join(granted)}"
         )
 
 

@@ -1,4 +1,4 @@
-"""ERM on the whole training pool, a control without a rank: what seeing every row does to churn without any method.
+"""ERM on the whole training pool, an unranked control that shows the effect on churn of seeing every row.
 
 Nothing is resampled, so retrainings differ only in their initial weights and in the order of their batches.
 """

@@ -128,7 +128,7 @@ def doctor() -> None:
 
 def export_protocol(
     dataset: Annotated[str, typer.Argument(help="A dataset's name, or the path of its TOML.")],
-    out: Annotated[Path, typer.Option(help="Folder of the files: a new or empty one.")],
+    out: Annotated[Path, typer.Option(help="New or empty folder for the files.")],
     sampling: SamplingOption = "halves",
     canonical_seed: CanonicalSeeds = "99",
     seeds: Seeds = "",
@@ -138,7 +138,7 @@ def export_protocol(
     """Write the inputs for a trainer outside the suite: training rows for each seed, test examples without labels.
 
     Under halves and nested, each train seed has its own training file, and its model is trained on that file alone.
-    Under paper, there are the whole pool and the bootstraps of it.
+    Under paper, the files hold the whole pool and its bootstraps.
     """
     from benchmark.run.protocol import export
     from benchmark.settings import parse_seeds, parse_splits

@@ -158,11 +158,9 @@ def _summary(tally: Tally, first: Planned, built: Path | None) -> None:
 @_resumable()
 def study(
     name: Annotated[str, typer.Argument(help="The study; without it, list all.")] = "",
-    dataset: Annotated[str, typer.Option(help="options.Datasets or groups, for studies with a choice.")] = "",
+    dataset: Annotated[str, typer.Option(help="Datasets or groups, for studies with a choice.")] = "",
     backbone: options.BackboneOption = "",
-    canonical_seed: Annotated[
-        str, typer.Option(help="options.Seeds of the train/test split, separated by commas.")
-    ] = "",
+    canonical_seed: Annotated[str, typer.Option(help="Seeds of the train/test split, separated by commas.")] = "",
     sampling: Annotated[
         Sampling | None, typer.Option("--sampling", help="As for run, for studies with a choice.")
     ] = None,

@@ -111,7 +111,8 @@ class NScalingDisjoint:
             "all sizes; they hold for this training pool and do not cover the variation between pools."
         )
         assumed = (
-            "Churn with as many rows as the pool has is extrapolated: it holds if the power law holds up to there."
+            "Churn with as many rows as the pool has is extrapolated, which is valid only if the power law holds up to "
+            "that size."
         )
         header: list[str | Head] = ["Dataset", "Method", "Rows each", head(ACCURACY), head(CHURN)]
         sheet = Sheet("sizes", "Rows and churn", f"{where} {assumed}", header, rows)
@@ -153,12 +154,11 @@ def _sentence(sizes: np.ndarray, pool: float, churn: np.ndarray, fit: Law) -> st
     )
     at_pool, by_last_two, by_line = (percent(values.mean(), 1) for values in fit[2:])
     if np.isnan(fit.exponent).any():
-        return f"{found} At a size without flips there is no power law to extrapolate."
+        return f"{found} At least one size has no flips, so no power law can be fitted."
     power = f"{fit.exponent.mean():.2f}".replace("-", "−")
     return (
-        f"{found} If churn goes on falling as the rows to the power of {power}, it is {at_pool} with {pool:.0f} rows "
-        f"each; the last two sizes alone give {by_last_two}, a straight line in log rows {by_line}. The table has the "
-        "intervals."
+        f"{found} A power law with exponent {power} extrapolates to {at_pool} with {pool:.0f} rows each; the last two "
+        f"sizes alone give {by_last_two}, and a straight line in log rows gives {by_line}. The table has the intervals."
     )
 
 
@@ -169,7 +169,10 @@ def share_out(
     problem = load_problem(name, split)
     n = len(problem.train)
     if n < 2 * max(PARTS):
-        raise UserError(f"{name}: the training pool has {n} rows; samples of an eighth need at least {2 * max(PARTS)}")
+        raise UserError(
+            f"{name}: the training pool has {n} rows; expected at least {2 * max(PARTS)}, so that an "
+            "eighth is not empty: choose a larger dataset"
+        )
     items = [(problem, method, part, halving) for part in PARTS for halving in range(1, halvings + 1)]
     churn, accuracy = np.reshape(trainer.map(between, items), (len(PARTS), halvings, 2)).transpose(2, 0, 1).tolist()
     return {"rows": [n // part // 2 for part in PARTS], "pool": n, "churn": churn, "accuracy": accuracy}

@@ -16,7 +16,7 @@ from leaderboard.stats.intervals import Estimate
 from leaderboard.tables.table import Table, Value
 
 TRAINED_ON: Mapping[Sampling, str] = {
-    "halves": "saw disjoint halves of the training set",
+    "halves": "were compared in pairs that saw disjoint halves of the training pool",
     "nested": "used different bootstraps of the training set",
     "paper": "used different bootstraps of the training set",
 }

@@ -52,8 +52,8 @@ def elsewhere(summary: Summary, whole: Results, kind: IntervalKind) -> Iterator[
             yield (
                 other.sampling,
                 Markup(
-                    "<strong>{}</strong> ranks best. Of the {} pairs of methods that are ranked on both boards, {} are "
-                    "in the opposite order there; for {} of them, the intervals of the ranks do not overlap on either."
+                    "<strong>{}</strong> ranks best. Of the {} pairs of methods that are ranked on both boards, the "
+                    "order of {} is reversed there, {} of them with disjoint rank intervals on both boards."
                 ).format(first.title, len(pairs), len(swapped), len(apart) or "none"),
             )
 

@@ -116,7 +116,8 @@ def _cells(folder: Folder, sampling: Sampling, dataset: str) -> list[Cell]:
             if (value := getattr(listed, field).get(canonical_seed)) != expected:
                 raise UserError(
                     f"manifest.json: {file.name}: {field} of canonical seed {canonical_seed}: expected {expected}, "
-                    f"found {value}: trained on different data, training rows or train seeds; export the protocol again"
+                    f"found {value}: the manifest comes from a protocol with other data, training rows or train seeds; "
+                    "export the protocol again, retrain, and write the manifest again"
                 )
         of_split = np.flatnonzero(file.canonical_seed == canonical_seed)
         predictions = _aligned(file, of_split, problem, seeds)
@@ -167,8 +168,8 @@ def _check_seeds(file: PredictionFile, sampling: Sampling) -> tuple[list[int], t
             raise UserError(f"{file.name}: {kind}: expected {_list(needed)}, found {_list(given)}: no {missing[0]}")
     if sampling == "halves" and (alone := lone_halves(seeds)):
         raise UserError(
-            f"{file.name}: train_seed: expected both halves of each halving, 2j-1 and 2j; found {_list(alone)} without "
-            "the other half: add or remove it"
+            f"{file.name}: train_seed: expected both train seeds of each halving, 2j-1 and 2j; found {_list(alone)} "
+            "without the other seed of the halving: add the missing seeds, or remove these"
         )
     return splits, tuple(seeds)
 
@@ -236,8 +237,9 @@ def _check_retrainings(where: str, predictions: Mapping[str, Predictions], sampl
     if sampling == "halves" and (apart := _apart(first.seeds, values)) <= NEAR:
         raise UserError(
             f"{where}: in every halving, the predictions of the two runs differ by at most {apart:.1g} of their "
-            f"standard deviation; expected more than {NEAR}, for the two have no training row in common: train the "
-            "model of each seed on its own training file, never on both files of a halving"
+            f"standard deviation; expected more than {NEAR} in at least one halving, because the two runs must have no "
+            "training row in common: train the model of each seed on its own training file, never on both files of a "
+            "halving"
         )
 
 

@@ -30,10 +30,10 @@ def protocols(folders: Sequence[Path]) -> Fingerprints:
                 seed: {name: split[name] for name in ("problem", "samples")} for seed, split in about["splits"].items()
             }
             changed = [
-                file
+                (file, found, sha256)
                 for seed, split in about["splits"].items()
                 for name, sha256 in split["files"].items()
-                if (file := path / f"split-{seed}" / name).is_file() and _sha256(file) != sha256
+                if (file := path / f"split-{seed}" / name).is_file() and (found := _sha256(file)) != sha256
             ]
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise UserError(
@@ -41,7 +41,8 @@ def protocols(folders: Sequence[Path]) -> Fingerprints:
             ) from error
         if changed:
             raise UserError(
-                f"{changed[0]}: not as exported (its sha256 differs): export the protocol again and retrain"
+                "{}: sha256 {}, expected {} as in protocol.json: the file was changed after the export; export the "
+                "protocol again and retrain".format(*changed[0])
             )
     return fingerprints
 

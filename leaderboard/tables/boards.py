@@ -19,7 +19,8 @@ COLLAPSED = 0.99
 MARKS = {
     "†": "† Accuracy more than 5 pp below ERM's.",
     "collapsed": "Collapsed: predicts one class for at least 99 % of the examples; a constant never churns.",
-    "control": "Control: shows what seeing the whole training pool does without any method; it has no rank.",
+    "control": "Control: ERM trained on the whole training pool, to show the effect of seeing every row; it is not "
+    "ranked.",
 }
 EVALSETS = {"id": "ID test", "ood": "OOD test"}
 

@@ -52,7 +52,7 @@ MAGNITUDES = (
 TABLES = (
     TableEntry(
         "claims",
-        "The paper's answers, at equal information",
+        "The paper's answers under each sampling",
         "Under paper, members of bagging and of a twin resample the whole training pool; under nested, each retraining "
         "sees the one bootstrap that ERM sees; under halves, two retrainings see the two halves of a random halving.",
         samplings.claims,
@@ -67,7 +67,8 @@ TABLES = (
         "main",
         "Churn against ERM",
         "Difference in churn between each method and ERM in percentage points, on the same samples, on the ID test; "
-        "negative is better. The lowest of each dataset is bold, leaving aside methods with a mark († or collapsed).",
+        "negative is better. The lowest of each dataset is bold, leaving aside methods with a mark (†, collapsed or "
+        "control).",
         per_method(Results.headline, versus(m.CHURN), TRAIN, of_erm(m.CHURN, "ERM churn (%)")),
     ),
     TableEntry(
@@ -179,7 +180,8 @@ TABLES = (
         "regression",
         "Regression",
         "Mean absolute error and churn, the mean absolute difference between two retrainings, on the ID test in target "
-        "units; Δ is the difference from ERM on the same samples. The lowest churn of each dataset is bold.",
+        "units; Δ is the difference from ERM on the same samples. The lowest churn of each dataset is bold, "
+        "leaving aside methods with a mark.",
         fills.regression,
     ),
     TableEntry(

@@ -38,8 +38,8 @@ def table(results: Results, delta: float, methods: tuple[str, str], dataset: str
     pilots = [(d, differences) for d in shared if (differences := _differences(first[d.name], second[d.name]))]
     if not pilots:
         raise UserError(
-            f"no dataset has both {' and '.join(methods)} with four train seeds in common: run them with --seeds 10, "
-            "or choose others with --methods"
+            f"no dataset has both {' and '.join(methods)} with four train seeds in common under "
+            f"{results.sampling}: run them with --sampling {results.sampling}, or choose others with --methods"
         )
     rows = tuple(_row(d, delta, differences) for d, differences in pilots)
     titles = [
@@ -49,7 +49,7 @@ def table(results: Results, delta: float, methods: tuple[str, str], dataset: str
     unit = UNIT[results.sampling]
     caption = (
         f"Number of {unit} of {' and of '.join(titles)}, on the same samples of one split, after which the "
-        f"95 % interval over runs excludes 0 in {percent(p.POWER)} of cases if their churn truly differs by {delta:g}; "
+        f"95 % interval excludes 0 in {percent(p.POWER)} of cases if their churn truly differs by {delta:g}; "
         "in brackets, the range given the uncertainty of the variances. In percentage points for classification and "
         "target units for regression."
     )
@@ -70,7 +70,8 @@ _OF_RUNS = (
 NOTES: Mapping[Sampling, str] = {
     "paper": _OF_RUNS,
     "nested": _OF_RUNS,
-    "halves": "The variance comes from the pilot's halvings of one training pool; another pool would add its own.",
+    "halves": "The variance comes from the pilot's halvings of one training pool; it does not include the variance "
+    "between pools.",
 }
 
 

@@ -31,11 +31,11 @@ CLAIMS = (
     Claim("Does MC dropout churn less than ERM?", "no", "mc_dropout"),
     Claim("Does SWA churn less than ERM?", "no", "swa"),
     Claim("Does bagging with K=5 churn less than ERM?", "yes", "bagging"),
-    Claim("Does bagging with K=5 lose accuracy against ERM?", "no", "bagging", measure=ACCURACY),
+    Claim("Is bagging with K=5 less accurate than ERM?", "no", "bagging", measure=ACCURACY),
     Claim("Does bagging with K=2 churn less than ERM?", "yes", "bagging:k=2"),
     Claim("Does twin-bootstrap churn less than ERM?", "yes", "twin"),
     Claim("Does twin-bootstrap churn less than bagging with K=2, at the same compute?", "yes", "twin", "bagging:k=2"),
-    Claim("Does twin-bootstrap lose accuracy against ERM?", "yes, on some datasets", "twin", measure=ACCURACY),
+    Claim("Is twin-bootstrap less accurate than ERM?", "yes, on some datasets", "twin", measure=ACCURACY),
     Claim(
         "Does twin-bootstrap churn less than twin-shared, whose networks have the same data?",
         "yes",
@@ -91,10 +91,12 @@ def claims(results: Results, kind: IntervalKind) -> Body | None:
         return None
     header = ("Question", "The paper", *(part.sampling for part in parts))
     notes = (
-        "Mean difference in percentage points over the headline datasets that have both methods under all samplings, "
-        "families counted once, then the number of families on which the answer is yes.",
-        "yes: the interval excludes 0 in the direction of the question; no: in the opposite direction; not shown: it "
-        "includes 0. Not adjusted for the number of questions.",
+        "Each cell gives the answer, the mean difference in percentage points over the headline datasets that have "
+        "both methods under all samplings (each family counts once), and the number of families for which the answer "
+        "is yes.",
+        "yes: the interval excludes 0 in the direction of the question; no: it excludes 0 in the opposite direction; "
+        "inconclusive: it includes 0. Not adjusted for the number of questions. In the column The paper, no means that "
+        "the paper reports no such effect.",
     )
     return Body(header, tuple(rows), results.headline(), notes)
 
@@ -121,7 +123,7 @@ def _answer(datasets: Sequence[Dataset], pairs: Mapping[str, Pair], claim: Claim
     }
     yes = sum(_towards(weighted(of, np.full(len(of), 1 / len(of))), claim.sign) > 0 for of in families.values())
     mean = weighted(each, weights)
-    answer = {1: "yes", -1: "no", 0: "not shown"}[_towards(mean, claim.sign)]
+    answer = {1: "yes", -1: "no", 0: "inconclusive"}[_towards(mean, claim.sign)]
     value = Value.of(mean, 100, signed=True)
     return replace(value, text=f"{answer}: {value.text}, {yes} of {len(families)}")
 

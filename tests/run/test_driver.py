@@ -22,7 +22,7 @@ def test_halves_take_whole_halvings():
 @pytest.mark.parametrize("method", ["anchor", "erm_fixed:data=7", "erm_whole"])
 @pytest.mark.parametrize("sampling", ["nested", "halves"])
 def test_a_method_that_needs_another_sample_is_no_entry_where_it_is_hidden(method, sampling):
-    said = f"needs more of the training pool than --sampling {sampling} shows .* use --sampling paper"
+    said = f"needs more of the training pool than a retraining sees under --sampling {sampling}: .* --sampling paper"
     with pytest.raises(UserError, match=said):
         plan_grid(Grid(["erm", method], [DATASET], [99], [1, 2], sampling), {})
 

@@ -177,8 +177,8 @@ def test_churn_is_a_mean_over_splits_and_said_with_the_condition_of_its_extrapol
     found = report(told, [[0.4] * 3, [0.32] * 3, [0.256] * 3])
     assert found.answer == [
         "BACE, ERM: two models on disjoint samples disagree on 30.0 % of the test with 121 rows each, on 19.2 % with "
-        "484. If churn goes on falling as the rows to the power of −0.32, it is 15.4 % with 968 rows each; the last "
-        "two sizes alone give 15.4 %, a straight line in log rows 13.6 %. The table has the intervals."
+        "484. A power law with exponent −0.32 extrapolates to 15.4 % with 968 rows each; the last two sizes alone give "
+        "15.4 %, and a straight line in log rows gives 13.6 %. The table has the intervals."
     ]
     sizes, _ = found.sheets
     assert [row[2] for row in sizes.rows] == ["121", "242", "484", "968, extrapolated"]
@@ -190,12 +190,12 @@ def test_churn_is_a_mean_over_splits_and_said_with_the_condition_of_its_extrapol
         (968, True),
     ]
     assert "do not cover the variation between pools" in sizes.caption
-    assert "extrapolated: it holds if the power law holds up to there" in chart.caption
+    assert "valid only if the power law holds up to that size" in chart.caption
 
 
 def test_without_flips_nothing_is_extrapolated(told) -> None:
     (sentence,) = report(told, [[0.4] * 3, [0.2] * 3, [0.0] * 3]).answer
-    assert sentence.endswith("At a size without flips there is no power law to extrapolate.")
+    assert sentence.endswith("At least one size has no flips, so no power law can be fitted.")
 
 
 # Mistakes
@@ -205,7 +205,10 @@ def test_without_flips_nothing_is_extrapolated(told) -> None:
     ("settings", "message"),
     [
         ({"dataset": "esol"}, "use a classification such as bace"),
-        ({"methods": "anchor"}, "anchor needs more of the training pool than --sampling halves shows"),
+        (
+            {"methods": "anchor"},
+            "anchor needs more of the training pool than a retraining sees under --sampling halves",
+        ),
         ({"methods": "emr"}, "unknown method 'emr': did you mean 'erm'"),
         ({"halvings": "2"}, "halvings=2: Input should be greater than or equal to 3"),
     ],
@@ -216,7 +219,7 @@ def test_a_mistake_is_named_before_anything_is_trained(told, settings: dict[str,
 
 
 def test_a_pool_too_small_for_samples_of_an_eighth_is_named() -> None:
-    with pytest.raises(UserError, match="the training pool has 7 rows; samples of an eighth need at least 8"):
+    with pytest.raises(UserError, match="the training pool has 7 rows; expected at least 8, so that an eighth"):
         share_out(Here(), ERM, "b3db_measured@train=7", 99, 3)
 
 

@@ -70,5 +70,7 @@ def test_a_training_file_that_was_changed_is_named(protocol, tmp_path):
     gone.unlink()
     manifest.protocols([copy])
     pd.read_parquet(changed).iloc[:-1].to_parquet(changed)
-    with pytest.raises(UserError, match=r"train-7\.parquet: not as exported .*: export the protocol again and retrain"):
+    with pytest.raises(
+        UserError, match=r"train-7\.parquet: sha256 \w+, expected \w+ .*; export the protocol again and retrain"
+    ):
         manifest.protocols([copy])
