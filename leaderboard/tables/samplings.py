@@ -9,7 +9,7 @@ from benchmark.measure.catalogue import ACCURACY, CHURN, Measure
 from leaderboard.read.results import Dataset, Entry, Results, family_weights, with_studies
 from leaderboard.stats.intervals import Estimate, IntervalKind, weighted
 from leaderboard.tables.columns import common, estimate
-from leaderboard.tables.layouts import Body, TableCell
+from leaderboard.tables.layouts import Body, TableCell, listed
 from leaderboard.tables.summary import Summary, headline
 from leaderboard.tables.table import MISSING, Value
 
@@ -79,6 +79,7 @@ def claims(results: Results, kind: IntervalKind) -> Body | None:
     if len(parts) < 2:
         return None
     rows: list[tuple[TableCell, ...]] = []
+    agree = []
     for claim in CLAIMS:
         pairs = [_pairs(part.headline(), claim) for part in parts]
         shared = set.intersection(*(set(of) for of in pairs))
@@ -87,8 +88,10 @@ def claims(results: Results, kind: IntervalKind) -> Body | None:
         datasets = [[d for d in part.headline() if d.name in shared] for part in parts]
         values = [_answer(of, found, claim, kind) for of, found in zip(datasets, pairs, strict=True)]
         rows.append((claim.question, claim.paper, *values))
+        agree.append([value.text.startswith("yes") == claim.paper.startswith("yes") for value in values])
     if not rows:
         return None
+    counts = [f"{n} of {len(rows)} under {part.sampling}" for n, part in zip(np.sum(agree, axis=0), parts, strict=True)]
     header = ("Question", "The paper", *(part.sampling for part in parts))
     notes = (
         "Each cell gives the answer, the mean difference in percentage points over the headline datasets that have "
@@ -97,6 +100,7 @@ def claims(results: Results, kind: IntervalKind) -> Body | None:
         "yes: the interval excludes 0 in the direction of the question; no: it excludes 0 in the opposite direction; "
         "inconclusive: it includes 0. Not adjusted for the number of questions. In the column The paper, no means that "
         "the paper reports no such effect.",
+        f"Answers in agreement with the paper's: {listed(counts)}. An inconclusive answer agrees with a no.",
     )
     return Body(header, tuple(rows), results.headline(), notes)
 

@@ -64,6 +64,8 @@ def test_an_answer_is_the_paired_difference_over_families_and_follows_from_its_i
     assert published.text.startswith("yes: −")
     assert published.text.endswith("3 of 3")
     assert halves.text.startswith("inconclusive: ")
+    agreement = claims(whole, "runs").notes[-1]
+    assert agreement.startswith("Answers in agreement with the paper's: 3 of 3 under paper and 1 of 3 under halves.")
     assert rows["Does a deep ensemble (K=5) churn less than ERM?"][3].text.startswith("yes: −")
     means, widths = [], []
     for dataset in whole.front.datasets:
