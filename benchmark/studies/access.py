@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from benchmark.data.spec import expand, load_spec
 from benchmark.lab.report import Axis, Chart, Head, Measured, Point, Report, Sheet, SheetRow, beside
 from benchmark.lab.study import GridStudy, Lab, classifications, retrainings, study
-from benchmark.lab.text import mean, over
+from benchmark.lab.text import mean, over, points
 from benchmark.settings import parse_splits
 from benchmark.store.cell import Cell
 
@@ -23,7 +23,8 @@ HEADS = ["Under paper", "At equal information", "From seeing more"]
 @study("access", title="Gains from seeing more of the training pool")
 @dataclass(frozen=True)
 class Access(GridStudy):
-    dataset: str = "headline"
+    dataset: str = "dili,cyp2d6_substrate,pgp_broccatelli,bace,bbb_martins,bbbp,mof_thermal,ames"
+    """By default the headline datasets except TADF, which has to be downloaded by hand."""
     methods: str = "bagging twin:lam=300 twin_shared:lam=300 codistillation:lam=300:whole=true"
     """Methods, separated by spaces, with λ if they have one: it must be the same under both samplings."""
 
@@ -50,12 +51,12 @@ class Access(GridStudy):
             overall = gains(once)
             if len(once) > 1:
                 rows.append([title, f"mean of {len(once)} families", *overall])
-            for place, (points, gain) in enumerate(zip(series.values(), overall, strict=False)):
-                points.append(Point(beside(i, place, 2), gain))
-            seen, equal = (100 * (mean("churn", m.cells) - mean("churn", m.versus)) for m in overall[:2])
+            for place, (drawn, gain) in enumerate(zip(series.values(), overall, strict=False)):
+                drawn.append(Point(beside(i, place, 2), gain))
+            seen, equal = (mean("churn", m.cells) - mean("churn", m.versus) for m in overall[:2])
             answer.append(
-                f"{title} changes churn by {seen:+.1f} pp under paper and by {equal:+.1f} pp at equal information; the "
-                f"rest, {seen - equal:+.1f} pp, comes from seeing more of the pool."
+                f"{title} changes churn by {points(seen)} under paper and by {points(equal)} at equal information; the "
+                f"rest, {points(seen - equal)}, comes from seeing more of the pool."
             )
         where = f"ID test, {over(splits)}, change of churn relative to ERM on the same bootstraps"
         header: list[str | Head] = ["Method", "Dataset", *(Head(f"{h} (pp)", 100, 1, signed=True) for h in HEADS)]

@@ -142,7 +142,12 @@ def _compared(dataset: Dataset, column: Column, kind: IntervalKind) -> Compared:
 
 def _tested(compared: dict[str, Compared], kind: IntervalKind) -> tuple[set[tuple[str, str]], str]:
     """Return the numbers that differ from zero, by dataset and method, and a note on the criterion."""
-    estimates = {(dataset, title): e for dataset, row in compared.items() for title, (e, _) in row.items()}
+    estimates = {
+        (dataset, title): e
+        for dataset, row in compared.items()
+        for title, (e, flags) in row.items()
+        if "control" not in flags
+    }
     tested = sum(not np.isnan(estimate.p) for estimate in estimates.values())
     if kind == "paper":
         differ = [estimate.excludes_zero for estimate in estimates.values()]

@@ -63,9 +63,9 @@ def gains(results: Results, kind: IntervalKind) -> Body | None:
             value = columns["delta_churn"].show(row.estimates.get("delta_churn")) if row else Value(MISSING)
             cells += [value, one.shown_rank(row) if row else Value(MISSING)]
         rows.append(tuple(cells))
-    over = [("", 1), *((one.datasets[0].sampling, 2) for one in found)]
-    header = ("Method", *("Δ churn (pp)", "Mean rank") * len(found))
-    return Body(header, tuple(rows), results.headline(), tuple(map(_over, found)), tuple(over))
+    samplings = [one.datasets[0].sampling for one in found]
+    header = ("Method", *(f"{s}: {text}" for s in samplings for text in ("Δ churn (pp)", "mean rank")))
+    return Body(header, tuple(rows), results.headline(), tuple(map(_over, found)))
 
 
 def _over(one: Summary) -> str:

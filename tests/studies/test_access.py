@@ -18,7 +18,7 @@ def test_the_gain_under_paper_is_that_at_equal_information_and_that_of_seeing_mo
 
     report = Access(dataset="bace,dili", seeds="2", methods="bagging").report(Lab(lambda d, m: (0, 0)))
     assert report.answer == [
-        "Bagging K=5 changes churn by -14.0 pp under paper and by -2.0 pp at equal information; the rest, -12.0 pp, "
+        "Bagging K=5 changes churn by −14.0 pp under paper and by −2.0 pp at equal information; the rest, −12.0 pp, "
         "comes from seeing more of the pool."
     ]
     (sheet,), (chart,) = report.sheets, report.charts
