@@ -1,11 +1,12 @@
 """The part of a method's gain that comes from seeing more of the training pool. Beyond the paper.
 
-Under the sampling ``paper``, the members of bagging and of a twin draw their bootstraps from the whole pool, so their
-retrainings share more molecules than those of ERM. Under ``nested`` every retraining sees the one bootstrap that ERM
-sees, and ERM is the same in both. The gain under ``paper`` is therefore the gain under ``nested`` plus the difference
+Under the sampling paper, the members of bagging and of a twin draw their bootstraps from the whole pool, so their
+retrainings share more molecules than those of ERM. Under nested every retraining sees the one bootstrap that ERM
+sees, and ERM is the same in both. The gain under paper is therefore the gain under nested plus the difference
 between the two.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -60,7 +61,8 @@ class Access(GridStudy):
             )
         where = f"ID test, {over(splits)}, change of churn relative to ERM on the same bootstraps"
         header: list[str | Head] = ["Method", "Dataset", *(Head(f"{h} (pp)", 100, 1, signed=True) for h in HEADS)]
-        names = Axis("", names=[paper[datasets[0], method][0].title for method in methods])
+        titles = [paper[datasets[0], method][0].title for method in methods]
+        names = Axis("", names=[re.sub("[ -]", "\\g<0>\n", title.partition(" λ=")[0]) for title in titles])
         caption = f"Mean over {len(once)} dataset{'s' if len(once) > 1 else ''}; {where}."
         chart = Chart("access", "Gains at equal information", caption, names, Axis("Δ churn (pp)", 100), series, False)
         return Report(answer, [Sheet("access", "Gains at equal information", f"{where}.", header, rows)], [chart])

@@ -1,11 +1,12 @@
 """Templates of pages, tables and reports."""
 
 import json
+import re
 from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from benchmark import __version__
 from leaderboard.read.results import slug
@@ -21,6 +22,15 @@ def inline(content: object) -> Markup:
     return Markup(json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"))
 
 
+def literals(text: str) -> Markup:
+    """Return text from a docstring with its ``names`` as code.
+
+    >>> literals("as in ``twin``, if a < b")
+    Markup('as in <code>twin</code>, if a &lt; b')
+    """
+    return Markup(re.sub(r"``(.+?)``", r"<code>\1</code>", str(escape(text))))
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -30,6 +40,6 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(slug=slug, inline=inline)
+    environment.filters.update(slug=slug, inline=inline, literals=literals)
     environment.globals.update(version=__version__)
     return environment
