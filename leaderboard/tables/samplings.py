@@ -55,8 +55,8 @@ def gains(results: Results, kind: IntervalKind) -> Body | None:
     names = list(dict.fromkeys(name for rows in rows_of for name in rows))
     rows: list[tuple[TableCell, ...]] = []
     for name in names:
-        titles = dict.fromkeys(rows[name].title for rows in rows_of if name in rows)
-        cells: list[TableCell] = [" or ".join(titles)]
+        first, *others = dict.fromkeys(rows[name].title for rows in rows_of if name in rows)
+        cells: list[TableCell] = [" or ".join([first, *(title.rpartition("=")[2] for title in others)])]
         for one, of in zip(found, rows_of, strict=True):
             row = of.get(name)
             columns = {column.key: column for column in one.columns}
@@ -64,7 +64,7 @@ def gains(results: Results, kind: IntervalKind) -> Body | None:
             cells += [value, one.shown_rank(row) if row else Value(MISSING)]
         rows.append(tuple(cells))
     samplings = [one.datasets[0].sampling for one in found]
-    header = ("Method", *(f"{s}: {text}" for s in samplings for text in ("Δ churn (pp)", "mean rank")))
+    header = ("Method", *(f"{s}: {text}" for s in samplings for text in ("Δ churn (pp)", "rank")))
     return Body(header, tuple(rows), results.headline(), tuple(map(_over, found)))
 
 

@@ -141,8 +141,9 @@ def test_power_says_how_many_retrainings_a_difference_needs(store):
 def test_power_has_published_results_where_nothing_was_run():
     one, every = run("power", "--dataset", "bace"), run("power")
     assert one.exit_code == every.exit_code == 0
-    assert "retrainings of ERM and of Twin-bootstrap λ=300, on" in one.output
-    assert {"BACE", "ESOL"} <= set(every.output.split())  # the twin's λ is another for a regression
+    said = " ".join(one.output.split())
+    assert "halvings (two retrainings each) of ERM and of Twin-bootstrap λ=100, on the same samples" in said
+    assert {"BACE", "AMES"} <= set(every.output.split())
 
 
 @pytest.mark.parametrize(

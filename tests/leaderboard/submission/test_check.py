@@ -135,7 +135,10 @@ ROW = rf"predictions/halves/{DATASET}\.parquet, row 3 \(canonical seed 99, train
         (change(train_seed=-1), "expected seeds from 0 to .*found -1"),
         (lambda t: t.drop(index=3), "train seed 1, 'id': expected 169 examples, found 168: no row for example"),
         (lambda t: t[t["train_seed"] != 7], "train_seed: expected 1, 2, .*: no 7"),
-        (lambda t: pd.concat([t, t[t["train_seed"] == 5].assign(train_seed=21)]), "both halves .* found 21 without"),
+        (
+            lambda t: pd.concat([t, t[t["train_seed"] == 5].assign(train_seed=21)]),
+            "both train seeds of each halving.* found 21 without",
+        ),
         (lambda t: t.assign(canonical_seed=98), "canonical_seed: expected 99, found 98: no 99"),
         (lambda t: t[t["evalset"] == "id"], "'ood': expected 212 examples, found 0"),
         (label, "row 5 .*y_pred: expected ., the most probable class of .*, found"),
