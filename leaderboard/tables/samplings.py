@@ -1,12 +1,13 @@
 """Tables that compare samplings: the gain of each method under each, and what becomes of the paper's claims."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from benchmark.measure.catalogue import ACCURACY, CHURN, Measure
-from leaderboard.read.results import Dataset, Entry, Results, family_weights, with_studies
+from benchmark.store.cell import Cell
+from leaderboard.read.results import Dataset, Results, family_weights, with_studies
 from leaderboard.stats.intervals import Estimate, IntervalKind, weighted
 from leaderboard.tables.columns import common, estimate
 from leaderboard.tables.layouts import Body, TableCell, listed
@@ -75,13 +76,13 @@ def _over(one: Summary) -> str:
 
 def claims(results: Results, kind: IntervalKind) -> Body | None:
     """Return a row per question: the answer and the mean difference under each sampling, on the same datasets."""
-    parts = [with_studies(part) for part in reversed(results.every)]
+    parts = results.every[::-1]
     if len(parts) < 2:
         return None
     rows: list[tuple[TableCell, ...]] = []
     agree = []
     for claim in CLAIMS:
-        pairs = [_pairs(part.headline(), claim) for part in parts]
+        pairs = [_pairs(part, claim) for part in parts]
         shared = set.intersection(*(set(of) for of in pairs))
         if not shared:
             continue
@@ -105,15 +106,21 @@ def claims(results: Results, kind: IntervalKind) -> Body | None:
     return Body(header, tuple(rows), results.headline(), notes)
 
 
-Pair = tuple[Entry, Entry]
+Pair = tuple[Mapping[int, Cell], Mapping[int, Cell]]
+"""The cells of two methods by canonical split."""
 
 
-def _pairs(datasets: Iterable[Dataset], claim: Claim) -> Mapping[str, Pair]:
-    """Return the entries of the two methods of a claim on each dataset that has both."""
+def _pairs(results: Results, claim: Claim) -> Mapping[str, Pair]:
+    """Return the cells of the two methods of a claim on each headline dataset that has both, on the board's splits.
+
+    Cells that only a study asked for stand in for a method that the boards do not have.
+    """
+    splits = {dataset.name: dataset.splits for dataset in results.headline()}
     found = {}
-    for dataset in datasets:
-        of = {entry.spelled: entry for entry in dataset.entries}
-        if claim.method in of and claim.reference in of:
+    for dataset in with_studies(results).headline():
+        on_board = splits.get(dataset.name, ())
+        of = {e.spelled: {s: cell for s, cell in e.cells.items() if s in on_board} for e in dataset.entries}
+        if of.get(claim.method) and of.get(claim.reference):
             found[dataset.name] = of[claim.method], of[claim.reference]
     return found
 
@@ -132,8 +139,10 @@ def _answer(datasets: Sequence[Dataset], pairs: Mapping[str, Pair], claim: Claim
     return replace(value, text=f"{answer}: {value.text}, {yes} of {len(families)}")
 
 
-def _difference(entry: Entry, reference: Entry, measure: Measure, kind: IntervalKind) -> Estimate:
-    pairs = [(entry.cells[split], reference.cells[split]) for split in entry.cells if split in reference.cells]
+def _difference(
+    cells: Mapping[int, Cell], others: Mapping[int, Cell], measure: Measure, kind: IntervalKind
+) -> Estimate:
+    pairs = [(cells[split], others[split]) for split in cells if split in others]
     both = [(common(a, b).predictions["id"], common(b, a).predictions["id"]) for a, b in pairs]
     return estimate(measure, both, kind)
 

@@ -84,3 +84,12 @@ def test_one_sampling_has_nothing_to_compare(whole):
     paper = replace(whole, others=())
     assert not {"claims", "samplings"} & {table.key for table in build(paper)}
     assert {"claims", "samplings"} <= {table.key for table in build(whole)}
+
+
+def test_a_study_stands_in_for_a_method_that_the_boards_lack_but_adds_no_split(whole):
+    cells = [cell for part in whole.every for d in part.datasets for e in d.entries for cell in e.cells.values()]
+    of_study = [replace(cell.with_facts(study="some"), key=replace(cell.key, canonical_seed=7)) for cell in cells]
+    with_splits = collect([*cells, *of_study])
+    assert claims(with_splits, "runs").rows == claims(whole, "runs").rows
+    moved = [cell.with_facts(study="some") if cell.key.method == "bagging" else cell for cell in cells]
+    assert claims(collect(moved), "runs").rows == claims(whole, "runs").rows
