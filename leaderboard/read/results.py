@@ -37,6 +37,11 @@ class Entry:
         return slug(self.title)
 
     @property
+    def control(self) -> bool:
+        """Whether the method is only there to compare others with, and has no rank."""
+        return any(cell.facts.control for cell in self.cells.values())
+
+    @property
     def spelled(self) -> str:
         """The method as the command line names it, in the same way under all samplings if λ is the default there."""
         cell = next(iter(self.cells.values()))
@@ -145,6 +150,16 @@ class Results:
     def front(self) -> Results:
         """Those that the board shows first and goes by: under ``halves``, if there are any."""
         return (self.by_sampling or (self,))[0]
+
+    def leading(self) -> list[Results]:
+        """Return what decisions go by: each dataset under ``halves``, or else ``paper``, or else ``nested``."""
+        parts: list[Results] = []
+        known: set[str] = set()
+        for part in sorted(self.every, key=lambda part: ("halves", "paper", "nested").index(part.sampling)):
+            rest = tuple(dataset for dataset in part.datasets if dataset.name not in known)
+            parts += [replace(part, datasets=rest, others=())] * bool(rest)
+            known |= {dataset.name for dataset in rest}
+        return parts
 
     def dataset(self, name: str) -> Dataset | None:
         return next((dataset for dataset in self.datasets if dataset.name == name), None)

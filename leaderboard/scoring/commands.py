@@ -116,8 +116,8 @@ def power(
     if len(names) != 2:
         raise UserError(f"--methods {methods!r}: expected two methods, e.g. erm,twin")
     results = (None if store else standing.published_results()) or read(store)[0]
-    table = power.table(results.front, delta, (names[0], names[1]), dataset)
-    reports.terminal([table], table.notes)
+    tables = power.tables(results, delta, (names[0], names[1]), dataset)
+    reports.terminal(tables, list(dict.fromkeys(note for table in tables for note in table.notes)))
 
 
 def gate(

@@ -44,7 +44,7 @@ def standing(score: Score, results: Results | None, folder: Path | None = None) 
     if results is None:
         return Standing((NONE.format(folder=folder or published.PUBLISHED),))
     task = score.runs.task
-    results = results.front
+    results = next((part for part in results.leading() if part.of_task(task)), results)
     datasets = results.of_task(task)
     if not datasets:
         return Standing((f"The published results have no {task} datasets to compare with.",))

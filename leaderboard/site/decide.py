@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from benchmark.types import REFERENCE
+from benchmark.types import REFERENCE, Sampling
 from leaderboard.read.results import Results, slug
 from leaderboard.stats.intervals import Estimate
 from leaderboard.tables.boards import BoardRow, boards
@@ -14,8 +14,18 @@ Ends = list[float | None]
 """Value, low and high; None for a missing interval."""
 
 
+NOTES: Mapping[Sampling, str] = {
+    "halves": "Flips between two models that were trained on the two halves of a dataset and share no molecule. A "
+    "model that is retrained on mostly the same data flips less.",
+    "nested": "Flips between two models that were trained on bootstraps of a dataset (sampling nested).",
+    "paper": "Flips between two models that may have been trained on the same molecules (sampling paper).",
+}
+
+
 def choices(results: Results) -> list[dict[str, object]]:
     """Return the data for the page's script: sets of classification datasets, then single datasets, those with ERM.
+
+    Sets are those of the first sampling; each dataset is under the sampling that decisions go by (``Results.leading``).
 
     Intervals are over retrainings and test examples: a decision is about new molecules as well as new retrainings.
 
@@ -23,10 +33,14 @@ def choices(results: Results) -> list[dict[str, object]]:
     MAE, negative for a gain, and None for ERM itself; ``compute`` is in multiples of ERM's. ``low`` lists what an
     average hides: datasets with accuracy more than 5 pp below ERM's.
     """
-    id_boards = [board for board in boards(results, "both") if board.evalset == "id"]
-    rows = {board.dataset: {row.title: row for row in board.rows} for board in id_boards}
+    front = results.front
+    rows = {
+        board.dataset: {row.title: row for row in board.rows}
+        for board in boards(front, "both")
+        if board.evalset == "id"
+    }
     choices = []
-    for summary in summaries(results, "both"):
+    for summary in summaries(front, "both"):
         if summary.task != "classification" or summary.group == "variant":
             continue
         if len(summary.datasets) < 2 or summary.reference is None:
@@ -37,20 +51,23 @@ def choices(results: Results) -> list[dict[str, object]]:
             if row.estimates and row.unranked != CONTROL
         ]
         once = f" ({'; '.join(summary.together)} count once)" if summary.together else ""
-        note = f"Mean over {', '.join(dataset.title for dataset in summary.datasets)}{once}."
+        note = f"Mean over {', '.join(dataset.title for dataset in summary.datasets)}{once}. {NOTES[front.sampling]}"
         title = f"{summary.title} classification"
         choices.append(
             _choice(summary.key, "A kind of dataset, on average", title, "classification", "", note, methods)
         )
-    for board in id_boards:
-        dataset = results.dataset(board.dataset)
+    of_datasets = [(part, board) for part in results.leading() for board in boards(part, "both")]
+    for part, board in of_datasets:
+        dataset = part.dataset(board.dataset) if board.evalset == "id" else None
         if dataset is None or dataset.reference is None:
             continue
         mae = next(row for row in board.rows if row.method == REFERENCE).estimates.get("mae")
         scale = -100.0 if mae is None else 100 / mae.value
         methods = [_method(row, scale, "collapsed" in row.marks) for row in board.rows if "control" not in row.marks]
         unit = dataset.unit if dataset.task == "regression" else ""  # flips have no unit
-        choices.append(_choice(dataset.name, "One dataset", dataset.title, dataset.task, unit, "", methods))
+        choices.append(
+            _choice(dataset.name, "One dataset", dataset.title, dataset.task, unit, NOTES[part.sampling], methods)
+        )
     return choices
 
 

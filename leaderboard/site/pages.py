@@ -173,7 +173,7 @@ class Site:
         yield "index.html", index
         if self.results is self.whole.front:
             both = described("both", self.results.sampling)
-            yield "decide.html", self.page("decide.html", choices=decide.choices(self.results), both=both)
+            yield "decide.html", self.page("decide.html", choices=decide.choices(self.whole), both=both)
         contents: dict[str, Any] = {
             "tables": self.tables,
             "figures": [f for f in self.figures if not f.dataset and not f.key.startswith("study-")],

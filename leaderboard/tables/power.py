@@ -20,6 +20,23 @@ USUAL = 10
 """Number of retrainings in the paper's cells, and of halvings."""
 
 
+def tables(results: Results, delta: float, methods: tuple[str, str], dataset: str = "") -> list[Table]:
+    """Return a table for each sampling that decisions go by (``Results.leading``), on its datasets or on ``dataset``.
+
+    Raises UserError as ``table`` does, if it does so for all of them.
+    """
+    parts = results.leading()
+    built, errors = [], []
+    for part in [part for part in parts if part.dataset(dataset)] or parts:
+        try:
+            built.append(table(part, delta, methods, dataset))
+        except UserError as error:
+            errors.append(error)
+    if errors and not built:
+        raise errors[0]
+    return built
+
+
 def table(results: Results, delta: float, methods: tuple[str, str], dataset: str = "") -> Table:
     """Return the retrainings that resolve a difference in churn of ``delta`` and the difference that ten resolve.
 

@@ -221,7 +221,7 @@ Boards = Mapping[str, Mapping[str, BoardRow]]
 def _summary(task: Task, group: str, datasets: Sequence[Dataset], boards: Boards, kind: IntervalKind) -> Summary:
     block, complete = complete_block(datasets)
     constant = {title: _collapsed(block, title, boards) for title in complete}
-    controls = {e.title for d in datasets for e in d.entries if any(c.facts.control for c in e.cells.values())}
+    controls = {entry.title for dataset in datasets for entry in dataset.entries if entry.control}
     ranking, ranks = _rank(block, [title for title in complete if not constant[title] and title not in controls], kind)
     weights = family_weights(block) if kind != "paper" else np.full(len(block), 1 / max(len(block), 1))
     rows = []

@@ -55,3 +55,16 @@ def test_each_title_has_an_address_of_its_own():
 @pytest.mark.parametrize("alike", [("Bäume", "bäume", "BA\u0308UME"), ("Ｆorest", "forest"), ("方法", "方法 ")])
 def test_titles_that_look_alike_have_one_address(alike):
     assert len({slug(title) for title in alike}) == 1
+
+
+def test_decisions_go_by_halves_and_by_paper_where_a_dataset_has_no_halves(make_cell):
+    y = np.arange(30) % 2
+    values = np.eye(2)[np.random.default_rng(0).integers(0, 2, (4, 30))]
+    paper = [make_cell("erm", values, y=y, dataset=d) for d in ("a", "b", "c")]
+    other = {s: [replace(c, key=replace(c.key, sampling=s)) for c in paper] for s in ("halves", "nested")}
+    whole = collect([*paper[:2], other["halves"][0], *other["nested"]])
+    assert [(part.sampling, [d.name for d in part.datasets]) for part in whole.leading()] == [
+        ("halves", ["a"]),
+        ("paper", ["b"]),
+        ("nested", ["c"]),
+    ]

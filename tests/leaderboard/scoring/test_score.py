@@ -154,6 +154,9 @@ def test_a_score_is_placed_among_results_under_halves_where_there_are_any(world)
     pairs = [p.values.argmax(-1) for p in halves.predictions["id"].halvings()]
     assert f"median {100 * np.mean([(a != b).mean() for a, b in pairs]):.1f} %" in result.sentences[0]
     assert "were compared in pairs that saw disjoint halves of the training pool" in result.sentences[1]
+    regression = standing.standing(score(values[..., 0], values[0, :, 1]), collect([*cells, halves]))
+    assert regression.table is not None, "regressions have no halves here, so the paper's runs stand in"
+    assert "different bootstraps" in regression.sentences[-1]
 
 
 def test_what_cannot_be_placed_says_why(world, tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -55,3 +57,12 @@ def test_a_unit_is_that_of_a_regression_and_flips_have_none(make_cell) -> None:
 def test_without_erm_there_is_nothing_to_decide(make_cell) -> None:
     results = collect([make_cell("d", "calm")])
     assert choices(results) == []
+
+
+def test_a_dataset_without_halves_is_decided_by_the_papers_runs_and_says_so(make_cell) -> None:
+    paper = [make_cell(d, m, rate) for d in ("a", "b") for m, rate in (("erm", 0.3), ("calm", 0.1))]
+    halves = [replace(cell, key=replace(cell.key, sampling="halves")) for cell in paper[:2]]
+    notes = {choice["key"]: choice["note"] for choice in choices(collect([*paper, *halves]))}
+    assert list(notes) == ["a", "b"]
+    assert "two halves" in notes["a"]
+    assert "sampling paper" in notes["b"]
