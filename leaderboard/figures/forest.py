@@ -100,7 +100,8 @@ def _regression(
         key="forest-regression",
         title="Churn against ERM, regression",
         caption="Difference in churn (the mean absolute difference between the predictions of two retrainings) between "
-        f"each method and ERM at equal train seeds, in the units of each target; ID test. {INTERVALS}{left_out}",
+        f"each method and ERM at equal train seeds, in the units of each target; ID test. {INTERVALS} "
+        f"{HOLLOW}{left_out}",
         alt=f"Forest plot of the difference in regression churn from ERM, in target units, on {names}.",
     )
 

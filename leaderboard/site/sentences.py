@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from benchmark.types import REFERENCE, Sampling
+from benchmark.types import REFERENCE, Sampling, Task
 from leaderboard.read.results import Results, slug
 from leaderboard.stats.intervals import Estimate, IntervalKind
 from leaderboard.tables.summary import Summary, SummaryRow, summaries
@@ -26,12 +26,19 @@ def answer(summary: Summary) -> Markup:
         parts.append(Markup("No other method ranks better."))
     else:
         parts.append(_price(summary, first, "ranks best"))
-        if first.marks:
-            where = first.marks[0].removeprefix("† ")
-            parts.append(Markup("But {}, its accuracy is more than 5 pp below ERM's.").format(where))
-            if unmarked is not None and unmarked is not erm:
-                parts.append(_price(summary, unmarked, "is the best without such a loss"))
+        parts += [Markup(_loss(mark, summary.task)) for mark in first.marks]
+        if first.marks and unmarked is not None and unmarked is not erm:
+            parts.append(_price(summary, unmarked, "is the best that has no mark"))
     return Markup(" ").join(parts)
+
+
+def _loss(mark: str, task: Task) -> str:
+    """Say in words what a mark of a summary's row means, such as "† on MOF-thermal"."""
+    limit = "accuracy is more than 5 pp below" if task == "classification" else "MAE is more than 5 % above"
+    sign, _, where = mark.partition(" ")
+    if sign == "†":
+        return f"But {escape(where)}, its {limit} ERM's."
+    return f"{escape(where[:1].upper() + where[1:])}, these retrainings cannot tell whether its {limit} ERM's."
 
 
 def elsewhere(summary: Summary, whole: Results, kind: IntervalKind) -> Iterator[tuple[Sampling, Markup]]:

@@ -11,7 +11,7 @@ from benchmark.measure.catalogue import Measure, churn_of_class
 from benchmark.types import Predictions
 from leaderboard.read.results import Dataset, Results
 from leaderboard.stats.intervals import Estimate, IntervalKind, holm
-from leaderboard.tables.boards import MARKS, marks
+from leaderboard.tables.boards import marks, meanings
 from leaderboard.tables.columns import Column, estimate, pairs_of
 from leaderboard.tables.table import MISSING, Value
 
@@ -216,8 +216,7 @@ def fallback(kind: IntervalKind, columns: Iterable[tuple[str, Measure | None]]) 
 
 def explained(rows: Iterable[Iterable[TableCell]]) -> tuple[str, ...]:
     """Return explanations of the marks in ``rows``."""
-    used = {flag for row in rows for cell in row if isinstance(cell, Value) for flag in cell.flags.split()}
-    return tuple(text for flag, text in MARKS.items() if flag in used)
+    return meanings({flag for row in rows for cell in row if isinstance(cell, Value) for flag in cell.flags.split()})
 
 
 def averaged(datasets: Sequence[Dataset]) -> tuple[str, ...]:
