@@ -24,14 +24,16 @@ REASONS = (
         "rows",
         "The paper's MOF datasets have other rows than its text describes, a random 80/20 split of all rows: the "
         "published training rows are 40 % of all rows of MOF-thermal and 39 % of MOF-solvent, and the published shares "
-        "of the classes in tests of equal size differ from ours.",
+        "of the classes in tests of equal size differ from ours. Every disagreement on these datasets is put down to "
+        "this.",
         lambda p: p.dataset in ("mof_thermal", "mof_solvent"),
     ),
     Reason(
         "average",
-        "The published drift of F1 is that of a macro-average, ours that of class 1. On balanced datasets, the "
-        "published drift of F1 equals that of accuracy, as a macro-average's would. On BBB-Martins and BBBP, where "
-        "78 % are of class 1, the drift of our macro-average is 1.6 and 1.8 pp, which agrees by the rule above.",
+        "The published drift of F1 appears to be that of a macro-average; ours is that of class 1. On BACE, Pgp, "
+        "MOF-thermal and AMES, whose classes are balanced, the published drift of F1 equals that of accuracy, as a "
+        "macro-average's nearly would. On BBB-Martins and BBBP, where 78 % are of class 1, the drift of our "
+        "macro-average is 1.6 and 1.8 pp, which agrees with the published 3.0 and 2.0 pp by the rule above.",
         lambda p: p.metric == "abs_delta_f1",
     ),
     Reason(
@@ -43,7 +45,12 @@ REASONS = (
     ),
     Reason(
         "start",
-        "CAMPAIGNTEXT",
+        "The paper does not specify the 50 initial molecules, and all intervals are over campaigns from one start. From "
+        "16 random starts, five campaigns of ERM each find a mean best target of 0.7 to 1.6 on ESOL, 0.6 to 3.1 on "
+        "FreeSolv and 3.6 to 4.4 on Lipophilicity, with standard deviations of 0 to 0.43, 0.54 and 0.36, and share 0.27 "
+        "to 0.82, 0.29 to 0.86 and 0.27 to 0.65 of their molecules. The published values of ERM lie within these ranges "
+        "to two digits, apart from a standard deviation of 0.55 on FreeSolv. Bagging and twin-bootstrap were not run "
+        "from these starts; that the start explains their differences too is likely, not shown.",
         lambda p: p.table == CAMPAIGNS,
     ),
 )

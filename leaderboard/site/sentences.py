@@ -60,7 +60,8 @@ def elsewhere(summary: Summary, whole: Results, kind: IntervalKind) -> Iterator[
                 other.sampling,
                 Markup(
                     "<strong>{}</strong> ranks best. Of the {} pairs of methods that are ranked on both boards, the "
-                    "order of {} is reversed there, {} of them with disjoint rank intervals on both boards."
+                    "order of {} is reversed there, {} of them with disjoint rank intervals on both boards (not "
+                    "adjusted for the number of pairs)."
                 ).format(first.title, len(pairs), len(swapped), len(apart) or "none"),
             )
 
@@ -124,6 +125,11 @@ def notes(summary: Summary) -> list[str]:
     if summary.left_out:
         titles = ", ".join(dataset.title for dataset in summary.left_out)
         lines.append(f"Left out until more methods have results: {titles}.")
+    if tests := summary.tests():
+        lines.append(
+            f"Green and red are not adjusted for the number of differences from ERM: {tests} in this table, with its "
+            "hidden columns."
+        )
     ranking = summary.ranking
     if ranking is not None and ranking.chi2 == ranking.chi2:
         once = f" ({'; '.join(summary.together)} count once)" if summary.together else ""

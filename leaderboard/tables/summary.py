@@ -153,6 +153,12 @@ class Summary:
         tied = [i for i, group in enumerate(self.ranking.groups) if title in group]  # neighbours: ranks lie on a line
         return "–".join(dict.fromkeys(_letter(i) for i in (tied[0], tied[-1]))) if tied else ""
 
+    def tests(self, *keys: str) -> int:
+        """Return how many differences from ERM have an interval, in the columns called ``keys``, by default in all."""
+        columns = [one.key for one in self.columns if one.column.versus and (not keys or one.key in keys)]
+        estimates = [row.estimates.get(key) for row in self.rows for key in columns]
+        return sum(estimate is not None and not np.isnan(estimate.low) for estimate in estimates)
+
     @property
     def reference(self) -> SummaryRow | None:
         """ERM's row."""
