@@ -38,9 +38,9 @@ def test_a_number_that_several_tables_list_counts_once_and_those_with_an_interva
     ]
     assert markdown(found).startswith(
         "2 of 3 decided values agree (67 %); 1 disagree. For 1 more, our interval is too wide to tell: the allowance "
-        "is at least as large as the published value. 1 of 5 published values were not compared. Of the decided values, "
-        "2 have an interval to be judged by and 1 must be equal. A value listed in several tables counts once: 2 "
-        "repetitions are not counted."
+        "is at least as large as the published value. 1 of 5 published values were not compared. Of the decided "
+        "values, 2 have an interval to be judged by and 1 must be equal. A value listed in several tables counts once: "
+        "2 repetitions are not counted."
     )
     rounded = replace(found[1], verdict="disagrees")
     assert markdown([found[0], rounded]).startswith("0 of 1 decided values agree (0 %); 1 disagree")
