@@ -95,6 +95,8 @@ def in_brief(answer: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
 def _reference(summary: Summary, erm: SummaryRow) -> Markup:
     several = len(summary.datasets) > 1
     place = f"Over {summary.over}" if several else f"On {summary.datasets[0].title}"
+    if summary.task == "regression":
+        return Markup("{}, methods are compared in percent of the values of {}.").format(place, _link(erm))
     churn = erm.estimates.get("churn")
     if churn is None:
         return Markup("{}, ERM has no churn yet: that takes two retrainings.").format(place)

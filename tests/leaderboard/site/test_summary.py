@@ -112,6 +112,7 @@ def test_a_constant_is_not_ranked_among_regressions_and_a_loss_of_precision_is_n
     assert summary.best(marked=True).title == "SHRUNK"
     assert row_of(summary, "SHRUNK").marks == ("† on R0, R1, R2",)
     answer = str(sentences.answer(summary))
+    assert answer.startswith("Over 3 datasets, methods are compared in percent of the values of"), "ERM has churn"
     assert "But on R0, R1, R2, its MAE is more than 5 % above ERM's." in answer
     assert "CALM</a></strong> is the best that has no mark" in answer
 
