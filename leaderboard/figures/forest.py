@@ -71,7 +71,7 @@ def _classification(
         key=key,
         title=f"Churn against ERM, {what}",
         caption="Difference in churn between each method and ERM at equal train seeds, ID test, smallest dataset "
-        f"first. {INTERVALS} {HOLLOW}{left_out}",
+        f"first. {INTERVALS} {_unadjusted(drawn)} {HOLLOW}{left_out}",
         alt=f"Forest plot of the difference in churn from ERM on {len(boards)} {what}. "
         f"Datasets on which the whole interval lies below zero: {counts}.",
     )
@@ -85,10 +85,12 @@ def _regression(
     down = -(-len(boards) // across)
     label, width, panel = 1.25, (PAGE - 1.25) / across, LINE * len(methods) + 0.7
     on = sheet(PAGE, panel * down)
+    drawn = []
     for i, (unit, board) in enumerate(boards):
         left, top = label + (i % across) * width, panel * (i // across)
         ax = axes(on, left, PAGE - left - width + 0.15, top + 0.25, panel * down - top - panel + 0.42)
-        _frame(ax, list(_bars(ax, board, methods, styles).values()))
+        drawn.append(_bars(ax, board, methods, styles))
+        _frame(ax, list(drawn[-1].values()))
         ax.set_ylim(len(methods) - 0.4, -0.6)
         ax.set_yticks(range(len(methods)), methods if i % across == 0 else [""] * len(methods))
         ticks(ax, 4, "x")
@@ -100,9 +102,14 @@ def _regression(
         key="forest-regression",
         title="Churn against ERM, regression",
         caption="Difference in churn (the mean absolute difference between the predictions of two retrainings) between "
-        f"each method and ERM at equal train seeds, in the units of each target; ID test. {INTERVALS}{left_out}",
+        f"each method and ERM at equal train seeds, in the units of each target; ID test. {INTERVALS} "
+        f"{_unadjusted(drawn)} {HOLLOW}{left_out}",
         alt=f"Forest plot of the difference in regression churn from ERM, in target units, on {names}.",
     )
+
+
+def _unadjusted(drawn: Iterable[Mapping[str, Estimate]]) -> str:
+    return f"The intervals are not adjusted for their number, {sum(map(len, drawn))}."
 
 
 def _bars(

@@ -15,7 +15,7 @@ from leaderboard.tables.summary import SummaryRow
 
 @dataclass(frozen=True)
 class Point:
-    """A method's predictive quality and churn, and whether its row carries a mark (†, collapsed)."""
+    """A method's predictive quality and churn, and whether its row carries a mark (†, †?, collapsed, control)."""
 
     method: str
     quality: Estimate

@@ -9,7 +9,10 @@ from leaderboard.figures.style import MOST, Axes, Line2D, Style
 from leaderboard.stats.intervals import Estimate
 from leaderboard.tables.boards import Board, BoardRow
 
-HOLLOW = "Hollow: accuracy more than 5 pp below ERM's (†), collapsed to one class, or a control."
+HOLLOW = (
+    "Hollow: accuracy measured more than 5 pp below ERM's, or MAE more than 5 % above it (†, †?); collapsed; or a "
+    "control."
+)
 INTERVALS = "Bars: 95 % jackknife intervals over retrainings."
 
 

@@ -98,7 +98,7 @@ def rank_intervals(rows: Sequence[SummaryRow], n: int, styles: Mapping[str, Styl
         key="ranks",
         title="Mean ranks with intervals",
         caption=f"Mean rank by churn over {n} headline datasets ({FAMILIES}); 1 is the lowest churn. Bars: 95 % "
-        f"intervals from resampling retrainings on the same datasets.{more} Hollow: marked † on a dataset.",
+        f"intervals from resampling retrainings on the same datasets.{more} Hollow: marked † or †? on a dataset.",
         alt=f"Mean ranks by churn of {len(top)} methods, from {best[0].title} with {best[1].value:.2f} "
         f"[{best[1].low:.2f}, {best[1].high:.2f}] to {worst[0].title} with {worst[1].value:.2f}.",
     )

@@ -9,6 +9,7 @@ the text says that its numbers are means over canonical splits, the caption that
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -17,9 +18,12 @@ from leaderboard.paper.read import SCALES, Published, read
 from leaderboard.read.results import Results
 from leaderboard.stats.intervals import Estimate
 
+Verdict = Literal["agrees", "disagrees", "cannot tell", "not compared"]
 RULE = (
     "A published value agrees with ours if the two differ by at most √2 times the half-width of our 95 % interval over "
-    "retrainings, plus half a unit of the published value's last digit. The two are replications of one protocol with "
+    "retrainings, plus half a unit of the published value's last digit. Where this allowance is at least as large as "
+    "the published value itself, zero and twice the value would pass too: there, a difference within the allowance "
+    "cannot tell whether the two agree. The two are replications of one protocol with "
     "equally many retrainings and the same uncertainty, so their difference has √2 times the standard error of either. "
     "The published intervals are too narrow and are not used. One in twenty true replications on the same test "
     "examples disagrees; with different test examples more do, which the interval over retrainings and examples "
@@ -31,14 +35,14 @@ RULE = (
 class Comparison:
     """A published number and ours in the same unit, which is None if we have none, for the reason ``why``.
 
-    ``agrees`` follows ``RULE``; it is None if there is nothing to compare or no interval to judge by.
-    ``agrees_wider``, for numbers that disagree, applies the interval over retrainings and test examples.
+    ``verdict`` follows ``RULE``; without a number of ours, or an interval to judge by, the two are not compared.
+    ``wider``, for numbers that disagree, is the verdict by the interval over retrainings and test examples.
     """
 
     published: Published
     ours: Estimate | None
-    agrees: bool | None
-    agrees_wider: bool | None = None
+    verdict: Verdict
+    wider: Verdict = "not compared"
     why: str = ""
 
 
@@ -51,15 +55,19 @@ def compare(results: Results, published_csv: Path) -> list[Comparison]:
 
 def _compared(row: Published, ours: Ours | str) -> Comparison:
     if isinstance(ours, str):
-        return Comparison(row, None, None, why=ours)
-    agrees = _agree(row, ours.estimate)
-    wider = _agree(row, ours.wider()) if agrees is False and ours.wider else None
+        return Comparison(row, None, "not compared", why=ours)
+    verdict = _verdict(row, ours.estimate)
+    wider = _verdict(row, ours.wider()) if verdict == "disagrees" and ours.wider else "not compared"
     e, scale = ours.estimate, SCALES[row.unit]
-    why = "no interval to judge by" if agrees is None else ""
-    return Comparison(row, Estimate(e.value * scale, e.low * scale, e.high * scale), agrees, wider, why)
+    why = "no interval to judge by" if verdict == "not compared" else ""
+    return Comparison(row, Estimate(e.value * scale, e.low * scale, e.high * scale), verdict, wider, why)
 
 
-def _agree(row: Published, ours: Estimate) -> bool | None:
+def _verdict(row: Published, ours: Estimate) -> Verdict:
     scale = SCALES[row.unit]
     allowed = np.sqrt(2) * (ours.high - ours.low) / 2 * scale + row.last_place / 2
-    return None if np.isnan(allowed) else bool(abs(ours.value * scale - row.value) <= allowed + 1e-9)
+    if np.isnan(allowed):
+        return "not compared"
+    if abs(ours.value * scale - row.value) > allowed + 1e-9:
+        return "disagrees"
+    return "cannot tell" if ours.low < ours.high and allowed >= abs(row.value) else "agrees"

@@ -31,7 +31,7 @@ def choices(results: Results) -> list[dict[str, object]]:
 
     For each method, ``churn`` is a fraction or in target units; ``loss`` is relative to ERM in pp of accuracy or % of
     MAE, negative for a gain, and None for ERM itself; ``compute`` is in multiples of ERM's. ``low`` lists what an
-    average hides: datasets with accuracy more than 5 pp below ERM's.
+    average hides: datasets with accuracy measured more than 5 pp below ERM's.
     """
     front = results.front
     rows = {
@@ -79,11 +79,11 @@ def _choice(
 
 
 def _low(title: str, summary: Summary, rows: Mapping[str, Mapping[str, BoardRow]]) -> str:
-    """List a method's losses on the datasets where it has a †, e.g. ``6.9 pp on MOF-thermal``."""
+    """List a method's losses on the datasets where it has a † or †?, e.g. ``6.9 pp on MOF-thermal``."""
     losses = []
     for dataset in summary.datasets:
         row = rows[dataset.name].get(title)
-        change = row.estimates["delta_accuracy"] if row and "†" in row.marks else None
+        change = row.estimates["delta_accuracy"] if row and {"†", "†?"} & {*row.marks} else None
         if change is not None:
             losses.append(f"{spelled(-100 * change.value)} pp on {dataset.title}")
     return listed(losses) if losses else ""

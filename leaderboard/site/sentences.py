@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from benchmark.types import REFERENCE, Sampling
+from benchmark.types import REFERENCE, Sampling, Task
 from leaderboard.read.results import Results, slug
 from leaderboard.stats.intervals import Estimate, IntervalKind
 from leaderboard.tables.summary import Summary, SummaryRow, summaries
@@ -26,12 +26,19 @@ def answer(summary: Summary) -> Markup:
         parts.append(Markup("No other method ranks better."))
     else:
         parts.append(_price(summary, first, "ranks best"))
-        if first.marks:
-            where = first.marks[0].removeprefix("† ")
-            parts.append(Markup("But {}, its accuracy is more than 5 pp below ERM's.").format(where))
-            if unmarked is not None and unmarked is not erm:
-                parts.append(_price(summary, unmarked, "is the best without such a loss"))
+        parts += [Markup(_loss(mark, summary.task)) for mark in first.marks]
+        if first.marks and unmarked is not None and unmarked is not erm:
+            parts.append(_price(summary, unmarked, "is the best that has no mark"))
     return Markup(" ").join(parts)
+
+
+def _loss(mark: str, task: Task) -> str:
+    """Say in words what a mark of a summary's row means, such as "† on MOF-thermal"."""
+    limit = "accuracy is more than 5 pp below" if task == "classification" else "MAE is more than 5 % above"
+    sign, _, where = mark.partition(" ")
+    if sign == "†":
+        return f"But {escape(where)}, its {limit} ERM's."
+    return f"{escape(where[:1].upper() + where[1:])}, these retrainings cannot tell whether its {limit} ERM's."
 
 
 def elsewhere(summary: Summary, whole: Results, kind: IntervalKind) -> Iterator[tuple[Sampling, Markup]]:
@@ -53,7 +60,8 @@ def elsewhere(summary: Summary, whole: Results, kind: IntervalKind) -> Iterator[
                 other.sampling,
                 Markup(
                     "<strong>{}</strong> ranks best. Of the {} pairs of methods that are ranked on both boards, the "
-                    "order of {} is reversed there, {} of them with disjoint rank intervals on both boards."
+                    "order of {} is reversed there, {} of them with disjoint rank intervals on both boards (not "
+                    "adjusted for the number of pairs)."
                 ).format(first.title, len(pairs), len(swapped), len(apart) or "none"),
             )
 
@@ -87,6 +95,8 @@ def in_brief(answer: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
 def _reference(summary: Summary, erm: SummaryRow) -> Markup:
     several = len(summary.datasets) > 1
     place = f"Over {summary.over}" if several else f"On {summary.datasets[0].title}"
+    if summary.task == "regression":
+        return Markup("{}, methods are compared in percent of the values of {}.").format(place, _link(erm))
     churn = erm.estimates.get("churn")
     if churn is None:
         return Markup("{}, ERM has no churn yet: that takes two retrainings.").format(place)
@@ -117,6 +127,11 @@ def notes(summary: Summary) -> list[str]:
     if summary.left_out:
         titles = ", ".join(dataset.title for dataset in summary.left_out)
         lines.append(f"Left out until more methods have results: {titles}.")
+    if tests := summary.tests():
+        lines.append(
+            f"Green and red are not adjusted for the number of differences from ERM: {tests} in this table, with its "
+            "hidden columns."
+        )
     ranking = summary.ranking
     if ranking is not None and ranking.chi2 == ranking.chi2:
         once = f" ({'; '.join(summary.together)} count once)" if summary.together else ""

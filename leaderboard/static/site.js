@@ -257,14 +257,14 @@ function explorer() {
 
 // ---- which method to use ----
 const UNITS = {
-  classification: { scale: 1000, digits: 0, churn: "Flips per 1,000", change: "Δ accuracy (pp)", loss: "accuracy loss", suffix: "pp", field: "Acceptable accuracy loss (pp)" },
-  regression: { scale: 1, digits: 3, churn: "Churn", change: "Δ MAE (%)", loss: "error increase", suffix: "%", field: "Acceptable error increase (% of ERM's MAE)" },
+  classification: { scale: 1000, digits: 0, churn: "Flips per 1,000", change: "Δ accuracy (pp)", loss: "accuracy loss", suffix: "pp", field: "Acceptable accuracy loss (pp)", collapsed: "predicts one class for nearly all examples" },
+  regression: { scale: 1, digits: 3, churn: "Churn", change: "Δ MAE (%)", loss: "error increase", suffix: "%", field: "Acceptable error increase (% of ERM's MAE)", collapsed: "hardly better than a constant" },
 };
 
 /** Return whether a method stays within the limits, and why; `loss` is null for the reference.
  * The measured loss must stay within its limit; if `strict`, its whole interval must. */
 function judge(method, state, unit) {
-  if (method.collapsed) return [false, "predicts one class for nearly all examples"];
+  if (method.collapsed) return [false, unit.collapsed];
   if (method.compute !== null && method.compute > Number(state.pay)) return [false, `takes ${number(method.compute)} × ERM's compute`];
   if (method.loss === null) return [true, "the reference"];
   const [value, low, high] = method.loss;

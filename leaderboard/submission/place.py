@@ -6,7 +6,7 @@ from dataclasses import replace
 from benchmark.measure.catalogue import churn
 from benchmark.store.cell import Cell
 from leaderboard.read.results import Dataset, Entry, Results
-from leaderboard.tables.boards import Board, BoardRow, board
+from leaderboard.tables.boards import Board, BoardRow, board, meanings
 from leaderboard.tables.columns import common, estimate
 from leaderboard.tables.table import Table, Value
 
@@ -52,11 +52,11 @@ def _table(dataset: Dataset, entry: Entry) -> Table:
     whole = board(dataset)
     columns = [column for column in whole.columns if not column.versus]
     titles = [row.title for row in whole.rows if not row.marks]
+    shown = [row for row in whole.rows if row.title == entry.title or row.method in REFERENCES]
     rows = []
-    for row in whole.rows:
-        if row.title == entry.title or row.method in REFERENCES:
-            values = [column.show(row.estimates[column.key]) for column in columns]
-            rows.append((" ".join([row.title, *row.marks]), *values, _versus(dataset, entry, row, whole)))
+    for row in shown:
+        values = [column.show(row.estimates[column.key]) for column in columns]
+        rows.append((" ".join([row.title, *row.marks]), *values, _versus(dataset, entry, row, whole)))
     place = "no place, because of its marks"
     if entry.title in titles:
         place = f"place {titles.index(entry.title) + 1} of {len(titles)} by churn"
@@ -66,7 +66,7 @@ def _table(dataset: Dataset, entry: Entry) -> Table:
         caption="",
         header=("Method", *(column.title for column in columns), "Churn of the submission, minus this"),
         rows=tuple(rows),
-        notes=whole.notes,
+        notes=(*whole.notes, *meanings({mark for row in shown for mark in row.marks})),
     )
 
 

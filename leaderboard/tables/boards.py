@@ -1,24 +1,30 @@
 """Boards: one table per dataset and test set."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from benchmark.measure.basics import LOST, predicted_class
-from benchmark.measure.catalogue import ACCURACY
-from benchmark.types import PAPER, REFERENCE, Sampling
+from benchmark.measure.catalogue import MAE, QUALITY
+from benchmark.types import PAPER, REFERENCE, Predictions, Sampling
 from leaderboard.read.results import Dataset, Entry, Results
-from leaderboard.stats.intervals import Estimate, IntervalKind, described
-from leaderboard.tables.columns import Column, Pair, columns_of, pairs_of, versus
+from leaderboard.stats.intervals import Estimate, IntervalKind, described, jackknife
+from leaderboard.tables.columns import Column, Pair, columns_of, matched, pairs_of
 from leaderboard.tables.table import Table, Value
 
 COLLAPSED = 0.99
-"""A method that predicts one class for at least this share of the examples has collapsed to a constant."""
+"""A method has collapsed that predicts one class for at least this share of the examples or, in a regression, whose MAE
+is at least this share of that of the best constant, the median of the test's targets."""
+WORSE = 0.05
+"""Increase in MAE, as a share of ERM's, above which a method is marked †, as for a loss of accuracy above ``LOST``."""
 MARKS = {
-    "†": "† Accuracy more than 5 pp below ERM's.",
-    "collapsed": "Collapsed: predicts one class for at least 99 % of the examples; a constant never churns.",
+    "†": "† Accuracy more than 5 pp below ERM's (regression: MAE more than 5 % above ERM's); the whole 95 % interval "
+    "over retrainings lies beyond that limit.",
+    "†?": "†? Cannot tell: the measured loss is beyond the limit of †, but its interval contains the limit.",
+    "collapsed": "Collapsed: predicts one class for at least 99 % of the examples (regression: its MAE is at least "
+    "99 % of that of the best constant prediction); a constant never churns.",
     "control": "Control: ERM trained on the whole training pool, to show the effect of seeing every row; it is not "
     "ranked.",
 }
@@ -96,7 +102,6 @@ def to_table(board: Board) -> Table:
         fewest, most = row.n_seeds
         runs = str(fewest) if fewest == most else f"{fewest}–{most}"
         rows.append((" ".join([row.title, *row.marks]), *values, ", ".join(map(str, row.splits)), runs))
-    flags = {mark for row in board.rows for mark in row.marks}
     return Table(
         key=f"{board.dataset}-{board.evalset}",
         title=f"{board.title}, {EVALSETS.get(board.evalset, board.evalset)}",
@@ -104,22 +109,43 @@ def to_table(board: Board) -> Table:
         f"same samples. {described(board.kind, board.sampling)}",
         header=("Method", *(column.title for column in board.columns), "Splits", "Retrainings"),
         rows=tuple(rows),
-        notes=(*board.notes, *(text for mark, text in MARKS.items() if mark in flags)),
+        notes=(*board.notes, *meanings({mark for row in board.rows for mark in row.marks})),
         datasets=(board.dataset,),
         kind=board.kind,
     )
 
 
 def marks(pairs: Sequence[Pair], evalset: str = "id") -> tuple[str, ...]:
-    """Return the marks that qualify a method's churn; see ``MARKS``."""
-    predictions = [cell.predictions[evalset] for cell, _ in pairs]
-    control = ("control",) * any(cell.facts.control for cell, _ in pairs)
-    if predictions[0].task != "classification":
-        return control
-    drop = versus(ACCURACY).value(pairs, evalset)
-    lossy = drop is not None and drop.value < -LOST
-    shares = [np.bincount(predicted_class(p.values).ravel()).max() / p.values[..., 0].size for p in predictions]
-    return ("†",) * lossy + ("collapsed",) * bool(min(shares) >= COLLAPSED) + control
+    """Return the marks that qualify a method's churn; see ``MARKS``. Intervals shown do not change them."""
+    collapsed = all(_collapsed(cell.predictions[evalset]) for cell, _ in pairs)
+    control = any(cell.facts.control for cell, _ in pairs)
+    return (*_loss(pairs, evalset), *("collapsed",) * collapsed, *("control",) * control)
+
+
+def meanings(flags: Collection[str]) -> tuple[str, ...]:
+    """Return the explanations of those marks that are among ``flags``."""
+    return tuple(text for mark, text in MARKS.items() if mark in flags)
+
+
+def _loss(pairs: Sequence[Pair], evalset: str) -> tuple[str, ...]:
+    """Return the mark of a method's loss of accuracy or MAE, from both methods' values in the same retrainings."""
+    both = matched(pairs, evalset)
+    if not both:
+        return ()
+    quality = QUALITY[both[0][0].task]
+    excess = []
+    for ours, erm in both:
+        best = quality.of_runs(erm)
+        worst = best - LOST if quality.better > 0 else best * (1 + WORSE)
+        excess.append(quality.better * (worst - quality.of_runs(ours)))
+    loss = jackknife(excess)
+    return () if not loss.value > 0 else ("†",) if loss.low > 0 else ("†?",)
+
+
+def _collapsed(p: Predictions) -> bool:
+    if p.task == "regression":
+        return bool(MAE.mean(p) >= COLLAPSED * np.abs(p.y - np.median(p.y)).mean())
+    return bool(np.bincount(predicted_class(p.values).ravel()).max() / p.values[..., 0].size >= COLLAPSED)
 
 
 def _row(dataset: Dataset, entry: Entry, evalset: str, columns: Sequence[Column], kind: IntervalKind) -> BoardRow:

@@ -67,8 +67,8 @@ TABLES = (
         "main",
         "Churn against ERM",
         "Difference in churn between each method and ERM in percentage points, on the same samples, on the ID test; "
-        "negative is better. The lowest of each dataset is bold, leaving aside methods with a mark (†, collapsed or "
-        "control).",
+        "negative is better. The lowest of each dataset is bold, leaving aside methods with a mark (†, †?, collapsed "
+        "or control).",
         per_method(Results.headline, versus(m.CHURN), TRAIN, of_erm(m.CHURN, "ERM churn (%)")),
     ),
     TableEntry(

@@ -182,9 +182,10 @@ def ranks(results: Results, kind: IntervalKind) -> Body | None:
         f"{spelled(ranking.critical_difference, 2)} at 0.05. Methods that share a letter do not differ significantly.",
         "Intervals: 95 %, for new retrainings on the same datasets.",
     ]
-    left_out = [row.title for row in summary.rows if row.rank is None] + [d.title for d in summary.left_out]
+    left_out = [f"{row.title} ({row.unranked})" for row in summary.rows if row.rank is None]
+    left_out += [f"{d.title} (too few methods)" for d in summary.left_out]
     if left_out:
-        notes.append(f"Left out because only complete blocks can be ranked: {', '.join(left_out)}.")
+        notes.append(f"Left out: {', '.join(left_out)}.")
     return Body(("Method", "Mean rank", "Group", "Marks"), tuple(rows), summary.datasets, tuple(notes))
 
 

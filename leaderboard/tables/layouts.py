@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import compress, groupby
+from itertools import groupby
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from benchmark.measure.catalogue import Measure, churn_of_class
 from benchmark.types import Predictions
 from leaderboard.read.results import Dataset, Results
 from leaderboard.stats.intervals import Estimate, IntervalKind, holm
-from leaderboard.tables.boards import MARKS, marks
+from leaderboard.tables.boards import marks, meanings
 from leaderboard.tables.columns import Column, estimate, pairs_of
 from leaderboard.tables.table import MISSING, Value
 
@@ -90,7 +90,7 @@ def per_dataset(choice: Choice, columns: Sequence[DatasetColumn]) -> Fill:
 def per_method(choice: Choice, column: Column, *extra: DatasetColumn) -> Fill:
     """Return a fill with a row per dataset and a column per method except ERM, for its difference from ERM.
 
-    All numbers are tested together; * marks those that differ from zero.
+    * marks the numbers that differ from zero; see ``_tested``.
     """
 
     def fill(results: Results, kind: IntervalKind) -> Body | None:
@@ -141,21 +141,34 @@ def _compared(dataset: Dataset, column: Column, kind: IntervalKind) -> Compared:
 
 
 def _tested(compared: dict[str, Compared], kind: IntervalKind) -> tuple[set[tuple[str, str]], str]:
-    """Return the numbers that differ from zero, by dataset and method, and a note on the criterion."""
-    estimates = {
-        (dataset, title): e
-        for dataset, row in compared.items()
-        for title, (e, flags) in row.items()
-        if "control" not in flags
-    }
-    tested = sum(not np.isnan(estimate.p) for estimate in estimates.values())
+    """Return the numbers that differ from zero, by dataset and method, and a note on the criterion.
+
+    A family of tests is those of one method. Over all methods, each further method would take stars from the others.
+    """
+    of_method: dict[str, dict[str, Estimate]] = {}
+    for dataset, row in compared.items():
+        for title, (e, flags) in row.items():
+            if "control" not in flags and not np.isnan(e.p):
+                of_method.setdefault(title, {})[dataset] = e
+    sizes = [len(of) for of in of_method.values()]
     if kind == "paper":
-        differ = [estimate.excludes_zero for estimate in estimates.values()]
-        note = f"* The interval excludes zero, the paper's criterion; not adjusted for the {tested} comparisons."
-    else:
-        differ = [bool(p < ALPHA) for p in holm([estimate.p for estimate in estimates.values()])]
-        note = f"* Differs from ERM: p < {ALPHA} after Holm's correction over the {tested} comparisons of this table."
-    return set(compress(estimates, differ)), note
+        differ = {(d, title) for title, of in of_method.items() for d, e in of.items() if e.excludes_zero}
+        return (
+            differ,
+            f"* The interval excludes zero, the paper's criterion; not adjusted for the {sum(sizes)} comparisons.",
+        )
+    differ = set()
+    for title, of in of_method.items():
+        adjusted = holm([e.p for e in of.values()])
+        differ |= {(dataset, title) for dataset, p in zip(of, adjusted, strict=True) if p < ALPHA}
+    over = " to ".join(str(n) for n in sorted({min(sizes, default=0), max(sizes, default=0)}))
+    note = (
+        f"* Differs from ERM: p < {ALPHA} after Holm's correction over the {over} datasets of its method; {sum(sizes)} "
+        f"tests of {len(sizes)} methods in this table. The number of methods is not adjusted for, so that no method "
+        "takes a star from another: each method that differs from ERM nowhere has a star with a probability of up to "
+        "5 %."
+    )
+    return differ, note
 
 
 def _best(row: Compared, better: int) -> str:
@@ -216,8 +229,7 @@ def fallback(kind: IntervalKind, columns: Iterable[tuple[str, Measure | None]]) 
 
 def explained(rows: Iterable[Iterable[TableCell]]) -> tuple[str, ...]:
     """Return explanations of the marks in ``rows``."""
-    used = {flag for row in rows for cell in row if isinstance(cell, Value) for flag in cell.flags.split()}
-    return tuple(text for flag, text in MARKS.items() if flag in used)
+    return meanings({flag for row in rows for cell in row if isinstance(cell, Value) for flag in cell.flags.split()})
 
 
 def averaged(datasets: Sequence[Dataset]) -> tuple[str, ...]:

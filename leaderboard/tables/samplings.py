@@ -66,7 +66,12 @@ def gains(results: Results, kind: IntervalKind) -> Body | None:
         rows.append(tuple(cells))
     samplings = [one.datasets[0].sampling for one in found]
     header = ("Method", *(f"{s}: {text}" for s in samplings for text in ("Δ churn (pp)", "rank")))
-    return Body(header, tuple(rows), results.headline(), tuple(map(_over, found)))
+    tests = sum(one.tests("delta_churn") for one in found)
+    adjusted = (
+        "Differences whose interval excludes 0 are green or red on the pages; this is not adjusted for their number: "
+        f"{tests} tests in this table."
+    )
+    return Body(header, tuple(rows), results.headline(), (*map(_over, found), adjusted))
 
 
 def _over(one: Summary) -> str:
@@ -99,8 +104,9 @@ def claims(results: Results, kind: IntervalKind) -> Body | None:
         "both methods under all samplings (each family counts once), and the number of families for which the answer "
         "is yes.",
         "yes: the interval excludes 0 in the direction of the question; no: it excludes 0 in the opposite direction; "
-        "inconclusive: it includes 0. Not adjusted for the number of questions. In the column The paper, no means that "
-        "the paper reports no such effect.",
+        "inconclusive: it includes 0. Answers are not adjusted for their number: "
+        f"{len(rows) * len(parts)} tests, of {len(rows)} questions under {len(parts)} samplings. In the column The "
+        "paper, no means that the paper reports no such effect.",
         f"Answers in agreement with the paper's: {listed(counts)}. An inconclusive answer agrees with a no.",
     )
     return Body(header, tuple(rows), results.headline(), notes)

@@ -153,6 +153,12 @@ class Summary:
         tied = [i for i, group in enumerate(self.ranking.groups) if title in group]  # neighbours: ranks lie on a line
         return "–".join(dict.fromkeys(_letter(i) for i in (tied[0], tied[-1]))) if tied else ""
 
+    def tests(self, *keys: str) -> int:
+        """Return how many differences from ERM have an interval, in the columns called ``keys``, by default in all."""
+        columns = [one.key for one in self.columns if one.column.versus and (not keys or one.key in keys)]
+        estimates = [row.estimates.get(key) for row in self.rows for key in columns]
+        return sum(estimate is not None and not np.isnan(estimate.low) for estimate in estimates)
+
     @property
     def reference(self) -> SummaryRow | None:
         """ERM's row."""
@@ -229,7 +235,7 @@ def _summary(task: Task, group: str, datasets: Sequence[Dataset], boards: Boards
         missing = [d.title for d in block if d.entry(title) is None]
         reason = f"missing on {_brief(missing)}" if missing else ""
         if constant.get(title):
-            reason = f"collapsed to one class on {_brief(constant[title])}"
+            reason = f"collapsed on {_brief(constant[title])}"
         if title in controls:
             reason = CONTROL
         rows.append(_row(task, title, datasets, block, weights, boards, ranks.get(title), reason))
@@ -239,7 +245,7 @@ def _summary(task: Task, group: str, datasets: Sequence[Dataset], boards: Boards
 
 
 def _collapsed(block: Sequence[Dataset], title: str, boards: Boards) -> list[str]:
-    """Return the titles of the datasets on which a method has collapsed to one class and ERM has not."""
+    """Return the titles of the datasets on which a method has collapsed and ERM has not."""
 
     def constant(dataset: Dataset, title: str) -> bool:
         return title in boards[dataset.name] and "collapsed" in boards[dataset.name][title].marks
@@ -282,7 +288,7 @@ def _row(
     entries = [entry for d in datasets if (entry := d.entry(title))]
     cells = [cell for entry in entries for cell in entry.cells.values()]
     rows = [(d, boards[d.name][title]) for d in block if title in boards[d.name]]
-    low = [d.title for d, row in rows if "†" in row.marks]
+    low = {mark: [d.title for d, row in rows if mark in row.marks] for mark in ("†", "†?")}
     columns = summary_columns(task, datasets[0].sampling) if len(rows) == len(block) else ()
     return SummaryRow(
         title=title,
@@ -292,7 +298,7 @@ def _row(
         retrainings=sum(len(cell.key.seeds) for cell in cells),
         rank=rank,
         estimates={column.key: _mean(column, rows, weights, boards) for column in columns},
-        marks=(f"† on {_brief(low)}",) if low else (),
+        marks=tuple(f"{mark} on {_brief(titles)}" for mark, titles in low.items() if titles),
         unranked=reason,
     )
 

@@ -18,7 +18,7 @@ class Value:
 
     ``text`` is the formatted number with its interval in brackets; ``number``, ``low`` and ``high`` are the same at
     full precision in the same unit, or nan. ``mark`` is "best", "better", "worse" or "". ``flags`` qualify the number:
-    †, collapsed, * (see the table's notes).
+    †, †?, collapsed, control, * (see the table's notes).
     """
 
     text: str

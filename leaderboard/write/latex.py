@@ -199,7 +199,7 @@ def _latex_cell(cell: str | Value, stacked: bool) -> list[str]:
     if isinstance(cell, str):
         return [latex(line) for line in _lines(cell, stacked)]
     first, *below = _lines(cell, stacked)
-    signs = "".join(flag for flag in cell.flags.split() if len(flag) == 1)
-    words = [flag for flag in cell.flags.split() if len(flag) > 1]
+    signs = "".join(flag for flag in cell.flags.split() if not flag.isalpha())
+    words = [flag for flag in cell.flags.split() if flag.isalpha()]
     number = rf"\textbf{{{latex(first)}}}" if cell.mark == "best" else latex(first)
     return [" ".join([number + (rf"\rlap{{{latex(signs)}}}" if signs else ""), *map(latex, words)]), *map(latex, below)]

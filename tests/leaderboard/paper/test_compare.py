@@ -65,24 +65,39 @@ def test_a_difference_is_compared_by_the_interval_of_two_replications(ours, tmp_
     dataset = ours.dataset("bace")
     estimate = of_measure(CHURN, matched(pairs_of(dataset, dataset.entry("twin_lam300"))))
     allowed = np.sqrt(2) * 100 * (estimate.high - estimate.low) / 2
-    for shift, agrees in ((0.9 * allowed, True), (-0.9 * allowed, True), (1.1 * allowed, False)):
+    for shift, verdict in ((0.9 * allowed, "agrees"), (-0.9 * allowed, "agrees"), (1.1 * allowed, "disagrees")):
         value = f"{100 * estimate.value + shift:.4f}"
         found = one(ours, tmp_path, f"main,bace,twin_lam300,99,delta_churn_vs_erm,pp,{value},,")
-        assert found.agrees is agrees
+        assert found.verdict == verdict
         assert found.ours.value == pytest.approx(100 * estimate.value)
-    assert found.agrees_wider is True
+    assert found.wider == "agrees"
+
+
+def test_an_allowance_as_large_as_the_published_value_cannot_tell_whether_it_agrees(ours, tmp_path):
+    dataset = ours.dataset("bace")
+    estimate = of_measure(CHURN, matched(pairs_of(dataset, dataset.entry("mc_dropout"))))
+    allowed = np.sqrt(2) * 100 * (estimate.high - estimate.low) / 2
+    assert abs(100 * estimate.value) < allowed, "the allowance covers zero"
+    for value, verdict in (
+        (np.sign(estimate.value) * (allowed - 0.01), "cannot tell"),
+        (0.0, "cannot tell"),
+        (np.sign(estimate.value) * (allowed + 0.01), "agrees"),
+        (100 * estimate.value + 1.1 * allowed, "disagrees"),
+        (100 * estimate.value - 1.1 * allowed, "disagrees"),  # near zero, and too far all the same
+    ):
+        assert one(ours, tmp_path, f"main,bace,mc_dropout,99,delta_churn_vs_erm,pp,{value:.4f},,").verdict == verdict
 
 
 def test_a_count_agrees_if_it_is_the_same_and_a_share_to_the_last_digit(ours, tmp_path):
     share = np.mean(ours.dataset("bace").reference.cells[99].predictions["id"].y)
     cases = {
-        "fragility_magnitudes,bace,erm,99,n_id_test,,90": True,
-        "fragility_magnitudes,bace,erm,99,n_id_test,,91": False,
-        f"per_class_churn,bace,erm,99,positive_fraction,,{share:.2f}": True,
-        f"per_class_churn,bace,erm,99,positive_fraction,,{share + 0.02:.2f}": False,
-        f"filter_outcomes,bace,majority,99,accuracy,,{1 - share:.3f}": True,
+        "fragility_magnitudes,bace,erm,99,n_id_test,,90": "agrees",
+        "fragility_magnitudes,bace,erm,99,n_id_test,,91": "disagrees",
+        f"per_class_churn,bace,erm,99,positive_fraction,,{share:.2f}": "agrees",
+        f"per_class_churn,bace,erm,99,positive_fraction,,{share + 0.02:.2f}": "disagrees",
+        f"filter_outcomes,bace,majority,99,accuracy,,{1 - share:.3f}": "agrees",
     }
-    assert {row: one(ours, tmp_path, f"{row},,").agrees for row in cases} == cases
+    assert {row: one(ours, tmp_path, f"{row},,").verdict for row in cases} == cases
 
 
 def test_triage_is_compared_with_the_papers_way_of_scoring(ours, tmp_path):
@@ -96,7 +111,7 @@ def test_ranks_are_those_of_all_methods_on_the_datasets_of_the_main_table(ours, 
     rows = ["friedman,all2,twin_lam300,99,mean_rank,,1.0,,", "friedman,all2,,99,chi2,,9.0,,"]
     rank, chi2 = compare(ours, published(tmp_path, *main, *rows))[2:]
     assert rank.ours.value == 1
-    assert (chi2.agrees, chi2.why) == (None, "no interval to judge by")
+    assert (chi2.verdict, chi2.why) == ("not compared", "no interval to judge by")
     assert 0 < chi2.ours.value <= 12
     (missing,) = compare(ours, published(tmp_path, "main,tadf,erm,99,x,pp,0,,", rows[0]))[1:]
     assert missing.why == "7 of 7 cells are missing: tadf has not been run"
@@ -116,10 +131,11 @@ def test_campaigns_are_compared_by_their_record_with_the_papers_settings(ours, t
     }
     for metric, (value, whole) in expected.items():
         found = one(campaigns, tmp_path, f"bo_loop_regression,esol,twin_lam3,99,{metric},{value:.3f},,")
-        assert (found.ours.value, found.agrees) == (pytest.approx(value), True)
+        assert found.ours.value == pytest.approx(value)
+        assert found.verdict in ("agrees", "cannot tell")
         if whole is not None:
             assert (found.ours.low, found.ours.high) == pytest.approx((whole.low, whole.high))
-    assert one(campaigns, tmp_path, "bo_loop_regression,esol,twin_lam3,99,final_best,target,9,,").agrees is False
+    assert one(campaigns, tmp_path, "bo_loop_regression,esol,twin_lam3,99,final_best,target,9,,").verdict == "disagrees"
 
 
 def test_a_graph_network_is_compared_on_its_variant_of_the_dataset(tmp_path, make_cell):
@@ -169,7 +185,7 @@ def test_the_papers_file_has_its_tables_of_campaigns_and_of_graph_networks():
 )
 def test_what_we_have_no_number_for_says_why(ours, tmp_path, row, why):
     found = one(ours, tmp_path, row)
-    assert (found.ours, found.agrees) == (None, None)
+    assert (found.ours, found.verdict) == (None, "not compared")
     assert found.why.startswith(why)
 
 
@@ -186,7 +202,7 @@ def test_what_is_of_classes_is_not_compared_on_a_regression(tmp_path, make_cell)
         found = one(results, tmp_path, f"regression,esol,{method},99,{metric},,1,,")
         assert (found.ours, found.why) == (None, f"{what} applies to classification only; esol is a regression")
     assert one(results, tmp_path, "regression,esol,erm,99,mae,target,1,,").ours.value > 0
-    assert one(results, tmp_path, "regression,esol,erm,99,n_id_test,,80,,").agrees is True
+    assert one(results, tmp_path, "regression,esol,erm,99,n_id_test,,80,,").verdict == "agrees"
 
 
 def test_a_tuned_method_has_no_number_of_another_name(ours, tmp_path):
@@ -232,10 +248,11 @@ def test_the_report_counts_and_lists_what_disagrees(ours, tmp_path):
     found = compare(ours, published(tmp_path, *rows))
     report = markdown(found)
     assert report.startswith(
-        "1 of 3 compared values agree (33 %); 2 disagree; 1 of 4 published values were not compared."
+        "1 of 3 decided values agree (33 %); 2 disagree. For 0 more, our interval is too wide to tell: the allowance "
+        "is at least as large as the published value. 1 of 4 published values were not compared."
     )
     assert "| 99.0 [98.0, 99.5] |" in report
     assert "- main: 1 value. tadf has not been run (1)." in report
     assert report.count("| n_id_test") == 2  # counted and listed
     assert text(found).count("\n|") == 5
-    assert markdown([]).startswith("0 of 0 compared values agree")
+    assert markdown([]).startswith("0 of 0 decided values agree")

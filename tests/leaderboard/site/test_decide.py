@@ -40,6 +40,14 @@ def test_losses_are_what_a_method_gives_up_against_erm(make_cell) -> None:
     assert regression["WORSE"]["loss"][0] == pytest.approx(50, rel=0.01)
 
 
+def test_a_constant_regression_is_never_advised(make_cell) -> None:
+    rng = np.random.default_rng(0)
+    y = np.linspace(-1, 1, 30).astype(np.float32)
+    runs = {"erm": y[:, None] + 0.2 * rng.normal(size=(5, 30, 1)), "constant": np.zeros((5, 30, 1))}
+    (choice,) = choices(collect([make_cell("r", method, values=values, y=y) for method, values in runs.items()]))
+    assert {method["title"]: method["collapsed"] for method in choice["methods"]} == {"ERM": False, "CONSTANT": True}
+
+
 def accuracy(cell) -> float:
     p = cell.predictions["id"]
     return float((p.values.argmax(-1) == p.y).mean())

@@ -18,6 +18,8 @@ from benchmark.measure.catalogue import example_flips
 from leaderboard.read.results import Results, collect
 from leaderboard.read.source import read
 from leaderboard.site.pages import Site
+from leaderboard.tables.boards import MARKS
+from leaderboard.tables.summary import summaries
 
 FLAGS = (
     "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
@@ -91,6 +93,41 @@ def test_the_lowest_churn_of_a_dataset_may_be_erms_and_one_method_alone_has_no_r
     lines = {row.split(".html")[0]: row for row in text.split('<th scope="row"><a href="datasets/')[1:]}
     lowest = {name: re.findall(r'<td class="left">(?:<a [^>]*>)?([^<]*)', row)[1] for name, row in lines.items()}
     assert lowest == {"calmer": "CALM", "rougher": "ERM", "alone": "–"}
+
+
+def test_pages_with_colours_say_that_these_are_not_adjusted_and_for_how_many_tests(results: Results) -> None:
+    site = Site(results, results, "runs", {})
+    page = " ".join(site.method("CALM").split())
+    (told,) = re.findall(r"<h2>Classification</h2>.*number of differences in the table, (\d+)\..*<h2>Regression", page)
+    names = {dataset.name for dataset in results.datasets if dataset.task == "classification"}
+    rows = [r for b in site.boards if b.evalset == "id" and b.dataset in names for r in b.rows if r.title == "CALM"]
+    deltas = [e for row in rows for key, e in row.estimates.items() if key.startswith("delta_")]
+    assert int(told) >= sum(e is not None and e.excludes_zero for e in deltas) > 0
+    assert int(told) == sum(e is not None and e.low == e.low for e in deltas)
+    overall = {path: str(text) for path, text in site.overall()}
+    first = summaries(results)[0]
+    assert f"number of differences from ERM: {first.tests()} in this table" in overall["index.html"]
+    assert (
+        first.tests()
+        >= len(re.findall('<td [^>]*class="(?:better|worse)"', overall["index.html"].split("<template")[0]))
+        > 0
+    )
+    assert "not adjusted for the number of methods" in overall["decide.html"]
+
+
+def test_the_definitions_give_the_measured_coverage_and_each_mark(results: Results) -> None:
+    page = " ".join(dict(Site(results, results, "runs", {}).overall())["definitions.html"].split())
+    table = re.search(r'<table id="coverage">.*?</table>', page)
+    assert table is not None
+    rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in table[0].split("<tr>")[2:]]
+    assert len(rows) == 9
+    for _, _, _, ours, papers in rows:
+        assert 93 <= float(ours.removesuffix(" %")) <= 97
+        assert 56 <= float(papers.removesuffix(" %")) <= 92
+    assert "2.7 times too narrow" in page
+    assert "three times" not in page
+    for mark in MARKS:
+        assert f"<dt>{mark}</dt>" in page
 
 
 def test_all_predictions_can_be_downloaded(built: Path, results: Results) -> None:

@@ -97,6 +97,26 @@ def test_a_constant_predictor_is_not_ranked(grid: Results, make_cell) -> None:
     assert summary.best(marked=True).title == "CALM"
 
 
+def test_a_constant_is_not_ranked_among_regressions_and_a_loss_of_precision_is_named(make_cell) -> None:
+    rng = np.random.default_rng(0)
+    y = np.linspace(-1, 1, 30).astype(np.float32)
+    of = {"erm": (1, 0.2), "calm": (1, 0.1), "shrunk": (0.5, 0.01), "constant": (0, 0)}
+    cells = [
+        make_cell(f"r{i}", method, values=(slope * y + noise * rng.normal(size=(5, 30)))[..., None], y=y)
+        for i in range(3)
+        for method, (slope, noise) in of.items()
+    ]
+    summary = summary_of(collect(cells), "regression/regression")
+    constant = row_of(summary, "CONSTANT")
+    assert (constant.rank, constant.unranked) == (None, "collapsed on R0, R1, R2")
+    assert summary.best(marked=True).title == "SHRUNK"
+    assert row_of(summary, "SHRUNK").marks == ("† on R0, R1, R2",)
+    answer = str(sentences.answer(summary))
+    assert answer.startswith("Over 3 datasets, methods are compared in percent of the values of"), "ERM has churn"
+    assert "But on R0, R1, R2, its MAE is more than 5 % above ERM's." in answer
+    assert "CALM</a></strong> is the best that has no mark" in answer
+
+
 def test_a_regression_is_compared_in_percent_of_erm(make_cell) -> None:
     rng = np.random.default_rng(0)
     y = np.linspace(-1, 1, 30).astype(np.float32)
@@ -191,7 +211,19 @@ def test_the_answer_does_not_hide_what_the_first_loses(make_cell) -> None:
     answer = str(sentences.answer(summary_of(results)))
     assert "STUBBORN</a></strong> ranks best" in answer
     assert "But on D0, D1, D2, its accuracy is more than 5 pp below" in answer
-    assert "CALM</a></strong> is the best without such a loss" in answer
+    assert "CALM</a></strong> is the best that has no mark" in answer
+
+
+def test_the_answer_says_where_retrainings_cannot_tell_whether_the_first_loses(make_cell) -> None:
+    truth = np.arange(40) % 2
+    always = np.where(np.arange(40) < 4, 1 - truth, truth)  # wrong on the same tenth each time
+    stubborn = np.broadcast_to(np.where(always[:, None] == np.arange(2), 0.9, 0.1), (5, 40, 2))
+    cells = [make_cell(f"d{i}", m, rate) for i in range(3) for m, rate in (("erm", 0.05), ("calm", 0.02))]
+    results = collect([*cells, *(make_cell(f"d{i}", "stubborn", values=stubborn) for i in range(3))])
+    summary = summary_of(results)
+    assert row_of(summary, "STUBBORN").marks == ("†? on D0, D2",)
+    answer = sentences.answer(summary)
+    assert "On D0, D2, these retrainings cannot tell whether its accuracy is more than 5 pp below ERM's." in answer
 
 
 def test_without_erm_the_answer_says_how_to_get_it(make_cell) -> None:
@@ -228,7 +260,7 @@ def test_the_first_page_says_where_methods_rank_in_another_order(make_cell) -> N
     assert said[0] == "paper"
     assert said[1] == (
         "<strong>CALM</strong> ranks best. Of the 3 pairs of methods that are ranked on both boards, the order of 1 is "
-        "reversed there, 1 of them with disjoint rank intervals on both boards."
+        "reversed there, 1 of them with disjoint rank intervals on both boards (not adjusted for the number of pairs)."
     )
     same = collect([*paper, *(replace(cell, key=replace(cell.key, sampling="halves")) for cell in paper)])
     assert not list(sentences.elsewhere(summary_of(same.front), same, "runs")), "the order is the same"

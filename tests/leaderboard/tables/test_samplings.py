@@ -47,6 +47,8 @@ def test_the_gains_are_those_of_each_samplings_first_page(whole):
     body = gains(whole, "runs")
     of_each = [f"{sampling}: {text}" for sampling in ("paper", "halves") for text in ("Δ churn (pp)", "rank")]
     assert body.header == ("Method", *of_each)
+    assert body.notes[-1].startswith("Differences whose interval excludes 0 are green or red on the pages; this is not")
+    assert "adjusted for their number: 4 tests in this table" in body.notes[-1]
     rows = {row[0]: row for row in body.rows}
     for place, part in ((1, whole), (3, whole.front)):
         for row in headline(part).rows:
@@ -64,6 +66,7 @@ def test_an_answer_is_the_paired_difference_over_families_and_follows_from_its_i
     assert published.text.startswith("yes: −")
     assert published.text.endswith("3 of 3")
     assert halves.text.startswith("inconclusive: ")
+    assert "not adjusted for their number: 6 tests, of 3 questions under 2 samplings" in claims(whole, "runs").notes[1]
     agreement = claims(whole, "runs").notes[-1]
     assert agreement.startswith("Answers in agreement with the paper's: 3 of 3 under paper and 1 of 3 under halves.")
     assert rows["Does a deep ensemble (K=5) churn less than ERM?"][3].text.startswith("yes: −")

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,11 @@ def test_a_latex_table_is_complete_and_says_where_it_comes_from(one_table):
     assert r"\label{tab:main}" in lines
     assert r"\cmidrule(lr){3-4}" in lines
     assert any(r"\textbf{$-$10.0 [$-$20.0, $-$5.0]}\rlap{$^{*}$$^\dagger$}" in line for line in lines)
+
+
+def test_a_mark_with_a_question_mark_is_set_like_a_sign_and_a_word_like_a_word(one_table):
+    flagged = replace(one_table, rows=(("BACE", "1", Value("1.0", 1.0).but(flags="* †? collapsed"), "A"),))
+    assert r"1.0\rlap{$^{*}$$^\dagger$?} collapsed" in to_latex(flagged)
 
 
 def test_a_percent_sign_stays_beside_its_number_and_begins_no_line(one_table):
