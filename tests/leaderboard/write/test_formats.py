@@ -55,9 +55,9 @@ def test_json_has_everything(one_table):
 
 
 def test_equal_retrainings_have_no_interval_in_any_format():
-    """Accuracies that are equal but for the last bit, zero differences, and accuracies that do vary."""
-    last_bit = [0.123, np.nextafter(0.123, 1), 0.123]
-    equal, zero, some = (jackknife([np.array(of)]) for of in (last_bit, [0.0] * 3, [0.1, 0.123, 0.146]))
+    """Accuracies that are equal but for the last bits, zero differences, and accuracies that do vary."""
+    rounded = [0.123, 0.123 * (1 + 1e-15), 0.123]
+    equal, zero, some = (jackknife([np.array(of)]) for of in (rounded, [0.0] * 3, [0.1, 0.123, 0.146]))
     cells = (Value.of(equal, 100), Value.of(zero, 100, signed=True), Value.of(some, 100))
     table = Table("t", "T", "", ("A", "B", "C", "D"), (("row", *cells),))
     interval = "[6.6, 18.0]"  # 12.3 ± 4.30 · 2.3/√3
