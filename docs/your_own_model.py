@@ -113,7 +113,10 @@ runs = {name: retrain(model, X[train], y[train], X[test], seeds) for name, model
 
 # %%
 def percent(estimate: Estimate, unit: str = "%") -> str:
-    return f"{100 * estimate.value:5.1f} {unit} ({100 * estimate.low:.1f} to {100 * estimate.high:.1f})"
+    value = f"{100 * estimate.value:5.1f} {unit}"
+    if np.isnan(estimate.low):  # all retrainings agree, or there are fewer than five molecules
+        return f"{value} (no interval)"
+    return f"{value} ({100 * estimate.low:.1f} to {100 * estimate.high:.1f})"
 
 
 scores = {name: score(values, truth[test]) for name, values in runs.items()}
@@ -163,4 +166,4 @@ elif fewer.high < 0:
 elif fewer.low > 0:
     print("Decision: the random forest. It changes fewer predictions.")
 else:
-    print("Decision: none yet. The interval of the difference in churn contains 0; more retrainings narrow it.")
+    print("Decision: none yet. No interval of the difference in churn excludes 0; more retrainings narrow it.")

@@ -318,7 +318,11 @@ def churn_of_class(label: int) -> Measure:
     )
 
 
-def drift(of: Measure) -> Measure:
+class Drift(Measure):
+    """A measure of |Δ| between two retrainings: its distribution is skewed, so its interval is on the log scale."""
+
+
+def drift(of: Measure) -> Drift:
     """Return the measure of |Δ| of a per-run measure between two retrainings (paper, additional metrics)."""
 
     def between(p: Predictions) -> np.ndarray:
@@ -327,7 +331,8 @@ def drift(of: Measure) -> Measure:
 
     unit, scale, digits = of.delta or (of.unit, of.scale, of.digits)
     key, name = f"abs_delta_{of.key}", f"|Δ {of.name}|"
-    return _hidden(key, name, of.task, -1, per_pair=between, unit=unit, scale=scale, digits=digits)
+    as_hidden = partial(Drift, per_pair=between, most=of.most, tracked=False, board=False)
+    return as_hidden(key, name, of.task, -1, unit=unit, scale=scale, digits=digits)
 
 
 # Regression

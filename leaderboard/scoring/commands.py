@@ -102,8 +102,11 @@ def triage(
 
 
 def power(
-    delta: Annotated[float, typer.Option(help="Difference in churn to resolve, in pp or target units.")] = 1.0,
-    dataset: Annotated[str, typer.Option(help="One dataset. [default: all]")] = "",
+    delta: Annotated[
+        float | None,
+        typer.Option(help="Difference in churn: in pp, or in a regression's unit with --dataset. [default: 1 pp]"),
+    ] = None,
+    dataset: Annotated[str, typer.Option(help="One dataset. [default: all classifications]")] = "",
     methods: Annotated[str, typer.Option(help="The two methods, comma-separated.")] = "erm,twin",
     store: Annotated[str, typer.Option(help="MLflow store, or a folder of exported results.")] = "",
 ) -> None:
@@ -140,7 +143,7 @@ def gate(
     _echo_columns(read)
     titles = {"bad": "bad (right to wrong)", "good": "good (wrong to right)", "other": "wrong to wrong"}
     for name, e in result.estimates.items():
-        typer.echo(f"{titles.get(name, name):>22}  {e.value:7.2%}  [{max(0, e.low):.2%}, {min(1, e.high):.2%}]")
+        typer.echo(f"{titles.get(name, name):>22}  {e.value:7.2%}  [{e.low:.2%}, {e.high:.2%}]")
     typer.echo(f"{result.n} examples; {result.interval}")
     typer.echo("passed" if result.passed else f"failed: {'; '.join(result.reasons)}")
     raise typer.Exit(0 if result.passed else 1)

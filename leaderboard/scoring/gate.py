@@ -1,18 +1,18 @@
 """A gate for replacing a model by a candidate: how many predictions would flip, for better or worse."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaincinv  # scipy.stats takes seconds to import
+from scipy.special import betaincinv, stdtrit  # scipy.stats takes seconds to import
 
 from benchmark.errors import UserError
 from leaderboard.scoring.review import join
 from leaderboard.scoring.runs import Runs
-from leaderboard.stats.intervals import Estimate, over_both
+from leaderboard.stats.intervals import FEWEST_DIFFERING, Estimate, differing, influence, variance
 
 INTERVALS = {
     "one": "95 % Clopper-Pearson interval over examples: the range expected for these two models on other examples",
-    "many": "95 % jackknife interval over runs and examples, with an upper end no lower than Clopper-Pearson's over "
+    "many": "95 % Clopper-Pearson interval for the effective number of predictions, given the variances over runs and "
     "examples: the range expected for other runs on other examples",
 }
 
@@ -74,16 +74,30 @@ def gate(
 
 
 def _estimate(cases: np.ndarray) -> Estimate:
-    """Estimate the share of ``cases`` (R, T) with its interval.
+    """Estimate the share of ``cases`` (R, T), with its interval for other examples and, if R > 1, other runs.
 
-    With several runs, the upper end is at least Clopper-Pearson's for T examples. Where no runs or examples differ,
-    e.g. without any flip, the jackknife sees no variance and gives no interval: twenty examples without a flip would
-    seem certain never to flip, although for a single run the upper end is 17 %. The bound holds
-    for several runs too: an example's mean over runs lies between 0 and 1, so it varies no more than a single flip.
+    Runs and examples are both samples: a molecule that flips tends to flip in all runs, and a run that flips many
+    molecules would flip many others. The variance of the share is therefore that over runs plus that over examples, as
+    in ``over_both``: neither the number of predictions nor that of examples is the size of the sample. The interval is
+    Clopper and Pearson's for the number of independent predictions that would have this variance,
+    n = p(1 − p)/variance · (t(T−1)/t(df))², which allows for the degrees of freedom (Korn and Graubard 1998, Survey
+    Methodology 24:193–201). It stays within 0 and 1. Noise of single predictions is in both variances, so it errs on
+    the wide side.
+
+    n is at most R·T; or at most T where fewer than ``FEWEST_DIFFERING`` examples differ, because then the variance over
+    examples is unknown: that hardly any of them flips is evidence on T examples, however many runs agree. For a single
+    run n = T, and the interval holds for these two models.
     """
-    k, n = cases.mean(axis=0).sum(), cases.shape[1]
-    exact = float(betaincinv(k + 1, n - k, 0.975)) if k < n else 1.0
-    if len(cases) > 1:
-        both = over_both([cases.mean(axis=1)], [cases.mean(axis=0)])
-        return replace(both, high=float(np.fmax(both.high, exact)))
-    return Estimate(k / n, float(betaincinv(k, n - k + 1, 0.025)) if k else 0.0, exact)
+    share, (runs, examples) = float(cases.mean()), cases.shape
+    by_example = cases.mean(axis=0)
+    n = float(examples)
+    if runs > 1:
+        parts = [influence([part])[1][0] for part in (cases.mean(axis=1), by_example)]
+        known = differing([by_example]) >= FEWEST_DIFFERING
+        spread, df = variance(parts)
+        if spread > 0:
+            wider = float(stdtrit(df, 0.975) / stdtrit(max(examples - 1, 1), 0.975))
+            n = min(share * (1 - share) / spread / wider**2, examples * (runs if known else 1))
+    k = share * n
+    low = float(betaincinv(k, n - k + 1, 0.025)) if k > 0 else 0.0
+    return Estimate(share, low, float(betaincinv(k + 1, n - k, 0.975)) if k < n else 1.0)

@@ -96,14 +96,24 @@ def score(
         if margin is not None:
             margin[rows] = margin_of(p.values)
     estimates = {
-        key: interval(kind, lambda key=key: [by_run[key].mean()], lambda key=key: [by_example[key]])  # type: ignore[misc]
+        key: interval(
+            kind,
+            lambda key=key: [by_run[key].mean()],  # type: ignore[misc]
+            lambda key=key: [by_example[key]],  # type: ignore[misc]
+            len(runs.ids),
+        )
         for key in by_run
     }
     fragile = by_example["churn"]
     per_class = {
         runs.classes[c]: (
             total.n,
-            interval(kind, lambda total=total: [total.mean()], lambda c=c: [fragile[runs.y == c]]),  # type: ignore[misc]
+            interval(
+                kind,
+                lambda total=total: [total.mean()],  # type: ignore[misc]
+                lambda c=c: [fragile[runs.y == c]],  # type: ignore[misc]
+                total.n,
+            ),
         )
         for c, (_, total) in by_class.items()
         if total.n

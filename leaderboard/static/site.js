@@ -270,7 +270,7 @@ function judge(method, state, unit) {
   const [value, low, high] = method.loss;
   const limit = Number(state.lose);
   const text = `${limit} ${unit.suffix}`;
-  if (low === null) return [value <= limit && !state.strict, `too few retrainings to tell whether the ${unit.loss} exceeds ${text}`];
+  if (low === null) return [value <= limit && !state.strict, `no interval to tell whether the ${unit.loss} exceeds ${text}`];
   if (low > limit) return [false, `${unit.loss} demonstrated to exceed ${text}`];
   if (high <= limit) return [true, `${unit.loss} demonstrated to be at most ${text}`];
   if (value > limit) return [false, `${unit.loss} measured to exceed ${text}, but not demonstrated`];

@@ -15,20 +15,27 @@ from benchmark.types import PAPER, Sampling
 
 IntervalKind = Literal["runs", "examples", "both", "paper"]
 INTERVAL_KINDS: Mapping[IntervalKind, str] = {
-    "runs": "95 % jackknife interval over retrainings, for the same test examples.",
-    "examples": "95 % jackknife interval over test examples, for the same retrainings.",
-    "both": "95 % interval for other retrainings and other test examples: the variances over both are added.",
+    "runs": "95 % jackknife interval over retrainings, for the same test examples; none where all give one value.",
+    "examples": "95 % jackknife interval over test examples, for the same retrainings; none where fewer than 8 differ.",
+    "both": "95 % interval for other retrainings and other test examples: the variances over both are added; none "
+    "where fewer than 8 examples differ.",
     "paper": "95 % percentile bootstrap over pairs of retrainings (10,000 resamples), as in the paper; it treats pairs "
     "that share a retraining as independent and is 2.7 times too narrow (median of measurements).",
 }
 """Kinds of interval, with the sentence that describes each on pages and in tables. ``runs`` is the default."""
+FEWEST_EXAMPLES = 5
+"""Number of test examples below which no interval of any kind is given."""
+FEWEST_DIFFERING = 8
+"""Number of differing contributions below which there is no interval over examples: Student's covers too little."""
+EQUAL = 1e-9
+"""Relative difference up to which numbers are equal: what rounding leaves between equal retrainings is no variance."""
 
 
 def described(kind: IntervalKind, sampling: Sampling = PAPER) -> str:
     """Return the sentence that describes a kind of interval under a sampling.
 
-    >>> described("runs", "halves")
-    '95 % jackknife interval over halvings of this training pool, for the same test examples.'
+    >>> described("runs", "halves").partition(";")[0]
+    '95 % jackknife interval over halvings of this training pool, for the same test examples'
     """
     text = INTERVAL_KINDS[kind]
     return text.replace("over retrainings", "over halvings of this training pool") if sampling == "halves" else text
@@ -38,7 +45,7 @@ def described(kind: IntervalKind, sampling: Sampling = PAPER) -> str:
 class Estimate:
     """A value with its 95 % interval and the two-sided p-value of "the true value is 0", from the same distribution.
 
-    ``low``, ``high`` and ``p`` are nan if there are too few retrainings, or if all of them give the same value.
+    ``low``, ``high`` and ``p`` are nan if there are too few retrainings or examples, or if all give the same value.
     """
 
     value: float
@@ -49,6 +56,10 @@ class Estimate:
     @property
     def excludes_zero(self) -> bool:
         return self.low > 0 or self.high < 0
+
+    def bare(self) -> "Estimate":
+        """Return the value without its interval."""
+        return Estimate(self.value, np.nan, np.nan)
 
 
 def weighted(estimates: Sequence[Estimate], weights: np.ndarray) -> Estimate:
@@ -83,15 +94,41 @@ def leave_one_out(quantity: np.ndarray) -> tuple[float, np.ndarray]:
 def influence(splits: Sequence[np.ndarray]) -> tuple[float, list[np.ndarray]]:
     """Return the mean over splits, and the influence (R,) of each split's runs on it.
 
-    The squared influences add up to the jackknife's variance; they are nan if there are too few runs to leave one out.
+    The squared influences add up to the jackknife's variance; they are nan if there are too few runs to leave one out,
+    and exactly 0 if the values without each run are equal but for rounding.
     """
     values, runs = [], []
     for quantity in splits:
         value, without = leave_one_out(quantity)
         r = len(quantity)
         values.append(value)
-        runs.append(np.sqrt((r - 1) / r) / len(splits) * (without.mean() - without))
+        deviations = without.mean() - without
+        if _negligible(np.ptp(without), quantity):
+            deviations = np.zeros(r)
+        runs.append(np.sqrt((r - 1) / r) / len(splits) * deviations)
     return float(np.mean(values)), runs
+
+
+def variance(influences: Sequence[np.ndarray]) -> tuple[float, float]:
+    """Return the sum of the variances of ``influences`` and its degrees of freedom; nan if there is no variance.
+
+    The degrees of freedom are Welch's and Satterthwaite's (1946, doi:10.2307/3002019): between the least and the sum
+    of those of the parts.
+    """
+    parts = [(float(np.sum(part**2)), len(part) - 1) for part in influences]
+    total = sum(part for part, _ in parts)
+    if np.isnan(total) or total == 0:
+        return float("nan"), float("nan")
+    return total, total**2 / sum(part**2 / of_part for part, of_part in parts)
+
+
+def differing(splits: Sequence[np.ndarray]) -> int:
+    """Return the number of examples, over all splits, whose contribution is not the most common one of their split.
+
+    >>> differing([np.array([0.0, 0.0, 0.0, 0.2, 1.0]), np.array([0.5, 0.5])])
+    2
+    """
+    return sum(len(part) - int(np.unique(_levels(part), return_counts=True)[1].max(initial=0)) for part in splits)
 
 
 def jackknife(splits: Sequence[np.ndarray], level: float = 0.95) -> Estimate:
@@ -119,13 +156,16 @@ def over_examples(splits: Sequence[np.ndarray], level: float = 0.95) -> Estimate
     """Return the jackknife over test examples, for the runs at hand: ``splits`` hold contributions (T,).
 
     The estimate is their mean, so leaving one example out gives Student's interval. Examples are taken as independent;
-    molecules of one series are not, so a scaffold split has fewer than T independent examples.
+    molecules of one series are not, so a scaffold split has fewer than T independent examples. There is no interval
+    where fewer than ``FEWEST_DIFFERING`` contributions differ from the most common one: where few examples flip, others
+    may flip far more often than those at hand.
 
     >>> flips = np.array([0.0, 0.0, 0.2, 0.6])  # the share of pairs in which each example changes its class
-    >>> round(over_examples([flips]).value, 3)
-    0.2
+    >>> over_examples([flips])
+    Estimate(value=0.2, low=nan, high=nan, p=nan)
     """
-    return jackknife(splits, level)
+    estimate = jackknife(splits, level)
+    return estimate if differing(splits) >= FEWEST_DIFFERING else estimate.bare()
 
 
 def over_both(runs: Sequence[np.ndarray], examples: Sequence[np.ndarray], level: float = 0.95) -> Estimate:
@@ -133,7 +173,8 @@ def over_both(runs: Sequence[np.ndarray], examples: Sequence[np.ndarray], level:
 
     Noise specific to a run and an example is in both variances and thus counted twice, so the interval errs on the
     wide side (McCullagh 2000, doi:10.2307/3318577: no resampling of two crossed factors is exact). Its degrees of
-    freedom are near R−1 where retraining dominates, and near T−1 where the test set does.
+    freedom are near R−1 where retraining dominates, and near T−1 where the test set does. Like ``over_examples``, it
+    gives no interval where few contributions differ.
 
     Raises ValueError if ``runs`` and ``examples`` are not the same quantity.
     """
@@ -141,7 +182,24 @@ def over_both(runs: Sequence[np.ndarray], examples: Sequence[np.ndarray], level:
     other, by_example = influence(examples)
     if not np.isclose(value, other, rtol=1e-5, atol=1e-9, equal_nan=True):
         raise ValueError(f"runs and examples must be of one quantity, got means of {value} and {other}")
-    return _student(value, by_run + by_example, level)
+    estimate = _student(value, by_run + by_example, level)
+    return estimate if differing(examples) >= FEWEST_DIFFERING else estimate.bare()
+
+
+def on_log_scale(estimate: Estimate) -> Estimate:
+    """Return a symmetric interval of a positive quantity on the log scale, θ · exp(± half-width/θ), without a p-value.
+
+    By the delta method, the standard error of log θ is that of θ divided by θ. The jackknife's interval for a mean of
+    |Δ| is too short above and reaches below 0: the distribution is skewed. In simulations of |Δ| of normal values
+    with R = 5 to 20, coverage rises from 92 to 94 % to 94 to 96 %. A mean of 0 has no interval on either scale.
+
+    >>> on_log_scale(Estimate(2.0, 1.0, 3.0))
+    Estimate(value=2.0, low=1.2130613194252668, high=3.2974425414002564, p=nan)
+    """
+    if np.isnan(estimate.low):
+        return estimate.bare()
+    ratio = float(np.exp((estimate.high - estimate.value) / estimate.value))
+    return Estimate(estimate.value, estimate.value / ratio, estimate.value * ratio)
 
 
 def pair_bootstrap(
@@ -152,7 +210,7 @@ def pair_bootstrap(
     Of several splits, pairs are drawn within each and the means averaged. This is kept to reproduce published tables:
     the P = R(R−1)/2 pairs share runs, so a nominal 95 % covers 50 to 75 %. The same arguments give the same interval.
     ``p`` is twice the smaller share of resamples on one side of 0 (Davison and Hinkley 1997, section 4.4), at least
-    2/(resamples + 1). A single pair or run gives no interval.
+    2/(resamples + 1). A single pair or run, or values that are all equal, give no interval.
     """
     rng = np.random.default_rng(seed)
     quantities = [np.asarray(quantity, dtype=np.float64) for quantity in splits]
@@ -162,6 +220,8 @@ def pair_bootstrap(
         return Estimate(value, np.nan, np.nan)
     means = np.mean([_resampled_means(rng, of_split, resamples) for of_split in units], axis=0)
     low, high = np.quantile(means, [0.5 - level / 2, 0.5 + level / 2])
+    if _negligible(high - low, *units):
+        return Estimate(value, np.nan, np.nan)
     one_side = min(np.sum(means <= 0), np.sum(means >= 0))
     return Estimate(value, float(low), float(high), min(1.0, 2 * float(one_side + 1) / (resamples + 1)))
 
@@ -170,23 +230,28 @@ def standard_deviation(values: np.ndarray, resamples: int = 10_000, seed: int = 
     """Return the sample standard deviation (ddof 1) of replicates (R,), with the percentile bootstrap over them.
 
     The interval is too narrow for few replicates, and ends at 0 if most are equal; the paper has it for trajectories.
+    Equal replicates give none.
 
     >>> standard_deviation(np.array([1.5, 1.5, 1.5]))
-    Estimate(value=0.0, low=0.0, high=0.0, p=nan)
+    Estimate(value=0.0, low=nan, high=nan, p=nan)
     """
     r = len(values)
     if r < 2:
         return Estimate(float("nan"), float("nan"), float("nan"))
     drawn = np.asarray(values, dtype=np.float64)[np.random.default_rng(seed).integers(r, size=(resamples, r))]
     low, high = np.quantile(drawn.std(axis=1, ddof=1), [0.5 - level / 2, 0.5 + level / 2])
-    return Estimate(float(np.std(values, ddof=1)), float(low), float(high))
+    estimate = Estimate(float(np.std(values, ddof=1)), float(low), float(high))
+    return estimate.bare() if _negligible(high - low, values) else estimate
 
 
 def difference(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-    """Return the difference by run, or by pair of runs, of two methods with the same bootstraps in the same order."""
+    """Return the difference by run, or by pair of runs, of two methods with the same bootstraps in the same order.
+
+    Numbers that are equal but for rounding have a difference of exactly 0.
+    """
     if ours.shape != theirs.shape:
         raise ValueError(f"only quantities of the same runs can be paired, got {ours.shape} and {theirs.shape}")
-    return ours - theirs
+    return np.where(np.isclose(ours, theirs, rtol=EQUAL, atol=0), 0.0, ours - theirs)
 
 
 def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
@@ -211,18 +276,23 @@ def _student(value: float, influences: Sequence[np.ndarray], level: float) -> Es
 
     Equal values of a few runs do not prove that all others are equal: of 20 examples that flip in 1 % of the pairs,
     most often none flips.
-
-    The degrees of freedom are Welch's and Satterthwaite's (1946, doi:10.2307/3002019): between the least and the sum
-    of those of the parts.
     """
-    parts = [(float(np.sum(part**2)), len(part) - 1) for part in influences]
-    variance = sum(part for part, _ in parts)
-    if np.isnan(variance) or variance == 0:
+    total, df = variance(influences)
+    if np.isnan(total):
         return Estimate(value, np.nan, np.nan)
-    df = variance**2 / sum(part**2 / of_part for part, of_part in parts)
-    error = float(np.sqrt(variance))
+    error = float(np.sqrt(total))
     half = float(stdtrit(df, 0.5 + level / 2)) * error
     return Estimate(value, value - half, value + half, 2 * float(stdtr(df, -abs(value) / error)))
+
+
+def _negligible(spread: float, *of: np.ndarray) -> bool:
+    """Return whether a spread is no more than the rounding error of the numbers that it comes from."""
+    return bool(spread <= EQUAL * max(np.abs(part).max(initial=0) for part in of))
+
+
+def _levels(values: np.ndarray) -> np.ndarray:
+    """Return values in multiples of their rounding error, so that those that are equal but for it are equal."""
+    return np.round(values / (EQUAL * (np.abs(values).max(initial=0) or 1)))
 
 
 def _resampled_means(rng: np.random.Generator, units: np.ndarray, resamples: int) -> np.ndarray:

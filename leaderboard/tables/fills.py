@@ -115,7 +115,8 @@ def _change(dataset: Dataset, entry: Entry | None, kind: IntervalKind) -> tuple[
 
     def value(flips: Callable[[Predictions, Predictions], np.ndarray]) -> Value:
         splits = [flips(theirs, ours) for ours, theirs in both]  # (R, T) each
-        estimate = interval(kind, lambda: [s.mean(axis=1) for s in splits], lambda: [s.mean(axis=0) for s in splits])
+        by_run, by_example = ([s.mean(axis=axis) for s in splits] for axis in (1, 0))
+        estimate = interval(kind, lambda: by_run, lambda: by_example, sum(map(len, by_example)))
         percentage = Value.of(estimate, 100)
         return replace(percentage, text=percentage.text.partition(" [")[0])
 

@@ -4,26 +4,27 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-import numpy as np
-
 from benchmark.errors import UserError, did_you_mean
 from benchmark.lab.text import percent
 from benchmark.measure.catalogue import churn
-from benchmark.types import Sampling
+from benchmark.types import Predictions, Sampling
 from leaderboard.read.results import Dataset, Entry, Results
 from leaderboard.stats import power as p
-from leaderboard.stats.intervals import Estimate, difference, jackknife
-from leaderboard.tables.columns import common
-from leaderboard.tables.table import Table, Value
+from leaderboard.stats.intervals import Estimate, difference
+from leaderboard.tables.columns import common, estimate
+from leaderboard.tables.table import MISSING, Table, Value
 
+DELTA = 1.0
+"""Difference in percentage points to resolve by default."""
 USUAL = 10
 """Number of retrainings in the paper's cells, and of halvings."""
 
 
-def tables(results: Results, delta: float, methods: tuple[str, str], dataset: str = "") -> list[Table]:
+def tables(results: Results, delta: float | None, methods: tuple[str, str], dataset: str = "") -> list[Table]:
     """Return a table for each sampling that decisions go by (``Results.leading``), on its datasets or on ``dataset``.
 
-    Raises UserError as ``table`` does, if it does so for all of them.
+    The notes of the first say if regressions are left out. Raises UserError as ``table`` does, if it does so for all
+    of them.
     """
     parts = results.leading()
     built, errors = [], []
@@ -34,44 +35,54 @@ def tables(results: Results, delta: float, methods: tuple[str, str], dataset: st
             errors.append(error)
     if errors and not built:
         raise errors[0]
+    if not dataset and any(d.task == "regression" for part in parts for d in part.datasets):
+        built[0] = replace(built[0], notes=(*built[0].notes, LEFT_OUT))
     return built
 
 
-def table(results: Results, delta: float, methods: tuple[str, str], dataset: str = "") -> Table:
+def table(results: Results, delta: float | None, methods: tuple[str, str], dataset: str = "") -> Table:
     """Return the retrainings that resolve a difference in churn of ``delta`` and the difference that ten resolve.
 
-    There is a row for each dataset with both ``methods``. ``delta`` is in percentage points, or in target units for a
-    regression. Raises UserError for an unknown dataset or method, for a ``delta`` that is not positive and finite, and
-    if no dataset has both methods with four train seeds in common.
+    There is a row for each classification dataset with both ``methods``, or for ``dataset`` alone. ``delta`` is in
+    percentage points (``DELTA`` if None), or for a regression in units of its target. Raises UserError for an unknown
+    dataset or method, for a ``delta`` that is not positive and finite or is missing for a regression, and if no dataset
+    has both methods with four train seeds in common.
     """
-    if not 0 < delta < math.inf:
+    if delta is not None and not 0 < delta < math.inf:
         raise UserError(f"--delta {delta:g}: a finite difference above 0 expected")
     datasets = tuple(d for d in results.datasets if d.group != "variant" or d.name == dataset)
-    chosen = [d for d in datasets if dataset in ("", d.name)]
+    chosen = [d for d in datasets if (d.name == dataset if dataset else d.task == "classification")]
     if dataset and not chosen:
         raise did_you_mean("dataset", dataset, [d.name for d in results.datasets])
     first, second = (replace(results, datasets=datasets).called(name) for name in methods)
     shared = [d for d in chosen if d.name in first and d.name in second]
-    pilots = [(d, differences) for d in shared if (differences := _differences(first[d.name], second[d.name]))]
+    pilots = [(d, splits) for d in shared if (splits := _pilot(first[d.name], second[d.name]))]
     if not pilots:
         raise UserError(
-            f"no dataset has both {' and '.join(methods)} with four train seeds in common under "
-            f"{results.sampling}: run them with --sampling {results.sampling}, or choose others with --methods"
+            f"no {'' if dataset else 'classification '}dataset has both {' and '.join(methods)} with four train seeds "
+            f"in common under {results.sampling}: run them with --sampling {results.sampling}, or choose others with "
+            "--methods"
         )
-    rows = tuple(_row(d, delta, differences) for d, differences in pilots)
+    regression = chosen[0].task == "regression"
+    unit = (chosen[0].unit or "target units") if regression else "pp"
+    if delta is None and regression:
+        raise UserError(f"--dataset {dataset} is a regression: give --delta in its unit, {unit}")
+    delta = DELTA if delta is None else delta
+    rows = tuple(_row(d, delta, splits) for d, splits in pilots)
     titles = [
         " or ".join(dict.fromkeys(entries[d.name].title for d in chosen if d.name in entries))
         for entries in (first, second)
     ]
-    unit = UNIT[results.sampling]
+    counted = UNIT[results.sampling]
     caption = (
-        f"Number of {unit} of {' and of '.join(titles)}, on the same samples of one split, after which the "
-        f"95 % interval excludes 0 in {percent(p.POWER)} of cases if their churn truly differs by {delta:g}; "
-        "in brackets, the range given the uncertainty of the variances. In percentage points for classification and "
-        "target units for regression."
+        f"Number of {counted} of {' and of '.join(titles)}, on the same samples of one split, after which the "
+        f"95 % interval excludes 0 in {percent(p.POWER)} of cases if their churn truly differs by {delta:g} {unit}; "
+        "in brackets, the 95 % range given the uncertainty of the variances, which a pilot without any variance does "
+        "not give."
     )
-    needed = f"{unit.partition(' (')[0].capitalize()} needed"
-    header = ("Dataset", "Difference found", needed, f"Least difference that {USUAL} resolve", "Pilot")
+    needed = f"{counted.partition(' (')[0].capitalize()} needed"
+    least = f"Least difference that {USUAL} resolve ({unit})"
+    header = ("Dataset", f"Difference found ({unit})", needed, least, "Pilot")
     return Table("power", needed, caption, header, rows, notes=(NOTES[results.sampling],))
 
 
@@ -80,6 +91,7 @@ UNIT: Mapping[Sampling, str] = {
     "nested": "retrainings",
     "halves": "halvings (two retrainings each)",
 }
+LEFT_OUT = "Regressions are left out, as each has its own unit: name one with --dataset, and give --delta in its unit."
 _OF_RUNS = (
     "The variances come from the pilot's runs, split into the part that a run contributes to all its pairs and the "
     "rest of each pair; several canonical splits would divide them further and cover other data too."
@@ -92,32 +104,40 @@ NOTES: Mapping[Sampling, str] = {
 }
 
 
-def _differences(first: Entry, second: Entry) -> list[np.ndarray]:
-    """Return the difference in churn of each pair of runs (R, R), on each split with four shared train seeds."""
-    differences = []
+Pilot = list[tuple[Predictions, Predictions]]
+"""The predictions of two methods at their shared train seeds, on each split with four of these."""
+
+
+def _pilot(first: Entry, second: Entry) -> Pilot:
+    splits = []
     for seed in sorted(set(first.cells) & set(second.cells)):
         a, b = (common(x.cells[seed], y.cells[seed]) for x, y in ((first, second), (second, first)))
         if len(a.key.seeds) >= 4:
-            measure = churn(a.predictions["id"].task)
-            differences.append(difference(*(measure.of_runs(cell.predictions["id"]) for cell in (a, b))))
-    return differences
+            splits.append((a.predictions["id"], b.predictions["id"]))
+    return splits
 
 
-def _row(dataset: Dataset, delta: float, matrices: list[np.ndarray]) -> tuple[str | Value, ...]:
+def _row(dataset: Dataset, delta: float, splits: Pilot) -> tuple[str | Value, ...]:
     scale, digits = (100.0, 1) if dataset.task == "classification" else (1.0, 3)
-    pilot = p.components(matrices)
+    measure = churn(dataset.task)
+    found = estimate(measure, splits)
+    pilot = p.components([difference(measure.of_runs(a), measure.of_runs(b)) for a, b in splits])
+    runs = "halvings" if dataset.sampling == "halves" else "runs"
+    source = f"{pilot.runs} {runs}, {pilot.splits} split{'s' if pilot.splits > 1 else ''}"
+    shown = Value.of(found, scale, digits, signed=True)
+    if math.isnan(found.low):
+        return (dataset.title, shown, Value(MISSING), Value(MISSING), source)
     low, high = pilot.range()
     needed, least, most = (p.needed(variances, delta / scale) for variances in (pilot, low, high))
     ends = [p.resolvable(variances, USUAL) for variances in (pilot, low, high)]
-    runs = "halvings" if dataset.sampling == "halves" else "runs"
     text = f"{_count(needed)} [{_count(least)}, {_count(most)}]"
     number, from_, to = (float("nan") if x is None else float(x) for x in (needed, least, most))
     return (
         dataset.title,
-        Value.of(jackknife(matrices), scale, digits, signed=True),
+        shown,
         Value(text, number, from_, to),
         Value.of(Estimate(*ends), scale, digits + 1),
-        f"{pilot.runs} {runs}, {pilot.splits} split{'s' if pilot.splits > 1 else ''}",
+        source,
     )
 
 

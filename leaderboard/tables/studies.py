@@ -11,8 +11,15 @@ from benchmark.lab.report import Head, Measured, Number, Report, Sampled, Sheet
 from benchmark.lab.study import REPORT, Content, Lab, Missing, Study, make_study
 from benchmark.store.cell import Cell, Grid, Record
 from leaderboard.read.results import Results, slug
-from leaderboard.stats.intervals import INTERVAL_KINDS, Estimate, IntervalKind, standard_deviation
-from leaderboard.tables.columns import common, interval
+from leaderboard.stats.intervals import (
+    INTERVAL_KINDS,
+    Estimate,
+    IntervalKind,
+    jackknife,
+    pair_bootstrap,
+    standard_deviation,
+)
+from leaderboard.tables.columns import common
 from leaderboard.tables.columns import estimate as of_measure
 from leaderboard.tables.table import Table, Value
 
@@ -98,7 +105,9 @@ def estimate(number: Number, kind: IntervalKind = "runs") -> Estimate:
     """Return a number of a report with its interval."""
     if isinstance(number, Sampled):
         values = np.asarray(number.values, dtype=float)
-        return interval(kind, lambda: [values], None) if number.statistic == "mean" else standard_deviation(values)
+        if number.statistic != "mean":
+            return standard_deviation(values)
+        return pair_bootstrap([values]) if kind == "paper" else jackknife([values])
     if not number.versus:
         return of_measure(number.measure, [(cell.predictions[number.evalset], None) for cell in number.cells], kind)
     pairs = zip(number.cells, number.versus, strict=True)

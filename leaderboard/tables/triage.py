@@ -6,17 +6,19 @@ import numpy as np
 
 from benchmark.measure.triage import measured
 from benchmark.types import Predictions
-from leaderboard.stats.intervals import Estimate, jackknife
+from leaderboard.stats.intervals import FEWEST_EXAMPLES, Estimate, jackknife
 
 
 def estimates(splits: Sequence[Predictions]) -> dict[str, Estimate]:
-    """Return the numbers of ``measured``, mean over splits, with the jackknife over runs; no interval below four runs.
+    """Return the numbers of ``measured``, mean over splits, with the jackknife over runs.
+
+    There is no interval below four runs or ``FEWEST_EXAMPLES`` test examples.
 
     A score uses all runs jointly, so each number is recomputed without each run (Tukey's pseudo-values).
     """
     whole = [measured(p) for p in splits]
     values = {key: float(np.mean([numbers[key] for numbers in whole])) for key in whole[0]}
-    if min(len(p.seeds) for p in splits) < 4:
+    if min(len(p.seeds) for p in splits) < 4 or sum(len(p.ids) for p in splits) < FEWEST_EXAMPLES:
         return {key: Estimate(value, np.nan, np.nan) for key, value in values.items()}
     without = [
         [measured(p.only([r for r in range(len(p.seeds)) if r != run])) for run in range(len(p.seeds))] for p in splits

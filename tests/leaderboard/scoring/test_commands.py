@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 from leaderboard.__main__ import app
 from leaderboard.scoring.gate import gate
 from leaderboard.scoring.runs import Runs
-from leaderboard.stats.intervals import over_both
 from leaderboard.write.published import write as write_published
 
 KEPT = ("mid", "edge", "solubility")
@@ -120,21 +119,30 @@ def test_being_sure_takes_examples_even_where_no_run_differs(runs):
     assert gate(Runs.of(same), Runs.of(same), 0.0).passed
 
 
-def test_runs_that_differ_more_than_examples_keep_their_wider_interval():
-    rng = np.random.default_rng(1)
-    old = np.tile(np.arange(400) % 2, (4, 1))
-    new = np.where(rng.random((4, 400)) < np.array([[0.02], [0.05], [0.3], [0.4]]), 1 - old, old)
-    flips = (old != new).astype(float)
-    expected = over_both([flips.mean(axis=1)], [flips.mean(axis=0)])
-    assert gate(Runs.of(old), Runs.of(new), 0.5).estimates["flips"] == expected
-
-
 def test_power_says_how_many_retrainings_a_difference_needs(store):
     result = run("power", "--store", store, "--methods", "erm,calm", "--delta", "5")
     assert result.exit_code == 0, result.output
-    for title in ("Edge", "Solubility"):
-        assert title in result.output
+    assert "Edge" in result.output
+    assert "truly differs by 5 pp" in " ".join(result.output.split())
     assert "Mid" not in result.output  # it lacks one of the two
+    assert "Solubility" not in result.output
+    assert "Regressions are left out" in result.output
+
+
+def test_power_takes_the_difference_of_a_regression_in_its_unit(store):
+    words = ("power", "--store", store, "--methods", "erm,calm", "--dataset", "solubility")
+    result = run(*words, "--delta", "0.5")
+    assert result.exit_code == 0, result.output
+    assert "truly differs by 0.5 log mol/l" in " ".join(result.output.split())
+    assert "pp" not in result.output
+    assert "left out" not in result.output
+
+
+def test_power_knows_nothing_from_a_pilot_without_variance(store):
+    result = run("power", "--store", store, "--methods", "erm,erm", "--dataset", "edge")
+    assert result.exit_code == 0, result.output
+    cells = [cell.strip() for line in result.output.splitlines() if "Edge" in line for cell in line.split("│")]
+    assert cells[2:5] == ["+0.0", "–", "–"]
 
 
 @pytest.mark.slow
@@ -143,15 +151,19 @@ def test_power_has_published_results_where_nothing_was_run():
     assert one.exit_code == every.exit_code == 0
     said = " ".join(one.output.split())
     assert "halvings (two retrainings each) of ERM and of Twin-bootstrap λ=100, on the same samples" in said
-    assert {"BACE", "AMES", "ESOL"} <= set(every.output.split())  # regressions are published under paper alone
-    assert "Retrainings needed" in every.output
-    assert run("power", "--dataset", "esol").exit_code == 0
+    assert {"BACE", "AMES"} <= set(every.output.split())
+    assert "ESOL" not in every.output
+    assert "Regressions are left out" in every.output
+    esol = run("power", "--dataset", "esol", "--delta", "0.05")  # regressions are published under paper alone
+    assert "Retrainings needed" in esol.output
+    assert "log10(mol/L)" in esol.output
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["--dataset", "egde"], "did you mean 'edge'"),
+        (["--dataset", "solubility"], "solubility is a regression: give --delta in its unit, log mol/l"),
         (["--methods", "erm"], "expected two methods"),
         (["--methods", "erm,clam"], "did you mean 'calm'"),
         (["--methods", "erm,calm", "--dataset", "mid"], "no dataset has both"),

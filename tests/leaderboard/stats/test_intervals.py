@@ -11,6 +11,7 @@ from leaderboard.stats.intervals import (
     holm,
     jackknife,
     leave_one_out,
+    on_log_scale,
     over_both,
     over_examples,
     pair_bootstrap,
@@ -95,7 +96,33 @@ def test_runs_that_all_agree_give_a_value_without_an_interval() -> None:
         assert estimate.value == value
         assert np.isnan([estimate.low, estimate.high, estimate.p]).all()
         assert not estimate.excludes_zero
-    assert pair_bootstrap([np.zeros((5, 5))]) == Estimate(0.0, 0.0, 0.0, 1.0), "the paper's has no width"
+        assert np.isnan([(other := pair_bootstrap([constant])).low, other.high, other.p]).all()
+        assert other.value == value
+    spread = standard_deviation(np.full(7, 1.5))
+    assert spread.value == 0
+    assert np.isnan([spread.low, spread.high]).all()
+
+
+@pytest.mark.parametrize("r", [3, 10, 20])
+@pytest.mark.parametrize("value", [0.123, 1 / 3, 1e-6, 4.56e7])
+def test_rounding_is_no_variance(r, value) -> None:
+    """A sum of ten equal numbers less one of them, divided by nine, is not that number to the last bit."""
+    rng = np.random.default_rng(r)
+    matrix = np.triu(value * (1 + 3e-16 * rng.standard_normal((r, r))), 1)
+    for constant in (np.full(r, value) * (1 + 3e-16 * rng.standard_normal(r)), matrix + matrix.T):
+        for estimate in (jackknife([constant]), pair_bootstrap([constant]), jackknife([constant, constant])):
+            assert estimate.value == pytest.approx(value)
+            assert np.isnan([estimate.low, estimate.high, estimate.p]).all()
+        noise = difference(constant, np.where(constant == 0, 0, value))
+        assert not noise.any()
+    assert np.isnan(standard_deviation(np.full(r, value)).low)
+
+
+def test_a_small_variance_is_no_rounding() -> None:
+    runs = 0.85 + 1e-5 * np.arange(10)  # one more of 100,000 examples is right in each run
+    theirs = stats.ttest_1samp(runs, 0).confidence_interval(0.95)
+    ours = jackknife([runs])
+    assert [ours.low, ours.high] == pytest.approx([theirs.low, theirs.high], rel=1e-12)
 
 
 def test_only_equal_runs_are_paired() -> None:
@@ -128,6 +155,43 @@ def test_over_both_it_is_wider_than_over_either() -> None:
     both = over_both(by_run, by_example)
     assert half(both) > max(half(jackknife(by_run)), half(over_examples(by_example)))
     assert both.value == jackknife(by_run).value
+
+
+@pytest.mark.parametrize("differ", [0, 1, 7, 8, 20])
+def test_over_examples_an_interval_takes_eight_that_differ(differ: int) -> None:
+    flips = np.zeros(100)
+    flips[:differ] = np.linspace(0.1, 0.6, differ)
+    for contributions in (flips, 1 - flips, flips + 0.1 - 0.1):  # the last with rounding
+        by_run = contributions.mean() + np.array([-0.1, 0, 0.1])
+        for estimate in (over_examples([contributions]), over_both([by_run], [contributions])):
+            assert np.isnan([estimate.low, estimate.high, estimate.p]).all() == (differ < 8)
+            assert estimate.value == pytest.approx(contributions.mean())
+    halves = np.split(flips, 2)
+    assert np.isnan(over_examples(halves).low) == (differ < 8), "splits are counted together"
+
+
+def test_where_few_examples_can_flip_an_interval_over_those_seen_would_cover_too_little() -> None:
+    """One molecule in a hundred flips, in half of the pairs: of 120 molecules none, one or two do."""
+    rng = np.random.default_rng(14)
+    drawn = [0.5 * (rng.random(120) < 0.01) for _ in range(2000)]
+    every = [jackknife([flips]) for flips in drawn]  # what there was before
+    assert np.mean([e.low <= 0.005 <= e.high for e in every]) < 0.75
+    given = [e for flips in drawn if not np.isnan((e := over_examples([flips])).low)]
+    assert len(given) < 10, "eight of 120 are rare"
+
+
+def test_on_the_log_scale_an_interval_is_symmetric_in_ratios_and_positive() -> None:
+    runs = np.array([0.1, 0.4, 0.7])  # Student's: mean 0.4, standard error 0.3/√3, t(0.975, 2) = 4.3027
+    estimate = on_log_scale(jackknife([runs]))
+    ratio = np.exp(4.302653 * 0.3 / np.sqrt(3) / 0.4)
+    assert [estimate.value, estimate.low, estimate.high] == pytest.approx([0.4, 0.4 / ratio, 0.4 * ratio], rel=1e-6)
+    assert np.isnan(estimate.p), "a positive quantity is not 0, whatever the data"
+    nothing = on_log_scale(jackknife([np.zeros((5, 5))]))
+    assert nothing.value == 0
+    assert np.isnan([nothing.low, nothing.high]).all()
+    only_one_differs = np.abs(np.subtract.outer(np.eye(5)[0], np.eye(5)[0]))  # without it, the mean is 0
+    some = on_log_scale(jackknife([only_one_differs]))
+    assert 0 < some.low < some.value == 0.4 < some.high < np.inf
 
 
 def test_over_both_needs_one_quantity_and_enough_runs() -> None:
@@ -173,7 +237,7 @@ def test_the_pair_bootstrap_is_the_same_each_time_and_its_p_value_says_whether_z
         estimate = pair_bootstrap(matrix)
         assert estimate == pair_bootstrap(matrix)
         assert (estimate.p < 0.05) == estimate.excludes_zero
-    assert pair_bootstrap([np.ones(5)]).p == pytest.approx(2 / 10_001)
+    assert pair_bootstrap([np.arange(1, 6)]).p == pytest.approx(2 / 10_001)
 
 
 def test_the_pair_bootstrap_of_many_runs_is_done_in_blocks() -> None:

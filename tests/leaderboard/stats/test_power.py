@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
-from scipy.stats import nct, t
+from scipy.stats import chi2, nct, t
 
 from leaderboard.stats.intervals import jackknife
 from leaderboard.stats.power import Components, components, needed, power, resolvable
@@ -72,6 +74,70 @@ def test_what_is_needed_is_the_least_number_with_the_power():
     assert needed(of, 0.01) is None
     assert needed(of, 1e6) == 3
     assert resolvable(of, needed(of, 1.0)) <= 1.0
+
+
+CALM, WILD = 1.0, 2.0
+"""Standard deviations of the shifts of whole runs: at a churn of 2 to 4 %, a run far off dominates its pairs."""
+
+
+def churn_differences(rng: np.random.Generator, trials: int, r: int, shifts: float) -> np.ndarray:
+    """Differences in churn (trials, r, r) of two methods at equal bootstraps on one test set of 240 examples."""
+    logits = 30 * np.random.default_rng(123).normal(size=240)
+    shift = rng.normal(scale=shifts, size=(trials, r, 1))
+    found = np.zeros((trials, r, r))
+    for sign, size in ((1, 1.0), (-1, 0.75)):
+        noise = rng.standard_normal((trials, r, 240), dtype=np.float32)
+        said = (logits + size * (shift + noise) > 0).astype(np.float32)
+        ones, both = said.sum(axis=2), said @ said.transpose(0, 2, 1)
+        found += sign * (ones[:, :, None] + ones[:, None] - 2 * both) / 240
+    return found
+
+
+def held(
+    pilots: list[Components], bounds: Callable[[Components], tuple[Components, Components]], truth: float
+) -> float:
+    """Return the share of pilots between whose bounds the true least difference that ten runs resolve lies."""
+    ends = [[resolvable(end, 10) for end in bounds(pilot)] for pilot in pilots]
+    return float(np.mean([low <= truth <= high for low, high in ends]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shifts", [CALM, WILD])
+@pytest.mark.parametrize("r", [10, 20])
+def test_the_bounds_from_a_pilot_hold_the_truth_in_about_95_percent_of_cases(r, shifts):
+    rng = np.random.default_rng(r)
+    every = [components([one]) for one in churn_differences(rng, 30, 120, shifts)]
+    run, pair = np.mean([(e.run, e.pair) for e in every], axis=0)
+    truth = resolvable(Components(float(run), float(pair), 120), 10)
+    pilots = [components([one]) for one in churn_differences(rng, 500, r, shifts)]
+    assert 0.915 <= held(pilots, Components.range, truth) <= 0.995
+    if (r, shifts) == (10, WILD):
+
+        def plain(pilot: Components) -> tuple[Components, Components]:
+            low, high = ((r - 1) / chi2.ppf(tail, r - 1) for tail in (0.975, 0.025))
+            return pilot.times(low), pilot.times(high)
+
+        assert held(pilots, plain, truth) < 0.87, "χ² with R − 1 degrees of freedom holds it too rarely"
+
+
+@pytest.mark.slow
+def test_under_halves_the_bounds_hold_the_truth_in_95_percent_of_cases():
+    """Halvings share no run, so the variance over J of them has all of J − 1 degrees of freedom."""
+    rng = np.random.default_rng(4)
+    pairs = churn_differences(rng, 22_000, 2, CALM)[:, 0, 1]
+    pilots = [components([pilot]) for pilot in pairs[:5000].reshape(-1, 10)]
+    assert 0.915 <= held(pilots, Components.range, resolvable(components([pairs]), 10)) <= 0.975
+
+
+def test_bounds_are_those_of_the_chi_square_distribution():
+    # Printed tables: χ²(5) lies in 0.8312 to 12.8325 with a chance of 95 %, and χ²(9) in 2.7004 to 19.0228.
+    low, high = Components(2.0, 1.0, 10).range()
+    assert [low.run, high.run, high.pair] == pytest.approx([2 * 5 / 12.8325, 2 * 5 / 0.8312, 5 / 0.8312], rel=1e-4)
+    low, high = components([np.arange(10.0)]).range()
+    variance = np.var(np.arange(10), ddof=1) / 4
+    assert [low.run, high.run] == pytest.approx([variance * 9 / 19.0228, variance * 9 / 2.7004], rel=1e-4)
+    three = Components(1.0, 1.0, 30, 3).range()[0]
+    assert three.run == pytest.approx(15 / chi2.ppf(0.975, 15)), "splits are independent pilots"
 
 
 def test_methods_that_never_differ_need_the_fewest_runs():

@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmark.measure.catalogue import CHURN, TOP_JACCARD, boards, churn_of_class, example_flips
+from benchmark.measure.catalogue import (
+    ACCURACY,
+    CHURN,
+    PRECISION,
+    SYM_KL,
+    TOP_JACCARD,
+    boards,
+    churn_of_class,
+    example_flips,
+)
 from leaderboard.stats.intervals import jackknife, over_both, over_examples, pair_bootstrap
 from leaderboard.tables.columns import common, estimate, matched, pairs_of, versus
 
@@ -40,6 +49,28 @@ def test_every_measure_of_the_boards_has_one_value_for_all_kinds(pairs):
     for measure in [*boards("classification"), churn_of_class(1)]:
         values = [estimate(measure, splits, kind).value for kind in ("runs", "examples", "both", "paper")]
         np.testing.assert_allclose(values, values[0])
+
+
+KINDS = ("runs", "examples", "both", "paper")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("t", [4, 5])
+def test_below_five_test_examples_there_is_no_interval_of_any_kind(make_cell, kind, t):
+    p = make_cell("erm", np.random.default_rng(3).dirichlet([1, 1], size=(6, t))).predictions["id"]
+    over_runs = {CHURN: kind, ACCURACY: kind, SYM_KL: kind, PRECISION: "runs"}
+    for measure, of in over_runs.items():
+        found = estimate(measure, [(p, None)], kind)
+        assert np.isnan([found.low, found.high]).all() == (t < 5 or of in ("examples", "both"))  # those take eight
+        assert found.value == pytest.approx(measure.mean(p))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_churn_of_a_class_needs_five_examples_of_it(make_cell, kind):
+    values = np.random.default_rng(4).dirichlet([1, 1], size=(6, 60))
+    p = make_cell("erm", values, y=(np.arange(60) < 4).astype(int)).predictions["id"]
+    assert np.isnan(estimate(churn_of_class(1), [(p, None)], kind).low)
+    assert not np.isnan(estimate(churn_of_class(0), [(p, None)], kind).low)
 
 
 def test_erm_has_no_difference_to_itself_and_other_seeds_are_left_out(world, make_cell):

@@ -1,0 +1,108 @@
+"""The interval of a gate with several runs, against hand calculation and simulations with a known share of flips."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from leaderboard.scoring.gate import gate
+from leaderboard.scoring.runs import Runs
+from leaderboard.stats.intervals import Estimate
+
+Draw = Callable[[np.random.Generator, int, int], np.ndarray]
+
+
+def flips_of(cases: np.ndarray) -> Estimate:
+    """The gate's estimate for models that differ where ``cases`` (R, T) says so."""
+    old = np.broadcast_to(np.arange(cases.shape[1]) % 2, cases.shape)
+    return gate(Runs.of(old), Runs.of(old ^ cases), 1.0).estimates["flips"]
+
+
+def clopper_pearson(k: float, n: float) -> tuple[float, float]:
+    return stats.beta.ppf(0.025, k, n - k + 1), stats.beta.ppf(0.975, k + 1, n - k)
+
+
+def probit(mean: float, molecules: float, runs: float) -> tuple[Draw, float]:
+    """Flips where a latent value exceeds 0, with standard deviations between molecules and runs, 1 of each pair."""
+
+    def draw(rng: np.random.Generator, r: int, t: int) -> np.ndarray:
+        latent = mean + molecules * rng.normal(size=t) + runs * rng.normal(size=(r, 1)) + rng.normal(size=(r, t))
+        return latent > 0
+
+    return draw, float(stats.norm.cdf(mean / np.sqrt(1 + molecules**2 + runs**2)))
+
+
+def certain(share: float) -> tuple[Draw, float]:
+    """Some molecules flip in every run, some others in one of ten."""
+
+    def draw(rng: np.random.Generator, r: int, t: int) -> np.ndarray:
+        chance = np.where(rng.random(t) < share, 1, 0.1 * (rng.random(t) < 0.02))
+        return rng.random((r, t)) < chance
+
+    return draw, share + (1 - share) * 0.002
+
+
+@pytest.mark.parametrize(("r", "t"), [(2, 60), (10, 300)])
+def test_with_several_runs_it_is_clopper_and_pearsons_for_the_effective_number_of_predictions(r: int, t: int) -> None:
+    cases = probit(-1.5, 1, 0.4)[0](np.random.default_rng(r), r, t)
+    share, over_runs, over_examples = cases.mean(), stats.sem(cases.mean(axis=1)), stats.sem(cases.mean(axis=0))
+    spread = over_runs**2 + over_examples**2
+    df = spread**2 / (over_runs**4 / (r - 1) + over_examples**4 / (t - 1))
+    n = share * (1 - share) / spread * (stats.t.ppf(0.975, t - 1) / stats.t.ppf(0.975, df)) ** 2
+    assert n < r * t
+    found = flips_of(cases)
+    assert found.value == pytest.approx(share)
+    assert (found.low, found.high) == pytest.approx(clopper_pearson(n * share, n))
+
+
+@pytest.mark.parametrize("r", [3, 10])
+@pytest.mark.parametrize(
+    ("draw", "truth"),
+    [probit(-1.5, 0.8, 0), probit(-1.7, 1, 0.4), probit(-3.4, 1.5, 0.6), certain(0.005), certain(0.05)],
+    ids=["molecules differ", "runs differ too", "few flip", "few always flip", "some always flip"],
+)
+def test_it_covers_the_share_of_flips_for_other_molecules_and_other_runs(draw: Draw, truth: float, r: int) -> None:
+    rng = np.random.default_rng(r)
+    found = [flips_of(draw(rng, r, 200)) for _ in range(400)]
+    assert np.mean([e.low <= truth <= e.high for e in found]) >= 0.92
+    assert np.mean([e.high < truth for e in found]) <= 0.06
+
+
+def test_clopper_and_pearsons_for_the_examples_alone_misses_how_runs_differ() -> None:
+    """A limit of the interval for a single run, which holds for its two models only."""
+    draw, truth = probit(-1.7, 1, 0.4)
+    rng = np.random.default_rng(0)
+    shares = [draw(rng, 10, 1000).mean() for _ in range(300)]
+    covered = [low <= truth <= high for low, high in (clopper_pearson(1000 * share, 1000) for share in shares)]
+    assert np.mean(covered) < 0.8
+
+
+def test_ten_runs_narrow_the_interval() -> None:
+    draw, _ = probit(-1.5, 0.8, 0)
+    rng = np.random.default_rng(1)
+    widths = {r: np.mean([(e := flips_of(draw(rng, r, 200))).high - e.low for _ in range(100)]) for r in (1, 10)}
+    assert widths[10] < 0.65 * widths[1]
+
+
+@pytest.mark.parametrize("flipping", [0, 1, 7])
+def test_where_few_examples_flip_more_runs_are_no_more_examples(flipping: int) -> None:
+    cases = np.zeros((10, 400), dtype=bool)
+    cases[np.arange(flipping), np.arange(flipping)] = True  # each in one run of ten
+    found = flips_of(cases)
+    assert found.high == pytest.approx(stats.beta.ppf(0.975, flipping / 10 + 1, 400 - flipping / 10))
+    assert found.low <= found.value == flipping / 4000
+
+
+def test_runs_that_differ_as_a_whole_leave_the_share_open_though_all_examples_are_alike() -> None:
+    found = flips_of(np.array([[False] * 50, [True] * 50]))
+    assert (found.low, found.value, found.high) == (pytest.approx(0, abs=0.01), 0.5, pytest.approx(1, abs=0.01))
+
+
+@pytest.mark.parametrize("runs", [1, 4])
+def test_if_everything_flips_the_lower_end_is_exact(runs: int) -> None:
+    found = flips_of(np.ones((runs, 20), dtype=bool))
+    assert (found.value, found.high) == (1, 1)
+    assert found.low == pytest.approx(0.025 ** (1 / 20))
