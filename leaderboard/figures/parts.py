@@ -9,7 +9,7 @@ from leaderboard.figures.style import MOST, Axes, Line2D, Style
 from leaderboard.stats.intervals import Estimate
 from leaderboard.tables.boards import Board, BoardRow
 
-HOLLOW = "Hollow: accuracy more than 5 pp below ERM's (†), collapsed to one class, or a control."
+HOLLOW = "Hollow: a mark, such as † for accuracy more than 5 pp below ERM's."
 INTERVALS = "Bars: 95 % jackknife intervals over retrainings."
 
 

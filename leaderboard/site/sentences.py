@@ -8,6 +8,7 @@ from markupsafe import Markup
 from benchmark.types import REFERENCE, Sampling
 from leaderboard.read.results import Results, slug
 from leaderboard.stats.intervals import Estimate, IntervalKind
+from leaderboard.tables.boards import SUSPICIONS
 from leaderboard.tables.summary import Summary, SummaryRow, summaries
 from leaderboard.tables.table import Value, spelled
 
@@ -117,6 +118,7 @@ def notes(summary: Summary) -> list[str]:
     if summary.left_out:
         titles = ", ".join(dataset.title for dataset in summary.left_out)
         lines.append(f"Left out until more methods have results: {titles}.")
+    lines += [text for mark, text in SUSPICIONS.items() if any(mark in row.suspicions for row in summary.rows)]
     ranking = summary.ranking
     if ranking is not None and ranking.chi2 == ranking.chi2:
         once = f" ({'; '.join(summary.together)} count once)" if summary.together else ""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from benchmark.measure.catalogue import churn
 from benchmark.store.cell import Cell
 from leaderboard.read.results import Dataset, Entry, Results
-from leaderboard.tables.boards import Board, BoardRow, board
+from leaderboard.tables.boards import MARKS, Board, BoardRow, board
 from leaderboard.tables.columns import common, estimate
 from leaderboard.tables.table import Table, Value
 
@@ -66,7 +66,7 @@ def _table(dataset: Dataset, entry: Entry) -> Table:
         caption="",
         header=("Method", *(column.title for column in columns), "Churn of the submission, minus this"),
         rows=tuple(rows),
-        notes=whole.notes,
+        notes=(*whole.notes, *(MARKS[mark] for row in whole.rows if row.title == entry.title for mark in row.marks)),
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmark.measure.basics import LOST, predicted_class
 from benchmark.measure.catalogue import ACCURACY
-from benchmark.types import PAPER, REFERENCE, Sampling
+from benchmark.types import PAPER, REFERENCE, Predictions, Sampling
 from leaderboard.read.results import Dataset, Entry, Results
 from leaderboard.stats.intervals import Estimate, IntervalKind, described
 from leaderboard.tables.columns import Column, Pair, columns_of, pairs_of, versus
@@ -16,11 +16,24 @@ from leaderboard.tables.table import Table, Value
 
 COLLAPSED = 0.99
 """A method that predicts one class for at least this share of the examples has collapsed to a constant."""
+SAME_NUMBER = 1e-6
+"""Largest range of predictions that count as a single number."""
+SUSPICIONS = {
+    "copy": "Copy: the predictions of a retraining are nearly those of a published retraining.",
+    "mixture": "Mixture: the predictions are nearly a weighted mean of published predictions and true labels.",
+    "alike": "Alike: retrainings differ less than half as much as those of every method of the suite.",
+    "unrelated": "Unrelated: a retraining's predictions do not depend on its training rows as those of the suite do.",
+    "implausible": "Implausible: more accurate than every method of the suite, and right on more than half of what "
+    "their mean prediction gets wrong.",
+}
+"""What the predictions of a submission may show about their origin; a row with such a mark is not ranked."""
 MARKS = {
     "†": "† Accuracy more than 5 pp below ERM's.",
-    "collapsed": "Collapsed: predicts one class for at least 99 % of the examples; a constant never churns.",
+    "collapsed": "Collapsed: predicts one class for at least 99 % of the examples, or a single number; a constant "
+    "never churns.",
     "control": "Control: ERM trained on the whole training pool, to show the effect of seeing every row; it is not "
     "ranked.",
+    **SUSPICIONS,
 }
 EVALSETS = {"id": "ID test", "ood": "OOD test"}
 
@@ -113,13 +126,19 @@ def to_table(board: Board) -> Table:
 def marks(pairs: Sequence[Pair], evalset: str = "id") -> tuple[str, ...]:
     """Return the marks that qualify a method's churn; see ``MARKS``."""
     predictions = [cell.predictions[evalset] for cell, _ in pairs]
-    control = ("control",) * any(cell.facts.control for cell, _ in pairs)
-    if predictions[0].task != "classification":
-        return control
-    drop = versus(ACCURACY).value(pairs, evalset)
-    lossy = drop is not None and drop.value < -LOST
-    shares = [np.bincount(predicted_class(p.values).ravel()).max() / p.values[..., 0].size for p in predictions]
-    return ("†",) * lossy + ("collapsed",) * bool(min(shares) >= COLLAPSED) + control
+    drop = versus(ACCURACY).value(pairs, evalset) if predictions[0].task == "classification" else None
+    found = {mark for cell, _ in pairs if cell.facts.submission for mark in cell.facts.submission.marks.split()}
+    found |= {"†"} if drop is not None and drop.value < -LOST else set()
+    found |= {"collapsed"} if all(map(constant, predictions)) else set()
+    found |= {"control"} if any(cell.facts.control for cell, _ in pairs) else set()
+    return tuple(mark for mark in MARKS if mark in found)
+
+
+def constant(p: Predictions) -> bool:
+    """Tell whether predictions have collapsed: to one class, or in every retraining to a single number."""
+    if p.task == "regression":
+        return bool(np.ptp(p.values, axis=1).max() <= SAME_NUMBER)
+    return bool(np.bincount(predicted_class(p.values).ravel()).max() / p.values[..., 0].size >= COLLAPSED)
 
 
 def _row(dataset: Dataset, entry: Entry, evalset: str, columns: Sequence[Column], kind: IntervalKind) -> BoardRow:
