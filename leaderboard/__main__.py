@@ -200,6 +200,8 @@ def submit(
     page = site.write(results, pages, "runs", health)
     for table in places(results, submission.cells):
         typer.echo(f"{table.title}\n{to_markdown(table)}")
+    for line in submission.remarks:
+        typer.echo(line)
     page = page.parent / homes(results)[submission.cells[0].key.sampling] / page.name
     typer.echo(f"{len(submission.cells)} cells recorded in {store.uri}: {page}")
 
