@@ -163,7 +163,7 @@ def validate(
 
     shipped = published.shipped()
     submission = validate(folder, submissions, shipped)
-    typer.echo(f"{folder}: {len(submission.cells)} cells meet all rules")
+    typer.echo("\n".join([f"{folder}: {len(submission.cells)} cells meet all rules", *submission.remarks]))
     if comment is not None:
         from leaderboard.read.results import collect
         from leaderboard.submission.place import places, to_comment
@@ -200,6 +200,8 @@ def submit(
     page = site.write(results, pages, "runs", health)
     for table in places(results, submission.cells):
         typer.echo(f"{table.title}\n{to_markdown(table)}")
+    for line in submission.remarks:
+        typer.echo(line)
     page = page.parent / homes(results)[submission.cells[0].key.sampling] / page.name
     typer.echo(f"{len(submission.cells)} cells recorded in {store.uri}: {page}")
 
@@ -216,10 +218,11 @@ def verify(
     Each retraining is handed only the rows that the sampling grants it: under halves, the rows of its own half.
     """
     from benchmark.store.tracking import Store
+    from leaderboard.read import published
     from leaderboard.submission import verify
     from leaderboard.submission.check import validate
 
-    submission = validate(verify.newest(submissions, method))
+    submission = validate(verify.newest(submissions, method), published=published.shipped())
     checks = verify.rerun(submission, sampling, dataset)
     for check in checks:
         typer.echo(str(check))

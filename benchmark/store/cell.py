@@ -64,7 +64,10 @@ class CellKey:
 
 
 class Submission(BaseModel, frozen=True, extra="forbid"):
-    """Self-description of a submission; ``status`` and ``checks`` tell whether its code was rerun."""
+    """Self-description of a submission; ``status`` and ``checks`` tell whether its code was rerun.
+
+    ``marks`` are those of ``leaderboard.submission.audit``, separated by spaces.
+    """
 
     status: str
     name: str
@@ -77,6 +80,7 @@ class Submission(BaseModel, frozen=True, extra="forbid"):
     paper: str = ""
     superseded_by: str = ""
     checks: str = ""
+    marks: str = ""
 
 
 class Facts(BaseModel, frozen=True, extra="forbid"):

@@ -10,8 +10,8 @@ from leaderboard.stats.intervals import Estimate
 from leaderboard.tables.boards import Board, BoardRow
 
 HOLLOW = (
-    "Hollow: accuracy measured more than 5 pp below ERM's, or MAE more than 5 % above it (†, †?); collapsed; or a "
-    "control."
+    "Hollow: a mark, such as † or †? for accuracy measured more than 5 pp below ERM's, or for MAE more than 5 % above "
+    "it."
 )
 INTERVALS = "Bars: 95 % jackknife intervals over retrainings."
 

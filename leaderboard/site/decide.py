@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from benchmark.types import REFERENCE, Sampling
 from leaderboard.read.results import Results, slug
 from leaderboard.stats.intervals import Estimate
-from leaderboard.tables.boards import BoardRow, boards
+from leaderboard.tables.boards import SUSPICIONS, BoardRow, boards
 from leaderboard.tables.layouts import listed
 from leaderboard.tables.summary import CONTROL, Summary, SummaryRow, summaries
 from leaderboard.tables.table import spelled
@@ -48,7 +48,7 @@ def choices(results: Results) -> list[dict[str, object]]:
         methods = [
             _method(row, -100.0, bool(row.unranked), _low(row.title, summary, rows))
             for row in summary.rows
-            if row.estimates and row.unranked != CONTROL
+            if row.estimates and row.unranked != CONTROL and not row.suspicions
         ]
         once = f" ({'; '.join(summary.together)} count once)" if summary.together else ""
         note = f"Mean over {', '.join(dataset.title for dataset in summary.datasets)}{once}. {NOTES[front.sampling]}"
@@ -63,7 +63,8 @@ def choices(results: Results) -> list[dict[str, object]]:
             continue
         mae = next(row for row in board.rows if row.method == REFERENCE).estimates.get("mae")
         scale = -100.0 if mae is None else 100 / mae.value
-        methods = [_method(row, scale, "collapsed" in row.marks) for row in board.rows if "control" not in row.marks]
+        rivals = [row for row in board.rows if not {"control", *SUSPICIONS} & set(row.marks)]
+        methods = [_method(row, scale, "collapsed" in row.marks) for row in rivals]
         unit = dataset.unit if dataset.task == "regression" else ""  # flips have no unit
         choices.append(
             _choice(dataset.name, "One dataset", dataset.title, dataset.task, unit, NOTES[part.sampling], methods)

@@ -22,7 +22,7 @@ from leaderboard.site import citation, decide, explorer, sentences
 from leaderboard.stats.intervals import INTERVAL_KINDS, Estimate, IntervalKind, described
 from leaderboard.tables import catalogue as tables
 from leaderboard.tables import studies
-from leaderboard.tables.boards import EVALSETS, Board, BoardRow, boards, to_table
+from leaderboard.tables.boards import EVALSETS, SUSPICIONS, Board, BoardRow, boards, to_table
 from leaderboard.tables.groups import by_group
 from leaderboard.tables.summary import GROUP_TITLES, Summary, summaries
 from leaderboard.tables.table import Table
@@ -181,7 +181,10 @@ class Site:
             "bibtex": citation.bibtex(self.results),
         }
         yield "tables.html", self.page("tables.html", **contents)
-        yield "definitions.html", self.page("definitions.html", kinds=INTERVAL_KINDS, chosen=self.kind)
+        yield (
+            "definitions.html",
+            self.page("definitions.html", kinds=INTERVAL_KINDS, chosen=self.kind, suspicions=SUSPICIONS),
+        )
 
     def dataset(self, dataset: Dataset) -> str:
         return self.page(

@@ -8,6 +8,7 @@ from markupsafe import Markup, escape
 from benchmark.types import REFERENCE, Sampling, Task
 from leaderboard.read.results import Results, slug
 from leaderboard.stats.intervals import Estimate, IntervalKind
+from leaderboard.tables.boards import SUSPICIONS
 from leaderboard.tables.summary import Summary, SummaryRow, summaries
 from leaderboard.tables.table import Value, spelled
 
@@ -132,6 +133,7 @@ def notes(summary: Summary) -> list[str]:
             f"Green and red are not adjusted for the number of differences from ERM: {tests} in this table, with its "
             "hidden columns."
         )
+    lines += [text for mark, text in SUSPICIONS.items() if any(mark in row.suspicions for row in summary.rows)]
     ranking = summary.ranking
     if ranking is not None and ranking.chi2 == ranking.chi2:
         once = f" ({'; '.join(summary.together)} count once)" if summary.together else ""

@@ -9,7 +9,6 @@ import numpy as np
 from benchmark import __version__
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
-from benchmark.measure.basics import predicted_class
 from benchmark.run.protocol import CANONICAL_SEEDS, TRAIN_SEEDS, samples_fingerprint
 from benchmark.run.provenance import facts_of
 from benchmark.settings import lone_halves
@@ -17,14 +16,15 @@ from benchmark.store.cell import Cell, CellKey
 from benchmark.store.cell import Submission as SubmissionFacts
 from benchmark.types import REFERENCE, Predictions, Problem, Sampling
 from leaderboard.read.results import slug, submitted
+from leaderboard.submission.audit import comparable, copied, marks
 from leaderboard.submission.read import Folder, PredictionFile, file_of, open_folder, read_table
 from leaderboard.submission.spec import Description
-from leaderboard.tables.boards import COLLAPSED
+from leaderboard.tables.boards import COLLAPSED, SUSPICIONS, constant
 
 MAX_SPLITS = 5
 MAX_SEEDS = 100
 SAME = 1e-6
-"""Largest difference between predictions that count as identical, of two retrainings or of two submissions."""
+"""Largest difference between the predictions of two retrainings that count as identical."""
 NEAR = 0.01
 """Mean difference between the runs of a halving, in standard deviations of the predictions over the examples, that is
 too small for two models without a common training row: the smallest of any published halving is 0.2."""
@@ -43,6 +43,16 @@ class Submission:
     method: str
     description: Description
     cells: tuple[Cell, ...]
+
+    @property
+    def remarks(self) -> list[str]:
+        """A line for each mark of a file: these results are not ranked there."""
+        marked = {
+            file_of(cell.key.sampling, cell.key.dataset): cell.facts.submission.marks.split()
+            for cell in self.cells
+            if cell.facts.submission
+        }
+        return [f"{file}: marked, not ranked. {SUSPICIONS[mark]}" for file, marks in marked.items() for mark in marks]
 
 
 def validate(path: Path, submissions: Path | None = None, published: Sequence[Cell] = ()) -> Submission:
@@ -86,7 +96,7 @@ def validate(path: Path, submissions: Path | None = None, published: Sequence[Ce
     errors += [line for cell in cells for line in _copies(cell, others)]
     if errors:
         raise Refused("\n".join(errors))
-    return Submission(folder.method, folder.description, tuple(cells))
+    return Submission(folder.method, folder.description, tuple(_marked(cell, others) for cell in cells))
 
 
 def _under_halves(folder: Folder) -> list[str]:
@@ -121,8 +131,8 @@ def _cells(folder: Folder, sampling: Sampling, dataset: str) -> list[Cell]:
                 )
         of_split = np.flatnonzero(file.canonical_seed == canonical_seed)
         predictions = _aligned(file, of_split, problem, seeds)
-        if dataset not in folder.description.collapsed:
-            _check_retrainings(f"{file.name}, canonical seed {canonical_seed}", predictions, sampling)
+        may_collapse = dataset in folder.description.collapsed
+        _check_retrainings(f"{file.name}, canonical seed {canonical_seed}", predictions, sampling, may_collapse)
         cells.append(_cell(folder, problem, sampling, seeds, predictions, file.sha256))
     return cells
 
@@ -218,10 +228,14 @@ def _aligned(
     return predictions
 
 
-def _check_retrainings(where: str, predictions: Mapping[str, Predictions], sampling: Sampling) -> None:
+def _check_retrainings(
+    where: str, predictions: Mapping[str, Predictions], sampling: Sampling, may_collapse: bool
+) -> None:
     """Refuse constant predictions and retrainings that are the same: neither has a meaningful churn."""
+    if may_collapse and all(map(constant, predictions.values())):
+        return
     for evalset, p in predictions.items():
-        if _constant(p):
+        if constant(p) and not may_collapse:
             raise UserError(
                 f"{where}, {evalset!r}: expected predictions that depend on the example, found the same for at least "
                 f"{COLLAPSED:.0%} of all: if intended, add the dataset to 'collapsed' in submission.yml"
@@ -249,12 +263,6 @@ def _apart(seeds: Sequence[int], values: np.ndarray) -> float:
     pairs = [(run[seed], run[seed + 1]) for seed in seeds if seed % 2]
     with np.errstate(divide="ignore"):  # two different constants are infinitely far apart
         return float(max(np.abs(a - b).mean() / np.mean([a.std(axis=0), b.std(axis=0)]) for a, b in pairs))
-
-
-def _constant(p: Predictions) -> bool:
-    if p.task == "regression":
-        return bool(np.ptp(p.values, axis=1).max() <= SAME)
-    return bool(np.bincount(predicted_class(p.values).ravel()).max() / p.values[..., 0].size >= COLLAPSED)
 
 
 def _equal_runs(a: np.ndarray, b: np.ndarray) -> Iterator[tuple[int, int]]:
@@ -291,14 +299,21 @@ def _name(cell: Cell) -> str:
 def _copies(cell: Cell, others: Iterable[Cell]) -> Iterator[str]:
     file = file_of(cell.key.sampling, cell.key.dataset)
     for other in others:
-        same = (other.key.dataset, other.key.problem) == (cell.key.dataset, cell.key.problem)
-        for evalset, p in cell.predictions.items() if same else ():
-            for i, j in _equal_runs(p.values, other.predictions[evalset].values):
+        for evalset, p in cell.predictions.items() if comparable(cell, other) else ():
+            if found := copied(p, other.predictions[evalset]):
+                i, j = found
                 yield (
                     f"{file}: train seed {p.seeds[i]}, {evalset!r}: the same as train "
-                    f"seed {other.key.seeds[j]} of {other.key.method!r}; expected original predictions"
+                    f"seed {other.key.seeds[j]} of {other.key.method!r} but for noise; expected original predictions"
                 )
                 return
+
+
+def _marked(cell: Cell, others: Sequence[Cell]) -> Cell:
+    """Return the cell with the marks that its predictions earn."""
+    assert cell.facts.submission is not None
+    found = " ".join(marks(cell, others))
+    return cell.with_facts(submission=cell.facts.submission.model_copy(update={"marks": found}))
 
 
 def _cell(

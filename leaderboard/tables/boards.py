@@ -19,6 +19,17 @@ COLLAPSED = 0.99
 is at least this share of that of the best constant, the median of the test's targets."""
 WORSE = 0.05
 """Increase in MAE, as a share of ERM's, above which a method is marked †, as for a loss of accuracy above ``LOST``."""
+SAME_NUMBER = 1e-6
+"""Largest range of predictions that count as a single number."""
+SUSPICIONS = {
+    "copy": "Copy: the predictions of a retraining are nearly those of a published retraining.",
+    "mixture": "Mixture: the predictions are nearly a weighted mean of published predictions and true labels.",
+    "alike": "Alike: retrainings differ less than half as much as those of every method of the suite.",
+    "unrelated": "Unrelated: a retraining's predictions do not depend on its training rows as those of the suite do.",
+    "implausible": "Implausible: more accurate than every method of the suite, and right on more than half of what "
+    "their mean prediction gets wrong.",
+}
+"""What the predictions of a submission may show about their origin; a row with such a mark is not ranked."""
 MARKS = {
     "†": "† Accuracy more than 5 pp below ERM's (regression: MAE more than 5 % above ERM's); the whole 95 % interval "
     "over retrainings lies beyond that limit.",
@@ -27,6 +38,7 @@ MARKS = {
     "99 % of that of the best constant prediction); a constant never churns.",
     "control": "Control: ERM trained on the whole training pool, to show the effect of seeing every row; it is not "
     "ranked.",
+    **SUSPICIONS,
 }
 EVALSETS = {"id": "ID test", "ood": "OOD test"}
 
@@ -117,9 +129,12 @@ def to_table(board: Board) -> Table:
 
 def marks(pairs: Sequence[Pair], evalset: str = "id") -> tuple[str, ...]:
     """Return the marks that qualify a method's churn; see ``MARKS``. Intervals shown do not change them."""
-    collapsed = all(_collapsed(cell.predictions[evalset]) for cell, _ in pairs)
-    control = any(cell.facts.control for cell, _ in pairs)
-    return (*_loss(pairs, evalset), *("collapsed",) * collapsed, *("control",) * control)
+    predictions = [cell.predictions[evalset] for cell, _ in pairs]
+    flags = {mark for cell, _ in pairs if cell.facts.submission for mark in cell.facts.submission.marks.split()}
+    flags |= {"collapsed"} if all(map(_collapsed, predictions)) else set()
+    flags |= {"control"} if any(cell.facts.control for cell, _ in pairs) else set()
+    flags |= set(_loss(pairs, evalset))
+    return tuple(mark for mark in MARKS if mark in flags)
 
 
 def meanings(flags: Collection[str]) -> tuple[str, ...]:
@@ -145,6 +160,13 @@ def _loss(pairs: Sequence[Pair], evalset: str) -> tuple[str, ...]:
 def _collapsed(p: Predictions) -> bool:
     if p.task == "regression":
         return bool(MAE.mean(p) >= COLLAPSED * np.abs(p.y - np.median(p.y)).mean())
+    return constant(p)
+
+
+def constant(p: Predictions) -> bool:
+    """Tell whether predictions are constant: of one class, or in every retraining a single number."""
+    if p.task == "regression":
+        return bool(np.ptp(p.values, axis=1).max() <= SAME_NUMBER)
     return bool(np.bincount(predicted_class(p.values).ravel()).max() / p.values[..., 0].size >= COLLAPSED)
 
 

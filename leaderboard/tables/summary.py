@@ -1,7 +1,7 @@
 """Summary on the first page: methods ranked over a set of datasets, beside the costs of their low churn."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from string import ascii_uppercase
 
@@ -13,7 +13,7 @@ from benchmark.types import REFERENCE, TASKS, Sampling, Task
 from leaderboard.read.results import GROUPS, Dataset, Results, family_weights, slug
 from leaderboard.stats.intervals import Estimate, IntervalKind, leave_one_out, weighted
 from leaderboard.stats.ranks import Ranking, friedman, rank_intervals
-from leaderboard.tables.boards import BoardRow, boards
+from leaderboard.tables.boards import SUSPICIONS, BoardRow, boards
 from leaderboard.tables.columns import Column, absolute, of_all_measures, versus
 from leaderboard.tables.table import Value
 
@@ -86,6 +86,8 @@ class SummaryRow:
     estimates: Mapping[str, Estimate | None]
     marks: tuple[str, ...]
     unranked: str = ""
+    suspicions: tuple[str, ...] = ()
+    """Keys of ``SUSPICIONS``."""
 
     @property
     def slug(self) -> str:
@@ -228,7 +230,9 @@ def _summary(task: Task, group: str, datasets: Sequence[Dataset], boards: Boards
     block, complete = complete_block(datasets)
     constant = {title: _collapsed(block, title, boards) for title in complete}
     controls = {entry.title for dataset in datasets for entry in dataset.entries if entry.control}
-    ranking, ranks = _rank(block, [title for title in complete if not constant[title] and title not in controls], kind)
+    suspects = {title: _suspicions(block, title, boards) for title in complete}
+    out = {*controls, *(title for title in complete if constant[title] or suspects[title])}
+    ranking, ranks = _rank(block, [title for title in complete if title not in out], kind)
     weights = family_weights(block) if kind != "paper" else np.full(len(block), 1 / max(len(block), 1))
     rows = []
     for title in dict.fromkeys(entry.title for dataset in datasets for entry in dataset.entries):
@@ -236,9 +240,12 @@ def _summary(task: Task, group: str, datasets: Sequence[Dataset], boards: Boards
         reason = f"missing on {_brief(missing)}" if missing else ""
         if constant.get(title):
             reason = f"collapsed on {_brief(constant[title])}"
+        if found := suspects.get(title):
+            reason = "; ".join(f"{mark} on {_brief(titles)}" for mark, titles in found.items())
         if title in controls:
             reason = CONTROL
-        rows.append(_row(task, title, datasets, block, weights, boards, ranks.get(title), reason))
+        row = _row(task, title, datasets, block, weights, boards, ranks.get(title), reason)
+        rows.append(replace(row, suspicions=tuple(found or ())))
     rows.sort(key=lambda row: (row.rank is None, row.rank.value if row.rank else 0.0, row.title))
     left_out = tuple(dataset for dataset in datasets if dataset not in block)
     return Summary(task, group, tuple(block), left_out, tuple(rows), ranking, kind)
@@ -251,6 +258,13 @@ def _collapsed(block: Sequence[Dataset], title: str, boards: Boards) -> list[str
         return title in boards[dataset.name] and "collapsed" in boards[dataset.name][title].marks
 
     return [d.title for d in block if constant(d, title) and not (d.reference and constant(d, d.reference.title))]
+
+
+def _suspicions(block: Sequence[Dataset], title: str, boards: Boards) -> dict[str, list[str]]:
+    """Return the titles of the datasets on which a method has a mark of ``SUSPICIONS``, by mark."""
+    marks = {d.title: boards[d.name][title].marks for d in block if title in boards[d.name]}
+    found = {mark: [name for name, of in marks.items() if mark in of] for mark in SUSPICIONS}
+    return {mark: names for mark, names in found.items() if names}
 
 
 def _rank(

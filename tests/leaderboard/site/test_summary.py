@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata, t
 
-from benchmark.store.cell import Cell
+from benchmark.store.cell import Cell, Submission
 from leaderboard.read.results import Results, collect
 from leaderboard.site import sentences
 from leaderboard.site.decide import choices
+from leaderboard.tables.boards import SUSPICIONS
 from leaderboard.tables.summary import Summary, SummaryRow, complete_block, summaries
 
 
@@ -115,6 +116,25 @@ def test_a_constant_is_not_ranked_among_regressions_and_a_loss_of_precision_is_n
     assert answer.startswith("Over 3 datasets, methods are compared in percent of the values of"), "ERM has churn"
     assert "But on R0, R1, R2, its MAE is more than 5 % above ERM's." in answer
     assert "CALM</a></strong> is the best that has no mark" in answer
+
+
+def test_a_marked_submission_is_not_ranked_recommended_or_left_unexplained(grid: Results, make_cell) -> None:
+    cells = [cell for d in grid.datasets for entry in d.entries for cell in entry.cells.values()]
+    about = {"name": "Copied", "authors": "A", "licence": "MIT", "compute": "-", "training_data": "none"}
+    facts = Submission(status="self-reported", sha256="0" * 64, marks="alike", **about)
+    labels = np.where(np.arange(40)[None, :, None] % 2 == np.arange(2), 0.9, 0.1).repeat(5, axis=0)
+    copies = [make_cell(f"d{i}", "copied", values=labels).with_facts(submission=facts) for i in range(4)]
+    results = collect([*cells, *copies])
+    summary = summary_of(results)
+    row = row_of(summary, "COPIED")
+    assert row.estimates["churn"].value == 0
+    assert row.rank is None
+    assert row.unranked.startswith("alike on ")
+    assert summary.best(marked=True).title == "CALM"
+    assert SUSPICIONS["alike"] in sentences.notes(summary)
+    methods = [method["title"] for choice in choices(results) for method in choice["methods"]]
+    assert "CALM" in methods
+    assert "COPIED" not in methods
 
 
 def test_a_regression_is_compared_in_percent_of_erm(make_cell) -> None:

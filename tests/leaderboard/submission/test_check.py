@@ -158,6 +158,14 @@ def test_a_collapsed_model_is_taken_if_it_says_so(forest, submit):
     assert len(validate(folder).cells) == 1
 
 
+def test_a_model_that_is_not_constant_does_not_escape_the_rules_by_calling_itself_collapsed(forest, submit):
+    folder = submit(identical(forest.copy()))
+    with (folder / "submission.yml").open("a") as file:
+        file.write(f"collapsed: [{DATASET}]\n")
+    with pytest.raises(Refused, match="train seeds 1 and 4 have identical predictions"):
+        validate(folder)
+
+
 def test_a_copy_of_another_submission_is_refused_whatever_its_seeds_are_called(good, forest, submit):
     renumbered = forest.assign(train_seed=21 - forest["train_seed"])
     with pytest.raises(Refused, match="train seed 1, 'id': the same as train seed 20 of 'forest'"):

@@ -45,9 +45,7 @@ def test_a_model_that_is_the_same_for_both_files_of_a_halving_is_refused(protoco
 
 
 @pytest.mark.slow
-def test_a_random_model_of_both_files_passes_as_self_reported_and_only_a_rerun_of_its_code_tells(
-    protocol, submit, monkeypatch
-):
+def test_a_rerun_of_the_code_tells_a_random_model_of_both_files(protocol, submit, monkeypatch):
     submission = validate(submit(train_outside(protocol, forest)))
     (cell,) = submission.cells
     assert "(self-reported)" in cell.title

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from benchmark.store.cell import Cell, CellKey, Facts
+from benchmark.store.cell import Submission as SubmissionFacts
 from benchmark.types import DatasetFacts, Predictions
 from leaderboard.read.results import collect
-from leaderboard.tables.boards import boards, to_table
+from leaderboard.tables.boards import SUSPICIONS, boards, to_table
 from leaderboard.tables.table import Value
 
 FACTS = Facts(
@@ -225,3 +226,23 @@ def test_the_kind_of_interval_reaches_every_column_and_the_caption() -> None:
         assert ours.estimates["churn"].value == pytest.approx(theirs.estimates["churn"].value)  # type: ignore[union-attr]
         assert ours.estimates["churn"].low != theirs.estimates["churn"].low  # type: ignore[union-attr]
     assert "over test examples" in to_table(over_examples).caption
+
+
+def test_a_regression_that_predicts_a_single_number_has_collapsed() -> None:
+    y = np.linspace(0, 1, 40).astype(np.float32)
+    varied = y[None, :, None] + RNG.normal(size=(5, 40, 1))
+    cells = [cell("erm", varied, y=y), cell("constant", np.full((5, 40, 1), 0.5), y=y)]
+    (board,) = boards(collect(cells))
+    assert {row.method: row.marks for row in board.rows} == {"constant": ("collapsed",), "erm": ()}
+
+
+def test_the_marks_of_a_submission_are_shown_with_their_meaning_and_never_at_the_best_value() -> None:
+    about = {"name": "Copied", "authors": "A", "licence": "MIT", "compute": "-", "training_data": "none"}
+    facts = SubmissionFacts(status="self-reported", sha256="0" * 64, marks="alike unrelated", **about)
+    copied = replace(cell("copied", np.repeat(CALM.predictions["id"].values[:1], 5, axis=0)), title="Copied")
+    (board,) = boards(collect([ERM, CALM, copied.with_facts(submission=facts)]))
+    table = to_table(board)
+    assert table.rows[0][0] == "Copied alike unrelated"
+    assert {SUSPICIONS["alike"], SUSPICIONS["unrelated"]} <= set(table.notes)
+    churn = table.header.index("Churn (%)")
+    assert [row[churn].mark for row in table.rows] == ["", "best", ""]

@@ -1,0 +1,166 @@
+"""What the predictions of a submission show about their origin, against those of the suite on the same examples.
+
+Five numbers are compared with limits, which the suite's own methods stay clear of. They are evidence, not proof: a
+number below its limit marks a row, and only ``verify`` retrains it.
+
+Shapes: R retrainings of one cell, T test examples.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+from scipy.optimize import nnls
+
+from benchmark.measure.basics import predicted_class
+from benchmark.measure.catalogue import QUALITY
+from benchmark.store.cell import Cell
+from benchmark.types import PAPER, Predictions, Task
+from leaderboard.read.results import submitted
+from leaderboard.tables.boards import constant
+
+LIMITS: Mapping[str, float] = {"copy": 5e-5, "mixture": 0.15, "alike": 0.5, "unrelated": 3.5, "implausible": 0.5}
+"""The number below which a submission gets a mark (see ``evidence``). They leave room below the smallest number of the
+suite's own methods, over all published datasets and samplings, each compared with the others like a submission:
+
+- *copy*: 1.7e-4, of SWA, whose networks start as ERM's do; 9e-4 of all other methods.
+- *mixture*: 0.30, of a twin.
+- *alike*: 0.84.
+- *unrelated*: 5.4 under ``halves``; 4.2 under ``nested`` and 4.4 under ``paper``, which have half as many retrainings.
+  The control ``erm_whole``, whose retrainings all see the same rows, has at most 2.8. Chance alone reaches 3.5 once in
+  four thousand submissions.
+- *implausible*: 0.58, of k-NN.
+"""
+MIN_METHODS = 3
+"""Methods of the suite that it takes to tell what is usual on a dataset."""
+SAME = 1e-6
+"""Largest share of a run's variance that a copy leaves unexplained: noise of a thousandth of the standard deviation. Of
+all published runs, two of ERM and SWA are the closest, with 8e-6."""
+
+
+def marks(cell: Cell, published: Iterable[Cell]) -> tuple[str, ...]:
+    """Return the marks of a submitted cell, in the order of ``LIMITS``."""
+    rivals = [other for other in published if comparable(cell, other)]
+    numbers = [evidence(cell, rivals, name) for name, p in cell.predictions.items() if not constant(p)]
+    return tuple(mark for mark, limit in LIMITS.items() if any(of[mark] < limit for of in numbers if mark in of))
+
+
+def comparable(cell: Cell, other: Cell) -> bool:
+    """Tell whether ``other`` has predictions of another method for the examples of ``cell``, under any sampling."""
+    same = (other.key.dataset, other.key.problem) == (cell.key.dataset, cell.key.problem)
+    return same and other.key.method != cell.key.method
+
+
+def copied(p: Predictions, other: Predictions) -> tuple[int, int] | None:
+    """Return the positions of a run of ``p`` and of the run of ``other`` that it copies (see ``SAME``), if any."""
+    found = np.argwhere(_unexplained(_runs(p), _runs(other)) < SAME)
+    return (int(found[0, 0]), int(found[0, 1])) if len(found) else None
+
+
+def evidence(cell: Cell, rivals: Sequence[Cell], evalset: str, of: Iterable[str] = LIMITS) -> dict[str, float]:
+    """Return the numbers ``of`` marks on one test set; empty if too few methods of the suite ran on the dataset.
+
+    ``copy``: the share of a run's variance that the most similar run of ``rivals`` leaves unexplained.
+    ``mixture``: the share that a weighted mean of these runs and the truth leaves unexplained, divided by ``copy``.
+    ``alike``: the mean distance between two retrainings, divided by the smallest of the suite; 1 under ``paper``, where
+    retrainings may see the same rows.
+    ``unrelated``: how much more a run deviates from the mean run as the suite's runs of its own train seed do, than as
+    those of other seeds, in standard deviations of a random assignment of seeds; except under ``halves``, over all test
+    sets together, because ten retrainings on one of them show too little.
+    ``implausible``: the share of the errors of the suite's mean prediction that it repeats; 1 unless it is more
+    accurate than every method of the suite.
+    """
+    suite = [other for other in rivals if not (submitted(other) or other.facts.study or other.facts.control)]
+    peers = [other for other in suite if other.key.sampling == cell.key.sampling]
+    if len({other.key.method for other in peers}) < MIN_METHODS:
+        return {}
+    p, of_peers = cell.predictions[evalset], [other.predictions[evalset] for other in peers]
+    alone = cell.key.sampling == "halves"
+    numbers: dict[str, Callable[[], float]] = {
+        "copy": lambda: _copy(p, [other.predictions[evalset] for other in rivals]),
+        "mixture": lambda: _mixture(p, [other.predictions[evalset] for other in rivals]),
+        "alike": lambda: 1.0 if cell.key.sampling == PAPER else _spread(p) / min(map(_spread, of_peers)),
+        "unrelated": lambda: _relation(cell, peers, [evalset] if alone else list(cell.predictions)),
+        "implausible": lambda: _shared_errors(p, of_peers),
+    }
+    return {mark: numbers[mark]() for mark in of}
+
+
+def _copy(p: Predictions, others: Sequence[Predictions]) -> float:
+    every = np.concatenate([_runs(other) for other in others])
+    return float(np.median(_unexplained(_runs(p), every).min(axis=1)))
+
+
+def _mixture(p: Predictions, others: Sequence[Predictions]) -> float:
+    runs = [_runs(other) for other in others]
+    parts = np.concatenate([*runs, [of.mean(axis=0) for of in runs], [p.y]])
+    return float(np.median([_held_out(run, parts) for run in _runs(p)])) / max(_copy(p, others), SAME)
+
+
+def _held_out(run: np.ndarray, parts: np.ndarray) -> float:
+    """Return the share of the variance of ``run`` (T,) that a weighted mean of ``parts`` (N, T) leaves unexplained.
+
+    The weights, at least 0, are fitted to one half of the examples and judged on the other: there can be more parts
+    than examples, and then they would fit anything.
+    """
+    order = np.random.default_rng(0).permutation(len(run))
+    halves = order[::2], order[1::2]
+    left = 0.0
+    for fit, judge in (halves, halves[::-1]):
+        centre, level = parts[:, fit].mean(axis=1, keepdims=True), run[fit].mean()
+        weights, _ = nnls((parts[:, fit] - centre).T, run[fit] - level, maxiter=100 * len(parts))
+        left += float(np.square(run[judge] - level - weights @ (parts[:, judge] - centre)).sum())
+    return left / float(np.square(run - run.mean()).sum())
+
+
+def _unexplained(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return 1 − r² of each run of ``a`` (R, T) with each of ``b`` (R', T); 1 if they do not correlate positively."""
+    r = _directions(a) @ _directions(b).T
+    return 1 - np.square(np.maximum(r, 0))
+
+
+def _spread(p: Predictions) -> float:
+    """Return the mean distance between two retrainings that are compared, in standard deviations of the predictions."""
+    groups = p.halvings() if p.sampling == "halves" else [p]
+    runs = [_runs(group) for group in groups]
+    apart = [np.abs(of[i] - of[:i]).mean() for of in runs for i in range(1, len(of))]
+    counts = [i for of in runs for i in range(1, len(of))]
+    return float(np.average(apart, weights=counts) / _runs(p).std(axis=1).mean())
+
+
+def _relation(cell: Cell, peers: Sequence[Cell], evalsets: Sequence[str]) -> float:
+    seeds = sorted(set(cell.key.seeds).intersection(*(other.key.seeds for other in peers)))
+    runs = [
+        np.concatenate([_runs(of.only(seeds).predictions[name]) for name in evalsets], axis=1) for of in (cell, *peers)
+    ]
+    ours, *theirs = (_directions(of - of.mean(axis=0)) for of in runs)
+    relation = ours @ _directions(np.sum(theirs, axis=0)).T
+    centred = relation - relation.mean(axis=0) - relation.mean(axis=1, keepdims=True) + relation.mean()
+    error = np.sqrt(np.square(centred).sum() / (len(seeds) - 1)) / len(
+        seeds
+    )  # of a random permutation (Hoeffding 1951)
+    return float((np.trace(relation) / len(seeds) - relation.mean()) / max(error, 1e-12))
+
+
+def _shared_errors(p: Predictions, suite: Sequence[Predictions]) -> float:
+    quality = QUALITY[p.task]
+    if quality.better * quality.mean(p) <= max(quality.better * quality.mean(of) for of in suite):
+        return 1.0
+    mean = _answers(np.mean([of.values.mean(axis=0) for of in suite], axis=0), p.task)
+    errors = p.y - mean
+    return float(1 - ((_answers(p.values, p.task) - mean) * errors).mean(axis=0).sum() / np.square(errors).sum())
+
+
+def _answers(values: np.ndarray, task: Task) -> np.ndarray:
+    return predicted_class(values) if task == "classification" else values[..., 0].astype(np.float64)
+
+
+def _directions(runs: np.ndarray) -> np.ndarray:
+    """Centre each run (…, T) and scale it to length 1; a constant one becomes 0."""
+    centred = runs - runs.mean(axis=-1, keepdims=True)
+    length = np.linalg.norm(centred, axis=-1, keepdims=True)
+    return np.divide(centred, length, out=np.zeros_like(centred), where=length > 0)
+
+
+def _runs(p: Predictions) -> np.ndarray:
+    """Return one number per example (R, T): the probability of the last class, or the prediction."""
+    return p.values[..., -1].astype(np.float64)

@@ -1,0 +1,222 @@
+"""Cheats built from published predictions, handed in as a submitter does; and the suite's own methods, which pass."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+from benchmark.store.cell import Cell
+from leaderboard.__main__ import app
+from leaderboard.read import published
+from leaderboard.submission import audit
+from leaderboard.tables.boards import SUSPICIONS, constant
+
+from .conftest import DATASET, Submit, train_outside, training_rows
+
+pytestmark = pytest.mark.slow
+EVALSETS = ("id", "ood")
+METHODS = ("svm", "random_forest", "gaussian_process")
+
+
+@cache
+def shipped() -> list[Cell]:
+    return published.read(published.PUBLISHED)
+
+
+@pytest.fixture(autouse=True)
+def read_published_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read the published results once: they take three seconds."""
+    monkeypatch.setattr(published, "shipped", shipped)
+
+
+def of(method: str) -> Cell:
+    """A method's published cell on halves of the small dataset."""
+    (cell,) = (c for c in shipped() if c.key.kind[:3] == (DATASET, 99, method) and c.key.sampling == "halves")
+    return cell
+
+
+def runs(method: str) -> dict[str, np.ndarray]:
+    """The probabilities of class 1 in its 20 runs, (20, T) for each test set."""
+    return {name: p.values[..., 1].astype(float) for name, p in of(method).predictions.items()}
+
+
+def table(values: Mapping[str, np.ndarray]) -> pd.DataFrame:
+    """The rows of a submission with these probabilities of class 1, (20, T) for each test set."""
+    parts = []
+    for name, p in of("svm").predictions.items():
+        seed, example = (a.ravel() for a in np.meshgrid(np.arange(20), np.arange(len(p.ids)), indexing="ij"))
+        p1 = values[name].clip(0, 1).ravel()
+        rows = {"canonical_seed": 99, "train_seed": seed + 1, "evalset": name, "example_id": p.ids[example]}
+        parts.append(pd.DataFrame({**rows, "p0": 1 - p1, "p1": p1}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def noisy(values: Mapping[str, np.ndarray], size: float) -> pd.DataFrame:
+    """The same with noise in each run, of ``size`` standard deviations over the examples."""
+    rng = np.random.default_rng(0)
+    return table({name: v + size * v.std(axis=1).mean() * rng.normal(size=v.shape) for name, v in values.items()})
+
+
+def one_run(size: float) -> pd.DataFrame:
+    return noisy({name: np.repeat(v[:1], 20, axis=0) for name, v in runs("svm").items()}, size)
+
+
+def mean_run(size: float) -> pd.DataFrame:
+    means = {name: v[:10].mean(axis=0, keepdims=True) for name, v in runs("random_forest").items()}
+    return noisy({name: np.repeat(v, 20, axis=0) for name, v in means.items()}, size)
+
+
+def labels(size: float) -> pd.DataFrame:
+    truth = {name: np.repeat(p.y[None].astype(float), 20, axis=0) for name, p in of("svm").predictions.items()}
+    return noisy({name: 0.2 + 0.6 * y for name, y in truth.items()}, size)
+
+
+def blended_with_labels(size: float) -> pd.DataFrame:
+    cell = of("svm")
+    return noisy({name: 0.7 * v + 0.3 * cell.predictions[name].y for name, v in runs("svm").items()}, size)
+
+
+def other_name(size: float) -> pd.DataFrame:
+    return noisy(runs("svm"), size)
+
+
+def mixture(size: float) -> pd.DataFrame:
+    parts = [runs(method) for method in METHODS]
+    weights = np.random.default_rng(1).dirichlet(np.ones(3), size=20)
+    return noisy(
+        {name: sum(w[:, None] * p[name] for w, p in zip(weights.T, parts, strict=True)) for name in EVALSETS}, size
+    )
+
+
+def shrunken(size: float) -> pd.DataFrame:
+    means = {name: v.mean(axis=0) for name, v in runs("svm").items()}
+    return noisy({name: means[name] + 0.3 * (v - means[name]) for name, v in runs("svm").items()}, size)
+
+
+Validate = Callable[[pd.DataFrame], tuple[int, str]]
+
+
+@pytest.fixture
+def validated(submit: Submit, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Validate:
+    """Validates a submission as its author does; returns the exit code, and what was printed with the comment."""
+
+    def run(rows: pd.DataFrame) -> tuple[int, str]:
+        folder, comment = submit(rows), tmp_path / "comment.md"
+        words = ["validate", str(folder), "--submissions", str(folder.parents[1]), "--comment", str(comment)]
+        with pytest.raises(SystemExit) as done:
+            app(words)
+        said = capsys.readouterr()
+        return int(done.value.code or 0), said.out + said.err + (comment.read_text() if comment.is_file() else "")
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (lambda: one_run(1e-5), "in every halving, the predictions of the two runs differ by at most"),
+        (lambda: mean_run(1e-5), "in every halving, the predictions of the two runs differ by at most"),
+        (lambda: other_name(1e-5), "train seed 1, 'id': the same as train seed 1 of 'svm' but for noise"),
+    ],
+    ids=["one run", "a mean run", "another name"],
+)
+def test_copies_with_hardly_any_noise_are_refused(validated, rows, message):
+    code, said = validated(rows())
+    assert code == 2
+    assert message in said
+
+
+@pytest.mark.parametrize(
+    ("rows", "marks"),
+    [
+        (lambda: one_run(0.15), {"alike", "unrelated"}),
+        (lambda: one_run(0.3), {"unrelated"}),
+        (lambda: mean_run(0.3), {"unrelated"}),
+        (lambda: labels(0.3), {"unrelated", "implausible"}),
+        (lambda: blended_with_labels(0.02), {"mixture", "implausible"}),
+        (lambda: other_name(0.005), {"copy"}),
+        (lambda: mixture(0.02), {"mixture"}),
+        (lambda: shrunken(0.01), {"mixture", "alike"}),
+    ],
+    ids=[
+        *("one run", "one run, noisier", "a mean run", "labels", "runs with labels", "another name", "mixtures"),
+        "runs moved towards their mean",
+    ],
+)
+def test_what_was_not_trained_on_its_rows_is_marked_and_gets_no_place(validated, rows, marks):
+    code, said = validated(rows())
+    assert code == 0, said
+    assert {mark for mark, text in SUSPICIONS.items() if text in said} >= marks
+    assert "no place, because of its marks" in said
+
+
+def test_one_model_for_all_seeds_is_marked_however_random_its_training_is(validated, protocol):
+    def of_both_files(folder: Path, seed: int) -> RandomForestClassifier:
+        first = (seed + 1) // 2 * 2 - 1
+        parts = [training_rows(folder, half) for half in (first, first + 1)]
+        _, x, y = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        return RandomForestClassifier(30, random_state=seed).fit(x, y)
+
+    code, said = validated(train_outside(protocol, of_both_files))
+    assert code == 0, said
+    assert SUSPICIONS["unrelated"] in said
+    assert "no place, because of its marks" in said
+
+
+def test_a_forest_trained_on_its_own_rows_gets_a_place_without_a_mark(validated, forest):
+    code, said = validated(forest)
+    assert code == 0, said
+    assert not [mark for mark, text in SUSPICIONS.items() if text in said]
+    assert re.search(r"place \d+ of \d+ by churn", said)
+
+
+def rivals_of(cell: Cell) -> list[Cell]:
+    return [other for other in shipped() if audit.comparable(cell, other)]
+
+
+def of_suite(cell: Cell) -> bool:
+    return not (cell.facts.study or cell.facts.control or "@" in cell.key.dataset)
+
+
+def test_every_limit_has_its_mark_and_the_other_way_round():
+    assert list(audit.LIMITS) == list(SUSPICIONS)
+
+
+@pytest.mark.parametrize("sampling", ["halves", "nested", "paper"])
+def test_no_published_method_would_be_marked_by_the_quick_numbers(sampling):
+    quick = [mark for mark in audit.LIMITS if mark != "mixture"]
+    compared = 0
+    for cell in filter(of_suite, shipped()):
+        if cell.key.sampling != sampling:
+            continue
+        for name, p in cell.predictions.items():
+            numbers = {} if constant(p) else audit.evidence(cell, rivals_of(cell), name, quick)
+            marked = {mark: number for mark, number in numbers.items() if number < 1.1 * audit.LIMITS[mark]}
+            assert not marked, f"{cell.title} on {cell.key.dataset}, {name}"
+            compared += bool(numbers)
+    assert compared > 300
+
+
+@pytest.mark.parametrize("dataset", ["dili", "skin_reaction", DATASET])
+def test_no_published_method_is_a_mixture_of_others(dataset):
+    for cell in filter(of_suite, shipped()):
+        if cell.key.dataset == dataset and cell.key.sampling == "halves":
+            number = audit.evidence(cell, rivals_of(cell), "id", ["mixture"])["mixture"]
+            assert number > 2 * audit.LIMITS["mixture"], cell.title
+
+
+def test_published_retrainings_that_see_the_same_rows_are_recognised():
+    whole = [cell for cell in shipped() if cell.facts.control]
+    fixed = [cell for cell in shipped() if cell.key.method == "erm_fixed" and cell.key.params["data"]]
+    for cell in (*whole, *fixed):
+        numbers = audit.evidence(cell, rivals_of(cell), "id", ["unrelated"])
+        assert numbers["unrelated"] < audit.LIMITS["unrelated"], cell.title
+    assert len(whole) == 20
+    assert len(fixed) == 15
