@@ -223,7 +223,7 @@ def _end(child: "subprocess.Popen[bytes]") -> None:
 
 def _copy(source: Path, target: Path) -> None:
     """Copy the Python files below ``source``: no data, nor anything else that a user keeps beside them."""
-    for path in source.rglob("*.py"):
+    for path in filter(Path.is_file, source.rglob("*.py")):
         place = target / path.relative_to(source)
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, place)
