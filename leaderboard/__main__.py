@@ -183,7 +183,6 @@ def submit(
     If its code is in methods/, its contract is checked first. The pages and the place use the store's results and the
     published ones on the same datasets.
     """
-    from benchmark.run.isolation import method_file
     from benchmark.store.tracking import Store
     from leaderboard import site
     from leaderboard.read import published
@@ -196,8 +195,7 @@ def submit(
 
     pages = site.claim(out)
     submission = validate(folder, submissions, published.shipped())
-    if method_file(submission.method):
-        check_code(submission.method)
+    check_code(submission)
     store = Store()
     for cell in submission.cells:
         store.log(cell)

@@ -55,18 +55,20 @@ def main() -> None:
     from benchmark.errors import UserError
     from benchmark.run.check import located
 
+    training = False
     try:
         if job["task"]:
-            _retrain(out, take, job)
+            method = _method(job)
+            training = True
+            _retrain(out, take, method, job)
         else:
-            send(out, CHECKED, json.dumps(_check(job["method"], job["file"])).encode())
-    except UserError as error:
-        send(out, WRONG, str(error).encode())
+            send(out, CHECKED, json.dumps(_check(job["method"], job["file"], job["tasks"])).encode())
     except (Exception, SystemExit) as error:
-        send(out, FAILED, located(error).encode())
+        mistake = isinstance(error, UserError) and not training
+        send(out, *((WRONG, str(error).encode()) if mistake else (FAILED, located(error).encode())))
 
 
-def _check(method: str, file: str) -> dict[str, Any]:
+def _check(method: str, file: str, only: list[str]) -> dict[str, Any]:
     from benchmark.errors import UserError
     from benchmark.registry import find, load_file
     from benchmark.run.check import check_method
@@ -75,19 +77,25 @@ def _check(method: str, file: str) -> dict[str, Any]:
     cls, settings = (load_file(Path(file)), []) if file else find(method)
     if settings:
         raise UserError(f"{method}: the check uses the defaults: leave out {':'.join(settings)}")
-    failures = [f"{task}: {failure}" for task in cls.tasks for failure in check_method(cls, task)]
-    return {"name": cls.name, "tasks": cls.tasks, "failures": failures}
+    tasks = [task for task in cls.tasks if task in only]
+    failures = [f"{task}: {failure}" for task in tasks for failure in check_method(cls, task)]
+    return {"name": cls.name, "tasks": tasks, "failures": failures}
 
 
-def _retrain(out: IO[bytes], take: Callable[[], bytes], job: dict[str, Any]) -> None:
-    import numpy as np
-
+def _method(job: dict[str, Any]) -> Any:
     from benchmark.registry import make_method, refuse_sampling
-    from benchmark.run.runner import fit
-    from benchmark.types import Recipe, Sample
 
     method = make_method(job["method"], job["task"], backbone=job["backbone"], sampling=job["sampling"])
     refuse_sampling(method, job["sampling"])
+    return method
+
+
+def _retrain(out: IO[bytes], take: Callable[[], bytes], method: Any, job: dict[str, Any]) -> None:
+    import numpy as np
+
+    from benchmark.run.runner import fit
+    from benchmark.types import Recipe, Sample
+
     with np.load(io.BytesIO(take())) as stored:
         arrays = dict(stored)
     sample = Sample(

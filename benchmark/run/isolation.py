@@ -16,7 +16,7 @@ import sys
 import sysconfig
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -30,7 +30,7 @@ from benchmark.errors import UserError
 from benchmark.files import PACKAGE, cache_folder, own_methods
 from benchmark.run import isolated as process
 from benchmark.run.walls import SECONDS, SENTENCE
-from benchmark.types import Sample
+from benchmark.types import TASKS, Sample, Task
 
 ARRAYS = ("x", "y", "smiles", "rows", "resampled")
 LONGEST = 2**20
@@ -89,9 +89,12 @@ class Isolation:
         self._copies[given] = folder
         return given / path.name
 
-    def check(self) -> Checked:
-        """Check the method's contract. Raises UserError for a method that cannot be imported or ends the process."""
-        with self._started({"task": ""}) as talk:
+    def check(self, tasks: Iterable[Task] = TASKS) -> Checked:
+        """Check the method's contract on those of ``tasks`` that it can learn.
+
+        Raises UserError for a method that cannot be imported or ends the process.
+        """
+        with self._started({"task": "", "tasks": sorted(tasks)}) as talk:
             about = json.loads(talk.next(process.CHECKED, LONGEST))
             failures = tuple(self.named(str(line)) for line in about["failures"])
             return Checked(str(about["name"]), tuple(map(str, about["tasks"])), failures)

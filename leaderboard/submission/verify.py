@@ -86,14 +86,16 @@ def newest(submissions: Path, method: str) -> Path:
     return (current or versions)[-1]
 
 
-def check_code(method: str) -> None:
-    """Check the contract of a submitted method that has code in ``methods/``. Raises UserError if it breaks it."""
-    with isolated(method) as code:
-        _check_code(code)
+def check_code(submission: Submission) -> None:
+    """Check the contract of a submitted method if its code is in ``methods/``. Raises UserError if it breaks it."""
+    if method_file(submission.method):
+        with isolated(submission.method) as code:
+            _check_code(code, submission.cells)
 
 
-def _check_code(code: Isolation) -> None:
-    if failures := code.check().failures:
+def _check_code(code: Isolation, cells: Iterable[Cell]) -> None:
+    tasks = {p.task for cell in cells for p in cell.predictions.values()}
+    if failures := code.check(tasks).failures:
         raise UserError("\n".join([f"{code.method} breaks the contract of a method:", *failures, REMEDY]))
 
 
@@ -124,7 +126,7 @@ def rerun(submission: Submission, sampling: Sampling, dataset: str = "", draws: 
     cells = [cell for cell in submission.cells if (cell.key.dataset, cell.key.sampling) == (chosen, sampling)]
     collapsed = chosen in submission.description.collapsed
     with isolated(submission.method) as code:
-        _check_code(code)
+        _check_code(code, cells)
         checks: list[Check] = []
         walls: dict[str, None] = {}
         count = 2 * (1 + sum(len(cell.predictions) for cell in cells))

@@ -83,6 +83,15 @@ def test_a_method_keeps_the_contract_in_isolation(write):
     assert (checked.name, checked.tasks, checked.failures) == ("mine", ("classification", "regression"), ())
 
 
+@pytest.mark.slow
+def test_the_check_is_of_the_tasks_that_count(write):
+    write("assert sample.task == 'classification', 'learns no numbers'")
+    with isolated("mine") as code:
+        assert code.check(["classification"]).failures == ()
+        (failure,) = code.check().failures
+    assert failure.startswith("regression: AssertionError: learns no numbers (")
+
+
 def test_the_file_of_a_method_is_found_without_running_it(write, tmp_path):
     write("")
     path = tmp_path / "home" / "methods" / "mine.py"

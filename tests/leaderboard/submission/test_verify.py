@@ -110,7 +110,10 @@ IGNORES_THE_SEED = """
     ("body", "message"),
     [
         ("import leaderboard", "forest breaks the contract of a method:\nclassification: ModuleNotFoundError"),
-        (ON_REAL_DATA + LOADS_THE_LABELS, "unknown dataset 'b3db_measured'"),
+        (
+            ON_REAL_DATA + LOADS_THE_LABELS,
+            "forest: UserError: unknown dataset .*; a method may use its sample and nothing",
+        ),
         (
             ON_REAL_DATA + "    open('/etc/hostname')",
             "forest: PermissionError: a method may use its sample and nothing",
