@@ -180,7 +180,8 @@ def submit(
 ) -> None:
     """Check a submission, record it in MLflow as self-reported, rebuild the pages and print its place.
 
-    The pages and the place use the store's results and the published ones on the same datasets.
+    If its code is in methods/, its contract is checked first. The pages and the place use the store's results and the
+    published ones on the same datasets.
     """
     from benchmark.store.tracking import Store
     from leaderboard import site
@@ -189,10 +190,12 @@ def submit(
     from leaderboard.site.pages import homes
     from leaderboard.submission.check import validate
     from leaderboard.submission.place import places
+    from leaderboard.submission.verify import check_code
     from leaderboard.write.formats import to_markdown
 
     pages = site.claim(out)
     submission = validate(folder, submissions, published.shipped())
+    check_code(submission)
     store = Store()
     for cell in submission.cells:
         store.log(cell)
@@ -213,26 +216,30 @@ def verify(
     dataset: Annotated[str, typer.Option(help="Dataset to run. [default: one at random]")] = "",
     sampling: Annotated[Sampling, typer.Option(help="Sampling to run under, whose results are marked.")] = "halves",
 ) -> None:
-    """Rerun a submitted method on one random dataset, and mark it as verified if the results agree.
+    """Rerun a submitted method on one random dataset, and mark what was rerun as verified if the results agree.
 
-    Each retraining is handed only the rows that the sampling grants it: under halves, the rows of its own half.
+    The method is checked, then retrained on fresh train seeds and a fresh canonical seed. Each retraining is a process
+    that gets only the rows that the sampling grants it: under halves, the rows of its own half. See
+    submissions/README.md for what this proves.
     """
     from benchmark.store.tracking import Store
     from leaderboard.read import published
     from leaderboard.submission import verify
     from leaderboard.submission.check import validate
 
-    submission = validate(verify.newest(submissions, method), published=published.shipped())
-    checks = verify.rerun(submission, sampling, dataset)
-    for check in checks:
+    submission = validate(verify.newest(submissions, method), submissions, published.shipped())
+    rerun = verify.rerun(submission, sampling, dataset)
+    for check in rerun.checks:
         typer.echo(str(check))
-    if not all(check.agrees for check in checks):
+    typer.echo(f"around each process: {', '.join(rerun.walls)}")
+    if not rerun.agrees:
         typer.echo(f"{method} stays self-reported", err=True)
         raise typer.Exit(1)
     store = Store()
-    for cell in verify.mark(submission, sampling, checks):
+    own = {cell.key.digest for cell in submission.cells}
+    for cell in verify.mark(submission, rerun, store.cells(own)):
         store.log(cell)
-    typer.echo(f"{method} is verified under {sampling}")
+    typer.echo(f"{method} is verified on {rerun.dataset} under {sampling}")
 
 
 for command in (commands.score, commands.triage, commands.power, commands.gate):

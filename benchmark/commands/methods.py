@@ -2,8 +2,7 @@
 
 import re
 from importlib.resources import files as resources
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -11,23 +10,26 @@ from benchmark.commands.options import say
 from benchmark.errors import UserError
 from benchmark.files import own_methods
 
+REACH = (
+    "The check runs where no dataset, cache or network can be reached: a method may use its sample and nothing else."
+)
+
 
 def check(
     method: Annotated[str, typer.Argument(help="A method's name, or the path of its Python file.")],
 ) -> None:
-    """Check that a method keeps the contract on a small synthetic problem, and list what to fix."""
-    from benchmark.registry import find, load_file
-    from benchmark.run.check import check_method
+    """Check that a method keeps the contract on a small synthetic problem, and list what to fix.
 
-    cls: Any
-    cls, settings = (load_file(Path(method)), []) if method.endswith(".py") else find(method)
-    if settings:
-        raise UserError(f"{method}: the check uses the defaults: leave out {':'.join(settings)}")
-    failures = [f"{task}: {failure}" for task in cls.tasks for failure in check_method(cls, task)]
-    if failures:
-        say("\n".join(failures))
+    It runs in a process that reaches no dataset, cache or network.
+    """
+    from benchmark.run.isolation import isolated
+
+    with isolated(method) as apart:
+        checked = apart.check()
+    if checked.failures:
+        say("\n".join([*checked.failures, REACH]))
         raise typer.Exit(1)
-    say(f"{cls.name} keeps the contract on {' and '.join(cls.tasks)}.")
+    say(f"{checked.name} keeps the contract on {' and '.join(checked.tasks)}.")
 
 
 def new_method(name: Annotated[str, typer.Argument(help="A lower-case Python name, as in my_method.")]) -> None:

@@ -1,55 +1,80 @@
-"""Verification of a submission: its code is rerun on one dataset drawn at random."""
+"""Verification of a submission: its code is retrained in isolation on one dataset, with fresh seeds.
 
+The method runs in processes that have its sample and nothing else (``benchmark.run.isolation``), on the canonical seeds
+that were submitted and on one that nobody knew beforehand, always at train seeds that nobody knew. Nothing that it
+returns is trusted: the harness checks and scores its predictions.
+"""
+
+import os
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import spearmanr
 
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError, did_you_mean
-from benchmark.measure.catalogue import QUALITY, churn
-from benchmark.registry import make_method, refuse_sampling
-from benchmark.run import runner
+from benchmark.measure.catalogue import QUALITY, Measure, churn
+from benchmark.run.check import SAME, apart
+from benchmark.run.isolation import Isolation, Trained, isolated, method_file
 from benchmark.store.cell import Cell
-from benchmark.types import Sampling
-from leaderboard.stats.intervals import Estimate
+from benchmark.train import draw
+from benchmark.types import Predictions, Problem, Sample, Sampling
+from leaderboard.stats.intervals import Estimate, IntervalKind, jackknife, over_both
 from leaderboard.submission.check import STATUS, Submission
 from leaderboard.submission.read import open_folder
-from leaderboard.tables.columns import estimate
 
 VERIFIED = "verified"
+FALSE_ALARM = 0.05
+"""Chance that a method is refused although the submitted results are its own, all comparisons together."""
+CONTROLS = 4
+"""Retrainings on shuffled labels."""
+KNOWS = 0.5
+"""Rank correlation with the truth that no method has after training on shuffled labels."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """A quantity as submitted and as rerun."""
+    """A quantity as submitted and as rerun, which are independent of each other."""
 
     where: str
     quantity: str
     submitted: Estimate
-    rerun: float
+    rerun: Estimate
 
     @property
     def agrees(self) -> bool:
-        """Whether the rerun lies within the interval, or equals the value if identical retrainings give no interval."""
-        slack = 1e-6 * max(1.0, abs(self.rerun))
-        low, high = self._ends
-        return low - slack <= self.rerun <= high + slack
+        """Whether the difference is within its interval; without any interval, whether the values are equal."""
+        return abs(self.rerun.value - self.submitted.value) <= self.margin + 1e-6 * max(1.0, abs(self.rerun.value))
 
     @property
-    def _ends(self) -> tuple[float, float]:
-        s = self.submitted
-        return (s.value, s.value) if np.isnan(s.low) else (s.low, s.high)
+    def margin(self) -> float:
+        """Half-width of the interval of the difference: retrainings that are all the same add nothing to it."""
+        return float(np.hypot(*(np.nan_to_num(e.high - e.value) for e in (self.submitted, self.rerun))))
 
     def __str__(self) -> str:
-        low, high = self._ends
-        verdict = "within" if self.agrees else "outside"
+        verdict = "agrees with" if self.agrees else "is too far from"
         return (
-            f"{self.where}, {self.quantity}: {self.rerun:.4f}, {verdict} the submitted "
-            f"{self.submitted.value:.4f} [{low:.4f}, {high:.4f}]"
+            f"{self.where}, {self.quantity}: {self.rerun.value:.4f} {verdict} the submitted "
+            f"{self.submitted.value:.4f} (± {self.margin:.4f})"
         )
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """The comparisons on one dataset, and the walls that stood around the processes."""
+
+    dataset: str
+    sampling: Sampling
+    checks: tuple[Check, ...]
+    walls: tuple[str, ...]
+
+    @property
+    def agrees(self) -> bool:
+        return all(check.agrees for check in self.checks)
 
 
 def newest(submissions: Path, method: str) -> Path:
@@ -61,55 +86,176 @@ def newest(submissions: Path, method: str) -> Path:
     return (current or versions)[-1]
 
 
-def rerun(submission: Submission, sampling: Sampling, dataset: str = "") -> list[Check]:
-    """Retrain a submitted method from its code on all splits of one dataset, and compare the results.
+def check_code(submission: Submission) -> None:
+    """Check the contract of a submitted method if its code is in ``methods/``. Raises UserError if it breaks it."""
+    if method_file(submission.method):
+        with isolated(submission.method) as code:
+            _check_code(code, submission.cells)
 
-    The suite hands each retraining only the rows that ``sampling`` grants. Raises UserError for a method without code,
-    a sampling or dataset that was not submitted, and a failed training.
+
+def _check_code(code: Isolation, cells: Iterable[Cell]) -> None:
+    tasks = {p.task for cell in cells for p in cell.predictions.values()}
+    if failures := code.check(tasks).failures:
+        raise UserError("\n".join([f"{code.method} breaks the contract of a method:", *failures, REMEDY]))
+
+
+REMEDY = "A method may use its sample and nothing else; repair it and try python -m benchmark check on it."
+
+
+def rerun(submission: Submission, sampling: Sampling, dataset: str = "", draws: random.Random | None = None) -> Rerun:
+    """Retrain a submitted method from its code on one dataset, and compare the results.
+
+    It is retrained as often as submitted, at train seeds from ``draws`` (by default unpredictable), on each canonical
+    seed that was submitted and a new one. Raises UserError for a method without code, one that breaks the contract, a
+    sampling or dataset that was not submitted, a failed training, retrainings that are all alike, and predictions that
+    do not come from the labels of the sample.
     """
+    draws = draws or random.SystemRandom()
     names = sorted({cell.key.dataset for cell in submission.cells if cell.key.sampling == sampling})
     if not names:
         given = " or ".join(sorted({cell.key.sampling for cell in submission.cells}))
         raise UserError(f"{submission.method!r} has no results under {sampling}: use --sampling {given}")
     if dataset and dataset not in names:
         raise did_you_mean("dataset", dataset, names)
-    chosen = dataset or random.SystemRandom().choice(names)  # unpredictable for the authors
-    planned, theirs = [], []
-    for cell in submission.cells:
-        if (cell.key.dataset, cell.key.sampling) == (chosen, sampling):
-            problem = load_problem(chosen, cell.key.canonical_seed)
-            method = make_method(submission.method, problem.task, backbone=problem.backbone, sampling=sampling)
-            refuse_sampling(method, sampling)
-            planned.append(runner.plan(problem, method, cell.key.seeds, sampling=sampling))
-            theirs.append(cell)
-    ours: dict[int, Cell] = {}
-    for plan, outcome in runner.run(planned, fresh=True):
-        if isinstance(outcome, runner.Failed):
-            raise UserError(f"{plan.command} failed: {outcome.error}")
-        if isinstance(outcome, Cell):
-            ours[plan.key.canonical_seed] = outcome
-    return [check for cell in theirs for check in _compare(cell, ours[cell.key.canonical_seed])]
+    if method_file(submission.method) is None:
+        raise UserError(
+            f"{submission.method!r} has no code: expected methods/{submission.method}.py here or in CHURN_HOME; "
+            "results without code stay self-reported"
+        )
+    chosen = dataset or draws.choice(names)
+    cells = [cell for cell in submission.cells if (cell.key.dataset, cell.key.sampling) == (chosen, sampling)]
+    collapsed = chosen in submission.description.collapsed
+    with isolated(submission.method) as code:
+        _check_code(code, cells)
+        checks: list[Check] = []
+        walls: dict[str, None] = {}
+        count = 2 * (1 + sum(len(cell.predictions) for cell in cells))
+        level = 1 - FALSE_ALARM / count
+        for cell in [*cells, None]:
+            theirs = cell or cells[0]
+            problem = load_problem(chosen, cell.key.canonical_seed if cell else draws.randrange(10**4, 2**31))
+            seeds = _fresh(sampling, len(theirs.key.seeds), draws)
+            if cell is cells[0] and not collapsed:
+                _check_labels(code, problem, sampling, seeds[:CONTROLS])
+            ours = _retrained(code, problem, sampling, seeds, walls)
+            if not collapsed:
+                _check_apart(code.method, ours)
+            checks += _compare(theirs, ours, problem, level, known=cell is not None)
+            if not all(check.agrees for check in checks):
+                break
+    return Rerun(chosen, sampling, tuple(checks), tuple(walls))
 
 
-def mark(submission: Submission, sampling: Sampling, checks: Sequence[Check]) -> list[Cell]:
-    """Return the cells of a submission under ``sampling`` marked as verified, with the checks."""
-    update = {"status": VERIFIED, "checks": "; ".join(map(str, checks))}
+def mark(submission: Submission, rerun: Rerun, before: Iterable[Cell] = ()) -> list[Cell]:
+    """Return the cells of a submission under the sampling that was rerun, with those that were rerun as verified.
+
+    Cells of ``before`` that were verified earlier, with the same predictions, stay verified. The title of all names the
+    datasets, as one method has one row in a summary.
+    """
+    walls = f"in processes with these walls: {', '.join(rerun.walls)}"
+    known = {cell.key.digest: cell.facts.submission for cell in before if cell.facts.status == VERIFIED}
     marked = []
     for cell in submission.cells:
-        if cell.key.sampling != sampling:
-            continue
-        assert cell.facts.submission is not None
-        facts = cell.facts.submission.model_copy(update=update)
-        title = cell.title.replace(f"({STATUS}", f"({VERIFIED}")
-        marked.append(replace(cell, title=title).with_facts(submission=facts))
-    return marked
+        if cell.key.sampling == rerun.sampling:
+            assert cell.facts.submission is not None
+            facts = known.get(cell.key.digest) or cell.facts.submission
+            if cell.key.dataset == rerun.dataset:
+                checks = "; ".join([*map(str, rerun.checks), walls])
+                facts = cell.facts.submission.model_copy(update={"status": VERIFIED, "checks": checks})
+            marked.append(cell.with_facts(submission=facts))
+    verified = sorted({cell.key.dataset for cell in marked if cell.facts.status == VERIFIED})
+    every = all(cell.facts.status == VERIFIED for cell in marked)
+    mark = VERIFIED if every else f"{VERIFIED} on {', '.join(verified)}"
+    return [replace(cell, title=cell.title.replace(f"({STATUS}", f"({mark}")) for cell in marked]
 
 
-def _compare(submitted: Cell, rerun: Cell) -> list[Check]:
+def _fresh(sampling: Sampling, count: int, draws: random.Random) -> tuple[int, ...]:
+    """Draw ``count`` train seeds beyond those that anybody uses; under ``halves``, both of each halving."""
+    if sampling == "halves":
+        halvings = draws.sample(range(10**4, 2**31), count // 2)
+        return tuple(seed for j in sorted(halvings) for seed in (2 * j - 1, 2 * j))
+    return tuple(sorted(draws.sample(range(10**4, 2**32), count)))
+
+
+def _retrained(
+    code: Isolation, problem: Problem, sampling: Sampling, seeds: Sequence[int], walls: dict[str, None]
+) -> dict[str, Predictions]:
+    """Retrain at each of ``seeds`` in a process of its own, and return the predictions; ``walls`` grows."""
+    trained = _in_parallel(code, problem, [draw(problem, sampling, seed)[0] for seed in seeds])
+    walls |= dict.fromkeys(wall for one in trained for wall in one.walls)
+    values = np.stack([one.values for one in trained])
+    ends = np.cumsum([len(test) for test in problem.evals.values()])[:-1]
+    try:
+        return {
+            name: Predictions.of(problem, name, tuple(seeds), part, sampling)
+            for name, part in zip(problem.evals, np.split(values, ends, axis=1), strict=True)
+        }
+    except ValueError as error:
+        raise UserError(f"{code.method} on {problem.name}: {error}") from error
+
+
+def _in_parallel(code: Isolation, problem: Problem, samples: Sequence[Sample]) -> list[Trained]:
+    """Return what a retraining on each sample predicts for all test molecules, in the order of the test sets."""
+    x = np.concatenate([test.x for test in problem.evals.values()])
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        running = [pool.submit(code.retrain, sample, x) for sample in samples]
+        try:
+            return [future.result() for future in running]
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _check_labels(code: Isolation, problem: Problem, sampling: Sampling, seeds: Sequence[int]) -> None:
+    """Retrain on shuffled labels: predictions must change, and know nothing of the truth. Raises UserError."""
+    samples = [draw(problem, sampling, seed)[0] for seed in seeds]
+    shuffled = [replace(sample, y=np.random.default_rng(sample.seed).permutation(sample.y)) for sample in samples]
+    trained = _in_parallel(code, problem, [samples[0], *shuffled])
+    if apart(trained[0].values, trained[1].values) <= SAME:
+        raise UserError(
+            f"{code.method} on {problem.name}: trained on shuffled labels, it gives the same predictions: it does not "
+            "learn from its sample; fit on sample.x and sample.y"
+        )
+    truth = np.concatenate([test.y for test in problem.evals.values()])
+    scores = [one.values[:, -1] for one in trained[1:]]
+    known = float(np.mean([spearmanr(score, truth).statistic if np.ptp(score) else 0.0 for score in scores]))
+    if known > KNOWS:
+        raise UserError(
+            f"{code.method} on {problem.name}: trained on shuffled labels, its predictions for test molecules still "
+            f"have a rank correlation of {known:.2f} with the true labels, expected about 0 (at most {KNOWS}): it "
+            "knows labels that its sample does not have"
+        )
+
+
+def _check_apart(method: str, predictions: dict[str, Predictions]) -> None:
+    """Refuse retrainings on different samples that are all alike; of halves, compare the two of each halving."""
+    for name, p in predictions.items():
+        step = 2 if p.sampling == "halves" else 1
+        largest = max(apart(p.values[i], p.values[i + 1]) for i in range(0, len(p.seeds) - 1, step))
+        if largest <= SAME:
+            raise UserError(
+                f"{method}, {name!r}: retrainings on different samples differ by at most {largest:.1g} of the standard "
+                f"deviation of their predictions, expected more than {SAME}: it ignores its train seed or its sample"
+            )
+
+
+def _compare(
+    submitted: Cell, ours: dict[str, Predictions], problem: Problem, level: float, *, known: bool
+) -> list[Check]:
+    """Compare churn and quality: on the submitted split, or for the ID test of a new one, which has other molecules."""
     checks = []
-    for evalset, p in submitted.predictions.items():
-        for measure in (churn(p.task), QUALITY[p.task]):
-            where = f"{submitted.key.dataset}, canonical seed {submitted.key.canonical_seed}, {evalset}"
-            ours = estimate(measure, [(rerun.predictions[evalset], None)]).value
-            checks.append(Check(where, measure.name, estimate(measure, [(p, None)]), ours))
+    for evalset, theirs in submitted.predictions.items():
+        if not (known or evalset == "id"):  # the molecules of a scaffold are not independent, so OOD tests differ more
+            continue
+        for measure in (churn(theirs.task), QUALITY[theirs.task]):
+            new = "" if known else "new "
+            where = f"{problem.name}, {new}canonical seed {problem.canonical_seed}, {evalset}"
+            of = [_estimate(measure, p, level, "runs" if known else "both") for p in (theirs, ours[evalset])]
+            checks.append(Check(where, measure.name, *of))
     return checks
+
+
+def _estimate(measure: Measure, p: Predictions, level: float, kind: IntervalKind) -> Estimate:
+    runs = [measure.of_runs(p)]
+    if kind == "runs" or measure.of_examples is None:
+        return jackknife(runs, level)
+    return over_both(runs, [measure.of_examples(p)], level)

@@ -9,6 +9,7 @@ import numpy as np
 
 from benchmark.measure.catalogue import boards as on_boards
 from benchmark.measure.catalogue import churn
+from benchmark.store.cell import Cell
 from benchmark.types import REFERENCE, TASKS, Sampling, Task
 from leaderboard.read.results import GROUPS, Dataset, Results, family_weights, slug
 from leaderboard.stats.intervals import Estimate, IntervalKind, leave_one_out, weighted
@@ -308,13 +309,18 @@ def _row(
         title=title,
         method=cells[0].key.method,
         spelled=entries[0].spelled,
-        badge=cells[0].facts.status,
+        badge=_badge(cells),
         retrainings=sum(len(cell.key.seeds) for cell in cells),
         rank=rank,
         estimates={column.key: _mean(column, rows, weights, boards) for column in columns},
         marks=tuple(f"{mark} on {_brief(titles)}" for mark, titles in low.items() if titles),
         unranked=reason,
     )
+
+
+def _badge(cells: Sequence[Cell]) -> str:
+    """Return the status of all cells; of a submission of which only a part is verified, that of the rest."""
+    return next((cell.facts.status for cell in cells if cell.facts.status != "verified"), "verified")
 
 
 def _mean(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, make_dataclass, replace
 
@@ -13,7 +14,7 @@ from benchmark.files import CHECKOUT
 from benchmark.registry import discover, make_method, method
 from benchmark.run.check import check_method, synthetic
 from benchmark.train import bootstrap, fit_stack, generator
-from benchmark.types import Fitted, Recipe, Sample, Task
+from benchmark.types import Fitted, Problem, Recipe, Sample, Task
 
 METHODS, _ = discover()
 TASKS: list[Task] = ["classification", "regression"]
@@ -60,6 +61,20 @@ def keeps_the_contract(sample: Sample) -> Fitted:
 
 def ignores_the_seed(sample: Sample) -> Fitted:
     return keeps_the_contract(replace(sample, seed=0))
+
+
+def ignores_the_seed_but_for_a_trace(sample: Sample) -> Fitted:
+    def with_a_trace(values: np.ndarray) -> np.ndarray:
+        trace = 1e-4 * sample.seed * (np.array([1.0, -1.0]) if values.shape[1] == 2 else 1.0)
+        return np.asarray(values + trace * np.where(values[:, :1] > 0.5, -1, 1))
+
+    return Shaped(ignores_the_seed(sample), with_a_trace)
+
+
+def finds_the_pool(sample: Sample) -> Fitted:
+    frames = (frame.frame.f_locals.values() for frame in inspect.stack())
+    pool = next(value.train for values in frames for value in values if isinstance(value, Problem))
+    return fit_stack(replace(sample, x=pool.x, y=pool.y), np.arange(len(pool))[None])
 
 
 SEEDS_SO_FAR = [0]
@@ -130,8 +145,13 @@ def registered(monkeypatch):
     [
         (
             ignores_the_seed,
-            "different train seeds give identical predictions: train on sample.rows or bootstrap(sample)",
+            "different train seeds give the same predictions: train on sample.rows or bootstrap(sample)",
         ),
+        (
+            ignores_the_seed_but_for_a_trace,
+            "different train seeds give the same predictions: train on sample.rows or bootstrap(sample)",
+        ),
+        (finds_the_pool, "predictions under halves depend on rows outside the half: fit on sample.x and sample.y"),
         (
             remembers_the_last_seed,
             "a seed's predictions depend on what was fitted before: keep nothing between calls of fit",

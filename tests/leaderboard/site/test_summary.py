@@ -67,6 +67,20 @@ def test_a_mean_over_datasets_has_the_interval_of_independent_datasets(grid: Res
     )
 
 
+def test_a_submission_has_the_badge_of_being_verified_only_if_all_its_results_are(grid: Results, make_cell) -> None:
+    facts = {"name": "New", "authors": "A", "licence": "CC0-1.0", "compute": "-", "training_data": "-", "sha256": "0"}
+
+    def badge(*statuses: str) -> str:
+        cells = [cell for d in grid.datasets for entry in d.entries for cell in entry.cells.values()]
+        for i, status in enumerate(statuses):
+            cells.append(make_cell(f"d{i}", "new").with_facts(submission=Submission(status=status, **facts)))
+        return row_of(summary_of(collect(cells)), "NEW").badge
+
+    assert badge("verified", "verified", "verified", "verified") == "verified"
+    assert badge("verified", "verified", "self-reported", "verified") == "self-reported"
+    assert row_of(summary_of(grid), "ERM").badge == "baseline"
+
+
 def test_a_method_that_lacks_a_dataset_is_listed_with_what_is_missing(grid: Results, make_cell) -> None:
     cells = [cell for d in grid.datasets for entry in d.entries for cell in entry.cells.values()]
     summary = summary_of(collect([*cells, *(make_cell(f"d{i}", "partial") for i in range(3))]))

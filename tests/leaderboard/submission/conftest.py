@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import numpy as np
@@ -131,3 +132,45 @@ def submit(tmp_path: Path, protocol: Path) -> Submit:
 def copied(good: Path, tmp_path: Path) -> Path:
     """A copy of the good submission, to spoil."""
     return Path(shutil.copytree(good, tmp_path / "forest" / "1.0"))
+
+
+METHOD = f"""
+import inspect
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from benchmark.registry import method
+from benchmark.train import generator
+from methods.random_forest import RandomForest
+
+
+class Shaped:
+    def __init__(self, predict):
+        self.predict = predict
+
+
+@method("forest", title="Forest")
+@dataclass(frozen=True)
+class Forest(RandomForest):
+    trees: int = {TREES}
+
+    def fit(self, sample):
+BODY
+        return super().fit(sample)
+"""
+WriteMethod = Callable[[str], Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WriteMethod:
+    """A function that writes the user's method ``forest``; its ``fit`` begins with the given lines."""
+    monkeypatch.setenv("CHURN_HOME", str(tmp_path / "home"))
+    path = tmp_path / "home" / "methods" / "forest.py"
+    path.parent.mkdir(parents=True)
+
+    def written(body: str = "") -> Path:
+        path.write_text(METHOD.replace("BODY", indent(body, " " * 8)))
+        return path
+
+    return written

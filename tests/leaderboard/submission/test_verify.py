@@ -2,50 +2,251 @@
 
 from __future__ import annotations
 
+import importlib
+from dataclasses import replace
+from random import Random
+from typing import Any
+
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from benchmark import registry
+from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
-from benchmark.registry import make_method
+from benchmark.registry import build, load_file
+from benchmark.run import runner
+from benchmark.run.protocol import TRAIN_SEEDS
+from benchmark.store.cell import Cell
+from benchmark.store.tracking import Store
+from benchmark.types import SAMPLINGS
+from leaderboard.__main__ import app
 from leaderboard.stats.intervals import Estimate, jackknife
 from leaderboard.submission import verify
-from leaderboard.submission.check import validate
+from leaderboard.submission.check import Submission, validate
+from leaderboard.submission.pack import _table
 
-from .conftest import TREES
+from .conftest import DATASET, fill
 
 
 @pytest.mark.slow
-def test_what_the_code_gives_again_is_verified(good, monkeypatch):
+def test_what_the_code_gives_again_is_verified(good, write):
+    write()
     submission = validate(verify.newest(good.parents[1], "forest"))
-    code = {"forest": f"random_forest:trees={TREES}"}
-    monkeypatch.setattr(verify, "make_method", lambda name, task, **_: make_method(code[name], task))
-    checks = verify.rerun(submission, "halves")
-    assert [check.agrees for check in checks] == [True] * 4
-    assert {(check.quantity, check.rerun) for check in checks} == {(c.quantity, c.submitted.value) for c in checks}
-    (cell,) = verify.mark(submission, "halves", checks)
+    rerun = verify.rerun(submission, "halves", draws=Random(1))
+    assert [(check.where.split(", ")[1:], check.quantity) for check in rerun.checks[:4]] == [
+        (["canonical seed 99", evalset], quantity) for evalset in ("id", "ood") for quantity in ("churn", "accuracy")
+    ]
+    new = [check.where for check in rerun.checks[4:]]
+    assert len(new) == 2
+    assert all("new canonical seed" in where and where.endswith(", id") for where in new)
+    assert rerun.agrees, [str(check) for check in rerun.checks]
+    assert not any(check.rerun.value == check.submitted.value for check in rerun.checks), "the train seeds are fresh"
+    (cell,) = verify.mark(submission, rerun)
     assert (cell.title, cell.facts.status) == ("Forest elsewhere 1.0 (verified)", "verified")
+    assert cell.facts.submission.checks.startswith(f"{DATASET}, canonical seed 99, id, churn: ")
+    assert "(Python's audit hook)" in cell.facts.submission.checks
 
 
-def test_what_lies_outside_the_interval_does_not_agree():
-    submitted = Estimate(0.20, 0.18, 0.22)
-    agree = [verify.Check("bace", "churn", submitted, rerun).agrees for rerun in (0.17, 0.18, 0.22, 0.23)]
-    assert agree == [False, True, True, False]
+ON_REAL_DATA = "if len(sample) > 300:\n"
+"""So that the check of the contract, on small data, sees nothing."""
+TAKES_THE_POOL = """
+for frame in inspect.stack():
+    problem = frame.frame.f_locals.get("problem")
+    if problem is not None and len(problem.train) > 300:
+        pool, draws = problem.train, generator("forest", sample.seed)
+        rows = draws.integers(0, len(pool), size=len(pool))
+        return RandomForest(30).fit(replace(sample, x=pool.x, y=pool.y, smiles=pool.smiles, rows=rows))
+"""
+
+
+@pytest.mark.slow
+def test_a_method_that_trains_on_the_whole_pool_under_halves_is_not_verified(write, protocol, tmp_path, monkeypatch):
+    monkeypatch.setattr(registry, "_methods", dict(registry._methods))
+    importlib.import_module("methods.random_forest")  # registered before the file is read
+    path = write(TAKES_THE_POOL)
+    cell = trained(load_file(path))
+    folder = fill(tmp_path / "submissions" / "forest" / "1.0", _table(cell), protocol)
+    submission = validate(folder)  # its results are accepted: they are those of an honest method that saw more
+    rerun = verify.rerun(submission, "halves", draws=Random(1))
+    first = rerun.checks[0]
+    assert first.quantity == "churn"
+    assert first.submitted.value < first.rerun.value - 0.05
+    assert not first.agrees
+    assert not rerun.agrees
+    assert f"{first.rerun.value:.4f} is too far from the submitted {first.submitted.value:.4f} (± " in str(first)
+
+
+def trained(cls: Any) -> Cell:
+    """Train a method in the harness, in this process."""
+    planned = runner.plan(
+        load_problem(DATASET), build(cls, "classification", {}), TRAIN_SEEDS["halves"], sampling="halves"
+    )
+    return next(outcome for _, outcome in runner.run([planned], jobs=1, fresh=True) if isinstance(outcome, Cell))
+
+
+LOADS_THE_LABELS = """
+    from benchmark import load_problem
+    load_problem("b3db_measured")
+"""
+IGNORES_THE_SAMPLE = """
+    draws = generator("other", sample.seed)
+    weights = draws.normal(size=sample.x.shape[1])
+    def predict(x):
+        p = 1 / (1 + np.exp(-x @ weights / 5))
+        return np.stack([1 - p, p], axis=1)
+    return Shaped(predict)
+"""
+IGNORES_THE_SEED = """
+    fitted = super().fit(replace(sample, seed=1, x=sample.x[:9], y=np.sort(sample.y)[:9] * 0 + np.arange(9) % 2,
+                                 rows=np.arange(9)))
+    own = super().fit(sample)
+    return Shaped(lambda x: 0.999 * fitted.predict(x) + 0.001 * own.predict(x))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("import leaderboard", "forest breaks the contract of a method:\nclassification: ModuleNotFoundError"),
+        (
+            ON_REAL_DATA + LOADS_THE_LABELS,
+            "forest: UserError: unknown dataset .*; a method may use its sample and nothing",
+        ),
+        (
+            ON_REAL_DATA + "    open('/etc/hostname')",
+            "forest: PermissionError: a method may use its sample and nothing",
+        ),
+        (ON_REAL_DATA + "    return None", "TypeError: fit of method 'forest' returned None"),
+        (ON_REAL_DATA + IGNORES_THE_SAMPLE, "trained on shuffled labels, it gives the same predictions"),
+        (ON_REAL_DATA + IGNORES_THE_SEED, "it gives the same predictions: it does not learn from its sample"),
+    ],
+)
+def test_a_method_that_cheats_on_real_data_alone_is_not_verified(good, write, body, message):
+    write(body)
+    with pytest.raises(UserError, match=message):
+        verify.rerun(validate(good), "halves", draws=Random(1))
+
+
+@pytest.mark.slow
+def test_a_method_that_has_the_labels_in_its_file_is_not_verified(good, write, loaded):
+    problem = loaded(DATASET)
+    every = [problem.train, *problem.evals.values()]
+    table = {hash_of(x): int(y) for part in every for x, y in zip(part.x, part.y, strict=True)}
+    write(
+        "if sample.task == 'regression':\n"
+        "    return super().fit(sample)\n"
+        f"known = {table}\n"
+        "fitted = super().fit(sample)\n"
+        "def predict(x):\n"
+        "    y = np.array([known.get(round(float((row * np.arange(1, len(row) + 1)).sum()), 2), 0) for row in x])\n"
+        "    p = 0.7 * y + 0.3 * fitted.predict(x)[:, 1]\n"
+        "    return np.stack([1 - p, p], axis=1)\n"
+        "return Shaped(predict)"
+    )
+    with pytest.raises(UserError, match=r"still have a rank correlation of 0\.\d\d with the true labels"):
+        verify.rerun(validate(good), "halves", draws=Random(1))
+
+
+def hash_of(x: np.ndarray) -> float:
+    return round(float((x * np.arange(1, len(x) + 1)).sum()), 2)
+
+
+def test_retrainings_that_are_all_alike_are_refused(good):
+    (cell,) = validate(good).cells
+    p = cell.predictions["id"]
+    first = p.values[:1]
+    same = replace(p, values=0.1 + 0.8 * first + 1e-4 * np.arange(len(p.seeds))[:, None, None] * np.array([1, -1]))
+    with pytest.raises(UserError, match="forest, 'id': retrainings on different samples differ by at most"):
+        verify._check_apart("forest", {"id": same})
+    verify._check_apart("forest", {"id": p})
+
+
+def test_only_what_was_rerun_is_marked_and_what_was_verified_before_stays(good):
+    (cell,) = validate(good).cells
+    names = ("bace", "dili", "herg")
+    cells = tuple(replace(cell, key=replace(cell.key, dataset=name)) for name in names)
+    elsewhere = replace(cell, key=replace(cell.key, sampling="nested"))
+    submission = Submission("forest", validate(good).description, (*cells, elsewhere))
+    rerun = verify.Rerun("bace", "halves", (), ("a wall",))
+    marked = verify.mark(submission, rerun)
+    assert [(c.key.dataset, c.facts.status) for c in marked] == [
+        ("bace", "verified"), ("dili", "self-reported"), ("herg", "self-reported")
+    ]  # fmt: skip
+    assert {c.title for c in marked} == {"Forest elsewhere 1.0 (verified on bace)"}
+    again = verify.mark(submission, replace(rerun, dataset="dili"), marked)
+    assert [c.facts.status for c in again] == ["verified", "verified", "self-reported"]
+    assert again[0].facts == marked[0].facts
+    assert {c.title for c in again} == {"Forest elsewhere 1.0 (verified on bace, dili)"}
+    last = verify.mark(submission, replace(rerun, dataset="herg"), again)
+    assert {(c.title, c.facts.status) for c in last} == {("Forest elsewhere 1.0 (verified)", "verified")}
+    changed = [replace(c, key=replace(c.key, code="0" * 16)) for c in marked]
+    fresh = verify.mark(submission, replace(rerun, dataset="dili"), changed)
+    assert fresh[0].facts.status == "self-reported", "other predictions were verified"
+
+
+@pytest.mark.slow
+def test_what_was_verified_earlier_stays_so_in_the_store(good, tmp_path):
+    submission = validate(good)
+    (cell,) = submission.cells
+    other = replace(cell, key=replace(cell.key, dataset="bace"))
+    both = replace(submission, cells=(cell, other))
+    store = Store(f"sqlite:///{tmp_path}/mlflow.db")
+    for name in (DATASET, "bace"):
+        own = {cell.key.digest for cell in both.cells}
+        for marked in verify.mark(both, verify.Rerun(name, "halves", (), ("a wall",)), store.cells(own)):
+            store.log(marked)
+    kept = list(store.cells())
+    assert {(c.key.dataset, c.title, c.facts.status) for c in kept} == {
+        (name, "Forest elsewhere 1.0 (verified)", "verified") for name in (DATASET, "bace")
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [["submit", "FOLDER", "--out", "SITE"], ["verify", "forest"]])
+def test_code_that_breaks_the_contract_is_neither_recorded_nor_verified(good, write, words, tmp_path, monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    write("open('/etc/hostname')")
+    places = {"FOLDER": str(good), "SITE": str(tmp_path / "site")}
+    words = [*(places.get(word, word) for word in words), "--submissions", str(good.parents[1])]
+    with pytest.raises(UserError, match=r"^forest breaks the contract of a method:\nclassification: PermissionError: "):
+        CliRunner().invoke(app, words, catch_exceptions=False)
+    assert not (tmp_path / "mlflow.db").exists()
+    assert not (tmp_path / "site" / "index.html").exists()
+
+
+def test_the_difference_has_to_be_within_its_interval():
+    submitted = Estimate(0.20, 0.17, 0.23)
+    reruns = [Estimate(value, value - 0.04, value + 0.04) for value in (0.14, 0.16, 0.24, 0.26)]
+    checks = [verify.Check("bace", "churn", submitted, rerun) for rerun in reruns]
+    assert [check.agrees for check in checks] == [False, True, True, False]
+    assert {round(check.margin, 6) for check in checks} == {0.05}
 
 
 def test_where_retrainings_all_agree_a_rerun_has_to_be_the_same():
     submitted = jackknife([np.zeros((5, 5))])
-    same, other = (verify.Check("bace", "churn", submitted, rerun) for rerun in (0.0, 0.01))
+    same, other = (verify.Check("bace", "churn", submitted, Estimate(value, np.nan, np.nan)) for value in (0.0, 0.01))
     assert same.agrees
     assert not other.agrees
-    assert str(same) == "bace, churn: 0.0000, within the submitted 0.0000 [0.0000, 0.0000]"
+    assert str(same) == "bace, churn: 0.0000 agrees with the submitted 0.0000 (± 0.0000)"
 
 
-def test_an_unknown_method_or_dataset_is_refused(good):
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_fresh_train_seeds_are_beyond_those_in_use_and_whole_halvings(sampling):
+    seeds = verify._fresh(sampling, 20, Random(1))
+    assert len(set(seeds)) == 20
+    assert min(seeds) > 10_000
+    assert max(seeds) < 2**32
+    assert sampling != "halves" or all(seeds[i] % 2 and seeds[i + 1] == seeds[i] + 1 for i in range(0, 20, 2))
+
+
+def test_an_unknown_method_or_dataset_is_refused(good, write):
     with pytest.raises(UserError, match="unknown submission 'forst': did you mean 'forest'"):
         verify.newest(good.parents[1], "forst")
     with pytest.raises(UserError, match="'forest' has no results under paper: use --sampling halves"):
         verify.rerun(validate(good), "paper")
     with pytest.raises(UserError, match="unknown dataset 'bace'"):
         verify.rerun(validate(good), "halves", "bace")
-    with pytest.raises(UserError, match="unknown method 'forest'"):
+    with pytest.raises(UserError, match=r"'forest' has no code: expected methods/forest\.py here or in CHURN_HOME"):
         verify.rerun(validate(good), "halves")

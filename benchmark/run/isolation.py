@@ -1,0 +1,259 @@
+"""Running of a method away from everything that it must not see: a process of its own with the sample alone.
+
+The process (``isolated``) has a copy of the code of ``benchmark`` and ``methods``, the installed libraries, an empty
+home and working folder, an environment with nothing of the user's, and limits of time and memory. Behind its walls
+(``walls``), it reads nothing else: no dataset, no cache, no published result, no other sample.
+"""
+
+import io
+import json
+import os
+import shutil
+import signal
+import site
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from benchmark.errors import UserError
+from benchmark.files import PACKAGE, cache_folder, own_methods
+from benchmark.run import isolated as process
+from benchmark.run.walls import SECONDS, SENTENCE
+from benchmark.types import TASKS, Sample, Task
+
+ARRAYS = ("x", "y", "smiles", "rows", "resampled")
+LONGEST = 2**20
+"""Bytes of a message about the method."""
+LABELS = ("B3DB", "leaderboard")
+"""Installed packages that have labels of test molecules: of a dataset, and of the published results."""
+
+
+def method_file(name: str) -> Path | None:
+    """Return the file of the method ``name`` in the suite's or the user's ``methods/``; it is not imported."""
+    paths = (Path(folder) / f"{name}.py" for folder in (import_module("methods").__path__[0], own_methods()))
+    return next((path for path in paths if path.is_file()), None)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The outcome of the check of a method's contract: its name, its tasks, and a line for each failure."""
+
+    name: str
+    tasks: tuple[str, ...]
+    failures: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The predictions (T, C) float32 of one retraining, and the names of the walls that stood around it."""
+
+    values: np.ndarray
+    walls: tuple[str, ...]
+
+
+class Isolation:
+    """A method (a name, or the path of a file ending in .py) with a copy of the code that it needs, in ``folder``."""
+
+    def __init__(self, method: str, folder: Path) -> None:
+        self.method, self.folder, self.file = method, folder, ""
+        suite, own = (Path(at) for at in (import_module("methods").__path__[0], own_methods()))
+        self._copies = {folder / "suite" / "benchmark": PACKAGE, folder / "suite" / "methods": suite}
+        if own.is_dir() and not own.samefile(suite):
+            self._copies[folder / "own" / "methods"] = own
+        for copy, original in self._copies.items():
+            _copy(original, copy)
+        if method.endswith(".py"):
+            self.file = str(self._taken(Path(method)))
+
+    def _taken(self, path: Path) -> Path:
+        """Return the copy of a method's file, which may lie outside the folders of methods. Raises UserError."""
+        if not path.is_file():
+            raise UserError(f"{path}: no such file")
+        folder = path.resolve().parent
+        if copied := next((copy for copy, original in self._copies.items() if original.resolve() == folder), None):
+            return copied / path.name
+        given = self.folder / "given"
+        given.mkdir()
+        shutil.copyfile(path, given / path.name)
+        self._copies[given] = folder
+        return given / path.name
+
+    def check(self, tasks: Iterable[Task] = TASKS) -> Checked:
+        """Check the method's contract on those of ``tasks`` that it can learn.
+
+        Raises UserError for a method that cannot be imported or ends the process.
+        """
+        with self._started({"task": "", "tasks": sorted(tasks)}) as talk:
+            about = json.loads(talk.next(process.CHECKED, LONGEST))
+            failures = tuple(self.named(str(line)) for line in about["failures"])
+            return Checked(str(about["name"]), tuple(map(str, about["tasks"])), failures)
+
+    def retrain(self, sample: Sample, x: np.ndarray) -> Trained:
+        """Fit the method to ``sample`` in a new process, and return its predictions for ``x`` (T, D).
+
+        ``x`` is handed over when the process says that it has trained. Raises UserError if the method fails.
+        """
+        about = {name: getattr(sample, name) for name in ("seed", "sampling", "task", "n_outputs", "backbone")}
+        with self._started(about | {"recipe": sample.recipe.model_dump()}) as talk:
+            arrays = {name: getattr(sample, name) for name in ARRAYS}
+            talk.send(process.SAMPLE, _packed(arrays | {"smiles": arrays["smiles"].astype(str)}))
+            talk.next(process.TRAINED, 0)
+            order = np.random.default_rng().permutation(len(x))  # the place of a molecule says nothing of its test set
+            content = io.BytesIO()
+            np.save(content, x[order])
+            talk.send(process.TESTS, content.getvalue())
+            shape = (len(x), sample.n_outputs)
+            size = 4 * shape[0] * shape[1]
+            reply = talk.next(process.VALUES, size)
+            if len(reply) != size:
+                raise UserError(f"{self.method}: expected predictions of shape {shape}, found {len(reply)} bytes")
+            values = np.empty(shape, dtype=np.float32)
+            values[order] = np.frombuffer(reply, dtype=np.float32).reshape(shape)
+            return Trained(values, talk.walls)
+
+    @contextmanager
+    def _started(self, about: dict[str, object]) -> Iterator["_Talk"]:
+        with (
+            tempfile.TemporaryDirectory(dir=self.folder, ignore_cleanup_errors=True) as scratch,
+            tempfile.TemporaryFile() as said,
+        ):
+            script = self.folder / "suite" / "benchmark" / "run" / "isolated.py"
+            child = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-B", str(script)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=said,
+                cwd=scratch,
+                env=self._environment(scratch),
+                start_new_session=True,
+            )
+            timer = threading.Timer(2 * SECONDS, _end, [child])
+            timer.start()
+            try:
+                talk = _Talk(self, child, said)
+                libraries = _libraries()
+                job = {
+                    "method": self.method,
+                    "file": self.file,
+                    "path": [str(self.folder / "suite"), *libraries],
+                    "readable": [str(self.folder / part) for part in ("suite", "own", "given")] + libraries + _bases(),
+                    "hidden": _hidden(),
+                    "writable": scratch,
+                }
+                talk.send(process.JOB, json.dumps(job | about).encode())
+                talk.walls = tuple(json.loads(talk.next(process.WALLS, LONGEST)))
+                yield talk
+            finally:
+                timer.cancel()
+                _end(child)
+                child.communicate()
+
+    def _environment(self, scratch: str) -> dict[str, str]:
+        """Return the environment of the process: one thread, and a home, a cache and temporary files of its own."""
+        names = ("HOME", "TMPDIR", "TEMP", "TMP", "USERPROFILE", "CHURN_CACHE_DIR", "XDG_CACHE_HOME", "MPLCONFIGDIR")
+        single = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        kept = {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}  # Windows starts none without
+        own = {"CHURN_HOME": str(self.folder / "own"), "CHURN_OFFLINE": "1", "LANG": "C.UTF-8"}
+        own["JOBLIB_MULTIPROCESSING"] = "0"  # it would warn that it may start no process
+        return dict.fromkeys(names, scratch) | single | kept | own
+
+    def named(self, text: str) -> str:
+        """Name the user's files in a message of the process, not the copies that it had."""
+        for copy, original in self._copies.items():
+            text = text.replace(str(copy), str(original))
+        return text
+
+
+@contextmanager
+def isolated(method: str) -> Iterator[Isolation]:
+    """Copy the code of the suite and of the user's methods, to run ``method`` in isolation. Raises UserError."""
+    with tempfile.TemporaryDirectory(prefix="churn-", ignore_cleanup_errors=True) as folder:
+        yield Isolation(method, Path(folder).resolve())
+
+
+class _Talk:
+    """The messages to and from a process."""
+
+    def __init__(self, of: Isolation, child: "subprocess.Popen[bytes]", said: IO[bytes]) -> None:
+        self._of, self._child, self._said = of, child, said
+        self.walls: tuple[str, ...] = ()
+
+    def send(self, kind: bytes, content: bytes) -> None:
+        assert self._child.stdin is not None
+        with suppress(BrokenPipeError):  # what went wrong is in the next reply
+            process.send(self._child.stdin, kind, content)
+
+    def next(self, kind: bytes, most: int) -> bytes:
+        """Return the content of the next message, which has to be of ``kind``. Raises UserError."""
+        assert self._child.stdout is not None
+        message = process.receive(self._child.stdout, max(most, LONGEST))
+        if message and message[0] == kind and len(message[1]) <= most:
+            return message[1]
+        method = self._of.method
+        text = self._of.named(message[1].decode("utf-8", "replace")) if message else ""
+        if message and message[0] == process.WRONG:
+            raise UserError(text[:4000])
+        if message and message[0] == process.FAILED:
+            raise UserError(f"{method}: {text[:4000]}; {SENTENCE}: no dataset, cache or network is within its reach")
+        _end(self._child)
+        self._said.seek(max(0, self._said.seek(0, os.SEEK_END) - 2000))
+        last = self._of.named(self._said.read().decode("utf-8", "replace")).strip()
+        raise UserError(
+            f"{method}: its process ended without an answer, or gave a wrong one: it crashed, left Python, or used "
+            f"more than {SECONDS} s or the memory allowed{': ' + last if last else ''}"
+        )
+
+
+def _end(child: "subprocess.Popen[bytes]") -> None:
+    """Kill the process and those that it started."""
+    with suppress(OSError):
+        if hasattr(os, "killpg"):
+            os.killpg(child.pid, signal.SIGKILL)
+        else:
+            child.kill()
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy the Python files below ``source``: no data, nor anything else that a user keeps beside them."""
+    for path in filter(Path.is_file, source.rglob("*.py")):
+        place = target / path.relative_to(source)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, place)
+
+
+def _packed(arrays: dict[str, np.ndarray]) -> bytes:
+    content = io.BytesIO()
+    np.savez(content, **arrays)  # type: ignore[arg-type]
+    return content.getvalue()
+
+
+def _libraries() -> list[str]:
+    """Return the folders of the standard library and of installed packages, as they are on the path of this process."""
+    installed = {*site.getsitepackages(), site.getusersitepackages()}
+    installed |= {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    dynamic = [path for path in sys.path if Path(path).name == "lib-dynload"]
+    return [path for path in sys.path if path in installed or path in dynamic]
+
+
+def _bases() -> list[str]:
+    """Return the other folders of the installation of Python, with its shared libraries."""
+    return [str(Path(base) / "lib") for base in {sys.base_prefix, sys.base_exec_prefix}]
+
+
+def _hidden() -> list[str]:
+    """Return what may lie among the libraries and has labels: data, caches and packages with results."""
+    packages = [find_spec(name) for name in LABELS]
+    places = [place for package in packages if package for place in package.submodule_search_locations or ()]
+    data = os.environ.get("CHURN_DATA_DIR")
+    return [*places, str(cache_folder()), *([os.path.abspath(data)] if data else [])]
