@@ -14,7 +14,7 @@ from leaderboard.read.results import GROUPS, Dataset, Results, family_weights, s
 from leaderboard.stats.intervals import Estimate, IntervalKind, leave_one_out, weighted
 from leaderboard.stats.ranks import Ranking, friedman, rank_intervals
 from leaderboard.tables.boards import BoardRow, boards
-from leaderboard.tables.columns import Column, absolute, of_all_measures, versus
+from leaderboard.tables.columns import UNLIKE, Column, absolute, of_all_measures, versus
 from leaderboard.tables.table import Value
 
 GROUP_TITLES = {
@@ -86,6 +86,8 @@ class SummaryRow:
     estimates: Mapping[str, Estimate | None]
     marks: tuple[str, ...]
     unranked: str = ""
+    differs: str = ""
+    """Where results differ from ERM's in more than the method, as ``‡ on BACE``."""
 
     @property
     def slug(self) -> str:
@@ -95,7 +97,7 @@ class SummaryRow:
     @property
     def remarks(self) -> tuple[str, ...]:
         """Marks and the reason for a missing rank, in words."""
-        return (*self.marks, self.unranked) if self.unranked else self.marks
+        return (*self.marks, *filter(None, (self.differs, self.unranked)))
 
 
 @dataclass(frozen=True)
@@ -283,6 +285,7 @@ def _row(
     cells = [cell for entry in entries for cell in entry.cells.values()]
     rows = [(d, boards[d.name][title]) for d in block if title in boards[d.name]]
     low = [d.title for d, row in rows if "†" in row.marks]
+    unlike = [d.title for d, row in rows if row.differs]
     columns = summary_columns(task, datasets[0].sampling) if len(rows) == len(block) else ()
     return SummaryRow(
         title=title,
@@ -294,6 +297,7 @@ def _row(
         estimates={column.key: _mean(column, rows, weights, boards) for column in columns},
         marks=(f"† on {_brief(low)}",) if low else (),
         unranked=reason,
+        differs=f"{UNLIKE} on {_brief(unlike)}" if unlike else "",
     )
 
 

@@ -18,7 +18,7 @@ def to_html(table: Table) -> Markup:
 
 
 def to_csv(table: Table) -> str:
-    """Return the numbers at full precision, in the units of the header.
+    """Return the numbers at full precision, in the units of the header; a text that looks like a formula is quoted.
 
     Interval ends and flags have columns of their own beside those of the numbers that have any.
     """
@@ -35,9 +35,18 @@ def to_csv(table: Table) -> str:
         }
         columns += [(f"{name} {part}", texts) for part, texts in parts.items() if any(texts)]
     out = io.StringIO()
-    rows = zip(*([name, *texts] for name, texts in columns), strict=True)
+    rows = zip(*([_literal(text) for text in (name, *texts)] for name, texts in columns), strict=True)
     csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue()
+
+
+def _literal(text: str) -> str:
+    """Quote a text that a spreadsheet would read as a formula, and leave numbers as they are."""
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else text
+    return text
 
 
 def _exact(number: float) -> str:
