@@ -215,12 +215,12 @@ def encode(cell: Cell) -> dict[str, Any]:
     }
 
 
-def decode_key(content: Any, expected: str = "") -> CellKey:
+def decode_key(content: Any, expected: str | None = None) -> CellKey:
     """Return the key from the output of ``encode``.
 
     Raises ValueError naming the invalid field, and if the key has another digest than ``expected``.
     """
-    if expected and digest(content) != expected:
+    if expected is not None and digest(content) != expected:
         raise ValueError(f"key: it was changed: its digest is {digest(content)}, expected {expected[:80]}")
     return _validated("key", _KEY, content)
 
@@ -235,7 +235,7 @@ def decode(
     predictions: Mapping[str, Predictions],
     run_id: str = "",
     reports: Mapping[str, str] | None = None,
-    expected: str = "",
+    expected: str | None = None,
 ) -> Cell:
     """Return the cell encoded as ``content``.
 

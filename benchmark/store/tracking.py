@@ -92,7 +92,10 @@ class Store:
         ``only`` restricts them to the given digests.
         """
         with _translated_errors(self.uri):
-            runs = [run for run in self._runs("cell") if run.info.status == "FINISHED"]
+            known = {
+                run.info.run_id: run for run in (*self._runs("cell"), *self._runs("", "tags.`churn.facts` LIKE '%'"))
+            }
+            runs = [run for run in known.values() if run.info.status == "FINISHED"]
             if only is not None:
                 runs = [run for run in runs if run.data.tags.get("churn.cell") in only]
             nested: dict[str, list[Run]] = {}
@@ -230,7 +233,7 @@ class Store:
     def adopt(self, digests: Container[str]) -> None:
         """Remove the mark of a study from the cells with these digests, because a run has requested them."""
         with _translated_errors(self.uri):
-            for run in self._runs("cell", f" AND tags.`{describe.STUDY}` LIKE '%'"):
+            for run in self._runs("cell", f"tags.`{describe.STUDY}` LIKE '%'"):
                 if run.data.tags.get("churn.cell") in digests and (facts := _facts(run)):
                     facts = {k: v for k, v in facts.items() if k != describe.STUDY}
                     self.client.set_tag(run.info.run_id, "churn.facts", json.dumps(facts))
@@ -300,8 +303,11 @@ class Store:
         return str(experiment.experiment_id)
 
     def _runs(self, kind: str, further: str = "") -> list[Run]:
-        experiments = [e.experiment_id for e in self.client.search_experiments() if "churn.dataset" in e.tags]
-        return self._search(experiments, f"tags.`churn.kind` = '{kind}'{further}") if experiments else []
+        """Return the runs of a kind, or of any, in the experiments of datasets that meet a further condition."""
+        found = self.client.search_experiments()
+        experiments = [e.experiment_id for e in found if "churn.dataset" in e.tags or e.name.startswith("churn/")]
+        query = " AND ".join(filter(None, [f"tags.`churn.kind` = '{kind}'" if kind else "", further]))
+        return self._search(experiments, query) if experiments else []
 
     def _find(self, experiment: str, digest: str, kind: str = "") -> list[Run]:
         """Return the runs of a cell, including nested ones, or those of one kind."""
@@ -377,6 +383,8 @@ class Store:
 
     def _read(self, run: Run, nested: list[Run]) -> Cell:
         tags = run.data.tags
+        if (kind := tags["churn.kind"]) != "cell":
+            raise ValueError(f"its tag churn.kind is {kind[:80]!r}, expected 'cell'")
         content = {
             "key": from_json(tags["churn.key"]),
             "facts": from_json(tags["churn.facts"]),

@@ -70,7 +70,9 @@ def contents(folder: Path) -> Contents:
 
     @cache
     def table(name: str) -> pd.DataFrame:
-        return _table(folder, name, manifest.files.get(name))
+        if name not in manifest.files:
+            raise ValueError(f"the manifest lists no file {name}")
+        return _table(folder, name, manifest.files[name])
 
     damaged: dict[str, list[str]] = {}
     for number, head in enumerate(manifest.cells, 1):

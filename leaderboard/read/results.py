@@ -328,7 +328,7 @@ def with_studies(results: Results) -> Results:
 def with_groups(results: Results, texts: Mapping[str, str]) -> Results:
     """Return ``results`` with the groups of examples, from the text of each dataset's ``groups.csv``."""
     rows = {name: csv.DictReader(io.StringIO(text)) for name, text in texts.items()}
-    groups = {name: {row.get("id", ""): row.get("group", "") for row in of} for name, of in rows.items()}
+    groups = {name: {r["id"]: r["group"] for r in of if r.get("id") and r.get("group")} for name, of in rows.items()}
     datasets = tuple(replace(d, groups=groups.get(d.name, {})) for d in results.datasets)
     return replace(results, datasets=datasets, others=tuple(with_groups(other, texts) for other in results.others))
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from leaderboard.tables.table import Table, Value
+from leaderboard.tables.table import Table, Value, one_line
 from leaderboard.write.templates import render
 
 
@@ -41,12 +41,13 @@ def to_csv(table: Table) -> str:
 
 
 def _literal(text: str) -> str:
-    """Quote a text that a spreadsheet would read as a formula, and leave numbers as they are."""
+    """Put a text on one line and quote one that a spreadsheet would read as a formula; leave numbers as they are."""
+    line = one_line(text)
     try:
-        float(text)
+        float(line)
     except ValueError:
-        return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else text
-    return text
+        return f"'{line}" if line.startswith(("=", "+", "-", "@")) else line
+    return line
 
 
 def _exact(number: float) -> str:

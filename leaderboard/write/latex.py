@@ -3,12 +3,11 @@
 import math
 import re
 import textwrap
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate, groupby, pairwise, zip_longest
 
-from leaderboard.tables.table import Table, Value
+from leaderboard.tables.table import Table, Value, one_line
 
 GREEK = "alpha beta gamma delta varepsilon kappa lambda mu pi rho sigma chi Delta"
 LATEX = {
@@ -43,13 +42,8 @@ LATEX = {
 
 def latex(text: str) -> str:
     """Escape special characters, write symbols as maths and tie % to its number; the result is one line."""
-    escaped = "".join(LATEX.get(character, character) for character in _line(text))
+    escaped = "".join(LATEX.get(character, character) for character in one_line(text))
     return re.sub(r"(?<=\d) (?=\\%)", "~", re.sub(r"(?<![\w.])-(?=\d)", "$-$", escaped))
-
-
-def _line(text: str) -> str:
-    """Put a text on one line, without control characters: TeX would read what follows a break as commands."""
-    return "".join(" " if unicodedata.category(character) in ("Cc", "Zl", "Zp") else character for character in text)
 
 
 LINE = 108
@@ -68,7 +62,7 @@ def to_latex(table: Table, stamp: Sequence[str] = ()) -> str:
     groups = _groups(table)
     stacked = any(sum(_widths(group, stacked=False)) > LINE for group in groups)
     panels = [part for group in groups for panel in _narrow(group, stacked) for part in _short(panel, stacked)]
-    lines = [f"% {_line(line)}" for line in (*stamp, r"Needs \usepackage{booktabs,graphicx}.")]
+    lines = [f"% {one_line(line)}" for line in (*stamp, r"Needs \usepackage{booktabs,graphicx}.")]
     room = 0.0
     for panel in panels:
         height = _height(panel, stacked)
