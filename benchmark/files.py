@@ -12,6 +12,8 @@ from shlex import quote
 import numpy as np
 import pooch
 
+from benchmark.errors import UserError
+
 DISTRIBUTION = "churn-benchmark"
 PACKAGE = Path(__file__).resolve().parent
 CHECKOUT = PACKAGE.parent
@@ -50,6 +52,14 @@ def own_methods() -> Path:
 def offline() -> bool:
     """Return whether network access is forbidden, by ``--offline`` or a non-empty CHURN_OFFLINE other than 0."""
     return os.environ.get("CHURN_OFFLINE", "0") not in ("", "0")
+
+
+def inside(folder: Path, name: str) -> Path:
+    """Return the path ``name`` below ``folder``. Raises UserError if it leads elsewhere."""
+    path = folder / name
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise UserError(f"{name!r} leads out of {folder}: nothing is read or written there; correct the name")
+    return path
 
 
 def cache_folder() -> Path:

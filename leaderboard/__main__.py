@@ -49,6 +49,10 @@ def export(
     from leaderboard.write import published
 
     results, _ = read(store)
+    for line in results.unreadable:
+        typer.echo(f"warning: {line}", err=True)
+    if results.unreadable and store and out.resolve() == Path(store).resolve():
+        raise UserError(f"{out}: what cannot be read there would be lost: export to another folder")
     published.write(results, out)
     datasets = [dataset for part in results.by_sampling for dataset in part.datasets]
     typer.echo(f"{sum(len(entry.cells) for d in datasets for entry in d.entries)} cells: {out.resolve()}")
@@ -89,6 +93,8 @@ def compare(
     from leaderboard.read.source import read
 
     results, _ = read(store)
+    for line in results.unreadable:
+        typer.echo(f"warning: {line}", err=True)
     comparisons = compare(results, file or Path(str(files("leaderboard"))) / "paper" / "published.csv")
     if markdown is None:
         typer.echo(report.text(comparisons))

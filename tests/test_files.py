@@ -17,6 +17,7 @@ from benchmark import files as cache
 from benchmark.data import readers, rows
 from benchmark.data.rows import Rows, load_rows
 from benchmark.data.spec import DatasetSpec, load_spec
+from benchmark.errors import UserError
 
 CONTENTS = (b"the table of all rows", bytes(range(256)) * 40)
 NAMES = ("one.rows", "one.features")
@@ -349,3 +350,10 @@ def test_what_is_kept_is_named_after_its_dataset(derived, small):
     load(small)
     assert {name.partition("-")[0] for name in files(derived)} == {"small"}
     assert {Path(name).suffix for name in files(derived)} == {".rows", ".features"}
+
+
+def test_a_name_that_leads_out_of_a_folder_is_refused(tmp_path):
+    assert cache.inside(tmp_path, "a/b.csv") == tmp_path / "a/b.csv"
+    for name in ("../x", "a/../../x", "/etc/passwd", str(tmp_path.parent)):
+        with pytest.raises(UserError, match="leads out of"):
+            cache.inside(tmp_path, name)

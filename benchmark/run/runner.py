@@ -26,7 +26,7 @@ from benchmark.train.backbone import installed
 from benchmark.train.device import CPU, DEVICES, Device
 from benchmark.train.resampling import draw
 from benchmark.train.stack import Stack
-from benchmark.types import MLP, PAPER, Fitted, Method, Predictions, Problem, Sample, Sampling
+from benchmark.types import MLP, PAPER, REFERENCE, Fitted, Method, Predictions, Problem, Sample, Sampling
 
 
 @dataclass(frozen=True)
@@ -337,6 +337,7 @@ def _assemble(cell: Planned, blocks: dict[tuple[int, ...], _Block]) -> Cell | Fa
     changes = {
         "wall_seconds": round(total, 1),
         "control": registry.is_control(type(cell.method)),
+        "reference_code": code_fingerprint(registry.make_method(REFERENCE, cell.problem.task), cell.problem.backbone),
         "rows_seen": None if np.isnan(seen) else round(seen / len(cell.key.seeds), 4),
     }
     facts = facts_of(cell.problem, cell.command, cell.key.device).model_copy(update=changes)

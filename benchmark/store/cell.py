@@ -2,17 +2,51 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, StringConstraints, TypeAdapter, ValidationError
+import numpy as np
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+)
 
 from benchmark.types import MLP, PAPER, DatasetFacts, Predictions, Recipe, Sampling
 
-Name = Annotated[str, StringConstraints(pattern=r"^\w[\w.:-]*(@\w+=[\w.+-]+)*$", max_length=200)]
+
+def _short(text: str) -> str:
+    if len(text.encode()) > 200:
+        raise ValueError("has more than 200 bytes, too many for the name of a file")
+    return text
+
+
+def _visible(text: str) -> str:
+    if hidden := next((c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")), ""):
+        raise ValueError(f"has the invisible character U+{ord(hidden):04X}")
+    return text
+
+
+def _distinct(seeds: tuple[int, ...]) -> tuple[int, ...]:
+    if len(set(seeds)) < len(seeds):
+        raise ValueError("repeats a train seed")
+    return seeds
+
+
+Name = Annotated[str, StringConstraints(pattern=r"^\w[\w.:-]*(@\w+=[\w.+-]+)*$"), AfterValidator(_short)]
 """Name of a dataset or method, safe as a file name: no path separators or line breaks."""
 Hex = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
+Seed = Annotated[int, Field(ge=0, lt=2**32)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Title = Annotated[str, StringConstraints(min_length=1, max_length=300), AfterValidator(_visible)]
+"""One line of text."""
 
 
 class Grid(NamedTuple):
@@ -34,12 +68,12 @@ class CellKey:
 
     dataset: Name
     method: Name
-    params: Mapping[str, Any]
-    canonical_seed: int
-    seeds: tuple[int, ...]
+    params: Mapping[str, str | int | float | bool | None]
+    canonical_seed: Seed
+    seeds: Annotated[tuple[Seed, ...], Field(min_length=1), AfterValidator(_distinct)]
     problem: Hex
     code: Hex
-    device: str = "cpu"
+    device: Title = "cpu"
     sampling: Sampling = PAPER
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -47,7 +81,7 @@ class CellKey:
     @property
     def digest(self) -> str:
         """Sixteen hex digits that name the cell on disk and in the store."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
+        return digest(asdict(self))
 
     @property
     def kind(self) -> tuple[str, int, str, str, Sampling]:
@@ -61,6 +95,11 @@ class CellKey:
         if len(self.seeds) > 1 and list(self.seeds) == list(range(first, last + 1)):
             return f"{first}-{last}"
         return ",".join(map(str, self.seeds)) + ("," if len(self.seeds) == 1 else "")
+
+
+def digest(key: Any) -> str:
+    """Return the digest of an encoded key, also of one by an earlier version, which had fewer fields."""
+    return hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
 
 
 class Submission(BaseModel, frozen=True, extra="forbid"):
@@ -88,7 +127,7 @@ class Facts(BaseModel, frozen=True, extra="forbid"):
 
     command: str
     dataset: DatasetFacts = DatasetFacts()
-    rows: dict[str, int] = {}
+    rows: dict[str, NonNegativeInt] = {}
     """Numbers of rows in the training pool (``train``) and each test set."""
     fingerprints: dict[str, str] = {}
     backbone: str = MLP
@@ -97,14 +136,16 @@ class Facts(BaseModel, frozen=True, extra="forbid"):
     commit: str = "unknown"
     modified: bool | None = None
     """True if files differed from the commit; None if unknown."""
+    reference_code: str = ""
+    """``CellKey.code`` that ERM had when the cell was trained, by which its code can be compared; empty if unknown."""
     device: str = "unknown"
-    wall_seconds: float = 0.0
+    wall_seconds: Seconds = 0.0
     """CPU seconds of all retrainings together."""
     study: str = ""
     """The study that the cell was trained for, if no run has requested it."""
     control: bool = False
     """Whether the method is only there to compare others with, and has no rank."""
-    rows_seen: float | None = None
+    rows_seen: float | None = Field(None, ge=0, le=1)
     """Share of the training pool's rows that a predictor was trained on, repeats counted once; None if unknown."""
     submission: Submission | None = None
 
@@ -155,14 +196,17 @@ class Cell:
 class Record:
     """A study's result other than a cell: ``content`` is JSON, ``key`` is unique within the study."""
 
-    study: str
-    key: str
-    code: str
+    study: Name
+    key: Title
+    code: Hex
     """Sixteen hex digits of the code and data that it depends on (see ``benchmark.lab.training``)."""
     content: Mapping[str, Any]
 
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
-_KEY = TypeAdapter(CellKey)
+
+_KEY, _RECORD = TypeAdapter(CellKey), TypeAdapter(Record)
+_FACTS, _NAME, _TITLE, _SECONDS = (TypeAdapter[Any](kind) for kind in (Facts, Name, Title, Seconds))
 
 
 def encode(cell: Cell) -> dict[str, Any]:
@@ -175,9 +219,19 @@ def encode(cell: Cell) -> dict[str, Any]:
     }
 
 
-def decode_key(content: Any) -> CellKey:
-    """Return the key from the output of ``encode``. Raises ValueError naming the invalid field."""
-    return _validated("key", _KEY.validate_python, content)
+def decode_key(content: Any, expected: str | None = None) -> CellKey:
+    """Return the key from the output of ``encode``.
+
+    Raises ValueError naming the invalid field, and if the key has another digest than ``expected``.
+    """
+    if expected is not None and digest(content) != expected:
+        raise ValueError(f"key: it was changed: its digest is {digest(content)}, expected {expected[:80]}")
+    return _validated("key", _KEY, content)
+
+
+def decode_record(content: Any) -> Record:
+    """Return the record from its fields. Raises ValueError naming the invalid field."""
+    return _validated("record", _RECORD, content)
 
 
 def decode(
@@ -185,20 +239,54 @@ def decode(
     predictions: Mapping[str, Predictions],
     run_id: str = "",
     reports: Mapping[str, str] | None = None,
+    expected: str | None = None,
 ) -> Cell:
-    """Return the cell encoded as ``content``. Raises ValueError naming the invalid or missing field."""
+    """Return the cell encoded as ``content``.
+
+    Raises ValueError as ``decode_key`` does, naming the invalid or missing field, and for ``predictions`` that
+    contradict the fields.
+    """
     try:
-        facts = _validated("facts", Facts.model_validate, content["facts"])
-        title, seconds = str(content["title"]), float(content["fit_seconds"])
+        key, facts, title, seconds = (content[name] for name in ("key", "facts", "title", "fit_seconds"))
     except (KeyError, TypeError) as error:
         raise ValueError(f"expected key, title, fit_seconds and facts: {error!r}") from error
-    return Cell(decode_key(content["key"]), title, predictions, seconds, facts, run_id, reports or {})
+    key, facts, title = (
+        decode_key(key, expected),
+        _validated("facts", _FACTS, facts),
+        _validated("title", _TITLE, title),
+    )
+    if not (facts.submission and seconds != seconds):  # the time that a submission took is unknown
+        seconds = _validated("fit_seconds", _SECONDS, seconds)
+    _check(key, facts, predictions)
+    return Cell(key, title, predictions, float(seconds), facts, run_id, reports or {})
 
 
-def _validated(name: str, validate: Callable[[Any], Any], content: Any) -> Any:
+def _check(key: CellKey, facts: Facts, predictions: Mapping[str, Predictions]) -> None:
+    """Raise ValueError if predictions contradict the key and facts that they were stored with."""
+    if missing := {"train", "id"} - facts.rows.keys():
+        raise ValueError(f"facts: rows: the number of rows of {sorted(missing)[0]!r} is missing")
+    if facts.rows.keys() - {"train"} != predictions.keys():
+        raise ValueError(f"predictions are of the tests {sorted(predictions)}, but facts: rows has {list(facts.rows)}")
+    for test, p in predictions.items():
+        _validated("test", _NAME, test)
+        if p.seeds != key.seeds:
+            raise ValueError(f"{test}: predictions are of train seeds {p.seeds}, expected {key.seeds}")
+        if len(p.ids) != facts.rows[test]:
+            raise ValueError(
+                f"{test}: predictions are of {len(p.ids)} examples, but facts: rows has {facts.rows[test]}"
+            )
+        if len(set(p.ids.tolist())) < len(p.ids):
+            raise ValueError(f"{test}: an example is repeated")
+        numbers = np.issubdtype(p.y.dtype, np.integer) or np.issubdtype(p.y.dtype, np.floating)
+        classes = p.values.shape[2] if p.task == "classification" else 0
+        if not numbers or not np.isfinite(p.y).all() or (classes and not np.isin(p.y, range(classes)).all()):
+            raise ValueError(f"{test}: expected labels {f'from 0 to {classes - 1}' if classes else 'that are finite'}")
+
+
+def _validated(name: str, adapter: TypeAdapter[Any], content: Any) -> Any:
     try:
-        return validate(content)
+        return adapter.validate_python(content)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise ValueError(f"{name}: {where}: {first['msg']}, found {str(first['input'])[:80]!r}") from error
+        where = ": ".join(filter(None, [name, ".".join(str(part)[:60] for part in first["loc"])]))
+        raise ValueError(f"{where}: {first['msg']}, found {str(first['input'])[:80]!r}") from error

@@ -4,6 +4,7 @@ Each cell is a folder that appears and disappears atomically. Drivers can share 
 records the cell.
 """
 
+import hashlib
 import json
 import os
 import shutil
@@ -12,14 +13,16 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-import pandas as pd
 from filelock import FileLock
+from pydantic_core import from_json
 
 from benchmark.errors import UserError
 from benchmark.files import home
 from benchmark.store.cell import Cell, decode, encode
-from benchmark.store.tables import from_table, to_table
+from benchmark.store.tables import from_table, read_table, to_frame, to_table
 
+SUMS = "SHA256SUMS"
+"""File with the sha256 of each other file of a cell, as ``sha256sum`` writes it."""
 STALE_SECONDS = 3600
 """Age from which a hidden folder must have been left by a killed process."""
 
@@ -62,6 +65,8 @@ def save(cell: Cell) -> Path:
         for evalset, predictions in cell.predictions.items():
             to_table(predictions).to_parquet(temporary / f"{evalset}.parquet", index=False)
         (temporary / "cell.json").write_text(json.dumps(head, default=dict, indent=1), encoding="utf-8")
+        sums = [f"{_sha256(file.read_bytes())}  {file.name}\n" for file in sorted(temporary.iterdir())]
+        (temporary / SUMS).write_text("".join(sums), encoding="utf-8")
         for file in temporary.iterdir():
             with file.open("rb+") as written:
                 os.fsync(written.fileno())  # otherwise a power failure after the rename leaves empty files
@@ -79,11 +84,23 @@ def save(cell: Cell) -> Path:
 
 
 def load(path: Path) -> Cell:
-    """Return the cell in a folder written by ``save``. Raises UserError if it was altered or damaged."""
+    """Return the cell in a folder written by ``save``. Raises UserError if it was altered or damaged.
+
+    A folder of an earlier version has no checksums, and is read without them.
+    """
     try:
-        head = json.loads((path / "cell.json").read_text(encoding="utf-8"))
-        predictions = {file.stem: from_table(pd.read_parquet(file)) for file in sorted(path.glob("*.parquet"))}
-        return decode(head, predictions, reports=head["reports"])
+        files = {file.name: file.read_bytes() for file in [path / "cell.json", *sorted(path.glob("*.parquet"))]}
+        if (path / SUMS).exists():
+            lines = (line.partition("  ") for line in (path / SUMS).read_text(encoding="utf-8").splitlines())
+            expected = {name: digest for digest, _, name in lines}
+            for name in sorted(expected | files):
+                found = _sha256(files[name]) if name in files else "of no such file"
+                if found != expected.get(name):
+                    raise ValueError(f"{name}: sha256 {found}, expected {expected.get(name)}")
+        head = from_json(files["cell.json"])
+        tables = {name.removesuffix(".parquet"): table for name, table in files.items() if name.endswith(".parquet")}
+        predictions = {name: from_table(to_frame(read_table(table))) for name, table in tables.items()}
+        return decode(head, predictions, reports=head["reports"], expected=path.name)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{path} is not a finished cell ({error}): delete this folder to train it again") from error
 
@@ -100,3 +117,7 @@ def drop(path: Path) -> None:
     shutil.rmtree(hidden, ignore_errors=True)  # left by a kill
     path.rename(hidden)
     shutil.rmtree(hidden, ignore_errors=True)
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,9 +1,16 @@
 """Predictions as tables: one row per retraining and example, one column per output."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from benchmark.types import Predictions, Task
+
+MAX_ROWS = 5_000_000
+MAX_TEXT = 500
 
 
 def to_table(predictions: Predictions) -> pd.DataFrame:
@@ -17,13 +24,56 @@ def to_table(predictions: Predictions) -> pd.DataFrame:
     return table
 
 
+def read_table(content: bytes, texts: Sequence[str] = ("example_id",)) -> pa.Table:
+    """Return a stored table, its columns of ``texts`` as dictionaries and all others numbers.
+
+    Raises ValueError if it is damaged or too large, and for other columns.
+    """
+    try:
+        # A text that many rows repeat is in memory once.
+        file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=list(texts))
+        if file.metadata.num_rows > MAX_ROWS:
+            raise ValueError(f"it claims {file.metadata.num_rows:,} rows; at most {MAX_ROWS:,} are allowed")
+        table = file.read()
+    except KeyError as error:
+        raise ValueError(f"it has no column {error}") from error
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"it cannot be read as Parquet: {' '.join(str(error).split())[:200]}") from error
+    for field in table.schema:
+        if pa.types.is_dictionary(field.type):
+            longest = max(
+                (len(text or "") for part in table[field.name].chunks for text in part.dictionary.to_pylist()),
+                default=0,
+            )
+            if longest > MAX_TEXT:
+                raise ValueError(
+                    f"column {field.name}: a text of {longest:,} characters; at most {MAX_TEXT} are allowed"
+                )
+        elif not (pa.types.is_integer(field.type) or pa.types.is_floating(field.type)):
+            raise ValueError(f"column {field.name[:80]!r}: expected numbers, found {str(field.type)[:80]}")
+    return table
+
+
+def to_frame(table: pa.Table) -> pd.DataFrame:
+    """Return a table of ``read_table`` with its texts as objects."""
+    frame = table.to_pandas(ignore_metadata=True)
+    return frame.astype({name: object for name, kind in frame.dtypes.items() if kind == "category"})
+
+
 def from_table(table: pd.DataFrame) -> Predictions:
     """Return the predictions of a table written by ``to_table``, in its order of seeds and examples.
 
-    Raises ValueError if a retraining lacks examples, has them in another order, or has other labels.
+    Raises ValueError for other columns, and if a retraining lacks examples, has them in another order, or has other
+    labels.
     """
     task: Task = "regression" if "y_pred" in table.columns else "classification"
-    names = [name for name in table.columns if name not in ("train_seed", "example_id", "y_true")]
+    first, names = list(table.columns[:3]), list(table.columns[3:])
+    outputs = ["y_pred"] if task == "regression" else [f"p{c}" for c in range(len(names))]
+    if first != ["train_seed", "example_id", "y_true"] or names != outputs or table.empty:
+        raise ValueError(
+            f"expected rows of train_seed, example_id, y_true and predictions, found {len(table)} rows of "
+            f"{', '.join(map(str, table.columns))[:200]}"
+        )
     seeds = tuple(int(seed) for seed in table["train_seed"].unique())
     shape = (len(seeds), len(table) // len(seeds))
     if shape[0] * shape[1] != len(table):

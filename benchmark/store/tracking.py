@@ -1,10 +1,11 @@
 """The only module that imports MLflow: an experiment per dataset, a run per cell, a nested run per train seed."""
 
+import hashlib
 import json
 import os
 import tempfile
 import time
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -16,27 +17,30 @@ from urllib.request import url2pathname
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "20")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from mlflow.artifacts import download_artifacts
 from mlflow.data.code_dataset_source import CodeDatasetSource
 from mlflow.data.meta_dataset import MetaDataset
-from mlflow.entities import DatasetInput, InputTag, Metric, Param, Run
+from mlflow.entities import DatasetInput, InputTag, Metric, Param, Run, RunInfo
 from mlflow.exceptions import MlflowException
 from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 from mlflow.tracking import MlflowClient
+from pydantic_core import from_json
 from sqlalchemy.exc import SQLAlchemyError
 
 from benchmark.errors import UserError
 from benchmark.files import home
 from benchmark.store import describe
-from benchmark.store.cell import Cell, CellKey, Record, decode, decode_key
+from benchmark.store.cell import Cell, CellKey, Record, decode, decode_key, decode_record
 from benchmark.store.interrupt import checkpoint, deferred
-from benchmark.store.tables import from_table, to_table
+from benchmark.store.tables import from_table, read_table, to_frame, to_table
 from benchmark.types import PAPER, REFERENCE
 
 STUDIES = "churn-studies"
 """Experiment that holds the records of studies."""
+SUMS = "churn.sha256"
+"""Tag with the sha256 of each file of a run by its path, as JSON; runs by earlier versions lack it."""
 
 _STORE_ERRORS = (MlflowException, SQLAlchemyError, OSError)  # OSError includes all exceptions of requests
 
@@ -80,7 +84,7 @@ class Store:
         """Return FINISHED, or otherwise the status of the newest run, for each cell by digest; reads no predictions."""
         with _translated_errors(self.uri):
             runs = sorted(self._runs("cell"), key=lambda run: (run.info.status == "FINISHED", _recorded(run)))
-        return {run.data.tags["churn.cell"]: run.info.status for run in runs}
+        return {run.data.tags.get("churn.cell", ""): run.info.status for run in runs}
 
     def cells(self, only: Container[str] | None = None) -> Iterator[Cell]:
         """Yield finished cells with their predictions, newest first; add a line to ``unreadable`` for each damaged one.
@@ -88,41 +92,61 @@ class Store:
         ``only`` restricts them to the given digests.
         """
         with _translated_errors(self.uri):
-            runs = [run for run in self._runs("cell") if run.info.status == "FINISHED"]
+            known = {
+                run.info.run_id: run for run in (*self._runs("cell"), *self._runs("", "tags.`churn.facts` LIKE '%'"))
+            }
+            runs = [run for run in known.values() if run.info.status == "FINISHED"]
             if only is not None:
-                runs = [run for run in runs if run.data.tags["churn.cell"] in only]
+                runs = [run for run in runs if run.data.tags.get("churn.cell") in only]
             nested: dict[str, list[Run]] = {}
             experiments = list({run.info.experiment_id for run in runs})
             seeds = self._search(experiments, "tags.`churn.kind` = 'seed'") if runs else []
             for run in seeds:  # fetched at once, as a query for each cell would be slow
-                nested.setdefault(run.data.tags["mlflow.parentRunId"], []).append(run)
+                nested.setdefault(run.data.tags.get("mlflow.parentRunId", ""), []).append(run)
+            unchecked = 0
             for run in sorted(runs, key=_recorded, reverse=True):
+                of_cell = nested.get(run.info.run_id, [])
                 try:
-                    cell = self._read(run, nested.get(run.info.run_id, []))
+                    cell = self._read(run, of_cell)
                 except (MlflowException, OSError, KeyError, ValueError) as error:
-                    name = f"{run.info.run_name} ({run.info.run_id})"
-                    self.unreadable.append(f"{name} is left out because its predictions cannot be read: {error!r}")
+                    self.unreadable.append(f"{_called(run)} is left out because it cannot be read: {_reason(error)}")
                     continue
+                unchecked += not all(SUMS in one.data.tags for one in of_cell)
                 yield cell
+            if unchecked:
+                self.unreadable.append(
+                    f"{self.uri}: cells recorded by an earlier version, without checksums: {unchecked}. Damage to "
+                    "their files can go unnoticed; to record them anew, run their commands with --force"
+                )
 
     def failures(self) -> list[str]:
         """Return a line for each cell that failed and never finished, with the command to run it again."""
         with _translated_errors(self.uri):
             runs = self._runs("cell")
-        finished = {run.data.tags["churn.cell"] for run in runs if run.info.status == "FINISHED"}
+        finished = {run.data.tags.get("churn.cell") for run in runs if run.info.status == "FINISHED"}
+        failed = [run for run in sorted(runs, key=_recorded, reverse=True) if run.info.status == "FAILED"]
+        tags = [(run, run.data.tags) for run in failed if run.data.tags.get("churn.cell") not in finished]
         return [
-            f"{run.info.run_name} on {run.data.tags['churn.dataset']} failed. Run it again: {run.data.tags['command']}"
-            for run in sorted(runs, key=_recorded, reverse=True)
-            if run.info.status == "FAILED" and run.data.tags["churn.cell"] not in finished
+            f"{_called(run)} on {of.get('churn.dataset', 'a dataset')} failed. Run it again: {of.get('command')}"
+            for run, of in tags
         ]
 
     def report(self, run_id: str, name: str) -> str:
-        """Return a text stored with a cell's run, such as ``health.txt``; empty if there is none of that name."""
+        """Return a text stored with a cell's run, such as ``health.txt``; empty if there is none of that name.
+
+        Adds a line to ``unreadable`` if the file is damaged, and returns an empty text.
+        """
         with _translated_errors(self.uri):
+            run = self.client.get_run(run_id)
             if name not in {file.path for file in self.client.list_artifacts(run_id)}:
                 return ""
-            where = self.client.get_run(run_id).info.artifact_uri
-            return Path(download_artifacts(artifact_uri=f"{where}/{name}")).read_text(encoding="utf-8")
+            content = Path(download_artifacts(artifact_uri=f"{run.info.artifact_uri}/{name}")).read_bytes()
+        try:
+            _verify(run, {name: content})
+            return content.decode()
+        except ValueError as error:
+            self.unreadable.append(f"{_called(run)}: {name} is left out because it cannot be read: {error}")
+            return ""
 
     def log(self, cell: Cell) -> str:
         """Record a finished cell and return its run id.
@@ -137,8 +161,11 @@ class Store:
             training = cell.facts.wall_seconds
             with self._interruptible(experiment, cell):
                 tags = describe.finished_tags(cell, values)
-                parent = self._start(experiment, tags, describe.run_name(cell), training).info.run_id
+                reports = {name: text.encode() for name, text in cell.reports.items()}
+                info = self._start(experiment, tags | _sums(reports), describe.run_name(cell), training).info
+                parent = info.run_id
                 try:
+                    self._upload(info, reports)
                     self._log_whole(experiment, parent, cell, values)
                 except MlflowException as error:
                     deleted = error.error_code == "INVALID_PARAMETER_VALUE"
@@ -149,8 +176,6 @@ class Store:
     def _log_whole(self, experiment: str, parent: str, cell: Cell, values: dict[str, float]) -> None:
         self._values(parent, values, describe.params(cell))
         self._inputs(parent, cell)
-        for name, text in cell.reports.items():
-            self.client.log_text(parent, text, name)
         for i, seed in enumerate(cell.key.seeds):
             checkpoint()
             self._log_seed(experiment, parent, cell, i, seed)
@@ -208,27 +233,29 @@ class Store:
     def adopt(self, digests: Container[str]) -> None:
         """Remove the mark of a study from the cells with these digests, because a run has requested them."""
         with _translated_errors(self.uri):
-            for run in self._runs("cell", f" AND tags.`{describe.STUDY}` LIKE '%'"):
-                if run.data.tags["churn.cell"] in digests:
-                    facts = {k: v for k, v in json.loads(run.data.tags["churn.facts"]).items() if k != describe.STUDY}
+            for run in self._runs("cell", f"tags.`{describe.STUDY}` LIKE '%'"):
+                if run.data.tags.get("churn.cell") in digests and (facts := _facts(run)):
+                    facts = {k: v for k, v in facts.items() if k != describe.STUDY}
                     self.client.set_tag(run.info.run_id, "churn.facts", json.dumps(facts))
                     self.client.delete_tag(run.info.run_id, describe.STUDY)
 
     def log_record(self, record: Record, note: str = "") -> None:
         """Store a record of a study; the newest of each key counts. ``note`` is the Markdown text of its page."""
+        files = {"record.json": json.dumps(record.content, indent=1).encode()}
         tags = {
             "churn.kind": "record",
             "churn.study": record.study,
             "churn.key": record.key,
             "churn.code": record.code,
             "mlflow.note.content": note,
+            **_sums(files),
         }
         with _translated_errors(self.uri):
             experiment = self._ensure_experiment(STUDIES, "studies", {"churn.studies": "1"})
             with deferred():
-                run = self._start(experiment, tags, " · ".join(filter(None, (record.study, record.key)))).info.run_id
-                self.client.log_text(run, json.dumps(record.content, indent=1), "record.json")
-                self.client.set_terminated(run, "FINISHED")
+                info = self._start(experiment, tags, " · ".join(filter(None, (record.study, record.key)))).info
+                self._upload(info, files)
+                self.client.set_terminated(info.run_id, "FINISHED")
 
     def records(self) -> list[Record]:
         """Return the records of all studies, newest first; add a line to ``unreadable`` for each damaged one."""
@@ -237,12 +264,13 @@ class Store:
             experiment = self.client.get_experiment_by_name(STUDIES)
             runs = self._search([experiment.experiment_id], "attributes.status = 'FINISHED'") if experiment else []
             for run in sorted(runs, key=_recorded, reverse=True):
-                tags = run.data.tags
                 try:
-                    content = json.loads((_folder(run.info.artifact_uri) / "record.json").read_text(encoding="utf-8"))
-                    records.append(Record(tags["churn.study"], tags["churn.key"], tags["churn.code"], content))
+                    content = (_folder(run.info.artifact_uri) / "record.json").read_bytes()
+                    _verify(run, {"record.json": content})
+                    fields = {name: run.data.tags[f"churn.{name}"] for name in ("study", "key", "code")}
+                    records.append(decode_record({**fields, "content": from_json(content)}))
                 except (MlflowException, OSError, KeyError, ValueError) as error:
-                    self.unreadable.append(f"{run.info.run_name} ({run.info.run_id}) cannot be read: {error!r}")
+                    self.unreadable.append(f"{_called(run)} cannot be read: {_reason(error)}")
         return records
 
     def describe_launch(self, lines: list[str]) -> None:
@@ -275,8 +303,11 @@ class Store:
         return str(experiment.experiment_id)
 
     def _runs(self, kind: str, further: str = "") -> list[Run]:
-        experiments = [e.experiment_id for e in self.client.search_experiments() if "churn.dataset" in e.tags]
-        return self._search(experiments, f"tags.`churn.kind` = '{kind}'{further}") if experiments else []
+        """Return the runs of a kind, or of any, in the experiments of datasets that meet a further condition."""
+        found = self.client.search_experiments()
+        experiments = [e.experiment_id for e in found if "churn.dataset" in e.tags or e.name.startswith("churn/")]
+        query = " AND ".join(filter(None, [f"tags.`churn.kind` = '{kind}'" if kind else "", further]))
+        return self._search(experiments, query) if experiments else []
 
     def _find(self, experiment: str, digest: str, kind: str = "") -> list[Run]:
         """Return the runs of a cell, including nested ones, or those of one kind."""
@@ -320,42 +351,110 @@ class Store:
 
     def _log_seed(self, experiment: str, parent: str, cell: Cell, i: int, seed: int) -> None:
         """Record one nested run, in as few transactions as MLflow allows."""
-        tags = {"mlflow.parentRunId": parent, "churn.kind": "seed", "churn.cell": cell.key.digest}
-        info = self._start(experiment, {**tags, "churn.train_seed": str(seed)}, f"train seed {seed}").info
         one = {name: replace(p.only([i]), sampling=PAPER) for name, p in cell.predictions.items()}
+        tables = {name: to_table(p).drop(columns="train_seed").to_parquet() for name, p in one.items()}
+        files = {f"predictions/{name}.parquet": table for name, table in tables.items()}
         values = describe.summarise(one) | describe.against_others(cell.predictions, i)
+        tags = {"mlflow.parentRunId": parent, "churn.kind": "seed", "churn.cell": cell.key.digest}
+        tags |= {"churn.train_seed": str(seed), **_sums(files)}
+        info = self._start(experiment, tags, f"train seed {seed}").info
         self._values(info.run_id, {k: v for k, v in values.items() if v == v}, {})
-        with tempfile.TemporaryDirectory() as folder:
-            for evalset, predictions in one.items():
-                to_table(predictions).drop(columns="train_seed").to_parquet(Path(folder) / f"{evalset}.parquet")
-            get_artifact_repository(info.artifact_uri, tracking_uri=self.uri).log_artifacts(folder, "predictions")
+        self._upload(info, files)
         self.client.set_terminated(info.run_id, "FINISHED")
+
+    def _upload(self, run: RunInfo, files: Mapping[str, bytes]) -> None:
+        """Store the files of a run under their paths."""
+        if not files:
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            for name, content in files.items():
+                path = Path(folder) / name
+                path.parent.mkdir(exist_ok=True)
+                path.write_bytes(content)
+            get_artifact_repository(run.artifact_uri, tracking_uri=self.uri).log_artifacts(folder)
 
     def _relative_compute(self, experiment: str, cell: Cell) -> dict[str, float]:
         """Return training time relative to ERM on the same problem, if the store has ERM."""
         if cell.key.method == REFERENCE:
             return {"compute_vs_erm": 1.0}
         query = f"tags.`churn.method` = '{REFERENCE}' AND tags.`churn.problem` = '{cell.key.problem}'"
-        runs = [r for r in self._search([experiment], query) if "fit_seconds" in r.data.metrics]
-        return {"compute_vs_erm": cell.fit_seconds / runs[0].data.metrics["fit_seconds"]} if runs else {}
+        seconds = [run.data.metrics.get("fit_seconds", 0.0) for run in self._search([experiment], query)]
+        return next(({"compute_vs_erm": cell.fit_seconds / erm} for erm in seconds if erm > 0), {})
 
     def _read(self, run: Run, nested: list[Run]) -> Cell:
         tags = run.data.tags
-        content = {"key": json.loads(tags["churn.key"]), "facts": json.loads(tags["churn.facts"])}
-        key = decode_key(content["key"])
-        children = {int(child.data.tags["churn.train_seed"]): child for child in nested}
+        if (kind := tags["churn.kind"]) != "cell":
+            raise ValueError(f"its tag churn.kind is {kind[:80]!r}, expected 'cell'")
+        content = {
+            "key": from_json(tags["churn.key"]),
+            "facts": from_json(tags["churn.facts"]),
+            "title": tags["churn.title"],
+            "fit_seconds": run.data.metrics["fit_seconds"],
+        }
+        key = decode_key(content["key"], tags["churn.cell"])
+        children: dict[str, Run] = {}
+        for child in nested:
+            name = child.data.tags["churn.train_seed"]
+            if children.setdefault(name, child) is not child:
+                raise ValueError(f"it has two nested runs for train seed {name[:80]}")
         tables: dict[str, list[pa.Table]] = {}
         for seed in key.seeds:
-            folder = _folder(f"{children[seed].info.artifact_uri}/predictions")
-            files = sorted(folder.glob("*.parquet"))
+            if str(seed) not in children:
+                raise ValueError(f"it has no nested run for train seed {seed}: train the cell again with --force")
+            child = children[str(seed)]
+            folder = _folder(f"{child.info.artifact_uri}/predictions")
+            files = {f"predictions/{file.name}": file.read_bytes() for file in sorted(folder.glob("*.parquet"))}
             if not files:
                 raise FileNotFoundError(f"{folder} is empty: train the cell again with --force")
-            for file in files:
-                table = pq.ParquetFile(file).read()
-                tables.setdefault(file.stem, []).append(table.append_column("train_seed", [[seed] * len(table)]))
-        predictions = {name: from_table(pa.concat_tables(parts).to_pandas()) for name, parts in tables.items()}
-        content |= {"title": tags["churn.title"], "fit_seconds": run.data.metrics["fit_seconds"]}
+            _verify(child, files)
+            for name, file in files.items():
+                try:
+                    table = read_table(file)
+                    table = table.add_column(0, "train_seed", [np.full(len(table), seed)])
+                except ValueError as error:
+                    raise ValueError(f"train seed {seed}, {name}: {error}") from error
+                tables.setdefault(Path(name).stem, []).append(table)
+        predictions = {name: from_table(to_frame(pa.concat_tables(parts))) for name, parts in tables.items()}
         return decode(content, predictions, run.info.run_id)
+
+
+def _sums(files: Mapping[str, bytes]) -> dict[str, str]:
+    """Return the tag with the checksums of a run's files by their paths."""
+    return {SUMS: json.dumps({name: hashlib.sha256(content).hexdigest() for name, content in files.items()})}
+
+
+def _verify(run: Run, files: Mapping[str, bytes]) -> None:
+    """Raise ValueError if a file of a run differs from its checksum; those of earlier versions have none."""
+    if SUMS not in run.data.tags:
+        return
+    expected = from_json(run.data.tags[SUMS])
+    for name, content in files.items():
+        found = hashlib.sha256(content).hexdigest()
+        if not isinstance(expected, dict) or found != expected.get(name):
+            raise ValueError(
+                f"{run.info.run_name}: {name} was changed after it was written: its sha256 is {found}, not the one in "
+                f"the tag {SUMS}; restore the file, or train the cell again with --force"
+            )
+
+
+def _called(run: Run) -> str:
+    return f"{run.info.run_name} ({run.info.run_id})"
+
+
+def _reason(error: Exception) -> str:
+    """Return an error in a few words: a KeyError is a missing tag or metric."""
+    if isinstance(error, KeyError):
+        return f"{error} is missing"
+    return " ".join(str(error).split())[:500]
+
+
+def _facts(run: Run) -> dict[str, Any]:
+    """Return the encoded facts of a run; none if they cannot be read."""
+    try:
+        facts = from_json(run.data.tags.get("churn.facts", "{}"))
+    except ValueError:
+        return {}
+    return facts if isinstance(facts, dict) else {}
 
 
 def _folder(artifact_uri: str) -> Path:
@@ -373,5 +472,6 @@ def _recorded(run: Run) -> int:
 
 def _begun(run: Run) -> tuple[float, str]:
     """Return the time when recording of a cell's run began; its start time is the start of training."""
-    training = float(json.loads(run.data.tags.get("churn.facts", "{}")).get("wall_seconds", 0))
+    training = _facts(run).get("wall_seconds", 0)
+    training = training if isinstance(training, int | float) else 0
     return run.info.start_time + 1000 * training, str(run.info.run_id)

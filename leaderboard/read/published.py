@@ -9,17 +9,21 @@ float32 lacks the digits that sym-KL and rankings depend on. ``leaderboard.write
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
 
 from benchmark import __version__
 from benchmark.errors import UserError
-from benchmark.store.cell import Cell, CellKey, Record, decode, decode_key
+from benchmark.store.cell import Cell, CellKey, Record, decode, decode_key, decode_record
+from benchmark.store.tables import read_table, to_frame
 from benchmark.types import PAPER, Predictions, Task
 from leaderboard.read.results import Results, collect
 
@@ -28,46 +32,100 @@ PUBLISHED = Path(str(files("leaderboard"))) / "published" / __version__
 """Folder of the results shipped with this version of the suite."""
 
 
+class Manifest(BaseModel):
+    """``manifest.json``; each of its cells and records is checked when it is read."""
+
+    files: dict[str, Any]
+    cells: list[Any]
+    records: list[Any] = []
+
+
+class Contents(NamedTuple):
+    """What a folder holds, with a line for each cell and record that cannot be read."""
+
+    cells: list[Cell]
+    records: list[Record]
+    unreadable: list[str]
+
+
 def gather(folder: Path) -> Results:
-    """Return the results in ``folder``. Raises UserError as ``read`` does."""
-    return collect(read(folder), str(folder), records=records(folder))
-
-
-def records(folder: Path) -> list[Record]:
-    """Return the records of studies in ``folder``. Raises UserError as ``read`` does."""
-    return [Record(**record) for record in _manifest(folder).get("records", [])]
+    """Return the results in ``folder``. Raises UserError if it holds none."""
+    cells, records, unreadable = contents(folder)
+    return collect(cells, str(folder), unreadable, records)
 
 
 def read(folder: Path) -> list[Cell]:
-    """Return the cells in ``folder``. Raises UserError, naming the file, if one was changed after it was written."""
-    manifest = _manifest(folder)
-    tables = {}
-    for name, expected in manifest["files"].items():
-        content = (folder / name).read_bytes() if (folder / name).is_file() else b""
-        digest = hashlib.sha256(content).hexdigest()
-        if digest != expected:
-            raise UserError(f"{folder / name}: sha256 {digest}, expected {expected}: restore the file, or export again")
-        tables[name] = pd.read_parquet(folder / name)
-    cells = []
-    for head in manifest["cells"]:
-        try:
-            cells.append(_cell(head, tables))
-        except (KeyError, TypeError, ValueError) as error:
-            title = head.get("title", "a cell") if isinstance(head, Mapping) else "a cell"
-            message = f"{folder / 'manifest.json'}: {title}: {error}: restore the file, or export again"
-            raise UserError(message) from error
+    """Return the cells in ``folder``. Raises UserError, naming the first cell or file that cannot be read."""
+    cells, _, unreadable = contents(folder)
+    if unreadable:
+        raise UserError(unreadable[0])
     return cells
 
 
-def _manifest(folder: Path) -> dict[str, Any]:
-    path = folder / "manifest.json"
+def contents(folder: Path) -> Contents:
+    """Return what can be read in ``folder``. Raises UserError if it holds no results."""
+    path, remedy = folder / "manifest.json", "restore the file, or export again"
+    manifest = _manifest(path)
+    found = Contents([], [], [])
+
+    @cache
+    def table(name: str) -> pd.DataFrame:
+        if name not in manifest.files:
+            raise ValueError(f"the manifest lists no file {name}")
+        return _table(folder, name, manifest.files[name])
+
+    damaged: dict[str, list[str]] = {}
+    for number, head in enumerate(manifest.cells, 1):
+        try:
+            found.cells.append(_cell(head, table))
+        except _Damaged as error:
+            damaged.setdefault(str(error), []).append(_called(head, number))
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            found.unreadable.append(f"{path}: {_called(head, number)} cannot be read: {error}: {remedy}")
+    for reason, titles in damaged.items():
+        found.unreadable.append(f"{reason}: {remedy}. Left out: {', '.join(titles)}")
+    for number, content in enumerate(manifest.records, 1):
+        try:
+            found.records.append(decode_record(content))
+        except ValueError as error:
+            found.unreadable.append(f"{path}: record {number} cannot be read: {error}: {remedy}")
+    return found
+
+
+def _manifest(path: Path) -> Manifest:
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        content = from_json(path.read_bytes())
+        if isinstance(content, dict) and (version := content.get("format")) != FORMAT:
+            raise UserError(f"{path}: format {str(version)[:80]!r}, expected {FORMAT}: use the version that wrote it")
+        return Manifest.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        reason = f"{'.'.join(map(str, first['loc']))[:80]}: {first['msg']}, found {str(first.get('input'))[:80]!r}"
+        raise UserError(f"{path}: cannot be read as published results: {reason}") from error
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: cannot be read as published results: {error}") from error
-    if manifest.get("format") != FORMAT:
-        raise UserError(f"{path}: format {manifest.get('format')!r}, expected {FORMAT}: use the version that wrote it")
-    return dict(manifest)
+
+
+def _called(head: Any, number: int) -> str:
+    """Return the name of an encoded cell, the ``number``-th of its manifest."""
+    title = head.get("title") if isinstance(head, dict) else None
+    return f"cell {number}" + (f" ({' '.join(title.split())[:80]})" if isinstance(title, str) else "")
+
+
+class _Damaged(Exception):
+    """A file of predictions that cannot be read, and with it all of its cells."""
+
+
+def _table(folder: Path, name: str, expected: object) -> pd.DataFrame:
+    """Return the table in a file of ``folder`` whose sha256 is ``expected``. Raises _Damaged."""
+    path = folder / name
+    content = path.read_bytes() if path.is_file() else b""
+    if (digest := hashlib.sha256(content).hexdigest()) != expected:
+        raise _Damaged(f"{path}: sha256 {digest if content else 'of no such file'}, expected {str(expected)[:80]}")
+    try:
+        return to_frame(read_table(content, ("evalset", "example_id")))
+    except ValueError as error:
+        raise _Damaged(f"{path}: {error}") from error
 
 
 def file_of(key: CellKey) -> str:
@@ -118,16 +176,27 @@ def _unpacked(packed: np.ndarray, n_outputs: int) -> np.ndarray:
     return np.where(np.signbit(packed), np.concatenate([smaller, larger], -1), np.concatenate([larger, smaller], -1))
 
 
-def _cell(head: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Cell:
-    key = decode_key(head["key"])
-    column = column_of(key)
-    table = tables[file_of(key)]
-    task: Task = "regression" if head["n_outputs"] == 1 else "classification"
-    n_outputs, predictions = head["n_outputs"], {}
+def _cell(head: Any, read: Callable[[str], pd.DataFrame]) -> Cell:
+    """Return the cell encoded as ``head``; ``read`` returns the table in a file. Raises ValueError and its like."""
+    if not isinstance(head, dict):
+        raise TypeError(f"expected key, title, fit_seconds, facts and n_outputs, found {str(head)[:80]!r}")
+    if missing := {"key", "title", "fit_seconds", "facts", "n_outputs"} - head.keys():
+        raise ValueError(f"{sorted(missing)[0]} is missing")
+    key, n_outputs = decode_key(head["key"]), head["n_outputs"]
+    if type(n_outputs) is not int or n_outputs < 1:
+        raise ValueError(f"n_outputs: expected a number of outputs, found {str(n_outputs)[:80]!r}")
+    column, table = column_of(key), read(file_of(key))
+    task: Task = "regression" if n_outputs == 1 else "classification"
+    outputs = range(1 if n_outputs == 2 else n_outputs)
+    wanted = [f"{column}/{seed}/{c}" for seed in key.seeds for c in outputs]
+    if missing := {"y_true", *wanted} - set(table.columns):
+        raise ValueError(f"{file_of(key)} has no column {sorted(missing)[0]!r}")
+    if f"{column}/{key.seeds[0]}/{len(outputs)}" in table.columns:
+        raise ValueError(f"n_outputs: {file_of(key)} has more outputs than {n_outputs}")
+    predictions = {}
     for evalset, rows in table.groupby("evalset", sort=False):
-        columns = range(1 if n_outputs == 2 else n_outputs)
-        packed = [[rows[f"{column}/{seed}/{c}"].to_numpy() for c in columns] for seed in key.seeds]
-        values = _unpacked(np.moveaxis(np.array(packed), 1, -1), n_outputs)
+        packed = rows[wanted].to_numpy(dtype=np.float32).reshape(len(rows), len(key.seeds), len(outputs))
+        values = _unpacked(np.ascontiguousarray(packed.swapaxes(0, 1)), n_outputs)
         ids = rows["example_id"].to_numpy(dtype=str)
         predictions[str(evalset)] = Predictions(key.seeds, ids, rows["y_true"].to_numpy(), values, task)
     return decode(head, predictions)

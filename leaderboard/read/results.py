@@ -22,6 +22,8 @@ from benchmark.types import PAPER, REFERENCE, SAMPLINGS, Sampling, Task
 
 GROUPS = ("dev", "headline", "borderline", "excluded", "regression", "extra", "scope", "variant")
 """Groups of datasets in display order; the paper's main tables show the first two together."""
+LONGEST = 150
+"""Characters of a title in an address."""
 
 
 @dataclass(frozen=True)
@@ -213,16 +215,19 @@ def submitted(cell: Cell) -> bool:
 
 
 def slug(title: str) -> str:
-    """Turn a title into a part of an address, with a digest at the end if it has letters that an address cannot have.
+    """Turn a title into a part of an address.
+
+    It ends with a digest if the title has letters that an address cannot have, has nothing else, or is too long for the
+    name of a file.
 
     >>> slug("Twin-bootstrap λ=300"), slug("Bäume"), slug("方法甲 1.0")
     ('twin-bootstrap-lambda-300', 'baume', '1.0-2b406cbd')
     """
     plain = " ".join(unicodedata.normalize("NFKD", title).casefold().replace("λ", "lambda").split())
     spelled = re.sub(r"[^a-z0-9.]+", "-", "".join(c for c in plain if not unicodedata.combining(c))).strip("-")
-    if not any(c.isalnum() and not c.isascii() for c in plain):
+    if 0 < len(spelled) <= LONGEST and not any(c.isalnum() and not c.isascii() for c in plain):
         return spelled
-    return f"{spelled}-{hashlib.sha256(plain.encode()).hexdigest()[:8]}".strip("-")
+    return f"{spelled[:LONGEST]}-{hashlib.sha256(plain.encode()).hexdigest()[:8]}".strip("-")
 
 
 def collect(
@@ -234,7 +239,8 @@ def collect(
 
     Of each method, hyperparameters and split, the newest code counts, with the most retrainings, on the data version
     that was logged last: methods are only compared on identical rows. The dataset's notes name the cells left out for
-    their data; ``unreadable`` names those left out because they were submitted as the reference.
+    their data; ``unreadable`` names those left out because they were submitted as the reference, or because their test
+    examples or labels are not those of most cells with the same fingerprint.
     """
     cells_of: dict[Sampling, list[Cell]] = {PAPER: []}
     for cell in cells:
@@ -253,8 +259,17 @@ def _collect(
     notes: dict[str, list[str]] = {}
     unreadable = list(unreadable)
     of_studies: dict[tuple[object, ...], Cell] = {}
-    for cell in cells:
+    tests = [_test(cell) for cell in cells]
+    usual = _usual(cells, tests)
+    for cell, test in zip(cells, tests, strict=True):
         key = cell.key
+        if test != usual[key.dataset, key.canonical_seed, key.problem]:
+            unreadable.append(
+                f"{cell.title} on {key.dataset}, split {key.canonical_seed}, is left out: its test examples or labels "
+                f"are not those of the other cells with the same fingerprint of the data, {key.problem}, so it cannot "
+                f"be compared with them. Run again: {cell.facts.command} --force"
+            )
+            continue
         if key.method == REFERENCE and submitted(cell):
             unreadable.append(
                 f"{cell.title} on {key.dataset} is left out: it was submitted under the name of the reference, "
@@ -285,6 +300,24 @@ def _collect(
     return Results(tuple(datasets), source, tuple(unreadable), *kept, sampling)
 
 
+def _usual(cells: Iterable[Cell], tests: Iterable[str]) -> dict[tuple[str, int, str], str]:
+    """Return which of ``tests`` most cells have for each dataset, split and data; of equally many, the reference's."""
+    votes: dict[tuple[str, int, str], Counter[str]] = {}
+    for cell, test in zip(cells, tests, strict=True):
+        of = votes.setdefault((cell.key.dataset, cell.key.canonical_seed, cell.key.problem), Counter())
+        of[test] += 2 + (cell.key.method == REFERENCE)
+    return {of: count.most_common(1)[0][0] for of, count in votes.items()}
+
+
+def _test(cell: Cell) -> str:
+    """Return a digest of the task, examples and labels of a cell's tests, in their order."""
+    digest = hashlib.sha256()
+    for name, p in cell.predictions.items():
+        digest.update(repr((name, p.task, p.values.shape[2], p.ids.tolist())).encode())
+        digest.update(p.y.astype(np.float64).tobytes())
+    return digest.hexdigest()
+
+
 def with_studies(results: Results) -> Results:
     """Return ``results`` with the cells of studies added to the datasets that lack them."""
     cells = [cell for d in results.datasets for entry in d.entries for cell in entry.cells.values()]
@@ -295,7 +328,7 @@ def with_studies(results: Results) -> Results:
 def with_groups(results: Results, texts: Mapping[str, str]) -> Results:
     """Return ``results`` with the groups of examples, from the text of each dataset's ``groups.csv``."""
     rows = {name: csv.DictReader(io.StringIO(text)) for name, text in texts.items()}
-    groups = {name: {row["id"]: row["group"] for row in of} for name, of in rows.items()}
+    groups = {name: {r["id"]: r["group"] for r in of if r.get("id") and r.get("group")} for name, of in rows.items()}
     datasets = tuple(replace(d, groups=groups.get(d.name, {})) for d in results.datasets)
     return replace(results, datasets=datasets, others=tuple(with_groups(other, texts) for other in results.others))
 

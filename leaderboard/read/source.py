@@ -1,5 +1,6 @@
 """Results from an MLflow store or a folder of exported results."""
 
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -22,7 +23,8 @@ def read(store: str = "", among_published: bool = False) -> tuple[Results, dict[
         return collect(cells, source, unreadable, records)
 
     if store and Path(store).is_dir():
-        return whole(published.read(Path(store)), store, [], published.records(Path(store))), {}
+        cells, records, unreadable = published.contents(Path(store))
+        return whole(cells, store, unreadable, records), {}
     if store and "://" not in store and store != "databricks":
         examples = "sqlite:///mlflow.db or http://127.0.0.1:5000"
         raise UserError(f"{store}: no such folder; give one with exported results, or an MLflow URI such as {examples}")
@@ -34,11 +36,13 @@ def read(store: str = "", among_published: bool = False) -> tuple[Results, dict[
         )
     tracking = Store(store)
     cells, records = list(tracking.cells()), tracking.records()
-    results = whole(cells, tracking.uri, [*tracking.unreadable, *tracking.failures()], records)
+    unreadable, tracking.unreadable = tracking.unreadable, []
+    results = whole(cells, tracking.uri, [*unreadable, *tracking.failures()], records)
     runs: dict[str, list[str]] = {}
     for d in chain.from_iterable(part.datasets for part in results.by_sampling):
         runs.setdefault(d.name, []).extend(cell.run_id for entry in d.entries for cell in entry.cells.values())
     first = {name: next(filter(None, ids), "") for name, ids in runs.items()}  # published cells have no run
     health = {name: tracking.report(run_id, "health.txt") for name, run_id in first.items() if run_id}
     groups = {name: tracking.report(run_id, "groups.csv") for name, run_id in first.items() if run_id}
+    results = replace(results, unreadable=(*results.unreadable, *tracking.unreadable))
     return with_groups(results, groups), health

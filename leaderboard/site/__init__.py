@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmark import __version__
 from benchmark.errors import UserError
+from benchmark.files import inside
 from leaderboard.read.results import Results
 from leaderboard.site.pages import files, homes
 from leaderboard.stats.intervals import IntervalKind
@@ -40,7 +41,7 @@ def write(results: Results, out: Path, kind: IntervalKind = "runs", health: Mapp
         folders = homes(results)
         for part in results.by_sampling or (results,):
             for name, content in files(part, results, kind, health or {}):
-                path = temporary / folders[part.sampling] / name
+                path = inside(temporary, f"{folders[part.sampling]}{name}")
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content if isinstance(content, bytes) else content.encode())
         published.write(results, temporary / "results", tables=False)

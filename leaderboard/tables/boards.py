@@ -11,7 +11,7 @@ from benchmark.measure.catalogue import MAE, QUALITY
 from benchmark.types import PAPER, REFERENCE, Predictions, Sampling
 from leaderboard.read.results import Dataset, Entry, Results
 from leaderboard.stats.intervals import Estimate, IntervalKind, described, jackknife
-from leaderboard.tables.columns import Column, Pair, columns_of, matched, pairs_of
+from leaderboard.tables.columns import UNLIKE, Column, Pair, columns_of, differences, matched, pairs_of
 from leaderboard.tables.table import Table, Value
 
 COLLAPSED = 0.99
@@ -36,6 +36,8 @@ MARKS = {
     "†?": "†? Cannot tell: the measured loss is beyond the limit of †, but its interval contains the limit.",
     "collapsed": "Collapsed: predicts one class for at least 99 % of the examples (regression: its MAE is at least "
     "99 % of that of the best constant prediction); a constant never churns.",
+    UNLIKE: "‡ Other code, library versions or device than ERM's, or uncommitted changes in only one of the two: the "
+    "difference is not the method's alone. The dataset's page has the details.",
     "control": "Control: ERM trained on the whole training pool, to show the effect of seeing every row; it is not "
     "ranked.",
     **SUSPICIONS,
@@ -53,6 +55,8 @@ class BoardRow:
     n_seeds: tuple[int, int]
     estimates: Mapping[str, Estimate | None]
     marks: tuple[str, ...]
+    differs: tuple[str, ...]
+    """What else than the method differs from ERM."""
     commands: tuple[str, ...]
 
 
@@ -99,6 +103,7 @@ def board(dataset: Dataset, evalset: str = "id", kind: IntervalKind = "runs") ->
             "Not every method has the same train seeds: differences from ERM use the seeds that both have, all other "
             "columns each method's own."
         )
+    notes += [f"{UNLIKE} {row.title}: {'; '.join(row.differs)}." for row in rows if row.differs]
     return Board(dataset.name, dataset.title, evalset, columns, tuple(rows), tuple(notes), kind, dataset.sampling)
 
 
@@ -109,11 +114,12 @@ def to_table(board: Board) -> Table:
     for row in board.rows:
         values = []
         for column in board.columns:
-            value = column.show(row.estimates[column.key])
+            value = column.show(row.estimates[column.key], row.differs)
             values.append(value.but(mark="best") if not row.marks and value.number == best[column.key] else value)
         fewest, most = row.n_seeds
         runs = str(fewest) if fewest == most else f"{fewest}–{most}"
         rows.append((" ".join([row.title, *row.marks]), *values, ", ".join(map(str, row.splits)), runs))
+    flags = {mark for row in board.rows for mark in (*row.marks, *([UNLIKE] if row.differs else []))}
     return Table(
         key=f"{board.dataset}-{board.evalset}",
         title=f"{board.title}, {EVALSETS.get(board.evalset, board.evalset)}",
@@ -121,7 +127,7 @@ def to_table(board: Board) -> Table:
         f"same samples. {described(board.kind, board.sampling)}",
         header=("Method", *(column.title for column in board.columns), "Splits", "Retrainings"),
         rows=tuple(rows),
-        notes=(*board.notes, *meanings({mark for row in board.rows for mark in row.marks})),
+        notes=(*board.notes, *meanings(flags)),
         datasets=(board.dataset,),
         kind=board.kind,
     )
@@ -180,6 +186,7 @@ def _row(dataset: Dataset, entry: Entry, evalset: str, columns: Sequence[Column]
         n_seeds=(min(sizes), max(sizes)),
         estimates={column.key: column.value(pairs, evalset, kind) for column in columns},
         marks=marks(pairs, evalset),
+        differs=differences(pairs),
         commands=tuple(cell.facts.command for cell in entry.cells.values()),
     )
 

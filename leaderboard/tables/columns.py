@@ -1,6 +1,6 @@
 """Columns of tables: a measure with intervals, absolute or as a difference from ERM."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmark.measure.catalogue import Drift, Measure, Of, boards
 from benchmark.store.cell import Cell
-from benchmark.types import PAPER, Predictions, Sampling, Task
+from benchmark.types import PAPER, REFERENCE, Predictions, Sampling, Task
 from leaderboard.read.results import Dataset, Entry
 from leaderboard.stats.intervals import (
     FEWEST_EXAMPLES,
@@ -22,7 +22,7 @@ from leaderboard.stats.intervals import (
     over_examples,
     pair_bootstrap,
 )
-from leaderboard.tables.table import Value
+from leaderboard.tables.table import MISSING, Value
 
 Pair = tuple[Cell, Cell | None]
 """A method's cell on one canonical split and the reference's, or None if they share no train seed."""
@@ -91,10 +91,46 @@ class Column:
         both = matched(pairs, evalset)
         return estimate(self.measure, both, kind) if both else None
 
-    def show(self, value: Estimate | None) -> Value:
-        """Format an estimate in the unit and precision of the column."""
+    def show(self, value: Estimate | None, differs: Sequence[str] = ()) -> Value:
+        """Format an estimate in the unit and precision of the column.
+
+        It is marked ‡ if it compares with ERM and the two ``differ``.
+        """
         most = self.measure.most if self.measure and not self.versus else np.inf
-        return Value.of(value, self.scale, self.digits, self.versus, most)
+        shown = Value.of(value, self.scale, self.digits, self.versus, most)
+        compares = self.versus or self.of_cells is compute
+        return shown.but(flags=UNLIKE) if differs and compares and shown.text != MISSING else shown
+
+
+UNLIKE = "‡"
+"""Mark of a comparison with ERM whose two sides differ in more than the method; see ``differences``."""
+
+
+def differences(pairs: Sequence[Pair]) -> tuple[str, ...]:
+    """Return what else than the method differs between cells and ERM's, in words.
+
+    That is the code that both use, the versions of libraries, the kind of device, and uncommitted changes in only one
+    of them. The commit is not compared, because most commits change no prediction, nor is the version of Python or the
+    model of the CPU. What is unknown is not compared either.
+    """
+    found = (text for cell, erm in pairs if erm is not None and erm is not cell for text in _differences(cell, erm))
+    return tuple(dict.fromkeys(found))
+
+
+def _differences(cell: Cell, erm: Cell) -> Iterator[str]:
+    mine, theirs = cell.facts, erm.facts
+    codes = [one.key.code if one.key.method == REFERENCE else one.facts.reference_code for one in (cell, erm)]
+    if all(codes) and codes[0] != codes[1]:
+        yield f"code {codes[0]}, ERM's {codes[1]}"
+    ignored = {"python", "suite"} if all(codes) or mine.submission else {"python"}
+    for library in sorted((mine.versions.keys() & theirs.versions.keys()) - ignored):
+        if mine.versions[library] != theirs.versions[library]:
+            yield f"{library} {mine.versions[library]}, ERM's {theirs.versions[library]}"
+    devices = cell.key.device, erm.key.device
+    if "unknown" not in devices and devices[0] != devices[1]:
+        yield f"device {devices[0]}, ERM's {devices[1]}"
+    if {mine.modified, theirs.modified} == {True, False}:
+        yield f"uncommitted changes in {'it' if mine.modified else 'ERM'} alone"
 
 
 def absolute(measure: Measure) -> Column:

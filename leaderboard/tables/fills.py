@@ -13,7 +13,17 @@ from leaderboard.read.results import Dataset, Entry, Results, family_weights
 from leaderboard.stats.intervals import Estimate, IntervalKind
 from leaderboard.tables import paper_filter
 from leaderboard.tables.boards import board, marks
-from leaderboard.tables.columns import Column, absolute, compute, interval, matched, pairs_of, versus
+from leaderboard.tables.columns import (
+    UNLIKE,
+    Column,
+    absolute,
+    compute,
+    differences,
+    interval,
+    matched,
+    pairs_of,
+    versus,
+)
 from leaderboard.tables.footprint import footprint
 from leaderboard.tables.layouts import Body, TableCell, averaged, erm_tests, explained, name, with_reference
 from leaderboard.tables.summary import headline
@@ -84,7 +94,8 @@ def _on_split(dataset: Dataset, title: str, column: Column, split: int, kind: In
     if entry is None or split not in entry.cells:
         return Value(MISSING)
     pairs = pairs_of(dataset, replace(entry, cells={split: entry.cells[split]}))
-    value = column.show(column.value(pairs, "id", kind)).but(flags=" ".join(marks(pairs)))
+    value = column.show(column.value(pairs, "id", kind), differences(pairs))
+    value = value.but(flags=" ".join(filter(None, (*marks(pairs), value.flags))))
     return replace(value, text=value.text.partition(" [")[0])  # the columns are many; downloads have the interval
 
 
@@ -105,11 +116,18 @@ def changes(results: Results, kind: IntervalKind) -> Body | None:
     for d in datasets:
         rows.append((name(d), *(value for title in titles for value in _change(d, d.entry(title), kind))))
     header = ("Dataset", *("mended", "broken") * len(titles))
-    return Body(header, tuple(rows), datasets, averaged(datasets), (("", 1), *((title, 2) for title in titles)))
+    return Body(
+        header,
+        tuple(rows),
+        datasets,
+        (*explained(rows), *averaged(datasets)),
+        (("", 1), *((title, 2) for title in titles)),
+    )
 
 
 def _change(dataset: Dataset, entry: Entry | None, kind: IntervalKind) -> tuple[Value, Value]:
-    both = matched(pairs_of(dataset, entry)) if entry else []
+    pairs = pairs_of(dataset, entry) if entry else []
+    both = matched(pairs)
     if not both:
         return Value(MISSING), Value(MISSING)
 
@@ -118,7 +136,8 @@ def _change(dataset: Dataset, entry: Entry | None, kind: IntervalKind) -> tuple[
         by_run, by_example = ([s.mean(axis=axis) for s in splits] for axis in (1, 0))
         estimate = interval(kind, lambda: by_run, lambda: by_example, sum(map(len, by_example)))
         percentage = Value.of(estimate, 100)
-        return replace(percentage, text=percentage.text.partition(" [")[0])
+        flags = UNLIKE if differences(pairs) else ""
+        return replace(percentage, text=percentage.text.partition(" [")[0], flags=flags)
 
     return value(good_flips), value(bad_flips)
 
@@ -157,7 +176,7 @@ def regression(results: Results, kind: IntervalKind) -> Body | None:
             churn, mae, delta = (row.estimates[key] for key in ("churn", "mae", "delta_churn"))
             assert churn is not None
             assert mae is not None
-            cells = {key: column.show(row.estimates[key]) for key, column in columns.items()}
+            cells = {key: column.show(row.estimates[key], row.differs) for key, column in columns.items()}
             share = _plain(churn.value / mae.value * 100, 0)
             change = _plain(delta.value / erm.value * 100 if delta and erm else None, 0, signed=True)
             best = cells["churn"].but(mark="best" if churn.value == lowest else "", flags=" ".join(row.marks))

@@ -12,7 +12,7 @@ from benchmark.types import Predictions
 from leaderboard.read.results import Dataset, Results
 from leaderboard.stats.intervals import Estimate, IntervalKind, holm
 from leaderboard.tables.boards import marks, meanings
-from leaderboard.tables.columns import Column, estimate, pairs_of
+from leaderboard.tables.columns import Column, differences, estimate, pairs_of
 from leaderboard.tables.table import MISSING, Value
 
 ALPHA = 0.05
@@ -109,11 +109,11 @@ def per_method(choice: Choice, column: Column, *extra: DatasetColumn) -> Fill:
                 if title not in row:
                     cells.append(Value(MISSING))
                     continue
-                value, flags = row[title]
+                value, flags, shown = row[title]
                 star = (d.name, title) in significant
                 mark = "" if not star else "better" if value.value * column.better > 0 else "worse"
-                flags = ("*",) * star + flags
-                cells.append(column.show(value).but(mark="best" if title == best else mark, flags=" ".join(flags)))
+                flags = ("*",) * star + flags + (shown.flags,) * bool(shown.flags)
+                cells.append(shown.but(mark="best" if title == best else mark, flags=" ".join(flags)))
             rows.append((name(d), *(other.show(d, kind) for other in extra), *cells))
         measures = [*((other.header, other.measure) for other in extra), (column.title, column.measure)]
         return Body(
@@ -126,8 +126,8 @@ def per_method(choice: Choice, column: Column, *extra: DatasetColumn) -> Fill:
     return fill
 
 
-Compared = dict[str, tuple[Estimate, tuple[str, ...]]]
-"""The difference from ERM of each method, with the marks that qualify it."""
+Compared = dict[str, tuple[Estimate, tuple[str, ...], Value]]
+"""The difference from ERM of each method, with the marks that qualify the method, and as it is shown."""
 
 
 def _compared(dataset: Dataset, column: Column, kind: IntervalKind) -> Compared:
@@ -136,7 +136,7 @@ def _compared(dataset: Dataset, column: Column, kind: IntervalKind) -> Compared:
         pairs = pairs_of(dataset, entry)
         estimate = column.value(pairs, "id", kind)
         if estimate is not None and not np.isnan(estimate.value):
-            compared[entry.title] = estimate, marks(pairs)
+            compared[entry.title] = estimate, marks(pairs), column.show(estimate, differences(pairs))
     return compared
 
 
@@ -147,7 +147,7 @@ def _tested(compared: dict[str, Compared], kind: IntervalKind) -> tuple[set[tupl
     """
     of_method: dict[str, dict[str, Estimate]] = {}
     for dataset, row in compared.items():
-        for title, (e, flags) in row.items():
+        for title, (e, flags, _) in row.items():
             if "control" not in flags and not np.isnan(e.p):
                 of_method.setdefault(title, {})[dataset] = e
     sizes = [len(of) for of in of_method.values()]
@@ -173,7 +173,7 @@ def _tested(compared: dict[str, Compared], kind: IntervalKind) -> tuple[set[tupl
 
 def _best(row: Compared, better: int) -> str:
     """Return the unmarked method with the best value, or "" if there is nothing to compare."""
-    values = {title: estimate.value * better for title, (estimate, flags) in row.items() if not flags}
+    values = {title: estimate.value * better for title, (estimate, flags, _) in row.items() if not flags}
     return max(values, key=lambda title: values[title]) if len(values) > 1 else ""
 
 

@@ -19,13 +19,16 @@ from leaderboard.stats.intervals import (
     pair_bootstrap,
     standard_deviation,
 )
-from leaderboard.tables.columns import common
+from leaderboard.tables.columns import UNLIKE, common, differences
 from leaderboard.tables.columns import estimate as of_measure
 from leaderboard.tables.table import Table, Value
 
 REPLICATES = (
     "Quantities not computed from predictions: 95 % jackknife interval over the replicates (percentile bootstrap for a "
     "standard deviation)."
+)
+UNLIKE_IN_STUDY = (
+    f"{UNLIKE} The two sides of the difference also differ in code, library versions, device or uncommitted changes."
 )
 
 
@@ -85,14 +88,17 @@ def told(results: Results, name: str = "") -> tuple[list[Told], list[str]]:
     for record in results.records:
         if record.key != REPORT or name not in ("", record.study):
             continue
-        settings = {name: str(value) for name, value in record.content.get("settings", {}).items()}
         try:
+            settings = {name: str(value) for name, value in record.content.get("settings", {}).items()}
             study = make_study(record.study, settings)
             report = study.report(Reader(record.study, cells, results.records))
         except Missing as error:
             troubles.append(f"study {record.study} is left out because {error} is missing: run it again")
         except UserError as error:  # run by another version of the suite
             troubles.append(f"study {record.study} is left out: {error}")
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            reason = f"{type(error).__name__}: {error}"[:200]
+            troubles.append(f"study {record.study} is left out: its records cannot be read ({reason}): run it again")
         else:
             defaults = make_study(record.study, {})
             changed = [f"{name}={value}" for name, value in settings.items() if str(getattr(defaults, name)) != value]
@@ -122,12 +128,16 @@ def table(one: Told, sheet: Sheet, kind: IntervalKind = "runs") -> Table:
     def show(head: Head, cell: str | Number) -> str | Value:
         if isinstance(cell, str):
             return cell
-        return Value.of(estimate(cell, kind), head.scale, head.digits, head.signed, head.most).but(flags=cell.flags)
+        value = Value.of(estimate(cell, kind), head.scale, head.digits, head.signed, head.most)
+        pairs = zip(cell.cells, cell.versus, strict=True) if isinstance(cell, Measured) and cell.versus else ()
+        unlike = UNLIKE if differences(list(pairs)) else ""
+        return value.but(flags=" ".join(filter(None, (cell.flags, unlike))))
 
     rows = [tuple(show(head, cell) for head, cell in zip(heads, row, strict=True)) for row in sheet.rows]
     numbers = [n for row in sheet.rows for n in row if not isinstance(n, str)]
     of_runs = [INTERVAL_KINDS[kind]] if any(isinstance(n, Measured) for n in numbers) else []
     of_others = [REPLICATES] if any(isinstance(n, Sampled) and len(n.values) > 1 for n in numbers) else []
+    unlike = any(isinstance(cell, Value) and UNLIKE in cell.flags for row in rows for cell in row)
     datasets = {cell.key.dataset for row in sheet.rows for n in row if isinstance(n, Measured) for cell in n.cells}
     return Table(
         f"study-{one.slug}-{sheet.key}",
@@ -135,7 +145,7 @@ def table(one: Told, sheet: Sheet, kind: IntervalKind = "runs") -> Table:
         " ".join([sheet.caption, *of_runs, *of_others]),
         tuple(head.text for head in heads),
         tuple(rows),
-        tuple(sheet.notes),
+        (*sheet.notes, *([UNLIKE_IN_STUDY] if unlike else [])),
         datasets=tuple(sorted(datasets)),
         kind=kind,
     )

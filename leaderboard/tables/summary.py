@@ -15,7 +15,7 @@ from leaderboard.read.results import GROUPS, Dataset, Results, family_weights, s
 from leaderboard.stats.intervals import Estimate, IntervalKind, leave_one_out, weighted
 from leaderboard.stats.ranks import Ranking, friedman, rank_intervals
 from leaderboard.tables.boards import SUSPICIONS, BoardRow, boards
-from leaderboard.tables.columns import Column, absolute, of_all_measures, versus
+from leaderboard.tables.columns import UNLIKE, Column, absolute, of_all_measures, versus
 from leaderboard.tables.table import Value
 
 GROUP_TITLES = {
@@ -89,6 +89,8 @@ class SummaryRow:
     unranked: str = ""
     suspicions: tuple[str, ...] = ()
     """Keys of ``SUSPICIONS``."""
+    differs: str = ""
+    """Where results differ from ERM's in more than the method, as ``‡ on BACE``."""
 
     @property
     def slug(self) -> str:
@@ -98,7 +100,7 @@ class SummaryRow:
     @property
     def remarks(self) -> tuple[str, ...]:
         """Marks and the reason for a missing rank, in words."""
-        return (*self.marks, self.unranked) if self.unranked else self.marks
+        return (*self.marks, *filter(None, (self.differs, self.unranked)))
 
 
 @dataclass(frozen=True)
@@ -304,6 +306,7 @@ def _row(
     cells = [cell for entry in entries for cell in entry.cells.values()]
     rows = [(d, boards[d.name][title]) for d in block if title in boards[d.name]]
     low = {mark: [d.title for d, row in rows if mark in row.marks] for mark in ("†", "†?")}
+    unlike = [d.title for d, row in rows if row.differs]
     columns = summary_columns(task, datasets[0].sampling) if len(rows) == len(block) else ()
     return SummaryRow(
         title=title,
@@ -315,6 +318,7 @@ def _row(
         estimates={column.key: _mean(column, rows, weights, boards) for column in columns},
         marks=tuple(f"{mark} on {_brief(titles)}" for mark, titles in low.items() if titles),
         unranked=reason,
+        differs=f"{UNLIKE} on {_brief(unlike)}" if unlike else "",
     )
 
 

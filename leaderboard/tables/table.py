@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -70,6 +71,14 @@ def spelled(number: float, digits: int = 1, signed: bool = False) -> str:
     ('−4.0', '+0.0', '0.0', '1164')
     """
     return f"{number:{'+' if signed else ''}z.{digits}f}".replace("-", "−")
+
+
+def one_line(text: str) -> str:
+    """Replace line breaks and control characters by spaces.
+
+    TeX would read what follows a break in a comment as commands, and a spreadsheet as another row.
+    """
+    return "".join(" " if unicodedata.category(character) in ("Cc", "Zl", "Zp") else character for character in text)
 
 
 @dataclass(frozen=True)

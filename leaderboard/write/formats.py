@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from leaderboard.tables.table import Table, Value
+from leaderboard.tables.table import Table, Value, one_line
 from leaderboard.write.templates import render
 
 
@@ -18,7 +18,7 @@ def to_html(table: Table) -> Markup:
 
 
 def to_csv(table: Table) -> str:
-    """Return the numbers at full precision, in the units of the header.
+    """Return the numbers at full precision, in the units of the header; a text that looks like a formula is quoted.
 
     Interval ends and flags have columns of their own beside those of the numbers that have any.
     """
@@ -35,9 +35,19 @@ def to_csv(table: Table) -> str:
         }
         columns += [(f"{name} {part}", texts) for part, texts in parts.items() if any(texts)]
     out = io.StringIO()
-    rows = zip(*([name, *texts] for name, texts in columns), strict=True)
+    rows = zip(*([_literal(text) for text in (name, *texts)] for name, texts in columns), strict=True)
     csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue()
+
+
+def _literal(text: str) -> str:
+    """Put a text on one line and quote one that a spreadsheet would read as a formula; leave numbers as they are."""
+    line = one_line(text)
+    try:
+        float(line)
+    except ValueError:
+        return f"'{line}" if line.startswith(("=", "+", "-", "@")) else line
+    return line
 
 
 def _exact(number: float) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate, groupby, pairwise, zip_longest
 
-from leaderboard.tables.table import Table, Value
+from leaderboard.tables.table import Table, Value, one_line
 
 GREEK = "alpha beta gamma delta varepsilon kappa lambda mu pi rho sigma chi Delta"
 LATEX = {
@@ -34,14 +34,15 @@ LATEX = {
     "–": "--",
     "…": r"\ldots{}",
     "†": r"$^\dagger$",
+    "‡": r"$^\ddagger$",
     "·": r"$\cdot$",
     **{sign: f"$^{{{digit}}}$" for sign, digit in zip("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789", strict=True)},
 }
 
 
 def latex(text: str) -> str:
-    """Escape special characters, write symbols as maths and tie % to its number."""
-    escaped = "".join(LATEX.get(character, character) for character in text)
+    """Escape special characters, write symbols as maths and tie % to its number; the result is one line."""
+    escaped = "".join(LATEX.get(character, character) for character in one_line(text))
     return re.sub(r"(?<=\d) (?=\\%)", "~", re.sub(r"(?<![\w.])-(?=\d)", "$-$", escaped))
 
 
@@ -61,7 +62,7 @@ def to_latex(table: Table, stamp: Sequence[str] = ()) -> str:
     groups = _groups(table)
     stacked = any(sum(_widths(group, stacked=False)) > LINE for group in groups)
     panels = [part for group in groups for panel in _narrow(group, stacked) for part in _short(panel, stacked)]
-    lines = [f"% {line}" for line in (*stamp, r"Needs \usepackage{booktabs,graphicx}.")]
+    lines = [f"% {one_line(line)}" for line in (*stamp, r"Needs \usepackage{booktabs,graphicx}.")]
     room = 0.0
     for panel in panels:
         height = _height(panel, stacked)

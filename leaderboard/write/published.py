@@ -14,6 +14,7 @@ import pandas as pd
 
 from benchmark import __version__
 from benchmark.errors import UserError
+from benchmark.files import inside
 from benchmark.store.cell import Cell, encode
 from benchmark.types import PAPER
 from leaderboard.read.published import FORMAT, column_of, file_of, gather
@@ -44,9 +45,10 @@ def write(results: Results, folder: Path, tables: bool = True) -> None:
     (temporary / "predictions").mkdir(parents=True)
     hashes = {}
     for name, of_split in groupby(cells, lambda cell: file_of(cell.key)):
-        (temporary / name).parent.mkdir(exist_ok=True)
-        _table(list(of_split)).to_parquet(temporary / name, index=False, compression="zstd")
-        hashes[name] = hashlib.sha256((temporary / name).read_bytes()).hexdigest()
+        path = inside(temporary, name)
+        path.parent.mkdir(exist_ok=True)
+        _table(list(of_split)).to_parquet(path, index=False, compression="zstd")
+        hashes[name] = hashlib.sha256(path.read_bytes()).hexdigest()
     manifest = {
         "format": FORMAT,
         "suite": __version__,
@@ -71,7 +73,7 @@ def _write_tables(results: Results, folder: Path) -> None:
     for table in [*build(results), *of_studies]:
         texts = {"csv": to_csv(table), "json": to_json(table), "tex": to_latex(table, stamp(results, table))}
         for suffix, text in texts.items():
-            (folder / f"{table.key}.{suffix}").write_text(text, encoding="utf-8")
+            inside(folder, f"{table.key}.{suffix}").write_text(text, encoding="utf-8")
 
 
 def _table(cells: Sequence[Cell]) -> pd.DataFrame:

@@ -159,6 +159,7 @@ def test_the_rows_that_a_predictor_learned_from_are_counted_once_and_kept_with_t
         assert facts["bagging"].rows_seen == pytest.approx(share(2), abs=1e-4)
         assert facts["erm_whole"].rows_seen == 1
         assert [name for name, of in facts.items() if of.control] == ["erm_whole"]
+        assert {of.reference_code for of in facts.values()} == {cells[0].key.code}
 
 
 def test_a_predictor_that_does_not_say_what_it_learned_from_has_no_share_of_rows() -> None:

@@ -1,7 +1,8 @@
 """Contents of MLflow after a run, read back through MLflow."""
 
+import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,9 @@ from benchmark.run import driver, runner
 from benchmark.run.check import synthetic
 from benchmark.run.runner import Planned
 from benchmark.store import describe, outbox, tracking
-from benchmark.store.cell import Cell
+from benchmark.store.cell import Cell, digest
+from leaderboard import site
+from leaderboard.read.source import read
 
 
 @pytest.fixture(scope="module")
@@ -174,6 +177,127 @@ def test_a_run_whose_predictions_were_deleted_is_named_with_the_remedy(store: tr
         shutil.rmtree(Path(child.info.artifact_uri.removeprefix("file://")) / "predictions")
     assert gone.key.digest not in [c.key.digest for c in store.cells()]
     assert any(run.info.run_id in line and "train the cell again with --force" in line for line in store.unreadable)
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[tracking.Store, list[str]]]:
+    """A store with two cells, and their run ids."""
+    folder = tmp_path_factory.mktemp("recorded")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{folder}/mlflow.db")
+        store = tracking.Store()
+        yield store, [store.log(cell(text, [1, 2])) for text in ("random_forest:trees=2", "random_forest:trees=3")]
+
+
+def read_again(store: tracking.Store) -> tuple[list[str], list[str]]:
+    """Return the run ids of the cells that can be read, and the lines about the others."""
+    again = tracking.Store(store.uri)
+    return sorted(one.run_id for one in again.cells()), again.unreadable
+
+
+WRONG = ["", "null", "[]", "{}", "7", '"x"', "not json", "NaN", "[" * 3000, "9" * 5000, "../../../X", "\x00", "é" * 300]
+
+
+@pytest.mark.parametrize("tag", ["churn.key", "churn.facts", "churn.title", "churn.cell", "churn.kind", "churn.sha256"])
+def test_a_wrong_or_missing_tag_leaves_out_its_cell_by_name_and_no_other(
+    recorded: tuple[tracking.Store, list[str]], tag: str
+) -> None:
+    store, (edited, other) = recorded
+    tagged = edited
+    if tag == "churn.sha256":
+        tagged = store._search(["1"], f"tags.`mlflow.parentRunId` = '{edited}'")[0].info.run_id
+    before = store.client.get_run(tagged).data.tags[tag]
+    wrong = WRONG if tag != "churn.title" else ["", "\x00", "a\nb", "x" * 5000]
+    try:
+        for text in wrong:
+            store.client.set_tag(tagged, tag, text)
+            found, lines = read_again(store)
+            assert found == [other], text
+            assert any(edited in line and "is left out because it cannot be read" in line for line in lines)
+            assert store.statuses()
+            store.failures()
+        store.client.delete_tag(tagged, tag)
+        found, lines = read_again(store)
+        assert found == ([other] if tag != "churn.sha256" else sorted([edited, other]))
+        assert len(lines) == 1
+    finally:
+        store.client.set_tag(tagged, tag, before)
+    assert read_again(store) == (sorted([edited, other]), [])
+
+
+def test_a_key_edited_to_name_another_place_is_left_out_and_nothing_is_written_there(
+    recorded: tuple[tracking.Store, list[str]], tmp_path: Path
+) -> None:
+    store, (edited, other) = recorded
+    before = store.client.get_run(edited).data.tags
+    for dataset, reason in (("../../../X", "dataset: String should match"), ("esol", "it was changed: its digest is")):
+        key = json.loads(before["churn.key"]) | {"dataset": dataset}
+        try:
+            store.client.set_tag(edited, "churn.key", json.dumps(key))
+            if dataset != "esol":  # the digest, which is no secret, may be edited too
+                store.client.set_tag(edited, "churn.cell", digest(key))
+            found, (line,) = read_again(store)
+            assert found == [other]
+            assert reason in line
+            results, health = read(store.uri)
+            site.write(results, tmp_path / "a" / "b" / "c" / "site", "runs", health)
+            assert [path.name for path in tmp_path.iterdir()] == ["a"]
+        finally:
+            store.client.set_tag(edited, "churn.key", before["churn.key"])
+            store.client.set_tag(edited, "churn.cell", before["churn.cell"])
+
+
+def test_no_flipped_bit_of_a_stored_file_is_read(recorded: tuple[tracking.Store, list[str]]) -> None:
+    store, (damaged, other) = recorded
+    children = store._search(["1"], f"tags.`mlflow.parentRunId` = '{damaged}'")
+    folders = [Path(child.info.artifact_uri.removeprefix("file://")) / "predictions" for child in children]
+    files = [path for folder in folders for path in folder.iterdir()]
+    assert len(files) == 4
+    rng = np.random.default_rng(0)
+    for path in files:
+        whole = path.read_bytes()
+        try:
+            for place in rng.choice(len(whole), 8, replace=False):
+                flipped = bytearray(whole)
+                flipped[place] ^= 1 << int(rng.integers(8))
+                path.write_bytes(flipped)
+                found, (line,) = read_again(store)
+                assert found == [other]
+                assert f"predictions/{path.name} was changed after it was written" in line
+        finally:
+            path.write_bytes(whole)
+    assert read_again(store) == (sorted([damaged, other]), [])
+
+
+def test_runs_without_checksums_are_read_and_counted(recorded: tuple[tracking.Store, list[str]]) -> None:
+    store, runs = recorded
+    children = store._search(["1"], f"tags.`mlflow.parentRunId` = '{runs[0]}'")
+    try:
+        for child in children:  # as recorded by an earlier version
+            store.client.delete_tag(child.info.run_id, tracking.SUMS)
+        found, (line,) = read_again(store)
+        assert found == sorted(runs)
+        assert "recorded by an earlier version, without checksums: 1." in line
+    finally:
+        for child in children:
+            store.client.set_tag(child.info.run_id, tracking.SUMS, child.data.tags[tracking.SUMS])
+
+
+def test_a_report_that_was_changed_is_left_out_by_name(store: tracking.Store) -> None:
+    run = MlflowClient().get_run(store.log(replace(cell("erm", [1, 7]), reports={"groups.csv": "id,group\na,b\n"})))
+    assert store.report(run.info.run_id, "groups.csv") == "id,group\na,b\n"
+    (Path(run.info.artifact_uri.removeprefix("file://")) / "groups.csv").write_text("id,group\na,c\n")
+    assert store.report(run.info.run_id, "groups.csv") == ""
+    assert "groups.csv was changed after it was written" in store.unreadable[-1]
+
+
+def test_a_reference_that_took_no_time_gives_no_relative_compute(store: tracking.Store) -> None:
+    erm, other = cell("erm", [2, 8]), cell("swa", [2, 8])
+    for one in (replace(erm, fit_seconds=0.0), other):
+        one = replace(one, key=replace(one.key, problem="0" * 16))
+        run = MlflowClient().get_run(store.log(one))
+    assert "compute_vs_erm" not in run.data.metrics
 
 
 def test_a_cell_waiting_on_disk_is_recorded_without_training(store: tracking.Store, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmark.store.cell import Submission
-from leaderboard.read.results import collect, slug
+from leaderboard.read.results import collect, slug, with_groups
 
 SUBMISSION = Submission(
     status="self-reported",
@@ -68,3 +68,35 @@ def test_decisions_go_by_halves_and_by_paper_where_a_dataset_has_no_halves(make_
         ("paper", ["b"]),
         ("nested", ["c"]),
     ]
+
+
+def test_a_cell_with_other_labels_or_examples_under_the_same_fingerprint_is_left_out_by_name(make_cell):
+    rng = np.random.default_rng(0)
+    erm, swa, other = (make_cell(method, rng.dirichlet([1, 1], size=(3, 20))) for method in ("erm", "swa", "other"))
+    p = other.predictions["id"]
+    changes = {"y": 1 - p.y, "ids": np.roll(p.ids, 1), "fewer": None}
+    for name, change in changes.items():
+        test = p.on(np.arange(19)) if change is None else replace(p, **{name: change})
+        changed = replace(other, predictions={"id": test})
+        results = collect([changed, erm, swa])  # the newest, yet not what the others have
+        assert [entry.method for entry in results.datasets[0].entries] == ["erm", "swa"]
+        (line,) = results.unreadable
+        assert "OTHER on made_up, split 99, is left out: its test examples or labels are not those" in line
+        assert "--force" in line
+    more = replace(other, predictions={"id": p, "ood": p})
+    assert [entry.method for entry in collect([more, erm]).datasets[0].entries] == ["erm"]
+    of_study = replace(other, predictions={"id": replace(p, y=1 - p.y)}).with_facts(study="members")
+    assert collect([of_study, erm]).of_studies == ()
+
+
+def test_an_address_is_never_empty_or_too_long_for_a_file():
+    titles = ["!?", "x" * 250, "x" * 251, "ERM " + "a b " * 70]
+    addresses = [slug(title) for title in titles]
+    assert len(set(addresses)) == len(titles)
+    assert all(0 < len(address) <= 160 for address in addresses)
+
+
+def test_the_groups_of_a_file_without_their_columns_are_none(make_cell):
+    results = collect([make_cell("erm", np.full((3, 20, 2), 0.5))])
+    assert with_groups(results, {"made_up": "a,b\n1,2\n"}).datasets[0].groups == {}
+    assert with_groups(results, {"made_up": "id,group\nm0001,x\nm0002\n"}).datasets[0].groups == {"m0001": "x"}

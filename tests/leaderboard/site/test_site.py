@@ -17,6 +17,7 @@ from leaderboard.__main__ import build
 from leaderboard.read.results import Results, collect
 from leaderboard.read.source import read
 from leaderboard.site import citation
+from leaderboard.write import published
 
 
 @pytest.mark.slow
@@ -149,3 +150,16 @@ def test_a_store_that_is_neither_folder_nor_address_is_refused(tmp_path: Path) -
         read(str(tmp_path / "reslts"))
     with pytest.raises(UserError, match=r"manifest\.json"):
         read(str(tmp_path))
+
+
+def test_nothing_is_written_outside_the_folders_of_a_site_and_of_exported_results(
+    make_cell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "a" / "site"
+    out.parent.mkdir()
+    with pytest.raises(UserError, match=r"leads out of .*: nothing is read or written there"):
+        published.write(collect([make_cell("../../x", "erm")]), out)
+    monkeypatch.setattr(site, "files", lambda *given: iter([("tables/../../../x.tex", "")]))
+    with pytest.raises(UserError, match="leads out of"):
+        site.write(collect([make_cell("made_up", "erm")]), out)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

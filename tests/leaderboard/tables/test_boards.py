@@ -246,3 +246,52 @@ def test_the_marks_of_a_submission_are_shown_with_their_meaning_and_never_at_the
     assert {SUSPICIONS["alike"], SUSPICIONS["unrelated"]} <= set(table.notes)
     churn = table.header.index("Churn (%)")
     assert [row[churn].mark for row in table.rows] == ["", "best", ""]
+
+
+def with_versions(one: Cell, **changes: str) -> Cell:
+    return one.with_facts(
+        versions={"python": "3.11.7", "torch": "2.13.0", "numpy": "2.4.6", "suite": "0.1.0"} | changes
+    )
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "said"),
+    [
+        (with_versions(CALM, torch="2.12.0"), with_versions(ERM), "torch 2.12.0, ERM's 2.13.0"),
+        (with_versions(CALM, suite="0.2.0"), with_versions(ERM), "suite 0.2.0, ERM's 0.1.0"),
+        (CALM.with_facts(reference_code="0" * 16), ERM, f"code {'0' * 16}, ERM's c"),
+        (replace(CALM, key=replace(CALM.key, device="cuda")), ERM, "device cuda, ERM's cpu"),
+        (CALM.with_facts(modified=True), ERM.with_facts(modified=False), "uncommitted changes in it alone"),
+        (CALM.with_facts(modified=False), ERM.with_facts(modified=True), "uncommitted changes in ERM alone"),
+    ],
+)
+def test_a_difference_from_an_erm_of_other_code_versions_or_device_is_marked(
+    mine: Cell, theirs: Cell, said: str
+) -> None:
+    (board,) = boards(collect([mine, theirs]))
+    assert {row.method: row.differs for row in board.rows} == {"calm": (said,), "erm": ()}
+    table = to_table(board)
+    shown = {column.key: cell for column, cell in zip(board.columns, table.rows[0][1:], strict=False)}
+    flags = {key for key, cell in shown.items() if isinstance(cell, Value) and "‡" in cell.flags}
+    assert flags == {column.key for column in board.columns if column.versus} | {"compute"}
+    assert shown["churn"].mark == "best"  # type: ignore[union-attr]
+    assert f"‡ CALM: {said}." in table.notes
+    assert any(note.startswith("‡ Other code, library versions or device") for note in table.notes)
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs"),
+    [
+        (with_versions(CALM, python="3.12.1", pillow="9"), with_versions(ERM)),
+        (with_versions(CALM, suite="0.2.0").with_facts(reference_code="c"), with_versions(ERM)),
+        (CALM.with_facts(commit="1" * 40), ERM.with_facts(commit="2" * 40)),
+        (CALM.with_facts(device="cpu (x86_64, AVX512)"), ERM.with_facts(device="cpu (x86_64)")),
+        (CALM.with_facts(modified=True), ERM.with_facts(modified=True)),
+        (CALM.with_facts(modified=True), ERM.with_facts(modified=None)),
+        (replace(CALM, key=replace(CALM.key, device="unknown")), ERM),
+    ],
+)
+def test_what_changes_no_prediction_or_is_unknown_is_not_marked(mine: Cell, theirs: Cell) -> None:
+    (board,) = boards(collect([mine, theirs]))
+    assert [row.differs for row in board.rows] == [(), ()]
+    assert "‡" not in repr(to_table(board))

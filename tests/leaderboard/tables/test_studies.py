@@ -217,3 +217,35 @@ def test_without_finished_studies_nothing_is_shown(make_cell, tmp_path: Path) ->
     assert not (tmp_path / "site" / "studies.html").exists()
     assert "studies.html" not in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
     assert studies.told(collect([])) == ([], [])
+
+
+@pytest.mark.parametrize("settings", [None, 1, [], ["a"], {"dataset": []}, {"dataset": "../x"}, {"seeds": -1}])
+def test_a_study_with_a_damaged_record_is_left_out_by_name_and_the_others_are_shown(make_cell, settings) -> None:
+    cells = erm_and_twin(make_cell)
+    damaged = replace(finished("decomposition"), content={"settings": settings})
+    results = collect(cells, records=[damaged])
+    shown, troubles = told(results)
+    assert shown == []
+    assert len(troubles) == 1
+    assert troubles[0].startswith("study decomposition is left out")
+
+
+def test_a_record_without_the_numbers_of_its_study_leaves_it_out_by_name() -> None:
+    settings = {"settings": asdict(make_study("bo-loop", {}))}
+    report = Record("bo-loop", REPORT, "0" * 16, settings)
+    key = "esol, split 99, erm, greedy, 20 trajectories, 50 + 10"
+    for content in ({}, {"final_best": "x"}, {"final_best": None, "range": 3, "acquired": {}}):
+        results = collect([], records=[report, Record("bo-loop", key, "0" * 16, content)])
+        shown, (line,) = told(results)
+        assert shown == []
+        assert line.startswith("study bo-loop is left out")
+
+
+def test_a_difference_between_cells_of_other_versions_is_marked(make_cell) -> None:
+    ours, theirs = retrained(make_cell, "d", "twin", 0.1), retrained(make_cell, "d", "erm", 0.3)
+    for torch, mark in (("2.13", ""), ("2.12", "‡")):
+        cells = [ours.with_facts(versions={"torch": torch})], [theirs.with_facts(versions={"torch": "2.13"})]
+        sheet = Sheet("k", "Title", "Caption.", ["Method", Head("Δ")], [["twin", Measured("churn", *cells)]])
+        made = table(Told(make_study("members", {}), (), Report([])), sheet)
+        assert made.rows[0][1].flags == mark
+        assert any(note.startswith("‡") for note in made.notes) == bool(mark)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -85,3 +86,20 @@ def test_markdown_is_aligned_has_the_best_in_bold_and_escapes_bars_and_stars(one
 
 def test_a_value_without_a_number_is_a_dash():
     assert Value.of(Estimate(np.nan, np.nan, np.nan)) == Value.of(None) == Value("–")
+
+
+def test_a_spreadsheet_takes_no_text_for_a_formula_and_numbers_stay_numbers(one_table):
+    formulas = ["=1+1", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "a\r=1", "−1", "-3.5", "+0.3", "-", "a=b"]
+    table = replace(
+        one_table,
+        header=("=cmd()", "N", "@x"),
+        rows=tuple((text, Value("−1", -1.0), "x") for text in formulas),
+        over=(),
+    )
+    head, *rows = csv.reader(io.StringIO(to_csv(table)))
+    assert head == ["'=cmd()", "N", "'@x"]
+    assert [row[0] for row in rows] == [
+        *("'=1+1", "'+1+1", "'-2+3", "'@SUM(A1)", " =1", "a =1"),
+        *("−1", "-3.5", "+0.3", "'-", "a=b"),
+    ]
+    assert {row[1] for row in rows} == {"-1.0"}

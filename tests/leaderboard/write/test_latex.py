@@ -180,3 +180,23 @@ def texts_of(tree: ast.AST) -> Iterable[Any]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in words
     )
+
+
+BREAKS = ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x85", "\u2028", "\u2029", "\x00"]
+
+
+@pytest.mark.parametrize("mark", BREAKS)
+def test_no_text_or_stamp_can_leave_its_line(one_table, mark):
+    evil = rf"1.0{mark}\input{{/etc/passwd}}\write18{{id}}"
+    table = replace(
+        one_table, title=evil, caption=evil, header=(evil, *one_table.header[1:]), notes=(evil,), over=((evil, 4),)
+    )
+    table = replace(table, rows=((evil, *table.rows[0][1:]), *table.rows[1:]))
+    text = to_latex(table, [evil])
+    assert text.splitlines()[0] == r"% 1.0" + " " * len(mark) + r"\input{/etc/passwd}\write18{id}"
+    rest = "\n".join(text.splitlines()[1:])
+    assert r"\input" not in rest
+    assert r"\write" not in rest
+    assert r"\textbackslash{}input" in rest
+    assert not set("".join(BREAKS)) - {"\n"} & set(text)
+    assert "\n\n" not in text

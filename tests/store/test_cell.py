@@ -1,0 +1,128 @@
+"""Encoded cells are checked field by field before they are used."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmark.store.cell import Cell, CellKey, Facts, Submission, decode, decode_key, decode_record, digest, encode
+from benchmark.types import Predictions
+
+KEY = CellKey("bace", "twin", {"lam": 3.0}, 99, (1, 2), "0123456789abcdef", "fedcba9876543210")
+FACTS = Facts(command="python -m benchmark run --method twin", rows={"train": 9, "id": 3})
+
+
+def predictions(seeds: tuple[int, ...] = (1, 2), y: object = (0, 1, 1), ids: str = "abc") -> Predictions:
+    values = np.full((len(seeds), len(ids), 2), 0.5, dtype=np.float32)
+    return Predictions(seeds, np.array(list(ids)), np.array(y), values, "classification")
+
+
+def content() -> dict[str, Any]:
+    """Return an encoded cell as it comes from JSON."""
+    cell: dict[str, Any] = json.loads(json.dumps(encode(Cell(KEY, "Twin λ=3", {}, 1.5, FACTS))))
+    return cell
+
+
+def test_an_encoded_cell_is_decoded() -> None:
+    cell = decode(content(), {"id": predictions()}, expected=KEY.digest)
+    assert (cell.key, cell.title, cell.fit_seconds, cell.facts) == (KEY, "Twin λ=3", 1.5, FACTS)
+
+
+@pytest.mark.parametrize("value", [None, "", "x" * 3000, -1, float("nan"), float("inf"), [], {}, "a/../\nb"])
+@pytest.mark.parametrize("field", ["key", "facts", "title", "fit_seconds", "key.dataset", "key.method", "key.seeds"])
+def test_a_wrong_field_is_named(field: str, value: object) -> None:
+    cell = content()
+    first, _, second = field.partition(".")
+    if second:
+        cell[first][second] = value
+    else:
+        cell[first] = value
+    with pytest.raises(ValueError, match=f"^{first}: (|.*{second}.*: )"):
+        decode(cell, {"id": predictions()})
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("key.params", {"lam": [3]}),
+        ("key.canonical_seed", 2**40),
+        ("key.seeds", [1, 1]),
+        ("key.device", "cpu\n"),
+        ("key.sampling", "all"),
+        ("facts.rows", {"id": 3}),
+        ("facts.rows", {"train": -9, "id": 3}),
+        ("facts.rows", {"train": 9, "id": 4}),
+        ("facts.rows", {"train": 9, "id": 3, "ood": 1}),
+        ("facts.rows_seen", float("nan")),
+        ("facts.wall_seconds", float("inf")),
+        ("facts.unknown", 1),
+    ],
+)
+def test_a_value_that_cannot_be_is_refused(field: str, value: object) -> None:
+    cell = content()
+    first, _, second = field.partition(".")
+    cell[first][second] = value
+    with pytest.raises(ValueError, match=second):
+        decode(cell, {"id": predictions()})
+
+
+@pytest.mark.parametrize("field", ["key", "title", "fit_seconds", "facts"])
+def test_a_missing_field_is_named(field: str) -> None:
+    cell = content()
+    del cell[field]
+    with pytest.raises(ValueError, match=f"KeyError.*{field}"):
+        decode(cell, {"id": predictions()})
+
+
+@pytest.mark.parametrize(
+    ("stored", "reason"),
+    [
+        ({}, "the tests"),
+        ({"id": predictions((2, 3))}, "train seeds"),
+        ({"id": predictions(ids="abb")}, "repeated"),
+        ({"id": predictions(y=(0, 1, 2))}, "labels from 0 to 1"),
+        ({"id": predictions(y=(0, 1, np.nan))}, "labels from 0 to 1"),
+        ({"id": predictions(y=("a", "b", "c"))}, "labels from 0 to 1"),
+    ],
+)
+def test_predictions_that_contradict_the_fields_are_refused(stored: dict[str, Predictions], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        decode(content(), stored)
+
+
+def test_a_key_that_differs_from_its_digest_is_refused_and_one_of_an_earlier_version_is_read() -> None:
+    edited = content()["key"] | {"dataset": "esol"}
+    with pytest.raises(ValueError, match=f"its digest is {digest(edited)}, expected {KEY.digest}"):
+        decode_key(edited, KEY.digest)
+    earlier = {name: value for name, value in content()["key"].items() if name != "sampling"}
+    assert decode_key(earlier, digest(earlier)) == KEY
+
+
+def test_only_a_submission_may_have_taken_an_unknown_time() -> None:
+    texts = dict.fromkeys(("status", "name", "authors", "licence", "compute", "training_data", "sha256"), "x")
+    cell = content() | {"fit_seconds": float("nan")}
+    cell["facts"]["submission"] = Submission(**texts).model_dump()
+    assert np.isnan(decode(cell, {"id": predictions()}).fit_seconds)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda record: record.pop("code"),
+        lambda record: record.update(code="latest"),
+        lambda record: record.update(study="../x"),
+        lambda record: record.update(key=None),
+        lambda record: record.update(content=[1]),
+        lambda record: record.update(more=1),
+    ],
+)
+def test_a_record_with_a_wrong_field_is_refused(edit: Callable[[dict[str, Any]], None]) -> None:
+    record: dict[str, Any] = {"study": "members", "key": "report", "code": "0" * 16, "content": {"settings": {}}}
+    assert decode_record(record).content == {"settings": {}}
+    edit(record)
+    with pytest.raises(ValueError, match=r"^record: "):
+        decode_record(record)

@@ -1,0 +1,72 @@
+"""Cells on disk: verified byte by byte when they are read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmark.errors import UserError
+from benchmark.store import outbox
+from benchmark.store.cell import Cell, CellKey, Facts
+from benchmark.types import Predictions
+
+
+@pytest.fixture
+def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Cell, Path]:
+    monkeypatch.setenv("CHURN_OUTBOX", str(tmp_path))
+    key = CellKey("bace", "twin", {"lam": 3.0}, 99, (1, 2), "0123456789abcdef", "fedcba9876543210")
+    values = np.random.default_rng(0).random((2, 30, 1), dtype=np.float32)
+    ids = np.array([f"m{i}" for i in range(30)])
+    p = Predictions((1, 2), ids, np.linspace(0, 1, 30, dtype=np.float32), values, "regression")
+    facts = Facts(command="python -m benchmark run", rows={"train": 9, "id": 30})
+    cell = Cell(key, "Twin λ=3", {"id": p}, 1.5, facts, reports={"health.txt": "no problems\n"})
+    return cell, outbox.save(cell)
+
+
+def test_a_cell_comes_back_from_disk_as_it_went_in(saved: tuple[Cell, Path]) -> None:
+    cell, path = saved
+    back = outbox.load(path)
+    assert (back.key, back.title, back.facts, back.reports) == (cell.key, cell.title, cell.facts, cell.reports)
+    assert (back.predictions["id"].values == cell.predictions["id"].values).all()
+
+
+def test_no_flipped_bit_is_read(saved: tuple[Cell, Path]) -> None:
+    _, path = saved
+    rng = np.random.default_rng(0)
+    for name in ("cell.json", "id.parquet"):
+        whole = (path / name).read_bytes()
+        for place in rng.choice(len(whole), 60, replace=False):
+            flipped = bytearray(whole)
+            flipped[place] ^= 1 << int(rng.integers(8))
+            (path / name).write_bytes(flipped)
+            with pytest.raises(UserError, match=rf"is not a finished cell \({name}: sha256 .*, expected"):
+                outbox.load(path)
+        (path / name).write_bytes(whole)
+    assert outbox.load(path).title == "Twin λ=3"
+
+
+def test_a_file_that_was_added_or_taken_away_is_named(saved: tuple[Cell, Path]) -> None:
+    _, path = saved
+    (path / "ood.parquet").write_bytes((path / "id.parquet").read_bytes())
+    with pytest.raises(UserError, match=r"ood.parquet: sha256 .*, expected None"):
+        outbox.load(path)
+    (path / "ood.parquet").unlink()
+    (path / "id.parquet").unlink()
+    with pytest.raises(UserError, match=r"id.parquet: sha256 of no such file"):
+        outbox.load(path)
+
+
+def test_a_cell_saved_by_an_earlier_version_is_read_without_checksums(saved: tuple[Cell, Path]) -> None:
+    cell, path = saved
+    (path / outbox.SUMS).unlink()
+    assert outbox.load(path).key == cell.key
+
+
+def test_a_cell_in_the_folder_of_another_is_refused(saved: tuple[Cell, Path]) -> None:
+    cell, path = saved
+    moved = path.rename(path.with_name(replace(cell.key, seeds=(1, 3)).digest))
+    with pytest.raises(UserError, match="key: it was changed"):
+        outbox.load(moved)
