@@ -230,7 +230,7 @@ def test_the_kind_of_interval_reaches_every_column_and_the_caption() -> None:
 
 def test_a_regression_that_predicts_a_single_number_has_collapsed() -> None:
     y = np.linspace(0, 1, 40).astype(np.float32)
-    varied = y[None, :, None] + RNG.normal(size=(5, 40, 1))
+    varied = y[None, :, None] + 0.1 * RNG.normal(size=(5, 40, 1))
     cells = [cell("erm", varied, y=y), cell("constant", np.full((5, 40, 1), 0.5), y=y)]
     (board,) = boards(collect(cells))
     assert {row.method: row.marks for row in board.rows} == {"constant": ("collapsed",), "erm": ()}
