@@ -4,6 +4,7 @@ A process prepares a folder inside a hidden one beside it and holds a lock there
 however that ends, so no clock or process id has to tell whether a hidden folder is still in use.
 """
 
+import errno
 import glob
 import shutil
 import tempfile
@@ -24,7 +25,7 @@ def staging(target: Path) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
         lock.release()
 
 
@@ -46,8 +47,9 @@ def replacing(target: Path) -> Iterator[Path]:
                 shutil.rmtree(old, ignore_errors=True)  # from the last round, if another process was faster
                 with suppress(FileNotFoundError):
                     target.rename(old)
-        finally:
+        except BaseException:
             _restore(old, target)
+            raise
 
 
 def sweep(parent: Path, name: str = "*") -> None:
@@ -63,26 +65,36 @@ def sweep(parent: Path, name: str = "*") -> None:
             continue
         with suppress(Timeout, OSError), FileLock(folder / LOCK).acquire(blocking=False):
             _restore(folder / "old", parent / folder.name[1:].rpartition(".")[0])
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder)
 
 
 def _locked(target: Path) -> tuple[Path, FileLock]:
     while True:
         folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
         lock = FileLock(folder / LOCK)
-        with suppress(FileNotFoundError):  # swept before it was locked
+        with suppress(FileNotFoundError, FileExistsError):  # swept before it was locked
             lock.acquire()
             if (folder / LOCK).exists():
                 return folder, lock
             lock.release()
 
 
+def _remove(folder: Path) -> None:
+    """Remove a hidden folder, its lock last, so that after a kill ``sweep`` still knows it."""
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        elif path.name != LOCK:
+            path.unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 def _moved(new: Path, target: Path) -> bool:
-    """Rename ``new`` to ``target`` and return True, or return False if ``target`` exists."""
+    """Rename ``new`` to ``target`` and return True, or return False if ``target`` exists and is not empty."""
     try:
         new.rename(target)
-    except OSError:
-        if not target.exists():
+    except OSError as error:
+        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
             raise
         return False
     return True
@@ -90,4 +102,4 @@ def _moved(new: Path, target: Path) -> bool:
 
 def _restore(old: Path, target: Path) -> None:
     if old.exists() and not target.exists():
-        old.rename(target)
+        _moved(old, target)

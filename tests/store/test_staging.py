@@ -88,8 +88,6 @@ def test_an_error_between_the_renames_keeps_the_old_folder(
 
 
 KILLED = """
-import shutil
-
 left = int(sys.argv[2])
 
 def counted(function):
@@ -101,7 +99,7 @@ def counted(function):
         return function(*args, **kwargs)
     return call
 
-for owner, name in ((Path, "rename"), (Path, "mkdir"), (Path, "write_text"), (shutil, "rmtree"), (os, "mkdir")):
+for owner, name in ((Path, "rename"), (Path, "write_text"), (os, "mkdir"), (os, "unlink"), (os, "rmdir")):
     setattr(owner, name, counted(getattr(owner, name)))
 with replacing(target) as new:
     for name in ("index.html", "style.css"):
