@@ -95,8 +95,8 @@ def _prepare(address: str) -> None:
     url = _database(address)
     if url is None:
         return
-    if nothing_at(address):
-        _create(address)
+    if path := nothing_at(address):
+        _create(Path(path), address)
     patience = {"timeout": BUSY_SECONDS} if url.get_backend_name() == SQLITE else {}
     engine = create_engine(url, connect_args=patience)
     try:
@@ -105,12 +105,11 @@ def _prepare(address: str) -> None:
         engine.dispose()
 
 
-def _create(address: str) -> None:
+def _create(path: Path, address: str) -> None:
     """Create a SQLite store whole or not at all, and once even if several drivers start at the same time.
 
     MLflow creates the tables one by one: a kill or a second driver meanwhile would leave a store that never works.
     """
-    path = Path(nothing_at(address))
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_name(f".{path.name}.lock")):
         if nothing_at(address):
