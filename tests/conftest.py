@@ -32,6 +32,7 @@ os.environ.pop("MLFLOW_RUN_ID", None)
 os.environ["MLFLOW_TRACKING_URI"] = f"sqlite:///{tempfile.mkdtemp()}/mlflow.db"
 os.environ["CHURN_CACHE_DIR"] = tempfile.mkdtemp()
 os.environ["CHURN_OFFLINE"] = "1"
+os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"  # some tests import MLflow before the suite does
 
 
 BIRDS = {"train": 6, "validation": 2, "test": 4}

@@ -7,10 +7,7 @@ records the cell.
 import hashlib
 import json
 import os
-import shutil
 import tempfile
-import time
-from contextlib import suppress
 from pathlib import Path
 
 from filelock import FileLock
@@ -19,12 +16,11 @@ from pydantic_core import from_json
 from benchmark.errors import UserError
 from benchmark.files import home
 from benchmark.store.cell import Cell, decode, encode
+from benchmark.store.staging import staging, sweep
 from benchmark.store.tables import from_table, read_table, to_frame, to_table
 
 SUMS = "SHA256SUMS"
 """File with the sha256 of each other file of a cell, as ``sha256sum`` writes it."""
-STALE_SECONDS = 3600
-"""Age from which a hidden folder must have been left by a killed process."""
 
 
 def outbox() -> Path:
@@ -39,10 +35,7 @@ def prepare() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(bytes(65536))  # a full disk may accept an empty file
-        for left in folder.glob(".*/"):
-            with suppress(FileNotFoundError):  # removed by its driver
-                if time.time() - left.stat().st_mtime > STALE_SECONDS:
-                    shutil.rmtree(left, ignore_errors=True)
+        sweep(folder)
     except OSError as error:
         remedy = "free some space there, or set CHURN_OUTBOX to another folder"
         raise UserError(
@@ -58,26 +51,27 @@ def lock() -> FileLock:
 def save(cell: Cell) -> Path:
     """Write ``cell`` as one folder, whole or not at all. Raises UserError if it cannot be written."""
     folder = outbox()
-    final, temporary = folder / cell.key.digest, folder / f".{cell.key.digest}.{os.getpid()}"
+    final = folder / cell.key.digest
     head = encode(cell) | {"reports": dict(cell.reports)}
     try:
-        temporary.mkdir(parents=True, exist_ok=True)
-        for evalset, predictions in cell.predictions.items():
-            to_table(predictions).to_parquet(temporary / f"{evalset}.parquet", index=False)
-        (temporary / "cell.json").write_text(json.dumps(head, default=dict, indent=1), encoding="utf-8")
-        sums = [f"{_sha256(file.read_bytes())}  {file.name}\n" for file in sorted(temporary.iterdir())]
-        (temporary / SUMS).write_text("".join(sums), encoding="utf-8")
-        for file in temporary.iterdir():
-            with file.open("rb+") as written:
-                os.fsync(written.fileno())  # otherwise a power failure after the rename leaves empty files
-        try:
-            temporary.rename(final)
-        except OSError:
-            if not final.exists():
-                raise
-            shutil.rmtree(temporary)  # another driver has just finished the same cell
+        folder.mkdir(parents=True, exist_ok=True)
+        with staging(final) as hidden:
+            new = hidden / "new"
+            new.mkdir()
+            for evalset, predictions in cell.predictions.items():
+                to_table(predictions).to_parquet(new / f"{evalset}.parquet", index=False)
+            (new / "cell.json").write_text(json.dumps(head, default=dict, indent=1), encoding="utf-8")
+            sums = [f"{_sha256(file.read_bytes())}  {file.name}\n" for file in sorted(new.iterdir())]
+            (new / SUMS).write_text("".join(sums), encoding="utf-8")
+            for file in new.iterdir():
+                with file.open("rb+") as written:
+                    os.fsync(written.fileno())  # otherwise a power failure after the rename leaves empty files
+            try:
+                new.rename(final)
+            except OSError:
+                if not final.exists():  # otherwise another driver has just finished the same cell
+                    raise
     except OSError as error:
-        shutil.rmtree(temporary, ignore_errors=True)
         remedy = "free some space there and run the same command again: recorded cells are not trained again"
         raise UserError(f"finished predictions cannot be saved in {folder}: {error}\n  {remedy}") from error
     return final
@@ -113,10 +107,8 @@ def pending() -> list[Path]:
 
 def drop(path: Path) -> None:
     """Remove a recorded cell atomically, so that a kill leaves no part of it to be read."""
-    hidden = path.with_name(f".{path.name}.{os.getpid()}.done")
-    shutil.rmtree(hidden, ignore_errors=True)  # left by a kill
-    path.rename(hidden)
-    shutil.rmtree(hidden, ignore_errors=True)
+    with staging(path) as hidden:
+        path.rename(hidden / "recorded")
 
 
 def _sha256(content: bytes) -> str:

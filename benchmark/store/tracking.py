@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import logging
 import os
 import tempfile
 import time
@@ -13,27 +14,34 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-# Read by MLflow on import; by default a dead server blocks the client for minutes.
+# Read by MLflow on import. It would send what is done here to its makers, and a dead server would block it for minutes.
+os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "20")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
 
 import numpy as np
 import pyarrow as pa
+from filelock import FileLock
 from mlflow.artifacts import download_artifacts
 from mlflow.data.code_dataset_source import CodeDatasetSource
 from mlflow.data.meta_dataset import MetaDataset
 from mlflow.entities import DatasetInput, InputTag, Metric, Param, Run, RunInfo
 from mlflow.exceptions import MlflowException
 from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
+from mlflow.store.db.db_types import DATABASE_ENGINES, SQLITE
+from mlflow.store.tracking import DEFAULT_LOCAL_FILE_AND_ARTIFACT_PATH
+from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 from mlflow.tracking import MlflowClient
 from pydantic_core import from_json
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import URL, create_engine, inspect, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from benchmark.errors import UserError
 from benchmark.files import home
 from benchmark.store import describe
 from benchmark.store.cell import Cell, CellKey, Record, decode, decode_key, decode_record
 from benchmark.store.interrupt import checkpoint, deferred
+from benchmark.store.staging import staging, sweep
 from benchmark.store.tables import from_table, read_table, to_frame, to_table
 from benchmark.types import PAPER, REFERENCE
 
@@ -42,7 +50,18 @@ STUDIES = "churn-studies"
 SUMS = "churn.sha256"
 """Tag with the sha256 of each file of a run by its path, as JSON; runs by earlier versions lack it."""
 
-_STORE_ERRORS = (MlflowException, SQLAlchemyError, OSError)  # OSError includes all exceptions of requests
+ORDER = "churn.order"
+"""Tag that orders cells and records within an experiment: one more than the highest there when recording began.
+
+Times would not do, because the clocks of several machines may differ.
+"""
+BUSY_SECONDS = 20
+"""How long to wait for a SQLite file that another process is writing to, as MLflow does."""
+
+# Includes all exceptions of requests (OSError) and missing drivers of databases and object stores.
+_STORE_ERRORS = (MlflowException, SQLAlchemyError, OSError, ImportError)
+
+logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # its tracebacks repeat what is raised here
 
 
 class TrackingError(UserError):
@@ -56,8 +75,53 @@ def uri() -> str:
 
 def nothing_at(address: str = "") -> str:
     """Return the path of a SQLite store that does not exist, as opening would create it; empty for other stores."""
-    scheme, _, path = (address or uri()).partition(":///")
-    return path if scheme == "sqlite" and not Path(path).exists() else ""
+    url = _database(address or uri())
+    path = url.database if url and url.get_backend_name() == SQLITE else ""
+    if not path or path.startswith((":", "file:")):  # in memory, or at an address that only SQLite understands
+        return ""
+    return "" if Path(path).exists() and (Path(path).is_dir() or Path(path).stat().st_size) else path
+
+
+def _database(address: str) -> URL | None:
+    """Return the address of a store that is a database; None for a server or a folder."""
+    try:
+        url = make_url(address)
+    except ArgumentError:  # a folder, or a word such as databricks
+        return None
+    return url if url.get_backend_name() in DATABASE_ENGINES else None
+
+
+def _prepare(address: str) -> None:
+    """Create a SQLite store that does not exist, and raise an error at once if a database cannot be used.
+
+    Left to itself, MLflow tries such a database for two minutes.
+    """
+    url = _database(address)
+    if url is None:
+        return
+    if path := nothing_at(address):
+        _create(Path(path), address)
+    patience = {"timeout": BUSY_SECONDS} if url.get_backend_name() == SQLITE else {}
+    engine = create_engine(url, connect_args=patience)
+    try:
+        inspect(engine).get_table_names()
+    finally:
+        engine.dispose()
+
+
+def _create(path: Path, address: str) -> None:
+    """Create a SQLite store whole or not at all, and once even if several drivers start at the same time.
+
+    MLflow creates the tables one by one: a kill or a second driver meanwhile would leave a store that never works.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_name(f".{path.name}.lock")):
+        if nothing_at(address):
+            with staging(path) as folder:
+                new = make_url(address).set(database=str(folder / path.name)).render_as_string(hide_password=False)
+                SqlAlchemyStore(new, DEFAULT_LOCAL_FILE_AND_ARTIFACT_PATH).engine.dispose()
+                (folder / path.name).replace(path)
+    sweep(path.parent, path.name)
 
 
 @contextmanager
@@ -65,9 +129,25 @@ def _translated_errors(where: str) -> Iterator[None]:
     try:
         yield
     except _STORE_ERRORS as error:
-        first = (str(error).strip() or type(error).__name__).splitlines()[0]
-        remedy = "start its server, free space on its disk, or set MLFLOW_TRACKING_URI to another store or unset it"
-        raise TrackingError(f"the tracking store {where} cannot be used: {first[:300]}\n  {remedy}") from error
+        reason = _of_database(error).strip() or type(error).__name__
+        url = _database(where)
+        if url and url.get_backend_name() == SQLITE:
+            check = "check that it is a database of MLflow that you may read and write"
+        else:
+            check = "start its server"
+        remedy = f"{check}, free space on its disk, or set MLFLOW_TRACKING_URI to another store or unset it"
+        message = f"the tracking store {where} cannot be used: {reason.splitlines()[0][:300]}"
+        raise TrackingError(f"{message}\n  {remedy}") from error
+
+
+def _of_database(error: BaseException) -> str:
+    """Return the message of a database, such as that its disk is full, without those of the layers above it."""
+    below: BaseException | None = error
+    while below is not None:
+        if isinstance(below, DBAPIError):
+            return str(below.orig)
+        below = below.__cause__
+    return str(error)
 
 
 class Store:
@@ -77,13 +157,14 @@ class Store:
         self.uri = address or uri()
         self.unreadable: list[str] = []
         with _translated_errors(self.uri):
+            _prepare(self.uri)
             self.client = MlflowClient(self.uri)
             self.client.search_experiments(max_results=1)
 
     def statuses(self) -> dict[str, str]:
         """Return FINISHED, or otherwise the status of the newest run, for each cell by digest; reads no predictions."""
         with _translated_errors(self.uri):
-            runs = sorted(self._runs("cell"), key=lambda run: (run.info.status == "FINISHED", _recorded(run)))
+            runs = sorted(self._runs("cell"), key=lambda run: (run.info.status == "FINISHED", _order(run)))
         return {run.data.tags.get("churn.cell", ""): run.info.status for run in runs}
 
     def cells(self, only: Container[str] | None = None) -> Iterator[Cell]:
@@ -104,7 +185,7 @@ class Store:
             for run in seeds:  # fetched at once, as a query for each cell would be slow
                 nested.setdefault(run.data.tags.get("mlflow.parentRunId", ""), []).append(run)
             unchecked = 0
-            for run in sorted(runs, key=_recorded, reverse=True):
+            for run in sorted(runs, key=_order, reverse=True):
                 of_cell = nested.get(run.info.run_id, [])
                 try:
                     cell = self._read(run, of_cell)
@@ -124,7 +205,7 @@ class Store:
         with _translated_errors(self.uri):
             runs = self._runs("cell")
         finished = {run.data.tags.get("churn.cell") for run in runs if run.info.status == "FINISHED"}
-        failed = [run for run in sorted(runs, key=_recorded, reverse=True) if run.info.status == "FAILED"]
+        failed = [run for run in sorted(runs, key=_order, reverse=True) if run.info.status == "FAILED"]
         tags = [(run, run.data.tags) for run in failed if run.data.tags.get("churn.cell") not in finished]
         return [
             f"{_called(run)} on {of.get('churn.dataset', 'a dataset')} failed. Run it again: {of.get('command')}"
@@ -151,27 +232,38 @@ class Store:
     def log(self, cell: Cell) -> str:
         """Record a finished cell and return its run id.
 
-        One complete run remains, even after interrupted attempts and if other drivers record the same cell.
+        One complete run remains, even after interrupted attempts and if other drivers record the same cell. A driver
+        that finishes removes all other attempts, as it cannot tell whether their drivers are alive. One whose attempt
+        was removed for an older one records the cell again.
         """
         with _translated_errors(self.uri):
             experiment = self._experiment(cell)
             summary = describe.summarise(cell.predictions)
             values = {name: value for name, value in summary.items() if value == value}
             values |= {"fit_seconds": cell.fit_seconds} | self._relative_compute(experiment, cell)
-            training = cell.facts.wall_seconds
+            reports = {name: text.encode() for name, text in cell.reports.items()}
+            tags = describe.finished_tags(cell, values) | _sums(reports)
             with self._interruptible(experiment, cell):
-                tags = describe.finished_tags(cell, values)
-                reports = {name: text.encode() for name, text in cell.reports.items()}
-                info = self._start(experiment, tags | _sums(reports), describe.run_name(cell), training).info
-                parent = info.run_id
-                try:
-                    self._upload(info, reports)
-                    self._log_whole(experiment, parent, cell, values)
-                except MlflowException as error:
-                    deleted = error.error_code == "INVALID_PARAMETER_VALUE"
-                    if not deleted or self.client.get_run(parent).info.lifecycle_stage == "active":
-                        raise  # otherwise another driver has recorded the cell and removed this attempt
-                return self._one_remains(experiment, cell)
+                while True:
+                    run = self._start(
+                        experiment, tags | _sums(reports), describe.run_name(cell), cell.facts.wall_seconds
+                    )
+                    with self._removed_by_another(run):
+                        self._upload(run.info, reports)
+                        self._log_whole(experiment, run.info.run_id, cell, values)
+                    best = self._one_remains(experiment, cell)
+                    if best and _order(best)[0] >= _order(run)[0]:
+                        return str(best.info.run_id)
+
+    @contextmanager
+    def _removed_by_another(self, run: Run) -> Iterator[None]:
+        """Ignore the error of writing to a run that another driver has removed."""
+        try:
+            yield
+        except MlflowException as error:
+            refused = error.error_code == "INVALID_PARAMETER_VALUE"
+            if not refused or self.client.get_run(run.info.run_id).info.lifecycle_stage == "active":
+                raise
 
     def _log_whole(self, experiment: str, parent: str, cell: Cell, values: dict[str, float]) -> None:
         self._values(parent, values, describe.params(cell))
@@ -181,24 +273,20 @@ class Store:
             self._log_seed(experiment, parent, cell, i, seed)
         self.client.set_terminated(parent, "FINISHED")
 
-    def _one_remains(self, experiment: str, cell: Cell) -> str:
-        """Remove all runs of a cell but the newest finished one and return its id.
-
-        Concurrent drivers agree on the remaining run, because the order of attempts never changes. A newer attempt in
-        progress is left alone: it will remove this one when it finishes.
-        """
-        runs = self._find(experiment, cell.key.digest)
-        attempts = {run.info.run_id: run for run in self._find(experiment, cell.key.digest, "cell")}
-        finished = [run for run in attempts.values() if run.info.status == "FINISHED"]
-        if not finished:
-            raise MlflowException(f"the run of {cell.title} was deleted while it was being recorded")
-        best = max(finished, key=_begun)
-        under_way = {i for i, run in attempts.items() if run.info.status == "RUNNING" and _begun(run) > _begun(best)}
-        spared = under_way | {best.info.run_id}
-        for run in [*attempts.values(), *runs]:  # parents first, so that none is read without its nested runs
-            if run.data.tags.get("mlflow.parentRunId", run.info.run_id) not in spared:
-                self.client.delete_run(run.info.run_id)
-        return str(best.info.run_id)
+    def _one_remains(self, experiment: str, cell: Cell) -> Run | None:
+        """Remove all runs of a cell but the newest finished one and return it; None if no finished one is left."""
+        while True:
+            runs = self._find(experiment, cell.key.digest)
+            attempts = {run.info.run_id: run for run in self._find(experiment, cell.key.digest, "cell")}
+            finished = [run for run in attempts.values() if run.info.status == "FINISHED"]
+            if not finished:
+                return None
+            best = max(finished, key=_order)
+            for run in [*attempts.values(), *runs]:  # parents first, so that none is read without its nested runs
+                if run.data.tags.get("mlflow.parentRunId", run.info.run_id) != best.info.run_id:
+                    self.client.delete_run(run.info.run_id)
+            if self.client.get_run(best.info.run_id).info.lifecycle_stage == "active":
+                return best  # otherwise another driver has removed it for a newer one, which may be gone by now
 
     @contextmanager
     def _interruptible(self, experiment: str, cell: Cell) -> Iterator[None]:
@@ -253,9 +341,14 @@ class Store:
         with _translated_errors(self.uri):
             experiment = self._ensure_experiment(STUDIES, "studies", {"churn.studies": "1"})
             with deferred():
-                info = self._start(experiment, tags, " · ".join(filter(None, (record.study, record.key)))).info
-                self._upload(info, files)
-                self.client.set_terminated(info.run_id, "FINISHED")
+                run = self._start(experiment, tags, " · ".join(filter(None, (record.study, record.key))))
+                with self._removed_by_another(run):
+                    self._upload(run.info, files)
+                    self.client.set_terminated(run.info.run_id, "FINISHED")
+                for other in self._search([experiment], "attributes.status = 'RUNNING'"):  # left by a kill
+                    same = all(other.data.tags.get(name) == tags[name] for name in ("churn.study", "churn.key"))
+                    if same and _order(other)[0] < _order(run)[0]:
+                        self.client.delete_run(other.info.run_id)
 
     def records(self) -> list[Record]:
         """Return the records of all studies, newest first; add a line to ``unreadable`` for each damaged one."""
@@ -263,7 +356,7 @@ class Store:
         with _translated_errors(self.uri):
             experiment = self.client.get_experiment_by_name(STUDIES)
             runs = self._search([experiment.experiment_id], "attributes.status = 'FINISHED'") if experiment else []
-            for run in sorted(runs, key=_recorded, reverse=True):
+            for run in sorted(runs, key=_order, reverse=True):
                 try:
                     content = (_folder(run.info.artifact_uri) / "record.json").read_bytes()
                     _verify(run, {"record.json": content})
@@ -324,7 +417,12 @@ class Store:
                 return runs
 
     def _start(self, experiment: str, tags: dict[str, str], name: str, seconds: float = 0.0) -> Run:
-        """Start a run dated ``seconds`` ago, so that the UI shows the duration of training."""
+        """Start the run of a cell or record, dated ``seconds`` ago, so that the UI shows the duration of training."""
+        newest = self.client.search_runs([experiment], order_by=[f"tags.`{ORDER}` DESC"], max_results=1)
+        order = 1 + max((_order(run)[0] for run in newest), default=0)
+        return self._create(experiment, {**tags, ORDER: f"{order:09d}"}, name, seconds)  # digits to sort as text
+
+    def _create(self, experiment: str, tags: dict[str, str], name: str, seconds: float = 0.0) -> Run:
         start = int((time.time() - seconds) * 1000)
         return self.client.create_run(experiment, start_time=start, tags=tags, run_name=name)
 
@@ -357,7 +455,7 @@ class Store:
         values = describe.summarise(one) | describe.against_others(cell.predictions, i)
         tags = {"mlflow.parentRunId": parent, "churn.kind": "seed", "churn.cell": cell.key.digest}
         tags |= {"churn.train_seed": str(seed), **_sums(files)}
-        info = self._start(experiment, tags, f"train seed {seed}").info
+        info = self._create(experiment, tags, f"train seed {seed}").info
         self._values(info.run_id, {k: v for k, v in values.items() if v == v}, {})
         self._upload(info, files)
         self.client.set_terminated(info.run_id, "FINISHED")
@@ -465,13 +563,10 @@ def _folder(artifact_uri: str) -> Path:
     return Path(download_artifacts(artifact_uri=artifact_uri))
 
 
-def _recorded(run: Run) -> int:
-    """Return the time when a run ended, or otherwise started."""
-    return int(run.info.end_time or run.info.start_time)
-
-
-def _begun(run: Run) -> tuple[float, str]:
-    """Return the time when recording of a cell's run began; its start time is the start of training."""
-    training = _facts(run).get("wall_seconds", 0)
-    training = training if isinstance(training, int | float) else 0
-    return run.info.start_time + 1000 * training, str(run.info.run_id)
+def _order(run: Run) -> tuple[int, int, str]:
+    """Return what sorts runs of cells or records by age; runs without ``ORDER`` are older and sorted by their times."""
+    try:
+        order = int(run.data.tags.get(ORDER, 0))
+    except ValueError:  # the tag was edited
+        order = 0
+    return order, int(run.info.end_time or run.info.start_time), str(run.info.run_id)

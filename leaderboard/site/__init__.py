@@ -1,13 +1,12 @@
 """Writer of the results as a static site, atomically and without a server."""
 
-import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 from benchmark import __version__
 from benchmark.errors import UserError
 from benchmark.files import inside
+from benchmark.store.staging import replacing, sweep
 from leaderboard.read.results import Results
 from leaderboard.site.pages import files, homes
 from leaderboard.stats.intervals import IntervalKind
@@ -18,8 +17,12 @@ MARKER = ".churn-leaderboard"
 
 
 def claim(out: Path) -> Path:
-    """Return the absolute path of ``out``. Raises UserError if it is a file, or a folder with other content."""
+    """Return the absolute path of ``out``, restored if a build was killed while replacing it.
+
+    Raises UserError if it is a file, or a folder with other content.
+    """
     out = out.resolve()
+    sweep(out.parent, out.name)
     if out.exists() and not ((out / MARKER).is_file() or (out.is_dir() and not any(out.iterdir()))):
         raise UserError(f"{out} exists and is not a leaderboard: choose another --out")
     return out
@@ -34,23 +37,16 @@ def write(results: Results, out: Path, kind: IntervalKind = "runs", health: Mapp
     and if writing fails.
     """
     out = claim(out)
-    temporary, old = out.with_name(f".{out.name}.{os.getpid()}"), out.with_name(f".{out.name}.old.{os.getpid()}")
     try:
-        temporary.mkdir(parents=True)
-        (temporary / MARKER).write_text(f"{__version__}\n", encoding="utf-8")
-        folders = homes(results)
-        for part in results.by_sampling or (results,):
-            for name, content in files(part, results, kind, health or {}):
-                path = inside(temporary, f"{folders[part.sampling]}{name}")
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        published.write(results, temporary / "results", tables=False)
-        if out.exists():
-            out.rename(old)
-        temporary.rename(out)
+        with replacing(out) as new:
+            (new / MARKER).write_text(f"{__version__}\n", encoding="utf-8")
+            folders = homes(results)
+            for part in results.by_sampling or (results,):
+                for name, content in files(part, results, kind, health or {}):
+                    path = inside(new, f"{folders[part.sampling]}{name}")
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+            published.write(results, new / "results", tables=False)
     except OSError as error:
         raise UserError(f"cannot write the leaderboard to {out}: {error}") from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
     return out / "index.html"

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import groupby
@@ -16,6 +15,7 @@ from benchmark import __version__
 from benchmark.errors import UserError
 from benchmark.files import inside
 from benchmark.store.cell import Cell, encode
+from benchmark.store.staging import replacing
 from benchmark.types import PAPER
 from leaderboard.read.published import FORMAT, column_of, file_of, gather
 from leaderboard.read.results import Results
@@ -28,8 +28,10 @@ from leaderboard.write.latex import to_latex
 def write(results: Results, folder: Path, tables: bool = True) -> None:
     """Write the cells of ``results`` to ``folder``, replacing it atomically.
 
-    ``tables`` adds tables, made from the predictions alone. Raises UserError if ``folder`` holds anything but results.
+    ``tables`` adds tables, made from the predictions alone. Raises UserError if ``folder`` holds anything but results,
+    and if writing fails.
     """
+    folder = folder.resolve()
     if folder.exists() and any(folder.iterdir()) and not (folder / "manifest.json").is_file():
         raise UserError(f"{folder} exists and holds no published results: choose another folder")
     parts = results.every
@@ -39,32 +41,26 @@ def write(results: Results, folder: Path, tables: bool = True) -> None:
     of_studies = [cell for part in parts for cell in part.of_studies]
     cells += [c for c in of_studies if not set(c.key.seeds) <= seeds.get(c.key.kind, set())]
     cells.sort(key=lambda cell: (file_of(cell.key), cell.key.method, column_of(cell.key)))
-    temporary, old = folder.with_name(f".{folder.name}.new"), folder.with_name(f".{folder.name}.old")
-    for leftover in (temporary, old):
-        shutil.rmtree(leftover, ignore_errors=True)
-    (temporary / "predictions").mkdir(parents=True)
-    hashes = {}
-    for name, of_split in groupby(cells, lambda cell: file_of(cell.key)):
-        path = inside(temporary, name)
-        path.parent.mkdir(exist_ok=True)
-        _table(list(of_split)).to_parquet(path, index=False, compression="zstd")
-        hashes[name] = hashlib.sha256(path.read_bytes()).hexdigest()
-    manifest = {
-        "format": FORMAT,
-        "suite": __version__,
-        "files": hashes,
-        "cells": [encode(c) | {"n_outputs": next(iter(c.predictions.values())).values.shape[2]} for c in cells],
-        "records": sorted((asdict(record) for record in results.records), key=lambda r: (r["study"], r["key"], str(r))),
-    }
-    (temporary / "manifest.json").write_text(_by_line(manifest), encoding="utf-8")
-    if tables:
-        for part in gather(temporary).by_sampling:
-            _write_tables(part, temporary / "tables" / ("" if part.sampling == PAPER else part.sampling))
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    if folder.exists():
-        folder.rename(old)
-    temporary.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
+    try:
+        with replacing(folder) as new:
+            (new / "predictions").mkdir()
+            hashes = {}
+            for name, of_split in groupby(cells, lambda cell: file_of(cell.key)):
+                path = inside(new, name)
+                path.parent.mkdir(exist_ok=True)
+                _table(list(of_split)).to_parquet(path, index=False, compression="zstd")
+                hashes[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+            heads = [encode(c) | {"n_outputs": next(iter(c.predictions.values())).values.shape[2]} for c in cells]
+            records = sorted(
+                (asdict(record) for record in results.records), key=lambda r: (r["study"], r["key"], str(r))
+            )
+            manifest = {"format": FORMAT, "suite": __version__, "files": hashes, "cells": heads, "records": records}
+            (new / "manifest.json").write_text(_by_line(manifest), encoding="utf-8")
+            if tables:
+                for part in gather(new).by_sampling:
+                    _write_tables(part, new / "tables" / ("" if part.sampling == PAPER else part.sampling))
+    except OSError as error:
+        raise UserError(f"cannot write the results to {folder}: {error}") from error
 
 
 def _write_tables(results: Results, folder: Path) -> None:

@@ -189,7 +189,7 @@ def test_a_driver_killed_repeatedly_loses_and_duplicates_nothing(here, drive, ca
 
 
 SCRIPT = """
-import os, signal, sys
+import os, random, signal, sys, time
 from benchmark.run import driver, runner
 from benchmark.store import outbox, tracking
 from benchmark.run.check import synthetic
@@ -210,8 +210,21 @@ def at_once(work, numbers):
         children.append(child)
     return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
 
-def fill():
-    return driver.fill(cells, force=False, jobs=1, report=print, trained=lambda count: None)
+def killed(work, delays):
+    # Each in a process of its own, which is killed after a delay; returns how many were not done by then.
+    interrupted = 0
+    for number, delay in enumerate(delays):
+        child = os.fork()
+        if not child:
+            work(number)
+            os._exit(0)
+        time.sleep(delay)
+        os.kill(child, signal.SIGKILL)
+        interrupted += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    return interrupted
+
+def fill(force=False):
+    return driver.fill(cells, force=force, jobs=1, report=print, trained=lambda count: None)
 """
 
 
@@ -255,6 +268,75 @@ print("calls", call)
     assert int(output.split()[-1]) > 15
     assert outbox.pending() == []
     assert_each_once_and_whole({"Random forest, trees=2": 2})
+
+
+MOMENTS = 20
+
+
+@pytest.mark.slow
+def test_kills_at_random_moments_of_recording_leave_one_whole_run_of_each_cell(here: Path) -> None:
+    """Drivers that train again what is recorded are killed at random; then one is left to finish."""
+    output = script(f"""
+def training(number):
+    fill(force=True)
+
+chance = random.Random(12)
+outbox.prepare()
+assert at_once(training, [0]) == [0]
+began = time.monotonic()
+assert at_once(training, [0]) == [0]
+whole = time.monotonic() - began
+print("interrupted", killed(training, [chance.uniform(0, whole) for _ in range({MOMENTS})]))
+assert at_once(training, [0]) == [0]
+""")
+    assert int(output.rpartition("interrupted ")[2].split()[0]) > MOMENTS // 2
+    assert outbox.pending() == []
+    assert [path.name for path in (here / "outbox").iterdir()] == [".lock"]
+    assert_each_once_and_whole(WHOLE)
+
+
+@pytest.mark.slow
+def test_kills_while_a_store_is_created_leave_none_or_a_whole_one(here: Path) -> None:
+    output = script("""
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
+
+def until_statement(number):
+    left = [number]
+    @event.listens_for(Engine, "after_cursor_execute")
+    def count(*_):
+        left[0] -= 1
+        if not left[0]:
+            os.kill(os.getpid(), signal.SIGKILL)
+    tracking.Store()
+
+ends = at_once(until_statement, [5, 60, 150, 300])
+assert ends == [-signal.SIGKILL] * 4, ends
+assert tracking.nothing_at()
+tracking.Store()
+""")
+    assert "Error" not in output
+    assert_no_leftovers(here)
+
+
+def assert_no_leftovers(folder: Path) -> None:
+    assert [path.name for path in folder.glob(".*") if path.is_dir()] == []
+
+
+@pytest.mark.slow
+def test_drivers_that_start_at_once_on_a_new_store_all_finish(here: Path) -> None:
+    output = script("""
+def start(number):
+    os.environ["CHURN_OUTBOX"] = f"outbox{number}"  # as on several machines
+    outcome = fill()
+    print("trouble", outcome.trouble) if outcome.trouble else None
+    sys.stdout.flush()
+
+assert at_once(start, range(3)) == [0, 0, 0]
+""")
+    assert "trouble" not in output
+    assert_each_once_and_whole(WHOLE)
+    assert_no_leftovers(here)
 
 
 @pytest.mark.slow
@@ -357,11 +439,11 @@ def test_ctrl_c_while_recording_marks_the_run_as_killed_and_keeps_the_cell(here,
 
 @pytest.fixture
 def small_disk(here: Path) -> Iterator[Path]:
-    """A disk of 1 MB."""
+    """A disk of 4 MB, enough for a database."""
     disk = here / "disk"
     disk.mkdir()
     mount = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(disk)], capture_output=True, text=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=4m", "none", str(disk)], capture_output=True, text=True, check=False
     )
     if mount.returncode:
         pytest.skip(f"cannot mount a tmpfs to fill: {mount.stderr.strip()}")
@@ -421,6 +503,36 @@ def test_a_store_on_a_full_disk_costs_no_prediction(here, small_disk, monkeypatc
     assert "free space on its disk" in output
     assert "1 finished cells are safe in" in output
     assert list(tracking.Store().cells()) == []
+
+    (small_disk / "ballast").unlink()
+    assert "0 cells trained, 1 already recorded" in rerun(capsys, *SMALL)
+    assert_each_once_and_whole({"ERM": 2})
+
+
+@pytest.mark.slow
+def test_a_full_disk_under_a_new_store_is_named_and_leaves_nothing(here, small_disk, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{small_disk}/mlflow.db")
+    (small_disk / "ballast").write_bytes(bytes(3_500_000))  # the disk fills up between two tables
+    status, output = run(capsys, *SMALL)
+    assert status == 2
+    assert "mlflow.db cannot be used: database or disk is full" in output
+    assert "free space on its disk" in output
+    assert [path.name for path in small_disk.iterdir() if path.is_dir() or path.stat().st_size] == ["ballast"]
+
+    (small_disk / "ballast").unlink()
+    rerun(capsys, *SMALL)
+    assert_each_once_and_whole({"ERM": 2})
+
+
+def test_a_full_disk_under_a_store_is_named_and_costs_no_prediction(here, small_disk, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{small_disk}/mlflow.db")
+    tracking.Store()
+    fill_up(small_disk)
+    status, output = run(capsys, *SMALL)
+    assert status == 1
+    assert "mlflow.db cannot be used: database or disk is full" in output
+    assert "Traceback" not in output
+    assert "1 finished cells are safe in" in output
 
     (small_disk / "ballast").unlink()
     assert "0 cells trained, 1 already recorded" in rerun(capsys, *SMALL)

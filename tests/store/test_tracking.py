@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from benchmark.run import driver, runner
 from benchmark.run.check import synthetic
 from benchmark.run.runner import Planned
 from benchmark.store import describe, outbox, tracking
-from benchmark.store.cell import Cell, digest
+from benchmark.store.cell import Cell, Record, digest
 from leaderboard import site
 from leaderboard.read.source import read
 
@@ -137,6 +138,126 @@ def test_a_cell_left_half_recorded_is_recorded_once_and_whole(store: tracking.St
     store.log(one)
     assert store.statuses()[one.key.digest] == "FINISHED"
     assert len(store._find(experiment, one.key.digest, "cell")) == 1
+
+
+HOUR = 3600.0
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Sets the clock of the machine fast by some seconds."""
+    true = time.time
+    return lambda seconds: monkeypatch.setattr(time, "time", lambda: true() + seconds)
+
+
+@pytest.mark.parametrize("fast", [HOUR, -HOUR])
+def test_a_later_recording_counts_even_if_the_clock_of_the_earlier_was_wrong(
+    store: tracking.Store, clock: Callable[[float], None], fast: float
+) -> None:
+    one = cell("swa", [3, 4])
+    clock(fast)
+    store.log(one)
+    clock(0)
+    forced = store.log(one)
+    assert [c.run_id for c in store.cells() if c.key.digest == one.key.digest] == [forced]
+    older = replace(one, key=replace(one.key, code="0" * 16))
+    clock(fast)
+    store.log(older)
+    clock(0)
+    store.log(one)
+    codes = [c.key.code for c in store.cells() if c.key == replace(one.key, code=c.key.code)]
+    assert codes == [one.key.code, older.key.code]
+
+
+def test_an_attempt_that_died_on_a_machine_with_a_fast_clock_is_removed(
+    store: tracking.Store, clock: Callable[[float], None]
+) -> None:
+    one = cell("swa", [5, 6])
+    experiment = store._experiment(one)
+    clock(HOUR)
+    store._start(experiment, describe.tags(one), "interrupted")
+    clock(0)
+    recorded = store.log(one)
+    assert [run.info.run_id for run in store._find(experiment, one.key.digest, "cell")] == [recorded]
+
+
+def test_a_recording_that_an_older_one_removes_is_made_again(
+    store: tracking.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = cell("swa", [7, 8])
+    earlier, experiment = store.log(one), store._experiment(one)
+    whole, removed = tracking.Store._log_whole, []
+
+    def overtaken(self: tracking.Store, *arguments: Any) -> None:
+        if not removed:  # the driver of the earlier recording cleans up late
+            removed.append(store._one_remains(experiment, one))
+        whole(self, *arguments)
+
+    monkeypatch.setattr(tracking.Store, "_log_whole", overtaken)
+    forced = store.log(one)
+    assert removed[0].info.run_id == earlier != forced
+    assert [c.run_id for c in store.cells() if c.key.digest == one.key.digest] == [forced]
+    assert len(store._find(experiment, one.key.digest)) == 3
+
+
+def test_a_recording_whose_result_another_driver_removes_is_made_again(
+    store: tracking.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = cell("swa", [9, 10])
+    whole, runs = tracking.Store._log_whole, []
+
+    def removed(self: tracking.Store, experiment: str, run: str, *arguments: Any) -> None:
+        whole(self, experiment, run, *arguments)
+        runs.append(run)
+        if len(runs) == 1:  # as by a driver that saw it in progress and finished before
+            self.client.delete_run(run)
+
+    monkeypatch.setattr(tracking.Store, "_log_whole", removed)
+    assert store.log(one) == runs[1]
+    assert [c.run_id for c in store.cells() if c.key.digest == one.key.digest] == [runs[1]]
+
+
+def test_a_record_of_a_study_replaces_older_ones_and_what_was_left_of_them_whatever_the_clock(
+    store: tracking.Store, clock: Callable[[float], None]
+) -> None:
+    clock(HOUR)
+    store.log_record(Record("clocks", "answer", "0" * 16, {"number": 1}))
+    experiment = store.client.get_experiment_by_name(tracking.STUDIES).experiment_id
+    store._start(experiment, {"churn.study": "clocks", "churn.key": "answer"}, "interrupted")
+    clock(0)
+    store.log_record(Record("clocks", "answer", "1" * 16, {"number": 2}))
+    assert [record.content["number"] for record in store.records() if record.study == "clocks"] == [2, 1]
+    assert {run.info.status for run in store._search([experiment], "tags.`churn.study` = 'clocks'")} == {"FINISHED"}
+
+
+DEAD = {
+    "rubbish": ("{folder}/rubbish.db", "file is not a database"),
+    "folder": ("{folder}", "unable to open database file"),
+    "below a file": ("{folder}/rubbish.db/mlflow.db", "rubbish.db"),
+    "missing and read only": ("file:{folder}/none.db?mode=ro&uri=true", "unable to open database file"),
+}
+
+
+@pytest.mark.parametrize(("path", "reason"), DEAD.values(), ids=DEAD)
+def test_a_database_that_cannot_be_used_is_reported_in_seconds(tmp_path: Path, path: str, reason: str) -> None:
+    (tmp_path / "rubbish.db").write_bytes(bytes(range(256)) * 40)
+    address = f"sqlite:///{path.format(folder=tmp_path)}"
+    began = time.monotonic()
+    with pytest.raises(tracking.TrackingError) as raised:
+        tracking.Store(address)
+    assert time.monotonic() - began < 50  # MLflow alone takes 100 seconds
+    assert f"the tracking store {address} cannot be used: " in str(raised.value)
+    assert reason in str(raised.value).splitlines()[0]
+    assert "check that it is a database of MLflow that you may read and write" in str(raised.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["rubbish.db"]
+
+
+def test_a_database_server_that_does_not_answer_is_reported_in_seconds() -> None:
+    pytest.importorskip("psycopg")
+    began = time.monotonic()
+    with pytest.raises(tracking.TrackingError, match=r"(?s)connection failed.*start its server"):
+        tracking.Store("postgresql+psycopg://localhost:1/churn")
+    assert time.monotonic() - began < 50
 
 
 def test_a_failed_cell_is_recorded_with_its_traceback_and_tried_again(store: tracking.Store) -> None:
