@@ -132,7 +132,7 @@ def _delimited(text: str) -> pd.DataFrame:
             )
         fields += [""] * (len(header) - len(fields))
     cells = np.array(rows, dtype=object).reshape(len(rows), len(header))  # one block, however many columns
-    return pd.DataFrame(cells, columns=_names(name.strip() for name in header)).assign(
+    return pd.DataFrame(cells, columns=_names(name.strip() for name in header), dtype=object).assign(
         **{LINE: np.array(lines[1:], dtype=int)}
     )
 
