@@ -62,8 +62,8 @@ def _write(path: str, columns: list[str] | None) -> None:
     with pq.ParquetFile(path, pre_buffer=False) as file:  # a buffer would hold the whole file
         rows = max(1, min(ROWS, CELLS // max(1, file.metadata.num_columns)))
         whole = file.schema_arrow
-        chosen = [_plain(field) for field in whole if columns is None or field.name in columns]
-        schema = pa.schema(chosen, whole.metadata)
+        chosen = [*whole] if columns is None else [whole.field(name) for name in columns]  # in the order of the batches
+        schema = pa.schema([_plain(field) for field in chosen], whole.metadata)
         with pa.ipc.new_stream(sys.stdout.buffer, schema) as stream:
             for batch in file.iter_batches(rows, columns=columns, use_threads=False):
                 decoded = [_decoded(column) for column in batch.columns]
