@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -24,7 +24,7 @@ REFUSED = 3
 """Exit code for a file refused with a message."""
 
 
-def batches(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+def batches(path: Path, columns: Sequence[str] | None = None) -> Generator[pa.RecordBatch, None, None]:
     """Yield the rows of a Parquet file, or these ``columns`` of it, in batches of at most 256 MiB; the first is empty.
 
     Raises ValueError for a file that cannot be read with bounded memory.

@@ -48,7 +48,7 @@ def read(content: bytes, name: str) -> pd.DataFrame:
         content = content.removeprefix(b"\xef\xbb\xbf")  # a byte order mark
         text = _decoded(content, name)
         return _numbered(_sdf(content)) if "M  END" in text else _delimited(text)
-    except (ValueError, OSError, csv.Error) as error:
+    except (ValueError, OSError, csv.Error, pa.ArrowException) as error:
         raise UserError(f"{name}: cannot be read as a table: {str(error).strip()}") from error
 
 
@@ -180,8 +180,6 @@ def _sdf(content: bytes) -> pd.DataFrame:
                 records.append({**fields, "SMILES": Chem.MolToSmiles(molecule)})
             names.update(records[-1])
             _check_size(len(records), len(names))
-    if not records:
-        raise ValueError("it has no record that ends in $$$$")
     return _text(pd.DataFrame(records))
 
 

@@ -124,7 +124,7 @@ def _prepare(
     none = pd.Series("", index=raw.index)
     smiles = raw[spec.smiles].str.strip() if spec.smiles else none
     molecules = _molecules(smiles, raw[LINE], spec)
-    groups = raw[list(spec.groups)].to_dict("index").values()
+    groups = raw[list(dict.fromkeys(spec.groups))].to_dict("index").values()
     grouped = spec.split.startswith("scaffold")
     parsed = np.array([molecule is not None for molecule in molecules])
     table = pd.DataFrame(

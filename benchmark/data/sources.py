@@ -113,7 +113,7 @@ def locate(spec: DatasetSpec) -> Path | None:
     where = origin(spec)
     places = [where.path] if where.path else [folder / where.place for folder in folders()]
     tried = [path.with_name(path.name + end) for path in places for end in ("", ".gz")]
-    return next((path for path in tried if path.is_file()), None)
+    return next((path for path in tried if os.path.isfile(path)), None)  # False also for names that no file can have
 
 
 def obtain(spec: DatasetSpec) -> tuple[Path, bytes]:
