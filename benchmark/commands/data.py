@@ -89,9 +89,10 @@ def new_dataset(
     to: Annotated[Path | None, typer.Option(help="Folder of the TOML; default: the registry, datasets/.")] = None,
 ) -> None:
     """Make a dataset from a table: inspect the file, write its TOML, and report faults."""
-    from benchmark.data.author import describe_file, feature_columns, write_dataset
+    from benchmark.data.author import describe_file, write_dataset
     from benchmark.data.health import examine
     from benchmark.data.health_text import to_text
+    from benchmark.data.rows import feature_columns
 
     described = describe_file(
         file, target=target, smiles=smiles, id_column=id_column, task=task, split=split, positive=positive

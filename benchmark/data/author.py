@@ -15,8 +15,8 @@ import tomli_w
 from benchmark.data import features, readers
 from benchmark.data.problem import load_problem, plain
 from benchmark.data.readers import LINE, MISSING
-from benchmark.data.sources import obtain, unpacked
-from benchmark.data.spec import DatasetSpec, load_spec
+from benchmark.data.sources import contents
+from benchmark.data.spec import load_spec
 from benchmark.errors import UserError, did_you_mean
 from benchmark.files import home, own_datasets, shipped_datasets
 
@@ -39,7 +39,7 @@ def describe_file(
     if task not in ("", "classification", "regression"):
         raise did_you_mean("task", task, ["classification", "regression"])
     try:
-        content = unpacked(file.read_bytes())
+        content = contents(file)
     except OSError as error:
         raise UserError(f"cannot read {file}: {error}") from error
     table = readers.read(content, str(file))
@@ -48,7 +48,8 @@ def describe_file(
         if column not in columns:
             raise did_you_mean(f"column of {file.name}", column, columns)
     smiles = smiles or _smiles_column(columns)
-    id_column = id_column or ("" if smiles else _id_column(table, columns, target))
+    texts = set() if smiles else _not_numbers(table[columns])
+    id_column = id_column or ("" if smiles else _id_column(table, columns, target, texts))
     fields = {
         "title": file.name.partition(".")[0],
         "group": "extra",
@@ -63,7 +64,7 @@ def describe_file(
         "split": split or ("scaffold:0.8" if smiles else "random:0.8"),
     }
     if not smiles:
-        fields["ignore"] = [c for c in columns if c not in (target, id_column) and not _numeric(table[c])]
+        fields["ignore"] = [c for c in columns if c in texts - {target, id_column}]
     return fields
 
 
@@ -75,9 +76,9 @@ def _smiles_column(columns: Sequence[str]) -> str:
     return next(iter(exact or named), "")
 
 
-def _id_column(table: pd.DataFrame, columns: Sequence[str], target: str) -> str:
+def _id_column(table: pd.DataFrame, columns: Sequence[str], target: str, texts: set[str]) -> str:
     for name in columns:
-        if name != target and table[name].is_unique and not _numeric(table[name]):
+        if name != target and name in texts and table[name].is_unique:
             return name
     raise UserError(
         "no column is called SMILES and none holds a unique name for each row: choose --smiles or --id among "
@@ -85,9 +86,11 @@ def _id_column(table: pd.DataFrame, columns: Sequence[str], target: str) -> str:
     )
 
 
-def _numeric(texts: pd.Series) -> bool:
-    present = texts[~texts.str.strip().isin(MISSING)]
-    return len(present) > 0 and bool(pd.to_numeric(present, errors="coerce").notna().all())
+def _not_numbers(table: pd.DataFrame) -> set[str]:
+    """Return the columns that hold no number, or anything else."""
+    numbers, missing = features.numbers_in(table)
+    numeric = (missing | ~np.isnan(numbers)).all(axis=0) & ~missing.all(axis=0)
+    return set(table.columns[~numeric])
 
 
 def _task(table: pd.DataFrame, target: str, task: str, positive: str, file: str) -> dict[str, Any]:
@@ -169,12 +172,6 @@ def _describes(toml: Path, file: Path) -> bool:
         return load_spec(str(toml)).source == f"file:{file.resolve()}"
     except UserError:  # an unrelated file of the user
         return False
-
-
-def feature_columns(spec: DatasetSpec) -> list[str]:
-    """Return the feature columns of a dataset whose features are ``columns``."""
-    path, content = obtain(spec)
-    return list(features.own_columns(readers.read(content, str(path)), spec).columns)
 
 
 def write_dataset(file: Path, name: str, folder: Path | None, fields: dict[str, Any]) -> Path:

@@ -15,7 +15,10 @@ from benchmark.data.spec import DatasetSpec
 from benchmark.errors import UserError, did_you_mean
 
 LARGEST = 1e100
-"""Limit of descriptors: the Ipc of a large molecule would overflow a variance."""
+"""The largest feature, because a larger one overflows a variance: descriptors (the Ipc of a large molecule) are clipped
+to it, and numbers of the user's are refused."""
+MOST_VALUES = 2**29
+"""Rows times features, at most."""
 
 
 def morgan(molecules: Sequence[Mol], n_bits: int, radius: int) -> np.ndarray:
@@ -44,21 +47,30 @@ def own_columns(table: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:
     return table[[name for name in table.columns if name not in other]]
 
 
+def numbers_in(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Return a table's numbers (N, D) as float64, NaN for other texts, and a mask (N, D) of missing entries."""
+    texts = table.to_numpy(dtype=object).ravel()  # all columns at once: there may be thousands
+    missing = np.fromiter((text.strip() in MISSING for text in texts), dtype=bool, count=len(texts))
+    numbers = np.asarray(pd.to_numeric(texts, errors="coerce"), dtype=np.float64)
+    return numbers.reshape(table.shape), missing.reshape(table.shape)
+
+
 def columns(table: pd.DataFrame, spec: DatasetSpec) -> np.ndarray:
     """Return ``own_columns`` as float64 (N, D). Raises UserError with line and column of a value that is no number."""
-    numbers = own_columns(table, spec)
-    if numbers.empty:
+    own = own_columns(table, spec)
+    if own.empty:
         raise UserError(
             f"{spec.name}: features 'columns': the table has no numbers besides {spec.target!r}; if a column holds "
             "SMILES, name it (--smiles, or 'smiles' in the TOML)"
         )
-    values = numbers.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=np.float64)
-    bad = np.argwhere(~np.isfinite(values) & ~numbers.isin(MISSING).to_numpy())
+    values, missing = numbers_in(own)
+    bad = np.argwhere(~(np.abs(values) <= LARGEST) & ~missing)
     if len(bad):
         row, column = bad[0]
+        limits = f" from -{LARGEST:g} to {LARGEST:g}" if np.isfinite(values[row, column]) else ""
         raise UserError(
-            f"{spec.name}: line {table[LINE].iloc[row]}, column {numbers.columns[column]!r}: expected a number, found "
-            f"{numbers.iloc[row, column]!r} (list columns that are not features in 'ignore')"
+            f"{spec.name}: line {table[LINE].iloc[row]}, column {own.columns[column]!r}: expected a number{limits}, "
+            f"found {own.iloc[row, column]!r} (list columns that are not features in 'ignore')"
         )
     return values
 
@@ -70,9 +82,9 @@ FEATURES: dict[str, Callable[..., np.ndarray]] = {"morgan": morgan, "rdkit_descr
 def featurise(molecules: Sequence[Mol], table: pd.DataFrame, spec: DatasetSpec) -> tuple[np.ndarray, np.ndarray]:
     """Return the feature blocks of ``spec`` side by side (N, D), and a mask (D,) of the columns to standardise.
 
-    Raises UserError for an invalid name and for a column that is not numeric.
+    Raises UserError for an invalid name, for a column that is not numeric, and for too many values.
     """
-    blocks = []
+    blocks: list[np.ndarray] = []
     for name in spec.features:
         kind, *numbers = name.split(":")
         if kind not in ("columns", "smiles", *FEATURES):
@@ -86,11 +98,27 @@ def featurise(molecules: Sequence[Mol], table: pd.DataFrame, spec: DatasetSpec) 
             blocks.append(smiles_bytes(table[spec.smiles].str.strip().tolist()))
             continue
         try:
+            if kind == "morgan" and int(numbers[0]) * len(molecules) > MOST_VALUES:
+                raise UserError(
+                    f"{spec.name}: features {name!r}: {len(molecules):,} rows would have {numbers[0]} bits each, more "
+                    f"than {MOST_VALUES:,} in total: choose fewer bits"
+                )
             blocks.append(FEATURES[kind](molecules, *map(int, numbers)))
-        except (TypeError, ValueError) as error:
+        except (IndexError, TypeError, ValueError, OverflowError) as error:
             raise UserError(f"features {name!r}: expected morgan:BITS:RADIUS, as in morgan:2048:2") from error
     scaled = np.concatenate([np.full(block.shape[1], block.dtype != np.uint8) for block in blocks])
     return np.concatenate(blocks, axis=1), scaled
+
+
+def varying(x: np.ndarray, scaled: np.ndarray, train: np.ndarray) -> np.ndarray:
+    """Return a mask (D,) of the columns to keep: those not ``scaled``, and those that vary over the rows ``train``."""
+    pool = x[train][:, scaled]
+    present = np.isfinite(pool).any(axis=0)
+    varies = np.zeros(len(present), dtype=bool)
+    varies[present] = np.nanmax(pool[:, present], axis=0) > np.nanmin(pool[:, present], axis=0)
+    keep = np.ones(x.shape[1], dtype=bool)
+    keep[scaled] = varies
+    return keep
 
 
 def standardise(x: np.ndarray, scaled: np.ndarray, train: np.ndarray) -> np.ndarray:
@@ -101,15 +129,11 @@ def standardise(x: np.ndarray, scaled: np.ndarray, train: np.ndarray) -> np.ndar
     """
     if not scaled.any():
         return x.astype(np.float32)
-    pool = x[train][:, scaled]
-    present = np.isfinite(pool).any(axis=0)
-    varies = np.zeros(len(present), dtype=bool)
-    varies[present] = np.nanmax(pool[:, present], axis=0) > np.nanmin(pool[:, present], axis=0)
-    keep = np.ones(x.shape[1], dtype=bool)
-    keep[scaled] = varies
+    keep = varying(x, scaled, train)
     out = x[:, keep].astype(np.float64)
     numbers = scaled[keep]
     if numbers.any():
-        scaler = StandardScaler().fit(pool[:, varies])
+        scaler = StandardScaler().fit(x[train][:, scaled][:, keep[scaled]])
         out[:, numbers] = np.nan_to_num(scaler.transform(out[:, numbers]), nan=0.0)
-    return out.astype(np.float32)
+    with np.errstate(over="ignore"):  # a number that is too far from those of the pool becomes infinite
+        return out.astype(np.float32)

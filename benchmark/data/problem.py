@@ -3,18 +3,23 @@
 import hashlib
 from collections import Counter
 from dataclasses import replace
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 
 import numpy as np
 import pandas as pd
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from benchmark.data.features import standardise
-from benchmark.data.rows import Rows, load_rows
+from benchmark.data.features import standardise, varying
+from benchmark.data.rows import Rows, feature_columns, load_rows
 from benchmark.data.spec import DatasetSpec, load_spec
 from benchmark.data.splits import Split, first_rows, make_split
 from benchmark.errors import UserError
 from benchmark.types import MLP, Examples, Problem
 
+EXACT = Context(prec=2**18, Emax=MAX_EMAX, Emin=MIN_EMIN)
+"""Decimal numbers with all their digits, of which a field of a CSV file has fewer than that."""
+LARGEST = 1e18
+"""The largest target of a regression: single precision must hold its square."""
 WORDS = {"false": "0", "true": "1"}
 
 
@@ -24,9 +29,20 @@ def digest(array: np.ndarray) -> str:
 
 
 def plain(texts: pd.Series) -> pd.Series:
-    """Give equal numbers one spelling (``1``, ``1.0`` → ``1``); return other texts unchanged."""
-    numbers = pd.to_numeric(texts, errors="coerce")
-    return texts if numbers.isna().any() else numbers.map("{:g}".format)
+    """Give equal numbers, and only these, one spelling (``1``, ``1.0`` → ``1``).
+
+    Texts that are not all finite numbers are returned unchanged.
+    """
+    numbers = pd.to_numeric(texts, errors="coerce").astype(float)
+    return texts.map(_spelled) if np.isfinite(numbers).all() else texts
+
+
+def _spelled(number: str) -> str:
+    try:
+        exact = EXACT.normalize(Decimal(number)) or Decimal()  # not -0
+    except ArithmeticError:  # an exponent of a quintillion
+        return number
+    return f"{exact:f}" if abs(exact.adjusted()) < 20 else str(exact)
 
 
 def labels(spec: DatasetSpec, table: pd.DataFrame) -> np.ndarray:
@@ -48,9 +64,16 @@ def labels(spec: DatasetSpec, table: pd.DataFrame) -> np.ndarray:
         numbers = pd.to_numeric(target, errors="coerce").astype(float)
         refuse(~np.isfinite(numbers.to_numpy()), "a number")
         if spec.task == "regression":
-            if numbers.nunique() < 2:
-                raise UserError(f"{column}: all {len(target)} rows are {target.iloc[0]}: there is nothing to learn")
-            return numbers.to_numpy(dtype=np.float32)
+            refuse(
+                (numbers.abs() > LARGEST).to_numpy(),
+                f"a number from -{LARGEST:g} to {LARGEST:g}, because models are trained in single precision",
+            )
+            y = numbers.to_numpy(dtype=np.float32)
+            if len(np.unique(y)) < 2:
+                raise UserError(
+                    f"{column}: all {len(y)} rows are {y[0]:g} in single precision (float32): there is nothing to learn"
+                )
+            return y
         classes = numbers >= numbers.median()
     elif spec.positive is not None:
         target, positive = plain(target), plain(pd.Series([spec.positive])).iloc[0]
@@ -89,16 +112,41 @@ def split_rows(spec: DatasetSpec, rows: Rows, canonical_seed: int) -> Split:
     return replace(split, train=first_rows(split.train, spec.train, canonical_seed))
 
 
-def given(backbone: str, x: np.ndarray, scaled: np.ndarray, train: np.ndarray) -> np.ndarray:
-    """Return features (N, D) for the backbone: numbers standardised on the rows ``train``, bytes unchanged."""
-    return standardise(x, scaled, train) if backbone == MLP else x
+def given(name: str, backbone: str, x: np.ndarray, scaled: np.ndarray, train: np.ndarray) -> np.ndarray:
+    """Return features (N, D) for the backbone: numbers standardised on the rows ``train``, bytes unchanged.
+
+    Raises UserError with the ``name`` of the problem if no feature varies over these rows.
+    """
+    if backbone != MLP:
+        return x
+    out = standardise(x, scaled, train)
+    if out.shape[1] == 0:
+        raise UserError(
+            f"{name}: no feature is left: all {x.shape[1]} are constant or missing in the {len(train)} rows of the "
+            "training pool: there is nothing to learn from"
+        )
+    return out
+
+
+def _check_finite(spec: DatasetSpec, rows: Rows, train: np.ndarray, x: np.ndarray) -> None:
+    """Raise UserError for a standardised number that single precision cannot hold, with its line and column."""
+    bad = np.argwhere(~np.isfinite(x))
+    if len(bad):
+        row, kept = bad[0]
+        column = np.flatnonzero(varying(rows.x, rows.scaled, train))[kept]
+        of_table = spec.features == ("columns",)
+        name = f"column {feature_columns(spec)[column]!r}" if of_table else f"feature {column + 1}"
+        raise UserError(
+            f"{spec.name}: line {rows.used['line'].iloc[row]}, {name}: {rows.x[row, column]:g} is too far from the "
+            "numbers in the training pool: in units of their standard deviation, single precision cannot hold it"
+        )
 
 
 def load_problem(dataset: str, canonical_seed: int = 99) -> Problem:
     """Return the problem of ``dataset``, a name or the path of a TOML, split by ``canonical_seed``.
 
     ``bace@train=200@weight_decay=0.1`` is a variant, see ``load_spec``. Raises UserError for an unknown dataset, a
-    missing or altered data file, an unusable column, and a training pool with a single class or value.
+    missing or altered data file, an unusable column or number, and a training pool with a single class or value.
     """
     spec = load_spec(dataset)
     rows = load_rows(spec)
@@ -110,7 +158,8 @@ def load_problem(dataset: str, canonical_seed: int = 99) -> Problem:
             f"{spec.name}: all {len(split.train)} rows of the training pool of canonical seed {canonical_seed} have "
             f"the same {what}: there is nothing to learn"
         )
-    x = given(spec.backbone, rows.x, rows.scaled, split.train)
+    x = given(spec.name, spec.backbone, rows.x, rows.scaled, split.train)
+    _check_finite(spec, rows, split.train, x)
     ids, smiles = used["id"].to_numpy(dtype=str), used["smiles"].to_numpy(dtype=str)
 
     def take(index: np.ndarray) -> Examples:
@@ -164,7 +213,7 @@ def fold(problem: Problem, i: int, k: int) -> Problem:
     splitter = (StratifiedKFold if classes else KFold)(k, shuffle=True, random_state=problem.canonical_seed)
     train, held_out = list(splitter.split(pool.x, pool.y))[i]
     scaled = pool.x.min(axis=0) < 0  # never true of bits or pixels, always of columns with mean 0 that vary
-    x = given(problem.backbone, pool.x, scaled, train)
+    x = given(problem.name, problem.backbone, pool.x, scaled, train)
     name = f"fold={i + 1}of{k}"
 
     def take(index: np.ndarray) -> Examples:

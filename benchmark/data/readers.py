@@ -5,19 +5,28 @@ import io
 import sys
 import tempfile
 import warnings
-from contextlib import redirect_stderr
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, redirect_stderr
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from rdkit import Chem, rdBase
 
+from benchmark.data import parquet
 from benchmark.data.spec import DatasetSpec
 from benchmark.errors import UserError
 
 LINE = "(line)"
 """Column with a row's line in a text file, or record in another, counted from 1."""
+REPEATED = "(repeated)"
+"""Column that marks rows that repeat an earlier one."""
+MOST_BYTES = 2**29
+MOST_ROWS = 200_000
+MOST_CELLS = 20_000_000
+"""The largest table: bytes when uncompressed, rows, and rows times columns. The largest of the suite has 7,807 rows."""
 MISSING = frozenset({"", "#N/A", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"})
 """Texts that stand for a missing value."""
 
@@ -35,40 +44,84 @@ def read(content: bytes, name: str) -> pd.DataFrame:
         )
     try:
         if content.startswith(b"PAR1"):
-            table = pd.read_parquet(io.BytesIO(content))
-            return _text(table).assign(**{LINE: np.arange(1, len(table) + 1)})
+            return _numbered(_parquet(content))
         content = content.removeprefix(b"\xef\xbb\xbf")  # a byte order mark
-        text = content.decode("utf-8")
-        return _sdf(content) if "M  END" in text else _delimited(text)
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise UserError(f"{name}: line {line}: byte {content[error.start]:#04x} is not UTF-8; save as UTF-8") from error
-    except (ValueError, OSError, csv.Error) as error:
+        text = _decoded(content, name)
+        return _numbered(_sdf(content)) if "M  END" in text else _delimited(text)
+    except (ValueError, OSError, csv.Error, pa.ArrowException) as error:
         raise UserError(f"{name}: cannot be read as a table: {str(error).strip()}") from error
 
 
+def _decoded(content: bytes, name: str) -> str:
+    odd = content.find(b"\0")
+    try:
+        if odd < 0:
+            return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        odd = error.start
+    line = content.count(b"\n", 0, odd) + 1
+    raise UserError(f"{name}: line {line}: byte {content[odd]:#04x} is not UTF-8 text; save as UTF-8")
+
+
+def _numbered(table: pd.DataFrame) -> pd.DataFrame:
+    return table.assign(**{LINE: np.arange(1, len(table) + 1)})
+
+
+def _check_size(rows: int, columns: int) -> None:
+    if rows > MOST_ROWS or rows * columns > MOST_CELLS:
+        raise ValueError(
+            f"it is too large: {rows:,} rows or more, {columns:,} columns; at most {MOST_ROWS:,} rows and "
+            f"{MOST_CELLS:,} cells are allowed; keep the columns and rows that are needed"
+        )
+
+
+def _parquet(content: bytes) -> pd.DataFrame:
+    """Return the columns of a Parquet file as text. Raises ValueError."""
+    read: list[pa.RecordBatch] = []
+    rows = size = 0
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "table.parquet")
+        path.write_bytes(content)
+        with closing(parquet.batches(path)) as batches:
+            for batch in batches:
+                rows, size = rows + len(batch), size + batch.nbytes
+                _check_size(rows, batch.num_columns)
+                if size > MOST_BYTES:
+                    raise ValueError(f"it is too large: at most {MOST_BYTES:,} bytes are allowed")
+                read.append(batch)
+    return _text(pa.Table.from_batches(read).to_pandas())
+
+
 def _text(table: pd.DataFrame) -> pd.DataFrame:
-    return table.astype(object).where(table.notna(), "").astype(str).rename(columns=str)
+    """Return a table with all entries and names as text. Raises ValueError for the row of a NUL."""
+    table = table.astype(object).where(table.notna(), "").astype(str).set_axis(_names(map(str, table)), axis=1)
+    for name, texts in table.items():
+        if (odd := texts.str.contains("\0", regex=False)).any():
+            raise ValueError(f"row {odd.to_numpy().argmax() + 1}, column {name!r}: expected text, found a NUL byte")
+    return table
 
 
 def _delimited(text: str) -> pd.DataFrame:
     separator = max(",\t;", key=text.lstrip().partition("\n")[0].count)
     rows: list[list[str]] = []
     lines: list[int] = []
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    spanned: list[str] = []  # lines of the file that the current row spans
+    reader = csv.reader(_noted(io.StringIO(text, newline=""), spanned), delimiter=separator)
     line = 1
     try:
         for fields in reader:
             if any(fields):
                 rows.append(fields)
                 lines.append(line)
+                _check_size(len(rows) - 1, len(rows[0]))
+                last = "".join(spanned) if len(spanned) > 1 else ""
+            spanned.clear()
             line = reader.line_num + 1
     except csv.Error as error:
         raise ValueError(f"line {line}: {error}") from error
     if not rows:
         raise ValueError("it is empty")
-    last = text.splitlines()[lines[-1] - 1 :]
-    if len(last) > 1 and "".join(last).count('"') % 2:
+    if last.count('"') % 2:
         raise ValueError(f"line {lines[-1]}: a quote is never closed")
     header, *rows = rows
     for line, fields in zip(lines[1:], rows, strict=True):
@@ -78,25 +131,56 @@ def _delimited(text: str) -> pd.DataFrame:
                 f"{separator!r} (a decimal comma?) needs quotes"
             )
         fields += [""] * (len(header) - len(fields))
-    return pd.DataFrame(rows, columns=_distinct(header), dtype=str).assign(**{LINE: np.array(lines[1:], dtype=int)})
+    cells = np.array(rows, dtype=object).reshape(len(rows), len(header))  # one block, however many columns
+    return pd.DataFrame(cells, columns=_names(name.strip() for name in header), dtype=object).assign(
+        **{LINE: np.array(lines[1:], dtype=int)}
+    )
 
 
-def _distinct(header: list[str]) -> list[str]:
-    """Strip the names of columns and make them unique: a second ``a`` becomes ``a.1``."""
-    names = pd.Series([name.strip() for name in header], dtype=object)
-    return [f"{name}.{n}" if n else name for name, n in zip(names, names.groupby(names).cumcount(), strict=True)]
+def _noted(lines: Iterable[str], seen: list[str]) -> Iterator[str]:
+    for line in lines:
+        seen.append(line)
+        yield line
+
+
+def _names(header: Iterable[str]) -> list[str]:
+    """Make the names of columns distinct from each other and from ours: a second ``a`` becomes ``a.1``."""
+    ours = [LINE, REPEATED]
+    return distinct([*ours, *header], ".", 1)[len(ours) :]
+
+
+def distinct(names: Sequence[str], mark: str, start: int) -> list[str]:
+    """Number the repeated ones of ``names``, from ``start`` on, and skip numbers that would give another of the names.
+
+    >>> distinct(["a", "a", "b", "a-2", "a"], "-", 2)
+    ['a', 'a-3', 'b', 'a-2', 'a-4']
+    """
+    taken, seen, numbers = set(names), set(), dict.fromkeys(names, start)
+    result = []
+    for name in names:
+        new = name
+        if name in seen:
+            while (new := f"{name}{mark}{numbers[name]}") in taken:
+                numbers[name] += 1
+            taken.add(new)
+        seen.add(name)
+        result.append(new)
+    return result
 
 
 def _sdf(content: bytes) -> pd.DataFrame:
+    records: list[dict[str, str]] = []
+    names = {"SMILES"}
     with rdBase.BlockLogs():
-        molecules = list(Chem.ForwardSDMolSupplier(io.BytesIO(content.rstrip() + b"\n")))
-    records = [
-        {} if mol is None else {**mol.GetPropsAsDict(autoConvertStrings=False), "SMILES": Chem.MolToSmiles(mol)}
-        for mol in molecules
-    ]
-    table = _text(pd.DataFrame(records, index=range(len(records))))
-    table.loc[[mol is None for mol in molecules], "SMILES"] = "(a structure that RDKit cannot read)"
-    return table.assign(**{LINE: np.arange(1, len(table) + 1)})
+        for molecule in Chem.ForwardSDMolSupplier(io.BytesIO(content.rstrip() + b"\n")):
+            if molecule is None:
+                records.append({"SMILES": "(a structure that RDKit cannot read)"})
+            else:
+                fields = molecule.GetPropsAsDict(autoConvertStrings=False)
+                records.append({**fields, "SMILES": Chem.MolToSmiles(molecule)})
+            names.update(records[-1])
+            _check_size(len(records), len(names))
+    return _text(pd.DataFrame(records))
 
 
 def clean(table: pd.DataFrame, content: bytes, spec: DatasetSpec) -> pd.DataFrame:
@@ -111,9 +195,6 @@ def clean(table: pd.DataFrame, content: bytes, spec: DatasetSpec) -> pd.DataFram
     if scheme == "tadf":
         table = _tadf(table, spec)
     return table.assign(**{REPEATED: repeated})
-
-
-REPEATED = "(repeated)"
 
 
 def _through_pytdc(task: str, dataset: str, content: bytes, ours: pd.DataFrame, spec: DatasetSpec) -> None:

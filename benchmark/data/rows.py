@@ -2,7 +2,7 @@
 
 import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -18,16 +18,19 @@ from benchmark.data.spec import DatasetSpec
 from benchmark.errors import UserError, did_you_mean
 from benchmark.source import fingerprint
 
+MOST_ATOMS = 500
+"""The largest molecule. The time for a scaffold grows with the cube of its atoms."""
+
 
 @dataclass(frozen=True)
 class Rows:
     """A dataset before it is split.
 
-    ``table`` has all rows of the file: ``line`` (line number), ``id``, ``smiles`` as written, ``canonical`` and
-    ``scaffold`` (empty if RDKit cannot parse it), ``target`` as written, ``part`` (of a given split), ``group``
-    (``label 1, place 0``; empty without ``groups``), the reasons to exclude a row (``repeated``, ``no_smiles``,
-    ``no_target``, ``unparsable``), and ``used`` if none applies. ``x`` (N, D) are the features of the used rows, uint8
-    if all are bits; ``scaled`` (D,) marks the columns to standardise.
+    ``table`` has all rows of the file: ``line`` (line number), ``id``, ``smiles`` as written, ``canonical`` (empty if
+    RDKit cannot parse it), ``scaffold`` (empty if the split does not need it, too), ``target`` as written, ``part`` (of
+    a given split), ``group`` (``label 1, place 0``; empty without ``groups``), the reasons to exclude a row
+    (``repeated``, ``no_smiles``, ``no_target``, ``unparsable``), and ``used`` if none applies. ``x`` (N, D) are the
+    features of the used rows, uint8 if all are bits; ``scaled`` (D,) marks the columns to standardise.
     """
 
     table: pd.DataFrame
@@ -73,18 +76,45 @@ def load_rows(spec: DatasetSpec) -> Rows:
         return Rows(pd.read_parquet(io.BytesIO(packed)), stored["x"], stored["scaled"], version)
 
 
+def feature_columns(spec: DatasetSpec) -> list[str]:
+    """Return the feature columns of a dataset whose features are ``columns``."""
+    path, content = sources.obtain(spec)
+    return list(features.own_columns(readers.read(content, str(path)), spec).columns)
+
+
 def example_ids(texts: Sequence[str], *, hashed: bool) -> np.ndarray:
     """Return ids that survive reordering and filtering: hashes of the SMILES, or names; repeated ones are numbered."""
-    keys = pd.Series([hashlib.sha256(text.encode()).hexdigest()[:12] if hashed else text for text in texts])
-    earlier = keys.groupby(keys).cumcount()
-    return np.array([f"{key}-{n + 1}" if n else key for key, n in zip(keys, earlier, strict=True)])
+    keys = [hashlib.sha256(text.encode()).hexdigest()[:12] if hashed else text for text in texts]
+    return np.array(readers.distinct(keys, "-", 2), dtype=str)
 
 
 def _require_columns(raw: pd.DataFrame, spec: DatasetSpec) -> None:
+    names = [name for name in raw.columns if name not in (LINE, REPEATED)]
+    known = set(names)
     for column in filter(None, (spec.smiles, spec.id, spec.target, spec.split_column, *spec.ignore, *spec.groups)):
-        if column not in raw.columns:
-            names = [name for name in raw.columns if name not in (LINE, REPEATED)]
+        if column not in known:
             raise did_you_mean(f"column of {spec.name}'s file:", column, names)
+
+
+def _molecules(smiles: Iterable[str], lines: Iterable[int], spec: DatasetSpec) -> list[Chem.Mol | None]:
+    """Parse the SMILES; None for one that is empty or invalid. Raises UserError for one that is too large."""
+    longest = 10 * MOST_ATOMS
+    molecules = []
+    with rdBase.BlockLogs():
+        for text, line in zip(smiles, lines, strict=True):
+            molecule = Chem.MolFromSmiles(text) if 0 < len(text) <= longest else None
+            if len(text) > longest or (molecule and molecule.GetNumAtoms() > MOST_ATOMS):
+                size = f"{molecule.GetNumAtoms():,} atoms" if molecule else f"{len(text):,} characters"
+                raise UserError(
+                    f"{spec.name}: line {line}, column {spec.smiles!r}: expected a molecule of at most {MOST_ATOMS} "
+                    f"atoms and {longest:,} characters, found {size}, {text[:20]!r}…: remove the row"
+                )
+            molecules.append(molecule)
+    return molecules
+
+
+def _scaffold(molecule: Chem.Mol) -> str:
+    return str(MurckoScaffoldSmiles(mol=molecule, includeChirality=False))
 
 
 def _prepare(
@@ -93,16 +123,18 @@ def _prepare(
     """Return ``table``, ``x`` and ``scaled`` of ``Rows`` for the table of a raw file (and the pixels of images)."""
     none = pd.Series("", index=raw.index)
     smiles = raw[spec.smiles].str.strip() if spec.smiles else none
-    with rdBase.BlockLogs():
-        molecules = [Chem.MolFromSmiles(text) if text else None for text in smiles]
-    groups = raw[list(spec.groups)].to_dict("index").values()
+    molecules = _molecules(smiles, raw[LINE], spec)
+    groups = raw[list(dict.fromkeys(spec.groups))].to_dict("index").values()
+    grouped = spec.split.startswith("scaffold")
     parsed = np.array([molecule is not None for molecule in molecules])
     table = pd.DataFrame(
         {
             "line": raw[LINE].astype(int),
             "smiles": smiles,
             "canonical": [Chem.MolToSmiles(m) if m else "" for m in molecules],
-            "scaffold": [MurckoScaffoldSmiles(mol=m, includeChirality=False) if m else "" for m in molecules],
+            "scaffold": [
+                MurckoScaffoldSmiles(mol=m, includeChirality=False) if m and grouped else "" for m in molecules
+            ],
             "target": raw[spec.target].str.strip(),
             "part": raw[spec.split_column].str.strip() if spec.split_column else none,
             "group": [", ".join(f"{name} {value}" for name, value in of.items()) for of in groups],

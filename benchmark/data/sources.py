@@ -95,12 +95,17 @@ def image_folder(spec: DatasetSpec) -> Path | None:
     return next((path for folder in folders() if (path := folder / image_place(spec)).is_dir()), None)
 
 
-def unpacked(content: bytes) -> bytes:
-    """Return ``content``, decompressed if it is gzip. Raises OSError if it is damaged."""
+def contents(path: Path) -> bytes:
+    """Return the bytes of a file, decompressed if it is gzip. Raises OSError if it is damaged or too large."""
     try:
-        return gzip.decompress(content) if content.startswith(GZIP) else content
+        with path.open("rb") as file:
+            packed = file.peek(2).startswith(GZIP)
+            content = (gzip.GzipFile(fileobj=file) if packed else file).read(readers.MOST_BYTES + 1)
     except (EOFError, zlib.error) as error:
         raise OSError(str(error)) from error
+    if len(content) > readers.MOST_BYTES:
+        raise OSError(f"it has more than {readers.MOST_BYTES:,} bytes{' when decompressed' if packed else ''}")
+    return content
 
 
 def locate(spec: DatasetSpec) -> Path | None:
@@ -108,7 +113,7 @@ def locate(spec: DatasetSpec) -> Path | None:
     where = origin(spec)
     places = [where.path] if where.path else [folder / where.place for folder in folders()]
     tried = [path.with_name(path.name + end) for path in places for end in ("", ".gz")]
-    return next((path for path in tried if path.is_file()), None)
+    return next((path for path in tried if os.path.isfile(path)), None)  # False also for names that no file can have
 
 
 def obtain(spec: DatasetSpec) -> tuple[Path, bytes]:
@@ -134,7 +139,7 @@ def obtain(spec: DatasetSpec) -> tuple[Path, bytes]:
 def verified(path: Path, spec: DatasetSpec) -> bytes:
     """Return the uncompressed bytes of ``path``. Raises UserError if they do not match ``spec``."""
     try:
-        content = unpacked(path.read_bytes())
+        content = contents(path)
     except OSError as error:
         raise UserError(f"{spec.name}: cannot read {path}: {error}") from error
     if wrong := objection(content, spec):
@@ -216,13 +221,17 @@ def _download(spec: DatasetSpec) -> Path:
         raise UserError(_by_hand(spec, where, "it is not downloaded automatically"))
     if offline():
         raise UserError(_by_hand(spec, where, "it is not on this machine, and --offline forbids downloading it"))
-    http = pooch.HTTPDownloader(timeout=TIMEOUT, headers={"User-Agent": f"churn-benchmark/{__version__}"})
 
-    def fetch(url: str, file: str, manager: object) -> None:  # into a temporary file, which pooch then renames
-        http(url, file, manager)
-        content = Path(file).read_bytes()
+    def fetch(url: str, file: str, _: object) -> None:  # into a temporary file, which pooch then renames
+        agent = {"User-Agent": f"churn-benchmark/{__version__}"}
+        with requests.get(url, stream=True, timeout=TIMEOUT, headers=agent) as response, open(file, "wb") as out:
+            response.raise_for_status()
+            for chunk in response.iter_content(2**16):
+                if out.tell() > readers.MOST_BYTES:
+                    raise ValueError(f"the server sent more than {readers.MOST_BYTES:,} bytes")
+                out.write(chunk)
         try:
-            content = unpacked(content)
+            content = contents(Path(file))
         except OSError as error:
             raise ValueError(f"the server sent an archive that cannot be unpacked: {error}") from error
         if wrong := objection(content, spec):

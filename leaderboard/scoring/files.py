@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +11,11 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
+from benchmark.data import parquet
 from benchmark.errors import UserError
 
 WHOLE = 2.0**53
 """Every smaller integer is an exact float."""
-BATCH = 2**16
 
 
 def columns_of(path: Path) -> list[str]:
@@ -40,15 +41,17 @@ def batches(path: Path, columns: list[str]) -> Iterator[tuple[int, pa.RecordBatc
     row = 1
     try:
         if path.suffix == ".parquet":
-            with pa.parquet.ParquetFile(path, pre_buffer=False) as file:  # a buffer would keep the whole file
-                for name in columns:
-                    if pa.types.is_nested(kind := file.schema_arrow.field(name).type):
-                        raise UserError(
-                            f"{path}: the column {name!r} holds {kind}: expected one text or number per row"
-                        )
-                for batch in file.iter_batches(BATCH, columns=columns, use_threads=False):
-                    yield row, batch
-                    row += len(batch)
+            with closing(parquet.batches(path, columns)) as read:
+                for batch in read:
+                    for field in batch.schema:
+                        if pa.types.is_nested(field.type):
+                            raise UserError(
+                                f"{path}: the column {field.name!r} holds {field.type}: expected one text or number "
+                                "per row"
+                            )
+                    if len(batch):
+                        yield row, batch
+                        row += len(batch)
             return
         texts = pa.csv.ConvertOptions(include_columns=columns, column_types=dict.fromkeys(columns, pa.string()))
         one = pa.csv.ReadOptions(use_threads=False)
@@ -56,7 +59,7 @@ def batches(path: Path, columns: list[str]) -> Iterator[tuple[int, pa.RecordBatc
             for batch in reader:
                 yield row, batch
                 row += len(batch)
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, ValueError, pa.ArrowException) as error:
         raise UserError(f"{path}: cannot be read: {error}") from error
 
 
@@ -66,15 +69,11 @@ def texts_of(column: pa.Array) -> pa.Array:
         safe = pc.and_(pc.equal(column, pc.round(column)), pc.less(pc.abs(column), WHOLE))
         if pc.all(safe).as_py():
             column = column.cast(pa.int64())
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
     return column.cast(pa.string())
 
 
 def numbers_of(column: pa.Array) -> np.ndarray | None:
     """Return a column as float64 (nan for empty entries), or None if any entry is not a number."""
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
     if pa.types.is_boolean(column.type):
         return None
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):

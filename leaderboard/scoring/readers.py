@@ -20,6 +20,8 @@ from leaderboard.scoring.runs import PREDICTION_KINDS, PredictionKind, Runs
 
 STORED: Mapping[PredictionKind, type] = {"labels": np.uint16, "probabilities": np.float32, "values": np.float64}
 TOLERANCE = 1e-3
+MANY = 2**20
+"""Rows that are read in any case, to find the best description of a mistake."""
 
 
 def read(path: Path, kind: str = "", truth: Path | None = None) -> Runs:
@@ -50,6 +52,7 @@ class Contents:
     kind: PredictionKind
     runs: list[str]
     ids: pa.Array
+    rows: int
     labels: list[str] = field(default_factory=list)
 
     @property
@@ -81,6 +84,8 @@ def _scan(path: Path, kind: str, outside: bool) -> Contents:
                     )
         for name, column in seen.items():
             column.add(batch[name])
+        if count > max(MANY, len(ids) * max(1, len(runs))):  # some row repeats another: _fill will name it
+            break
     if not count:
         raise UserError(f"{path}: no rows: expected predictions")
     if layout.wide:
@@ -95,7 +100,7 @@ def _scan(path: Path, kind: str, outside: bool) -> Contents:
             f"{path}: more than {MOST_CLASSES} different class labels in {layout.predicted[0]!r}: for regression "
             "values, use --kind values"
         )
-    return Contents(layout, final, list(runs) or ["1"], ids, sorted(distinct, key=natural))
+    return Contents(layout, final, list(runs) or ["1"], ids, count, sorted(distinct, key=natural))
 
 
 def _guessed(layout: Layout, outputs: bool, read: list[Seen]) -> PredictionKind:
@@ -125,6 +130,11 @@ def _truth_of(path: Path, example: str) -> dict[str, tuple[str, int]]:
 def _fill(path: Path, contents: Contents, outside: dict[str, tuple[str, int]] | None, truth_file: Path | None) -> Runs:
     layout, n = contents.layout, len(contents.ids)
     outputs = max(2, len(layout.predicted)) if contents.kind == "probabilities" and not layout.wide else 2
+    if not layout.wide and len(contents.names) * n > 2 * contents.rows:  # before memory is taken for all
+        raise UserError(
+            f"{path}: {contents.rows:,} rows, but {len(contents.names):,} runs in the column {layout.run!r} and {n:,} "
+            "examples: expected a row for each run and example, because every run must have the same examples"
+        )
     shape = (len(contents.names), n, *([outputs] if contents.kind == "probabilities" else []))
     values: np.ndarray = np.zeros(shape, STORED[contents.kind])
     seen = np.zeros(shape[:2], dtype=bool)

@@ -16,6 +16,9 @@ SECONDS = 60
 MAX_ROWS = 5_000_000
 MAX_FOOTER = 2**20
 MAX_TEXT = 500
+MAX_TEXTS = 100_000
+OUTPUT = 2**29
+"""Bytes of standard output, if that is a file; the largest table of a classification takes 480 million."""
 TEXTS = ("evalset", "example_id")
 SEEDS = ("canonical_seed", "train_seed")
 REFUSED = 3
@@ -109,12 +112,14 @@ def _codes(column: Any, codes: dict[str, int], name: str) -> Any:
     if not isinstance(column, pa.DictionaryArray):
         column = column.dictionary_encode()
     dictionary = column.dictionary
+    if len(dictionary) > MAX_TEXTS:  # of each batch: examined before it is copied
+        raise BadFile(f"column {name!r}: more than {MAX_TEXTS:,} different texts")
     lengths = pa.compute.binary_length(dictionary).to_numpy(zero_copy_only=False)
     if len(lengths) and lengths.max() > MAX_TEXT:
         raise BadFile(f"column {name!r}: a text of {lengths.max()} bytes; at most {MAX_TEXT} are allowed")
     of_dictionary = [codes.setdefault(text, len(codes)) for text in dictionary.to_pylist()]
-    if len(codes) > 1_000_000:
-        raise BadFile(f"column {name!r}: more than a million different texts")
+    if len(codes) > MAX_TEXTS:
+        raise BadFile(f"column {name!r}: more than {MAX_TEXTS:,} different texts")
     return np.array(of_dictionary, dtype=np.int64)[column.indices.to_numpy(zero_copy_only=False)]
 
 
@@ -127,6 +132,7 @@ def main() -> int:
     else:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (OUTPUT, OUTPUT))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     import numpy as np
     import pyarrow as pa

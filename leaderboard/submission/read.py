@@ -1,12 +1,12 @@
 """Reader of untrusted submission folders: only the expected files, up to a size limit."""
 
 import hashlib
-import io
 import os
 import re
 import stat
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -171,14 +171,21 @@ def _decoded(content: bytes, n_outputs: int, name: str) -> dict[str, np.ndarray]
     """Return the arrays of a Parquet file, decoded in a process that can be killed; see ``decode``."""
     single = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
     command = [sys.executable, "-I", str(Path(decode.__file__)), str(n_outputs)]
-    try:
-        done = subprocess.run(
-            command, input=content, capture_output=True, timeout=2 * decode.SECONDS, env=dict(os.environ) | single
-        )
-    except subprocess.TimeoutExpired:
-        raise UserError(f"{name}: reading took more than {2 * decode.SECONDS} s") from None
-    if done.returncode:
-        message = done.stderr.decode("utf-8", "replace").strip()[-500:] if done.returncode == decode.REFUSED else ""
-        raise UserError(f"{name}: {message or f'the reader exited with {done.returncode}: damaged or hostile file'}")
-    with np.load(io.BytesIO(done.stdout), allow_pickle=False) as arrays:
-        return dict(arrays)
+    with tempfile.TemporaryFile() as file:  # the arrays are then in memory once
+        try:
+            done = subprocess.run(
+                command,
+                input=content,
+                stdout=file,
+                stderr=subprocess.PIPE,
+                timeout=2 * decode.SECONDS,
+                env=dict(os.environ) | single,
+            )
+        except subprocess.TimeoutExpired:
+            raise UserError(f"{name}: reading took more than {2 * decode.SECONDS} s") from None
+        if code := done.returncode:
+            message = done.stderr.decode("utf-8", "replace").strip()[-500:] if code == decode.REFUSED else ""
+            raise UserError(f"{name}: {message or f'the reader exited with {code}: damaged or hostile file'}")
+        file.seek(0)
+        with np.load(file, allow_pickle=False) as arrays:
+            return dict(arrays)

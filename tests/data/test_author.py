@@ -282,6 +282,49 @@ def test_a_record_of_an_sdf_that_cannot_be_read_is_named_by_its_number(tmp_path)
     assert health.used == 35
 
 
+# Size
+
+
+def with_molecule(folder, smiles):
+    """Write 37 molecules, the last of which is ``smiles``, on line 38."""
+    rows = pd.concat([table(["0", "1"]), pd.DataFrame({"SMILES": [smiles], "y": ["1"]})])
+    rows.to_csv(folder / "assay.csv", index=False)
+    return folder / "assay.csv"
+
+
+@pytest.mark.parametrize(
+    ("smiles", "size"), [("C" * 501, "501 atoms"), ("C" * 2_000, "2,000 atoms"), ("C" * 6_000, "6,000 characters")]
+)
+def test_a_molecule_that_is_too_large_is_refused_by_its_line(tmp_path, smiles, size):
+    message = rf"mine: line 38, column 'SMILES': expected a molecule of at most 500 atoms .* found {size}"
+    refusal(with_molecule(tmp_path, smiles), message)
+
+
+def test_the_largest_molecule_is_a_row_like_others(tmp_path):
+    assert len(load_rows(dataset(with_molecule(tmp_path, "C" * 500))).used) == 37
+
+
+def test_scaffolds_are_computed_only_for_a_split_by_scaffold(tmp_path):
+    file = csv(tmp_path, ["0", "1"])
+    scaffolds = {
+        split: set(load_rows(dataset(file, split=split, name=name)).used["scaffold"])
+        for name, split in {"one": "scaffold:0.8", "two": "random:0.8"}.items()
+    }
+    assert len(scaffolds["scaffold:0.8"]) == len(RINGS)
+    assert scaffolds["random:0.8"] == {""}
+
+
+def test_thousands_of_columns_are_converted_together(tmp_path, monkeypatch):
+    wide = pd.DataFrame(np.random.default_rng(0).random((30, 3000)).round(3)).add_prefix("f")
+    wide.assign(name=[f"m{i}" for i in range(30)], y=["0", "1"] * 15).to_csv(tmp_path / "wide.csv", index=False)
+    calls = []
+    convert = pd.to_numeric
+    monkeypatch.setattr(pd, "to_numeric", lambda *given, **options: calls.append(1) or convert(*given, **options))
+    spec = dataset(tmp_path / "wide.csv")
+    assert load_problem(str(spec.path)).train.x.shape == (24, 3000)
+    assert len(calls) < 50
+
+
 # Columns
 
 
@@ -369,6 +412,43 @@ def test_a_table_with_nothing_to_learn_from_is_an_error_in_the_words_of_its_colu
     file = tmp_path / "assay.csv"
     table(["0", "1"]).rename(columns={"SMILES": "structure"}).to_csv(file, index=False)
     assert "(line)" not in refusal(file, r"name it \(--smiles")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"pore": (4, "1e308")},
+            r"mine: line 6, column 'pore': expected a number from -1e\+100 to 1e\+100, found '1e308'",
+        ),
+        ({"density": (4, "-1e101")}, r"line 6, column 'density': .* found '-1e101'"),
+        ({"pore": (slice(None), "2")}, None),
+        ({"pore": (slice(None), "2"), "density": (slice(None), "")}, "no feature is left|the table has no numbers"),
+        ({"pore": (slice(None), "2"), "density": (slice(None), "3")}, "mine: no feature is left: all 2 are constant"),
+    ],
+)
+def test_numbers_that_no_model_can_use_are_refused_when_they_are_loaded(tmp_path, change, message):
+    rows = pd.read_csv(materials(tmp_path), dtype=object)
+    for column, (where, text) in change.items():
+        rows.loc[where, column] = text
+    rows.to_csv(tmp_path / "materials.csv", index=False)
+    if message:
+        refusal(tmp_path / "materials.csv", message, target="stable")
+    else:
+        spec = dataset(tmp_path / "materials.csv", target="stable")
+        assert load_problem(str(spec.path)).train.x.shape[1] == 1
+
+
+def test_a_test_row_beyond_single_precision_is_named_by_line_and_column(tmp_path):
+    file = materials(tmp_path)
+    rows = pd.read_csv(file, dtype=object).assign(pore=[f"{i}e-30" for i in range(30)])
+    rows.to_csv(file, index=False)
+    path = dataset(file, target="stable").path
+    row = next(i for i in range(30) if f"MOF-{i}" in set(load_problem(str(path)).evals["id"].ids))
+    rows.loc[row, "pore"] = "1e10"
+    path.unlink()
+    rows.to_csv(file, index=False)
+    refusal(file, rf"mine: line {row + 2}, column 'pore': 1e\+10 is too far from the numbers", target="stable")
 
 
 # The TOML

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.data.problem import labels, load_problem
+from benchmark.data.problem import labels, load_problem, plain
 from benchmark.data.rows import example_ids, load_rows
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
@@ -77,13 +77,17 @@ def test_ids_of_distinct_molecules_do_not_depend_on_the_order_of_rows(data):
     assert [ids[i] for i in order] == list(moved)
 
 
-@given(st.lists(st.sampled_from(["C", "CC", "CO"])), st.booleans())
+@given(st.lists(st.sampled_from(["C", "CC", "C-2", "C-2-2", "C-3"])), st.booleans())
 def test_ids_are_unique_even_where_a_molecule_or_a_name_repeats(texts, hashed):
     assert len(set(example_ids(texts, hashed=hashed))) == len(texts)
 
 
 def test_a_name_is_its_own_id():
     assert example_ids(["a", "b", "a"], hashed=False).tolist() == ["a", "b", "a-2"]
+
+
+def test_a_number_behind_a_repeated_name_skips_the_names_of_the_file():
+    assert example_ids(["a", "a", "a-2", "a"], hashed=False).tolist() == ["a", "a-3", "a-2", "a-4"]
 
 
 def rows(*texts: str) -> pd.DataFrame:
@@ -100,6 +104,33 @@ def test_class_one_is_the_upper_half_from_the_median_on():
 
 def test_class_one_may_be_a_number_by_its_text():
     assert labels(CLASSES.model_copy(update={"positive": "1"}), rows("2", "1", "1")).tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("zero", "one"), [("1000002", "1000001"), ("0.12345671", "0.12345672"), ("9007199254740992", "9007199254740993.0")]
+)
+def test_classes_may_be_numbers_that_differ_in_a_late_digit(zero, one):
+    spec = CLASSES.model_copy(update={"positive": one})
+    assert labels(spec, rows(zero, one, zero)).tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("texts", "spelled"),
+    [
+        (["1", "1.0", "01", "+1", "1e0"], "1"),
+        (["0", "-0", "0.000"], "0"),
+        (["1e6", "1000000.0"], "1000000"),
+        (["1e-7", "0.0000001"], "0.0000001"),
+        (["1e300", "10e299"], "1E+300"),
+    ],
+)
+def test_equal_numbers_have_one_spelling(texts, spelled):
+    assert set(plain(pd.Series(texts))) == {spelled}
+
+
+def test_texts_that_are_not_all_finite_numbers_stay_as_they_are():
+    for texts in (["1.0", "one"], ["1.0", "inf"], ["1.0", "1e400"], ["1.0", "1e-9999999999999999999"]):
+        assert plain(pd.Series(texts)).tolist()[1] == texts[1]
 
 
 @pytest.mark.parametrize("texts", [("0.0", "1.0", "1"), ("false", "True", "TRUE")])
@@ -120,6 +151,8 @@ def test_zeros_and_ones_or_false_and_true_are_classes_as_they_are(texts):
         pytest.param(MEDIAN, ["1.5", "1.5"], "one class", id="the median of one value"),
         pytest.param(NUMBERS, ["0.1", "> 0.1"], "line 3: expected a number, found '> 0.1'", id="text for a target"),
         pytest.param(NUMBERS, ["0.1", "inf"], "found 'inf'", id="an infinite target"),
+        pytest.param(NUMBERS, ["0.1", "-1e19"], r"line 3: .* from -1e\+18 to 1e\+18.* found '-1e19'", id="too large"),
+        pytest.param(NUMBERS, ["1e-60", "2e-60"], "all 2 rows are 0 in single precision", id="too small"),
     ],
 )
 def test_unusable_labels_are_an_error_that_names_dataset_column_line_and_value(spec, texts, message):

@@ -62,6 +62,38 @@ def test_names_of_columns_are_stripped():
     assert read(b" smiles , y\nC,1\n", "table.csv").columns.tolist() == ["smiles", "y", LINE]
 
 
+def test_names_that_repeat_are_numbered_and_none_is_taken_for_one_of_ours():
+    table = read(b"a,a,a.1,(line),(repeated)\n1,2,3,4,5\n", "table.csv")
+    assert table.columns.tolist() == ["a", "a.2", "a.1", "(line).1", "(repeated).1", LINE]
+    assert table.to_numpy().tolist() == [["1", "2", "3", "4", "5", 2]]
+
+
+def test_a_nul_is_refused_by_its_line():
+    with pytest.raises(UserError, match=r"^table\.csv: line 3: byte 0x00 is not UTF-8 text"):
+        read(b"a,b\n1,2\n3,4\0\n", "table.csv")
+
+
+@pytest.mark.parametrize("end", ["\n", "\u2028", "\x0b", "\x1c", "\x85"])
+def test_only_line_ends_separate_lines(end):
+    content = f'a,b\n"1{end}",2\n3,"4\n5""6"\n'.encode()
+    assert lines(content)[4 if end == "\n" else 3] == ["3", '4\n5"6']
+
+
+@pytest.mark.parametrize(
+    ("content", "size"),
+    [
+        (b"a\n" + b"1\n" * 11, "11 rows or more, 1 columns"),
+        (b"a,b,c\n" + b"\n\n1\n" * 7, "7 rows or more, 3 columns"),
+        (b"a," * 21 + b"\n" + b"1," * 21, "1 rows or more, 22 columns"),
+    ],
+)
+def test_a_table_with_too_many_rows_or_cells_is_refused(content, size, monkeypatch):
+    monkeypatch.setattr(readers, "MOST_ROWS", 10)
+    monkeypatch.setattr(readers, "MOST_CELLS", 20)
+    with pytest.raises(UserError, match=rf"table\.csv: .*too large: {size}; at most 10 rows and 20 cells"):
+        read(content, "table.csv")
+
+
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"], ids=["LF", "CRLF"])
 def test_blank_lines_and_empty_rows_are_left_out_and_counted(end):
     content = end.join([b"a,b", b"", b"1,2", b"", b"", b",", b"3,4", b"", b""])

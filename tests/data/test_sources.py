@@ -5,9 +5,11 @@ from __future__ import annotations
 import gc
 import gzip
 import hashlib
+import resource
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
@@ -199,6 +201,24 @@ def test_the_users_wrong_file_is_refused_with_both_checksums_and_left_as_it_is(m
 )
 def test_the_users_broken_gz_is_refused_by_its_path(mine, raw, content):
     refused(BACE, put(mine / "molnet" / "bace.csv.gz", content), content)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "compressed"])
+def test_the_users_file_is_refused_when_it_is_too_large_before_it_is_in_memory(mine, raw, monkeypatch, pack):
+    monkeypatch.setattr(readers, "MOST_BYTES", len(CONTENT))
+    path = put(mine / "molnet" / "bace.csv", pack(CONTENT))
+    assert obtain(BACE) == (path, CONTENT)
+    sources.verified.cache_clear()
+    put(path, pack(CONTENT + b"\n"))
+    assert f"it has more than {len(CONTENT):,} bytes" in refused(BACE, path, path.read_bytes())
+
+
+def test_gigabytes_in_a_small_archive_are_not_unpacked(tmp_path):
+    path = put(tmp_path / "zeros.csv.gz", gzip.compress(bytes(2**24), 9) * 100)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(OSError, match="more than 536,870,912 bytes when decompressed"):
+        sources.contents(path)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < before + 2**20
 
 
 def test_a_folder_in_place_of_the_file_is_not_the_file(mine, raw):
@@ -463,6 +483,22 @@ def test_a_failing_server_is_tried_four_times_and_leaves_nothing_behind(
     server.answers = [SENDS_IT]
     assert obtain(BACE) == (raw / "molnet" / "bace.csv", CONTENT)
     assert files(raw.parent) == [raw / "molnet" / "bace.csv"]
+
+
+def sends_for_ever(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(200)
+    handler.end_headers()
+    with suppress(OSError):  # the client hangs up
+        while not handler.server.running.closing.is_set():
+            handler.wfile.write(bytes(2**16))
+
+
+def test_a_server_that_never_stops_sending_is_left(server, raw, monkeypatch):
+    monkeypatch.setattr(readers, "MOST_BYTES", 2**20)
+    server.answers = [sends_for_ever]
+    with pytest.raises(UserError, match=r"4 attempts .* the server sent more than 1,048,576 bytes"):
+        obtain(BACE)
+    assert files(raw.parent) == []
 
 
 def test_what_the_server_sent_instead_is_told_apart_by_both_checksums(server):

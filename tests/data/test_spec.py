@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from benchmark.data.rows import load_rows
 from benchmark.data.spec import dataset_names, expand, load_spec
 from benchmark.errors import UserError
 from benchmark.files import shipped_datasets
@@ -78,9 +79,18 @@ def test_a_name_in_the_toml_is_an_error_of_the_user(tmp_path):
         load_spec(path)
 
 
-def test_what_is_no_toml_is_an_error_that_names_the_file(tmp_path):
+@pytest.mark.parametrize("text", ["title: BACE", "x = " + "[" * 5000, "x = " + "9" * 5000, " " * (2**24 + 1)])
+def test_what_is_no_toml_is_an_error_that_names_the_file(tmp_path, text):
     with pytest.raises(UserError, match=r"mine\.toml: not a TOML file"):
-        load_spec(written(tmp_path, "title: BACE"))
+        load_spec(written(tmp_path, text))
+
+
+@pytest.mark.parametrize("file", ["a\\u0000b", "x" * 5000])
+def test_a_source_that_no_file_can_have_is_an_error_of_the_user(tmp_path, file):
+    lines = [line for line in BACE.splitlines() if not line.startswith("source")]
+    path = written(tmp_path, "\n".join([f'source = "file:{file}"', *lines]))
+    with pytest.raises(UserError, match=r"field 'source'|is missing"):
+        load_rows(load_spec(path))
 
 
 def test_a_spec_cannot_be_changed():

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from benchmark.errors import UserError
@@ -127,6 +130,36 @@ def changed(column: str, row: int, value: object) -> pd.DataFrame:
 def test_a_mistake_is_named_with_its_column_and_row(table, message, tmp_path):
     with pytest.raises(UserError, match=message):
         read(save(table, tmp_path / "p.csv"))
+
+
+def constant(value, rows):
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array([value]))
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        pytest.param(
+            lambda n: {"run": constant(1, n), "id": constant("a", n)}, "row 2: example 'a' .* twice", id="rows"
+        ),
+        pytest.param(
+            lambda n: {"run": np.arange(n // 100), "id": constant("x" * 2_000_000, n // 100)}, "256 MiB", id="texts"
+        ),
+        pytest.param(
+            lambda n: {"run": np.arange(n // 100), "id": np.arange(n // 100)},
+            r"200,000 rows, but 200,000 runs .* and 200,000 examples: expected a row for each",
+            id="runs",
+        ),
+    ],
+)
+def test_a_small_file_of_gigabytes_is_refused_in_little_memory(columns, message, tmp_path):
+    table = columns(20_000_000)
+    table["p1"] = constant(0.5, len(table["run"]))
+    pq.write_table(pa.table(table), tmp_path / "p.parquet", compression="zstd")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(UserError, match=rf"p\.parquet.* {message}"):
+        read(tmp_path / "p.parquet")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < before + 2**20
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1 nothing", b"a,b\n1,2,3\n", b"\xff\xfe\x00"])

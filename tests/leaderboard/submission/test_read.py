@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import resource
+import tracemalloc
 from contextlib import suppress
 
 import numpy as np
@@ -14,7 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmark.errors import UserError
-from leaderboard.submission.read import open_folder, read_table
+from leaderboard.submission import decode
+from leaderboard.submission.read import _decoded, open_folder, read_table
 
 FILE = "predictions/halves/b3db_measured.parquet"
 COLUMNS = {
@@ -163,6 +165,27 @@ def test_a_dictionary_bomb_and_a_huge_text_stay_small(copied):
     before = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF))
     refused(copied, "a text of 2000000 bytes|needs more than|cannot be read")
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss <= max(before, 2**20)
+
+
+def test_too_many_different_texts_are_refused_before_they_are_copied(copied):
+    texts = pa.array([f"{i:06}" + "x" * 200 for i in range(decode.MAX_TEXTS + 1)])
+    put(copied, bomb(len(texts)) | {"example_id": texts.dictionary_encode()}, compression="zstd")
+    refused(copied, "column 'example_id': more than 100,000 different texts")
+
+
+def test_the_arrays_of_a_large_table_are_in_memory_once(copied):
+    rows = 3_000_000
+    put(copied, bomb(rows), compression="zstd")
+    content = (copied / FILE).read_bytes()
+    tracemalloc.start()
+    try:
+        arrays = _decoded(content, 2, FILE)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    size = sum(array.nbytes for array in arrays.values())
+    assert size >= rows * 48
+    assert peak < 1.3 * size
 
 
 def test_headers_that_lie_are_refused_or_harmless(copied):

@@ -1,0 +1,112 @@
+"""Reader of Parquet files of any origin: a separate process with bounded memory decodes them and passes on batches.
+
+A few kilobytes of Parquet can expand to terabytes, and its headers may lie: the kernel refuses any excessive allocation
+of the process, and each batch is small. The process is started by path (``python -I parquet.py``), so that only pyarrow
+is loaded. Standard input names the file and its columns as JSON; standard output is an Arrow stream.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Generator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+MEMORY = 2 * 2**30
+"""Bytes of address space; the libraries alone map about one GiB."""
+ROWS = 2**16
+CELLS = 2**22
+BYTES = 2**28
+"""The most rows, cells and bytes of a batch."""
+REFUSED = 3
+"""Exit code for a file refused with a message."""
+
+
+def batches(path: Path, columns: Sequence[str] | None = None) -> Generator[pa.RecordBatch, None, None]:
+    """Yield the rows of a Parquet file, or these ``columns`` of it, in batches of at most 256 MiB; the first is empty.
+
+    Raises ValueError for a file that cannot be read with bounded memory.
+    """
+    command = [sys.executable, "-I", str(Path(__file__))]
+    environment = os.environ | {"ARROW_DEFAULT_MEMORY_POOL": "system", "OMP_NUM_THREADS": "1"}
+    message = ""
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    ) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        assert child.stderr is not None
+        try:
+            child.stdin.write(json.dumps([str(path), columns]).encode())
+            child.stdin.close()
+            with pa.ipc.open_stream(child.stdout) as stream:
+                yield pa.RecordBatch.from_pylist([], schema=stream.schema)
+                yield from stream
+        except (OSError, pa.ArrowException) as error:  # if the process refused the file, its own message says why
+            message = str(error)
+        except BaseException:  # the caller wants no more
+            child.kill()
+            raise
+        refusal = child.stderr.read().decode("utf-8", "replace").strip()
+    if child.returncode == REFUSED:
+        raise ValueError(refusal)
+    if child.returncode or message:
+        raise ValueError(message or f"the reader exited with {child.returncode}: a damaged or hostile file")
+
+
+def _write(path: str, columns: list[str] | None) -> None:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path, pre_buffer=False) as file:  # a buffer would hold the whole file
+        rows = max(1, min(ROWS, CELLS // max(1, file.metadata.num_columns)))
+        whole = file.schema_arrow
+        chosen = [*whole] if columns is None else [whole.field(name) for name in columns]  # in the order of the batches
+        schema = pa.schema([_plain(field) for field in chosen], whole.metadata)
+        with pa.ipc.new_stream(sys.stdout.buffer, schema) as stream:
+            for batch in file.iter_batches(rows, columns=columns, use_threads=False):
+                decoded = [_decoded(column) for column in batch.columns]
+                if sum(column.nbytes for column in decoded) > BYTES:
+                    raise MemoryError
+                stream.write_batch(pa.RecordBatch.from_arrays(decoded, schema=schema))
+
+
+def _plain(field: pa.Field) -> pa.Field:
+    return field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
+
+
+def _decoded(column: pa.Array) -> pa.Array:
+    """Write out a dictionary, whose entries may be repeated millions of times."""
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def main() -> int:
+    """Write the batches of the file that standard input names; return the exit code."""
+    try:
+        import resource
+    except ImportError:  # not available on Windows
+        pass
+    else:
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    pa.set_cpu_count(1)
+    pa.set_io_thread_count(1)
+    try:
+        _write(*json.load(sys.stdin.buffer))
+    except BrokenPipeError:
+        return 0
+    except (MemoryError, pa.ArrowMemoryError):
+        print(
+            f"at most {ROWS:,} of its rows take more than {BYTES // 2**20} MiB: it is damaged or hostile",
+            file=sys.stderr,
+        )
+        return REFUSED
+    except Exception as error:
+        print(" ".join(str(error).split())[:300], file=sys.stderr)
+        return REFUSED
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,219 @@
+"""Tables and TOMLs spoilt at random: the command makes a dataset of each, or refuses it with one message and code 2.
+
+``FUZZ_ROUNDS=3000 pytest tests/data/test_fuzz.py`` tries for longer.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import resource
+import shutil
+import tomllib
+import traceback
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import tomli_w
+
+from benchmark.__main__ import app
+from benchmark.data.rows import load_rows
+from benchmark.data.sources import verified
+
+ROUNDS = int(os.environ.get("FUZZ_ROUNDS", "40"))
+RINGS = ("c1ccccc1", "c1ccncc1", "C1CCCCC1", "c1ccsc1", "c1ccoc1", "C1CCCC1", "c1ccc2ccccc2c1", "C1CCNCC1", "C1CC1")
+TEXTS: tuple[str, ...] = (
+    "", " ", "0", "1", "-0", "2", "1.0", "1e308", "-1e308", "1e400", "1e-400", "1e-99999999999999999999", "9" * 5000,
+    "1000001", "1000002", "9007199254740993", "inf", "-inf", "nan", "NaN", "NA", "true", "yes", "1_000", "0x1F", "١",
+    "1,5", "a,b", 'a"b', '"', "'", "\0", "a\0", "\u2028", "\x0b", "\x85", "\x1c", "\r", "\n", "é", "😀",
+    "train", "test", "ood", "C", "C" * 600, "C" * 6000, "c1ccccc1", "[H][H]", "[C@@H](F)(Cl)Br", "C1CC", "*", "[*:1]C",
+    "C.C", "C>>C", "$", "C |c:1|", "[2H]C", "[U]", "M  END", "$$$$", "PAR1", "../x", "=1+1", "<b>", "[red]x[/red]",
+    "{x}", "%s", "(line)", "(repeated)", "a.1", "SMILES", "SMILES.1", "y", "id", "a", "Infinity", "None", "x" * 3000,
+)  # fmt: skip
+VALUES: dict[str, tuple[Any, ...]] = {
+    "": (0, -1, 2**63, 10**400, 1.5, float("inf"), float("nan"), True, [], [""], [[]], {}, {"a": 1}, *TEXTS),
+    "features": (
+        ["columns"], ["smiles"], ["morgan:2048:2"], ["morgan"], ["morgan:"], ["morgan:0:0"], ["morgan:8"],
+        ["morgan:8:0"],
+        ["morgan:1000000000000:2"], ["morgan:99999999999999999999:2"], ["morgan:64:99999999999"], ["morgan:64:-1"],
+        ["rdkit_descriptors"], ["rdkit_descriptors:2"], ["columns", "columns"], ["pixels:3"], ["columns", "morgan:8:1"],
+    ),
+    "split": (
+        "scaffold:0.8", "scaffold:nan", "scaffold:1e999", "scaffold:0", "random:0", "random:1", "random:0.5",
+        "random:-0", "given:", "given:y", "given:a",
+    ),
+    "source": ("file:", "file:.", "file:/dev/zero", "file:\0", "file:" + "x" * 5000, "hf:x/y", "tdc:ADME/x/1",
+               "tdc:x", "mof:x", "b3db:../x", "b3db:B3DB_regression.tsv", "moleculenet:../../x", "tadf:x"),
+    "sha256": ("0" * 64, ""),
+    "smiles": ("", *TEXTS), "id": ("id", "a", *TEXTS), "target": ("a", "b", "id", *TEXTS),
+    "positive": (">= median", *TEXTS),
+    "task": ("classification", "regression"), "backbone": ("gin", "mlp", "resnet50", "x"), "train": (2, 5, 10**9, 1),
+    "ignore": ([], ["a"], ["a", "b"], ["(line)"], ["x"]), "groups": (["a"], ["y", "y"], ["(repeated)"]),
+    "recipe": ({"epochs": 0}, {"lr": float("nan")}, {"hidden": 17}, {"epochs": 2}),
+}  # fmt: skip
+Rng = np.random.Generator
+
+
+def pick(rng: Rng, some: Any) -> Any:
+    return some[int(rng.integers(len(some)))]
+
+
+def table(rng: Rng) -> pd.DataFrame:
+    """Return 36 molecules with a name, two numbers and a target, some of them replaced."""
+    smiles = [tail + ring for ring in RINGS for tail in ("C", "CC", "O", "N")]
+    rows = pd.DataFrame({"id": [f"m{i}" for i in range(36)], "SMILES": smiles}, dtype=object)
+    rows = rows.assign(a=rng.normal(size=36).round(3), b=rng.integers(9, size=36), y=np.arange(36) % 2).astype(object)
+    for _ in range(rng.integers(3)):
+        column, text = pick(rng, rows.columns), pick(rng, TEXTS)
+        kind = rng.integers(5)
+        if kind == 0:
+            rows[column] = text
+        elif kind == 1:
+            rows.loc[rng.random(36) < 0.5, column] = text
+        elif kind == 2:
+            rows = rows.rename(columns={column: text})
+            if not rows.columns.is_unique:
+                break
+        elif kind == 3 and rows.shape[1] > 1:
+            rows = rows.drop(columns=column)
+        else:
+            rows.loc[int(rng.integers(36)), column] = text
+    return rows
+
+
+def spoilt(content: bytes, rng: Rng) -> bytes:
+    """Return ``content`` with a few bytes changed, inserted, removed or repeated."""
+    changed = bytearray(content)
+    for _ in range(rng.integers(1, 4)):
+        at, length = int(rng.integers(len(changed) + 1)), int(rng.integers(1, 40))
+        kind = rng.integers(4)
+        if kind == 0:
+            changed[at : at + 1] = bytes([rng.integers(256)])
+        elif kind == 1:
+            changed[at:at] = pick(rng, TEXTS).encode()
+        elif kind == 2:
+            del changed[at : at + length]
+        else:
+            changed[at:at] = changed[at : at + length] * int(rng.integers(1, 50))
+    return bytes(changed)
+
+
+def written(rows: pd.DataFrame, rng: Rng, folder: Path) -> Path:
+    """Write a table in some format, perhaps spoilt and perhaps compressed."""
+    kind = pick(rng, ("csv", "csv", "csv", "tsv", "semicolon", "parquet"))
+    if kind == "parquet":
+        path = folder / "table.parquet"
+        cells = rows.astype(str).to_numpy(dtype=object)  # names may repeat, which pandas refuses to write
+        pq.write_table(pa.Table.from_arrays([pa.array(column) for column in cells.T], [*map(str, rows.columns)]), path)
+        content = path.read_bytes()
+        path.unlink()
+    else:
+        separator = {"tsv": "\t", "semicolon": ";"}.get(kind, ",")
+        content = rows.to_csv(index=False, sep=separator).encode()
+    if rng.random() < 0.3:
+        content = spoilt(content, rng)
+    if rng.random() < 0.2:
+        content = gzip.compress(content)
+        content = spoilt(content, rng) if rng.random() < 0.3 else content
+    path = folder / "table.csv"
+    path.write_bytes(content)
+    return path
+
+
+def options(rng: Rng, rows: pd.DataFrame) -> list[str]:
+    """Return some options of ``new-dataset``, mostly sensible."""
+    words = ["--target", "y" if rng.random() < 0.9 else str(pick(rng, [*rows.columns, *TEXTS]))]
+    for name, sensible in {
+        "smiles": "SMILES",
+        "id": "id",
+        "task": "regression",
+        "positive": "1",
+        "split": "random:0.5",
+    }.items():
+        if rng.random() < 0.15:
+            words += [f"--{name}", sensible if rng.random() < 0.7 else str(pick(rng, TEXTS))]
+    return words
+
+
+def respelt(fields: dict[str, Any], rng: Rng, path: Path) -> None:
+    """Write a TOML with some fields replaced or removed, or with its text spoilt."""
+    for _ in range(rng.integers(1, 3)):
+        name = pick(rng, [name for name in VALUES if name])
+        if rng.random() < 0.1:
+            fields.pop(name, None)
+        else:
+            fields[name] = pick(rng, VALUES[name if rng.random() < 0.95 else ""])
+    try:
+        content = tomli_w.dumps(fields).encode()
+    except (ValueError, TypeError):
+        content = repr(fields).encode()
+    deep = b"\nx = " + b"[" * 5000 if rng.random() < 0.02 else b""
+    path.write_bytes((spoilt(content, rng) if rng.random() < 0.1 else content) + deep)
+
+
+def code_of(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    """Return the exit code of a command, and what it said if it was refused, or its traceback."""
+    for cached in (load_rows, verified):
+        cached.cache_clear()
+    try:
+        app(words)
+        code = 0
+    except SystemExit as end:
+        code = int(end.code or 0)
+    except BaseException:
+        return 1, traceback.format_exc()
+    return code, capsys.readouterr().err
+
+
+def fault(words: list[str], outcomes: Counter[int], capsys: pytest.CaptureFixture[str]) -> str:
+    """Run a command and count its exit code; return what is wrong with its end, or an empty string."""
+    code, said = code_of(words, capsys)
+    outcomes[code] += 1
+    fine = code == 0 or (code == 2 and said.strip() and "Traceback" not in said)
+    return "" if fine else f"{words}: {code}: {said}"
+
+
+@pytest.mark.slow
+def test_whatever_is_in_a_table_or_toml_it_is_a_dataset_or_refused(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("CHURN_DATA_DIR", str(tmp_path / "none"))
+    monkeypatch.setenv("CHURN_HOME", str(tmp_path))
+    outcomes, faults = {"tables": Counter[int](), "TOMLs": Counter[int]()}, []
+    for seed in range(ROUNDS):
+        rng = np.random.default_rng(seed)
+        folder = tmp_path / f"round{seed}"
+        folder.mkdir()
+        rows = table(rng)
+        file, toml = written(rows, rng, folder), folder / "mine.toml"
+        content = file.read_bytes()
+        words = ["new-dataset", str(file), *options(rng, rows), "--name", "mine", "--to", str(folder)]
+        faults.append(fault(words, outcomes["tables"], capsys))
+        assert file.read_bytes() == content
+        made = toml.is_file()
+        respelt(tomllib.loads(toml.read_text()) if made else fields_of(file), rng, toml)
+        words = ["health", str(toml)]
+        if seed % 2:
+            words = ["export-protocol", str(toml), "--out", str(folder / "out"), "--seeds", "2"]
+        faults.append(fault(words, outcomes["TOMLs"], capsys))
+        faults[-2:] = [f"seed {seed}: {text}" for text in faults[-2:] if text]
+        shutil.rmtree(folder)
+    with capsys.disabled():
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        print(f"\n{ {kind: dict(codes) for kind, codes in outcomes.items()} }, peak {peak} MiB")
+    assert faults == []
+    assert all(set(codes) == {0, 2} for codes in outcomes.values())
+
+
+def fields_of(file: Path) -> dict[str, Any]:
+    """Return the fields of a TOML for a table that may not be one."""
+    sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
+    return {
+        "title": "t", "task": "classification", "group": "extra", "source": f"file:{file}", "sha256": sha256,
+        "smiles": "SMILES", "target": "y", "features": ["morgan:64:2"], "split": "scaffold:0.8",
+    }  # fmt: skip

@@ -1,0 +1,106 @@
+"""Parquet of any origin is decoded with bounded memory, in the order of the file."""
+
+from __future__ import annotations
+
+import resource
+from contextlib import closing
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from benchmark.data import parquet, readers
+from benchmark.data.readers import LINE, read
+from benchmark.errors import UserError
+
+COLUMNS = {"b": pa.array([1, 2, None]), "a": pa.array(["x", None, "y"]), "c": pa.array(["u", "u", "v"])}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "table.parquet"
+
+
+def repeated(text, rows):
+    """Return a column of one text, which takes a few bytes in a file however often it is repeated."""
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array([text]))
+
+
+def test_batches_hold_the_rows_and_columns_that_are_asked_for(path):
+    pq.write_table(pa.table(COLUMNS | {"c": COLUMNS["c"].dictionary_encode()}), path)
+    first, *rest = parquet.batches(path, ["c", "b"])
+    assert len(first) == 0
+    assert first.schema.names == ["c", "b"]
+    assert pa.Table.from_batches(rest).to_pydict() == {"c": ["u", "u", "v"], "b": [1, 2, None]}
+    assert pa.Table.from_batches(parquet.batches(path)).to_pydict() == {n: c.to_pylist() for n, c in COLUMNS.items()}
+
+
+def test_a_large_table_comes_in_small_batches(path):
+    n = 3 * parquet.ROWS + 1
+    pq.write_table(pa.table({"a": pa.array(np.arange(n))}), path)
+    sizes = [len(batch) for batch in parquet.batches(path)]
+    assert sum(sizes) == n
+    assert max(sizes) == parquet.ROWS
+
+
+def test_a_caller_may_stop_early(path):
+    pq.write_table(pa.table({"a": repeated("x" * 100, 2_000_000)}), path)
+    with closing(parquet.batches(path)) as batches:
+        assert len(next(batches)) == 0
+        assert len(next(batches)) > 0
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1 nothing PAR1", b"PAR1" + b"\x15" * 100 + b"\x50\0\0\0PAR1"])
+def test_what_is_no_parquet_is_refused(path, content):
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"."):
+        list(parquet.batches(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "rows", "message"),
+    [
+        ("CCO", 20_000_000, r"262,144 rows or more, 2 columns; at most 200,000"),
+        ("C" * 2_000_000, 100_000, r"65,536 of its rows take more than 256 MiB"),
+    ],
+    ids=["rows", "text"],
+)
+def test_a_few_kilobytes_that_expand_to_gigabytes_are_refused_in_little_memory(path, text, rows, message):
+    pq.write_table(pa.table({"SMILES": repeated(text, rows), "y": repeated("1", rows)}), path, compression="zstd")
+    content = path.read_bytes()
+    assert len(content) < 2**20
+    before = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF))
+    with pytest.raises(UserError, match=rf"table\.parquet: .*{message}"):
+        read(content, "table.parquet")
+    for who in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF):
+        assert resource.getrusage(who).ru_maxrss < before + 2**20
+
+
+def test_the_bytes_of_all_batches_are_limited(path, monkeypatch):
+    pq.write_table(pa.table({"SMILES": repeated("C" * 100, 70_000)}), path)
+    assert len(read(path.read_bytes(), "table.parquet")) == 70_000
+    monkeypatch.setattr(readers, "MOST_BYTES", 2**22)
+    with pytest.raises(UserError, match="at most 4,194,304 bytes are allowed"):
+        read(path.read_bytes(), "table.parquet")
+
+
+def test_a_table_is_text_as_pandas_reads_it(path):
+    frame = pd.DataFrame({"n": [1, 2], "x": [0.5, None], "flag": [True, False], "kind": pd.Categorical(["u", None])})
+    frame.to_parquet(path, index=False)
+    table = read(path.read_bytes(), "table.parquet")
+    assert table.drop(columns=LINE).to_numpy().tolist() == [["1", "0.5", "True", "u"], ["2", "", "False", ""]]
+    assert table[LINE].tolist() == [1, 2]
+
+
+def test_names_that_repeat_are_numbered_and_what_is_no_text_is_refused(path):
+    pq.write_table(pa.Table.from_arrays([pa.array(["u"]), pa.array(["v"])], ["a", "a"]), path)
+    assert read(path.read_bytes(), "table.parquet").columns.tolist() == ["a", "a.1", LINE]
+    wrong = pa.Array.from_buffers(pa.string(), 1, [None, *pa.array([b"\xff"]).buffers()[1:]])
+    pq.write_table(pa.table({"a": wrong}), path)
+    with pytest.raises(UserError, match=r"table\.parquet: cannot be read"):
+        read(path.read_bytes(), "table.parquet")
+    pq.write_table(pa.table({"a": pa.array(["u", "v\0"])}), path)
+    with pytest.raises(UserError, match="row 2, column 'a': expected text, found a NUL byte"):
+        read(path.read_bytes(), "table.parquet")
