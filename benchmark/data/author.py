@@ -44,7 +44,7 @@ def describe_file(
         raise UserError(f"cannot read {file}: {error}") from error
     table = readers.read(content, str(file))
     columns = [name for name in table.columns if name != LINE]
-    for column in filter(None, (target, smiles, id_column)):
+    for column in (target, *filter(None, (smiles, id_column))):
         if column not in columns:
             raise did_you_mean(f"column of {file.name}", column, columns)
     smiles = smiles or _smiles_column(columns)

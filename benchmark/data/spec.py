@@ -51,7 +51,7 @@ class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
     parsable: int | None = Field(None, gt=0)
     smiles: str = ""
     id: str = ""
-    target: str
+    target: str = Field(min_length=1)
     target_name: str = ""
     unit: str = ""
     positive: str | None = None

@@ -370,6 +370,11 @@ def test_a_misspelt_column_is_answered_with_the_nearest(tmp_path, given, near):
         describe_file(file, **given)
 
 
+def test_a_target_without_a_name_is_an_error(tmp_path):
+    with pytest.raises(UserError, match=r"unknown column of assay\.csv '': known: SMILES, y"):
+        describe_file(csv(tmp_path, ["0", "1"]), target="")
+
+
 def test_a_column_that_names_the_molecules_gives_the_ids(tmp_path):
     file = tmp_path / "assay.csv"
     table(["0", "1"]).assign(name=[f"m-{i}" for i in range(36)]).to_csv(file, index=False)

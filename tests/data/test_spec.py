@@ -73,6 +73,13 @@ def test_a_wrong_field_is_named_with_its_file(tmp_path, old, new, field):
     assert str(caught.value).startswith(f"{path}: field '{field}': ")
 
 
+def test_a_target_without_a_name_is_an_error_of_the_user(tmp_path):
+    lines = [line for line in BACE.splitlines() if not line.startswith("target ")]
+    path = written(tmp_path, "\n".join(['target = ""', *lines]))
+    with pytest.raises(UserError, match=r"field 'target': .*at least 1 character"):
+        load_spec(path)
+
+
 def test_a_name_in_the_toml_is_an_error_of_the_user(tmp_path):
     path = written(tmp_path, 'name = "other"\n' + BACE)
     with pytest.raises(UserError, match="name"):
