@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from packaging.utils import canonicalize_name
 
 from benchmark.files import CHECKOUT
 
@@ -119,3 +120,36 @@ def test_no_workflow_checks_out_or_runs_the_proposal():
     assert "ref: ${{ github.event.pull_request.base.sha }}" in text
     runs = [line for line in text.splitlines() if "run:" in line]
     assert not any("${{" in line for line in runs)  # what strangers wrote is never part of a command
+
+
+@pytest.mark.parametrize("workflow", sorted((CHECKOUT / ".github/workflows").glob("*.yml")), ids=lambda path: path.name)
+def test_actions_of_a_workflow_are_pinned_to_commits_and_no_second_index_is_asked(workflow):
+    text = workflow.read_text(encoding="utf-8")
+    actions = re.findall(r"uses: (\S+)", text)
+    assert actions
+    assert [action for action in actions if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", action)] == []
+    assert "index-url" not in text
+
+
+def test_the_judge_of_submissions_installs_only_locked_files_of_the_tested_versions():
+    text = (CHECKOUT / ".github/workflows/submission.yml").read_text(encoding="utf-8")
+    assert re.findall(r"pip install (.*)", text) == [
+        "--require-hashes -r .github/requirements.lock",
+        "--no-deps --no-build-isolation .",
+    ]
+    _, *lines = (CHECKOUT / ".github/requirements.lock").read_text(encoding="utf-8").splitlines()
+    locked = {}
+    for line in lines:
+        pin = re.fullmatch(r"(.+) --hash=sha256:[0-9a-f]{64}", line)[1]
+        name, _, version = pin.partition("==")
+        locked[canonicalize_name(name.partition(" @ ")[0])] = version or re.search(r"/torch-([\d.]+)", pin)[1]
+    tested = dict(
+        line.split("==")
+        for line in (CHECKOUT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+        if "==" in line
+    )
+    tested = {canonicalize_name(name): version for name, version in tested.items()}
+    assert {name: version for name, version in locked.items() if tested.get(name, version) != version} == {}
+    required = (CHECKOUT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    names = {canonicalize_name(re.match(r"[\w.-]+", line)[0]) for line in required if line and line[0] != "#"}
+    assert names - set(locked) == set()
