@@ -233,7 +233,7 @@ def test_a_regression_that_predicts_a_single_number_has_collapsed() -> None:
     varied = y[None, :, None] + 0.1 * RNG.normal(size=(5, 40, 1))
     cells = [cell("erm", varied, y=y), cell("constant", np.full((5, 40, 1), 0.5), y=y)]
     (board,) = boards(collect(cells))
-    assert {row.method: row.marks for row in board.rows} == {"constant": ("collapsed",), "erm": ()}
+    assert {row.method: row.marks for row in board.rows} == {"constant": ("†", "collapsed"), "erm": ()}
 
 
 def test_the_marks_of_a_submission_are_shown_with_their_meaning_and_never_at_the_best_value() -> None:
