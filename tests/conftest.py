@@ -41,6 +41,7 @@ BIRDS = {"train": 6, "validation": 2, "test": 4}
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: takes more than about two seconds; left out of the quick tests")
+    config.addinivalue_line("markers", "long: takes half a minute or more, also slow; run only by -m long")
 
 
 @pytest.fixture(scope="session")

@@ -135,10 +135,9 @@ def _relation(cell: Cell, peers: Sequence[Cell], evalsets: Sequence[str]) -> flo
     ours, *theirs = (_directions(of - of.mean(axis=0)) for of in runs)
     relation = ours @ _directions(np.sum(theirs, axis=0)).T
     centred = relation - relation.mean(axis=0) - relation.mean(axis=1, keepdims=True) + relation.mean()
-    error = np.sqrt(np.square(centred).sum() / (len(seeds) - 1)) / len(
-        seeds
-    )  # of a random permutation (Hoeffding 1951)
-    return float((np.trace(relation) / len(seeds) - relation.mean()) / max(error, 1e-12))
+    n = len(seeds)
+    error = np.sqrt(np.square(centred).sum() / (n - 1)) / n  # of a random permutation (Hoeffding 1951)
+    return float((np.trace(relation) / n - relation.mean()) / max(error, 1e-12))
 
 
 def _shared_errors(p: Predictions, suite: Sequence[Predictions]) -> float:

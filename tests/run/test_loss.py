@@ -273,6 +273,7 @@ print("calls", call)
 MOMENTS = 20
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_kills_at_random_moments_of_recording_leave_one_whole_run_of_each_cell(here: Path) -> None:
     """Drivers that train again what is recorded are killed at random; then one is left to finish."""

@@ -62,6 +62,7 @@ def attempts(guarded: dict[str, str], *words: str) -> list[str]:
     return log.read_text().splitlines() if log.exists() else []
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_commands_reach_no_other_machine(guarded: dict[str, str], tmp_path: Path) -> None:
     rng = np.random.default_rng(3)

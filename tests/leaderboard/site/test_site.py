@@ -81,6 +81,7 @@ assert [path.name for path in out.parent.iterdir()] == ["site"], [*out.parent.rg
 """
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_builds_killed_at_random_moments_leave_whole_pages_and_nothing_else(tmp_path: Path) -> None:
     command = [sys.executable, "-c", BUILDS, "20"]

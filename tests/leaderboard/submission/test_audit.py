@@ -189,6 +189,7 @@ def test_every_limit_has_its_mark_and_the_other_way_round():
     assert list(audit.LIMITS) == list(SUSPICIONS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sampling", ["halves", "nested", "paper"])
 def test_no_published_method_would_be_marked_by_the_quick_numbers(sampling):
     quick = [mark for mark in audit.LIMITS if mark != "mixture"]

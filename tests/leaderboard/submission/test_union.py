@@ -44,6 +44,7 @@ def test_a_model_that_is_the_same_for_both_files_of_a_halving_is_refused(protoco
         validate(submit(table.assign(p0=1 - p1, p1=p1)))
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_only_a_rerun_of_the_code_tells_all_that_a_random_model_of_both_files_hides(protocol, tmp_path, write):
     write(f"return RandomForest({TREES}).fit(sample)")

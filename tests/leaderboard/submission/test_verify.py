@@ -29,6 +29,7 @@ from leaderboard.submission.pack import _table
 from .conftest import DATASET, fill
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_what_the_code_gives_again_is_verified(good, write):
     write()
@@ -60,6 +61,7 @@ for frame in inspect.stack():
 """
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_method_that_trains_on_the_whole_pool_under_halves_is_not_verified(write, protocol, tmp_path, monkeypatch):
     monkeypatch.setattr(registry, "_methods", dict(registry._methods))
