@@ -57,7 +57,9 @@ def read_table(content: bytes, texts: Sequence[str] = ("example_id",)) -> pa.Tab
 def to_frame(table: pa.Table) -> pd.DataFrame:
     """Return a table of ``read_table`` with its texts as objects."""
     frame = table.to_pandas(ignore_metadata=True)
-    return frame.astype({name: object for name, kind in frame.dtypes.items() if kind == "category"})
+    for name in [name for name, kind in frame.dtypes.items() if kind == "category"]:
+        frame[name] = frame[name].astype(object)
+    return frame
 
 
 def from_table(table: pd.DataFrame) -> Predictions:

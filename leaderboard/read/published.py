@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
@@ -69,15 +68,15 @@ def contents(folder: Path) -> Contents:
     found = Contents([], [], [])
 
     @cache
-    def table(name: str) -> pd.DataFrame:
+    def tests(name: str) -> dict[str, _Test]:
         if name not in manifest.files:
             raise ValueError(f"the manifest lists no file {name}")
-        return _table(folder, name, manifest.files[name])
+        return _tests(folder, name, manifest.files[name])
 
     damaged: dict[str, list[str]] = {}
     for number, head in enumerate(manifest.cells, 1):
         try:
-            found.cells.append(_cell(head, table))
+            found.cells.append(_cell(head, tests))
         except _Damaged as error:
             damaged.setdefault(str(error), []).append(_called(head, number))
         except (KeyError, IndexError, TypeError, ValueError) as error:
@@ -116,16 +115,37 @@ class _Damaged(Exception):
     """A file of predictions that cannot be read, and with it all of its cells."""
 
 
-def _table(folder: Path, name: str, expected: object) -> pd.DataFrame:
-    """Return the table in a file of ``folder`` whose sha256 is ``expected``. Raises _Damaged."""
+class _Test(NamedTuple):
+    """The rows of one test set in a file: ids and labels (T,), and numbers (T, N) in columns with names."""
+
+    ids: np.ndarray
+    y: np.ndarray
+    places: dict[str, int]
+    numbers: np.ndarray
+
+
+def _tests(folder: Path, name: str, expected: object) -> dict[str, _Test]:
+    """Return the test sets in a file of ``folder`` whose sha256 is ``expected``, by name. Raises _Damaged."""
     path = folder / name
     content = path.read_bytes() if path.is_file() else b""
     if (digest := hashlib.sha256(content).hexdigest()) != expected:
         raise _Damaged(f"{path}: sha256 {digest if content else 'of no such file'}, expected {str(expected)[:80]}")
     try:
-        return to_frame(read_table(content, ("evalset", "example_id")))
+        table = to_frame(read_table(content, ("evalset", "example_id")))
     except ValueError as error:
         raise _Damaged(f"{path}: {error}") from error
+    if missing := {"evalset", "example_id", "y_true"} - set(table.columns):
+        raise _Damaged(f"{path}: it has no column {sorted(missing)[0]!r}")
+    places = {column: i for i, column in enumerate(table.columns.drop(["evalset", "example_id", "y_true"]))}
+    return {
+        str(evalset): _Test(
+            rows["example_id"].to_numpy(dtype=str),
+            rows["y_true"].to_numpy(),
+            places,
+            rows[[*places]].to_numpy(np.float32),
+        )
+        for evalset, rows in table.groupby("evalset", sort=False)
+    }
 
 
 def file_of(key: CellKey) -> str:
@@ -176,8 +196,8 @@ def _unpacked(packed: np.ndarray, n_outputs: int) -> np.ndarray:
     return np.where(np.signbit(packed), np.concatenate([smaller, larger], -1), np.concatenate([larger, smaller], -1))
 
 
-def _cell(head: Any, read: Callable[[str], pd.DataFrame]) -> Cell:
-    """Return the cell encoded as ``head``; ``read`` returns the table in a file. Raises ValueError and its like."""
+def _cell(head: Any, read: Callable[[str], dict[str, _Test]]) -> Cell:
+    """Return the cell encoded as ``head``; ``read`` returns the test sets in a file. Raises ValueError and its like."""
     if not isinstance(head, dict):
         raise TypeError(f"expected key, title, fit_seconds, facts and n_outputs, found {str(head)[:80]!r}")
     if missing := {"key", "title", "fit_seconds", "facts", "n_outputs"} - head.keys():
@@ -185,18 +205,19 @@ def _cell(head: Any, read: Callable[[str], pd.DataFrame]) -> Cell:
     key, n_outputs = decode_key(head["key"]), head["n_outputs"]
     if type(n_outputs) is not int or n_outputs < 1:
         raise ValueError(f"n_outputs: expected a number of outputs, found {str(n_outputs)[:80]!r}")
-    column, table = column_of(key), read(file_of(key))
+    column, tests = column_of(key), read(file_of(key))
+    places = next(iter(tests.values())).places if tests else {}
     task: Task = "regression" if n_outputs == 1 else "classification"
     outputs = range(1 if n_outputs == 2 else n_outputs)
     wanted = [f"{column}/{seed}/{c}" for seed in key.seeds for c in outputs]
-    if missing := {"y_true", *wanted} - set(table.columns):
-        raise ValueError(f"{file_of(key)} has no column {sorted(missing)[0]!r}")
-    if f"{column}/{key.seeds[0]}/{len(outputs)}" in table.columns:
+    if lacking := [name for name in wanted if name not in places]:
+        raise ValueError(f"{file_of(key)} has no column {lacking[0]!r}")
+    if f"{column}/{key.seeds[0]}/{len(outputs)}" in places:
         raise ValueError(f"n_outputs: {file_of(key)} has more outputs than {n_outputs}")
+    taken = [places[name] for name in wanted]
     predictions = {}
-    for evalset, rows in table.groupby("evalset", sort=False):
-        packed = rows[wanted].to_numpy(dtype=np.float32).reshape(len(rows), len(key.seeds), len(outputs))
+    for evalset, test in tests.items():
+        packed = test.numbers[:, taken].reshape(len(test.ids), len(key.seeds), len(outputs))
         values = _unpacked(np.ascontiguousarray(packed.swapaxes(0, 1)), n_outputs)
-        ids = rows["example_id"].to_numpy(dtype=str)
-        predictions[str(evalset)] = Predictions(key.seeds, ids, rows["y_true"].to_numpy(), values, task)
+        predictions[evalset] = Predictions(key.seeds, test.ids, test.y, values, task)
     return decode(head, predictions)

@@ -262,12 +262,10 @@ def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
     >>> holm([0.01, 0.04, float("nan"), 0.03]).round(3).tolist()
     [0.03, 0.06, nan, 0.06]
     """
-    from statsmodels.stats.multitest import multipletests  # slow to import
-
     adjusted = np.array(p, dtype=np.float64)
-    compared = ~np.isnan(adjusted)
-    if compared.any():
-        adjusted[compared] = multipletests(adjusted[compared], method="holm")[1]
+    order = np.argsort(adjusted)[: np.sum(~np.isnan(adjusted))]  # nan comes last
+    steps = np.arange(len(order), 0, -1) * adjusted[order]  # statsmodels does the same, but takes 0.2 s a call
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1)
     return adjusted
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
 from leaderboard.stats.intervals import (
     INTERVAL_KINDS,
@@ -248,6 +249,13 @@ def test_the_pair_bootstrap_of_many_runs_is_done_in_blocks() -> None:
 
 
 @pytest.mark.slow
+def test_holm_is_that_of_statsmodels() -> None:
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 7, 40):
+        p = rng.uniform(size=n) ** 3
+        np.testing.assert_allclose(holm(p), multipletests(p, method="holm")[1], rtol=1e-12)
+
+
 def test_holm_by_hand() -> None:
     # Sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1, and never less than the one before (Holm 1979).
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
