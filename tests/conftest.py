@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
@@ -63,6 +64,21 @@ def edited_sources() -> Callable[[], None]:
             cached.cache_clear()
 
     return forget
+
+
+@pytest.fixture
+def write_method(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], Path]:
+    """``write_method("mine", code, body)`` writes the user's method ``mine``; ``body`` replaces BODY in its ``fit``."""
+    monkeypatch.setenv("CHURN_HOME", str(tmp_path / "home"))
+    folder = tmp_path / "home" / "methods"
+    folder.mkdir(parents=True)
+
+    def write(name: str, code: str, body: str) -> Path:
+        path = folder / f"{name}.py"
+        path.write_text(code.replace("BODY", indent(body, " " * 8)))
+        return path
+
+    return write
 
 
 class MlflowServer:

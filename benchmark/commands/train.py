@@ -89,11 +89,11 @@ def run(
 ) -> None:
     """Train methods on datasets and record every run and every prediction in MLflow."""
     from benchmark.run import driver
-    from benchmark.store import tracking
+    from benchmark.store import opening
 
     cells = _grid(method, dataset, backbone, canonical_seed, sampling, seeds, settings, device)
     total = sum(len(cell.key.seeds) for cell in cells)
-    console.print(f"{len(cells)} cells, {total} retrainings; tracking store: {tracking.uri()}")
+    console.print(f"{len(cells)} cells, {total} retrainings; tracking store: {opening.uri()}")
     for line in driver.warnings(cells):
         say(line)
     columns = (TextColumn("retrainings"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())

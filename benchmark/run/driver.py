@@ -19,7 +19,7 @@ from benchmark.run import runner
 from benchmark.run.provenance import facts_of
 from benchmark.run.runner import Failed, Planned
 from benchmark.settings import refuse_lone_halves
-from benchmark.store import outbox, tracking
+from benchmark.store import opening, outbox, tracking
 from benchmark.store.cell import Cell, Grid
 from benchmark.store.interrupt import deferred
 from benchmark.train.backbone import find
@@ -166,7 +166,7 @@ def _record(store: tracking.Store, cell: Cell, tally: Tally) -> None:
         return
     try:
         _hand_over(path, store)
-    except tracking.TrackingError as error:
+    except opening.TrackingError as error:
         tally.trouble = str(error)
         tally.unrecorded.append(path)
 
@@ -178,7 +178,7 @@ def _record_failure(store: tracking.Store, failed: Failed, tally: Tally) -> None
     facts = facts_of(planned.problem, planned.command, planned.key.device)
     try:
         store.log_failure(Cell(planned.key, planned.title, {}, 0.0, facts), failed.reason)
-    except tracking.TrackingError as error:
+    except opening.TrackingError as error:
         tally.trouble = str(error)
 
 

@@ -1,18 +1,14 @@
-"""The only module that imports MLflow: an experiment per dataset, a run per cell, a nested run per train seed."""
+"""Cells in MLflow: an experiment for each dataset, a run for each cell, a nested run for each train seed."""
 
-import hashlib
 import json
 import logging
 import os
-import tempfile
 import time
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 # Read by MLflow on import. It would send what is done here to its makers, and a dead server would block it for minutes.
 os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
@@ -21,133 +17,32 @@ os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
 
 import numpy as np
 import pyarrow as pa
-from filelock import FileLock
 from mlflow.artifacts import download_artifacts
 from mlflow.data.code_dataset_source import CodeDatasetSource
 from mlflow.data.meta_dataset import MetaDataset
-from mlflow.entities import DatasetInput, InputTag, Metric, Param, Run, RunInfo
+from mlflow.entities import DatasetInput, InputTag, Metric, Param, Run
 from mlflow.exceptions import MlflowException
-from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
-from mlflow.store.db.db_types import DATABASE_ENGINES, SQLITE
-from mlflow.store.tracking import DEFAULT_LOCAL_FILE_AND_ARTIFACT_PATH
-from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 from mlflow.tracking import MlflowClient
 from pydantic_core import from_json
-from sqlalchemy import URL, create_engine, inspect, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
-from benchmark.errors import UserError
 from benchmark.files import home
 from benchmark.store import describe
+from benchmark.store.artifacts import SUMS, local_folder, sums, upload, verify
 from benchmark.store.cell import Cell, CellKey, Record, decode, decode_key, decode_record
 from benchmark.store.interrupt import checkpoint, deferred
-from benchmark.store.staging import staging, sweep
+from benchmark.store.opening import prepare, store_errors, translated_errors, uri
 from benchmark.store.tables import from_table, read_table, to_frame, to_table
 from benchmark.types import PAPER, REFERENCE
 
+logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # its tracebacks repeat what is raised here
+
 STUDIES = "churn-studies"
 """Experiment that holds the records of studies."""
-SUMS = "churn.sha256"
-"""Tag with the sha256 of each file of a run by its path, as JSON; runs by earlier versions lack it."""
-
 ORDER = "churn.order"
 """Tag that orders cells and records within an experiment: one more than the highest there when recording began.
 
 Times would not do, because the clocks of several machines may differ.
 """
-BUSY_SECONDS = 20
-"""How long to wait for a SQLite file that another process is writing to, as MLflow does."""
-
-# Includes all exceptions of requests (OSError) and missing drivers of databases and object stores.
-_STORE_ERRORS = (MlflowException, SQLAlchemyError, OSError, ImportError)
-
-logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # its tracebacks repeat what is raised here
-
-
-class TrackingError(UserError):
-    """The tracking store cannot be reached or refuses a request; trained cells are on disk."""
-
-
-def uri() -> str:
-    """Return ``MLFLOW_TRACKING_URI``, or by default a SQLite file in ``CHURN_HOME`` or the working folder."""
-    return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{home() / 'mlflow.db'}"
-
-
-def nothing_at(address: str = "") -> str:
-    """Return the path of a SQLite store that does not exist, as opening would create it; empty for other stores."""
-    url = _database(address or uri())
-    path = url.database if url and url.get_backend_name() == SQLITE else ""
-    if not path or path.startswith((":", "file:")):  # in memory, or at an address that only SQLite understands
-        return ""
-    return "" if Path(path).exists() and (Path(path).is_dir() or Path(path).stat().st_size) else path
-
-
-def _database(address: str) -> URL | None:
-    """Return the address of a store that is a database; None for a server or a folder."""
-    try:
-        url = make_url(address)
-    except ArgumentError:  # a folder, or a word such as databricks
-        return None
-    return url if url.get_backend_name() in DATABASE_ENGINES else None
-
-
-def _prepare(address: str) -> None:
-    """Create a SQLite store that does not exist, and raise an error at once if a database cannot be used.
-
-    Left to itself, MLflow tries such a database for two minutes.
-    """
-    url = _database(address)
-    if url is None:
-        return
-    if path := nothing_at(address):
-        _create(Path(path), address)
-    patience = {"timeout": BUSY_SECONDS} if url.get_backend_name() == SQLITE else {}
-    engine = create_engine(url, connect_args=patience)
-    try:
-        inspect(engine).get_table_names()
-    finally:
-        engine.dispose()
-
-
-def _create(path: Path, address: str) -> None:
-    """Create a SQLite store whole or not at all, and once even if several drivers start at the same time.
-
-    MLflow creates the tables one by one: a kill or a second driver meanwhile would leave a store that never works.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_name(f".{path.name}.lock")):
-        if nothing_at(address):
-            with staging(path) as folder:
-                new = make_url(address).set(database=str(folder / path.name)).render_as_string(hide_password=False)
-                SqlAlchemyStore(new, DEFAULT_LOCAL_FILE_AND_ARTIFACT_PATH).engine.dispose()
-                (folder / path.name).replace(path)
-    sweep(path.parent, path.name)
-
-
-@contextmanager
-def _translated_errors(where: str) -> Iterator[None]:
-    try:
-        yield
-    except _STORE_ERRORS as error:
-        reason = _of_database(error).strip() or type(error).__name__
-        url = _database(where)
-        if url and url.get_backend_name() == SQLITE:
-            check = "check that it is a database of MLflow that you may read and write"
-        else:
-            check = "start its server"
-        remedy = f"{check}, free space on its disk, or set MLFLOW_TRACKING_URI to another store or unset it"
-        message = f"the tracking store {where} cannot be used: {reason.splitlines()[0][:300]}"
-        raise TrackingError(f"{message}\n  {remedy}") from error
-
-
-def _of_database(error: BaseException) -> str:
-    """Return the message of a database, such as that its disk is full, without those of the layers above it."""
-    below: BaseException | None = error
-    while below is not None:
-        if isinstance(below, DBAPIError):
-            return str(below.orig)
-        below = below.__cause__
-    return str(error)
 
 
 class Store:
@@ -156,14 +51,14 @@ class Store:
     def __init__(self, address: str = "") -> None:
         self.uri = address or uri()
         self.unreadable: list[str] = []
-        with _translated_errors(self.uri):
-            _prepare(self.uri)
+        with translated_errors(self.uri):
+            prepare(self.uri)
             self.client = MlflowClient(self.uri)
             self.client.search_experiments(max_results=1)
 
     def statuses(self) -> dict[str, str]:
         """Return FINISHED, or otherwise the status of the newest run, for each cell by digest; reads no predictions."""
-        with _translated_errors(self.uri):
+        with translated_errors(self.uri):
             runs = sorted(self._runs("cell"), key=lambda run: (run.info.status == "FINISHED", _order(run)))
         return {run.data.tags.get("churn.cell", ""): run.info.status for run in runs}
 
@@ -172,7 +67,7 @@ class Store:
 
         ``only`` restricts them to the given digests.
         """
-        with _translated_errors(self.uri):
+        with translated_errors(self.uri):
             known = {
                 run.info.run_id: run for run in (*self._runs("cell"), *self._runs("", "tags.`churn.facts` LIKE '%'"))
             }
@@ -202,7 +97,7 @@ class Store:
 
     def failures(self) -> list[str]:
         """Return a line for each cell that failed and never finished, with the command to run it again."""
-        with _translated_errors(self.uri):
+        with translated_errors(self.uri):
             runs = self._runs("cell")
         finished = {run.data.tags.get("churn.cell") for run in runs if run.info.status == "FINISHED"}
         failed = [run for run in sorted(runs, key=_order, reverse=True) if run.info.status == "FAILED"]
@@ -217,13 +112,13 @@ class Store:
 
         Adds a line to ``unreadable`` if the file is damaged, and returns an empty text.
         """
-        with _translated_errors(self.uri):
+        with translated_errors(self.uri):
             run = self.client.get_run(run_id)
             if name not in {file.path for file in self.client.list_artifacts(run_id)}:
                 return ""
             content = Path(download_artifacts(artifact_uri=f"{run.info.artifact_uri}/{name}")).read_bytes()
         try:
-            _verify(run, {name: content})
+            verify(run, {name: content})
             return content.decode()
         except ValueError as error:
             self.unreadable.append(f"{_called(run)}: {name} is left out because it cannot be read: {error}")
@@ -236,20 +131,20 @@ class Store:
         that finishes removes all other attempts, as it cannot tell whether their drivers are alive. One whose attempt
         was removed for an older one records the cell again.
         """
-        with _translated_errors(self.uri):
+        with translated_errors(self.uri):
             experiment = self._experiment(cell)
             summary = describe.summarise(cell.predictions)
             values = {name: value for name, value in summary.items() if value == value}
             values |= {"fit_seconds": cell.fit_seconds} | self._relative_compute(experiment, cell)
             reports = {name: text.encode() for name, text in cell.reports.items()}
-            tags = describe.finished_tags(cell, values) | _sums(reports)
+            tags = describe.finished_tags(cell, values) | sums(reports)
             with self._interruptible(experiment, cell):
                 while True:
                     run = self._start(
-                        experiment, tags | _sums(reports), describe.run_name(cell), cell.facts.wall_seconds
+                        experiment, tags | sums(reports), describe.run_name(cell), cell.facts.wall_seconds
                     )
                     with self._removed_by_another(run):
-                        self._upload(run.info, reports)
+                        upload(run.info, reports, self.uri)
                         self._log_whole(experiment, run.info.run_id, cell, values)
                     best = self._one_remains(experiment, cell)
                     if best and _order(best)[0] >= _order(run)[0]:
@@ -294,7 +189,7 @@ class Store:
         try:
             yield
         except (KeyboardInterrupt, SystemExit):
-            with suppress(*_STORE_ERRORS):
+            with suppress(*store_errors()):
                 for run in self._find(experiment, cell.key.digest):
                     if run.info.status == "RUNNING":
                         self.client.set_terminated(run.info.run_id, "KILLED")
@@ -302,7 +197,7 @@ class Store:
 
     def log_failure(self, cell: Cell, reason: str) -> str:
         """Record the failure of a cell, with the traceback, until a later success replaces it; return the run id."""
-        with _translated_errors(self.uri):
+        with translated_errors(self.uri):
             experiment = self._experiment(cell)
             older = self._find(experiment, cell.key.digest)
             note = f"**Failed.** Run it again: `{cell.facts.command}`\n\n```\n{reason[-4000:]}\n```"
@@ -320,7 +215,7 @@ class Store:
 
     def adopt(self, digests: Container[str]) -> None:
         """Remove the mark of a study from the cells with these digests, because a run has requested them."""
-        with _translated_errors(self.uri):
+        with translated_errors(self.uri):
             for run in self._runs("cell", f"tags.`{describe.STUDY}` LIKE '%'"):
                 if run.data.tags.get("churn.cell") in digests and (facts := _facts(run)):
                     facts = {k: v for k, v in facts.items() if k != describe.STUDY}
@@ -336,14 +231,14 @@ class Store:
             "churn.key": record.key,
             "churn.code": record.code,
             "mlflow.note.content": note,
-            **_sums(files),
+            **sums(files),
         }
-        with _translated_errors(self.uri):
+        with translated_errors(self.uri):
             experiment = self._ensure_experiment(STUDIES, "studies", {"churn.studies": "1"})
             with deferred():
                 run = self._start(experiment, tags, " · ".join(filter(None, (record.study, record.key))))
                 with self._removed_by_another(run):
-                    self._upload(run.info, files)
+                    upload(run.info, files, self.uri)
                     self.client.set_terminated(run.info.run_id, "FINISHED")
                 for other in self._search([experiment], "attributes.status = 'RUNNING'"):  # left by a kill
                     same = all(other.data.tags.get(name) == tags[name] for name in ("churn.study", "churn.key"))
@@ -353,13 +248,13 @@ class Store:
     def records(self) -> list[Record]:
         """Return the records of all studies, newest first; add a line to ``unreadable`` for each damaged one."""
         records = []
-        with _translated_errors(self.uri):
+        with translated_errors(self.uri):
             experiment = self.client.get_experiment_by_name(STUDIES)
             runs = self._search([experiment.experiment_id], "attributes.status = 'FINISHED'") if experiment else []
             for run in sorted(runs, key=_order, reverse=True):
                 try:
-                    content = (_folder(run.info.artifact_uri) / "record.json").read_bytes()
-                    _verify(run, {"record.json": content})
+                    content = (local_folder(run.info.artifact_uri) / "record.json").read_bytes()
+                    verify(run, {"record.json": content})
                     fields = {name: run.data.tags[f"churn.{name}"] for name in ("study", "key", "code")}
                     records.append(decode_record({**fields, "content": from_json(content)}))
                 except (MlflowException, OSError, KeyError, ValueError) as error:
@@ -369,12 +264,12 @@ class Store:
     def describe_launch(self, lines: list[str]) -> None:
         """Describe the invocation in the run of ``mlflow run``, if that started it."""
         if run_id := os.environ.get("MLFLOW_RUN_ID"):
-            with _translated_errors(self.uri):
+            with translated_errors(self.uri):
                 self.client.set_tag(run_id, "mlflow.note.content", "\n\n".join(lines))
 
     def page(self, key: CellKey) -> str:
         """Return the path in the MLflow UI, after the host, of all runs on the dataset of a cell with its sampling."""
-        with _translated_errors(self.uri):
+        with translated_errors(self.uri):
             experiment = self.client.get_experiment_by_name(describe.experiment_name(key))
         runs = f"/{experiment.experiment_id}/runs?viewStateShareKey={describe.VIEW}" if experiment else ""
         return f"#/experiments{runs}"
@@ -454,22 +349,11 @@ class Store:
         files = {f"predictions/{name}.parquet": table for name, table in tables.items()}
         values = describe.summarise(one) | describe.against_others(cell.predictions, i)
         tags = {"mlflow.parentRunId": parent, "churn.kind": "seed", "churn.cell": cell.key.digest}
-        tags |= {"churn.train_seed": str(seed), **_sums(files)}
+        tags |= {"churn.train_seed": str(seed), **sums(files)}
         info = self._create(experiment, tags, f"train seed {seed}").info
         self._values(info.run_id, {k: v for k, v in values.items() if v == v}, {})
-        self._upload(info, files)
+        upload(info, files, self.uri)
         self.client.set_terminated(info.run_id, "FINISHED")
-
-    def _upload(self, run: RunInfo, files: Mapping[str, bytes]) -> None:
-        """Store the files of a run under their paths."""
-        if not files:
-            return
-        with tempfile.TemporaryDirectory() as folder:
-            for name, content in files.items():
-                path = Path(folder) / name
-                path.parent.mkdir(exist_ok=True)
-                path.write_bytes(content)
-            get_artifact_repository(run.artifact_uri, tracking_uri=self.uri).log_artifacts(folder)
 
     def _relative_compute(self, experiment: str, cell: Cell) -> dict[str, float]:
         """Return training time relative to ERM on the same problem, if the store has ERM."""
@@ -500,11 +384,11 @@ class Store:
             if str(seed) not in children:
                 raise ValueError(f"it has no nested run for train seed {seed}: train the cell again with --force")
             child = children[str(seed)]
-            folder = _folder(f"{child.info.artifact_uri}/predictions")
+            folder = local_folder(f"{child.info.artifact_uri}/predictions")
             files = {f"predictions/{file.name}": file.read_bytes() for file in sorted(folder.glob("*.parquet"))}
             if not files:
                 raise FileNotFoundError(f"{folder} is empty: train the cell again with --force")
-            _verify(child, files)
+            verify(child, files)
             for name, file in files.items():
                 try:
                     table = read_table(file)
@@ -514,25 +398,6 @@ class Store:
                 tables.setdefault(Path(name).stem, []).append(table)
         predictions = {name: from_table(to_frame(pa.concat_tables(parts))) for name, parts in tables.items()}
         return decode(content, predictions, run.info.run_id)
-
-
-def _sums(files: Mapping[str, bytes]) -> dict[str, str]:
-    """Return the tag with the checksums of a run's files by their paths."""
-    return {SUMS: json.dumps({name: hashlib.sha256(content).hexdigest() for name, content in files.items()})}
-
-
-def _verify(run: Run, files: Mapping[str, bytes]) -> None:
-    """Raise ValueError if a file of a run differs from its checksum; those of earlier versions have none."""
-    if SUMS not in run.data.tags:
-        return
-    expected = from_json(run.data.tags[SUMS])
-    for name, content in files.items():
-        found = hashlib.sha256(content).hexdigest()
-        if not isinstance(expected, dict) or found != expected.get(name):
-            raise ValueError(
-                f"{run.info.run_name}: {name} was changed after it was written: its sha256 is {found}, not the one in "
-                f"the tag {SUMS}; restore the file, or train the cell again with --force"
-            )
 
 
 def _called(run: Run) -> str:
@@ -553,14 +418,6 @@ def _facts(run: Run) -> dict[str, Any]:
     except ValueError:
         return {}
     return facts if isinstance(facts, dict) else {}
-
-
-def _folder(artifact_uri: str) -> Path:
-    """Return the local path of a folder of artifacts, downloaded if it is remote."""
-    parts = urlsplit(artifact_uri)
-    if parts.scheme in ("", "file") and not parts.netloc:
-        return Path(url2pathname(parts.path))
-    return Path(download_artifacts(artifact_uri=artifact_uri))
 
 
 def _order(run: Run) -> tuple[int, int, str]:

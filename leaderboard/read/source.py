@@ -28,12 +28,14 @@ def read(store: str = "", among_published: bool = False) -> tuple[Results, dict[
     if store and "://" not in store and store != "databricks":
         examples = "sqlite:///mlflow.db or http://127.0.0.1:5000"
         raise UserError(f"{store}: no such folder; give one with exported results, or an MLflow URI such as {examples}")
-    from benchmark.store.tracking import Store, nothing_at
+    from benchmark.store.opening import nothing_at
 
     if missing := nothing_at(store):
         raise UserError(
             f"there is no tracking store at {missing}: create one with python -m benchmark run, or give --store"
         )
+    from benchmark.store.tracking import Store
+
     tracking = Store(store)
     cells, records = list(tracking.cells()), tracking.records()
     unreadable, tracking.unreadable = tracking.unreadable, []

@@ -31,7 +31,7 @@ def choices(results: Results) -> list[dict[str, object]]:
 
     For each method, ``churn`` is a fraction or in target units; ``loss`` is relative to ERM in pp of accuracy or % of
     MAE, negative for a gain, and None for ERM itself; ``compute`` is in multiples of ERM's. ``low`` lists what an
-    average hides: datasets with accuracy measured more than 5 pp below ERM's.
+    average hides: datasets with accuracy measured more than 5 pp below ERM's. ``mark`` is † or †? then.
     """
     front = results.front
     rows = {
@@ -105,6 +105,7 @@ def _method(row: BoardRow | SummaryRow, scale: float, collapsed: bool, low: str 
         "compute": compute.value if compute else None,
         "collapsed": collapsed,
         "low": low,
+        "mark": row.marks[0].partition(" ")[0] if low else "",
     }
 
 

@@ -321,13 +321,13 @@ function decide() {
       const loss = ends === null ? "No other method within both limits has less churn."
         : `${unit.change}: ${number(ends[0], 1, true)} ${interval(ends, 1, true)}; ${why}.`;
       const cost = method.compute === null || ends === null ? "" : ` It takes ${number(method.compute)} times ERM's compute.`;
-      const low = method.low ? [make("p", {}, make("strong", {}, "†"), ` The average hides losses of ${method.low}.`)] : [];
+      const low = method.low ? [make("p", {}, make("strong", {}, method.mark), ` The average hides losses of ${method.low}.`)] : [];
       answer.replaceChildren(make("h2", {}, "Use ", link(method)), make("p", {}, loss + cost), ...low,
         make("div", { class: "pair" }, amount(method), ...(reference && reference !== method ? [amount(reference)] : [])));
     }
     $("#others tbody").replaceChildren(...judged.map(([method, fits, why]) => {
       const ends = change(method, choice.task);
-      return make("tr", {}, make("th", { scope: "row" }, link(method), ...(method.low ? [" ", make("span", { class: "mark", title: `loses ${method.low}` }, "†")] : [])),
+      return make("tr", {}, make("th", { scope: "row" }, link(method), ...(method.low ? [" ", make("span", { class: "mark", title: `loses ${method.low}` }, method.mark)] : [])),
         make("td", {}, number(churn(method)[0], unit.digits), " ", make("span", { class: "interval" }, interval(churn(method), unit.digits))),
         make("td", {}, ends ? number(ends[0], 1, true) : "–", " ", make("span", { class: "interval" }, ends ? interval(ends, 1, true) : "")),
         make("td", {}, method.compute === null ? "–" : number(method.compute)),

@@ -18,7 +18,7 @@ from benchmark.data.catalogue import markdown
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import dataset_names, load_spec
 from benchmark.files import shipped_datasets
-from benchmark.store import tracking
+from benchmark.store import opening, tracking
 from leaderboard.read import published
 from leaderboard.read.results import collect
 from leaderboard.write.published import write as write_published
@@ -395,7 +395,7 @@ def test_a_variant_goes_all_the_way_by_its_name(
     done, missing, _ = capsys.readouterr().out.splitlines()
     assert done == f"done     {name}, split 99: Random forest, trees=2"
     assert missing == "missing  b3db_measured, split 99: Random forest, trees=2"
-    assert MlflowClient(tracking.uri()).get_experiment_by_name(f"churn/{name}") is not None
+    assert MlflowClient(opening.uri()).get_experiment_by_name(f"churn/{name}") is not None
 
     (cell,) = tracking.Store().cells()
     folders = [folder.name for folder in (tmp_path / "mlruns").iterdir()]

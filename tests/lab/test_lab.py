@@ -34,7 +34,7 @@ from benchmark.lab.training import LocalTrainer, TrainingLab
 from benchmark.registry import make_method
 from benchmark.run.driver import plan_grid
 from benchmark.run.runner import Planned
-from benchmark.store import tracking
+from benchmark.store import artifacts, tracking
 from benchmark.store.cell import Cell, Grid
 from benchmark.studies import members, overlap, weight_decay
 from benchmark.train.device import CPU
@@ -288,7 +288,7 @@ def record_file(ran: Ran, key: str) -> Path:
     experiment = store.client.get_experiment_by_name(tracking.STUDIES)
     found = store._search([experiment.experiment_id], f"tags.`churn.key` = '{key}'")
     (run_,) = [run_ for run_ in found if run_.data.tags["churn.study"] == "similarity"]
-    return tracking._folder(run_.info.artifact_uri) / "record.json"
+    return artifacts.local_folder(run_.info.artifact_uri) / "record.json"
 
 
 @pytest.mark.parametrize("harm", ["cut", "gone", "rubbish"])

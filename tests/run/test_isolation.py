@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from textwrap import indent
 
 import numpy as np
 import pytest
@@ -46,16 +46,13 @@ class Mine:
 BODY
         return Linear().fit(sample)
 """
-Write = Callable[[str], None]
+Write = Callable[[str], Path]
 
 
 @pytest.fixture
-def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
+def write(write_method: Callable[[str, str, str], Path]) -> Write:
     """A function that writes the user's method ``mine``; its ``fit`` begins with the given lines."""
-    monkeypatch.setenv("CHURN_HOME", str(tmp_path / "home"))
-    (tmp_path / "home" / "methods").mkdir(parents=True)
-    path = tmp_path / "home" / "methods" / "mine.py"
-    return lambda body: path.write_text(METHOD.replace("BODY", indent(body, " " * 8))) and None
+    return partial(write_method, "mine", METHOD)
 
 
 def landlocked() -> bool:

@@ -191,7 +191,7 @@ def test_a_driver_killed_repeatedly_loses_and_duplicates_nothing(here, drive, ca
 SCRIPT = """
 import os, random, signal, sys, time
 from benchmark.run import driver, runner
-from benchmark.store import outbox, tracking
+from benchmark.store import opening, outbox, tracking
 from benchmark.run.check import synthetic
 from benchmark.registry import make_method
 from benchmark.store.cell import Cell
@@ -313,7 +313,7 @@ def until_statement(number):
 
 ends = at_once(until_statement, [5, 60, 150, 300])
 assert ends == [-signal.SIGKILL] * 4, ends
-assert tracking.nothing_at()
+assert opening.nothing_at()
 tracking.Store()
 """)
     assert "Error" not in output

@@ -18,7 +18,7 @@ from benchmark.registry import make_method
 from benchmark.run import driver, runner
 from benchmark.run.check import synthetic
 from benchmark.run.runner import Planned
-from benchmark.store import describe, outbox, tracking
+from benchmark.store import artifacts, describe, opening, outbox, tracking
 from benchmark.store.cell import Cell, Record, digest
 from leaderboard import site
 from leaderboard.read.source import read
@@ -243,7 +243,7 @@ def test_a_database_that_cannot_be_used_is_reported_in_seconds(tmp_path: Path, p
     (tmp_path / "rubbish.db").write_bytes(bytes(range(256)) * 40)
     address = f"sqlite:///{path.format(folder=tmp_path)}"
     began = time.monotonic()
-    with pytest.raises(tracking.TrackingError) as raised:
+    with pytest.raises(opening.TrackingError) as raised:
         tracking.Store(address)
     assert time.monotonic() - began < 50  # MLflow alone takes 100 seconds
     assert f"the tracking store {address} cannot be used: " in str(raised.value)
@@ -255,7 +255,7 @@ def test_a_database_that_cannot_be_used_is_reported_in_seconds(tmp_path: Path, p
 def test_a_database_server_that_does_not_answer_is_reported_in_seconds() -> None:
     pytest.importorskip("psycopg")
     began = time.monotonic()
-    with pytest.raises(tracking.TrackingError, match=r"(?s)connection failed.*start its server"):
+    with pytest.raises(opening.TrackingError, match=r"(?s)connection failed.*start its server"):
         tracking.Store("postgresql+psycopg://localhost:1/churn")
     assert time.monotonic() - began < 50
 
@@ -396,13 +396,13 @@ def test_runs_without_checksums_are_read_and_counted(recorded: tuple[tracking.St
     children = store._search(["1"], f"tags.`mlflow.parentRunId` = '{runs[0]}'")
     try:
         for child in children:  # as recorded by an earlier version
-            store.client.delete_tag(child.info.run_id, tracking.SUMS)
+            store.client.delete_tag(child.info.run_id, artifacts.SUMS)
         found, (line,) = read_again(store)
         assert found == sorted(runs)
         assert "recorded by an earlier version, without checksums: 1." in line
     finally:
         for child in children:
-            store.client.set_tag(child.info.run_id, tracking.SUMS, child.data.tags[tracking.SUMS])
+            store.client.set_tag(child.info.run_id, artifacts.SUMS, child.data.tags[artifacts.SUMS])
 
 
 def test_a_report_that_was_changed_is_left_out_by_name(store: tracking.Store) -> None:

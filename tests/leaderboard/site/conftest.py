@@ -69,6 +69,20 @@ def make_cell() -> MakeCell:
 
 
 @pytest.fixture(scope="session")
+def stubborn(make_cell: MakeCell) -> Callable[[int], Results]:
+    """``stubborn(8)``: results with a method that never churns and is wrong on the same 8 of 40 examples each time."""
+
+    def made(wrong: int) -> Results:
+        truth = np.arange(40) % 2
+        always = np.where(np.arange(40) < wrong, 1 - truth, truth)
+        values = np.broadcast_to(np.where(always[:, None] == np.arange(2), 0.9, 0.1), (5, 40, 2))
+        cells = [make_cell(f"d{i}", m, rate) for i in range(3) for m, rate in (("erm", 0.05), ("calm", 0.02))]
+        return collect([*cells, *(make_cell(f"d{i}", "stubborn", values=values) for i in range(3))])
+
+    return made
+
+
+@pytest.fixture(scope="session")
 def real_cells() -> list[Cell]:
     """Three methods, trained briefly on real molecules."""
     problem = replace(load_problem("b3db_measured"), recipe=Recipe(hidden=32, epochs=2))

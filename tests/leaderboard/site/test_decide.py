@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from leaderboard.read.results import collect
+from leaderboard.read.results import Results, collect
 from leaderboard.site.decide import choices
 
 
@@ -38,6 +39,16 @@ def test_losses_are_what_a_method_gives_up_against_erm(make_cell) -> None:
     assert of["WORSE"]["compute"] == pytest.approx(1.0)
     regression = {method["title"]: method for method in by_key["r"]["methods"]}
     assert regression["WORSE"]["loss"][0] == pytest.approx(50, rel=0.01)
+
+
+@pytest.mark.parametrize(("wrong", "mark"), [(8, "†"), (4, "†?"), (0, "")])
+def test_an_average_has_the_mark_of_the_loss_that_it_hides(
+    stubborn: Callable[[int], Results], wrong: int, mark: str
+) -> None:
+    average = next(choice for choice in choices(stubborn(wrong)) if choice["key"] == "classification/headline")
+    by_title = {method["title"]: method for method in average["methods"]}
+    assert by_title["STUBBORN"]["mark"] == mark
+    assert bool(by_title["STUBBORN"]["low"]) == bool(mark)
 
 
 def test_a_constant_regression_is_never_advised(make_cell) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -236,25 +237,17 @@ def test_the_answer_names_the_best_method_and_its_price(grid: Results) -> None:
     assert '<strong><a href="methods/calm.html">CALM</a></strong> ranks best' in answer
 
 
-def test_the_answer_does_not_hide_what_the_first_loses(make_cell) -> None:
-    truth = np.arange(40) % 2
-    always = np.where(np.arange(40) < 8, 1 - truth, truth)  # wrong on the same fifth each time
-    stubborn = np.broadcast_to(np.where(always[:, None] == np.arange(2), 0.9, 0.1), (5, 40, 2))
-    cells = [make_cell(f"d{i}", m, rate) for i in range(3) for m, rate in (("erm", 0.05), ("calm", 0.02))]
-    results = collect([*cells, *(make_cell(f"d{i}", "stubborn", values=stubborn) for i in range(3))])
-    answer = str(sentences.answer(summary_of(results)))
+def test_the_answer_does_not_hide_what_the_first_loses(stubborn: Callable[[int], Results]) -> None:
+    answer = str(sentences.answer(summary_of(stubborn(8))))
     assert "STUBBORN</a></strong> ranks best" in answer
     assert "But on D0, D1, D2, its accuracy is more than 5 pp below" in answer
     assert "CALM</a></strong> is the best that has no mark" in answer
 
 
-def test_the_answer_says_where_retrainings_cannot_tell_whether_the_first_loses(make_cell) -> None:
-    truth = np.arange(40) % 2
-    always = np.where(np.arange(40) < 4, 1 - truth, truth)  # wrong on the same tenth each time
-    stubborn = np.broadcast_to(np.where(always[:, None] == np.arange(2), 0.9, 0.1), (5, 40, 2))
-    cells = [make_cell(f"d{i}", m, rate) for i in range(3) for m, rate in (("erm", 0.05), ("calm", 0.02))]
-    results = collect([*cells, *(make_cell(f"d{i}", "stubborn", values=stubborn) for i in range(3))])
-    summary = summary_of(results)
+def test_the_answer_says_where_retrainings_cannot_tell_whether_the_first_loses(
+    stubborn: Callable[[int], Results],
+) -> None:
+    summary = summary_of(stubborn(4))
     assert row_of(summary, "STUBBORN").marks == ("†? on D0, D2",)
     answer = sentences.answer(summary)
     assert "On D0, D2, these retrainings cannot tell whether its accuracy is more than 5 pp below ERM's." in answer

@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from textwrap import indent
 from typing import Any
 
 import numpy as np
@@ -163,14 +162,6 @@ WriteMethod = Callable[[str], Path]
 
 
 @pytest.fixture
-def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WriteMethod:
+def write(write_method: Callable[[str, str, str], Path]) -> WriteMethod:
     """A function that writes the user's method ``forest``; its ``fit`` begins with the given lines."""
-    monkeypatch.setenv("CHURN_HOME", str(tmp_path / "home"))
-    path = tmp_path / "home" / "methods" / "forest.py"
-    path.parent.mkdir(parents=True)
-
-    def written(body: str = "") -> Path:
-        path.write_text(METHOD.replace("BODY", indent(body, " " * 8)))
-        return path
-
-    return written
+    return lambda body="": write_method("forest", METHOD, body)

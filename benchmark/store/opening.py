@@ -1,0 +1,131 @@
+"""The tracking store's address, its creation, and the errors it raises; MLflow itself is imported only where needed."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from filelock import FileLock
+
+from benchmark.errors import UserError
+from benchmark.files import home
+from benchmark.store.staging import staging, sweep
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL
+
+SQLITE = "sqlite"
+BUSY_SECONDS = 20
+"""How long to wait for a SQLite file that another process is writing to, as MLflow does."""
+
+
+class TrackingError(UserError):
+    """The tracking store cannot be reached or refuses a request; trained cells are on disk."""
+
+
+def uri() -> str:
+    """Return ``MLFLOW_TRACKING_URI``, or by default a SQLite file in ``CHURN_HOME`` or the working folder."""
+    return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{home() / 'mlflow.db'}"
+
+
+def nothing_at(address: str = "") -> str:
+    """Return the path of a SQLite store that does not exist, as opening would create it; empty for other stores."""
+    url = _database(address or uri())
+    path = url.database if url and url.get_backend_name() == SQLITE else ""
+    if not path or path.startswith((":", "file:")):  # in memory, or at an address that only SQLite understands
+        return ""
+    return "" if Path(path).exists() and (Path(path).is_dir() or Path(path).stat().st_size) else path
+
+
+def _database(address: str) -> "URL | None":
+    """Return the address of a store that is a database; None for a server or a folder."""
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        url = make_url(address)
+    except ArgumentError:  # a folder, or a word such as databricks
+        return None
+    if url.get_backend_name() == SQLITE:
+        return url
+    from mlflow.store.db.db_types import DATABASE_ENGINES
+
+    return url if url.get_backend_name() in DATABASE_ENGINES else None
+
+
+def prepare(address: str) -> None:
+    """Create a SQLite store that does not exist, and raise an error at once if a database cannot be used.
+
+    Left to itself, MLflow tries such a database for two minutes.
+    """
+    from sqlalchemy import create_engine, inspect
+
+    url = _database(address)
+    if url is None:
+        return
+    if path := nothing_at(address):
+        _create(Path(path), url)
+    patience = {"timeout": BUSY_SECONDS} if url.get_backend_name() == SQLITE else {}
+    engine = create_engine(url, connect_args=patience)
+    try:
+        inspect(engine).get_table_names()
+    finally:
+        engine.dispose()
+
+
+def _create(path: Path, url: "URL") -> None:
+    """Create a SQLite store whole or not at all, and once even if several drivers start at the same time.
+
+    MLflow creates the tables one by one: a kill or a second driver meanwhile would leave a store that never works.
+    """
+    from mlflow.store.tracking import DEFAULT_LOCAL_FILE_AND_ARTIFACT_PATH
+    from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_name(f".{path.name}.lock")):
+        if nothing_at(str(url)):
+            with staging(path) as folder:
+                new = url.set(database=str(folder / path.name)).render_as_string(hide_password=False)
+                SqlAlchemyStore(new, DEFAULT_LOCAL_FILE_AND_ARTIFACT_PATH).engine.dispose()
+                (folder / path.name).replace(path)
+    sweep(path.parent, path.name)
+
+
+def store_errors() -> tuple[type[Exception], ...]:
+    """Return what a store may raise, with all exceptions of requests (OSError) and missing drivers (ImportError)."""
+    from mlflow.exceptions import MlflowException
+    from sqlalchemy.exc import SQLAlchemyError
+
+    return MlflowException, SQLAlchemyError, OSError, ImportError
+
+
+@contextmanager
+def translated_errors(where: str) -> Iterator[None]:
+    """Raise what the store at ``where`` raises as TrackingError, with the remedy."""
+    try:
+        yield
+    except Exception as error:
+        if not isinstance(error, store_errors()):
+            raise
+        reason = _of_database(error).strip() or type(error).__name__
+        url = _database(where)
+        if url and url.get_backend_name() == SQLITE:
+            check = "check that it is a database of MLflow that you may read and write"
+        else:
+            check = "start its server"
+        remedy = f"{check}, free space on its disk, or set MLFLOW_TRACKING_URI to another store or unset it"
+        message = f"the tracking store {where} cannot be used: {reason.splitlines()[0][:300]}"
+        raise TrackingError(f"{message}\n  {remedy}") from error
+
+
+def _of_database(error: BaseException) -> str:
+    """Return the message of a database, such as that its disk is full, without those of the layers above it."""
+    from sqlalchemy.exc import DBAPIError
+
+    below: BaseException | None = error
+    while below is not None:
+        if isinstance(below, DBAPIError):
+            return str(below.orig)
+        below = below.__cause__
+    return str(error)
