@@ -1,4 +1,4 @@
-"""The paper's perceptron on numbers: two hidden ReLU layers (section Methods), many networks trained as one."""
+"""The paper's perceptron on numbers: two hidden ReLU layers (section Methods)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,7 +8,8 @@ import numpy as np
 from benchmark.train.backbone import Backbone, Networks
 from benchmark.train.device import Device
 from benchmark.train.group import Key
-from benchmark.train.networks import Inputs, Perceptrons
+from benchmark.train.networks import Inputs, StackedPerceptrons
+from benchmark.train.perceptrons import Perceptrons
 from benchmark.types import Recipe
 
 
@@ -18,9 +19,11 @@ class MLP(Backbone):
     stacked = True
 
     def inputs(self, x: np.ndarray, device: Device) -> Inputs:
-        return Inputs(x).to(device.name)
+        return Inputs(x, device.name)
 
     def networks(
         self, keys: Sequence[Key], inputs: Any, recipe: Recipe, n_outputs: int, dropout: float, device: Device
     ) -> Networks:
-        return Perceptrons(keys, inputs, recipe, n_outputs, dropout, device)
+        if device.to_the_bit:
+            return Perceptrons(keys, inputs, recipe, n_outputs, dropout)
+        return StackedPerceptrons(keys, inputs, recipe, n_outputs, dropout, device.name)

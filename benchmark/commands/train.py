@@ -21,7 +21,7 @@ from benchmark.commands import options
 from benchmark.commands.options import console, say
 from benchmark.data.spec import expand
 from benchmark.errors import UserError
-from benchmark.types import PAPER, Sampling
+from benchmark.types import PAPER, Problem, Sampling
 
 if TYPE_CHECKING:  # these import torch or mlflow, which take seconds
     from benchmark.run.driver import Tally
@@ -256,6 +256,24 @@ def plan(
         say(f"not counted, because they train no networks: {', '.join(uncounted)}")
 
 
+def _roofline(problem: Problem) -> Table:
+    """Return a table of the parts of a training step, beside what this machine's arithmetic and memory allow."""
+    from benchmark.run.roofline import machine, parts
+
+    limits = machine()
+    cached, beyond = limits.bytes / 1e9, limits.memory / 1e9
+    can = f"{limits.operations / 1e9:.0f} GFLOP/s, {cached:.0f} GB/s in the caches, {beyond:.0f} beyond"
+    style: dict[str, Any] = {"box": None, "padding": (0, 1, 0, 0), "title_justify": "left", "title_style": ""}
+    head = "one step of one network", "MFLOP", "MB", "at best ms", "measured ms"
+    table = Table(*head, title=f"one thread of this machine: {can}", **style)
+    measured = parts(problem)
+    for part in measured:
+        best = sum(other.at_best(limits) for other in measured) if part is measured[-1] else part.at_best(limits)
+        amounts = [f"{part.operations / 1e6:.2f}", f"{part.bytes / 1e6:.2f}"] if part.operations else ["", ""]
+        table.add_row(part.what, *amounts, f"{1e3 * best:.3f}", f"{1e3 * part.seconds:.3f}")
+    return table
+
+
 def speed(
     dataset: Annotated[str, typer.Option("--dataset", help="A classification dataset.")] = options.DEFAULT_DATASET,
     seeds: options.Seeds = "10",
@@ -263,7 +281,7 @@ def speed(
     out: Annotated[Path | None, typer.Option(help="Write the timings to this JSON file.")] = None,
     offline: options.Offline = False,
 ) -> None:
-    """Time the paper's table in a plain per-model PyTorch loop and in the harness (many minutes)."""
+    """Time the paper's table in a plain per-model PyTorch loop and in the harness (many minutes), and one step."""
     from benchmark.data.problem import load_problem
     from benchmark.run.speed import Timing, compare
     from benchmark.settings import parse_seeds
@@ -280,6 +298,7 @@ def speed(
         line = f"{timing.what:42} {timing.seconds:8.2f} s  {ratio:6.2f}x   churn of ERM, twin: {churn}"
         say(line)
 
+    console.print(_roofline(problem))
     console.print("seconds for one train seed of seven methods")
     compare(problem, parse_seeds(seeds), parse_seeds(plain_seeds), report)
     if out:

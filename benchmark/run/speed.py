@@ -1,7 +1,6 @@
 """Comparison of the harness's speed with a plain per-model PyTorch loop, in one run."""
 
 import os
-import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,10 +15,9 @@ from torch.utils.data import DataLoader, Subset, TensorDataset
 from benchmark.measure.catalogue import CHURN
 from benchmark.registry import make_method
 from benchmark.run import runner
+from benchmark.run.roofline import machine, parts
 from benchmark.store.cell import Cell
 from benchmark.train.device import CPU, CUDA, Device
-from benchmark.train.loop import one_thread
-from benchmark.train.networks import Inputs, StackedMLP
 from benchmark.types import Predictions, Problem
 
 TABLE = ("erm", "swa", "mc_dropout", "deep_ensemble", "bagging:k=2", "bagging", "twin")
@@ -112,35 +110,16 @@ class Plain:
         return erm.numpy(), self.twins().numpy()
 
 
-def floor(problem: Problem, steps: int = 20) -> float:
-    """Time matrix products and optimiser steps alone, in seconds for one train seed of the table on one thread.
+def floor(problem: Problem) -> float:
+    """Return the seconds that arithmetic and memory need for one train seed of the table, on one thread (``roofline``).
 
-    They are those of the twelve networks that the table needs at least (bagging's five, a deep ensemble's other four,
-    one with dropout, two twins), on preallocated tensors, without clipping, losses, shuffling or dropout.
+    They are for the twelve networks that the table needs at least: bagging's five, a deep ensemble's other four, one
+    with dropout, two twins.
     """
-    recipe, inputs = problem.recipe, Inputs(problem.train.x)
-    batches = -(-len(problem.train) // recipe.batch_size) * recipe.epochs
-
-    def step_seconds(rows_per_batch: int) -> float:
-        keys = [(0, m) for m in range(CPU.networks_per_stack)]
-        network = StackedMLP(keys, len(inputs.live), recipe.hidden, problem.n_outputs)
-        rows = torch.randint(len(problem.train), (CPU.networks_per_stack, rows_per_batch))
-        for parameter in network.parameters:
-            parameter.requires_grad_()
-        optimiser = torch.optim.AdamW(network.parameters, lr=recipe.lr, weight_decay=recipe.weight_decay, fused=True)
-        product = inputs.product(rows)
-        seconds = []
-        for _ in range(steps):
-            start = time.perf_counter()
-            outputs = network.after(product(network.parameters[0]))
-            optimiser.zero_grad()
-            outputs.backward(torch.ones_like(outputs))
-            optimiser.step()
-            seconds.append(time.perf_counter() - start)
-        return statistics.median(seconds) / CPU.networks_per_stack
-
-    with one_thread():
-        return batches * (10 * step_seconds(recipe.batch_size) + 2 * step_seconds(2 * recipe.batch_size))
+    one, both = parts(problem), parts(problem, copies=2)
+    limits = machine()
+    steps = -(-len(problem.train) // problem.recipe.batch_size) * problem.recipe.epochs
+    return steps * sum(n * part.at_best(limits) for n, of in ((10, one), (2, both)) for part in of)
 
 
 def compare(
@@ -174,7 +153,7 @@ def compare(
     ours(f"(c) ours, {workers} workers", workers, [TABLE])
     if torch.cuda.is_available():
         ours("    ours, 1 GPU", 1, [TABLE], CUDA)
-    report(Timing("(d) floor: products and optimiser alone", floor(problem)))
+    report(Timing("(d) floor: arithmetic and memory alone", floor(problem)))
 
 
 def _churn(p: Predictions) -> float | None:

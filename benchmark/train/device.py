@@ -19,8 +19,8 @@ class Device:
     to_the_bit: bool
 
 
-CPU = Device("cpu", 8, True)
-"""Larger stacks are no faster: the weights of a stack should stay in the caches."""
+CPU = Device("cpu", 1, True)
+"""One network at a time: its weights, moments and gradients should stay in the caches."""
 CUDA = Device("cuda", 128, False)
 DEVICES: dict[str, Device] = {"cpu": CPU, "cuda": CUDA}
 

@@ -164,7 +164,7 @@ def test_coupled_networks_see_the_same_views_of_a_batch_and_others_their_own():
 
     def seen(keys: list[tuple[int, int]]) -> list[torch.Tensor]:
         networks = Noisy("noisy").networks(keys, x, Recipe(), 2, 0.0, CPU)
-        return [networks.outputs(rows[: len(keys)]) for _ in range(2)]
+        return list(networks.epoch([rows[: len(keys)]] * 2))
 
     (one, two), (first, second), (other, _) = seen([(1, 0), (1, 1)]), seen([(1, 0)]), seen([(2, 0)])
     assert torch.equal(one[0], one[1])
