@@ -11,6 +11,8 @@ from torch import Tensor
 from benchmark.types import Recipe
 
 BETA1, BETA2, EPS = 0.9, 0.999, 1e-8
+LONGEST = 300
+"""Steps after which the push of a gradient is over: β₁³⁰⁰ is 2·10⁻¹⁴."""
 Rates = tuple[np.float32, np.float32, np.float32, np.float32, np.float32, np.float32]
 
 
@@ -31,29 +33,29 @@ class Idle(NamedTuple):
 
     Such steps take w to w·decayⁿ − Σₖ aₖ·m/(√v·bₖ + ε) with aₖ = decayⁿ⁻ᵏ·lr·β₁ᵏ/(1 − β₁ᵗ⁺ᵏ) and
     bₖ = √(β₂ᵏ/(1 − β₂ᵗ⁺ᵏ)), k = 1 … n. One term with a = Σ aₖ and b = a/Σ(aₖ/bₖ) replaces the sum: it equals it where ε
-    is much smaller than √v·b, and where it is much larger.
+    is much smaller than √v·b, and where it is much larger. It hardly changes beyond n = ``LONGEST``.
     """
 
     push: np.ndarray
-    """a for each t and n, (T, N + 1) float32."""
+    """a for each t and n up to ``LONGEST``, float32."""
     root: np.ndarray
-    """b for each t and n, (T, N + 1) float32."""
+    """b for each t and n up to ``LONGEST``, float32."""
     keep: np.ndarray
     """decayⁿ, β₁ⁿ and β₂ⁿ, (3, N + 1) float32."""
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=64)
 def idle(start: int, steps: int, lr: float, weight_decay: float) -> Idle:
     """Return the factors of up to N = ``steps`` steps after each step t from ``start`` to ``start + steps``."""
-    after = start + np.arange(steps + 1)
-    decay = 1 - lr * weight_decay
-    push, pull = np.zeros((steps + 1, steps + 1)), np.ones((steps + 1, steps + 1))
-    for k in range(1, steps + 1):
+    after, longest, decay = start + np.arange(steps + 1), min(steps, LONGEST), 1 - lr * weight_decay
+    push, root = np.zeros((steps + 1, longest + 1)), np.ones((steps + 1, longest + 1))
+    pull = np.zeros(steps + 1)
+    for k in range(1, longest + 1):
         a = lr * BETA1**k / (1 - BETA1 ** (after + k))
         b = np.sqrt(BETA2**k / (1 - BETA2 ** (after + k)))
         push[:, k] = decay * push[:, k - 1] + a
-        pull[:, k] = (decay * pull[:, k - 1] if k > 1 else 0) + a / b
+        pull = decay * pull + a / b
+        root[:, k] = push[:, k] / pull
     n = np.arange(steps + 1)
-    root = np.where(n > 0, push / pull, 1.0)
     keep = np.stack([decay**n, BETA1**n, BETA2**n])
     return Idle(push.astype(np.float32), root.astype(np.float32), keep.astype(np.float32))

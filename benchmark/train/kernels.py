@@ -150,8 +150,8 @@ def adamw(weight, mean, square, gradient, scale, rates):  # type: ignore[no-unty
 def adamw_rows(weight, mean, square, gradient, columns, idle, scale, rates, push, root_of, keep):  # type: ignore[no-untyped-def]
     """Take one step of AdamW on the rows ``columns`` (T,) of the weights (L, H), then ``idle`` (T,) without gradient.
 
-    ``gradient`` (T or more, H) is multiplied by ``scale``. ``push``, ``root_of`` (S + 1,) and ``keep`` (3, S + 1) are
-    those of ``Idle`` after this step.
+    ``gradient`` (T or more, H) is multiplied by ``scale``. ``push``, ``root_of`` and ``keep`` are those of
+    ``Idle`` after this step.
     """
     beta1, beta2, decay, step, root, eps = rates
     width = weight.shape[1]
@@ -167,7 +167,8 @@ def adamw_rows(weight, mean, square, gradient, columns, idle, scale, rates, push
                 m[h] = mm
                 v[h] = vv
             continue
-        a, b, decay_n, beta1_n, beta2_n = push[n], root_of[n], keep[0, n], keep[1, n], keep[2, n]
+        a, b = push[min(n, len(push) - 1)], root_of[min(n, len(push) - 1)]
+        decay_n, beta1_n, beta2_n = keep[0, n], keep[1, n], keep[2, n]
         for h in range(width):
             x = g[h] * scale
             mm = beta1 * m[h] + (np.float32(1) - beta1) * x
@@ -187,7 +188,8 @@ def advance(weight, mean, square, lead, eps, push, root_of, keep):  # type: igno
         if n == 0:
             continue
         w, m, v = weight[c], mean[c], square[c]
-        a, b, decay_n, beta1_n, beta2_n = push[n], root_of[n], keep[0, n], keep[1, n], keep[2, n]
+        a, b = push[min(n, len(push) - 1)], root_of[min(n, len(push) - 1)]
+        decay_n, beta1_n, beta2_n = keep[0, n], keep[1, n], keep[2, n]
         for h in range(len(w)):
             w[h] = w[h] * decay_n - a * m[h] / (np.sqrt(v[h]) * b + eps)
             m[h] *= beta1_n
