@@ -27,7 +27,9 @@ KEYS = [(1, 0), (1, 1), (2, 0), (7, 3)]
 def networks(keys: Sequence[tuple[int, int]] = KEYS, dropout: float = 0.0) -> gin.Networks:
     """New networks on MOLECULES, with an ε that differs between layers."""
     backbone = find("gin")
-    made = backbone.networks(keys, backbone.inputs(smiles_bytes(MOLECULES), CPU), Recipe(hidden=32, batch_size=3), 2, dropout, CPU)
+    made = backbone.networks(
+        keys, backbone.inputs(smiles_bytes(MOLECULES), CPU), Recipe(hidden=32, batch_size=3), 2, dropout, CPU
+    )
     assert isinstance(made, gin.Networks)
     with torch.no_grad():
         for vector in made.parameters[0][:, 0]:
