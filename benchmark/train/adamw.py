@@ -13,6 +13,8 @@ from benchmark.types import Recipe
 BETA1, BETA2, EPS = 0.9, 0.999, 1e-8
 LONGEST = 300
 """Steps after which the push of a gradient is over: β₁³⁰⁰ is 2·10⁻¹⁴."""
+LANES = 16
+"""PyTorch's fused AdamW rounds differently at the end of a tensor whose length is no multiple of this."""
 Rates = tuple[np.float32, np.float32, np.float32, np.float32, np.float32, np.float32]
 
 

@@ -63,6 +63,8 @@ class Backbone:
     """The distribution whose version is recorded with every result."""
     stacked: ClassVar[bool] = False
     """Networks can be trained many at a time."""
+    stack: ClassVar[int] = 1
+    """How many are trained at a time on a CPU."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -56,13 +56,15 @@ def train(
     """
     if not groups:
         return
-    inputs, target = find(rule.backbone).inputs(x, device), torch.tensor(y, device=device.name)
-    per_stack = max(1, device.networks_per_stack // len(groups[0].keys)) if find(rule.backbone).stacked else 1
+    backbone = find(rule.backbone)
+    inputs, target = backbone.inputs(x, device), torch.tensor(y, device=device.name)
+    networks = (device.networks_per_stack or backbone.stack) if backbone.stacked else 1
+    per_stack = max(1, networks // len(groups[0].keys))
     for i in range(0, len(groups), per_stack):
         stack = groups[i : i + per_stack]
         start = _clock(device)
-        networks = _train_stack(inputs, target, stack, rule, readouts, device)
-        yield TrainedStack(stack, networks, (_clock(device) - start) / len(stack))
+        trained = _train_stack(inputs, target, stack, rule, readouts, device)
+        yield TrainedStack(stack, trained, (_clock(device) - start) / len(stack))
 
 
 def _clock(device: Device) -> float:
