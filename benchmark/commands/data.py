@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from benchmark.commands.options import DEFAULT_DATASET, CanonicalSeeds, Offline, SamplingOption, Seeds, console, say
-from benchmark.data.spec import dataset_names, expand, load_spec
+from benchmark.data.spec import as_written, dataset_names, expand, load_spec
 from benchmark.errors import UserError
 
 
@@ -18,8 +18,6 @@ def list_(
 ) -> None:
     """List datasets, methods and backbones, whether they are available here, and how to get the others."""
     from benchmark.data.catalogue import how_to_get, markdown, rows_text
-    from benchmark.registry import discover, families
-    from benchmark.train.backbone import find, names
 
     if as_markdown:
         print(markdown())
@@ -29,11 +27,16 @@ def list_(
     datasets.columns[0].no_wrap = True
     remedies: dict[str, list[str]] = {}
     for name in dataset_names():
-        spec = load_spec(name)
+        spec = as_written(name)
         if remedy := how_to_get(spec):
             remedies.setdefault(remedy, []).append(name)
         family = "" if spec.family == name else spec.family
         datasets.add_row(name, rows_text(spec), spec.task, spec.group, family, "no" if remedy else "yes")
+    console.print(datasets)
+    for remedy, absent in remedies.items():
+        say(f"not here: {', '.join(absent)}: {remedy}")
+    from benchmark.registry import discover, families
+
     available, unavailable = discover()
     methods = Table("method", "title", "hyperparameters", title="Methods", **style)
     for name, cls in available.items():
@@ -42,15 +45,14 @@ def list_(
         methods.add_row(f"{name}:…", title, "its own")
     for name, reason in unavailable.items():
         methods.add_row(name, "not available", reason)
+    console.print(methods)
+    from benchmark.train.backbone import find, names  # backbones import PyTorch, which takes seconds: they come last
+
     backbones = Table("backbone", "reads", "recipe", "extra", title="Backbones", **style)
     for name in names():
         kind = find(name)
         recipe = ", ".join(f"{k}={v}" for k, v in kind.recipe.model_dump(exclude_unset=True).items())
         backbones.add_row(name, kind.reads, recipe or "the dataset's", kind.extra)
-    console.print(datasets)
-    for remedy, absent in remedies.items():
-        say(f"not here: {', '.join(absent)}: {remedy}")
-    console.print(methods)
     console.print(backbones)
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pooch
-import requests
 
 from benchmark import __version__
 from benchmark.data import readers
@@ -221,6 +220,8 @@ def _download(spec: DatasetSpec) -> Path:
         raise UserError(_by_hand(spec, where, "it is not downloaded automatically"))
     if offline():
         raise UserError(_by_hand(spec, where, "it is not on this machine, and --offline forbids downloading it"))
+
+    import requests
 
     def fetch(url: str, file: str, _: object) -> None:  # into a temporary file, which pooch then renames
         agent = {"User-Agent": f"churn-benchmark/{__version__}"}
