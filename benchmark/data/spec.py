@@ -133,11 +133,11 @@ def load_spec(name: str) -> DatasetSpec:
 
 
 def as_written(name: str) -> DatasetSpec:
-    """Return the spec of a registered dataset with the features and the recipe of its TOML, whatever its backbone.
+    """Return the spec of a dataset, without settings after ``@``, whatever its backbone would change.
 
     Unlike ``load_spec``, it imports no backbone, for which PyTorch takes seconds. Raises UserError as that does.
     """
-    path = _toml(name)
+    path = Path(name).resolve() if name.endswith(".toml") else _toml(name)
     try:
         return DatasetSpec(name=path.stem, path=path, **_fields(path))
     except ValidationError:
