@@ -79,6 +79,18 @@ def _starts(root: Any) -> list[Place]:
         return [start for base in root.__bases__ for start in _starts(base)]
 
 
+def libraries(root: Any) -> list[str]:
+    """Return the modules of other packages that the code behind ``root``, a function or class, imports."""
+    seen: set[Place] = set()
+    todo = _starts(root)
+    while todo:
+        place = todo.pop()
+        if place not in seen and _is_ours(place.module):
+            todo += [use for _, use in _uses(place)]
+        seen.add(place)
+    return sorted({place.module for place in seen if not _is_ours(place.module)})
+
+
 @cache
 def _is_ours(module: str) -> bool:
     if module.partition(".")[0] in SUITE:

@@ -228,7 +228,7 @@ def verify(
     that gets only the rows that the sampling grants it: under halves, the rows of its own half. See
     submissions/README.md for what this proves.
     """
-    from benchmark.store.tracking import Store
+    typer.echo(f"verifying {method}: its results against the rules, then its code on one dataset", err=True)
     from leaderboard.read import published
     from leaderboard.submission import verify
     from leaderboard.submission.check import validate
@@ -241,6 +241,8 @@ def verify(
     if not rerun.agrees:
         typer.echo(f"{method} stays self-reported", err=True)
         raise typer.Exit(1)
+    from benchmark.store.tracking import Store  # MLflow takes seconds to import
+
     store = Store()
     own = {cell.key.digest for cell in submission.cells}
     for cell in verify.mark(submission, rerun, store.cells(own)):

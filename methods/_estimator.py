@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.metrics.pairwise import rbf_kernel
 from threadpoolctl import threadpool_limits
 
 from benchmark.train import generator
@@ -94,6 +93,10 @@ def kernel_for(x: np.ndarray) -> Kernel:
 
     The Gaussian is scikit-learn's RBF kernel with ``gamma="scale"``.
     """
+    from sklearn.metrics.pairwise import (
+        rbf_kernel,
+    )  # scikit-learn takes a second to import: methods are listed without it
+
     if are_bits(x):
         return tanimoto
     return partial(rbf_kernel, gamma=1 / (x.shape[1] * (float(x.var()) or 1.0)))

@@ -11,13 +11,11 @@ Any comparison with methods that share nothing between retrainings should say so
 from functools import cache
 from typing import ClassVar
 
-import torch
 from pydantic.dataclasses import dataclass
-from torch import Tensor
 
 from benchmark.errors import UserError
 from benchmark.registry import method
-from benchmark.train import Step, Weight, at_seed, bank, disagreement, fit_stack
+from benchmark.train import Step, Weight, at_seed, disagreement, fit_stack
 from benchmark.train.device import DEVICES
 from benchmark.types import Fitted, Sample, Sampling
 
@@ -34,6 +32,11 @@ class Anchor:
     """Weight of the disagreement with the incumbent, like that of ``twin``'s consistency loss."""
 
     def fit(self, sample: Sample) -> Fitted:
+        import torch
+        from torch import Tensor
+
+        from benchmark.train import bank
+
         if sample.seed == INCUMBENT:
             raise UserError(f"anchor: train seed {INCUMBENT} is the incumbent's; omit it")
         earlier = at_seed(sample, INCUMBENT)

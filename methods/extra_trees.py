@@ -9,7 +9,6 @@ from typing import Any
 
 from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass
-from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
 from benchmark.registry import method
 from methods._estimator import Estimators, TrainingSet
@@ -21,5 +20,7 @@ class ExtraTrees(Estimators):
     trees: PositiveInt = 500
 
     def trained(self, data: TrainingSet) -> Any:
+        from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+
         kind = ExtraTreesClassifier if data.task == "classification" else ExtraTreesRegressor
         return kind(self.trees, random_state=data.random_state, n_jobs=1).fit(data.x, data.y)

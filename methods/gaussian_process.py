@@ -10,9 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
-from scipy.optimize import minimize_scalar
-from scipy.stats import norm
 
 from benchmark.registry import method
 from methods._estimator import Estimators, Kernel, TrainingSet, kernel_for
@@ -31,6 +28,8 @@ class GaussianProcess(Estimators):
 
         The marginal likelihood is that of the distinct molecules: repeats would suggest that there is no noise.
         """
+        from scipy.linalg import cho_factor, cho_solve
+
         _, first, weight = np.unique(data.rows, return_index=True, return_counts=True)
         x, y = data.x[first], data.y[first]
         classes = np.unique(y) if data.task == "classification" else None
@@ -48,6 +47,8 @@ def most_likely(similar: np.ndarray, targets: np.ndarray) -> tuple[float, np.nda
     Each column is drawn from N(0, s² (K + r I)) with its own s², where K is ``similar`` (N, N). The best s² follows
     from r, and with the eigenvalues of K a likelihood costs O(N), so the search for r is one-dimensional.
     """
+    from scipy.optimize import minimize_scalar
+
     values, vectors = np.linalg.eigh(similar)
     squared, values = (vectors.T @ targets) ** 2, np.maximum(values, 0.0)[:, None]
 
@@ -80,6 +81,9 @@ class Posterior:
 
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
         """Return probabilities (T, C) of a positive label, noise included, scaled to sum to 1 (a pair already does)."""
+        from scipy.linalg import solve_triangular
+        from scipy.stats import norm
+
         explained = solve_triangular(self.factor, self.kernel(self.x, x), lower=True)
         remaining = np.maximum(1 - (explained**2).sum(axis=0), 0.0) + self.ratio
         positive = norm.cdf(self.predict(x) / np.sqrt(remaining[:, None] * self.variance))

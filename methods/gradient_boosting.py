@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from pydantic import Field, PositiveInt
 from pydantic.dataclasses import dataclass
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from benchmark.registry import method
 from methods._estimator import Estimators, TrainingSet, are_bits
@@ -21,6 +20,8 @@ class GradientBoosting(Estimators):
     """Learning rate, the factor that shrinks each tree."""
 
     def trained(self, data: TrainingSet) -> Any:
+        from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
         kind = HistGradientBoostingClassifier if data.task == "classification" else HistGradientBoostingRegressor
         bins = 2 if are_bits(data.x) else 255  # bits have two values: more bins give the same trees, more slowly
         model = kind(max_iter=self.trees, learning_rate=self.rate, max_bins=bins, random_state=data.random_state)

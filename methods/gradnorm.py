@@ -6,9 +6,9 @@ and no shared weights. The fit loss has weight 1. At each step and train seed, t
 the norm of its gradient with respect to the networks' outputs ``ratio`` times that of the fit loss.
 """
 
-import torch
+from typing import Any
+
 from pydantic.dataclasses import dataclass
-from torch import Tensor
 
 from benchmark.registry import method
 from benchmark.train import Step, Weight, bootstrap, consistency, fit_stack
@@ -22,6 +22,9 @@ class GradNorm:
     """Gradient norm of the consistency loss, as a multiple of that of the fit loss."""
 
     def fit(self, sample: Sample) -> Fitted:
+        import torch
+        from torch import Tensor
+
         def pull(step: Step) -> Tensor:
             apart = consistency(sample.task, step.outputs)
             fit_norm, apart_norm = norm(step.fit.sum(), step.outputs), norm(apart, step.outputs)
@@ -31,7 +34,9 @@ class GradNorm:
         return fit_stack(sample, bootstrap(sample, 2), coupling=pull)
 
 
-def norm(loss: Tensor, outputs: Tensor) -> Tensor:
+def norm(loss: Any, outputs: Any) -> Any:
     """Return the detached norm of the gradient of a scalar loss with respect to ``outputs``."""
+    import torch
+
     (gradient,) = torch.autograd.grad(loss, outputs, retain_graph=True)
     return gradient.flatten().square().sum().sqrt()

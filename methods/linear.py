@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
-from sklearn.linear_model import LogisticRegression, Ridge
 
 from benchmark.registry import method
 from methods._estimator import Estimators, TrainingSet
@@ -20,6 +19,8 @@ class Linear(Estimators):
     """Weight of the squared coefficients: ``alpha`` of ridge regression, ``1 / C`` of logistic regression."""
 
     def trained(self, data: TrainingSet) -> Any:
+        from sklearn.linear_model import LogisticRegression, Ridge
+
         classify = data.task == "classification"
         model = LogisticRegression(C=1 / self.l2, max_iter=5000) if classify else Ridge(self.l2)
         return model.fit(data.x, data.y)

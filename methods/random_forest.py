@@ -7,7 +7,6 @@ from typing import Any
 
 from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from benchmark.registry import method
 from methods._estimator import Estimators, TrainingSet
@@ -19,5 +18,7 @@ class RandomForest(Estimators):
     trees: PositiveInt = 500
 
     def trained(self, data: TrainingSet) -> Any:
+        from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
         kind = RandomForestClassifier if data.task == "classification" else RandomForestRegressor
         return kind(self.trees, random_state=data.random_state, n_jobs=1).fit(data.x, data.y)

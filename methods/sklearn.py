@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator
-from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 from benchmark.errors import UserError, did_you_mean
 from benchmark.registry import describe, family
@@ -81,6 +80,8 @@ def wrap(path: str) -> type:
     Parameters whose default is a number, text, true, false or none can be set. Raises UserError unless ``path`` names
     a classifier or regressor that needs no other parameters.
     """
+    from sklearn.base import is_classifier, is_regressor
+
     kind = _class(path)
     try:
         example = kind()
@@ -108,6 +109,8 @@ def wrap(path: str) -> type:
 
 
 def _class(path: str) -> Any:
+    from sklearn.base import BaseEstimator
+
     def fits(value: object) -> bool:
         return isinstance(value, type) and issubclass(value, BaseEstimator) and not value.__name__.startswith("_")
 

@@ -11,11 +11,6 @@ from typing import Annotated, Any
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import TransformedTargetRegressor
-from sklearn.model_selection import StratifiedGroupKFold
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, SVR
 
 from benchmark.registry import method
 from methods._estimator import Estimators, TrainingSet, kernel_for
@@ -28,6 +23,12 @@ class SVM(Estimators):
     """Weight of errors relative to the margin. The targets of a regression are standardised first."""
 
     def trained(self, data: TrainingSet) -> Any:
+        from sklearn.calibration import CalibratedClassifierCV
+        from sklearn.compose import TransformedTargetRegressor
+        from sklearn.model_selection import StratifiedGroupKFold
+        from sklearn.preprocessing import StandardScaler
+        from sklearn.svm import SVC, SVR
+
         kernel = kernel_for(data.x)
         if data.task == "regression":
             model = TransformedTargetRegressor(SVR(C=self.C, kernel=kernel), transformer=StandardScaler())

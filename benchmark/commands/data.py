@@ -1,15 +1,18 @@
 """Commands about datasets and this machine."""
 
 import shlex
+from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.progress import track
 from rich.table import Table
 
 from benchmark.commands.options import DEFAULT_DATASET, CanonicalSeeds, Offline, SamplingOption, Seeds, console, say
-from benchmark.data.spec import dataset_names, expand, load_spec
+from benchmark.data.spec import as_written, dataset_names, expand, load_spec
 from benchmark.errors import UserError
 
 
@@ -18,8 +21,6 @@ def list_(
 ) -> None:
     """List datasets, methods and backbones, whether they are available here, and how to get the others."""
     from benchmark.data.catalogue import how_to_get, markdown, rows_text
-    from benchmark.registry import discover, families
-    from benchmark.train.backbone import find, names
 
     if as_markdown:
         print(markdown())
@@ -29,11 +30,16 @@ def list_(
     datasets.columns[0].no_wrap = True
     remedies: dict[str, list[str]] = {}
     for name in dataset_names():
-        spec = load_spec(name)
+        spec = as_written(name)
         if remedy := how_to_get(spec):
             remedies.setdefault(remedy, []).append(name)
         family = "" if spec.family == name else spec.family
         datasets.add_row(name, rows_text(spec), spec.task, spec.group, family, "no" if remedy else "yes")
+    console.print(datasets)
+    for remedy, absent in remedies.items():
+        say(f"not here: {', '.join(absent)}: {remedy}")
+    from benchmark.registry import discover, families
+
     available, unavailable = discover()
     methods = Table("method", "title", "hyperparameters", title="Methods", **style)
     for name, cls in available.items():
@@ -42,15 +48,14 @@ def list_(
         methods.add_row(f"{name}:…", title, "its own")
     for name, reason in unavailable.items():
         methods.add_row(name, "not available", reason)
+    console.print(methods)
+    from benchmark.train.backbone import find, names  # backbones import PyTorch, which takes seconds: they come last
+
     backbones = Table("backbone", "reads", "recipe", "extra", title="Backbones", **style)
     for name in names():
         kind = find(name)
         recipe = ", ".join(f"{k}={v}" for k, v in kind.recipe.model_dump(exclude_unset=True).items())
         backbones.add_row(name, kind.reads, recipe or "the dataset's", kind.extra)
-    console.print(datasets)
-    for remedy, absent in remedies.items():
-        say(f"not here: {', '.join(absent)}: {remedy}")
-    console.print(methods)
     console.print(backbones)
 
 
@@ -69,7 +74,7 @@ def health(
     if not 0 <= canonical_seed < 2**32:
         raise UserError(f"canonical seed {canonical_seed}: expected a number from 0 to {2**32 - 1}")
     names = dict.fromkeys(name for words in datasets for name in expand(words))
-    reports = [examine(load_spec(name), canonical_seed, overlaps=True) for name in names]
+    reports = [examine(load_spec(name), canonical_seed, overlaps=True, through=_shown) for name in names]
     if as_json:
         print("[" + ",\n".join(report.to_json() for report in reports) + "]")
         return
@@ -90,28 +95,42 @@ def new_dataset(
 ) -> None:
     """Make a dataset from a table: inspect the file, write its TOML, and report faults."""
     from benchmark.data.author import describe_file, write_dataset
-    from benchmark.data.health import examine
-    from benchmark.data.health_text import to_text
-    from benchmark.data.rows import feature_columns
 
     described = describe_file(
         file, target=target, smiles=smiles, id_column=id_column, task=task, split=split, positive=positive
     )
+    class_one = f"; class 1 is {described['positive']!r}" if "positive" in described else ""
+    features = ", ".join(described["features"])
+    say(f"{file}: {described['rows']:,} rows")
+    say(f"  {described['task']} of {target!r}{class_one}; split {described['split']}; features {features}")
     path = write_dataset(file, name, to, described)
     spec = load_spec(str(path))
-    class_one = f"; class 1 is {spec.positive!r}" if spec.positive else ""
-    what = f"  {spec.task} of {target!r}{class_one}; split {spec.split}; features {', '.join(spec.features)}"
-    say(f"wrote {path}\n{what}")
+    say(f"wrote {path}")
     if not spec.smiles:
         hint = "if a column holds SMILES, remove the TOML and name the column with --smiles"
         say(f"  no SMILES: {spec.id!r} names the rows, and the numbers are the features; {hint}")
+        from benchmark.data.rows import feature_columns
+
         say(f"  features: {', '.join(feature_columns(spec))}")
         if spec.ignore:
             say(f"  not features, because some values are not numbers: {', '.join(spec.ignore)}")
     spelled = shlex.quote(spec.spelled)
     run = f"next: python -m benchmark run --method erm,twin --dataset {spelled} --site site"
     launch = f"or:   mlflow run . --env-manager local -P method=twin -P dataset={spelled}"
-    say(f"{to_text(examine(spec, 99, overlaps=True))}\n{run}\n{launch}")
+    from benchmark.data.health import examine
+    from benchmark.data.health_text import to_text
+
+    say(f"{to_text(examine(spec, 99, overlaps=True, through=_shown))}\n{run}\n{launch}")
+
+
+def _shown(names: list[str]) -> Iterable[str]:
+    """Yield the names of datasets that are compared with one, with a bar on a terminal, otherwise after one line."""
+    errors = Console(stderr=True)
+    if errors.is_terminal:
+        return track(names, "comparing molecules with known datasets", console=errors, transient=True)
+    if names:
+        errors.print(f"comparing molecules with {len(names)} known datasets", highlight=False)
+    return names
 
 
 def doctor() -> None:

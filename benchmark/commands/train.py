@@ -26,6 +26,7 @@ from benchmark.types import PAPER, Problem, Sampling
 if TYPE_CHECKING:  # these import torch or mlflow, which take seconds
     from benchmark.run.driver import Tally
     from benchmark.run.runner import Planned
+    from benchmark.store.cell import Grid
 
 
 def _on(backbone: str, datasets: list[str]) -> list[str]:
@@ -39,23 +40,25 @@ def _grid(
     canonical_seed: str,
     sampling: Sampling,
     seeds: str,
-    settings: list[str] | None,
-    device: str,
-) -> list[Planned]:
+) -> Grid:
     from benchmark.data.catalogue import obtainable
-    from benchmark.run.driver import plan_grid
-    from benchmark.settings import DEFAULT_SEEDS, parse_seeds, parse_settings, parse_splits
+    from benchmark.settings import DEFAULT_SEEDS, parse_seeds, parse_splits
     from benchmark.store.cell import Grid
-    from benchmark.train.device import device as named
 
     names = [name.strip() for name in method.split(",") if name.strip()]
-    where = named(device)
     chosen, skipped = obtainable(dataset)
     for line in skipped:
         say(line)
-    splits, given = parse_splits(canonical_seed), parse_settings(settings or [])
     runs = parse_seeds(seeds or DEFAULT_SEEDS[sampling])
-    return plan_grid(Grid(names, _on(backbone, chosen), splits, runs, sampling), given, where)
+    return Grid(names, _on(backbone, chosen), parse_splits(canonical_seed), runs, sampling)
+
+
+def _planned(grid: Grid, settings: list[str] | None, device: str) -> list[Planned]:
+    from benchmark.run.driver import plan_grid
+    from benchmark.settings import parse_settings
+    from benchmark.train.device import device as named
+
+    return plan_grid(grid, parse_settings(settings or []), named(device))
 
 
 @contextmanager
@@ -91,7 +94,7 @@ def run(
     from benchmark.run import driver
     from benchmark.store import opening
 
-    cells = _grid(method, dataset, backbone, canonical_seed, sampling, seeds, settings, device)
+    cells = _planned(_grid(method, dataset, backbone, canonical_seed, sampling, seeds), settings, device)
     total = sum(len(cell.key.seeds) for cell in cells)
     console.print(f"{len(cells)} cells, {total} retrainings; tracking store: {opening.uri()}")
     for line in driver.warnings(cells):
@@ -211,10 +214,19 @@ def status(
     offline: options.Offline = False,
 ) -> None:
     """Show which cells of a grid are done, failed or missing, and the command that trains each."""
-    from benchmark.store import tracking
+    from benchmark.store import opening
 
-    cells = _grid(method, dataset, backbone, canonical_seed, sampling, seeds, settings, device)
-    statuses = tracking.Store().statuses()
+    grid = _grid(method, dataset, backbone, canonical_seed, sampling, seeds)
+    count = len(grid.methods) * len(grid.datasets) * len(grid.canonical_seeds)
+    say(f"looking for {count} cells in the tracking store {opening.uri()}")
+    cells = _planned(grid, settings, device)
+    statuses: dict[str, str] = {}
+    if opening.nothing_at():
+        say("there is no store yet")
+    else:
+        from benchmark.store import tracking  # MLflow takes seconds to import
+
+        statuses = tracking.Store().statuses()
     words = {"FINISHED": "done", "FAILED": "failed", "RUNNING": "interrupted or running", "KILLED": "interrupted"}
     for cell in cells:
         word = words.get(statuses.get(cell.key.digest, ""), "missing")
@@ -236,7 +248,7 @@ def plan(
     """Estimate the cost of a grid without training it: networks, CPU hours, bytes."""
     from benchmark.run.plan import costs
 
-    rows = costs(_grid(method, dataset, backbone, canonical_seed, sampling, seeds, settings, "cpu"))
+    rows = costs(_planned(_grid(method, dataset, backbone, canonical_seed, sampling, seeds), settings, "cpu"))
     style: dict[str, Any] = {"box": None, "padding": (0, 1, 0, 0)}
     table = Table("dataset", "split", "cells", "retrainings", "networks", "unshared", "CPU hours", "MB", **style)
     table.columns[0].no_wrap = True

@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 
 from benchmark.data import sources
-from benchmark.data.spec import DatasetSpec, dataset_names, expand, load_spec
+from benchmark.data.spec import DatasetSpec, as_written, dataset_names, expand, load_spec
 from benchmark.errors import UserError
 from benchmark.files import install, offline
 
@@ -66,7 +66,7 @@ def markdown() -> str:
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name in dataset_names():
-        spec = load_spec(name)
+        spec = as_written(name)
         source = spec.source.partition(":")[0]
         if source == "file":
             continue

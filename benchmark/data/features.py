@@ -5,9 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 from rdkit import rdBase
-from rdkit.Chem import Descriptors, Mol
+from rdkit.Chem import Mol
 from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
-from sklearn.preprocessing import StandardScaler
 
 from benchmark.backbones._smiles import smiles_bytes
 from benchmark.data.readers import LINE, MISSING, REPEATED
@@ -34,6 +33,8 @@ def morgan(molecules: Sequence[Mol], n_bits: int, radius: int) -> np.ndarray:
 
 def rdkit_descriptors(molecules: Sequence[Mol]) -> np.ndarray:
     """Return all RDKit descriptors (N, 217) as float64, NaN where undefined (paper, section Datasets)."""
+    from rdkit.Chem import Descriptors
+
     with rdBase.BlockLogs():
         rows = [list(Descriptors.CalcMolDescriptors(m, missingVal=np.nan, silent=True).values()) for m in molecules]
     values = np.array(rows, dtype=np.float64)
@@ -133,6 +134,8 @@ def standardise(x: np.ndarray, scaled: np.ndarray, train: np.ndarray) -> np.ndar
     out = x[:, keep].astype(np.float64)
     numbers = scaled[keep]
     if numbers.any():
+        from sklearn.preprocessing import StandardScaler  # scikit-learn takes a second to import
+
         scaler = StandardScaler().fit(x[train][:, scaled][:, keep[scaled]])
         out[:, numbers] = np.nan_to_num(scaler.transform(out[:, numbers]), nan=0.0)
     with np.errstate(over="ignore"):  # a number that is too far from those of the pool becomes infinite

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
@@ -15,7 +15,7 @@ from benchmark.data.catalogue import how_to_get
 from benchmark.data.features import morgan
 from benchmark.data.problem import digest, labels, split_rows
 from benchmark.data.rows import Rows, load_rows
-from benchmark.data.spec import DatasetSpec, dataset_names, load_spec
+from benchmark.data.spec import DatasetSpec, as_written, dataset_names
 from benchmark.data.splits import Split
 from benchmark.errors import UserError
 
@@ -25,6 +25,8 @@ SHARED = 0.2
 """Smallest shared part of the smaller dataset's rows that is reported."""
 SAME = 0.95
 """Two datasets count as one if they share at least this part of both their rows and of the labels of shared rows."""
+MOLECULES_ALONE = {"features": ("smiles",), "split": "random:0.8"}
+"""Fields of a spec with which its molecules are read alone: fingerprints and scaffolds take most of the time."""
 REASONS = {
     "unparsable": "SMILES that RDKit cannot parse",
     "no_smiles": "no SMILES",
@@ -104,14 +106,21 @@ class Health:
 
 
 @lru_cache(maxsize=32)
-def examine(spec: DatasetSpec, canonical_seed: int, *, overlaps: bool = False) -> Health:
+def examine(
+    spec: DatasetSpec,
+    canonical_seed: int,
+    *,
+    overlaps: bool = False,
+    through: Callable[[list[str]], Iterable[str]] = iter,
+) -> Health:
     """Return the report on ``spec`` split by ``canonical_seed``, with ``overlaps`` also compared with the registry.
 
-    Raises UserError if the dataset cannot be loaded or split.
+    ``through`` gets the names of the datasets to compare with, and yields them as it shows progress. Raises UserError
+    if the dataset cannot be loaded or split.
     """
     rows = load_rows(spec)
     split = split_rows(spec, rows, canonical_seed)
-    shared, unread = _overlaps(spec) if overlaps else (None, [])
+    shared, unread = _overlaps(spec, through) if overlaps else (None, [])
     return Health(
         dataset=spec.name,
         title=spec.title,
@@ -205,19 +214,21 @@ def nearest(bits: np.ndarray, others: np.ndarray) -> np.ndarray:
     return result
 
 
-def _overlaps(spec: DatasetSpec) -> tuple[list[SharedMolecules], list[str]]:
+def _overlaps(
+    spec: DatasetSpec, through: Callable[[list[str]], Iterable[str]]
+) -> tuple[list[SharedMolecules], list[str]]:
     """Return the overlaps with registered datasets on this machine, and the names of those that cannot be read."""
     overlaps: list[SharedMolecules] = []
     unread: list[str] = []
     if not spec.smiles:
         return overlaps, unread
     molecules, labelled = _multisets(spec)
-    for name in dataset_names():
-        other = load_spec(name)
-        if other.path == spec.path or not other.smiles or how_to_get(other):
-            continue
+    others = {name: as_written(name) for name in dataset_names()}
+    here = [name for name, of in others.items() if of.path != spec.path and of.smiles and not how_to_get(of)]
+    for name in through(here):
+        other = others[name]
         try:
-            theirs, their_labels = _multisets(other)
+            theirs, their_labels = _multisets(other.model_copy(update=MOLECULES_ALONE))
         except UserError:
             unread.append(name)
             continue

@@ -7,7 +7,6 @@ from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 
 import numpy as np
 import pandas as pd
-from sklearn.model_selection import KFold, StratifiedKFold
 
 from benchmark.data.features import standardise, varying
 from benchmark.data.rows import Rows, feature_columns, load_rows
@@ -210,6 +209,8 @@ def fold(problem: Problem, i: int, k: int) -> Problem:
     if fewest < k:
         of = " of the rarer class" if classes else ""
         raise UserError(f"{problem.name}: {k} folds need {k} rows{of} in the training pool, found {fewest}")
+    from sklearn.model_selection import KFold, StratifiedKFold  # scikit-learn takes a second to import
+
     splitter = (StratifiedKFold if classes else KFold)(k, shuffle=True, random_state=problem.canonical_seed)
     train, held_out = list(splitter.split(pool.x, pool.y))[i]
     scaled = pool.x.min(axis=0) < 0  # never true of bits or pixels, always of columns with mean 0 that vary

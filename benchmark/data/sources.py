@@ -13,10 +13,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pooch
-import requests
 
 from benchmark import __version__
-from benchmark.data import readers
 from benchmark.data.spec import DatasetSpec
 from benchmark.errors import UserError, did_you_mean
 from benchmark.files import cache_folder, offline, own_datasets
@@ -97,6 +95,8 @@ def image_folder(spec: DatasetSpec) -> Path | None:
 
 def contents(path: Path) -> bytes:
     """Return the bytes of a file, decompressed if it is gzip. Raises OSError if it is damaged or too large."""
+    from benchmark.data import readers  # imports pandas and RDKit, which a list of the datasets does not need
+
     try:
         with path.open("rb") as file:
             packed = file.peek(2).startswith(GZIP)
@@ -203,6 +203,8 @@ def objection(content: bytes, spec: DatasetSpec) -> str:
 
 def rows_digest(content: bytes, spec: DatasetSpec) -> str:
     """Return the sha256 of all SMILES and targets, which ignores quotes and other columns; empty if unreadable."""
+    from benchmark.data import readers
+
     try:
         table = readers.read(content, spec.name)
         pairs = zip(table[spec.smiles], table[spec.target].astype(float), strict=True)
@@ -221,6 +223,10 @@ def _download(spec: DatasetSpec) -> Path:
         raise UserError(_by_hand(spec, where, "it is not downloaded automatically"))
     if offline():
         raise UserError(_by_hand(spec, where, "it is not on this machine, and --offline forbids downloading it"))
+
+    import requests
+
+    from benchmark.data import readers
 
     def fetch(url: str, file: str, _: object) -> None:  # into a temporary file, which pooch then renames
         agent = {"User-Agent": f"churn-benchmark/{__version__}"}

@@ -132,6 +132,18 @@ def load_spec(name: str) -> DatasetSpec:
     return _variant(spec, settings) if settings else _on(spec, spec.backbone)
 
 
+def as_written(name: str) -> DatasetSpec:
+    """Return the spec of a dataset, without settings after ``@``, whatever its backbone would change.
+
+    Unlike ``load_spec``, it imports no backbone, for which PyTorch takes seconds. Raises UserError as that does.
+    """
+    path = Path(name).resolve() if name.endswith(".toml") else _toml(name)
+    try:
+        return DatasetSpec(name=path.stem, path=path, **_fields(path))
+    except ValidationError:
+        return load_spec(name)  # raises the error that names the field
+
+
 def _parts(name: str) -> tuple[str, str]:
     """Split ``bace@train=200`` into the name or path of the dataset and its settings: ``bace``, ``@train=200``."""
     base, settings = re.fullmatch(r"(.+\.toml|[^@]*)(@.*)?", name, re.DOTALL).groups("")  # type: ignore[union-attr]
@@ -208,7 +220,7 @@ def expand(names: str) -> list[str]:
     path, _ = _parts(names)
     if path.endswith(".toml") and Path(path).is_file():  # its folder may contain a comma
         return [load_spec(names).spelled]
-    specs = [load_spec(name) for name in dataset_names()]
+    specs = [as_written(name) for name in dataset_names()]
     chosen: dict[str, None] = {}
     for item in filter(None, (part.strip() for part in names.split(","))):
         base, settings = _parts(item)

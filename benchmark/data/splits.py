@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.model_selection import train_test_split
 
 from benchmark.errors import UserError
 
@@ -49,6 +48,8 @@ def random_split(n: int, seed: int, share: float = 0.8) -> Split:
     """Split ``n`` rows into training pool (``share`` of them) and ID test, without OOD test (paper, Datasets)."""
     if not 0 < int(share * n) < n:
         return Split(np.arange(n), {"id": np.arange(0)})
+    from sklearn.model_selection import train_test_split  # scikit-learn takes a second to import
+
     train, test = train_test_split(np.arange(n, dtype=np.int64), train_size=int(share * n), random_state=seed)
     return Split(train, {"id": test})
 

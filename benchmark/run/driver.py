@@ -1,10 +1,12 @@
 """One invocation of ``run``: train missing cells, save them on disk, then record them in the tracking store."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from joblib.externals.loky import get_reusable_executor
 
@@ -19,12 +21,15 @@ from benchmark.run import runner
 from benchmark.run.provenance import facts_of
 from benchmark.run.runner import Failed, Planned
 from benchmark.settings import refuse_lone_halves
-from benchmark.store import opening, outbox, tracking
+from benchmark.store import opening, outbox
 from benchmark.store.cell import Cell, Grid
 from benchmark.store.interrupt import deferred
 from benchmark.train.backbone import find
 from benchmark.train.device import CPU, Device
 from benchmark.types import MLP
+
+if TYPE_CHECKING:  # MLflow takes seconds to import: a grid is planned without it
+    from benchmark.store import tracking
 
 Report = Callable[[str], None]
 
@@ -103,6 +108,8 @@ def fill(
     leaderboard's boards until a call without a study requests them. A finished cell is saved on disk before it is
     recorded; if the store fails, it stays there for the next invocation.
     """
+    from benchmark.store import tracking
+
     tally = Tally()
     outbox.prepare()
     store = tracking.Store()

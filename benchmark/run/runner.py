@@ -8,7 +8,9 @@ import shlex
 import time
 import traceback
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from benchmark import registry
 from benchmark.files import cache_folder, read_arrays, write_arrays
 from benchmark.run.cluster import spread
 from benchmark.run.provenance import LIBRARIES, facts_of
-from benchmark.source import fingerprint
+from benchmark.source import fingerprint, libraries
 from benchmark.store.cell import Cell, CellKey
 from benchmark.train.backbone import installed
 from benchmark.train.device import CPU, DEVICES, Device
@@ -141,7 +143,7 @@ def run(
     jobs = len(client.ncores()) or 1 if client else jobs or default
     units = _units(cells, jobs, fresh)
     done: dict[int, dict[tuple[int, ...], _Block]] = {i: {} for i in range(len(cells))}
-    for seeds, results in spread(client, _work, units, _alone, _died) if client else _parallel(units, jobs):
+    for seeds, results in spread(client, _prepared, units, _alone, _died) if client else _parallel(units, jobs):
         for i, result in results.items():
             cell = cells[i]
             done[i][seeds] = result
@@ -197,7 +199,7 @@ def _parallel(units: _Units, jobs: int) -> Iterator[_Results]:
 
     def start(units: _Units, n: int) -> Iterator[_Results]:
         pool = Parallel(n_jobs=n, return_as="generator_unordered", inner_max_num_threads=1, backend="loky")
-        return pool(delayed(_work)(problem, unit) for problem, unit in units)
+        return pool(delayed(_prepared)(problem, unit) for problem, unit in units)
 
     left = {(unit.seeds, min(unit.methods)): (problem, unit) for problem, unit in units}
     try:
@@ -243,8 +245,17 @@ def retrain(
     return {name: Predictions.of(problem, name, tuple(seeds), block.values[name], sampling) for name in problem.evals}
 
 
+def _prepared(problem: Problem, unit: _Unit) -> _Results:
+    """Do the work in a worker process, after importing what the methods will import: no fit is charged for it."""
+    for cls in {type(method) for method in unit.methods.values()}:
+        for module in () if registry.trains_networks(cls) else libraries(cls):
+            with suppress(Exception):  # raised again by the fit that needs it, and reported
+                import_module(module)
+    return _work(problem, unit)
+
+
 def _work(problem: Problem, unit: _Unit) -> _Results:
-    """Train and predict; runs in a worker process."""
+    """Train and predict."""
     from benchmark.train import bank  # PyTorch is slow to import, and not every command trains
 
     tests = {evalset: test.x for evalset, test in problem.evals.items()}

@@ -1,6 +1,11 @@
 """Devices that networks are trained on."""
 
+import ctypes
+import runpy
+import sys
 from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Literal
 
 from benchmark.errors import UserError
@@ -26,12 +31,38 @@ DEVICES: dict[str, Device] = {"cpu": CPU, "cuda": CUDA}
 
 def device(name: str) -> Device:
     """Return the device called ``name``; ``auto`` prefers a GPU. Raises UserError if it is unknown or not available."""
-    import torch  # takes seconds
-
     if name == "auto":
-        return CUDA if torch.cuda.is_available() else CPU
+        return CUDA if _gpu() else CPU
     if name not in DEVICES:
         raise UserError(f"unknown device {name}: expected auto, {' or '.join(DEVICES)}")
-    if name == "cuda" and not torch.cuda.is_available():
+    if name == "cuda" and not _gpu():
         raise UserError("--device cuda needs a GPU that PyTorch can use, but none is available: omit the option")
     return DEVICES[name]
+
+
+def _gpu() -> bool:
+    """Return whether PyTorch can use a GPU; import it, which takes seconds, only if it might."""
+    if "torch" not in sys.modules and not _may_find_a_gpu():
+        return False
+    import torch
+
+    return torch.cuda.is_available()
+
+
+def _may_find_a_gpu() -> bool:
+    """Return False if PyTorch on this machine is built for CPUs alone, or for CUDA and there is no NVIDIA driver."""
+    torch = find_spec("torch")  # not imported
+    if torch is None or torch.origin is None:
+        return True
+    try:
+        build = runpy.run_path(str(Path(torch.origin).with_name("version.py")))
+    except OSError:
+        return True
+    if build.get("hip") or "cuda" not in build or "hip" not in build:
+        return True
+    if build["cuda"] is not None and sys.platform == "linux":
+        try:
+            ctypes.CDLL("libcuda.so.1")
+        except OSError:
+            return False
+    return build["cuda"] is not None

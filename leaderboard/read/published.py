@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +25,7 @@ from benchmark.errors import UserError
 from benchmark.store.cell import Cell, CellKey, Record, decode, decode_key, decode_record
 from benchmark.store.tables import read_table, to_frame
 from benchmark.types import PAPER, Predictions, Task
-from leaderboard.read.results import Results, collect
+from leaderboard.read.results import LEADING, Results, collect
 
 FORMAT = 2
 PUBLISHED = Path(str(files("leaderboard"))) / "published" / __version__
@@ -53,16 +54,20 @@ def gather(folder: Path) -> Results:
     return collect(cells, str(folder), unreadable, records)
 
 
-def read(folder: Path) -> list[Cell]:
-    """Return the cells in ``folder``. Raises UserError, naming the first cell or file that cannot be read."""
-    cells, _, unreadable = contents(folder)
+def read(folder: Path, leading: bool = False) -> list[Cell]:
+    """Return the cells in ``folder``, or only those that decisions go by: see ``contents``.
+
+    Raises UserError, naming the first cell or file that cannot be read.
+    """
+    cells, _, unreadable = contents(folder, leading)
     if unreadable:
         raise UserError(unreadable[0])
     return cells
 
 
-def contents(folder: Path) -> Contents:
-    """Return what can be read in ``folder``. Raises UserError if it holds no results."""
+def contents(folder: Path, leading: bool = False) -> Contents:
+    """Return what can be read in ``folder``, with ``leading`` only the cells that ``Results.leading`` keeps, without
+    variants, in a third of the time. Raises UserError if it holds no results."""
     path, remedy = folder / "manifest.json", "restore the file, or export again"
     manifest = _manifest(path)
     found = Contents([], [], [])
@@ -74,7 +79,8 @@ def contents(folder: Path) -> Contents:
         return _tests(folder, name, manifest.files[name])
 
     damaged: dict[str, list[str]] = {}
-    for number, head in enumerate(manifest.cells, 1):
+    wanted = _leading(manifest.cells) if leading else [True] * len(manifest.cells)
+    for number, head in compress(enumerate(manifest.cells, 1), wanted):
         try:
             found.cells.append(_cell(head, tests))
         except _Damaged as error:
@@ -89,6 +95,25 @@ def contents(folder: Path) -> Contents:
         except ValueError as error:
             found.unreadable.append(f"{path}: record {number} cannot be read: {error}: {remedy}")
     return found
+
+
+def _leading(heads: Sequence[Any]) -> list[bool]:
+    """Return which encoded cells are of the leading sampling of a dataset that is no variant, or cannot be read."""
+    places: list[tuple[str, int] | None] = []
+    first: dict[str, int] = {}
+    for head in heads:
+        try:
+            name, facts = str(head["key"]["dataset"]), head["facts"]
+            rank = LEADING.index(head["key"].get("sampling", PAPER))
+            if facts.get("dataset", {}).get("group") == "variant":
+                places.append((name, -1))
+                continue
+            if not facts.get("study"):
+                first[name] = min(rank, first.get(name, rank))
+            places.append((name, rank))
+        except (KeyError, TypeError, ValueError, AttributeError):
+            places.append(None)
+    return [place is None or first.get(place[0]) == place[1] for place in places]
 
 
 def _manifest(path: Path) -> Manifest:
@@ -160,9 +185,9 @@ def column_of(key: CellKey) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def shipped() -> list[Cell]:
-    """Return the cells shipped with this version of the suite; none before they are published."""
-    return read(PUBLISHED) if (PUBLISHED / "manifest.json").is_file() else []
+def shipped(leading: bool = False) -> list[Cell]:
+    """Return the cells shipped with this version of the suite (see ``read``); none before they are published."""
+    return read(PUBLISHED, leading) if (PUBLISHED / "manifest.json").is_file() else []
 
 
 def among(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:

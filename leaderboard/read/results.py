@@ -22,6 +22,8 @@ from benchmark.types import PAPER, REFERENCE, SAMPLINGS, Sampling, Task
 
 GROUPS = ("dev", "headline", "borderline", "excluded", "regression", "extra", "scope", "variant")
 """Groups of datasets in display order; the paper's main tables show the first two together."""
+LEADING: tuple[Sampling, ...] = ("halves", "paper", "nested")
+"""Samplings in the order in which decisions go by them."""
 LONGEST = 150
 """Characters of a title in an address."""
 
@@ -157,7 +159,7 @@ class Results:
         """Return what decisions go by: each dataset under ``halves``, or else ``paper``, or else ``nested``."""
         parts: list[Results] = []
         known: set[str] = set()
-        for part in sorted(self.every, key=lambda part: ("halves", "paper", "nested").index(part.sampling)):
+        for part in sorted(self.every, key=lambda part: LEADING.index(part.sampling)):
             rest = tuple(dataset for dataset in part.datasets if dataset.name not in known)
             parts += [replace(part, datasets=rest, others=())] * bool(rest)
             known |= {dataset.name for dataset in rest}

@@ -11,7 +11,6 @@ import typer
 from benchmark.errors import UserError, did_you_mean
 
 if TYPE_CHECKING:
-    from leaderboard.read.results import Results
     from leaderboard.scoring.runs import Runs
     from leaderboard.stats.intervals import IntervalKind
 
@@ -19,6 +18,8 @@ TABLE = "Parquet or CSV of predictions, long (run, example_id, p0… or y_pred) 
 Truth = Annotated[Path | None, typer.Option(help="Table with example_id and y_true. [default: the column y_true]")]
 Kind = Annotated[str, typer.Option(help="Contents: probabilities, labels or values. [default: inferred]")]
 CI = typer.Option(help="Source of variation in the intervals: runs, examples, both, or paper (too narrow).")
+LARGE = 2**23
+"""Bytes of a file that takes a second or more to read."""
 Store = Annotated[Path | None, typer.Option(help="Folder of exported results. [default: shipped with the suite]")]
 
 
@@ -34,22 +35,28 @@ def score(
     store: Store = None,
 ) -> None:
     """Score predictions of any model: churn and related measures, and the most fragile examples."""
-    from leaderboard.scoring import readers, reports, review, standing
+    from leaderboard.scoring import reports
     from leaderboard.scoring.score import score
 
-    result = score(readers.read(predictions, kind, truth), kind=interval_kind(ci))
-    where = standing.standing(result, _published(store), store)
+    _check(store)
+    result = score(_read(predictions, kind, truth), kind=interval_kind(ci))
+    printed = json is None or str(json) != "-"
+    if printed:
+        tables = [reports.facts(result), reports.by_class(result), reports.triage(result, top)]
+        reports.terminal([table for table in tables if table], reports.sentences(result))
+    from leaderboard.scoring import review, standing  # after the score: the published results take seconds to read
+
+    where = standing.standing(result, standing.published_results(store, leading=True), store)
     if html:
         _write(html, reports.to_html(result, where, top))
     if csv:
         _write(csv, review.fragile(result).to_csv(index=False))
-    if json and str(json) == "-":
+    if not printed:
         typer.echo(reports.to_json(result, where), nl=False)
         return
     if json:
         _write(json, reports.to_json(result, where))
-    tables = [reports.facts(result), reports.by_class(result), reports.triage(result, top), where.table]
-    reports.terminal([table for table in tables if table], [*reports.sentences(result), *where.sentences])
+    reports.terminal([where.table] if where.table else [], where.sentences)
 
 
 def triage(
@@ -63,10 +70,11 @@ def triage(
     """Rank examples for review with one extra retraining: flips first, then those with the smallest margin."""
     import numpy as np
 
-    from leaderboard.scoring import readers, review, standing
+    from leaderboard.scoring import review
 
+    _check(store)
     part = _share(share, "--review")
-    read = [readers.read(path, kind) for path in (first, second)]
+    read = [_read(path, kind) for path in (first, second)]
     result = review.review(read[0], read[1], part)
     _write(out, result.table.to_csv(index=False))
     _echo_columns(read)
@@ -86,7 +94,9 @@ def triage(
             f"They contain {result.captured:.0%} of the {flips} flips between these two runs. This is in-sample: the "
             "same runs ranked the examples, so their flips come first whatever the model."
         )
-    results = _published(store)
+    from leaderboard.scoring import standing  # after the list: the published results take seconds to read
+
+    results = standing.published_results(store)
     if results is None:
         typer.echo(standing.NONE.format(folder=store or "the suite's"))
         return
@@ -111,14 +121,16 @@ def power(
     store: Annotated[str, typer.Option(help="MLflow store, or a folder of exported results.")] = "",
 ) -> None:
     """Estimate how many retrainings are needed to resolve a difference between two methods, and what ten resolve."""
+    names = [name.strip() for name in methods.split(",") if name.strip()]
+    if len(names) != 2:
+        raise UserError(f"--methods {methods!r}: expected two methods, e.g. erm,twin")
+    typer.echo(f"reading the results {f'in {store}' if store else 'published with the suite'}", err=True)
     from leaderboard.read.source import read
     from leaderboard.scoring import reports, standing
     from leaderboard.tables import power
 
-    names = [name.strip() for name in methods.split(",") if name.strip()]
-    if len(names) != 2:
-        raise UserError(f"--methods {methods!r}: expected two methods, e.g. erm,twin")
-    results = (None if store else standing.published_results()) or read(store)[0]
+    shipped = None if store else standing.published_results(leading="@" not in dataset)
+    results = shipped or read(store)[0]
     tables = power.tables(results, delta, (names[0], names[1]), dataset)
     reports.terminal(tables, list(dict.fromkeys(note for table in tables for note in table.notes)))
 
@@ -133,12 +145,11 @@ def gate(
     kind: Kind = "",
 ) -> None:
     """Decide whether a candidate may replace a model: exit code 0 if so, 1 for too many flips, 2 for bad input."""
-    from leaderboard.scoring import readers
     from leaderboard.scoring.gate import gate
 
     limit = _share(max_flips, "--max-flips")
     bad = _share(max_bad_flips, "--max-bad-flips") if max_bad_flips else None
-    read = [readers.read(path, kind, truth) for path in (baseline, candidate)]
+    read = [_read(path, kind, truth) for path in (baseline, candidate)]
     result = gate(read[0], read[1], limit, bad, sure)
     _echo_columns(read)
     titles = {"bad": "bad (right to wrong)", "good": "good (wrong to right)", "other": "wrong to wrong"}
@@ -174,13 +185,17 @@ def _echo_columns(tables: Sequence[Runs]) -> None:
         typer.echo(f"{runs.source}: read as {runs.kind}. {runs.columns}")
 
 
-def _published(store: Path | None) -> Results | None:
-    from leaderboard.scoring import standing
+def _read(path: Path, kind: str, truth: Path | None = None) -> Runs:
+    if path.is_file() and path.stat().st_size > LARGE:
+        typer.echo(f"reading {path} ({path.stat().st_size / 1e6:,.0f} MB)", err=True)
+    from leaderboard.scoring import readers
 
-    results = standing.published_results(store)
-    if store and results is None:
+    return readers.read(path, kind, truth)
+
+
+def _check(store: Path | None) -> None:
+    if store and not (store / "manifest.json").is_file():
         raise UserError(f"--store {store}: no manifest.json of exported results there")
-    return results
 
 
 def _write(path: Path, text: str) -> None:

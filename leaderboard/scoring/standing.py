@@ -23,12 +23,15 @@ TRAINED_ON: Mapping[Sampling, str] = {
 NONE = "No published results to compare with ({folder}): pass a folder of exported results with --store."
 
 
-def published_results(folder: Path | None = None) -> Results | None:
-    """Return the results in ``folder``, by default those shipped with the suite, or None if there are none."""
+def published_results(folder: Path | None = None, leading: bool = False) -> Results | None:
+    """Return the results in ``folder``, by default those shipped with the suite, or None if there are none.
+
+    With ``leading``, only those that ``Results.leading`` keeps, without variants, are read.
+    """
     if folder is None:
-        cells = published.shipped()
+        cells = published.shipped(leading)
         return collect(cells, str(published.PUBLISHED)) if cells else None
-    return collect(published.read(folder), str(folder)) if (folder / "manifest.json").is_file() else None
+    return collect(published.read(folder, leading), str(folder)) if (folder / "manifest.json").is_file() else None
 
 
 @dataclass(frozen=True)

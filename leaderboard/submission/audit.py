@@ -9,7 +9,6 @@ Shapes: R retrainings of one cell, T test examples.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
-from scipy.optimize import nnls
 
 from benchmark.measure.basics import predicted_class
 from benchmark.measure.catalogue import QUALITY
@@ -102,6 +101,8 @@ def _held_out(run: np.ndarray, parts: np.ndarray) -> float:
     The weights, at least 0, are fitted to one half of the examples and judged on the other: there can be more parts
     than examples, and then they would fit anything.
     """
+    from scipy.optimize import nnls
+
     order = np.random.default_rng(0).permutation(len(run))
     halves = order[::2], order[1::2]
     left = 0.0

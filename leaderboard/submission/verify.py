@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import spearmanr
 
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError, did_you_mean
@@ -215,6 +214,8 @@ def _check_labels(code: Isolation, problem: Problem, sampling: Sampling, seeds: 
             f"{code.method} on {problem.name}: trained on shuffled labels, it gives the same predictions: it does not "
             "learn from its sample; fit on sample.x and sample.y"
         )
+    from scipy.stats import spearmanr  # takes a second to import
+
     truth = np.concatenate([test.y for test in problem.evals.values()])
     scores = [one.values[:, -1] for one in trained[1:]]
     known = float(np.mean([spearmanr(score, truth).statistic if np.ptp(score) else 0.0 for score in scores]))

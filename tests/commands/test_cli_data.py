@@ -153,7 +153,7 @@ def test_the_broken_file_of_another_dataset_does_not_stop_a_report(
 def test_a_new_dataset_is_written_explained_and_examined(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert make(folder) == 0
     output = capsys.readouterr().out
-    assert output.startswith(f"wrote {folder / 'messy.toml'}\n")
+    assert f"\nwrote {folder / 'messy.toml'}\n" in output
     assert "classification of 'potency'; class 1 is 'active'; split scaffold:0.8; features morgan:2048:2" in output
     for part in ("SMILES that RDKit cannot parse: 2", "line 7: CCCCO", "lines 30, 31: CCOCC: active, inactive"):
         assert part in output
@@ -392,7 +392,8 @@ def test_a_variant_goes_all_the_way_by_its_name(
     assert call("run", *words, *other, "--jobs", "1") == 0
     assert f"finished Random forest, trees=2 on {name}, split 99" in capsys.readouterr().out
     assert call("status", *words, "--dataset", f"{name},b3db_measured") == 0
-    done, missing, _ = capsys.readouterr().out.splitlines()
+    looking, done, missing, _ = capsys.readouterr().out.splitlines()
+    assert looking.startswith("looking for 2 cells in the tracking store sqlite:")
     assert done == f"done     {name}, split 99: Random forest, trees=2"
     assert missing == "missing  b3db_measured, split 99: Random forest, trees=2"
     assert MlflowClient(opening.uri()).get_experiment_by_name(f"churn/{name}") is not None

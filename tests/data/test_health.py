@@ -13,6 +13,7 @@ from rdkit.Chem import MolFromSmiles
 from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
 from rdkit.DataStructs import BulkTanimotoSimilarity, ExplicitBitVect
 
+from benchmark.data import features, health, rows
 from benchmark.data.catalogue import how_to_get
 from benchmark.data.features import morgan
 from benchmark.data.health import NEAR, Left, Part, Repeat, examine, nearest
@@ -289,6 +290,27 @@ def test_a_copy_of_a_dataset_under_another_name_is_recognised(staged_data, tmp_p
     assert [other.dataset for other in health.overlaps if other.one_dataset] == ["hia_hou"]
     advice = 'the two are one dataset in the families copied and hia_hou: give them the same "family" in their TOMLs'
     assert advice in to_text(health)
+
+
+def test_datasets_are_compared_without_their_fingerprints_and_scaffolds(tmp_path, monkeypatch):
+    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path / "cache"))
+    known = load_spec("b3db_measured")
+    canonical = load_rows(known).used["canonical"][:40]
+    spec = dataset(tmp_path, balanced(*(f"{smiles},{n % 2}" for n, smiles in enumerate(canonical))))
+    examine(spec, 0)
+    load_rows.cache_clear()
+    health._multisets.cache_clear()
+
+    def refused(*_, **__):
+        raise AssertionError("neither is needed to compare molecules")
+
+    compared = []
+    monkeypatch.setattr(health, "dataset_names", lambda: ["b3db_measured", "waterbirds"])
+    monkeypatch.setattr(rows, "MurckoScaffoldSmiles", refused)
+    monkeypatch.setitem(features.FEATURES, "morgan", refused)
+    report = examine(spec, 0, overlaps=True, through=lambda names: compared.extend(names) or names)
+    assert compared == ["b3db_measured"]
+    assert [(other.dataset, other.rows) for other in report.overlaps] == [("b3db_measured", 40)]
 
 
 def _copy(spec, file, folder):

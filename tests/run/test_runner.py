@@ -2,6 +2,7 @@
 
 import os
 import re
+import subprocess
 import sys
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -37,6 +38,29 @@ def test_predictions_do_not_depend_on_workers_companions_or_other_seeds() -> Non
         values = alone.predictions[evalset].values
         assert np.array_equal(values, beside.predictions[evalset].values)
         assert np.array_equal(values[[1, 3]], fewer.predictions[evalset].values)
+
+
+def test_no_fit_is_charged_for_the_import_of_its_library() -> None:
+    script = """
+import sys
+from benchmark.registry import make_method
+from benchmark.run import runner
+from benchmark.run.check import synthetic
+
+problem, work, loaded = synthetic("classification"), runner._work, []
+cells = [runner.plan(problem, make_method(text, problem.task), [1]) for text in ("svm", "random_forest:trees=2")]
+before = {"sklearn.svm", "sklearn.ensemble"} & set(sys.modules)
+
+def noted(*given):
+    loaded.append({"sklearn.svm", "sklearn.ensemble"} <= set(sys.modules))
+    return work(*given)
+
+runner._work = noted
+results = [type(result).__name__ for _, result in runner.run(cells, jobs=1, fresh=True)]
+print(before, loaded, results.count("Cell"))
+"""
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "set() [True] 2"
 
 
 def test_estimators_trained_by_an_interrupted_call_are_not_trained_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,6 +30,12 @@ TOLERANCE = 1e-4
 """Difference in probability due to the order of sums, amplified by a few epochs of training."""
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch finds no GPU")
+
+
+def driver_here() -> bool:
+    with suppress(OSError):
+        return bool(ctypes.CDLL("libcuda.so.1"))
+    return False
 
 
 @pytest.fixture
@@ -74,6 +87,45 @@ def test_the_device_is_detected_or_named(monkeypatch: pytest.MonkeyPatch) -> Non
         device("cuda")
     with pytest.raises(UserError, match="unknown device tpu: expected auto, cpu or cuda"):
         device("tpu")
+
+
+BUILDS = {
+    "for CPUs": ("cuda = None\nhip = None", False),
+    "for CUDA": ("cuda = '12.8'\nhip = None", True),
+    "for ROCm": ("cuda = None\nhip = '6.4'", True),
+    "of unknown kind": ("", True),
+}
+"""What ``torch/version.py`` of a build says, and whether it can find a GPU where a driver is installed."""
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_auto_imports_pytorch_only_where_it_may_find_a_gpu(build: str, tmp_path: Path) -> None:
+    content, possible = BUILDS[build]
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "version.py").write_text(content)
+    (tmp_path / "torch" / "__init__.py").write_text("class cuda:\n    is_available = staticmethod(lambda: True)\n")
+    shutil.copy(np.random.mtrand.__file__, tmp_path / "libcuda.so.1")  # any library stands for the driver
+    assert chosen(tmp_path) == (["cuda", "True"] if possible else ["cpu", "False"])
+
+
+@pytest.mark.skipif(driver_here(), reason="this machine has NVIDIA's driver")
+def test_auto_does_not_import_pytorch_built_for_cuda_without_a_driver(tmp_path: Path) -> None:
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "version.py").write_text(BUILDS["for CUDA"][0])
+    (tmp_path / "torch" / "__init__.py").write_text("")
+    assert chosen(tmp_path) == ["cpu", "False"]
+
+
+def chosen(folder: Path) -> list[str]:
+    """Return the device that a process with the PyTorch in ``folder`` chooses, and whether it has imported that."""
+    script = "import sys; from benchmark.train.device import device; print(device('auto').name, 'torch' in sys.modules)"
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(folder), *sys.path]),
+        "LD_LIBRARY_PATH": str(folder),
+    }
+    found = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    return found.stdout.split()
 
 
 def test_a_cell_of_a_gpu_is_another_cell_and_says_how_to_fill_it() -> None:

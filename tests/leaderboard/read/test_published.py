@@ -18,6 +18,7 @@ from benchmark.registry import make_method
 from benchmark.run import runner
 from benchmark.run.check import synthetic
 from benchmark.store.cell import Cell, Record
+from benchmark.types import Sampling
 from leaderboard.__main__ import app
 from leaderboard.read import published
 from leaderboard.read.results import Results, collect
@@ -46,6 +47,28 @@ def test_results_of_each_sampling_come_back_under_it(results: Results, tmp_path:
     back = published.read(tmp_path / "0")
     assert sorted(cell.key.digest for cell in back) == sorted(cell.key.digest for cell in (*paper, *halves))
     assert all(p.sampling == cell.key.sampling for cell in back for p in cell.predictions.values())
+
+
+def test_the_leading_results_are_read_without_the_others(results: Results, tmp_path: Path) -> None:
+    one, other = ([cell for entry in d.entries for cell in entry.cells.values()] for d in results.datasets)
+
+    def under(cells: list[Cell], sampling: Sampling, **facts: Any) -> list[Cell]:
+        return [replace(cell, key=replace(cell.key, sampling=sampling)).with_facts(**facts) for cell in cells]
+
+    variant = one[0].facts.dataset.model_copy(update={"group": "variant"})
+    variants = [replace(cell, key=replace(cell.key, dataset="a@train=50")).with_facts(dataset=variant) for cell in one]
+    studied = under(other, "halves", study="members")
+    cells = [*under(one, "nested"), *one, *under(one, "halves"), *under(other, "nested"), *other, *studied, *variants]
+    write_published(collect(cells), tmp_path / "0", tables=False)
+    read = published.read(tmp_path / "0", leading=True)
+    wanted = [*under(one, "halves"), *other]
+    assert sorted(cell.key.digest for cell in read) == sorted(cell.key.digest for cell in wanted)
+
+    def shown(cells: list[Cell]) -> list[tuple[str, list[str]]]:
+        parts = [d for part in collect(cells).leading() for d in part.datasets if d.group != "variant"]
+        return [(d.name, [cell.key.digest for entry in d.entries for cell in entry.cells.values()]) for d in parts]
+
+    assert shown(read) == shown(published.read(tmp_path / "0"))
 
 
 def test_what_is_written_comes_back(results: Results, tmp_path: Path) -> None:

@@ -1,0 +1,137 @@
+"""What a command has imported by its first output, and by its end: a heavy library would make every user wait."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from packaging.requirements import Requirement
+
+from benchmark.files import CHECKOUT
+
+LIGHT = {"filelock", "markupsafe", "numpy", "packaging", "pooch", "pydantic", "rich", "threadpoolctl", "typer", "yaml"}
+"""Dependencies that every command may import: together they take less than half a second."""
+TABLES = {"pandas", "pyarrow"}
+TORCH = {"functorch", "torch", "torchgen"}
+SCORES = TABLES | {"jinja2", "scipy", "scipy.special"}
+PARTS = {"scipy.optimize", "scipy.special", "scipy.stats"}
+"""Parts of a dependency that count on their own."""
+FIRST: dict[str, set[str]] = {
+    "benchmark --help": set(),
+    "benchmark list": set(),
+    "benchmark status": set(),
+    "benchmark health mine.toml": TABLES | {"rdkit"},
+    "benchmark new-dataset mine.csv --target potency --to .": TABLES | {"rdkit", "tomli_w"},
+    "leaderboard --help": set(),
+    "leaderboard score runs.csv": SCORES,
+    "leaderboard triage first.csv second.csv": SCORES,
+    "leaderboard gate --baseline first.csv --candidate second.csv --max-flips 100%": SCORES,
+    "leaderboard power": set(),
+    "leaderboard verify mine": set(),
+}
+"""What else a command may have imported by its first output."""
+WHOLE: dict[str, set[str]] = {
+    "benchmark list": TORCH | {"rdkit", "scipy"},
+    "benchmark status": TABLES | TORCH | {"joblib", "rdkit", "scipy", "sqlalchemy"},
+    "leaderboard score runs.csv": SCORES,
+    "leaderboard gate --baseline first.csv --candidate second.csv --max-flips 100%": SCORES,
+    "leaderboard power": SCORES | {"scipy.optimize"},
+}
+"""What else a command may have imported by its end, where there is no tracking store."""
+
+WATCHED = """
+import atexit, importlib, io, json, os, sys
+
+package, report, stop, *words = sys.argv[1:]
+seen = {}
+
+def note(when):
+    seen.setdefault(when, sorted(sys.modules))
+    with open(report, "w") as file:
+        json.dump(seen, file)
+
+class Watched(io.StringIO):
+    def write(self, text):
+        if text.strip():
+            note("first")
+            if stop == "stop at the first output":
+                os._exit(0)
+        return len(text)
+
+atexit.register(note, "last")
+sys.argv = [package, *words]
+sys.stdout = sys.stderr = Watched()
+importlib.import_module(f"{package}.__main__").app()
+"""
+
+
+def dependencies() -> set[str]:
+    """Return the names under which the suite's dependencies, and those of its extras, are imported."""
+    lines = (CHECKOUT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    named = {Requirement(line).name for line in lines if line and not line.startswith("#")}
+    named |= {"PyTDC", "chemprop", "datasets", "distributed", "lightgbm", "torch-geometric", "transformers"}
+    plain = {re.sub(r"[-_.]+", "-", name).lower() for name in named}
+    modules = packages_distributions().items()
+    return {module for module, of in modules if plain & {re.sub(r"[-_.]+", "-", name).lower() for name in of}}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a dataset of 40 molecules, and with predictions of three runs for 50 examples."""
+    folder = tmp_path_factory.mktemp("startup")
+    rows = [f"{'C' * (n + 1)}O,{n % 2}" for n in range(40)]
+    (folder / "mine.csv").write_text("\n".join(["SMILES,potency", *rows]) + "\n")
+    fields = {"title": "Mine", "task": "classification", "group": "extra", "source": "tadf:mine.csv"}
+    fields |= {"smiles": "SMILES", "target": "potency", "split": "random:0.8"}
+    toml = "\n".join(f'{name} = "{value}"' for name, value in fields.items())
+    (folder / "mine.toml").write_text(f'{toml}\nfeatures = ["morgan:2048:2"]\n')
+    p = np.random.default_rng(0).random((3, 50))
+    ids = [f"m{t}" for t in range(50)]
+    runs = [pd.DataFrame({"example_id": ids, "p0": 1 - of, "p1": of, "y_true": (p[0] > 0.4).astype(int)}) for of in p]
+    pd.concat([table.assign(run=r) for r, table in enumerate(runs)]).to_csv(folder / "runs.csv", index=False)
+    for name, table in zip(("first", "second"), runs, strict=False):
+        table.to_csv(folder / f"{name}.csv", index=False)
+    return folder
+
+
+@pytest.fixture
+def imported(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., set[str]]:
+    """A function that runs a command in a new home, and returns the dependencies that it has imported by then."""
+    monkeypatch.setenv("CHURN_HOME", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(CHECKOUT))
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+
+    def run(command: str, until: str) -> set[str]:
+        package, *words = command.split()
+        watched = [sys.executable, "-c", WATCHED, package, str(tmp_path / "seen.json"), until]
+        subprocess.run([*watched, *words], cwd=folder, capture_output=True, check=True)
+        seen = json.loads((tmp_path / "seen.json").read_text())
+        return ((dependencies() | PARTS) - LIGHT) & set(seen["last" if until == "the end" else "first"])
+
+    return run
+
+
+@pytest.mark.parametrize("command", FIRST)
+def test_the_first_output_needs_no_heavy_library(command: str, imported: Callable[..., set[str]]) -> None:
+    assert imported(command, "stop at the first output") <= FIRST[command]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", WHOLE)
+def test_a_whole_command_imports_no_more_than_it_needs(
+    command: str, imported: Callable[..., set[str]], tmp_path: Path
+) -> None:
+    assert imported(command, "the end") <= WHOLE[command]
+    assert not list(tmp_path.glob("*.db")), "no store is created"
+
+
+def test_all_heavy_libraries_are_counted() -> None:
+    assert {"matplotlib", "mlflow", "pandas", "pyarrow", "rdkit", "sklearn", "torch"} <= dependencies() - LIGHT
