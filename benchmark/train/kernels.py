@@ -133,14 +133,18 @@ def sum_gradients(outer, members, spans, first, last, out):  # type: ignore[no-u
     return square
 
 
+@njit(cache=True)
+def _moments(mean, square, gradient, beta1, beta2):  # type: ignore[no-untyped-def]
+    one = np.float32(1)
+    return beta1 * mean + (one - beta1) * gradient, beta2 * square + (one - beta2) * gradient * gradient
+
+
 @njit(cache=True, error_model="numpy")
 def adamw(weight, mean, square, gradient, scale, rates):  # type: ignore[no-untyped-def]
     """Take one step of AdamW on flat arrays of equal length, for ``gradient`` times ``scale``; see ``rates``."""
     beta1, beta2, decay, step, root, eps = rates
     for i in range(len(weight)):
-        g = gradient[i] * scale
-        m = beta1 * mean[i] + (np.float32(1) - beta1) * g
-        v = beta2 * square[i] + (np.float32(1) - beta2) * g * g
+        m, v = _moments(mean[i], square[i], gradient[i] * scale, beta1, beta2)
         weight[i] = weight[i] * decay - step * m / (np.sqrt(v) * root + eps)
         mean[i] = m
         square[i] = v
@@ -160,9 +164,7 @@ def adamw_rows(weight, mean, square, gradient, columns, idle, scale, rates, push
         n = idle[t]
         if n == 0:
             for h in range(width):
-                x = g[h] * scale
-                mm = beta1 * m[h] + (np.float32(1) - beta1) * x
-                vv = beta2 * v[h] + (np.float32(1) - beta2) * x * x
+                mm, vv = _moments(m[h], v[h], g[h] * scale, beta1, beta2)
                 w[h] = w[h] * decay - step * mm / (np.sqrt(vv) * root + eps)
                 m[h] = mm
                 v[h] = vv
@@ -170,9 +172,7 @@ def adamw_rows(weight, mean, square, gradient, columns, idle, scale, rates, push
         a, b = push[min(n, len(push) - 1)], root_of[min(n, len(push) - 1)]
         decay_n, beta1_n, beta2_n = keep[0, n], keep[1, n], keep[2, n]
         for h in range(width):
-            x = g[h] * scale
-            mm = beta1 * m[h] + (np.float32(1) - beta1) * x
-            vv = beta2 * v[h] + (np.float32(1) - beta2) * x * x
+            mm, vv = _moments(m[h], v[h], g[h] * scale, beta1, beta2)
             s = np.sqrt(vv)
             ww = w[h] * decay - step * mm / (s * root + eps)
             w[h] = ww * decay_n - a * mm / (s * b + eps)

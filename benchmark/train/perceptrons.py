@@ -147,17 +147,9 @@ class Perceptron:
         db1, dw2, db2, dw3, db3 = self.gradients
         torch.sum(outer, 0, keepdim=True, out=db3)
         torch.mm(dropped2.T, outer, out=dw3)
-        inner = torch.mm(outer, w3.T)
-        if self.masks:
-            inner *= self.masks[1]
-        inner = torch.ops.aten.threshold_backward(inner, h2, 0)
-        torch.sum(inner, 0, keepdim=True, out=db2)
+        inner = self._before_relu(torch.mm(outer, w3.T), 1, h2, db2)
         torch.mm(dropped1.T, inner, out=dw2)
-        inner = torch.mm(inner, w2.T)
-        if self.masks:
-            inner *= self.masks[0]
-        inner = torch.ops.aten.threshold_backward(inner, h1, 0)
-        torch.sum(inner, 0, keepdim=True, out=db1)
+        inner = self._before_relu(torch.mm(inner, w2.T), 0, h1, db1)
         square = self.first.backward(self.s, inner) + float(torch.dot(self.gradient, self.gradient))
         scale = min(1.0, limit / (square**0.5 + 1e-6))
         self.steps += 1
@@ -165,6 +157,14 @@ class Perceptron:
         self.first.step(self.s, scale, factors)
         kernels.adamw(*self.arrays, np.float32(scale), factors)
         self.s += 1
+
+    def _before_relu(self, inner: Tensor, layer: int, hidden: Tensor, bias: Tensor) -> Tensor:
+        """Return the gradient (R, H) before dropout and ReLU from that after them; write its sum to ``bias`` (1, H)."""
+        if self.masks:
+            inner *= self.masks[layer]
+        inner = torch.ops.aten.threshold_backward(inner, hidden, 0)
+        torch.sum(inner, 0, keepdim=True, out=bias)
+        return inner
 
     def trained(self, weight: Tensor, flat: Tensor, kept: float) -> list[Tensor]:
         """Return the parameters of a StackedMLP of one network for a state, with the decay of the unseen inputs."""
