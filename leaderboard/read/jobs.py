@@ -1,0 +1,63 @@
+"""Pure functions that worker processes run, with their results in the cache."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from joblib import Parallel, cpu_count, delayed
+
+from benchmark.files import cache_folder, read, write
+
+
+@dataclass(frozen=True)
+class Job:
+    """The call ``make(*given)``, whose result depends on nothing but what ``name``, a cache name, is made of.
+
+    ``make`` is a module-level function, and ``given`` can be pickled.
+    """
+
+    name: str
+    make: Callable[..., bytes]
+    given: tuple[Any, ...]
+
+
+def made(jobs: Iterable[Job]) -> Iterator[bytes]:
+    """Return the results of ``jobs`` in order, taken from the cache or made and cached.
+
+    Other processes start at once, before the caller consumes the results. A result in the cache is checked, and made
+    again if it is damaged.
+    """
+    order: list[str] = []
+    results: dict[str, bytes] = {}
+
+    def missing() -> Iterator[Job]:
+        for job in jobs:
+            known = job.name in order
+            order.append(job.name)
+            content = None if known else read(_place(job))
+            if content is not None:
+                results[job.name] = content
+            elif not known:
+                yield job
+
+    new = Parallel(cpu_count(), return_as="generator", pre_dispatch="all")(
+        delayed(_make)(job, _place(job)) for job in missing()
+    )
+
+    def take() -> Iterator[bytes]:
+        results.update(new)
+        yield from (results[name] for name in order)
+
+    return take()
+
+
+def _place(job: Job) -> Path:
+    return cache_folder() / "site" / job.name
+
+
+def _make(job: Job, path: Path) -> tuple[str, bytes]:
+    """Run a job and store its result at once, so that a build that is killed has not run it in vain."""
+    content = job.make(*job.given)
+    write(path, content)
+    return job.name, content
