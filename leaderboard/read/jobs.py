@@ -1,13 +1,17 @@
 """Pure functions that worker processes run, with their results in the cache."""
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from joblib import Parallel, cpu_count, delayed
 
 from benchmark.files import cache_folder, read, write
+from benchmark.store.cell import Cell, encode
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,17 @@ def made(jobs: Iterable[Job]) -> Iterator[bytes]:
         yield from (results[name] for name in order)
 
     return take()
+
+
+def digest(cell: Cell) -> str:
+    """Return hex digits that change with any field of a cell, or any number of its predictions."""
+    found = hashlib.sha256(json.dumps(encode(cell), sort_keys=True).encode())
+    for name, p in cell.predictions.items():
+        found.update(repr((name, p.task, p.sampling, p.seeds)).encode())
+        for array in (p.ids, p.y, p.values):
+            found.update(repr((array.shape, array.dtype.str)).encode())
+            found.update(np.ascontiguousarray(array).data)
+    return found.hexdigest()
 
 
 def _place(job: Job) -> Path:

@@ -3,18 +3,14 @@
 Boards are the larger part of a build. Each depends on nothing but the cells of one dataset.
 """
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-import numpy as np
-
 from benchmark.files import named
 from benchmark.source import fingerprint
-from benchmark.store.cell import Cell, encode
-from leaderboard.read.jobs import Job, made
+from leaderboard.read.jobs import Job, digest, made
 from leaderboard.read.results import Dataset, Results
 from leaderboard.stats.intervals import Estimate, IntervalKind
 from leaderboard.tables.boards import Board, BoardRow, board, keep_board
@@ -36,19 +32,8 @@ def prepare(results: Results, kind: IntervalKind) -> None:
 
 
 def _name(dataset: Dataset, kinds: Kinds) -> str:
-    cells = [[e.title, e.method, [[s, _digest(cell)] for s, cell in e.cells.items()]] for e in dataset.entries]
+    cells = [[e.title, e.method, [[s, digest(cell)] for s, cell in e.cells.items()]] for e in dataset.entries]
     return named("boards", [fingerprint(_boards), kinds, dataset.name, dataset.notes, cells], ".json")
-
-
-def _digest(cell: Cell) -> str:
-    """Return hex digits that change with any field of a cell, or any number of its predictions."""
-    digest = hashlib.sha256(json.dumps(encode(cell), sort_keys=True).encode())
-    for name, p in cell.predictions.items():
-        digest.update(repr((name, p.task, p.sampling, p.seeds)).encode())
-        for array in (p.ids, p.y, p.values):
-            digest.update(repr((array.shape, array.dtype.str)).encode())
-            digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()
 
 
 def _bare(dataset: Dataset) -> Dataset:
