@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,14 +40,14 @@ def made(jobs: Iterable[Job]) -> Iterator[bytes]:
         for job in jobs:
             known = job.name in order
             order.append(job.name)
-            content = None if known else read(_place(job))
+            content = None if known else read(_folder() / job.name)
             if content is not None:
                 results[job.name] = content
             elif not known:
                 yield job
 
     new = Parallel(cpu_count(), return_as="generator", pre_dispatch="all")(
-        delayed(_make)(job, _place(job)) for job in missing()
+        delayed(_make)(job, _folder() / job.name) for job in missing()
     )
 
     def take() -> Iterator[bytes]:
@@ -54,6 +55,11 @@ def made(jobs: Iterable[Job]) -> Iterator[bytes]:
         yield from (results[name] for name in order)
 
     return take()
+
+
+def forget() -> None:
+    """Remove all results from the cache, so that they are made again."""
+    shutil.rmtree(_folder(), ignore_errors=True)
 
 
 def digest(cell: Cell) -> str:
@@ -67,8 +73,8 @@ def digest(cell: Cell) -> str:
     return found.hexdigest()
 
 
-def _place(job: Job) -> Path:
-    return cache_folder() / "site" / job.name
+def _folder() -> Path:
+    return cache_folder() / "site"
 
 
 def _make(job: Job, path: Path) -> tuple[str, bytes]:

@@ -150,6 +150,17 @@ def test_a_folder_that_is_not_ours_is_refused_before_the_store_is_read(
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
 
 
+def test_force_takes_nothing_from_earlier_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path / "cache"))
+    list(jobs.made([jobs.Job("one", bytes, ())]))
+    kept = tmp_path / "cache" / "site" / "one"
+    for force in (False, True):
+        assert kept.is_file()
+        with pytest.raises(UserError, match="no such folder"):
+            build(tmp_path / "site", store=str(tmp_path / "missing"), force=force)
+    assert not kept.exists()
+
+
 def test_only_what_is_shown_is_cited(make_cell) -> None:
     cells = [make_cell("d", "erm", about={"cite": "subramanian2016bace"})]
     text = citation.bibtex(collect(cells))
