@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,18 @@ import pytest
 from leaderboard.read import jobs
 from leaderboard.read.jobs import Job, forget, made
 
+Make = Callable[[int, Path], bytes]
 
-def squared(number: int, log: Path) -> bytes:
-    (log / f"{number}-{os.getpid()}").touch()
-    return str(number * number).encode()
+
+@pytest.fixture
+def squared() -> Make:
+    """A function that another process receives as it is, because that process cannot import the tests."""
+
+    def make(number: int, log: Path) -> bytes:
+        (log / f"{number}-{os.getpid()}").touch()
+        return str(number * number).encode()
+
+    return make
 
 
 def fails(number: int, log: Path) -> bytes:
@@ -28,7 +37,9 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_results_are_in_order_and_each_is_made_once(log: Path, monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
+def test_results_are_in_order_and_each_is_made_once(
+    log: Path, monkeypatch: pytest.MonkeyPatch, squared: Make, workers: int
+) -> None:
     monkeypatch.setattr(jobs, "cpu_count", lambda: workers)
     wanted = [Job(f"square-{n}", squared, (n, log)) for n in (3, 1, 2, 1)]
     assert list(made(wanted)) == [b"9", b"1", b"4", b"1"]
@@ -38,7 +49,7 @@ def test_results_are_in_order_and_each_is_made_once(log: Path, monkeypatch: pyte
 
 
 def test_what_is_damaged_in_the_cache_or_belongs_to_another_name_is_made_again(
-    log: Path, monkeypatch: pytest.MonkeyPatch
+    log: Path, monkeypatch: pytest.MonkeyPatch, squared: Make
 ) -> None:
     monkeypatch.setattr(jobs, "cpu_count", lambda: 1)
     wanted = [Job(f"square-{n}", squared, (n, log)) for n in (1, 2, 3)]
@@ -52,7 +63,7 @@ def test_what_is_damaged_in_the_cache_or_belongs_to_another_name_is_made_again(
     assert sorted(path.name.partition("-")[0] for path in log.iterdir()) == ["1", "2"]
 
 
-def test_what_is_forgotten_is_made_again(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_forgotten_is_made_again(log: Path, monkeypatch: pytest.MonkeyPatch, squared: Make) -> None:
     monkeypatch.setattr(jobs, "cpu_count", lambda: 1)
     one = [Job("square-1", squared, (1, log))]
     list(made(one))
@@ -65,7 +76,7 @@ def test_what_is_forgotten_is_made_again(log: Path, monkeypatch: pytest.MonkeyPa
     forget()  # an empty cache is no error
 
 
-def test_what_was_made_before_a_failure_is_kept(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_made_before_a_failure_is_kept(log: Path, monkeypatch: pytest.MonkeyPatch, squared: Make) -> None:
     monkeypatch.setattr(jobs, "cpu_count", lambda: 1)
     with pytest.raises(ValueError, match="2"):
         list(made([Job("square-1", squared, (1, log)), Job("square-2", fails, (2, log))]))
