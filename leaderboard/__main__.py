@@ -21,13 +21,20 @@ def build(
     ci: Annotated[str, commands.CI] = "runs",
     store: Annotated[str, STORE] = "",
     published: Annotated[bool, typer.Option("--published", help="Add published results on the same datasets.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Take nothing from earlier builds.")] = False,
 ) -> None:
-    """Write the leaderboard as pages, LaTeX, CSV and JSON."""
+    """Write the leaderboard as pages, LaTeX, CSV and JSON.
+
+    What earlier builds made from the same cells is taken from the cache.
+    """
     from leaderboard import site
+    from leaderboard.read import jobs
     from leaderboard.read.source import read
 
     kind = commands.interval_kind(ci)
     folder = site.claim(out)
+    if force:
+        jobs.forget()
     results, health = read(store, among_published=published)
     for line in results.unreadable:
         typer.echo(f"warning: {line}", err=True)

@@ -3,12 +3,12 @@
 import base64
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import version
 
-from joblib import Parallel, cpu_count, delayed, hash
+from joblib import hash
 
-from benchmark.files import cached, keep, named
+from benchmark.files import named
 from benchmark.source import fingerprint
 from leaderboard.figures import charts, pareto, ranks, triage
 from leaderboard.figures.cases import cases
@@ -17,38 +17,19 @@ from leaderboard.figures.figure import Drawing, Figure
 from leaderboard.figures.forest import forests
 from leaderboard.figures.heatmap import heat_map
 from leaderboard.figures.style import look, styles
+from leaderboard.read.jobs import Job, made
 from leaderboard.read.results import Results, family_weights
 from leaderboard.tables import studies
-from leaderboard.tables.boards import boards
+from leaderboard.tables.boards import Board, BoardRow, boards
 from leaderboard.tables.summary import headline
 
 Structures = Callable[[], Mapping[str, Mapping[str, str]]]
 
 
 def drawn(drawings: Iterable[Drawing]) -> Iterator[Figure]:
-    """Return the figures in order, taken from the cache or drawn and cached.
-
-    Other processes start drawing at once, before the caller consumes the figures.
-    """
-    figures: dict[str, Figure | None] = {}
-
-    def missing() -> Iterator[tuple[str, Drawing]]:
-        for drawing in drawings:
-            name = _name(drawing)
-            content = cached(name)
-            figures[name] = None if content is None else _decode(content)
-            if content is None:
-                yield name, drawing
-
-    new = Parallel(cpu_count(), return_as="generator", pre_dispatch="all")(delayed(_draw)(*each) for each in missing())
-
-    def take() -> Iterator[Figure]:
-        for name, figure in new:
-            keep(name, _encode(figure))
-            figures[name] = figure
-        yield from (figure for figure in figures.values() if figure is not None)
-
-    return take()
+    """Return the figures in order, taken from the cache or drawn by other processes, which start at once."""
+    contents = made(Job(_name(drawing), _drawn, (drawing,)) for drawing in drawings)
+    return (figure for content in contents if (figure := _decode(content)) is not None)
 
 
 def draw(drawing: Drawing) -> Figure | None:
@@ -57,8 +38,8 @@ def draw(drawing: Drawing) -> Figure | None:
         return drawing.draw(*drawing.given)
 
 
-def _draw(name: str, drawing: Drawing) -> tuple[str, Figure | None]:
-    return name, draw(drawing)
+def _drawn(drawing: Drawing) -> bytes:
+    return _encode(draw(drawing))
 
 
 def _name(drawing: Drawing) -> str:
@@ -75,6 +56,20 @@ def _decode(content: bytes) -> Figure | None:
     return fields and Figure(**{**fields, "pdf": base64.b64decode(fields["pdf"])})
 
 
+SHOWN = ("accuracy", "mae", "churn", "delta_churn")
+"""Keys of the estimates of boards that figures show."""
+
+
+def _shown(board: Board) -> Board:
+    """Return only what figures show of a board, so that nothing else redraws them."""
+
+    def bare(row: BoardRow) -> BoardRow:
+        estimates = {key: row.estimates[key] for key in SHOWN if key in row.estimates}
+        return replace(row, estimates=estimates, differs=(), commands=())
+
+    return replace(board, columns=(), rows=tuple(map(bare, board.rows)), notes=())
+
+
 def of_studies(finished: Iterable[studies.Told]) -> Iterator[Drawing]:
     """Yield the charts of studies."""
     for one in finished:
@@ -88,7 +83,7 @@ def of_results(results: Results, structures: Structures = dict) -> Iterator[Draw
     ``structures`` returns known SMILES by dataset and example id (see ``molecules``). The slowest to prepare come last,
     so that the others are drawn in the meantime.
     """
-    board_of = {board.dataset: board for board in boards(results) if board.evalset == "id"}
+    board_of = {board.dataset: _shown(board) for board in boards(results) if board.evalset == "id"}
     reference = next((d.reference.title for d in results.datasets if d.reference), "")
     looks = styles(results.methods(), reference)
     compared = [method for method in results.methods() if method != reference]
@@ -97,7 +92,9 @@ def of_results(results: Results, structures: Structures = dict) -> Iterator[Draw
     curves = {d.name: captured for d in scored if (captured := triage.curves(d))}
     contrasts = {d.name: pair for d in results.datasets if (pair := contrast(d, board_of[d.name]))}
     for dataset in results.datasets:
-        yield Drawing(pareto.pareto, (board_of[dataset.name], dataset.task, dataset.unit, looks, reference))
+        on = board_of[dataset.name]
+        of_board = {title: looks[title] for title in sorted({reference, *(row.title for row in on.rows)})}
+        yield Drawing(pareto.pareto, (on, dataset.task, dataset.unit, of_board, reference))
         if dataset.name in curves:
             yield Drawing(triage.triage, (dataset.name, curves[dataset.name]))
         if dataset.name in contrasts:

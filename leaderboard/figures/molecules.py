@@ -1,6 +1,7 @@
 """Molecules of the test sets: SMILES from local data, and drawings."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -38,27 +39,30 @@ class Shape:
 
 @lru_cache(maxsize=2)
 def structures(results: Results) -> dict[str, dict[str, str]]:
-    """Return the SMILES of all test examples by dataset and example id, for datasets with data on this machine.
+    """Return the SMILES of all test examples, under all samplings, by dataset and example id.
 
     Nothing is downloaded: datasets without molecules, or whose raw file is missing or altered, are left out.
     """
-    return {dataset.name: smiles for dataset in results.datasets if (smiles := _smiles(dataset))}
+    of_name: dict[str, list[Dataset]] = {}
+    for dataset in (dataset for part in results.every for dataset in part.datasets):
+        of_name.setdefault(dataset.name, []).append(dataset)
+    return {name: smiles for name, datasets in of_name.items() if (smiles := _smiles(name, datasets))}
 
 
-def _smiles(dataset: Dataset) -> dict[str, str]:
+def _smiles(name: str, datasets: Sequence[Dataset]) -> dict[str, str]:
     from benchmark.data.rows import load_rows
     from benchmark.data.sources import locate, verified
     from benchmark.data.spec import load_spec
 
     try:
-        spec = load_spec(dataset.name)
+        spec = load_spec(name)
         if not spec.smiles or (path := locate(spec)) is None:
             return {}
         verified(path, spec)  # an altered file would be downloaded again
         used = load_rows(spec).used
     except UserError:
         return {}
-    cells = [cell for entry in dataset.entries for cell in entry.cells.values()]
+    cells = [cell for dataset in datasets for entry in dataset.entries for cell in entry.cells.values()]
     tests = {str(i) for cell in cells for predictions in cell.predictions.values() for i in predictions.ids}
     return {i: smiles for i, smiles in zip(used["id"], used["smiles"], strict=True) if i in tests}
 

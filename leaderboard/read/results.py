@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -65,6 +66,8 @@ class Dataset:
     notes: tuple[str, ...] = ()
     groups: Mapping[str, str] = field(default_factory=dict)
     """Groups by example id; empty for a dataset without groups."""
+    computed: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Cache for what is computed from the dataset alone, such as its boards."""
 
     @property
     def facts(self) -> Facts:

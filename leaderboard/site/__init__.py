@@ -10,6 +10,7 @@ from benchmark.store.staging import replacing, sweep
 from leaderboard.read.results import Results
 from leaderboard.site.pages import files, homes
 from leaderboard.stats.intervals import IntervalKind
+from leaderboard.tables.prepare import prepare
 from leaderboard.write import published
 
 MARKER = ".churn-leaderboard"
@@ -41,6 +42,7 @@ def write(results: Results, out: Path, kind: IntervalKind = "runs", health: Mapp
         with replacing(out) as new:
             (new / MARKER).write_text(f"{__version__}\n", encoding="utf-8")
             folders = homes(results)
+            prepare(results, kind)
             for part in results.by_sampling or (results,):
                 for name, content in files(part, results, kind, health or {}):
                     path = inside(new, f"{folders[part.sampling]}{name}")

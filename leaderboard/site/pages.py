@@ -50,7 +50,7 @@ def files(results: Results, whole: Results, kind: IntervalKind, health: Mapping[
         yield f"static/{name}", (resources("leaderboard") / "static" / name).read_text(encoding="utf-8")
     yield "citation.bib", citation.bibtex(results)
     site = Site(results, whole, kind, health)
-    structures = partial(molecules.structures, results)
+    structures = partial(molecules.structures, whole)
     figures = build.drawn(chain(build.of_results(results, structures), build.of_studies(site.study_reports[0])))
     for table in (*site.tables, *map(to_table, site.boards), *site.group_tables, *site.study_tables):
         yield f"tables/{table.key}.tex", latex.to_latex(table, tables.stamp(results, table))

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -75,17 +74,28 @@ class Board:
 
 
 def boards(results: Results, kind: IntervalKind = "runs") -> tuple[Board, ...]:
-    """Return the cached board of each dataset and test set, with intervals of one kind."""
-    return _boards(results, kind)
-
-
-@lru_cache(maxsize=8)
-def _boards(results: Results, kind: IntervalKind) -> tuple[Board, ...]:
+    """Return the board of each dataset and test set, with intervals of one kind."""
     return tuple(board(dataset, evalset, kind) for dataset in results.datasets for evalset in dataset.evalsets)
 
 
 def board(dataset: Dataset, evalset: str = "id", kind: IntervalKind = "runs") -> Board:
-    """Return the board of one test set of a dataset, with notes on whatever limits its comparisons."""
+    """Return the board of one test set of a dataset, with notes on whatever limits its comparisons.
+
+    It is computed once for a dataset.
+    """
+    key = "board", evalset, kind
+    if key not in dataset.computed:
+        keep_board(dataset, _board(dataset, evalset, kind))
+    found: Board = dataset.computed[key]
+    return found
+
+
+def keep_board(dataset: Dataset, board: Board) -> None:
+    """Make ``board`` the one that is returned for ``dataset``, its test set and its kind of intervals."""
+    dataset.computed["board", board.evalset, board.kind] = board
+
+
+def _board(dataset: Dataset, evalset: str, kind: IntervalKind) -> Board:
     columns = columns_of(dataset.task, dataset.sampling)
     rows = [_row(dataset, entry, evalset, columns, kind) for entry in dataset.entries]
     rows.sort(key=lambda row: (_value(row, "churn"), row.title))

@@ -86,8 +86,9 @@ def claims(results: Results, kind: IntervalKind) -> Body | None:
         return None
     rows: list[tuple[TableCell, ...]] = []
     agree = []
+    studied = [with_studies(part) for part in parts]
     for claim in CLAIMS:
-        pairs = [_pairs(part, claim) for part in parts]
+        pairs = [_pairs(part, more, claim) for part, more in zip(parts, studied, strict=True)]
         shared = set.intersection(*(set(of) for of in pairs))
         if not shared:
             continue
@@ -116,14 +117,15 @@ Pair = tuple[Mapping[int, Cell], Mapping[int, Cell]]
 """The cells of two methods by canonical split."""
 
 
-def _pairs(results: Results, claim: Claim) -> Mapping[str, Pair]:
+def _pairs(results: Results, studied: Results, claim: Claim) -> Mapping[str, Pair]:
     """Return the cells of the two methods of a claim on each headline dataset that has both, on the board's splits.
 
-    Cells that only a study asked for stand in for a method that the boards do not have.
+    They are those of ``studied``, the results with the cells that only a study asked for: these stand in for a method
+    that the boards do not have.
     """
     splits = {dataset.name: dataset.splits for dataset in results.headline()}
     found = {}
-    for dataset in with_studies(results).headline():
+    for dataset in studied.headline():
         on_board = splits.get(dataset.name, ())
         of = {e.spelled: {s: cell for s, cell in e.cells.items() if s in on_board} for e in dataset.entries}
         if of.get(claim.method) and of.get(claim.reference):

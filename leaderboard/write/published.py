@@ -1,9 +1,11 @@
 """Writer of results as files; ``leaderboard.read.published`` describes the folder."""
 
 import hashlib
+import io
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -13,10 +15,12 @@ import pandas as pd
 
 from benchmark import __version__
 from benchmark.errors import UserError
-from benchmark.files import inside
+from benchmark.files import inside, named
+from benchmark.source import fingerprint
 from benchmark.store.cell import Cell, encode
 from benchmark.store.staging import replacing
 from benchmark.types import PAPER
+from leaderboard.read.jobs import Job, digest, made
 from leaderboard.read.published import FORMAT, column_of, file_of, gather
 from leaderboard.read.results import Results
 from leaderboard.tables import studies
@@ -45,11 +49,13 @@ def write(results: Results, folder: Path, tables: bool = True) -> None:
         with replacing(folder) as new:
             (new / "predictions").mkdir()
             hashes = {}
-            for name, of_split in groupby(cells, lambda cell: file_of(cell.key)):
+            of_files = {name: list(of_split) for name, of_split in groupby(cells, lambda cell: file_of(cell.key))}
+            contents = made(Job(_name(of_split), _parquet, (_bare(of_split),)) for of_split in of_files.values())
+            for name, content in zip(of_files, contents, strict=True):
                 path = inside(new, name)
                 path.parent.mkdir(exist_ok=True)
-                _table(list(of_split)).to_parquet(path, index=False, compression="zstd")
-                hashes[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+                path.write_bytes(content)
+                hashes[name] = hashlib.sha256(content).hexdigest()
             heads = [encode(c) | {"n_outputs": next(iter(c.predictions.values())).values.shape[2]} for c in cells]
             records = sorted(
                 (asdict(record) for record in results.records), key=lambda r: (r["study"], r["key"], str(r))
@@ -70,6 +76,22 @@ def _write_tables(results: Results, folder: Path) -> None:
         texts = {"csv": to_csv(table), "json": to_json(table), "tex": to_latex(table, stamp(results, table))}
         for suffix, text in texts.items():
             inside(folder, f"{table.key}.{suffix}").write_text(text, encoding="utf-8")
+
+
+def _name(cells: Sequence[Cell]) -> str:
+    versions = [version("pyarrow"), version("pandas")]
+    return named("predictions", [fingerprint(_parquet), versions, [digest(cell) for cell in cells]], ".parquet")
+
+
+def _bare(cells: Sequence[Cell]) -> list[Cell]:
+    """Return cells without what has been computed from their predictions, to send them to another process."""
+    return [replace(cell, reports={}) for cell in cells]
+
+
+def _parquet(cells: Sequence[Cell]) -> bytes:
+    content = io.BytesIO()
+    _table(cells).to_parquet(content, index=False, compression="zstd")
+    return content.getvalue()
 
 
 def _table(cells: Sequence[Cell]) -> pd.DataFrame:

@@ -1,5 +1,6 @@
 """Contents of MLflow after a run, read back through MLflow."""
 
+import gc
 import json
 import shutil
 import time
@@ -12,6 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from mlflow.tracking import MlflowClient
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
 
 from benchmark.errors import UserError
 from benchmark.registry import make_method
@@ -436,6 +439,36 @@ def test_a_damaged_cell_on_disk_is_named_and_kept(store: tracking.Store) -> None
     with pytest.raises(UserError, match=str(path)):
         fill([planned("erm", [2, 3])])
     assert path.exists()
+
+
+@pytest.mark.slow
+def test_the_queries_of_a_recording_and_of_a_status_do_not_grow_with_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    store, number = tracking.Store(), []
+
+    def count(*_: object) -> None:
+        number.append(1)
+
+    def queries(work: Callable[[], object]) -> int:
+        number.clear()
+        work()
+        return len(number)
+
+    made = [cell(f"knn:k={k}", [1, 2]) for k in range(1, 8)]
+    event.listen(Engine, "before_cursor_execute", count)
+    try:
+        store.log(made[0])
+        one = queries(lambda: store.log(made[1])), queries(store.statuses)
+        for other in made[2:6]:
+            store.log(other)
+        assert (queries(lambda: store.log(made[6])), queries(store.statuses)) == one
+    finally:
+        event.remove(Engine, "before_cursor_execute", count)
+    assert gc.isenabled()
+    assert len(store.statuses()) == 7
 
 
 @pytest.fixture

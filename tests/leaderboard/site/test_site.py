@@ -10,15 +10,17 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmark.errors import UserError
 from benchmark.files import CHECKOUT
 from benchmark.lab.study import REPORT
-from benchmark.store.cell import Record
+from benchmark.store.cell import Cell, Record
 from benchmark.store.tracking import Store
 from leaderboard import site
 from leaderboard.__main__ import build
+from leaderboard.read import jobs
 from leaderboard.read.results import Results, collect
 from leaderboard.read.source import read
 from leaderboard.site import citation
@@ -148,6 +150,17 @@ def test_a_folder_that_is_not_ours_is_refused_before_the_store_is_read(
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
 
 
+def test_force_takes_nothing_from_earlier_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path / "cache"))
+    list(jobs.made([jobs.Job("one", bytes, ())]))
+    kept = tmp_path / "cache" / "site" / "one"
+    for force in (False, True):
+        assert kept.is_file()
+        with pytest.raises(UserError, match="no such folder"):
+            build(tmp_path / "site", store=str(tmp_path / "missing"), force=force)
+    assert not kept.exists()
+
+
 def test_only_what_is_shown_is_cited(make_cell) -> None:
     cells = [make_cell("d", "erm", about={"cite": "subramanian2016bace"})]
     text = citation.bibtex(collect(cells))
@@ -239,3 +252,34 @@ def test_nothing_is_written_outside_the_folders_of_a_site_and_of_exported_result
     with pytest.raises(UserError, match="leads out of"):
         site.write(collect([make_cell("made_up", "erm")]), out)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("change", ["added", "removed", "changed"])
+def test_a_site_with_a_new_cell_is_that_of_a_build_from_scratch(
+    tmp_path: Path, make_cell, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    def contents(cells: list[Cell], cache: str) -> dict[Path, bytes]:
+        monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path / cache))
+        out = site.write(collect(cells), tmp_path / "site").parent
+        return {path.relative_to(out): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+
+    y = np.linspace(-1, 1, 40)
+    values = {m: y[:, None] + rate * np.sin(np.arange(200)).reshape(5, 40, 1) for m, rate in (("erm", 0.3), ("b", 0.1))}
+    cells = [make_cell(name, method, rate) for name in "de" for method, rate in (("erm", 0.3), ("b", 0.1), ("c", 0.2))]
+    cells += [make_cell("r", method, values=of, y=y) for method, of in values.items()]
+    first = contents(cells, "used")
+    made = {path: path.stat().st_mtime_ns for path in (tmp_path / "used" / "site").iterdir()}
+    cells = {
+        "added": [*cells, make_cell("d", "new", 0.15)],
+        "removed": cells[:1] + cells[2:],
+        "changed": [cells[0], make_cell("d", "b", 0.4), *cells[2:]],
+    }[change]
+    monkeypatch.setattr(jobs, "cpu_count", lambda: 1)
+    again = contents(cells, "used")
+    assert again != first
+    assert again == contents(cells, "empty")
+    assert {path: path.stat().st_mtime_ns for path in made} == made, "what is in the cache is not made again"
+    new = [path.name.partition("-")[0] for path in (tmp_path / "used" / "site").iterdir() if path not in made]
+    assert (new.count("boards"), new.count("predictions")) == (1, 1), "only those of the cell's dataset are new"
+    assert 0 < new.count("figure") < len([path for path in made if path.name.startswith("figure")])

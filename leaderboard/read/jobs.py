@@ -1,0 +1,84 @@
+"""Pure functions that worker processes run, with their results in the cache."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, cpu_count, delayed
+
+from benchmark.files import cache_folder, read, write
+from benchmark.store.cell import Cell, encode
+
+
+@dataclass(frozen=True)
+class Job:
+    """The call ``make(*given)``, whose result depends on nothing but what ``name``, a cache name, is made of.
+
+    ``make`` is a module-level function, and ``given`` can be pickled.
+    """
+
+    name: str
+    make: Callable[..., bytes]
+    given: tuple[Any, ...]
+
+
+def made(jobs: Iterable[Job]) -> Iterator[bytes]:
+    """Return the results of ``jobs`` in order, taken from the cache or made and cached.
+
+    Other processes start at once, before the caller consumes the results. A result in the cache is checked, and made
+    again if it is damaged.
+    """
+    order: list[str] = []
+    results: dict[str, bytes] = {}
+
+    def missing() -> Iterator[Job]:
+        for job in jobs:
+            known = job.name in order
+            order.append(job.name)
+            content = None if known else read(_folder() / job.name)
+            if content is not None:
+                results[job.name] = content
+            elif not known:
+                yield job
+
+    new = Parallel(cpu_count(), return_as="generator", pre_dispatch="all")(
+        delayed(_make)(job, _folder() / job.name) for job in missing()
+    )
+
+    def take() -> Iterator[bytes]:
+        results.update(new)
+        yield from (results[name] for name in order)
+
+    return take()
+
+
+def forget() -> None:
+    """Remove all results from the cache, so that they are made again."""
+    shutil.rmtree(_folder(), ignore_errors=True)
+
+
+def digest(cell: Cell) -> str:
+    """Return hex digits that change with any field of a cell, or any number of its predictions."""
+    found = hashlib.sha256(json.dumps(encode(cell), sort_keys=True).encode())
+    for name, p in cell.predictions.items():
+        found.update(repr((name, p.task, p.sampling, p.seeds)).encode())
+        for array in (p.ids, p.y, p.values):
+            found.update(repr((array.shape, array.dtype.str)).encode())
+            found.update(np.ascontiguousarray(array).data)
+    return found.hexdigest()
+
+
+def _folder() -> Path:
+    return cache_folder() / "site"
+
+
+def _make(job: Job, path: Path) -> tuple[str, bytes]:
+    """Run a job and store its result at once, so that a build that is killed has not run it in vain."""
+    content = job.make(*job.given)
+    write(path, content)
+    return job.name, content

@@ -1,0 +1,84 @@
+"""Results of pure functions: taken from the cache where it can be trusted, made by other processes where it cannot."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from leaderboard.read import jobs
+from leaderboard.read.jobs import Job, forget, made
+
+Make = Callable[[int, Path], bytes]
+
+
+@pytest.fixture
+def squared() -> Make:
+    """A function that another process receives as it is, because that process cannot import the tests."""
+
+    def make(number: int, log: Path) -> bytes:
+        (log / f"{number}-{os.getpid()}").touch()
+        return str(number * number).encode()
+
+    return make
+
+
+def fails(number: int, log: Path) -> bytes:
+    raise ValueError(number)
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "log").mkdir()
+    return tmp_path / "log"
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_results_are_in_order_and_each_is_made_once(
+    log: Path, monkeypatch: pytest.MonkeyPatch, squared: Make, workers: int
+) -> None:
+    monkeypatch.setattr(jobs, "cpu_count", lambda: workers)
+    wanted = [Job(f"square-{n}", squared, (n, log)) for n in (3, 1, 2, 1)]
+    assert list(made(wanted)) == [b"9", b"1", b"4", b"1"]
+    assert sorted(path.name.partition("-")[0] for path in log.iterdir()) == ["1", "2", "3"]
+    assert list(made(wanted)) == [b"9", b"1", b"4", b"1"]
+    assert len(list(log.iterdir())) == 3, "the second time, nothing is made"
+
+
+def test_what_is_damaged_in_the_cache_or_belongs_to_another_name_is_made_again(
+    log: Path, monkeypatch: pytest.MonkeyPatch, squared: Make
+) -> None:
+    monkeypatch.setattr(jobs, "cpu_count", lambda: 1)
+    wanted = [Job(f"square-{n}", squared, (n, log)) for n in (1, 2, 3)]
+    list(made(wanted))
+    one, two, _ = sorted((log.parent / "cache" / "site").iterdir())
+    one.write_bytes(one.read_bytes()[:-1])
+    two.write_bytes((two.parent / "square-3").read_bytes())
+    for path in log.iterdir():
+        path.unlink()
+    assert list(made(wanted)) == [b"1", b"4", b"9"]
+    assert sorted(path.name.partition("-")[0] for path in log.iterdir()) == ["1", "2"]
+
+
+def test_what_is_forgotten_is_made_again(log: Path, monkeypatch: pytest.MonkeyPatch, squared: Make) -> None:
+    monkeypatch.setattr(jobs, "cpu_count", lambda: 1)
+    one = [Job("square-1", squared, (1, log))]
+    list(made(one))
+    (made_once,) = log.iterdir()
+    made_once.unlink()
+    forget()
+    assert list(made(one)) == [b"1"]
+    assert list(log.iterdir()) == [made_once]
+    forget()
+    forget()  # an empty cache is no error
+
+
+def test_what_was_made_before_a_failure_is_kept(log: Path, monkeypatch: pytest.MonkeyPatch, squared: Make) -> None:
+    monkeypatch.setattr(jobs, "cpu_count", lambda: 1)
+    with pytest.raises(ValueError, match="2"):
+        list(made([Job("square-1", squared, (1, log)), Job("square-2", fails, (2, log))]))
+    assert list(made([Job("square-1", squared, (1, log))])) == [b"1"]
+    assert len(list(log.iterdir())) == 1

@@ -1,0 +1,90 @@
+"""Boards from the cache are those computed from the cells, and only those of changed datasets are computed again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmark.store.cell import Cell
+from leaderboard.read import jobs
+from leaderboard.read.results import Results, collect
+from leaderboard.tables.boards import board, boards
+from leaderboard.tables.prepare import prepare
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(jobs, "cpu_count", lambda: 1)
+    return tmp_path / "site"
+
+
+def cells_of(world: Results) -> list[Cell]:
+    return [cell for d in world.datasets for entry in d.entries for cell in entry.cells.values()]
+
+
+def prepared(cells: Sequence[Cell]) -> Results:
+    results = collect(cells)
+    prepare(results, "runs")
+    return results
+
+
+def assert_as_from_scratch(results: Results, cells: Sequence[Cell]) -> None:
+    fresh = collect(cells)
+    for kind in ("runs", "both"):
+        assert repr(boards(results, kind)) == repr(boards(fresh, kind))  # nan is not equal to nan
+
+
+def test_boards_from_other_processes_and_from_the_cache_are_those_of_this_one(
+    world: Results, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells = cells_of(world)
+    monkeypatch.setattr(jobs, "cpu_count", lambda: 2)
+    assert_as_from_scratch(prepared(cells), cells)
+    monkeypatch.setattr("leaderboard.tables.boards._board", lambda *given: pytest.fail(f"{given} is computed again"))
+    again = prepared(cells)
+    assert [len(boards(again, kind)) for kind in ("runs", "both")] == [5, 5]
+
+
+@pytest.mark.parametrize("change", ["added", "removed", "predictions", "seconds", "code", "title"])
+def test_a_cell_that_is_added_removed_or_changed_touches_its_dataset_alone(
+    world: Results, make_cell, cache: Path, change: str
+) -> None:
+    cells = cells_of(world)
+    prepared(cells)
+    before = set(cache.iterdir())
+    place = next(i for i, cell in enumerate(cells) if (cell.key.dataset, cell.key.method) == ("mid", "bagging"))
+    old = cells[place]
+    p = old.predictions["id"]
+    new = {
+        "added": [old, replace(old, key=replace(old.key, method="new"), title="New")],
+        "removed": [],
+        "predictions": [replace(old, predictions={"id": replace(p, values=p.values[::-1].copy())})],
+        "seconds": [replace(old, fit_seconds=7.0)],
+        "code": [replace(old, key=replace(old.key, code="d" * 16))],
+        "title": [replace(old, title="Renamed")],
+    }[change]
+    changed = [*cells[:place], *new, *cells[place + 1 :]]
+    results = prepared(changed)
+    assert len(set(cache.iterdir()) - before) == 1
+    assert_as_from_scratch(results, changed)
+
+
+def test_boards_of_examples_with_other_ids_are_computed_again(world: Results, cache: Path) -> None:
+    cells = [cell for cell in cells_of(world) if cell.key.dataset == "small"]
+    prepared(cells)
+    renamed = [
+        replace(c, predictions={n: replace(p, ids=p.ids[::-1]) for n, p in c.predictions.items()}) for c in cells
+    ]
+    prepared(renamed)
+    assert len(list(cache.iterdir())) == 2
+
+
+def test_a_board_that_was_asked_for_is_computed_once(world: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset = collect(cells_of(world)).datasets[0]
+    first = board(dataset)
+    monkeypatch.setattr("leaderboard.tables.boards._board", lambda *given: pytest.fail("it is computed again"))
+    assert board(dataset) is first
