@@ -290,6 +290,7 @@ def speed(
     dataset: Annotated[str, typer.Option("--dataset", help="A classification dataset.")] = options.DEFAULT_DATASET,
     seeds: options.Seeds = "10",
     plain_seeds: Annotated[str, typer.Option(help="Train seeds of the plain loop (minutes each).")] = "3",
+    sampling: options.SamplingOption = PAPER,
     out: Annotated[Path | None, typer.Option(help="Write the timings to this JSON file.")] = None,
     offline: options.Offline = False,
 ) -> None:
@@ -312,7 +313,7 @@ def speed(
 
     console.print(_roofline(problem))
     console.print("seconds for one train seed of seven methods")
-    compare(problem, parse_seeds(seeds), parse_seeds(plain_seeds), report)
+    compare(problem, sampling, parse_seeds(seeds), parse_seeds(plain_seeds), report)
     if out:
         temporary = out.with_name(f".{out.name}.{os.getpid()}")
         temporary.write_text(json.dumps([asdict(timing) for timing in timings], indent=1), encoding="utf-8")
