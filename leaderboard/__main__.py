@@ -109,6 +109,25 @@ def compare(
         markdown.write_text(report.page(results, comparisons), encoding="utf-8")
 
 
+@app.command()
+def moved(
+    before: Annotated[Path, typer.Argument(help="Folder of results exported before.")],
+    store: Annotated[str, STORE] = "",
+    csv: Annotated[Path | None, typer.Option(help="Write every cell to this file.")] = None,
+) -> None:
+    """Print what moved since an earlier export in the cells that other code has trained again."""
+    from leaderboard.paper import moved
+    from leaderboard.read.source import read
+    from leaderboard.write.formats import to_markdown
+
+    found = list(moved.moves(read(str(before))[0], read(store)[0]))
+    if not found:
+        raise UserError(f"{before}: no cell there has been trained again by other code in this store")
+    typer.echo(f"{moved.sentence(found)}\n\n{to_markdown(moved.by_method(found))}")
+    if csv:
+        moved.write(found, csv)
+
+
 SUBMISSIONS = typer.Option(help="Folder of all submissions, METHOD/VERSION, searched for copies.")
 SUBMISSION = typer.Argument(help="Folder METHOD/VERSION of the submission.")
 
