@@ -7,7 +7,7 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -114,9 +114,14 @@ def run(
             reports=driver.health_of,
             client=client,
         )
+    if not tally.trouble:
+        _explain(cells, whole=site is not None)
     built = site if site and not tally.trouble and _leaderboard("build", "--out", str(site)) else None
-    _summary(tally, cells[0], built)
+    _summary(tally, cells, built)
     raise typer.Exit(1 if site and built is None else tally.exit_code)
+
+
+LEADERBOARD = ["python", "-m", "leaderboard"]
 
 
 def _leaderboard(*words: str) -> bool:
@@ -124,9 +129,30 @@ def _leaderboard(*words: str) -> bool:
     return not subprocess.run([sys.executable, "-m", "leaderboard", *words], check=False).returncode
 
 
-def _summary(tally: Tally, first: Planned, built: Path | None) -> None:
+def _explain(cells: Sequence[Planned], *, whole: bool) -> None:
+    """Explain the runs of the experiments in which something has changed, or with ``whole`` all, in MLflow.
+
+    A failure costs nothing else: it is reported with the command that tries again.
+    """
+    from benchmark.store.explaining import Explained
+    from benchmark.store.opening import TrackingError
+    from benchmark.store.tracking import Store
+
+    datasets = sorted({cell.key.dataset for cell in cells})
+    words = ["explain", *([] if whole else ["--dataset", ",".join(datasets)])]
+    try:
+        explained = not Explained(Store(), datasets).pending() or _leaderboard(*words)
+    except TrackingError as error:
+        say(str(error))
+        explained = False
+    if not explained:
+        say(f"The runs are recorded, but not explained in MLflow. Try again: {shlex.join(LEADERBOARD + words)}")
+
+
+def _summary(tally: Tally, cells: Sequence[Planned], built: Path | None) -> None:
     from benchmark.store import tracking
 
+    first = cells[0]
     lines = [f"{len(tally.trained)} cells trained, {tally.skipped} already recorded, {len(tally.failed)} failed."]
     if tally.skipped and not (tally.trained or tally.failed):
         lines.append("There is nothing left to train; --force trains again.")
@@ -155,7 +181,10 @@ def _summary(tally: Tally, first: Planned, built: Path | None) -> None:
     if first.key.sampling == PAPER:
         lines.append("Retrainings shared most of their molecules; --sampling halves compares models that share none.")
     say("\n".join(lines))
-    store.describe_launch([*lines, *(f"{failed.title}: {failed.error}" for failed in tally.failed)])
+    titles, datasets = dict.fromkeys(c.title for c in cells), dict.fromkeys(c.key.dataset for c in cells)
+    name = f"{', '.join(titles)} on {', '.join(datasets)}"
+    failures = (f"{failed.title}: {failed.error}" for failed in tally.failed)
+    store.describe_launch(name, [*lines, *failures], [cell.key for cell in cells])
 
 
 @_resumable()
@@ -198,7 +227,7 @@ def study(
     lab = TrainingLab(study, jobs, named(device), say)
     report = study.report(lab)
     lab.finish(report)
-    lab.store.describe_launch(list(report.answer))
+    lab.store.describe_launch(f"study {name}", report.answer)
     raise typer.Exit(0 if _leaderboard("study", name) else 1)
 
 

@@ -88,8 +88,12 @@ def fragile(score: Score, first: int | None = None) -> pd.DataFrame:
     Columns: rank, example, churn, the class of each of two runs or the votes of several runs for each class, the margin
     of the mean probability, and the truth if known.
     """
-    runs, rows = score.runs, score.ranking[:first]
-    values, churn, regression = runs.values[:, rows], score.example_churn[rows], runs.task == "regression"
+    return tabulate(score.runs, score.example_churn, score.margin, score.ranking[:first])
+
+
+def tabulate(runs: Runs, example_churn: np.ndarray, margin: np.ndarray | None, rows: np.ndarray) -> pd.DataFrame:
+    """Tabulate the examples at positions ``rows`` as ``fragile`` does, by their churn and margin (T,)."""
+    values, churn, regression = runs.values[:, rows], example_churn[rows], runs.task == "regression"
     table = pd.DataFrame({"rank": np.arange(1, len(rows) + 1), "example_id": runs.ids[rows].astype(object)})
     table["mean_difference" if regression else "churn"] = churn
     classes = np.array(runs.classes, dtype=object)
@@ -103,8 +107,8 @@ def fragile(score: Score, first: int | None = None) -> pd.DataFrame:
         else:
             counts = [zip(*np.unique(votes, return_counts=True), strict=True) for votes in labels.T]
             table["votes"] = [" ".join(f"{classes[c]}:{n}" for c, n in votes) for votes in counts]
-    if score.margin is not None:
-        table["margin"] = score.margin[rows]
+    if margin is not None:
+        table["margin"] = margin[rows]
     if runs.y is not None:
         table["y_true"] = runs.y[rows] if regression else classes[runs.y[rows]]
     return table

@@ -41,9 +41,9 @@ def files(dataset: Dataset, smiles: Mapping[str, str]) -> Iterator[tuple[str, st
                 drawn.setdefault(ids[i], len(drawn) // SHARD)
         yield f"{name}.js", _script(name, _predictions(entries, predictions, churns, smiles, drawn))
     order = list(drawn)
-    drawings = _drawings({i: smiles[i] for i in sorted(drawn)})
+    drawn_as = drawings({i: smiles[i] for i in sorted(drawn)})
     for k, start in enumerate(range(0, len(order), SHARD)):
-        shard = {i: drawings[i] for i in order[start : start + SHARD] if i in drawings}
+        shard = {i: drawn_as[i] for i in order[start : start + SHARD] if i in drawn_as}
         yield f"drawings-{k}.js", _script(f"drawings-{k}", shard)
 
 
@@ -84,7 +84,7 @@ def _rounded(values: np.ndarray) -> list[float]:
     return [float(f"{x:.4g}") for x in values.tolist()]
 
 
-def _drawings(smiles: Mapping[str, str]) -> dict[str, str]:
+def drawings(smiles: Mapping[str, str]) -> dict[str, str]:
     """Draw every molecule that RDKit can draw, by id; cached, since a molecule takes 3 ms."""
     from rdkit import rdBase  # imported only for drawing
 
