@@ -24,7 +24,7 @@ def of_cells(task: Task, evalsets: Sequence[str]) -> dict[str, str]:
     names += [f"{evalset}/churn" for evalset in evalsets if evalset != "id"]
     charts = [_bars("id/churn"), _bars("id/delta_churn"), _points("id/churn", "compute_vs_erm")]
     charts += [_points("id/churn", f"id/{quality}"), _bars("compute_vs_erm")]
-    return _tags("cell", "id/churn", ["compute_vs_erm", *names], charts)
+    return _tags("cell", "id/churn", ["compute_vs_erm", *names], charts, evalsets)
 
 
 def of_methods(groups: Mapping[str, Task]) -> dict[str, str]:
@@ -35,10 +35,13 @@ def of_methods(groups: Mapping[str, Task]) -> dict[str, str]:
         names += [f"{group}/{key}" for key in (f"delta_{QUALITY[task].key}", "compute", "datasets")]
         charts += [_bars(f"{group}/rank"), _bars(f"{group}/delta_churn")]
         charts += [_points(f"{group}/delta_churn", f"{group}/compute")]
-    return _tags("board", f"{next(iter(groups))}/rank", names, charts)
+    return _tags("board", f"{next(iter(groups))}/rank", names, charts, list(groups))
 
 
-def _tags(kind: str, by: str, names: Sequence[str], charts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def _tags(
+    kind: str, by: str, names: Sequence[str], charts: Sequence[Mapping[str, Any]], others: Sequence[str]
+) -> dict[str, str]:
+    """Return the tags of both views; ``others`` are sections with the charts that the UI adds, which are closed."""
     shared = {
         "searchFilter": f"tags.`churn.kind` = '{kind}'",
         "orderByKey": f"metrics.`{by}`",
@@ -46,9 +49,10 @@ def _tags(kind: str, by: str, names: Sequence[str], charts: Sequence[Mapping[str
         "selectedColumns": [f"metrics.`{name}`" for name in names],
         "runsHiddenMode": "SHOW_ALL",
     }
-    first = {"uuid": "churn", "name": "Which method is calmest, at what cost", "display": True, "isReordered": True}
+    sections = [{"uuid": "churn", "name": "Calmest, at what cost", "display": True, "isReordered": True}]
+    sections += [{"uuid": f"churn-{name}", "name": name, "display": False, "isReordered": False} for name in others]
     drawn = [{**chart, "uuid": f"churn-{i}", "metricSectionId": "churn"} for i, chart in enumerate(charts)]
-    shown = {"compareRunCharts": drawn, "compareRunSections": [first], "isAccordionReordered": True}
+    shown = {"compareRunCharts": drawn, "compareRunSections": sections, "isAccordionReordered": True}
     views = {TABLE: ("Calmest first", shared), CHARTS: ("Churn and cost (charts)", shared | shown)}
     # The names that the menu "Views" lists, around the state that the UI saves.
     return {

@@ -18,7 +18,7 @@ from leaderboard.read.results import Dataset, Entry
 from leaderboard.stats.intervals import Estimate, described
 from leaderboard.tables.boards import EVALSETS, Board, board, marks, meanings
 from leaderboard.tables.columns import COMPUTE, UNLIKE, Column, Pair, absolute, differences, pairs_of, versus
-from leaderboard.tables.table import Table, Value, spelled
+from leaderboard.tables.table import MISSING, Table, Value, spelled
 from leaderboard.write.formats import markdown, to_markdown
 
 FRONT = 5
@@ -70,6 +70,18 @@ def place(whole: Board, title: str) -> str:
     return f"Place {titles.index(title) + 1} of {len(titles)} by churn"
 
 
+def own_churn(cell: Cell) -> str:
+    """Say how much two retrainings of a cell differ on the ID test."""
+    task = cell.predictions["id"].task
+    column = absolute(churn(task))
+    text = column.show(column.value([(cell, None)])).text
+    if text == MISSING:
+        return "One retraining has no churn."
+    if task == "classification":
+        return f"Two retrainings disagree on {_with_unit(text, '%')} of the ID test."
+    return f"Two retrainings differ by {_with_unit(text, cell.facts.dataset.unit)} on the ID test."
+
+
 def difference(pair: Pair) -> str:
     """Say whether a cell differs from ERM in churn, and what happens to accuracy or MAE."""
     cell, erm = pair
@@ -116,7 +128,8 @@ def note(
     flags = marks([pair])
     title = " ".join([markdown(cell.title), *flags])
     parts = [
-        f"**{title}** on **{markdown(dataset.title)}**: **{place(whole, entry.title)}**{several}. {difference(pair)}",
+        f"**{title}** on **{markdown(dataset.title)}**: **{place(whole, entry.title)}**{several}. {own_churn(cell)} "
+        f"{difference(pair)}",
         f"Repeat it: `{cell.facts.command}`",
         _fragile(found, smiles) if found is not None and len(found.table) else "",
         to_markdown(_table(cell, pair)).strip(),

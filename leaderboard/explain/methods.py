@@ -54,7 +54,7 @@ def note(results: Results, found: dict[str, Summary], title: str, linked: Linked
     parts = [f"**{markdown(title)}** on all datasets of this store, sampling `{results.sampling}`."]
     for summary in found.values():
         if row := _row(summary, title):
-            parts += [f"**{summary.title}, {summary.over}**", to_markdown(_table(summary, [row])).strip()]
+            parts += [f"**{_over(summary)}**", to_markdown(_table(summary, [row])).strip()]
             parts += [f"{markdown(remark)}." for remark in row.remarks]
     parts += ["Runs on each dataset:\n\n" + "\n".join(_cells(results, title, linked))]
     return "\n\n".join(parts)
@@ -67,7 +67,7 @@ def board_note(results: Results, found: dict[str, Summary]) -> str:
         f"by churn first. {described('runs', results.sampling)} Open a run for its datasets."
     ]
     for summary in found.values():
-        parts += [f"**{summary.title}, {summary.over}**", to_markdown(_table(summary, summary.rows)).strip()]
+        parts += [f"**{_over(summary)}**", to_markdown(_table(summary, summary.rows)).strip()]
     return "\n\n".join(parts)
 
 
@@ -75,6 +75,11 @@ def board_views(found: dict[str, Summary]) -> dict[str, str]:
     """Return the saved views of the board's experiment, as its tags."""
     tasks: dict[str, Task] = {group: summary.task for group, summary in found.items()}
     return views.of_methods(tasks)
+
+
+def _over(summary: Summary) -> str:
+    only = summary.datasets[0].title if len(summary.datasets) == 1 else summary.over
+    return markdown(f"{summary.title}: {only}")
 
 
 def _row(summary: Summary, title: str) -> SummaryRow | None:
