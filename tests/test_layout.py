@@ -20,7 +20,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
     ),
     "leaderboard": (
         *("stats", "read", "tables", "write", "figures", "site", "paper", "scoring", "submission"),
-        *("explain", "__main__"),,
+        *("explain", "__main__"),
     ),
 }
 """The rooms (modules and subpackages) of each package. A room imports only from those to its left."""

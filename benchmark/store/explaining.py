@@ -184,9 +184,9 @@ def _ours(tags: Mapping[str, str], known: Mapping[str, Any]) -> bool:
 
 
 def _known(tags: Mapping[str, str]) -> dict[str, Any]:
-    """Return the content of the tag ``EXPLAINED``; nothing if it is missing or was edited."""
+    """Return the content of the tag ``EXPLAINED``; nothing if it is missing or was edited to something else."""
     try:
         known = from_json(tags.get(EXPLAINED, "{}"))
     except ValueError:
         return {}
-    return known if isinstance(known, dict) else {}
+    return known if isinstance(known, dict) and isinstance(known.get("files", {}), dict) else {}

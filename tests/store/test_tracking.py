@@ -105,7 +105,9 @@ def test_the_run_of_a_cell_describes_it(store: tracking.Store) -> None:
     assert {"git.commit", "git.dirty", "version.suite", "version.torch", "device", "command"} <= set(tags)
     assert tags["command"].startswith("python -m benchmark run --method twin:lam=30.0")
     assert "| churn |" in tags["mlflow.note.content"]
-    assert run.inputs.dataset_inputs[0].dataset.digest == one.key.problem
+    data = run.inputs.dataset_inputs[0].dataset
+    assert (data.name, data.digest) == (one.facts.dataset.title or one.key.dataset, one.key.problem)
+    assert json.loads(data.profile)["num_rows"] == one.facts.rows["train"]
 
 
 def test_each_retraining_is_a_nested_run_with_its_metrics_and_predictions(store: tracking.Store) -> None:
@@ -122,6 +124,8 @@ def test_each_retraining_is_a_nested_run_with_its_metrics_and_predictions(store:
         accuracy = (table[["p0", "p1"]].to_numpy().argmax(1) == table["y_true"]).mean()
         assert child.data.metrics["id/accuracy"] == pytest.approx(accuracy)
         assert (folder / "ood.parquet").is_file()
+        about = {"method": "erm", "canonical_seed": "0", "sampling": "paper"}
+        assert child.data.params == {**about, "train_seed": child.data.tags["churn.train_seed"]}
 
 
 def test_a_finished_cell_is_skipped_and_force_replaces_it(store: tracking.Store) -> None:
