@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mlflow.entities import Experiment, Metric, Run, RunTag
-from mlflow.exceptions import MlflowException
 from pydantic_core import from_json
 
 from benchmark.store import views
 from benchmark.store.artifacts import upload
 from benchmark.store.describe import EXPLAINED, KIND, MODELS, NOTE, STUDY, digest
-from benchmark.store.opening import translated_errors
+from benchmark.store.opening import TrackingError, translated_errors
 from benchmark.types import PAPER, Sampling
 
 if TYPE_CHECKING:
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
 
 BOARD = "churn-board"
 """Experiment with a run for each method; ``churn/board`` would be that of a dataset with this name."""
-LONGEST = 7000
-"""Characters of a description; MLflow refuses tags of more than 8,000."""
+LONGEST, LONGEST_OF_ALL = 7_900, 19_900
+"""Characters of the description of a run and of an experiment; MLflow refuses tags of more than 8,000 and 20,000."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +49,7 @@ class Explained:
             query = "tags.`churn.kind` = 'cell' AND attributes.status = 'FINISHED'"
             found = store._search([*self.experiments], query) if self.experiments else []
         self.runs = {run.info.run_id: run for run in found}
+        self.launchers = {"": ""}
         self.states: dict[str, list[list[str]]] = {}
         for run in found:
             of = run.info.run_id, run.data.tags.get(STUDY, "")
@@ -83,10 +83,14 @@ class Explained:
     def launched_by(self, run_id: str) -> str:
         """Return the address in the UI of the run of ``mlflow run`` that recorded a cell; empty without one."""
         launcher = self.runs[run_id].data.tags.get("churn.launched_by", "")
-        try:
-            return views.address(self.store.client.get_run(launcher).info.experiment_id, launcher) if launcher else ""
-        except MlflowException:  # it was deleted
-            return ""
+        if launcher not in self.launchers:
+            try:
+                with translated_errors(self.store.uri):
+                    experiment = self.store.client.get_run(launcher).info.experiment_id
+                self.launchers[launcher] = views.address(experiment, launcher)
+            except TrackingError:  # it was removed
+                self.launchers[launcher] = ""
+        return self.launchers[launcher]
 
     def explain(self, run_id: str, explanation: Explanation) -> bool:
         """Give a cell's run its explanation, and tell whether anything had to be written."""
@@ -146,7 +150,7 @@ def _write(store: "Store", run: Run, explanation: Explanation) -> bool:
     values = {name: value for name, value in explanation.metrics.items() if run.data.metrics.get(name) != value}
     texts = {}
     if _ours(tags, known):
-        texts = {NOTE: explanation.note[:LONGEST]}
+        texts = {NOTE: _cut(explanation.note, LONGEST)}
         known = known | {"note": digest(texts[NOTE].encode())}
     texts[EXPLAINED] = json.dumps({**known, "source": explanation.source, "files": {**old, **sums}})
     texts = {name: text for name, text in texts.items() if tags.get(name) != text}
@@ -163,6 +167,7 @@ def _describe(store: "Store", experiment: Experiment, note: str, tags: Mapping[s
     known = _known(experiment.tags)
     texts = dict(tags)
     if _ours(experiment.tags, known):
+        note = _cut(note, LONGEST_OF_ALL)
         texts |= {NOTE: note, EXPLAINED: json.dumps({**known, "note": digest(note.encode())})}
     for name, text in texts.items():
         if experiment.tags.get(name) != text:
@@ -172,6 +177,11 @@ def _describe(store: "Store", experiment: Experiment, note: str, tags: Mapping[s
 def _finish(store: "Store", experiment: str, made_from: Mapping[str, str]) -> None:
     known = _known(store.client.get_experiment(experiment).tags)
     store.client.set_experiment_tag(experiment, EXPLAINED, json.dumps({**known, **made_from}))
+
+
+def _cut(note: str, most: int) -> str:
+    """Return the first lines of a description that is too long."""
+    return note if len(note) <= most else f"{note[: most - 3].rpartition(chr(10))[0]}\n\n…"
 
 
 def _ours(tags: Mapping[str, str], known: Mapping[str, Any]) -> bool:

@@ -306,7 +306,8 @@ class Store:
         """Return the experiments of all datasets, or of those with these names, under all samplings."""
         found = self.client.search_experiments()
         of_cells = [e for e in found if "churn.dataset" in e.tags or e.name.startswith("churn/")]
-        return [e for e in of_cells if not datasets or e.tags.get("churn.dataset") in datasets]
+        named = {e.experiment_id: e.tags.get("churn.dataset") or e.name.split("/")[1] for e in of_cells}
+        return [e for e in of_cells if not datasets or named[e.experiment_id] in datasets]
 
     def _runs(self, kind: str, further: str = "", datasets: Collection[str] = ()) -> list[Run]:
         """Return the runs of a kind, or of any, in the experiments of datasets that meet a further condition."""

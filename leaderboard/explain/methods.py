@@ -1,6 +1,6 @@
 """What the run of a method on the board shows: its means over datasets with intervals, and links to its cells."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from benchmark.store import views
 from benchmark.types import TASKS, Task
@@ -18,21 +18,26 @@ Linked = Callable[[str], str]
 def groups(results: Results) -> dict[str, Summary]:
     """Return the summaries that the board shows, by the first part of their metrics' names.
 
-    These are the headline datasets, as ``headline``, and all datasets of a task, by its name.
+    These are the headline datasets, as ``headline``, and all datasets of a task, by its name; variants only count
+    where there is nothing else.
     """
     found: dict[str, Summary] = {}
     for one in summaries(results):
         if one.key == "classification/headline":
             found["headline"] = one
     for task in TASKS:
-        of_task = [one for one in summaries(results) if one.task == task and one.group != "variant"]
-        whole = next((one for one in of_task if one.group == "all"), of_task[0] if of_task else None)
+        of_task = sorted((one for one in summaries(results) if one.task == task), key=_narrow)
+        whole = next(iter(of_task), None)
         if whole is not None and whole not in found.values():
             found[task] = whole
     return found
 
 
-def metrics(found: dict[str, Summary], title: str) -> dict[str, float]:
+def _narrow(summary: Summary) -> tuple[bool, bool]:
+    return summary.group == "variant", summary.group != "all"
+
+
+def metrics(found: Mapping[str, Summary], title: str) -> dict[str, float]:
     """Return the metrics of a method: mean rank, means of the boards' columns, and the number of datasets."""
     values: dict[str, float] = {}
     for group, summary in found.items():
@@ -49,7 +54,7 @@ def metrics(found: dict[str, Summary], title: str) -> dict[str, float]:
     return values
 
 
-def note(results: Results, found: dict[str, Summary], title: str, linked: Linked) -> str:
+def note(results: Results, found: Mapping[str, Summary], title: str, linked: Linked) -> str:
     """Return the description of a method's run in Markdown."""
     parts = [f"**{markdown(title)}** on all datasets of this store, sampling `{results.sampling}`."]
     for summary in found.values():
@@ -60,7 +65,7 @@ def note(results: Results, found: dict[str, Summary], title: str, linked: Linked
     return "\n\n".join(parts)
 
 
-def board_note(results: Results, found: dict[str, Summary]) -> str:
+def board_note(results: Results, found: Mapping[str, Summary]) -> str:
     """Return the description of the board's experiment in Markdown: its tables."""
     parts = [
         f"Methods over the datasets of this store, sampling `{results.sampling}`: one run per method, lowest mean rank "
@@ -71,7 +76,7 @@ def board_note(results: Results, found: dict[str, Summary]) -> str:
     return "\n\n".join(parts)
 
 
-def board_views(found: dict[str, Summary]) -> dict[str, str]:
+def board_views(found: Mapping[str, Summary]) -> dict[str, str]:
     """Return the saved views of the board's experiment, as its tags."""
     tasks: dict[str, Task] = {group: summary.task for group, summary in found.items()}
     return views.of_methods(tasks)

@@ -1,6 +1,6 @@
 """Write explanations into a tracking store: those of changed experiments, and with all datasets the board."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from benchmark.errors import UserError
@@ -17,6 +17,7 @@ from leaderboard.site.explorer import drawings
 from leaderboard.stats.intervals import described
 from leaderboard.tables.boards import Board, board
 from leaderboard.tables.columns import COMPUTE, absolute, versus
+from leaderboard.tables.summary import Summary
 from leaderboard.tables.table import Table, Value
 from leaderboard.write.formats import markdown, to_markdown
 
@@ -42,14 +43,15 @@ def explain(store: Store, datasets: Collection[str] = (), report: Callable[[str]
     dataset that is written. Raises UserError for a dataset without a run.
     """
     explained = Explained(store, datasets)
-    if unknown := sorted(set(datasets) - {e.tags.get("churn.dataset") for e in explained.experiments.values()}):
-        raise UserError(f"{store.uri} has no run on {unknown[0]!r}: name a dataset that has an experiment churn/NAME")
+    if datasets and not explained.runs:
+        raise UserError(f"{store.uri} has no finished run on {', '.join(datasets)}: name datasets as in churn/NAME")
     code = fingerprint(explain)
     outdated, done = explained.pending(code), Written(len(explained.runs))
     with_board = not datasets and bool(explained.runs) and not explained.board_is_current(code)
     if not (outdated or with_board):
         return done
-    results = collect(list(store.cells(datasets=datasets)), store.uri, store.unreadable)
+    known = [cell for cell in store.cells(datasets=datasets) if cell.run_id in explained.runs]  # others are newer
+    results = collect(known, store.uri, store.unreadable)
     done.unreadable = results.unreadable
     for part in results.by_sampling:
         for dataset in part.datasets:
@@ -58,8 +60,8 @@ def explain(store: Store, datasets: Collection[str] = (), report: Callable[[str]
                 changed = _dataset(explained, dataset, experiment, code)
                 done.changed += changed
                 report(f"explained {dataset.title}, sampling {part.sampling}: {changed} runs written")
-        if with_board and part.datasets:
-            done.boards.append(_board(explained, part, code))
+        if with_board and (found := methods.groups(part)):
+            done.boards.append(_board(explained, part, found, code))
     for experiment in outdated:  # also those whose cells cannot be read: they are not tried again and again
         explained.finish(experiment, code)
     return done
@@ -133,9 +135,8 @@ def _brief(whole: Board, dataset: Dataset) -> Table:
     return Table("brief", whole.title, "", ("Method", *(column.title for column in columns)), tuple(rows))
 
 
-def _board(explained: Explained, results: Results, code: str) -> str:
+def _board(explained: Explained, results: Results, found: Mapping[str, Summary], code: str) -> str:
     """Write the board of one sampling and return its address."""
-    found = methods.groups(results)
     titles = dict.fromkeys(row.title for summary in found.values() for row in summary.rows)
     of_methods = {
         title: Explanation(

@@ -129,6 +129,14 @@ def test_the_descriptions_of_an_earlier_version_are_replaced(store: Store, recor
     assert store.client.get_experiment(experiment).tags[NOTE] == "All methods."
 
 
+def test_a_description_that_is_too_long_for_mlflow_ends_with_a_whole_line(store: Store, recorded: str) -> None:
+    explained, experiment = Explained(store), experiment_of(store, recorded)
+    explained.explain(recorded, told("a line\n" * 3000))
+    explained.describe(experiment, "a line\n" * 3000, {})
+    for note in store.client.get_run(recorded).data.tags[NOTE], store.client.get_experiment(experiment).tags[NOTE]:
+        assert note.endswith("a line\n\n…")
+
+
 @pytest.mark.parametrize("text", ["", "null", "[]", "7", "not json", '{"files": 3}', '{"note": []}'])
 def test_a_wrong_tag_counts_as_none(store: Store, recorded: str, text: str) -> None:
     store.client.set_tag(recorded, EXPLAINED, text)

@@ -24,6 +24,7 @@ from benchmark.store.describe import NOTE
 from benchmark.store.explaining import BOARD
 from benchmark.store.tracking import Store
 from leaderboard.__main__ import app
+from leaderboard.explain.methods import groups
 from leaderboard.explain.writing import Written, explain
 from leaderboard.read.results import Results, collect
 from leaderboard.read.source import read
@@ -222,7 +223,7 @@ def test_a_new_cell_changes_the_explanations_of_its_dataset_alone(
     metrics = store.client.get_run(run).data.metrics
     assert metrics["id/delta_churn"] == 0, "its predictions are ERM's"
     assert metrics["id/mae"] == pytest.approx(MAE.mean(erm.predictions["id"]))
-    with pytest.raises(UserError, match="no run on 'solubilty'"):
+    with pytest.raises(UserError, match="no finished run on solubilty"):
         explain(store, ["solubilty"])
 
 
@@ -240,6 +241,15 @@ def test_a_killed_explanation_is_taken_up_again(opened: Open, cells: list[Cell],
     assert "**Place" in store.client.get_run(run).data.tags[NOTE]
     assert explain(store).boards, "the board is not up to date"
     assert not explain(store).boards
+
+
+def test_a_store_of_variants_has_a_board_of_variants_and_one_of_unknown_groups_none(
+    make_cell: Callable[..., Cell], cells: list[Cell]
+) -> None:
+    p = cells[0].predictions["id"]
+    for group, expected in (("variant", ["classification"]), ("unheard of", [])):
+        made = [make_cell(method, p.values, y=p.y, about={"group": group}) for method in ("erm", "knn")]
+        assert list(groups(collect(made))) == expected
 
 
 def test_the_command_says_what_it_did(opened: Open, first: Written, capsys: pytest.CaptureFixture[str]) -> None:
