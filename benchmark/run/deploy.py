@@ -78,8 +78,8 @@ def refuse(cells: Sequence[Planned], register: str) -> None:
             f"--register {register}: {len(cells)} models cannot be versions of one: name one method and one dataset, "
             f"or use --register {AUTO}"
         )
-    if re.search(r"[/:]", register):
-        raise UserError(f"--register {register}: MLflow allows no '/' or ':' in the name of a model")
+    if register and not re.fullmatch(r"[\w. -]+", register):
+        raise UserError(f"--register {register}: expected a name of letters, digits, spaces, '.', '-' and '_'")
 
 
 def log_models(
@@ -101,12 +101,18 @@ def log_models(
     store = Store()
     planned = {cell.key.digest: cell for cell in cells}
     failed = 0
-    recorded = {cell.key.digest: cell for cell in store.cells(only=planned)}
+    recorded: dict[str, Cell] = {}
+    for record in store.cells(only=planned):  # newest first
+        recorded.setdefault(record.key.digest, record)
+    for line in store.unreadable:
+        report(line)
     for digest, cell in planned.items():
-        if digest not in recorded:
-            continue  # reported when it failed
-        record = recorded[digest]
         name = f"{cell.title} on {cell.key.dataset}, split {cell.key.canonical_seed}"
+        if digest not in recorded:
+            failed += 1
+            report(f"NO MODEL of {name}: the cell is not recorded")
+            continue
+        record = recorded[digest]
         model = "" if force else models.find(store, record.run_id)
         if model:
             report(f"has a model: {name}: models:/{model}")
@@ -246,14 +252,14 @@ def _compare(record: Cell, values: Mapping[str, np.ndarray]) -> bool:
 
 
 def _check_answers(model: served.Served, inputs: pd.DataFrame, p: Predictions) -> None:
-    """Raise RuntimeError if a model, given molecules as a user would, does not answer as its first retraining."""
+    """Raise UserError if a model, given molecules as a user would, does not answer as its first retraining."""
     answers = model.predict(inputs)
     column = p.values[0, :, 1] if p.task == "classification" else p.values[0, :, 0]
     got = answers["probability" if p.task == "classification" else "prediction"]
     if not answers[served.REASON].isna().all() or not np.allclose(
         got.to_numpy(float), column, rtol=TOLERANCE, atol=TOLERANCE
     ):
-        raise RuntimeError("the model, read back, does not give the recorded predictions")
+        raise UserError("the model does not give the recorded predictions from SMILES or numbers; please report this")
 
 
 def _code(folder: Path) -> list[Path]:

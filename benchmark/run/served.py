@@ -54,8 +54,9 @@ class Served:
             columns = {name: np.full(len(good), None, dtype=object) for name in OUTPUTS[self.task]}
             for name, values in answers.items():
                 columns[name][good] = values.tolist()
-        columns[REASON] = np.array([text or None for text in reasons], dtype=object)
-        return pd.DataFrame(columns, index=model_input.index).astype({REASON: object})
+        answer = pd.DataFrame(columns, index=model_input.index)
+        answer[REASON] = pd.Series([text or None for text in reasons], index=answer.index, dtype=object)
+        return answer
 
     def _answers(self, x: np.ndarray) -> dict[str, np.ndarray]:
         if len(x) == 0:

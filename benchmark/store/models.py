@@ -106,7 +106,7 @@ def register(store: Store, cell: Cell, model_id: str, name: str, description: st
             if error.error_code != "RESOURCE_ALREADY_EXISTS":
                 raise
         for known in client.search_model_versions(f"name = '{name}'"):
-            if known.model_id == model_id:
+            if model_id in known.source:
                 return int(known.version)
         tags = {"churn.dataset": cell.key.dataset, "churn.method": cell.key.method, "churn.cell": cell.key.digest}
         # A server resolves the address of the model; without one, MLflow would look it up in its global store
