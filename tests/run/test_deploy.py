@@ -322,8 +322,9 @@ def test_mlflow_serves_a_model(tmp_path):
                 assert server.poll() is None, (tmp_path / "serve.log").read_text()
                 time.sleep(0.25)
     finally:
-        os.killpg(server.pid, signal.SIGTERM)
-        server.wait(60)
+        if server.poll() is None:
+            os.killpg(server.pid, signal.SIGTERM)
+            server.wait(60)
     first, *others = json.loads(reply, parse_constant=pytest.fail)["predictions"]  # strict JSON, without NaN
     assert first["prediction"] in (0, 1)
     assert first["reason"] is None

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import re
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from benchmark.files import CHECKOUT
 from benchmark.run import served
 from benchmark.run.served import Served
 from benchmark.store.describe import against_others
@@ -90,3 +94,15 @@ def test_a_single_retraining_says_nothing_of_stability(task):
 
 def test_no_rows_give_no_answers():
     assert len(model("classification", *THREE).predict(TABLE.iloc[:0])) == 0
+
+
+@pytest.mark.slow
+def test_the_table_on_stability_is_what_the_published_retrainings_give():
+    text = (CHECKOUT / "docs" / "deploy.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.S)
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        exec(code, {})
+    lines = printed.getvalue().splitlines()
+    assert len(lines) > 20
+    assert [line for line in text.splitlines() if re.match(r"\| (erm|twin) \|", line)] == lines
