@@ -169,10 +169,11 @@ def _log(store: "Store", cell: Planned, record: Cell, jobs: int | None) -> tuple
             outputs=served.OUTPUTS[cell.problem.task] | {served.REASON: "string"},
             example=_example(spec, inputs, split.tests["id"]),
             about=_about(cell, record),
+            description=_described(cell),
         )
         model_id = models.log(store, record, what)
     same = "equal the recorded ones to the bit" if exact else f"are within {TOLERANCE:g} of the recorded ones"
-    return model_id, f"{size / 1e6:.1f} MB; its predictions {same}"
+    return model_id, f"{size / 1e6:.3g} MB; its predictions {same}"
 
 
 def _retrain(cell: Planned, jobs: int | None) -> list[_Retrained]:
@@ -328,7 +329,7 @@ def _about(cell: Planned, record: Cell) -> dict[str, Any]:
 
 
 def _described(cell: Planned) -> str:
-    """Return the description of a registered version."""
+    """Return the description of a model and its registered versions, in Markdown."""
     about, seeds = cell.problem.about, cell.key.seeds
     asked = f"class 1: {about.target}" if cell.problem.task == "classification" else about.target
     column = "stability" if cell.problem.task == "classification" else "spread"

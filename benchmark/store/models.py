@@ -3,6 +3,7 @@
 They are for MLflow's own tools. Nothing here loads one, because that unpickles: cells are read without them.
 """
 
+import json
 import logging
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -27,6 +28,8 @@ logging.getLogger("mlflow.pyfunc").setLevel(logging.WARNING)  # it reports each 
 
 NAME = "model"
 """Name of a cell's model: its address is ``runs:/RUN_ID/model``."""
+VERSIONS = "mlflow.modelVersions"
+"""Tag by which MLflow shows the registered versions of a logged model on its page."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,7 @@ class Deployable:
     example: pd.DataFrame
     about: Mapping[str, Any]
     """Facts for people, as JSON."""
+    description: str
 
 
 def find(store: Store, run_id: str) -> str:
@@ -66,6 +70,7 @@ def log(store: Store, cell: Cell, what: Deployable) -> str:
                 client.delete_logged_model(old.model_id)
         params = {name: str(value) for name, value in describe.params(cell).items()}
         tags = {"churn.cell": cell.key.digest, "churn.dataset": cell.key.dataset, "churn.method": cell.key.method}
+        tags["mlflow.note.content"] = what.description
         model = client.create_logged_model(run.info.experiment_id, NAME, cell.run_id, tags, params, "pyfunc")
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / NAME
@@ -106,13 +111,17 @@ def register(store: Store, cell: Cell, model_id: str, name: str, description: st
             if error.error_code != "RESOURCE_ALREADY_EXISTS":
                 raise
         for known in client.search_model_versions(f"name = '{name}'"):
-            if model_id in known.source:
+            if model_id in str(known.source):
                 return int(known.version)
         tags = {"churn.dataset": cell.key.dataset, "churn.method": cell.key.method, "churn.cell": cell.key.digest}
         # A server resolves the address of the model; without one, MLflow would look it up in its global store
         local = not store.uri.startswith("http")
         source = client.get_logged_model(model_id).artifact_location if local else f"models:/{model_id}"
         version = client.create_model_version(name, source, cell.run_id, tags, None, description, model_id=model_id)
+        if local:  # a server does this itself
+            versions = json.loads(client.get_logged_model(model_id).tags.get(VERSIONS, "[]"))
+            made = {"name": name, "version": version.version}
+            client.set_logged_model_tags(model_id, {VERSIONS: json.dumps([*versions, made])})
         return int(version.version)
 
 

@@ -82,6 +82,7 @@ def deployable(tmp_path: Path) -> Deployable:
         outputs={"prediction": "long"},
         example=pd.DataFrame({"smiles": ["CCO"]}),
         about={"dataset": "toy"},
+        description="a toy",
     )
 
 
@@ -124,6 +125,8 @@ def test_a_model_is_one_version_of_each_name(store: tracking.Store, deployable: 
     version = MlflowClient().get_model_version("toy", "2")
     assert (version.description, version.run_id, version.tags["churn.cell"]) == ("a toy", cell.run_id, cell.key.digest)
     assert second in version.source
+    named = json.loads(store.client.get_logged_model(first).tags[models.VERSIONS])
+    assert [(one["name"], int(one["version"])) for one in named] == [("toy", 1), ("other", 1)]
 
 
 @pytest.mark.slow
@@ -156,5 +159,7 @@ def test_a_tracking_server_has_models_and_versions(
     model = models.log(store, cell, deployable)
     for _ in range(2):
         assert models.register(store, cell, model, "toy", "a toy") == 1
+    (named,) = json.loads(store.client.get_logged_model(model).tags[models.VERSIONS])
+    assert (named["name"], int(named["version"])) == ("toy", 1)
     answer = mlflow.pyfunc.load_model("models:/toy/1").predict(pd.DataFrame({"smiles": ["CCO"]}))
     assert json.loads(answer.to_json(orient="records")) == [{"prediction": 1}]
