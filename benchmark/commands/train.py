@@ -88,13 +88,27 @@ def run(
     scheduler: Annotated[str, typer.Option(help="Scheduler of a Dask cluster to work on, as in tcp://host:8786.")] = "",
     slurm: Annotated[Path | None, typer.Option(help="Work in Slurm jobs, as configured in this TOML.")] = None,
     device: options.DeviceOption = "auto",
+    log_models: Annotated[
+        bool,
+        typer.Option("--log-models", help="Then log a model of each cell that MLflow can serve (trains it again)."),
+    ] = False,
+    register: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="Register the models under this name; auto: one for each dataset and method."
+        ),
+    ] = "",
     offline: options.Offline = False,
 ) -> None:
     """Train methods on datasets and record every run and every prediction in MLflow."""
-    from benchmark.run import driver
+    from benchmark.run import deploy, driver
     from benchmark.store import opening
 
     cells = _planned(_grid(method, dataset, backbone, canonical_seed, sampling, seeds), settings, device)
+    if register and not log_models:
+        raise UserError(f"--register {register}: there is no model to register: add --log-models")
+    if log_models:
+        deploy.refuse(cells, register)
     total = sum(len(cell.key.seeds) for cell in cells)
     console.print(f"{len(cells)} cells, {total} retrainings; tracking store: {opening.uri()}")
     for line in driver.warnings(cells):
@@ -114,11 +128,14 @@ def run(
             reports=driver.health_of,
             client=client,
         )
+    unlogged = 0
+    if log_models and not tally.trouble:
+        unlogged = deploy.log_models(cells, force=force, jobs=jobs, register=register, report=say)
     if not tally.trouble:
         _explain(cells, whole=site is not None)
     built = site if site and not tally.trouble and _leaderboard("build", "--out", str(site)) else None
     _summary(tally, cells, built)
-    raise typer.Exit(1 if site and built is None else tally.exit_code)
+    raise typer.Exit(1 if unlogged or (site and built is None) else tally.exit_code)
 
 
 LEADERBOARD = ["python", "-m", "leaderboard"]
