@@ -34,7 +34,8 @@ _kept: list[subprocess.Popen[bytes]] | None = None
 def one_process() -> Iterator[None]:
     """Let the files that are read meanwhile share a process: its start takes longer than reading a small file."""
     global _kept
-    _kept = kept = []
+    kept: list[subprocess.Popen[bytes]] = []
+    _kept = kept
     try:
         yield
     finally:
