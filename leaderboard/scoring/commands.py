@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from leaderboard.stats.intervals import IntervalKind
 
 TABLE = (
-    "Parquet, CSV or MLflow's JSON of predictions, long (run, example_id, p0… or y_pred) or wide (one column per run), "
+    "Parquet, CSV or MLflow's JSON of predictions, long (run, example_id, p0… or y_pred) or wide (a column per run), "
     "or a table that a run has logged: runs:/RUN_ID/ARTIFACT."
 )
 Truth = Annotated[Path | None, typer.Option(help="Table with example_id and y_true. [default: the column y_true]")]
@@ -188,7 +188,7 @@ def gate(
     bad = _share(max_bad_flips, "--max-bad-flips") if max_bad_flips else None
     typer.echo(f"comparing {baseline} with {candidate}", err=True)
     from leaderboard.scoring import models, sources
-    from leaderboard.scoring.gate import gate
+    from leaderboard.scoring.gate import TITLES, gate
 
     given = (baseline, candidate)
     of_models = [source for source in given if sources.is_model(source)]
@@ -204,13 +204,13 @@ def gate(
         typer.echo(f"{source}: predicting for {rows.n} rows with {models.where(env_manager)}", err=True)
         runs, differing = models.predict(source, rows, env_manager, kind, truth, tracking_uri)
         read += [runs]
-        for line in differing:
-            typer.echo(f"warning: {source} was logged with another version: {line}; see --env-manager", err=True)
+        if differing:
+            typer.echo(f"warning: {source} was logged with other versions: {'; '.join(differing)}", err=True)
+            typer.echo("  --env-manager virtualenv or uv installs those", err=True)
     result = gate(read[0], read[1], limit, bad, sure)
     _echo_columns(read)
-    titles = {"bad": "bad (right to wrong)", "good": "good (wrong to right)", "other": "wrong to wrong"}
     for name, e in result.estimates.items():
-        typer.echo(f"{titles.get(name, name):>22}  {e.value:7.2%}  [{e.low:.2%}, {e.high:.2%}]")
+        typer.echo(f"{TITLES[name]:>22}  {e.value:7.2%}  [{e.low:.2%}, {e.high:.2%}]")
     typer.echo(f"{result.n} examples; {result.interval}")
     typer.echo("passed" if result.passed else f"failed: {'; '.join(result.reasons)}")
     raise typer.Exit(0 if result.passed else 1)

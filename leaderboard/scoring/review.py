@@ -103,6 +103,30 @@ def review(first: Runs, second: Runs, share: float) -> Review:
     return Review(table, n, captured, result)
 
 
+def changed(both: Runs) -> pd.DataFrame:
+    """Tabulate the examples for which the second of two runs predicts another class or value than the first.
+
+    Columns: example_id, baseline, candidate, the truth if known, and flip (bad, good, or wrong to wrong) or, for a
+    regression, the difference, largest first.
+    """
+    if both.task == "regression":
+        old, new = both.values
+        table = pd.DataFrame({"example_id": both.ids.astype(object), "baseline": old, "candidate": new})
+        if both.y is not None:
+            table["y_true"] = both.y
+        table["difference"] = new - old
+        return table[new != old].sort_values("difference", key=abs, ascending=False, kind="stable", ignore_index=True)
+    old, new = both.predicted_classes()
+    rows, classes = np.flatnonzero(old != new), np.array(both.classes, dtype=object)
+    table = pd.DataFrame({"example_id": both.ids[rows].astype(object), "baseline": classes[old[rows]]})
+    table["candidate"] = classes[new[rows]]
+    if both.y is not None:
+        y = both.y[rows]
+        table["y_true"] = classes[y]
+        table["flip"] = np.select([old[rows] == y, new[rows] == y], ["bad", "good"], "wrong to wrong")
+    return table
+
+
 def fragile(score: Score, first: int | None = None) -> pd.DataFrame:
     """Tabulate the examples of a score, most fragile first.
 
