@@ -102,8 +102,10 @@ class Logged:
         """Return the table ``artifact`` of a run, or without a name its only one; None if it has none."""
         repository = self._repository(run)
         if artifact:
-            artifact = artifact.strip("/")
-            names = [artifact] if artifact in _children(repository, artifact.rpartition("/")[0]) else []
+            folder, _, name = artifact.strip("/").rpartition("/")
+            inside = ".." not in folder.split("/")  # MLflow would call such a path an error of the store
+            path = f"{folder}/{name}" if folder else name
+            names = [path] if inside and path in _children(repository, folder) else []
         else:
             names = self._tables(run, repository)
         if len(names) > 1:
@@ -114,10 +116,11 @@ class Logged:
         if not names:
             return None
         local = isinstance(repository, LocalArtifactRepository)
-        folder = self.folder / run.info.run_id
-        folder.mkdir(exist_ok=True)
-        path = repository.download_artifacts(names[0], None if local else str(folder))
-        return Table(run.info.run_id, names[0], Path(path))
+        own = self.folder / run.info.run_id
+        own.mkdir(exist_ok=True)
+        return Table(
+            run.info.run_id, names[0], Path(repository.download_artifacts(names[0], None if local else str(own)))
+        )
 
     def _repository(self, run: Run) -> ArtifactRepository:
         return get_artifact_repository(run.info.artifact_uri, tracking_uri=self.uri)

@@ -115,10 +115,16 @@ def predict(
 
 
 def cause(said: str) -> str:
-    """Return the exceptions in the output of a process that explain its end, two lines at most."""
+    """Return the lines in the output of a process that explain its end: the first exception and the last."""
     lines = [line.strip()[:300] for line in said.splitlines() if line.strip()]
-    named = [line for line in lines if CAUSE.match(line)] or lines[-1:]
-    return "\n".join(f"  {line}" for line in dict.fromkeys((named[0], named[-1]))) if named else "  it said nothing"
+    if not lines:
+        return "  no message"
+    named = [i for i, line in enumerate(lines) if CAUSE.match(line)] or [len(lines) - 1]
+    shown = [named[0], named[-1]]
+    if "ShellCommandException" in lines[named[0]]:  # it says which command, the line above said why
+        above = next((i for i, line in enumerate(lines) if line.startswith("Traceback (")), 0) - 1
+        shown = [max(above, 0), named[0], named[0] + 1]
+    return "\n".join(f"  {line}" for line in dict.fromkeys(lines[i] for i in shown if i < len(lines)))
 
 
 def runs_of(
