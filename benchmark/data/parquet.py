@@ -9,8 +9,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,25 +22,6 @@ BYTES = 2**28
 """The most rows, cells and bytes of a batch."""
 REFUSED = 3
 """Exit code for a file refused with a message."""
-DONE = b"."
-"""Follows the stream of a file that was read to its end."""
-
-_kept: list[subprocess.Popen[bytes]] | None = None
-"""Inside ``one_process``, the process for the next file."""
-
-
-@contextmanager
-def one_process() -> Iterator[None]:
-    """Let the files that are read meanwhile share a process: its start takes longer than reading a small file."""
-    global _kept
-    kept: list[subprocess.Popen[bytes]] = []
-    _kept = kept
-    try:
-        yield
-    finally:
-        _kept = None
-        for child in kept:
-            child.communicate()
 
 
 def batches(path: Path, columns: Sequence[str] | None = None) -> Generator[pa.RecordBatch, None, None]:
@@ -49,40 +29,31 @@ def batches(path: Path, columns: Sequence[str] | None = None) -> Generator[pa.Re
 
     Raises ValueError for a file that cannot be read with bounded memory.
     """
-    child = _kept.pop() if _kept else _started()
-    assert child.stdin is not None
-    assert child.stdout is not None
-    assert child.stderr is not None
+    command = [sys.executable, "-I", str(Path(__file__))]
+    environment = os.environ | {"ARROW_DEFAULT_MEMORY_POOL": "system", "OMP_NUM_THREADS": "1"}
     message = ""
-    try:
-        child.stdin.write(json.dumps([str(path), columns]).encode() + b"\n")
-        child.stdin.flush()
-        with pa.ipc.open_stream(child.stdout) as stream:
-            yield pa.RecordBatch.from_pylist([], schema=stream.schema)
-            yield from stream
-        if child.stdout.read(len(DONE)) == DONE and _kept is not None:
-            _kept.append(child)
-            return
-    except (OSError, pa.ArrowException) as error:  # if the process refused the file, its own message says why
-        message = str(error)
-    except BaseException:  # the caller wants no more
-        with child:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    ) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        assert child.stderr is not None
+        try:
+            child.stdin.write(json.dumps([str(path), columns]).encode())
+            child.stdin.close()
+            with pa.ipc.open_stream(child.stdout) as stream:
+                yield pa.RecordBatch.from_pylist([], schema=stream.schema)
+                yield from stream
+        except (OSError, pa.ArrowException) as error:  # if the process refused the file, its own message says why
+            message = str(error)
+        except BaseException:  # the caller wants no more
             child.kill()
-        raise
-    with child:
-        child.stdin.close()
+            raise
         refusal = child.stderr.read().decode("utf-8", "replace").strip()
     if child.returncode == REFUSED:
         raise ValueError(refusal)
     if child.returncode or message:
         raise ValueError(message or f"the reader exited with {child.returncode}: a damaged or hostile file")
-
-
-def _started() -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-I", str(Path(__file__))]
-    environment = os.environ | {"ARROW_DEFAULT_MEMORY_POOL": "system", "OMP_NUM_THREADS": "1"}
-    pipe = subprocess.PIPE
-    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment)
 
 
 def _write(path: str, columns: list[str] | None) -> None:
@@ -111,7 +82,7 @@ def _decoded(column: pa.Array) -> pa.Array:
 
 
 def main() -> int:
-    """Write the batches of each file that standard input names; return the exit code."""
+    """Write the batches of the file that standard input names; return the exit code."""
     try:
         import resource
     except ImportError:  # not available on Windows
@@ -122,10 +93,7 @@ def main() -> int:
     pa.set_cpu_count(1)
     pa.set_io_thread_count(1)
     try:
-        for line in sys.stdin.buffer:
-            _write(*json.loads(line))
-            sys.stdout.buffer.write(DONE)
-            sys.stdout.buffer.flush()
+        _write(*json.load(sys.stdin.buffer))
     except BrokenPipeError:
         return 0
     except (MemoryError, pa.ArrowMemoryError):

@@ -52,29 +52,6 @@ def test_a_caller_may_stop_early(path):
         assert len(next(batches)) > 0
 
 
-def test_files_that_share_a_process_are_read_as_by_processes_of_their_own(tmp_path, path):
-    paths = [tmp_path / f"{i}.parquet" for i in range(3)]
-    for i, one in enumerate(paths):
-        pq.write_table(pa.table({"a": pa.array(np.arange(i, i + 3)), f"b{i}": pa.array(["x"] * 3)}), one)
-    path.write_bytes(b"PAR1 nothing PAR1")
-    started: list[int] = []
-    with pytest.MonkeyPatch.context() as patch:
-        start = parquet._started
-        patch.setattr(parquet, "_started", lambda: started.append(1) or start())
-        with parquet.one_process():
-            for _ in range(2):
-                for i, one in enumerate(paths):
-                    found = pa.Table.from_batches(parquet.batches(one)).to_pydict()
-                    assert found == {"a": [i, i + 1, i + 2], f"b{i}": ["x"] * 3}
-            assert len(started) == 1
-            with pytest.raises(ValueError, match=r"."):
-                list(parquet.batches(path))
-            with closing(parquet.batches(paths[0])) as batches:
-                next(batches)
-            assert pa.Table.from_batches(parquet.batches(paths[1])).num_rows == 3
-    assert len(started) == 3  # the refused file and the caller that stopped early each ended one
-
-
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1 nothing PAR1", b"PAR1" + b"\x15" * 100 + b"\x50\0\0\0PAR1"])
 def test_what_is_no_parquet_is_refused(path, content):
     path.write_bytes(content)

@@ -199,7 +199,7 @@ def test_what_is_unclear_or_missing_is_named(tracking, runs_of):
         ([f"runs:/{good}", f"runs:/{good}"], f"{good} is given twice"),
         ([f"runs:/{empty}"], f"runs:/{empty}/a.json, row 1, column 'p1': expected a finite number, found None"),
         (["--experiment", "wrnog"], "unknown experiment 'wrnog': did you mean 'wrong'?"),
-        (["--experiment", "wrong", "--table", "z.csv"], "no finished run has logged z.csv; without one: 8"),
+        (["--experiment", "wrong", "--table", "z.csv"], "no finished run has logged z.csv; without one: 9"),
         (["--experiment", "wrong", "--filter", "seed = 1"], "--filter 'seed = 1': Invalid"),
         (["models:/m/3"], "models:/m/3 is a model: expected a table of predictions; gate compares models"),
         (["a.csv", "--table", "a.json"], "--table a.json is the artifact of a run"),
