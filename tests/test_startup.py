@@ -17,7 +17,10 @@ from packaging.requirements import Requirement
 
 from benchmark.files import CHECKOUT
 
-LIGHT = {"filelock", "markupsafe", "numpy", "packaging", "pooch", "pydantic", "rich", "threadpoolctl", "typer", "yaml"}
+LIGHT = {
+    *("cloudpickle", "filelock", "markupsafe", "numpy", "packaging", "pooch", "pydantic", "rich", "threadpoolctl"),
+    *("typer", "yaml"),
+}
 """Dependencies that every command may import: together they take less than half a second."""
 TABLES = {"pandas", "pyarrow"}
 TORCH = {"functorch", "torch", "torchgen"}
