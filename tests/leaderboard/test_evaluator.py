@@ -209,6 +209,7 @@ def evaluate(registry: Registry, model: Any, data: pd.DataFrame, kind: str = "cl
     return result, MlflowClient().get_run(run.info.run_id)
 
 
+@pytest.mark.filterwarnings("ignore:.*Any type hint is inferred")  # by MLflow, of a class of its own
 def test_mlflow_finds_the_evaluator_by_its_entry_point() -> None:
     (entry,) = (e for e in distribution("churn-benchmark").entry_points if e.group == "mlflow.model_evaluator")
     assert (entry.name, entry.load()) == ("churn", ChurnEvaluator)
