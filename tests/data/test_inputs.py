@@ -27,8 +27,8 @@ def made(spec):
     "kinds",
     [
         ("morgan:2048:2",),
-        pytest.param(("rdkit_descriptors",), marks=pytest.mark.slow),
-        pytest.param(("morgan:64:1", "rdkit_descriptors"), marks=pytest.mark.slow),
+        pytest.param(("rdkit_descriptors",), marks=pytest.mark.long),
+        pytest.param(("morgan:64:1", "rdkit_descriptors"), marks=pytest.mark.long),
     ],
 )
 def test_features_of_molecules_are_those_of_the_dataset_to_the_bit(kinds):

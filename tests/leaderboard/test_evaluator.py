@@ -131,7 +131,7 @@ def test_two_versions_of_a_model_are_gated_by_one_command(registry: Registry) ->
     assert "failed: flips: " in failed.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_model_that_gives_probabilities_is_gated_against_predictions_in_a_file(registry: Registry) -> None:
     p = registry.predicted["chances"][0]
     old = pd.DataFrame({"example_id": registry.table["example_id"], "p0": p[:, 0], "p1": p[:, 1], "label": registry.y})

@@ -149,7 +149,7 @@ def test_errors_of_the_store_are_translated(store: tracking.Store, deployable: D
         models.log(store, replace(cell, run_id="0" * 32), deployable)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_tracking_server_has_models_and_versions(
     mlflow_server: Callable[[str], MlflowServer], tmp_path: Path, deployable: Deployable
 ) -> None:
