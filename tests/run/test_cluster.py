@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib
 import os
+import pickle
 import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 import warnings
 from collections.abc import Iterator
@@ -122,48 +122,26 @@ def test_a_lost_scheduler_is_an_error_that_explains_how_to_continue(dask, client
 
 
 @pytest.mark.slow
-def test_a_large_problem_is_sent_small_and_a_worker_unpacks_it_once_for_all_units(client, monkeypatch):
+def test_a_large_problem_travels_compressed_and_a_worker_unpacks_it_once_for_all_units(client):
     small = synthetic("classification")
     x = np.pad(small.train.x, ((0, 0), (0, 40_000_000 // small.train.x.nbytes * small.train.x.shape[1])))
     problems = [replace(small, name=name, train=replace(small.train, x=x)) for name in ("one", "other")]
-    pack, packed = cluster._packed, []
-    monkeypatch.setattr(cluster, "_packed", lambda problem: packed.append(pack(problem)) or packed[-1])
 
-    def where(problem, unit):
-        return os.getpid(), problem.name, problem.digest, id(problem)
+    def seen(problem, unit):
+        from distributed import get_worker
+
+        vars(problem)["units"] = nth = vars(problem).get("units", 0) + 1
+        held = max(len(pickle.dumps(one)) for one in get_worker().data.values())
+        return (os.getpid(), problem.name, nth), problem.digest, held
 
     units = [(problem, unit) for problem in problems for unit in range(12)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # Dask warns of more than 10 MB
-        found = list(cluster.spread(client, where, units, lambda unit: [unit], lambda unit: None))
-    assert len(found) == 24
-    assert {digest for _, _, digest, _ in found} == {problem.digest for problem in problems}
-    assert len(set(found)) == len({(process, name) for process, name, _, _ in found})
-    assert len(packed) == 2
-    assert max(map(len, packed)) < x.nbytes / 10
-
-
-MEETING = threading.Barrier(64)
-
-
-def meet(problem, unit):
-    """Wait until 64 units are under way at the same time."""
-    MEETING.wait(120)
-    shapes = {name: (len(unit.seeds), len(test.y), problem.n_outputs) for name, test in problem.evals.items()}
-    values = {name: np.full(shape, 1 / problem.n_outputs, np.float32) for name, shape in shapes.items()}
-    return unit.seeds, {i: runner._Block(values, 1.0) for i in unit.methods}
-
-
-@pytest.mark.slow
-def test_sixty_four_workers_all_have_work_at_the_same_time(monkeypatch):
-    distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install -e '.[cluster]'")
-    monkeypatch.setattr(runner, "_prepared", meet)
-    problem = synthetic("classification")
-    planned = [runner.plan(problem, make_method(text, problem.task), range(1, 129)) for text in ("erm", "twin")]
-    start = {"n_workers": 64, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
-    with distributed.Client(**start) as client:
-        cells = filled(planned, client=client)
-    assert [len(cell.key.seeds) for cell in cells.values()] == [128, 128]
+        found = list(cluster.spread(client, seen, units, lambda unit: [unit], lambda unit: None))
+    counts, digests, held = zip(*found, strict=True)
+    assert len(set(counts)) == 24  # unpacked anew, a problem would always be in its first unit
+    assert set(digests) == {problem.digest for problem in problems}
+    assert max(held) < x.nbytes / 10
 
 
 DEADLY = """
