@@ -3,8 +3,10 @@
 import gc
 import json
 import shutil
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -473,6 +475,42 @@ def test_the_queries_of_a_recording_and_of_a_status_do_not_grow_with_the_store(
         event.remove(Engine, "before_cursor_execute", count)
     assert gc.isenabled()
     assert len(store.statuses()) == 7
+
+
+def test_sqlite_does_not_compare_each_run_with_each_metric_to_sort_by_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    monkeypatch.setenv("CHURN_OUTBOX", str(tmp_path / "outbox"))
+    fill([planned("knn:k=1", [1, 2])])
+    store = tracking.Store()
+    with closing(sqlite3.connect(tmp_path / "mlflow.db")) as database:  # a thousand more runs with the same metrics
+        for table in ("runs", "latest_metrics"):
+            columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
+            values = ", ".join("run_uuid || i" if column == "run_uuid" else column for column in columns)
+            numbers = "WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < 400)"
+            database.execute(
+                f"{numbers} INSERT INTO {table} ({', '.join(columns)}) SELECT {values} FROM {table}, numbers"
+            )
+        database.commit()
+    assert len(fill([planned("knn:k=2", [1, 2])]).trained) == 1
+
+    asked: list[tuple[str, Any]] = []
+
+    def keep(_: object, __: object, statement: str, parameters: Any, *rest: object) -> None:
+        asked.append((statement, parameters))
+
+    (experiment, *_) = store.client.search_experiments()
+    event.listen(Engine, "before_cursor_execute", keep)
+    try:
+        store.client.search_runs([experiment.experiment_id], max_results=1, order_by=["metrics.`id/churn` ASC"])
+    finally:
+        event.remove(Engine, "before_cursor_execute", keep)
+    ((statement, parameters),) = [one for one in asked if "ORDER BY" in one[0] and "latest_metrics" in one[0]]
+    with closing(sqlite3.connect(tmp_path / "mlflow.db")) as database:
+        steps = [row[-1] for row in database.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
+    assert any(step.startswith("SEARCH anon_1") for step in steps), steps
 
 
 @pytest.fixture
