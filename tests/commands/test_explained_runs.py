@@ -58,7 +58,7 @@ def test_a_run_explains_what_it_recorded_once_and_after_a_failure_the_next_does(
     assert explained(tmp_path) == 2
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_run_of_mlflow_run_has_a_name_and_links_to_its_cells_which_link_back(tmp_path: Path) -> None:
     run(tmp_path, "erm")
     from mlflow.tracking import MlflowClient

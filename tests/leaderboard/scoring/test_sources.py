@@ -235,7 +235,7 @@ def test_a_store_that_does_not_exist_is_not_created(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_tables_on_a_server_are_downloaded_and_removed_again(mlflow_server, tmp_path, monkeypatch):
     server = mlflow_server(f"sqlite:///{tmp_path}/mlflow.db")
     client = MlflowClient(server.uri)
