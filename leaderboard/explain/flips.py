@@ -9,13 +9,13 @@ import pandas as pd
 from markupsafe import Markup
 
 from benchmark.measure.basics import predicted_class
-from benchmark.measure.catalogue import churn
 from benchmark.store.cell import Cell
 from benchmark.types import Predictions
 from leaderboard.figures.contrast import CLASSES
 from leaderboard.scoring.review import tabulate
 from leaderboard.scoring.runs import Runs
 from leaderboard.scoring.score import margin_of, rank
+from leaderboard.site.explorer import example_churn
 from leaderboard.write.formats import literal
 from leaderboard.write.templates import render
 
@@ -45,7 +45,7 @@ class Flips:
 def flips(cell: Cell, erm: Cell | None) -> Flips | None:
     """Return what flips between the retrainings of ``cell``; None if there is no pair of them."""
     p = cell.predictions["id"]
-    fragility = _churn(p)
+    fragility = example_churn(p)
     if np.isnan(fragility).any():
         return None
     classes = p.task == "classification"
@@ -54,7 +54,7 @@ def flips(cell: Cell, erm: Cell | None) -> Flips | None:
     rows = rows[fragility[rows] > 0]
     table = tabulate(Runs.of(p.values, p.y, p.ids), fragility, margin, rows)
     if erm is not None and erm is not cell:
-        table.insert(3, "churn_erm" if classes else "mean_difference_erm", _churn(erm.predictions["id"])[rows])
+        table.insert(3, "churn_erm" if classes else "mean_difference_erm", example_churn(erm.predictions["id"])[rows])
     return Flips(cell, erm, table, len(p.ids))
 
 
@@ -83,12 +83,6 @@ def to_html(flips: Flips, drawings: Mapping[str, str]) -> str:
     ]
     classes = min(p.values.shape[2], len(CLASSES)) if p.task == "classification" else 0
     return render("flip_list.html", flips=flips, examples=examples, colours=CLASSES, classes=classes)
-
-
-def _churn(p: Predictions) -> np.ndarray:
-    of_examples = churn(p.task).of_examples
-    assert of_examples is not None
-    return of_examples(p)
 
 
 def _strips(both: list[tuple[str, Predictions]], t: int) -> list[tuple[str, object]]:

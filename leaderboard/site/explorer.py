@@ -34,7 +34,7 @@ def files(dataset: Dataset, smiles: Mapping[str, str]) -> Iterator[tuple[str, st
     for name, evalset, seed in shards(dataset):
         entries = [entry for entry in dataset.entries if seed in entry.cells]
         predictions = [entry.cells[seed].predictions[evalset] for entry in entries]
-        churns = [_churn(p) for p in predictions]
+        churns = [example_churn(p) for p in predictions]
         ids = predictions[0].ids.tolist()
         for i in np.argsort(-np.nan_to_num(churns[0]), kind="stable"):  # the page's order
             if ids[i] in smiles:
@@ -47,7 +47,8 @@ def files(dataset: Dataset, smiles: Mapping[str, str]) -> Iterator[tuple[str, st
         yield f"drawings-{k}.js", _script(f"drawings-{k}", shard)
 
 
-def _churn(p: Predictions) -> np.ndarray:
+def example_churn(p: Predictions) -> np.ndarray:
+    """Return the churn of each example (T,)."""
     of_examples = churn(p.task).of_examples
     assert of_examples is not None
     return of_examples(p)
