@@ -76,6 +76,14 @@ def columns(table: pd.DataFrame, spec: DatasetSpec) -> np.ndarray:
     return values
 
 
+def _composition(table: pd.DataFrame, spec: DatasetSpec) -> np.ndarray:
+    from benchmark.data.compositions import composition  # few datasets need it
+
+    if not spec.id:
+        raise UserError(f"{spec.name}: features 'composition' read formulas: name their column in 'id'")
+    return composition(table[spec.id].str.strip().tolist(), table[LINE].tolist(), spec.name)
+
+
 FEATURES: dict[str, Callable[..., np.ndarray]] = {"morgan": morgan, "rdkit_descriptors": rdkit_descriptors}
 """Features of molecules; all but bits are standardised."""
 
@@ -88,10 +96,13 @@ def featurise(molecules: Sequence[Mol], table: pd.DataFrame, spec: DatasetSpec) 
     blocks: list[np.ndarray] = []
     for name in spec.features:
         kind, *numbers = name.split(":")
-        if kind not in ("columns", "smiles", *FEATURES):
-            raise did_you_mean("features", kind, [*FEATURES, "columns", "pixels", "smiles"])
+        if kind not in ("columns", "composition", "smiles", *FEATURES):
+            raise did_you_mean("features", kind, [*FEATURES, "columns", "composition", "pixels", "smiles"])
         if kind == "columns":
             blocks.append(columns(table, spec))
+            continue
+        if kind == "composition":
+            blocks.append(_composition(table, spec))
             continue
         if not spec.smiles:
             raise UserError(f"{spec.name}: features {name!r} need molecules: name the SMILES column in 'smiles'")

@@ -32,6 +32,8 @@ REASONS = {
     "no_smiles": "no SMILES",
     "no_target": "no target",
     "repeated": "exact repetition of an earlier row",
+    "not_selected": "not selected by 'where' or 'limits'",
+    "merged": "merged into another row of the same molecule, or in conflict with it",
 }
 
 

@@ -47,8 +47,8 @@ def _spelled(number: str) -> str:
 def labels(spec: DatasetSpec, table: pd.DataFrame) -> np.ndarray:
     """Return the class 0/1 (int64) or target (float32) of each row of ``table``, which has ``target`` and ``line``.
 
-    ``positive`` in the spec is the text of class 1, or ``>= median`` to binarise a number (paper, section Datasets);
-    without it the column must hold 0 and 1, or false and true. Raises UserError naming line and value.
+    ``positive`` in the spec is the text of class 1, or ``>= median`` (paper, section Datasets) or ``>= 5`` to binarise
+    a number; without it the column must hold 0 and 1, or false and true. Raises UserError naming line and value.
     """
     column, target = f"{spec.name}: column {spec.target!r}", table["target"]
 
@@ -59,7 +59,7 @@ def labels(spec: DatasetSpec, table: pd.DataFrame) -> np.ndarray:
                 f"{column}, line {table['line'].iloc[row]}: expected {expected}, found {target.iloc[row]!r}"
             )
 
-    if spec.task == "regression" or spec.positive == ">= median":
+    if spec.task == "regression" or spec.cut:
         numbers = pd.to_numeric(target, errors="coerce").astype(float)
         refuse(~np.isfinite(numbers.to_numpy()), "a number")
         if spec.task == "regression":
@@ -73,7 +73,7 @@ def labels(spec: DatasetSpec, table: pd.DataFrame) -> np.ndarray:
                     f"{column}: all {len(y)} rows are {y[0]:g} in single precision (float32): there is nothing to learn"
                 )
             return y
-        classes = numbers >= numbers.median()
+        classes = numbers >= (numbers.median() if spec.cut == "median" else float(spec.cut))
     elif spec.positive is not None:
         target, positive = plain(target), plain(pd.Series([spec.positive])).iloc[0]
         counts = Counter(target).most_common()

@@ -12,12 +12,29 @@ from rdkit import Chem, rdBase
 from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
 
 from benchmark import files as cache
-from benchmark.data import features, images, readers, sources
+from benchmark.data import features, images, readers, sources, values
 from benchmark.data.readers import LINE, MISSING, REPEATED
 from benchmark.data.spec import DatasetSpec
 from benchmark.errors import UserError, did_you_mean
 from benchmark.source import fingerprint
 
+EXCLUDED = ("repeated", "no_smiles", "no_target", "unparsable", "not_selected", "merged")
+"""Reasons to exclude a row, in ``Rows.table``."""
+READ = {
+    "source",
+    "smiles",
+    "id",
+    "target",
+    "where",
+    "limits",
+    "log10",
+    "merge",
+    "features",
+    "ignore",
+    "groups",
+    "split",
+}
+"""Fields of a spec that its rows depend on."""
 MOST_ATOMS = 500
 """The largest molecule. The time for a scaffold grows with the cube of its atoms."""
 
@@ -27,10 +44,10 @@ class Rows:
     """A dataset before it is split.
 
     ``table`` has all rows of the file: ``line`` (line number), ``id``, ``smiles`` as written, ``canonical`` (empty if
-    RDKit cannot parse it), ``scaffold`` (empty if the split does not need it, too), ``target`` as written, ``part`` (of
-    a given split), ``group`` (``label 1, place 0``; empty without ``groups``), the reasons to exclude a row
-    (``repeated``, ``no_smiles``, ``no_target``, ``unparsable``), and ``used`` if none applies. ``x`` (N, D) are the
-    features of the used rows, uint8 if all are bits; ``scaled`` (D,) marks the columns to standardise.
+    RDKit cannot parse it), ``scaffold`` (empty if the split does not need it, too), ``target`` (as written, or as the
+    spec changes it), ``part`` (of a split by column), ``group`` (``label 1, place 0``; empty without ``groups``), the
+    reasons to exclude a row (``EXCLUDED``), and ``used`` if none applies. ``x`` (N, D) are the features of the used
+    rows, uint8 if all are bits; ``scaled`` (D,) marks the columns to standardise.
     """
 
     table: pd.DataFrame
@@ -58,7 +75,7 @@ def load_rows(spec: DatasetSpec) -> Rows:
     version = spec.sha256[:16] or hashlib.sha256(content).hexdigest()[:16]
     name, _, _ = spec.name.partition("@")  # variants have the same rows
     code = fingerprint(readers.read, readers.clean, _prepare)
-    reading = spec.model_dump(include={"source", "smiles", "id", "target", "features", "ignore", "groups", "split"})
+    reading = spec.model_dump(include=READ)
     key = cache.named(name, [version, reading, rdBase.rdkitVersion, code])
 
     def make() -> tuple[bytes, ...]:
@@ -91,7 +108,18 @@ def example_ids(texts: Sequence[str], *, hashed: bool) -> np.ndarray:
 def _require_columns(raw: pd.DataFrame, spec: DatasetSpec) -> None:
     names = [name for name in raw.columns if name not in (LINE, REPEATED)]
     known = set(names)
-    for column in filter(None, (spec.smiles, spec.id, spec.target, spec.split_column, *spec.ignore, *spec.groups)):
+    for column in filter(
+        None,
+        (
+            spec.smiles,
+            spec.id,
+            spec.target,
+            spec.split_column,
+            *spec.ignore,
+            *spec.groups,
+            *(column for column, *_ in spec.where),
+        ),
+    ):
         if column not in known:
             raise did_you_mean(f"column of {spec.name}'s file:", column, names)
 
@@ -127,6 +155,7 @@ def _prepare(
     groups = raw[list(dict.fromkeys(spec.groups))].to_dict("index").values()
     grouped = spec.split.startswith("scaffold")
     parsed = np.array([molecule is not None for molecule in molecules])
+    names = raw[spec.id].str.strip() if spec.id else smiles
     table = pd.DataFrame(
         {
             "line": raw[LINE].astype(int),
@@ -142,15 +171,24 @@ def _prepare(
             "no_smiles": (smiles == "") & bool(spec.smiles),
             "no_target": raw[spec.target].str.strip().isin(MISSING),
             "unparsable": ~parsed & (smiles != ""),
+            "not_selected": values.excluded(raw, spec),
+            "merged": False,
         }
     )
-    table["used"] = ~table[["repeated", "no_smiles", "no_target", "unparsable"]].any(axis=1)
+
+    def remaining() -> np.ndarray:
+        return ~table[list(EXCLUDED)].to_numpy(dtype=bool).any(axis=1)
+
+    table["target"], outside = values.scaled(raw, remaining(), spec)
+    table["not_selected"] |= outside
+    keys = table["canonical"] if spec.smiles else names
+    table[["target", "merged"]] = values.merged(table["target"], keys, remaining(), raw, spec)
+    table["used"] = remaining()
     used = table["used"].to_numpy()
     if not used.any():
         what = "both a SMILES that RDKit can parse and a target" if spec.smiles else "a target"
         raise UserError(f"{spec.name}: no row has {what}")
     table["id"] = ""
-    names = raw[spec.id].str.strip() if spec.id else smiles
     table.loc[used, "id"] = example_ids(names[used].tolist(), hashed=not spec.id)
     if x is not None:
         return table, x if used.all() else x[used], np.zeros(x.shape[1], dtype=bool)

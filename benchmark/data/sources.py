@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import pooch
 
@@ -27,6 +27,27 @@ MOF = {
     "SSD_id_prop_feat.csv": "https://raw.githubusercontent.com/zhangshd/MOFSNN/"
     "1cc394075b54d2ac3a62f2ca7bab510ab8f414e2/CGCNN_MT/data/SSD/id_prop_feat.csv",
 }
+GITHUB = "https://raw.githubusercontent.com/"
+COLLECTIONS = {
+    "adme": "molecularinformatics/Computational-ADME/b00df003de117ce9e5b381afd886095c5f2af2d5/",
+    "asap": "apalania/Polaris-ASAP-OpenADMET_Challenge-2025_Final/cb6beacd86843cd63d1155312ceb334cd7c40df3/Datasets/",
+    "chembl28": "ycu-iil/prediction_model_collection/e5bb32cce86de1390b603b84eef036b5e78990bf/data/",
+    "expansionrx": "inventcures/openadmet-expansionrx-challenge/0eb0081d0fd55b6cd3b81a0dd62d24f63e057b1a/data/raw/",
+    "matbench": "anthony-wang/CrabNet/457b4d4835737ecbe4dd33e53174bd818bd82143/data/matbench/",
+    "moleculeace": "molML/MoleculeACE/7e6de0bd2968c56589c580f2a397f01c531ede26/MoleculeACE/Data/benchmark_data/",
+    "pxr": "agitter/openadmet-pxr-challenge/9a723fd555b545457c5b62f910a47fadcee9d5d2/data/",
+    "simpd": "rinikerlab/molecular_time_series/794260fe2cb23f0b44b700fe874e9008f81634ec/datasets/chemblKi_SIMPD/",
+}
+"""Folders of collections on GitHub, each at a fixed commit."""
+KEPT_AS = {"expansionrx/train.csv": "openadmet/expansion_data_train.csv", "pxr": "openadmet"}
+"""Places below a data folder that differ from the collection's name and the file's."""
+BY_HAND = {
+    "chembl35": ("time", "https://doi.org/10.6019/CHEMBL.database.35"),
+    "moonshot": ("time", "https://github.com/asapdiscovery/COVID_moonshot_data_clean"),
+    "tdc_group": ("tdc_group", "https://tdcommons.ai/benchmark/admet_group/overview/"),
+    "thermo": ("thermo", "https://github.com/KRICT-DATA/SIMD"),
+}
+"""Folder and web page of tables that are made from others, so that no server has the file itself."""
 GZIP = b"\x1f\x8b"
 TIMEOUT = (10, 30)
 """Seconds to wait for a connection, and for the next bytes."""
@@ -56,6 +77,19 @@ def _b3db(name: str) -> Origin:
     return Origin(path=Path(package.submodule_search_locations[0]) / name)
 
 
+def _collection(scheme: str) -> Callable[[str], Origin]:
+    def origin(name: str) -> Origin:
+        place = KEPT_AS.get(f"{scheme}/{name}", f"{KEPT_AS.get(scheme, scheme)}/{name}")
+        return Origin(place=place, url=GITHUB + COLLECTIONS[scheme] + quote(name))
+
+    return origin
+
+
+def _by_hand_only(scheme: str) -> Callable[[str], Origin]:
+    folder, page = BY_HAND[scheme]
+    return lambda name: Origin(place=f"{folder}/{name}", page=page)
+
+
 SOURCES: dict[str, Callable[[str], Origin]] = {
     "b3db": _b3db,
     "file": lambda name: Origin(path=Path(name)),
@@ -63,6 +97,8 @@ SOURCES: dict[str, Callable[[str], Origin]] = {
     "mof": lambda name: Origin(place=f"mof/{name}", url=MOF[name]),
     "tadf": lambda name: Origin(place=f"tadf/{name}", page="https://doi.org/10.6084/m9.figshare.24004182"),
     "tdc": _tdc,
+    **{scheme: _collection(scheme) for scheme in COLLECTIONS},
+    **{scheme: _by_hand_only(scheme) for scheme in BY_HAND},
 }
 
 

@@ -20,8 +20,9 @@ UNVERIFIED = ("tadf", "hf")
 MOST_BYTES = 2**24
 """The largest TOML; one of 20,000 columns to ignore has half a megabyte."""
 
-SUITES = {"lite": ("b3db_measured", "dili", "cyp2d6_substrate")}
-"""Named selections in addition to the groups; ``lite`` runs in minutes."""
+BY_COLUMN = ("given", "group", "ood")
+"""Kinds of splits that read a column of the table."""
+
 PoolSize = Annotated[int, Field(ge=2)]
 
 
@@ -42,8 +43,10 @@ class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
     path: Path = Path()
     title: str
     task: Task
-    group: Literal["dev", "headline", "borderline", "excluded", "regression", "scope", "extra", "variant"]
+    group: Literal["dev", "headline", "borderline", "excluded", "regression", "scope", "wide", "extra", "variant"]
     family: str = ""
+    family_group: str = ""
+    suites: tuple[str, ...] = ()
     source: str = Field(pattern=r"^\w+:[^\x00-\x1f]+$")
     sha256: str = Field("", pattern=r"^([0-9a-f]{64})?$")
     rows_sha256: str = Field("", pattern=r"^([0-9a-f]{64})?$")
@@ -55,6 +58,10 @@ class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
     target_name: str = ""
     unit: str = ""
     positive: str | None = None
+    where: tuple[tuple[str, ...], ...] = ()
+    limits: tuple[float, float] | None = None
+    log10: bool = False
+    merge: Literal["", "mean", "majority", "drop"] = ""
     features: tuple[str, ...] = Field(min_length=1)
     ignore: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
@@ -81,8 +88,14 @@ class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def split_column(self) -> str:
-        """Column of a given split; empty for other splits."""
-        return self.split.partition(":")[2] if self.split.startswith("given") else ""
+        """Column that a split reads; empty for other splits."""
+        kind, _, column = self.split.partition(":")
+        return column if kind in BY_COLUMN else ""
+
+    @property
+    def cut(self) -> str:
+        """Where ``positive`` binarises a number: ``median``, or a number; empty if it does not."""
+        return self.positive.removeprefix(">= ") if self.positive and self.positive.startswith(">= ") else ""
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -91,6 +104,8 @@ class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
             raise PydanticCustomError("sha256", "a {scheme}: source needs the sha256 of its file", {"scheme": scheme})
         if not (self.smiles or self.id):
             raise PydanticCustomError("smiles", "name the SMILES column, or 'id' for rows that are not molecules")
+        if self.cut and self.cut != "median" and not re.fullmatch(r"-?\d+(\.\d+)?", self.cut):
+            raise PydanticCustomError("positive", "expected the text of class 1, '>= median' or '>= ' and a number")
         if self.split.startswith("scaffold") and not self.smiles:
             raise PydanticCustomError("split", "a scaffold split needs the field 'smiles'; use random:0.8")
         return self
@@ -224,7 +239,7 @@ def expand(names: str) -> list[str]:
     chosen: dict[str, None] = {}
     for item in filter(None, (part.strip() for part in names.split(","))):
         base, settings = _parts(item)
-        members = SUITES.get(base) or [spec.name for spec in specs if spec.group == base]
+        members = [spec.name for spec in specs if base == spec.group or base in spec.suites]
         for name in members or [base]:
             chosen[load_spec(name + settings).spelled] = None
     if not chosen:

@@ -1,4 +1,4 @@
-"""Canonical splits by their names in the TOMLs: ``scaffold:0.8``, ``random:0.8``, ``given:COLUMN``."""
+"""Canonical splits by their names in the TOMLs: ``scaffold:0.8``, ``random:0.8``, ``group:COLUMN`` and others."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -78,6 +78,28 @@ def given_split(parts: Sequence[str]) -> Split:
     return Split(rows["train"], {"id": rows["id"]} | ({"ood": rows["ood"]} if len(rows["ood"]) else {}))
 
 
+def group_split(groups: Sequence[str], seed: int) -> Split:
+    """Return a random split that keeps groups together: 80 % of them form the pool, the others the ID test."""
+    rows = np.arange(len(groups), dtype=np.int64)
+    if len(set(groups)) < 2:
+        return Split(rows, {"id": rows[:0]})
+    from sklearn.model_selection import GroupShuffleSplit  # scikit-learn takes a second to import
+
+    train, test = next(GroupShuffleSplit(1, train_size=0.8, random_state=seed).split(rows, groups=groups))
+    return Split(rows[train], {"id": rows[test]})
+
+
+def ood_split(parts: Sequence[str], seed: int) -> Split:
+    """Return a split with a given OOD test: the rows marked ``test`` or ``ood``; the others are split at random, 4:1.
+
+    Raises UserError for a text that is not in ``GIVEN``.
+    """
+    given = given_split(parts)
+    inside = random_split(len(given.train), seed)
+    tests = np.concatenate([given.tests["id"], given.tests.get("ood", np.arange(0))])
+    return Split(given.train[inside.train], {"id": given.train[inside.tests["id"]], "ood": np.sort(tests)})
+
+
 def make_split(name: str, seed: int, scaffolds: Sequence[str], parts: Sequence[str]) -> Split:
     """Return the split called ``name`` of rows with these scaffolds and these entries in the split column.
 
@@ -90,6 +112,10 @@ def make_split(name: str, seed: int, scaffolds: Sequence[str], parts: Sequence[s
         share = -1.0
     if kind == "given" and text:
         split = given_split(parts)
+    elif kind == "ood" and text:
+        split = ood_split(parts, seed)
+    elif kind == "group" and text:
+        split = group_split(parts, seed)
     elif kind == "scaffold" and 0 <= share <= 1:
         split = scaffold_split(scaffolds, seed, share)
     elif kind == "random" and 0 <= share <= 1:
@@ -97,7 +123,7 @@ def make_split(name: str, seed: int, scaffolds: Sequence[str], parts: Sequence[s
     else:
         raise UserError(
             f"unknown split {name!r}: expected scaffold:SHARE or random:SHARE with a share between 0 and 1, as in "
-            "scaffold:0.8, or given:COLUMN"
+            "scaffold:0.8, or given:COLUMN, group:COLUMN or ood:COLUMN"
         )
     for part, rows in split.parts().items():
         if len(rows) == 0:
