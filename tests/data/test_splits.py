@@ -126,3 +126,23 @@ def test_an_unknown_split_is_an_error_that_shows_how_to_name_one(name):
 def test_a_split_that_leaves_a_part_empty_is_an_error_that_names_the_part(name, part):
     with pytest.raises(UserError, match=f"leaves no row in '{part}'"):
         make_split(name, 99, ALL, [""] * len(ALL))
+
+
+def test_a_group_split_keeps_groups_together():
+    groups = [f"g{i % 17}" for i in range(170)]
+    split = make_split("group:series", 99, [""] * 170, groups)
+    train, test = ({groups[i] for i in rows} for rows in split.parts().values())
+    assert not train & test
+    assert len(train) == 13  # 80 % of 17 groups, rounded down
+    assert sorted(np.concatenate(list(split.parts().values()))) == list(range(170))
+
+
+def test_an_ood_split_tests_on_the_marked_rows_and_splits_the_others_at_random():
+    parts = ["train"] * 80 + ["test"] * 20
+    split = make_split("ood:split", 99, [""] * 100, parts)
+    assert split.tests["ood"].tolist() == list(range(80, 100))
+    assert (len(split.train), len(split.tests["id"])) == (64, 16)
+    assert set(split.train) | set(split.tests["id"]) == set(range(80))
+    other = make_split("ood:split", 7, [""] * 100, parts)
+    assert set(other.train) != set(split.train)
+    assert other.tests["ood"].tolist() == split.tests["ood"].tolist()

@@ -1,0 +1,130 @@
+"""Rows are selected, logarithms taken and repeated molecules merged by the rules that a dataset states."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmark.data.health import examine
+from benchmark.data.problem import labels
+from benchmark.data.rows import Rows, load_rows
+from benchmark.data.sources import verified
+from benchmark.data.spec import DatasetSpec
+from benchmark.errors import UserError
+
+TABLE = """smiles,value,relation
+CCO,10,=
+OCC,1000,=
+CCN,100,=
+c1ccccc1,5,>
+CCC,-4,=
+CCCC,100000,=
+"""
+
+
+def spec_of(folder: Path, text: str = TABLE, **fields: object) -> DatasetSpec:
+    path = folder / "table.csv"
+    path.write_text(text)
+    verified.cache_clear()
+    own = {
+        "name": "mine",
+        "title": "Mine",
+        "task": "regression",
+        "group": "extra",
+        "source": f"file:{path}",
+        "sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "smiles": "smiles",
+        "target": "value",
+        "features": ("morgan:64:2",),
+        "split": "random:0.8",
+    }
+    return DatasetSpec(**(own | fields))
+
+
+def used(rows: Rows) -> dict[str, float]:
+    return {row["canonical"]: float(row["target"]) for row in rows.used.to_dict("records")}
+
+
+def test_without_rules_every_row_is_used_as_written(tmp_path):
+    assert len(load_rows(spec_of(tmp_path)).used) == 6
+
+
+def test_rows_that_fail_a_condition_are_left_out_and_reported(tmp_path):
+    spec = spec_of(tmp_path, where=(("relation", "", "="),))
+    assert "c1ccccc1" not in used(load_rows(spec))
+    assert [(left.line, left.reason) for left in examine(spec, 99).left_out] == [(5, "not_selected")]
+
+
+def test_a_condition_on_a_column_that_is_not_there_is_an_error(tmp_path):
+    with pytest.raises(UserError, match="'relations'.*did you mean 'relation'"):
+        load_rows(spec_of(tmp_path, where=(("relations", "="),)))
+
+
+def test_targets_outside_the_limits_are_left_out_before_the_logarithm(tmp_path):
+    found = used(load_rows(spec_of(tmp_path, limits=(1.0, 1000.0), log10=True)))
+    assert found == {"CCN": 2.0, "c1ccccc1": pytest.approx(math.log10(5)), "CCO": 3.0}  # 10 comes before
+    assert np.isfinite(list(found.values())).all()
+
+
+def test_a_logarithm_of_a_negative_number_is_an_error_with_its_line(tmp_path):
+    with pytest.raises(UserError, match="column 'value', line 6: expected a number above 0.*found '-4'"):
+        load_rows(spec_of(tmp_path, log10=True))
+
+
+def test_repeated_molecules_have_the_mean_of_their_logarithms(tmp_path):
+    rows = load_rows(spec_of(tmp_path, limits=(1.0, 1e9), log10=True, merge="mean"))
+    assert used(rows)["CCO"] == 2.0  # of 10 and 1000, written in two ways
+    assert len(rows.used) == 4
+    assert rows.table.loc[rows.table["merged"], "line"].tolist() == [3]
+
+
+LABELS = """smiles,value
+CCO,1
+OCC,1
+C(C)O,0
+CCN,1
+NCC,0
+CCC,0
+CCC,0
+CC,1
+"""
+
+
+@pytest.mark.parametrize(
+    ("rule", "left"),
+    [
+        ("majority", {"CCO": 1, "CCC": 0, "CC": 1}),
+        ("drop", {"CCC": 0, "CC": 1}),
+        ("", {"CCO": 0, "CCN": 0, "CCC": 0, "CC": 1}),
+    ],
+)
+def test_labels_of_a_molecule_are_merged_by_the_majority_or_dropped_in_conflict(tmp_path, rule, left):
+    rows = load_rows(spec_of(tmp_path, LABELS, task="classification", merge=rule))
+    assert used(rows) == left
+    assert len(rows.used) == (8 if not rule else len(left))
+
+
+def test_a_number_is_cut_into_classes_after_it_is_merged(tmp_path):
+    text = "smiles,value\nCCO,4\nOCC,7\nCCN,5\nCCC,4.9\n"
+    spec = spec_of(tmp_path, text, task="classification", positive=">= 5", merge="mean")
+    rows = load_rows(spec)
+    assert dict(zip(rows.used["canonical"], labels(spec, rows.used).tolist(), strict=True)) == {
+        "CCO": 1,
+        "CCN": 1,
+        "CCC": 0,
+    }
+
+
+def test_a_cut_must_be_a_number_or_the_median(tmp_path):
+    with pytest.raises(ValueError, match=">= median"):
+        spec_of(tmp_path, task="classification", positive=">= high")
+
+
+def test_the_data_without_rules_have_the_same_fingerprint_whatever_rules_exist(tmp_path):
+    plain, merged = (load_rows(spec_of(tmp_path, merge=rule)) for rule in ("", "mean"))
+    assert plain.x.shape == (6, 64)
+    assert merged.x.shape == (5, 64)
