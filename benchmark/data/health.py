@@ -248,5 +248,5 @@ def _overlaps(
 def _multisets(spec: DatasetSpec) -> tuple[Counter[str], Counter[tuple[str, float]]]:
     """Return the molecules of the file and the molecules with their labels, each with its number of rows."""
     table = load_rows(spec).table
-    table = table[(table["canonical"] != "") & ~table["no_target"]]
+    table = table[(table["canonical"] != "") & ~table[["no_target", "not_selected", "merged"]].any(axis=1)]
     return Counter(table["canonical"]), Counter(zip(table["canonical"], labels(spec, table).tolist(), strict=True))
