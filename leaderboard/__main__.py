@@ -109,6 +109,36 @@ def compare(
         markdown.write_text(report.page(results, comparisons), encoding="utf-8")
 
 
+@app.command()
+def compare_methods(
+    first: Annotated[str, typer.Argument(help="Name of a method, e.g. twin, or its title.")],
+    second: Annotated[str, typer.Argument(help="Another method.")],
+    sampling: Annotated[
+        Sampling | None, typer.Option(help="What a retraining could see. [default: what decisions go by]")
+    ] = None,
+    ci: Annotated[str, commands.CI] = "runs",
+    store: Annotated[
+        str, typer.Option(help="MLflow store, or a folder of exported results. [default: published]")
+    ] = "",
+) -> None:
+    """Compare two methods on the headline datasets: which churns less, which is more accurate, and is it certain?"""
+    from leaderboard.read import published
+    from leaderboard.read.source import read
+    from leaderboard.tables import pairwise
+    from leaderboard.write.formats import to_markdown
+
+    kind = commands.interval_kind(ci)
+    results = read(store or str(published.PUBLISHED))[0]
+    part = next((one for one in results.by_sampling if one.sampling == sampling), None) if sampling else results.front
+    if part is None:
+        raise UserError(f"--sampling {sampling}: {results.source} has no such results")
+    ours, theirs = (pairwise.title_of(part, text) for text in (first, second))
+    if ours == theirs:
+        raise UserError(f"{first} and {second} are the same method: give two")
+    table = pairwise.to_table(part, ours, theirs, kind)
+    typer.echo("\n\n".join([*pairwise.answer(part, ours, theirs, kind), to_markdown(table), table.caption]))
+
+
 SUBMISSIONS = typer.Option(help="Folder of all submissions, METHOD/VERSION, searched for copies.")
 SUBMISSION = typer.Argument(help="Folder METHOD/VERSION of the submission.")
 
