@@ -6,112 +6,17 @@ Shapes: R retrainings, T test examples, C classes. Undefined values, such as the
 """
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from benchmark.measure.basics import clipped, mean_over_pairs, pairwise, predicted_class, right
+from benchmark.measure import ranking, sets
+from benchmark.measure.basics import clipped, pairwise, predicted_class, right
+from benchmark.measure.measure import PP, Measure, Of
 from benchmark.types import Predictions, Task
-
-Of = Callable[[Predictions], np.ndarray]
-TOP = 10
-"""Number of examples in a batch of acquisitions (paper, top-K appendix)."""
-PP = ("pp", 100, 1)
-"""Unit, scale and digits of a difference between shares: percentage points."""
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A number computed from predictions, and its presentation.
-
-    Exactly one of ``each`` (R, T), ``per_run`` (R,) and ``per_pair`` (R, R), symmetric with a zero diagonal, is given.
-    ``per_example`` returns the contributions (T,) of the examples, whose mean is the mean over runs or pairs; ``each``
-    implies it. A measure without it has no interval over examples.
-    """
-
-    key: str
-    name: str
-    """The name within a sentence."""
-    task: Task
-    better: int
-    """+1: higher is better; −1: lower is better."""
-    each: Of | None = None
-    per_run: Of | None = None
-    per_pair: Of | None = None
-    per_example: Of | None = None
-    unit: str = ""
-    scale: float = 1
-    digits: int = 3
-    most: float = math.inf
-    """The largest possible value; the smallest is 0."""
-    delta: tuple[str, float, int] | None = None
-    """Unit, scale and digits of a difference, if they differ from those of the measure."""
-    head: str = ""
-    """The column header, if it is not the name with its unit."""
-    help: str = ""
-    needs_truth: bool = True
-    needs_probabilities: bool = False
-    tracked: bool = True
-    """True if MLflow stores it as a metric of every run."""
-    board: bool = True
-    """True if boards, summaries and ``score`` show it."""
-    front: bool = False
-    """True if it is among the first columns of the front page."""
-
-    @property
-    def title(self) -> str:
-        return self.head or _with_unit(f"{self.name[:1].upper()}{self.name[1:]}", self.unit)
-
-    @property
-    def shown_delta(self) -> tuple[str, float, int]:
-        """Title, scale and digits of a difference."""
-        unit, scale, digits = self.delta or (self.unit, self.scale, self.digits)
-        return _with_unit(f"Δ {self.name}", unit), scale, digits
-
-    def of_runs(self, p: Predictions) -> np.ndarray:
-        """Return the value for each run, (R,), or pair of runs, (R, R); under ``halves``, for each halving, (J,)."""
-        if p.sampling == "halves":
-            return _once(p, ("halvings", self), lambda: np.array([self.mean(pair) for pair in p.halvings()]))
-        if (each := self.each) is not None:
-            return _once(p, ("runs", each), lambda: np.asarray(each(p).mean(axis=1)))
-        function = self.per_run or self.per_pair
-        assert function is not None, f"measure {self.key} has no function"
-        return _once(p, ("runs", function), lambda: function(p))
-
-    @property
-    def of_examples(self) -> Of | None:
-        """The function for the contributions (T,) of the examples; None if the measure is not a mean over them."""
-        function = self.per_example if self.each is None else _over_runs(self.each)
-        return function and (lambda p: _once(p, ("examples", self), lambda: _over_halvings(p, function)))
-
-    def mean(self, p: Predictions) -> float:
-        """Return the mean over runs or over pairs of runs; nan if there is no pair."""
-        values = self.of_runs(p)
-        return float(values.mean()) if values.ndim == 1 else mean_over_pairs(values)
-
-
-def _over_runs(each: Of) -> Of:
-    return lambda p: np.asarray(each(p).mean(axis=0))
-
-
-def _over_halvings(p: Predictions, function: Of) -> np.ndarray:
-    """Return ``function`` of the predictions; under ``halves``, its mean over the halvings."""
-    return function(p) if p.sampling != "halves" else np.mean([function(pair) for pair in p.halvings()], axis=0)
-
-
-def _once(p: Predictions, key: object, compute: Callable[[], np.ndarray]) -> np.ndarray:
-    """Return the cached result of ``compute``, read-only."""
-    if key not in p.computed:
-        p.computed[key] = compute()
-        p.computed[key].flags.writeable = False
-    return p.computed[key]
-
-
-def _with_unit(title: str, unit: str) -> str:
-    return f"{title} ({unit})" if unit else title
-
 
 # Classification
 
@@ -195,6 +100,33 @@ def squared_distance(p: Predictions) -> np.ndarray:
     return np.asarray(off / 2 if p.values.shape[2] == 2 else off)
 
 
+BINS = 15
+"""Equal bins of the confidence in the expected calibration error (Guo et al. 2017, section 2)."""
+
+
+def calibration_error(p: Predictions) -> np.ndarray:
+    """Return the expected calibration error of the predicted class, (R,): Guo et al. 2017, arXiv:1706.04599.
+
+    Examples are put into ``BINS`` equal bins by the probability of their predicted class; the error is the mean over
+    examples of the distance between their bin's accuracy and its mean probability.
+    """
+    confidence, correct = p.values.max(axis=2).astype(np.float64), right(p)
+    bins = np.clip(np.ceil(confidence * BINS).astype(int) - 1, 0, BINS - 1)
+    return np.array([_gap(*run) for run in zip(bins, correct - confidence, strict=True)])
+
+
+def _gap(bins: np.ndarray, off: np.ndarray) -> float:
+    return float(np.abs(np.bincount(bins, off, minlength=BINS)).sum() / len(off))
+
+
+def confidence_difference(p: Predictions) -> np.ndarray:
+    """Return the mean total variation distance between the probabilities of two runs, (R, R).
+
+    With two classes it is the mean difference in the probability of class 1.
+    """
+    return pairwise(p.values.astype(np.float64), lambda a, others: np.abs(a - others).sum(axis=2).mean(axis=1) / 2)
+
+
 BRIER = Measure(
     *("brier", "Brier score", "classification", -1),
     each=squared_distance,
@@ -234,60 +166,19 @@ def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
     return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
 
 
-def average_precision(p: Predictions) -> np.ndarray:
-    """Return scikit-learn's average precision of class 1, ranked by its odds, (R,); nan without an example of it."""
-    from sklearn.metrics import average_precision_score  # slow to import
-
-    true = p.y == 1
-    if not true.any():
-        return np.full(len(p.seeds), np.nan)
-    return np.array([average_precision_score(true, score) for score in _log_odds(p)])
-
-
-def top_jaccard(p: Predictions, k: int = TOP) -> np.ndarray:
-    """Return the Jaccard overlap of the ``k`` examples with the highest probability of class 1, (R, R).
-
-    Ties are broken by example id; a smaller test set is taken whole (paper, top-K appendix).
-    """
-    members = _top(p, k)
-    shared = members.astype(np.float64) @ members.T.astype(np.float64)
-    overlap = shared / (2 * members[0].sum() - shared)
-    np.fill_diagonal(overlap, 0)
-    return np.asarray(overlap)
-
-
-def hit_rate(p: Predictions, k: int = TOP) -> np.ndarray:
-    """Return the share of class 1 among the ``k`` examples with the highest probability of it, (R,)."""
-    members = _top(p, k)
-    return np.asarray((members & (p.y == 1)).sum(axis=1) / members[0].sum())
-
-
-def _top(p: Predictions, k: int) -> np.ndarray:
-    """Mark the first ``k`` examples of each run, (R, T)."""
-    members = np.zeros(p.values.shape[:2], dtype=bool)
-    for row, score in zip(members, _log_odds(p), strict=True):
-        row[np.lexsort((p.ids, -score))[:k]] = True
-    return members
-
-
-def _log_odds(p: Predictions) -> np.ndarray:
-    """Return log-odds of class 1, (R, T), which order examples without the ties of float32 probabilities near one."""
-    tiny = np.finfo(np.float64).tiny
-    one, others = p.values[..., 1].astype(np.float64), np.delete(p.values, 1, axis=2).sum(axis=2, dtype=np.float64)
-    return np.log(np.maximum(one, tiny)) - np.log(np.maximum(others, tiny))
-
-
 _hidden = partial(Measure, tracked=False, board=False)
 _of_class_one = partial(_hidden, task="classification", better=+1, most=1)
+_scored = partial(_of_class_one, needs_probabilities=True)
+AUROC = _scored("auroc", "AUROC", per_run=ranking.auroc, delta=PP)
 PRECISION = _of_class_one("precision", "precision", per_run=precision, delta=PP)
 RECALL = _of_class_one("recall", "recall", per_run=recall, delta=PP)
 F1 = _of_class_one("f1", "F1", per_run=f1, delta=PP)
-AVERAGE_PRECISION = _of_class_one("average_precision", "average precision", per_run=average_precision, delta=PP)
+AVERAGE_PRECISION = _of_class_one("average_precision", "average precision", per_run=ranking.average_precision, delta=PP)
 TOP_JACCARD = _of_class_one(
-    "top10_jaccard", "Jaccard", per_pair=top_jaccard, digits=2, needs_truth=False, needs_probabilities=True
+    "top10_jaccard", "Jaccard", per_pair=ranking.top_jaccard, digits=2, needs_truth=False, needs_probabilities=True
 )
 HIT_RATE = _of_class_one(
-    "hit_rate", "hit rate", per_run=hit_rate, unit="%", scale=100, digits=0, needs_probabilities=True
+    "hit_rate", "hit rate", per_run=ranking.hit_rate, unit="%", scale=100, digits=0, needs_probabilities=True
 )
 
 
@@ -369,6 +260,118 @@ CHURN_OF_VALUES = Measure(
     front=True,
 )
 
+
+def r2(p: Predictions) -> np.ndarray:
+    """Return the coefficient of determination R², (R,); nan if all true values are equal."""
+    spread = np.square(p.y - p.y.mean(dtype=np.float64)).sum()
+    if spread == 0:
+        return np.full(len(p.seeds), np.nan)
+    return np.asarray(1 - np.square(error(p)).sum(axis=1) / spread)
+
+
+R2 = _hidden("r2", "R²", "regression", +1, per_run=r2, most=1, least=-math.inf, digits=3)
+SPEARMAN = _hidden(
+    *("spearman", "Spearman's ρ", "regression", +1),
+    per_run=ranking.rank_quality,
+    most=1,
+    least=-1,
+    help="rank correlation of predicted and true values",
+)
+
+
+# Scorecard: what decisions rest on besides the class
+
+
+def _agreement(key: str, name: str, task: Task, per_pair: Of, **more: Any) -> Measure:
+    """Return a measure of how far two retrainings agree, from 0 or −1 to 1."""
+    needs = task == "classification"
+    return _hidden(key, name, task, +1, per_pair=per_pair, most=1, needs_truth=False, needs_probabilities=needs, **more)
+
+
+def _top_overlap(share: float, task: Task) -> Measure:
+    percent = f"{share:.0%}".replace("%", " %")
+    help = f"Jaccard overlap of the {percent} of the test set with the highest scores, between two retrainings"
+
+    def of_pairs(p: Predictions) -> np.ndarray:
+        return ranking.top_jaccard(p, ranking.share_of(p, share))
+
+    return _agreement(
+        f"top_{share:.0%}_jaccard".replace("%", "pc"), f"overlap of the top {percent}", task, of_pairs, help=help
+    )
+
+
+def _hits(p: Predictions) -> np.ndarray:
+    return ranking.hit_rate(p, ranking.share_of(p, 0.1))
+
+
+_conflict = partial(_hidden, task="classification", needs_truth=False)
+ECE = _hidden(
+    *("ece", "ECE", "classification", -1),
+    per_run=calibration_error,
+    most=1,
+    help=f"expected calibration error of the predicted class, {BINS} bins",
+    needs_probabilities=True,
+)
+CONFIDENCE_CHURN = _hidden(
+    *("confidence_churn", "churn of probabilities", "classification", -1),
+    per_pair=confidence_difference,
+    most=1,
+    help="mean total variation distance between two retrainings; of two classes, the difference in probability",
+    needs_truth=False,
+    needs_probabilities=True,
+)
+HIT_RATE_TOP = _scored(
+    *("hit_rate_10pc", "hit rate in the top 10 %"),
+    per_run=_hits,
+    help="share of class 1 among the tenth of the test set with the highest probability of it",
+    delta=PP,
+)
+AMBIGUITY = _conflict(
+    *("ambiguity", "ambiguity"),
+    better=-1,
+    per_set=sets.ambiguity,
+    most=1,
+    help="share of test examples on which not all retrainings agree; under halves, of the two of a halving",
+)
+AGREED_ACCURACY = _hidden(
+    *("agreed_accuracy", "accuracy where all agree", "classification", +1),
+    per_set=sets.accuracy_where_agreed,
+    most=1,
+    help="accuracy on the test examples on which all retrainings agree",
+    delta=PP,
+)
+VIABLE_RANGE = _conflict(
+    *("viable_range", "range of probabilities"),
+    better=-1,
+    per_set=sets.viable_range,
+    most=1,
+    help="range of the probability of class 1 over retrainings, mean over examples",
+    needs_probabilities=True,
+)
+TOPS = (0.01, 0.05, 0.1)
+SCORECARD: Mapping[Task, Sequence[Measure]] = {
+    "classification": (
+        *(CHURN, ACCURACY, AUROC, AVERAGE_PRECISION, BRIER, ECE, CONFIDENCE_CHURN),
+        _agreement(
+            *("rank_correlation", "rank correlation", "classification", ranking.rank_correlation),
+            least=-1,
+            help="Spearman's correlation of the probabilities of class 1 between two retrainings",
+        ),
+        *(_top_overlap(share, "classification") for share in TOPS),
+        *(HIT_RATE_TOP, drift(HIT_RATE_TOP), AMBIGUITY, AGREED_ACCURACY, VIABLE_RANGE),
+    ),
+    "regression": (
+        *(CHURN_OF_VALUES, MAE, R2, SPEARMAN),
+        _agreement(
+            *("rank_correlation", "rank correlation", "regression", ranking.rank_correlation),
+            least=-1,
+            help="Spearman's correlation of the predicted values between two retrainings",
+        ),
+        *(_top_overlap(share, "regression") for share in TOPS),
+    ),
+}
+"""The measures of the scorecard by task, in its order."""
+
 CATALOGUE = (
     *(ACCURACY, LOG_LOSS, CHURN, SYM_KL, BRIER),
     *(PRECISION, RECALL, F1, AVERAGE_PRECISION, TOP_JACCARD, HIT_RATE),
@@ -376,6 +379,7 @@ CATALOGUE = (
     *map(drift, (ACCURACY, PRECISION, RECALL, F1, AVERAGE_PRECISION)),
     *(MAE, CHURN_OF_VALUES),
 )
+CATALOGUE = (*CATALOGUE, *(m for card in SCORECARD.values() for m in card if m not in CATALOGUE))
 """All measures, in the order of the boards."""
 QUALITY: Mapping[Task, Measure] = {"classification": ACCURACY, "regression": MAE}
 """The measure of quality that always accompanies churn."""

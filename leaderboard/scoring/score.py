@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmark.errors import UserError
-from benchmark.measure.catalogue import Measure, boards, churn_of_class
+from benchmark.measure.catalogue import boards, churn_of_class
+from benchmark.measure.measure import Measure
 from leaderboard.scoring.runs import Runs
 from leaderboard.stats.intervals import Estimate, IntervalKind
 from leaderboard.tables.columns import interval

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from benchmark import __version__
 from benchmark.measure import catalogue as m
+from benchmark.measure.ranking import TOP
 from leaderboard.read.results import Dataset, Results
 from leaderboard.stats.intervals import IntervalKind, described
-from leaderboard.tables import fills, samplings
+from leaderboard.tables import fills, samplings, scorecard
 from leaderboard.tables.columns import versus
 from leaderboard.tables.layouts import (
     DatasetColumn,
@@ -149,6 +150,19 @@ TABLES = (
         intervals=False,
     ),
     TableEntry(
+        "scorecard",
+        "Scorecard",
+        "What decisions rest on besides the class: ranking, calibration, probabilities and conflicts between "
+        "retrainings, on the ID tests of the headline datasets.",
+        scorecard.classification,
+    ),
+    TableEntry(
+        "scorecard-regression",
+        "Scorecard, regression",
+        "Fit, ranking and agreement of the rankings between retrainings, on the ID tests of the regressions.",
+        scorecard.regression,
+    ),
+    TableEntry(
         "changes",
         "Predictions mended and broken by a change of method",
         "Share of the ID test, in %, that ERM gets wrong and the method right (mended) or the reverse (broken), on the "
@@ -166,8 +180,8 @@ TABLES = (
     ),
     TableEntry(
         "top-k",
-        f"Stability of the top {m.TOP}",
-        f"Jaccard overlap between two retrainings of the {m.TOP} ID test examples with the highest probability of "
+        f"Stability of the top {TOP}",
+        f"Jaccard overlap between two retrainings of the {TOP} ID test examples with the highest probability of "
         "class 1: ERM's, and each method's difference from it on the same samples; positive is better. The hit rate "
         "is the share of class 1 among them, to be compared with its share of all examples.",
         per_method(

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.measure.catalogue import Drift, Measure, Of, boards
+from benchmark.measure.catalogue import Drift, boards
+from benchmark.measure.measure import Measure, Of
 from benchmark.store.cell import Cell
 from benchmark.types import PAPER, REFERENCE, Predictions, Sampling, Task
 from leaderboard.read.results import Dataset, Entry

@@ -14,7 +14,8 @@ from itertools import combinations
 import numpy as np
 
 from benchmark.errors import UserError, did_you_mean
-from benchmark.measure.catalogue import ACCURACY, CHURN, Measure
+from benchmark.measure.catalogue import ACCURACY, CHURN
+from benchmark.measure.measure import Measure
 from benchmark.types import Predictions
 from leaderboard.read.results import Dataset, Entry, Results, family_weights
 from leaderboard.stats.intervals import Estimate, IntervalKind, holm, weighted

@@ -1,0 +1,107 @@
+"""How retrainings order the test examples: by log-odds of class 1, or by predicted value.
+
+Shapes: R retrainings, T test examples, C classes.
+"""
+
+import numpy as np
+
+from benchmark.types import Predictions
+
+TOP = 10
+"""Number of examples in a batch of acquisitions (paper, top-K appendix)."""
+
+
+def scores(p: Predictions) -> np.ndarray:
+    """Return what examples are ranked by, (R, T): log-odds of class 1, or the predicted value of a regression."""
+    return log_odds(p) if p.task == "classification" else p.values[..., 0].astype(np.float64)
+
+
+def auroc(p: Predictions) -> np.ndarray:
+    """Return the area under the ROC curve of class 1, (R,); nan if all examples or none are of class 1.
+
+    It is the probability that an example of class 1 has the higher score of two, with ties counted as half (Hanley and
+    McNeil 1982, doi:10.1148/radiology.143.1.7063747).
+    """
+    from scipy.stats import rankdata  # slow to import
+
+    true = p.y == 1
+    ones, others = true.sum(), (~true).sum()
+    if not ones or not others:
+        return np.full(len(p.seeds), np.nan)
+    ranks = rankdata(log_odds(p), axis=1)
+    return np.asarray((ranks[:, true].sum(axis=1) - ones * (ones + 1) / 2) / (ones * others))
+
+
+def rank_correlation(p: Predictions) -> np.ndarray:
+    """Return Spearman's correlation between the scores of two runs, (R, R); nan if a run scores all examples equally.
+
+    The diagonal is 0.
+    """
+    from scipy.stats import rankdata  # slow to import
+
+    correlation = _correlations(rankdata(scores(p), axis=1))
+    np.fill_diagonal(correlation, 0)
+    return correlation
+
+
+def rank_quality(p: Predictions) -> np.ndarray:
+    """Return Spearman's correlation of the predicted with the true values, (R,); nan if either are all equal."""
+    from scipy.stats import rankdata  # slow to import
+
+    return _correlations(np.vstack([rankdata(p.y), rankdata(scores(p), axis=1)]))[0, 1:]
+
+
+def _correlations(rows: np.ndarray) -> np.ndarray:
+    """Return Pearson's correlation of each two rows; nan for a constant one."""
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    lengths = np.sqrt(np.square(centred).sum(axis=1))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(centred @ centred.T / np.outer(lengths, lengths))
+
+
+def share_of(p: Predictions, share: float) -> int:
+    """Return the number of examples in the first ``share`` of the test set, at least one."""
+    return max(1, round(share * len(p.ids)))
+
+
+def average_precision(p: Predictions) -> np.ndarray:
+    """Return scikit-learn's average precision of class 1, ranked by its odds, (R,); nan without an example of it."""
+    from sklearn.metrics import average_precision_score  # slow to import
+
+    true = p.y == 1
+    if not true.any():
+        return np.full(len(p.seeds), np.nan)
+    return np.array([average_precision_score(true, score) for score in log_odds(p)])
+
+
+def top_jaccard(p: Predictions, k: int = TOP) -> np.ndarray:
+    """Return the Jaccard overlap of the ``k`` examples with the highest scores, (R, R).
+
+    Ties are broken by example id; a smaller test set is taken whole (paper, top-K appendix).
+    """
+    members = top(p, k)
+    shared = members.astype(np.float64) @ members.T.astype(np.float64)
+    overlap = shared / (2 * members[0].sum() - shared)
+    np.fill_diagonal(overlap, 0)
+    return np.asarray(overlap)
+
+
+def hit_rate(p: Predictions, k: int = TOP) -> np.ndarray:
+    """Return the share of class 1 among the ``k`` examples with the highest probability of it, (R,)."""
+    members = top(p, k)
+    return np.asarray((members & (p.y == 1)).sum(axis=1) / members[0].sum())
+
+
+def top(p: Predictions, k: int) -> np.ndarray:
+    """Mark the first ``k`` examples of each run, (R, T)."""
+    members = np.zeros(p.values.shape[:2], dtype=bool)
+    for row, score in zip(members, scores(p), strict=True):
+        row[np.lexsort((p.ids, -score))[:k]] = True
+    return members
+
+
+def log_odds(p: Predictions) -> np.ndarray:
+    """Return log-odds of class 1, (R, T), which order examples without the ties of float32 probabilities near one."""
+    tiny = np.finfo(np.float64).tiny
+    one, others = p.values[..., 1].astype(np.float64), np.delete(p.values, 1, axis=2).sum(axis=2, dtype=np.float64)
+    return np.log(np.maximum(one, tiny)) - np.log(np.maximum(others, tiny))
