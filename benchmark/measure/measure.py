@@ -79,8 +79,11 @@ class Measure:
         if (each := self.each) is not None:
             return _once(p, ("runs", each), lambda: np.asarray(each(p).mean(axis=1)))
         if (of_set := self.per_set) is not None:
-            values = partial(pseudo_values, lambda runs: of_set(p.only(runs.tolist())), len(p.seeds))
-            return _once(p, ("runs", of_set), values)
+
+            def without(runs: np.ndarray) -> float:
+                return of_set(p.only(runs.tolist())) if len(runs) else math.nan
+
+            return _once(p, ("runs", of_set), partial(pseudo_values, without, len(p.seeds)))
         function = self.per_run or self.per_pair
         assert function is not None, f"measure {self.key} has no function"
         return _once(p, ("runs", function), lambda: function(p))

@@ -46,7 +46,8 @@ def test_every_table_is_made_where_there_are_data(tables):
 
 def test_without_erm_only_tables_without_comparisons_are_built(world):
     bare = Results(tuple(replace(d, entries=d.entries[1:]) for d in world.datasets))
-    assert [table.key for table in build(bare)] == ["ranks", "regression", "compute"]
+    kept = ["ranks", "scorecard", "scorecard-regression", "regression", "compute"]
+    assert [table.key for table in build(bare)] == kept
 
 
 def test_the_main_table_has_the_mean_difference_over_splits_and_gaps_for_missing_cells(world, tables):
