@@ -39,12 +39,12 @@ def files(dataset: Dataset, smiles: Mapping[str, str]) -> Iterator[tuple[str, st
         for i in np.argsort(-np.nan_to_num(churns[0]), kind="stable"):  # the page's order
             if ids[i] in smiles:
                 drawn.setdefault(ids[i], len(drawn) // SHARD)
-        yield f"{name}.js", _script(name, _predictions(entries, predictions, churns, smiles, drawn))
+        yield f"{name}.js", script(name, _predictions(entries, predictions, churns, smiles, drawn))
     order = list(drawn)
     drawings = _drawings({i: smiles[i] for i in sorted(drawn)})
     for k, start in enumerate(range(0, len(order), SHARD)):
         shard = {i: drawings[i] for i in order[start : start + SHARD] if i in drawings}
-        yield f"drawings-{k}.js", _script(f"drawings-{k}", shard)
+        yield f"drawings-{k}.js", script(f"drawings-{k}", shard)
 
 
 def _churn(p: Predictions) -> np.ndarray:
@@ -108,5 +108,6 @@ def _draw(smiles: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     return drawings
 
 
-def _script(name: str, content: object) -> str:
+def script(name: str, content: object) -> str:
+    """Return a script that hands ``content`` to the page's own, which works from file:// too."""
     return f"load({json.dumps(name)},{json.dumps(content, ensure_ascii=False, separators=(',', ':'))});\n"

@@ -18,7 +18,7 @@ from benchmark.types import REFERENCE, Sampling
 from leaderboard.figures import build, molecules
 from leaderboard.figures.figure import Figure
 from leaderboard.read.results import Dataset, Results, slug
-from leaderboard.site import citation, decide, explorer, sentences
+from leaderboard.site import citation, compare, decide, explorer, sentences
 from leaderboard.stats.intervals import INTERVAL_KINDS, Estimate, IntervalKind, described
 from leaderboard.tables import catalogue as tables
 from leaderboard.tables import studies
@@ -32,7 +32,7 @@ from leaderboard.write.templates import render
 
 File = tuple[str, str | bytes]
 """A path below the site's folder, and its content."""
-STATIC = ("site.css", "site.js")
+STATIC = ("site.css", "site.js", "compare.js")
 
 
 def homes(results: Results) -> dict[Sampling, str]:
@@ -171,6 +171,8 @@ class Site:
             columns=_columns(tables),
         )
         yield "index.html", index
+        yield "compare.html", self.page("compare.html")
+        yield "compare-data.js", explorer.script("compare-data", compare.content(self.results))
         if self.results is self.whole.front:
             both = described("both", self.results.sampling)
             yield "decide.html", self.page("decide.html", choices=decide.choices(self.whole), both=both)

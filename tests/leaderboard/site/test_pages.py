@@ -7,18 +7,24 @@ import re
 import shutil
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
-from benchmark.measure.catalogue import example_flips
+from benchmark.measure.catalogue import example_flips, find
 from leaderboard.read.results import Results, collect
 from leaderboard.read.source import read
+from leaderboard.site import compare
 from leaderboard.site.pages import Site
 from leaderboard.tables.boards import MARKS
+from leaderboard.tables.pairwise import compared
 from leaderboard.tables.summary import summaries
 
 FLAGS = (
@@ -494,3 +500,54 @@ def test_each_download_is_there(page: Page) -> None:
     suffixes = {Path(link).suffix for link in links}
     assert suffixes == {".tex", ".csv", ".json", ".svg", ".pdf", ".parquet", ".bib"}
     assert all(Path(link.removeprefix("file://")).stat().st_size > 0 for link in links)
+
+
+def test_the_compare_page_computes_what_the_command_prints(page: Page, results: Results) -> None:
+    page.open("compare.html")
+    about = page.run("return file('', 'compare-data')")
+    number = {method["title"]: i for i, method in enumerate(about["methods"])}
+    checked = 0
+    for d, dataset in enumerate(results.datasets):
+        for first, second in combinations([entry.title for entry in dataset.entries], 2):
+            for m, key in enumerate(compare.KEYS[dataset.task]):
+                measure = find(key, dataset.task)
+                assert measure is not None
+                pair = compared([dataset], first, second, measure)
+                assert pair is not None
+                ours = page.run(
+                    """const [d, a, b, m] = arguments; const about = arrived.get("compare-data");
+                    const found = difference(about.cells[d][a][m], about.cells[d][b][m]);
+                    return found && [found.value, found.half || null, pOf(found) || null];""",
+                    *(d, number[first], number[second], m),
+                )
+                if np.isnan(pair.mean.value):
+                    assert ours is None
+                    continue
+                half = (pair.mean.high - pair.mean.low) / 2
+                assert ours[0] == pytest.approx(pair.mean.value, abs=1e-5)
+                assert (ours[1] is None) == bool(np.isnan(half)), (dataset.name, first, second, key)
+                if ours[1] is not None:
+                    assert ours[1] == pytest.approx(half, rel=2e-3)
+                    assert ours[2] == pytest.approx(pair.mean.p, rel=2e-2)
+                    checked += 1
+    assert checked > 20
+
+
+def test_students_quantiles_and_holms_adjustment_are_scipys_and_statsmodels(page: Page) -> None:
+    page.open("compare.html")
+    for df in (1, 2, 3.5, 9, 18, 120):
+        assert page.run("return quantile(arguments[0])", df) == pytest.approx(stats.t.ppf(0.975, df), rel=1e-9)
+        for t in (0.1, 1, 5):
+            assert page.run("return twoSided(...arguments)", t, df) == pytest.approx(2 * stats.t.sf(t, df), rel=1e-9)
+    p = [0.01, 0.04, 0.03, 0.5]
+    assert page.run("return holm(arguments[0])", p) == pytest.approx(multipletests(p, method="holm")[1].tolist())
+
+
+def test_the_compare_page_answers_and_its_address_keeps_the_choice(page: Page) -> None:
+    page.open("compare.html#a=CALM&b=erm")
+    page.wait("document.querySelector('#verdict h2')")
+    assert page.texts("#verdict h2") == ["CALM is better in churn"]
+    assert len(page.texts("#each tbody tr")) == 2
+    page.fill("measure", "auroc")
+    assert "measure=auroc" in page.hash
+    assert page.run("return document.querySelectorAll('#matrix tbody tr').length") == 3
