@@ -93,9 +93,10 @@ def libraries(root: Any) -> list[str]:
 
 @cache
 def _is_ours(module: str) -> bool:
-    if module.partition(".")[0] in SUITE:
+    top = module.partition(".")[0]
+    if top in SUITE:
         return True
-    path = _path(module)
+    path = _path(top) or _path(module)  # to find a part of a package imports the package, which may take seconds
     return path is not None and not any(path.is_relative_to(folder) for folder in INSTALLED)
 
 

@@ -47,6 +47,31 @@ def build(
 
 
 @app.command()
+def explain(
+    dataset: Annotated[str, typer.Option(help="Only these datasets, separated by commas, and not the board.")] = "",
+    store: Annotated[str, typer.Option(help="MLflow store. [default: MLFLOW_TRACKING_URI]")] = "",
+) -> None:
+    """Explain runs in MLflow: differences from ERM with intervals, flips, figures, views, and a board of methods.
+
+    ``benchmark run`` does this for the datasets that it trains on. What is up to date is left as it is.
+    """
+    typer.echo("explaining runs in the tracking store", err=True)
+    from benchmark.store.opening import nothing_at, uri
+    from benchmark.store.tracking import Store
+    from leaderboard.explain.writing import explain
+
+    if missing := nothing_at(store):
+        raise UserError(f"there is no tracking store at {missing}: create one with python -m benchmark run")
+    names = [name.strip() for name in dataset.split(",") if name.strip()]
+    done = explain(Store(store or uri()), names, typer.echo)
+    for line in done.unreadable:
+        typer.echo(f"warning: {line}", err=True)
+    typer.echo(f"{done.runs} runs: {done.changed} explained anew, {done.runs - done.changed} unchanged")
+    for address in done.boards:
+        typer.echo(f"board of methods: {address}")
+
+
+@app.command()
 def export(
     out: Annotated[Path, typer.Argument(help="Folder for the results; an earlier export is replaced.")],
     store: Annotated[str, STORE] = "",
@@ -137,6 +162,25 @@ def compare_methods(
         raise UserError(f"{first} and {second} are the same method: give two")
     table = pairwise.to_table(part, ours, theirs, kind)
     typer.echo("\n\n".join([*pairwise.answer(part, ours, theirs, kind), to_markdown(table), table.caption]))
+
+
+@app.command()
+def moved(
+    before: Annotated[Path, typer.Argument(help="Folder of results exported before.")],
+    store: Annotated[str, STORE] = "",
+    csv: Annotated[Path | None, typer.Option(help="Write every cell to this file.")] = None,
+) -> None:
+    """Print what moved since an earlier export in the cells that other code has trained again."""
+    from leaderboard.paper import moved
+    from leaderboard.read.source import read
+    from leaderboard.write.formats import to_markdown
+
+    found = list(moved.moves(read(str(before))[0], read(store)[0]))
+    if not found:
+        raise UserError(f"{before}: no cell there has been trained again by other code in this store")
+    typer.echo(f"{moved.sentence(found)}\n\n{to_markdown(moved.by_method(found))}")
+    if csv:
+        moved.write(found, csv)
 
 
 SUBMISSIONS = typer.Option(help="Folder of all submissions, METHOD/VERSION, searched for copies.")

@@ -17,7 +17,10 @@ from packaging.requirements import Requirement
 
 from benchmark.files import CHECKOUT
 
-LIGHT = {"filelock", "markupsafe", "numpy", "packaging", "pooch", "pydantic", "rich", "threadpoolctl", "typer", "yaml"}
+LIGHT = {
+    *("cloudpickle", "filelock", "markupsafe", "numpy", "packaging", "pooch", "pydantic", "rich", "threadpoolctl"),
+    *("typer", "yaml"),
+}
 """Dependencies that every command may import: together they take less than half a second."""
 TABLES = {"pandas", "pyarrow"}
 TORCH = {"functorch", "torch", "torchgen"}
@@ -33,7 +36,8 @@ FIRST: dict[str, set[str]] = {
     "leaderboard --help": set(),
     "leaderboard score runs.csv": SCORES,
     "leaderboard triage first.csv second.csv": SCORES,
-    "leaderboard gate --baseline first.csv --candidate second.csv --max-flips 100%": SCORES,
+    "leaderboard gate first.csv second.csv --max-flips 100%": SCORES,
+    "leaderboard explain": set(),
     "leaderboard power": set(),
     "leaderboard verify mine": set(),
 }
@@ -42,7 +46,7 @@ WHOLE: dict[str, set[str]] = {
     "benchmark list": TORCH | {"rdkit", "scipy"},
     "benchmark status": TABLES | TORCH | {"joblib", "rdkit", "scipy", "sqlalchemy"},
     "leaderboard score runs.csv": SCORES,
-    "leaderboard gate --baseline first.csv --candidate second.csv --max-flips 100%": SCORES,
+    "leaderboard gate first.csv second.csv --max-flips 100%": SCORES,
     "leaderboard power": SCORES | {"scipy.optimize"},
 }
 """What else a command may have imported by its end, where there is no tracking store."""

@@ -1,15 +1,32 @@
-"""Graph isomorphism network on atoms and bonds (Xu et al. 2019, arXiv:1810.00826; paper, appendix on GIN)."""
+"""Graph isomorphism network on atoms and bonds (Xu et al. 2019, arXiv:1810.00826; paper, appendix on GIN).
 
-import warnings
-from functools import lru_cache
+Most of the time goes into products of matrices, so each distinct environment of a batch is one row of them (see
+``_graphs``), and a perceptron's first product precedes the sum over neighbours, because there are fewer rows before it.
+The rest is overhead: gradients are spelled out, and all weights of a stack of networks are one tensor. Networks of a
+stack are computed one after another, while their rows are in the caches.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from rdkit import Chem
-from torch import Tensor, nn
+from torch import Tensor
 
+from benchmark.backbones._graphs import Lists, Sums, distinct, merged, refined
 from benchmark.backbones._smiles import smiles_of
+from benchmark.train.adamw import LANES, optimiser
 from benchmark.train.backbone import Backbone
+from benchmark.train.device import Device
+from benchmark.train.group import Key
+from benchmark.train.networks import Dropout
+from benchmark.train.resampling import Stream, generator
 from benchmark.types import Recipe
 
 LAYERS = 3
@@ -23,14 +40,23 @@ CHOICES: tuple[tuple[object, ...], ...] = (
 """One-hot features of an atom: element, degree, formal charge, hydrogens, aromatic. Other values set no bit."""
 
 
+EPSILON = 1e-5
+"""Added to the variance by layer norm."""
+
+
 class GIN(Backbone):
     reads = "smiles"
     recipe = Recipe(hidden=128, batch_size=32, epochs=50)
-    extra = "graph"
-    library = "torch-geometric"
+    stacked = True
+    stack = 8
 
-    def module(self, recipe: Recipe, n_outputs: int, dropout: float) -> nn.Module:
-        return Network(recipe.hidden, n_outputs, dropout)
+    def inputs(self, x: np.ndarray, device: Device) -> Molecules:
+        return Molecules(x)
+
+    def networks(
+        self, keys: Sequence[Key], inputs: Any, recipe: Recipe, n_outputs: int, dropout: float, device: Device
+    ) -> Networks:
+        return Networks(keys, inputs, recipe, n_outputs, dropout, device)
 
 
 @lru_cache(maxsize=100_000)
@@ -44,40 +70,245 @@ def graph(smiles: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.array(bits, dtype=np.float32), np.array(degrees), np.array(neighbours, dtype=np.int64)
 
 
-def rows_of_ones(counts: np.ndarray, columns: np.ndarray, width: int) -> Tensor:
-    """Return a sparse matrix (R, width) of ones: ``counts`` (R,) of each row, in the given ``columns``."""
-    starts = torch.from_numpy(np.concatenate([[0], np.cumsum(counts)]))
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
-        return torch.sparse_csr_tensor(
-            starts, torch.from_numpy(columns), torch.ones(len(columns)), (len(counts), width), check_invariants=False
-        )
+class Step(NamedTuple):
+    """A layer of a batch: the row of the layer before that each row (R,) continues, and the sums of its neighbours."""
+
+    own: Tensor
+    neighbours: Sums
 
 
-class Network(nn.Module):
-    """From bytes of SMILES (B, D) to outputs (B, C): layers with ReLU, residual and layer norm; mean over atoms."""
+class Batch(NamedTuple):
+    """Bits of distinct atoms (R, F), the layers of their environments, sums over molecules and their sizes (B, 1)."""
 
-    def __init__(self, hidden: int, n_outputs: int, dropout: float) -> None:
-        from torch_geometric.nn import GINConv
+    atoms: Tensor
+    steps: list[Step]
+    molecules: Sums
+    sizes: Tensor
 
-        super().__init__()
-        self.atoms = nn.Linear(sum(map(len, CHOICES)), hidden)
-        self.layers = nn.ModuleList(
-            GINConv(nn.Sequential(nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, hidden)), train_eps=True)
-            for _ in range(LAYERS)
-        )
-        self.norms = nn.ModuleList(nn.LayerNorm(hidden) for _ in range(LAYERS))
-        self.dropout = nn.Dropout(dropout)
-        self.head = nn.Linear(hidden, n_outputs)
 
-    def forward(self, x: Tensor) -> Tensor:
-        atoms, degrees, neighbours = zip(*map(graph, smiles_of(x.cpu().numpy())), strict=True)
+class Molecules:
+    """N molecules as one graph, from bytes of SMILES (N, D)."""
+
+    def __init__(self, x: np.ndarray) -> None:
+        bits, degrees, neighbours = zip(*map(graph, smiles_of(x)), strict=True)
         sizes = np.array([len(molecule) for molecule in degrees])
-        shifted = [indices + start for indices, start in zip(neighbours, np.cumsum(sizes) - sizes, strict=True)]
-        n = int(sizes.sum())
-        bonds = rows_of_ones(np.concatenate(degrees), np.concatenate(shifted), n).to(x.device)
-        molecules = rows_of_ones(sizes, np.arange(n), n).to(x.device)
-        h = self.atoms(torch.from_numpy(np.concatenate(atoms)).to(x.device))
-        for layer, norm in zip(self.layers, self.norms, strict=True):
-            h = self.dropout(norm(h + torch.relu(layer(h, bonds))))
-        return self.head(molecules @ h / torch.from_numpy(sizes).to(h)[:, None])
+        self.atoms = Lists(sizes, np.arange(sizes.sum()))
+        shifted = [of + start for of, start in zip(neighbours, self.atoms.starts, strict=True)]
+        self.neighbours = Lists(np.concatenate(degrees), np.concatenate(shifted))
+        self.bits, self.types = distinct(np.concatenate(bits))
+
+    @cached_property
+    def environments(self) -> list[np.ndarray]:
+        """For each layer, the colours of all atoms by their environments."""
+        colours = [self.types]
+        for _ in range(LAYERS):
+            colours.append(refined(colours[-1], colours[-1], self.neighbours))
+        return colours[1:]
+
+    def batch(self, rows: np.ndarray, merge: bool, device: torch.device) -> Batch:
+        """Return the molecules of rows (B,); ``merge`` equal environments unless dropout tells them apart."""
+        atoms = self.atoms.at(rows)
+        ids, everything = atoms.values, np.arange(len(atoms.values))
+        some, row = merged(self.types[ids])  # positions of the atoms that are computed, and the row of each atom
+        bits, steps, width = self.bits[self.types[ids[some]]], [], len(some)
+        for layer in range(LAYERS):
+            some, after = merged(self.environments[layer][ids]) if merge else (everything, everything)
+            beside = self.neighbours.at(ids[some])
+            here = beside.values + np.repeat(some - ids[some], beside.counts)  # positions in the batch
+            sums = Sums(Lists(beside.counts, row[here]), width, device)
+            steps.append(Step(torch.from_numpy(row[some]).to(device), sums))
+            row, width = after, len(some)
+        sizes = torch.from_numpy(atoms.counts[:, None].astype(np.float32)).to(device)
+        return Batch(torch.from_numpy(bits).to(device), steps, Sums(Lists(atoms.counts, row), width, device), sizes)
+
+
+class Weights(NamedTuple):
+    """The weights of a network, which multiply rows from the right.
+
+    Atoms (F, H) with biases (H,); for each layer the matrices of a perceptron (2, H, H), and its biases and the gain
+    and shift of a norm (4, H); the head (H, C) with biases (C,); for each layer ε.
+    """
+
+    atoms: Tensor
+    bias: Tensor
+    perceptrons: Tensor
+    vectors: Tensor
+    head: Tensor
+    head_bias: Tensor
+    eps: Tensor
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The places of the weights of a network in one vector.
+
+    The vector is padded to a multiple of ``LANES``, so that results do not depend on what shares the stack.
+    """
+
+    hidden: int
+    n_outputs: int
+
+    @cached_property
+    def shapes(self) -> list[tuple[int, ...]]:
+        bits, h, c = sum(map(len, CHOICES)), self.hidden, self.n_outputs
+        return [(bits, h), (h,), (LAYERS, 2, h, h), (LAYERS, 4, h), (h, c), (c,), (LAYERS,)]
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        used = [math.prod(shape) for shape in self.shapes]
+        return [*used, -sum(used) % LANES]
+
+    def parts(self, vector: Tensor) -> Weights:
+        """Return the weights in a vector (P,), whose memory they share."""
+        parts = vector.split(self.sizes)[:-1]
+        return Weights(*(part.view(shape) for part, shape in zip(parts, self.shapes, strict=True)))
+
+    def initial(self, key: Key) -> Tensor:
+        """Draw a vector (P,) of initial weights as torch.nn.Linear does, uniform within ±1/√fan_in."""
+        draw, vector = generator("initialisation", *key), torch.zeros(sum(self.sizes))
+        weights = self.parts(vector)
+        inner = [weights.perceptrons, weights.vectors[:, :2], weights.head, weights.head_bias]
+        for part in (weights.atoms, weights.bias, *inner):
+            rows = len(weights.atoms) if part is weights.atoms or part is weights.bias else self.hidden
+            part.copy_(torch.from_numpy((2 * draw.random(part.shape, dtype=np.float32) - 1) / np.float32(rows**0.5)))
+        weights.vectors[:, 2] = 1
+        return vector
+
+
+class Kept(NamedTuple):
+    """What the gradient of a layer needs: the rows of the layer before, and results on the way to its own rows."""
+
+    h: Tensor
+    product: Tensor
+    inner: Tensor
+    outer: Tensor
+    total: Tensor
+    mean: Tensor
+    spread: Tensor
+    mask: Tensor | None
+
+
+Mask = Callable[[Tensor], "Tensor | None"]
+"""Draws dropout factors for rows of a layer, if there is dropout."""
+
+
+def run(w: Weights, batch: Batch, mask: Mask) -> tuple[Tensor, list[Kept], Tensor]:
+    """Return outputs (B, C), and for their gradient what each layer keeps and the means over molecules (B, H).
+
+    A layer is a perceptron of (1 + ε) times a row plus those of its neighbours, then ReLU, residual, layer norm and
+    dropout.
+    """
+    h, kept = torch.addmm(w.bias, batch.atoms, w.atoms), []
+    scales = (1 + w.eps).unbind()
+    for step, (first, second), (b1, b2, gain, shift), scale in zip(
+        batch.steps, w.perceptrons, w.vectors, scales, strict=True
+    ):
+        product = h @ first
+        inner = step.neighbours.of(product).addcmul_(product.index_select(0, step.own), scale).add_(b1).relu_()
+        outer = torch.addmm(b2, inner, second).relu_()
+        total = h.index_select(0, step.own).add_(outer)
+        normed, mean, spread = torch.native_layer_norm(total, gain.shape, gain, shift, EPSILON)
+        kept.append(Kept(h, product, inner, outer, total, mean, spread, mask(normed)))
+        h = normed if kept[-1].mask is None else normed * kept[-1].mask
+    means = batch.molecules.of(h).div_(batch.sizes)
+    return torch.addmm(w.head_bias, means, w.head), kept, means
+
+
+def write_gradient(w: Weights, batch: Batch, kept: list[Kept], means: Tensor, slope: Tensor, out: Weights) -> None:
+    """Write the gradient with respect to the weights into ``out``, from that with respect to the outputs (B, C)."""
+    torch.mm(means.T, slope, out=out.head)
+    torch.sum(slope, 0, out=out.head_bias)
+    g = batch.molecules.back((slope @ w.head.T).div_(batch.sizes))
+    for i, step, at in reversed(list(zip(range(LAYERS), batch.steps, kept, strict=True))):
+        (first, second), (_, _, gain, shift) = w.perceptrons[i], w.vectors[i]
+        g = g if at.mask is None else g * at.mask
+        g, out.vectors[i, 2], out.vectors[i, 3] = torch.ops.aten.native_layer_norm_backward(
+            g, at.total, gain.shape, at.mean, at.spread, gain, shift, [True, True, True]
+        )
+        outer = torch.ops.aten.threshold_backward(g, at.outer, 0)
+        torch.mm(at.inner.T, outer, out=out.perceptrons[i, 1])
+        torch.sum(outer, 0, out=out.vectors[i, 1])
+        inner = torch.ops.aten.threshold_backward(outer @ second.T, at.inner, 0)
+        torch.sum(inner, 0, out=out.vectors[i, 0])
+        own = torch.zeros_like(at.h).index_add_(0, step.own, inner)
+        torch.dot(own.flatten(), at.product.flatten(), out=out.eps[i])
+        product = step.neighbours.back(inner).addcmul_(own, 1 + w.eps[i])
+        torch.mm(at.h.T, product, out=out.perceptrons[i, 0])
+        g = torch.zeros_like(at.h).index_add_(0, step.own, g).addmm_(product, first.T)
+    torch.mm(batch.atoms.T, g, out=out.atoms)
+    torch.sum(g, 0, out=out.bias)
+
+
+class Networks:
+    """M networks in training on molecules. Their weights are one tensor (M, 1, P), to which AdamW makes one step."""
+
+    def __init__(
+        self, keys: Sequence[Key], inputs: Molecules, recipe: Recipe, n_outputs: int, dropout: float, device: Device
+    ) -> None:
+        self.keys, self.inputs, self.recipe, self.dropout, self.device = keys, inputs, recipe, dropout, device
+        self.layout = Layout(recipe.hidden, n_outputs)
+        self.masks = masks(keys, dropout, "dropout")
+        weights = torch.stack([self.layout.initial(key) for key in keys])[:, None].to(device.name)
+        weights.grad = torch.zeros_like(weights)
+        self.weights, self.gradients = ([self.layout.parts(v) for v in of[:, 0]] for of in (weights, weights.grad))
+        self.state = [weights]
+        self.optimiser = optimiser(self.state, recipe)
+
+    @torch.no_grad()
+    def epoch(self, batches: Sequence[Tensor]) -> Iterator[Tensor]:
+        for rows in batches:
+            shared: dict[bytes, Batch] = {}  # coupled networks see the same molecules
+            for row in (numbers := rows.cpu().numpy()):
+                if row.tobytes() not in shared:
+                    shared[row.tobytes()] = self.inputs.batch(row, not self.dropout, torch.device(self.device.name))
+            self.own = [shared[row.tobytes()] for row in numbers]
+            self.runs = [run(*given) for given in zip(self.weights, self.own, self.masks, strict=True)]
+            yield torch.stack([outputs for outputs, *_ in self.runs])
+
+    @torch.no_grad()
+    def step(self, gradient: Tensor, limit: float) -> None:
+        (weights,) = self.state
+        assert weights.grad is not None
+        for w, batch, (_, kept, means), slope, out in zip(
+            self.weights, self.own, self.runs, gradient.contiguous(), self.gradients, strict=True
+        ):
+            write_gradient(w, batch, kept, means, slope, out)
+        for vector in weights.grad[:, 0]:  # one at a time, as rounding may depend on the shape of a sum
+            vector.mul_((limit / (torch.dot(vector, vector).sqrt() + 1e-6)).clamp(max=1))
+        self.optimiser.step()
+
+    def trained(self, state: Sequence[Tensor]) -> TrainedNetworks:
+        vectors = state[0].detach().to("cpu", copy=True)[:, 0]
+        return TrainedNetworks(self.keys, self.layout, vectors, self.dropout, self.recipe.batch_size)
+
+
+@dataclass(frozen=True)
+class TrainedNetworks:
+    """M trained networks, with their weights (M, P)."""
+
+    keys: Sequence[Key]
+    layout: Layout
+    vectors: Tensor
+    dropout: float
+    batch_size: int
+
+    @torch.no_grad()
+    def passes(self, x: np.ndarray, n: int) -> Iterator[Tensor]:
+        p = self.dropout if n > 1 else 0.0
+        molecules = Molecules(x)
+        parts = np.split(np.arange(len(x)), range(self.batch_size, len(x), self.batch_size))
+        batches = [molecules.batch(part, not p, torch.device("cpu")) for part in parts]
+        for vector, mask in zip(self.vectors, masks(self.keys, p, "dropout at prediction"), strict=True):
+            weights = self.layout.parts(vector)
+            yield torch.stack([torch.cat([run(weights, batch, mask)[0] for batch in batches]) for _ in range(n)])
+
+
+def masks(keys: Sequence[Key], p: float, stream: Stream) -> list[Mask]:
+    """Return for each network a function that draws dropout factors, 0 or 1/(1−p), from its own generator."""
+
+    def draw(noise: torch.Generator, rows: Tensor) -> Tensor | None:
+        if not p:
+            return None
+        return torch.empty(rows.shape).bernoulli_(1 - p, generator=noise).div_(1 - p).to(rows.device)
+
+    return [partial(draw, noise) for noise in Dropout(keys, p, stream).generators]

@@ -7,7 +7,7 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -21,7 +21,7 @@ from benchmark.commands import options
 from benchmark.commands.options import console, say
 from benchmark.data.spec import expand
 from benchmark.errors import UserError
-from benchmark.types import PAPER, Sampling
+from benchmark.types import PAPER, Problem, Sampling
 
 if TYPE_CHECKING:  # these import torch or mlflow, which take seconds
     from benchmark.run.driver import Tally
@@ -88,13 +88,27 @@ def run(
     scheduler: Annotated[str, typer.Option(help="Scheduler of a Dask cluster to work on, as in tcp://host:8786.")] = "",
     slurm: Annotated[Path | None, typer.Option(help="Work in Slurm jobs, as configured in this TOML.")] = None,
     device: options.DeviceOption = "auto",
+    log_models: Annotated[
+        bool,
+        typer.Option("--log-models", help="Then log a model of each cell that MLflow can serve (trains it again)."),
+    ] = False,
+    register: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="Register the models under this name; auto: one for each dataset and method."
+        ),
+    ] = "",
     offline: options.Offline = False,
 ) -> None:
     """Train methods on datasets and record every run and every prediction in MLflow."""
-    from benchmark.run import driver
+    from benchmark.run import deploy, driver
     from benchmark.store import opening
 
     cells = _planned(_grid(method, dataset, backbone, canonical_seed, sampling, seeds), settings, device)
+    if register and not log_models:
+        raise UserError(f"--register {register}: there is no model to register: add --log-models")
+    if log_models:
+        deploy.refuse(cells, register)
     total = sum(len(cell.key.seeds) for cell in cells)
     console.print(f"{len(cells)} cells, {total} retrainings; tracking store: {opening.uri()}")
     for line in driver.warnings(cells):
@@ -114,9 +128,17 @@ def run(
             reports=driver.health_of,
             client=client,
         )
+    unlogged = 0
+    if log_models and not tally.trouble:
+        unlogged = deploy.log_models(cells, force=force, jobs=jobs, register=register, report=say)
+    if not tally.trouble:
+        _explain(cells, whole=site is not None)
     built = site if site and not tally.trouble and _leaderboard("build", "--out", str(site)) else None
-    _summary(tally, cells[0], built)
-    raise typer.Exit(1 if site and built is None else tally.exit_code)
+    _summary(tally, cells, built)
+    raise typer.Exit(1 if unlogged or (site and built is None) else tally.exit_code)
+
+
+LEADERBOARD = ["python", "-m", "leaderboard"]
 
 
 def _leaderboard(*words: str) -> bool:
@@ -124,9 +146,30 @@ def _leaderboard(*words: str) -> bool:
     return not subprocess.run([sys.executable, "-m", "leaderboard", *words], check=False).returncode
 
 
-def _summary(tally: Tally, first: Planned, built: Path | None) -> None:
+def _explain(cells: Sequence[Planned], *, whole: bool) -> None:
+    """Explain the runs of the experiments in which something has changed, or with ``whole`` all, in MLflow.
+
+    A failure costs nothing else: it is reported with the command that tries again.
+    """
+    from benchmark.store.explaining import Explained
+    from benchmark.store.opening import TrackingError
+    from benchmark.store.tracking import Store
+
+    datasets = sorted({cell.key.dataset for cell in cells})
+    words = ["explain", *([] if whole else ["--dataset", ",".join(datasets)])]
+    try:
+        explained = not Explained(Store(), datasets).pending() or _leaderboard(*words)
+    except TrackingError as error:
+        say(str(error))
+        explained = False
+    if not explained:
+        say(f"The runs are recorded, but not explained in MLflow. Try again: {shlex.join(LEADERBOARD + words)}")
+
+
+def _summary(tally: Tally, cells: Sequence[Planned], built: Path | None) -> None:
     from benchmark.store import tracking
 
+    first = cells[0]
     lines = [f"{len(tally.trained)} cells trained, {tally.skipped} already recorded, {len(tally.failed)} failed."]
     if tally.skipped and not (tally.trained or tally.failed):
         lines.append("There is nothing left to train; --force trains again.")
@@ -155,7 +198,11 @@ def _summary(tally: Tally, first: Planned, built: Path | None) -> None:
     if first.key.sampling == PAPER:
         lines.append("Retrainings shared most of their molecules; --sampling halves compares models that share none.")
     say("\n".join(lines))
-    store.describe_launch([*lines, *(f"{failed.title}: {failed.error}" for failed in tally.failed)])
+    titles, datasets = dict.fromkeys(c.title for c in cells), dict.fromkeys(c.key.dataset for c in cells)
+    name = f"{', '.join(titles)} on {', '.join(datasets)}"
+    told = [lines[0], *(f"{failed.title}: {failed.error}" for failed in tally.failed)]
+    told += [f"The leaderboard is in `{(built / 'index.html').resolve()}`."] if built else []
+    store.describe_launch(name, told, [cell.key for cell in cells])
 
 
 @_resumable()
@@ -198,7 +245,7 @@ def study(
     lab = TrainingLab(study, jobs, named(device), say)
     report = study.report(lab)
     lab.finish(report)
-    lab.store.describe_launch(list(report.answer))
+    lab.store.describe_launch(f"study {name}", report.answer)
     raise typer.Exit(0 if _leaderboard("study", name) else 1)
 
 
@@ -268,14 +315,33 @@ def plan(
         say(f"not counted, because they train no networks: {', '.join(uncounted)}")
 
 
+def _roofline(problem: Problem) -> Table:
+    """Return a table of the parts of a training step, beside what this machine's arithmetic and memory allow."""
+    from benchmark.run.roofline import machine, parts
+
+    limits = machine()
+    cached, beyond = limits.bytes / 1e9, limits.memory / 1e9
+    can = f"{limits.operations / 1e9:.0f} GFLOP/s, {cached:.0f} GB/s in the caches, {beyond:.0f} beyond"
+    style: dict[str, Any] = {"box": None, "padding": (0, 1, 0, 0), "title_justify": "left", "title_style": ""}
+    head = "one step of one network", "MFLOP", "MB", "at best ms", "measured ms"
+    table = Table(*head, title=f"one thread of this machine: {can}", **style)
+    measured = parts(problem)
+    for part in measured:
+        best = sum(other.at_best(limits) for other in measured) if part is measured[-1] else part.at_best(limits)
+        amounts = [f"{part.operations / 1e6:.2f}", f"{part.bytes / 1e6:.2f}"] if part.operations else ["", ""]
+        table.add_row(part.what, *amounts, f"{1e3 * best:.3f}", f"{1e3 * part.seconds:.3f}")
+    return table
+
+
 def speed(
     dataset: Annotated[str, typer.Option("--dataset", help="A classification dataset.")] = options.DEFAULT_DATASET,
     seeds: options.Seeds = "10",
     plain_seeds: Annotated[str, typer.Option(help="Train seeds of the plain loop (minutes each).")] = "3",
+    sampling: options.SamplingOption = PAPER,
     out: Annotated[Path | None, typer.Option(help="Write the timings to this JSON file.")] = None,
     offline: options.Offline = False,
 ) -> None:
-    """Time the paper's table in a plain per-model PyTorch loop and in the harness (many minutes)."""
+    """Time the paper's table in a plain per-model PyTorch loop and in the harness (many minutes), and one step."""
     from benchmark.data.problem import load_problem
     from benchmark.run.speed import Timing, compare
     from benchmark.settings import parse_seeds
@@ -292,8 +358,9 @@ def speed(
         line = f"{timing.what:42} {timing.seconds:8.2f} s  {ratio:6.2f}x   churn of ERM, twin: {churn}"
         say(line)
 
+    console.print(_roofline(problem))
     console.print("seconds for one train seed of seven methods")
-    compare(problem, parse_seeds(seeds), parse_seeds(plain_seeds), report)
+    compare(problem, sampling, parse_seeds(seeds), parse_seeds(plain_seeds), report)
     if out:
         temporary = out.with_name(f".{out.name}.{os.getpid()}")
         temporary.write_text(json.dumps([asdict(timing) for timing in timings], indent=1), encoding="utf-8")

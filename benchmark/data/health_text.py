@@ -1,5 +1,6 @@
 """Texts of the health report: for readers, and as files stored with every result."""
 
+import textwrap
 from collections.abc import Iterable
 
 from benchmark.data.health import NEAR, REASONS, Health, examine
@@ -8,13 +9,23 @@ from benchmark.data.spec import DatasetSpec
 
 FEW = 30
 """Fewest test rows for a usable churn: with fewer, 10 % is less than three flips."""
+WIDTH = 90
+"""Characters in a line of the stored text."""
 
 
 def reports(spec: DatasetSpec, canonical_seed: int) -> dict[str, str]:
     """Return the report as files to store with a result, with the group of each example if the dataset has groups."""
     health = examine(spec, canonical_seed)
     groups = {"groups.csv": load_rows(spec).used[["id", "group"]].to_csv(index=False)} if spec.groups else {}
-    return {"health.json": health.to_json(), "health.txt": to_text(health), **groups}
+    wrapped = "\n".join(_wrapped(line) for line in to_text(health).splitlines())
+    return {"health.json": health.to_json(), "health.txt": wrapped, **groups}
+
+
+def _wrapped(line: str) -> str:
+    """Break a line of more than ``WIDTH`` characters: MLflow shows files without line breaks of its own."""
+    return (
+        line if len(line) <= WIDTH else textwrap.fill(line, WIDTH, subsequent_indent=" " * 11, break_long_words=False)
+    )
 
 
 def _doubts(health: Health) -> list[str]:

@@ -139,6 +139,8 @@ def fill(
                     tally.trained.append(result)
                     _record(store, result, tally)
                 report(f"finished {_name(result)}: {_headline(result)}")
+    if tally.trained:
+        opening.analyse(store.uri)
     return tally
 
 

@@ -72,7 +72,7 @@ class Isolation:
         if own.is_dir() and not own.samefile(suite):
             self._copies[folder / "own" / "methods"] = own
         for copy, original in self._copies.items():
-            _copy(original, copy)
+            copy_code(original, copy)
         if method.endswith(".py"):
             self.file = str(self._taken(Path(method)))
 
@@ -224,7 +224,7 @@ def _end(child: "subprocess.Popen[bytes]") -> None:
             child.kill()
 
 
-def _copy(source: Path, target: Path) -> None:
+def copy_code(source: Path, target: Path) -> None:
     """Copy the Python files below ``source``: no data, nor anything else that a user keeps beside them."""
     for path in filter(Path.is_file, source.rglob("*.py")):
         place = target / path.relative_to(source)

@@ -10,7 +10,6 @@ import numpy as np
 from benchmark.registry import trains_networks
 from benchmark.run.runner import Planned
 from benchmark.train.backbone import find
-from benchmark.train.device import CPU
 from benchmark.train.group import Group, Rule
 from benchmark.train.loop import one_thread, train
 from benchmark.train.resampling import draw
@@ -88,8 +87,9 @@ def _cost(cells: Sequence[Planned]) -> Cost:
 def seconds_per_step(problem: Problem) -> float:
     """Measure the CPU seconds of one training step of one network of ``problem`` on this machine."""
     recipe = problem.recipe.model_copy(update={"epochs": 2})
-    count = CPU.networks_per_stack if find(problem.backbone).stacked else 1
-    rows = np.arange(len(problem.train))[: PROBED_ROWS if count > 1 else recipe.batch_size]
+    fast = find(problem.backbone).stacked
+    count = 8 if fast else 1
+    rows = np.arange(len(problem.train))[: PROBED_ROWS if fast else recipe.batch_size]
     rule = Rule(problem.task, recipe, problem.n_outputs, 0.0, problem.backbone)
     groups = [Group(rows[None], ((0, m),), rows) for m in range(count)]
     seconds = []

@@ -1,7 +1,6 @@
 """Comparison of the harness's speed with a plain per-model PyTorch loop, in one run."""
 
 import os
-import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,11 +15,11 @@ from torch.utils.data import DataLoader, Subset, TensorDataset
 from benchmark.measure.catalogue import CHURN
 from benchmark.registry import make_method
 from benchmark.run import runner
+from benchmark.run.roofline import machine, parts
 from benchmark.store.cell import Cell
+from benchmark.train import draw
 from benchmark.train.device import CPU, CUDA, Device
-from benchmark.train.loop import one_thread
-from benchmark.train.networks import Inputs, StackedMLP
-from benchmark.types import Predictions, Problem
+from benchmark.types import PAPER, Predictions, Problem, Sampling
 
 TABLE = ("erm", "swa", "mc_dropout", "deep_ensemble", "bagging:k=2", "bagging", "twin")
 """Methods of the paper's main table."""
@@ -43,9 +42,6 @@ class Plain:
         self.problem, self.recipe = problem, problem.recipe
         self.data = TensorDataset(torch.tensor(problem.train.x), torch.tensor(problem.train.y))
         self.test = torch.tensor(problem.evals["id"].x)
-
-    def rows(self) -> list[int]:
-        return torch.randint(len(self.data), (len(self.data),)).tolist()
 
     def network(self, dropout: float = 0.0) -> nn.Sequential:
         width, hidden = self.problem.train.x.shape[1], self.recipe.hidden
@@ -76,7 +72,7 @@ class Plain:
     def probabilities(self, networks: Sequence[nn.Module]) -> Tensor:
         return torch.stack([network(self.test).softmax(dim=1) for network in networks]).mean(dim=0)
 
-    def twins(self, lam: float = 300.0) -> Tensor:
+    def twins(self, both: Sequence[list[int]], lam: float = 300.0) -> Tensor:
         """Train two networks by the paper's Algorithm 1 and return their probabilities for the ID test, (T, C)."""
 
         def sym_kl(a: Tensor, b: Tensor) -> Tensor:
@@ -84,7 +80,7 @@ class Plain:
             return 0.5 * ((log_p.exp() - log_q.exp()) * (log_p - log_q)).sum(dim=1).mean()
 
         a, b = self.network(), self.network()
-        optimisers, loaders = [self.optimiser(a), self.optimiser(b)], [self.loader(self.rows()) for _ in range(2)]
+        optimisers, loaders = [self.optimiser(a), self.optimiser(b)], [self.loader(rows) for rows in both]
         for _ in range(self.recipe.epochs):
             for (xa, ya), (xb, yb) in zip(*loaders, strict=True):
                 aa, ba, ab, bb = a(xa), b(xa), a(xb), b(xb)
@@ -98,53 +94,45 @@ class Plain:
                     optimiser.step()
         return self.probabilities([a, b])
 
-    def table(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    def table(self, sampling: Sampling, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Train every method at one train seed; return the predictions of ERM and twin for the ID test, (T, C)."""
         torch.manual_seed(seed)
-        rows = self.rows()
+        sample, places = draw(self.problem, sampling, seed)
+
+        def bootstrap() -> list[int]:
+            n = len(sample.resampled)
+            return places[sample.resampled[torch.randint(n, (n,)).numpy()]].tolist()
+
+        rows = places[sample.rows].tolist()
         erm = self.probabilities([self.fit(rows)])
         self.probabilities([self.fit(rows, average_from=0.5)])
         noisy = self.fit(rows, dropout=0.2)
         self.probabilities([noisy] * 20)
         self.probabilities([self.fit(rows) for _ in range(5)])
         for k in (2, 5):
-            self.probabilities([self.fit(self.rows()) for _ in range(k)])
-        return erm.numpy(), self.twins().numpy()
+            self.probabilities([self.fit(bootstrap()) for _ in range(k)])
+        return erm.numpy(), self.twins([bootstrap(), bootstrap()]).numpy()
 
 
-def floor(problem: Problem, steps: int = 20) -> float:
-    """Time matrix products and optimiser steps alone, in seconds for one train seed of the table on one thread.
+def floor(problem: Problem, sampling: Sampling) -> float:
+    """Return the least seconds for one train seed of the table on one thread of this machine (``roofline``).
 
-    They are those of the twelve networks that the table needs at least (bagging's five, a deep ensemble's other four,
-    one with dropout, two twins), on preallocated tensors, without clipping, losses, shuffling or dropout.
+    They are for the networks that the table needs at least: bagging's five and a deep ensemble's five, which share one
+    under ``paper``, one with dropout, two twins.
     """
-    recipe, inputs = problem.recipe, Inputs(problem.train.x)
-    batches = -(-len(problem.train) // recipe.batch_size) * recipe.epochs
-
-    def step_seconds(rows_per_batch: int) -> float:
-        keys = [(0, m) for m in range(CPU.networks_per_stack)]
-        network = StackedMLP(keys, len(inputs.live), recipe.hidden, problem.n_outputs)
-        rows = torch.randint(len(problem.train), (CPU.networks_per_stack, rows_per_batch))
-        for parameter in network.parameters:
-            parameter.requires_grad_()
-        optimiser = torch.optim.AdamW(network.parameters, lr=recipe.lr, weight_decay=recipe.weight_decay, fused=True)
-        product = inputs.product(rows)
-        seconds = []
-        for _ in range(steps):
-            start = time.perf_counter()
-            outputs = network.after(product(network.parameters[0]))
-            optimiser.zero_grad()
-            outputs.backward(torch.ones_like(outputs))
-            optimiser.step()
-            seconds.append(time.perf_counter() - start)
-        return statistics.median(seconds) / CPU.networks_per_stack
-
-    with one_thread():
-        return batches * (10 * step_seconds(recipe.batch_size) + 2 * step_seconds(2 * recipe.batch_size))
+    one, both = parts(problem), parts(problem, copies=2)
+    limits = machine()
+    steps = -(-len(draw(problem, sampling, 1)[0].rows) // problem.recipe.batch_size) * problem.recipe.epochs
+    single = 10 if sampling == PAPER else 11
+    return steps * sum(n * part.at_best(limits) for n, of in ((single, one), (2, both)) for part in of)
 
 
 def compare(
-    problem: Problem, seeds: Sequence[int], plain_seeds: Sequence[int], report: Callable[[Timing], None]
+    problem: Problem,
+    sampling: Sampling,
+    seeds: Sequence[int],
+    plain_seeds: Sequence[int],
+    report: Callable[[Timing], None],
 ) -> None:
     """Time one train seed of the table and ``report`` the plain loop, variants of the harness and the floor in turn."""
     workers = os.cpu_count() or 1
@@ -152,7 +140,8 @@ def compare(
     def ours(what: str, jobs: int, groups: Sequence[Sequence[str]], device: Device = CPU) -> None:
         start, predictions = time.perf_counter(), {}
         for texts in groups:
-            cells = [runner.plan(problem, make_method(text, problem.task), seeds, device) for text in texts]
+            methods = [make_method(text, problem.task) for text in texts]
+            cells = [runner.plan(problem, method, seeds, device, sampling=sampling) for method in methods]
             for _, result in runner.run(cells, jobs, fresh=True):
                 if isinstance(result, Cell):
                     predictions[result.key.method] = result.predictions["id"]
@@ -162,19 +151,20 @@ def compare(
     small = [runner.plan(problem, make_method("erm", problem.task), list(seeds)[:workers])]
     list(runner.run(small, workers, fresh=True))  # warm-up: worker processes start and import torch
     plain = Plain(problem)
-    plain.fit(plain.rows())
+    plain.fit(list(range(len(problem.train))))
     start = time.perf_counter()
-    predicted = [plain.table(seed) for seed in plain_seeds]
+    predicted = [plain.table(sampling, seed) for seed in plain_seeds]
     seconds = (time.perf_counter() - start) / len(plain_seeds)
     runs = tuple(plain_seeds)
-    erm, twin = (Predictions.of(problem, "id", runs, np.stack(values)) for values in zip(*predicted, strict=True))
+    both = (np.stack(values) for values in zip(*predicted, strict=True))
+    erm, twin = (Predictions.of(problem, "id", runs, values, sampling) for values in both)
     report(Timing(f"(a) plain loop, {torch.get_num_threads()} threads", seconds, _churn(erm), _churn(twin)))
     ours("    ours, nothing shared, 1 worker", 1, [[text] for text in TABLE])
     ours("(b) ours, 1 worker", 1, [TABLE])
     ours(f"(c) ours, {workers} workers", workers, [TABLE])
     if torch.cuda.is_available():
         ours("    ours, 1 GPU", 1, [TABLE], CUDA)
-    report(Timing("(d) floor: products and optimiser alone", floor(problem)))
+    report(Timing("(d) floor: arithmetic and memory alone", floor(problem, sampling)))
 
 
 def _churn(p: Predictions) -> float | None:

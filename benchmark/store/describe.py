@@ -1,11 +1,13 @@
 """Presentation of cells in MLflow: names, metrics, parameters, tags and descriptions."""
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
 from typing import Any
 
-from benchmark.measure.catalogue import boards, churn, tracked
+from benchmark.measure.catalogue import churn, tracked
+from benchmark.store import views
 from benchmark.store.cell import Cell, CellKey, Facts, encode
 from benchmark.types import PAPER, Predictions, Sampling
 
@@ -17,8 +19,12 @@ SAMPLED: Mapping[Sampling, str] = {
     "halves": "Sampling `halves`: two retrainings see the two halves of a random halving of the training pool, and "
     "only these two are compared.",
 }
-VIEW = "churn"
-"""Key of a shared view of an experiment: its cells, lowest churn first, with the most important columns."""
+NOTE = "mlflow.note.content"
+"""Tag with the description of a run or an experiment in Markdown, which its readers may edit in the UI."""
+KIND, MODELS = "mlflow.experimentKind", "custom_model_development"
+"""Tag of an experiment, and its value for one of models: the UI otherwise opens a page for chat traces."""
+EXPLAINED = "churn.explained"
+"""Tag of a run or an experiment with what its explanation was made from, and with digests of what was written."""
 
 
 def experiment_tags(cell: Cell) -> dict[str, str]:
@@ -31,20 +37,11 @@ def experiment_tags(cell: Cell) -> dict[str, str]:
         "that differ, or for a regression the mean absolute difference."
     )
     task = cell.predictions["id"].task if cell.predictions else "classification"
-    measures = sorted((m for m in boards(task) if m.front), key=lambda m: m.key != "churn")
-    names = [f"{evalset}/{measure.key}" for evalset in (cell.predictions or ("id", "ood")) for measure in measures]
-    view = {
-        "searchFilter": "tags.`churn.kind` = 'cell'",
-        "orderByKey": "metrics.`id/churn`",
-        "orderByAsc": True,
-        "selectedColumns": [f"metrics.`{name}`" for name in ("compute_vs_erm", *names)],
-        "runsHiddenMode": "FIRST_10_RUNS",
-    }
     return {
         "churn.dataset": cell.key.dataset,
-        "mlflow.note.content": note,
-        "mlflow.experimentKind": "custom_model_development",  # otherwise the UI opens a page for chat traces
-        f"mlflow.sharedViewState.{VIEW}": json.dumps(view),
+        **described(note),
+        KIND: MODELS,
+        **views.of_cells(task, [*cell.predictions] or ["id", "ood"]),
     }
 
 
@@ -126,6 +123,12 @@ def params(cell: Cell) -> dict[str, Any]:
     return {**key, **cell.key.params, **recipe, "rows": cell.facts.spelled_rows}
 
 
+def params_of_seed(cell: Cell, seed: int) -> dict[str, Any]:
+    """Return the parameters of one retraining's run, by which the UI can group and filter them."""
+    own = {"canonical_seed": cell.key.canonical_seed, "train_seed": seed, "sampling": cell.key.sampling}
+    return {"method": cell.key.method, **cell.key.params, **own}
+
+
 def finished_tags(cell: Cell, values: dict[str, float]) -> dict[str, str]:
     """Return the tags of a finished cell's run, with a description for its page."""
     names = list(dict.fromkeys(name.partition("/")[2] for name in values if "/" in name))
@@ -138,4 +141,14 @@ def finished_tags(cell: Cell, values: dict[str, float]) -> dict[str, str]:
         f"One retraining took {cell.fit_seconds:.3g} CPU seconds. Run it again: `{cell.facts.command}`"
     )
     compute = {"compute_vs_erm": f"{values['compute_vs_erm']:.2f}"} if "compute_vs_erm" in values else {}
-    return {**tags(cell), **compute, "mlflow.note.content": note}
+    return {**tags(cell), **compute, **described(note)}
+
+
+def described(note: str) -> dict[str, str]:
+    """Return the tags of a description, with its digest, by which one that was edited is told."""
+    return {NOTE: note, EXPLAINED: json.dumps({"note": digest(note.encode())})}
+
+
+def digest(content: bytes) -> str:
+    """Return sixteen hex digits of a description or a file."""
+    return hashlib.sha256(content).hexdigest()[:16]

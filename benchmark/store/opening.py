@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,6 +90,26 @@ def _create(path: Path, url: "URL") -> None:
                 SqlAlchemyStore(new, DEFAULT_LOCAL_FILE_AND_ARTIFACT_PATH).engine.dispose()
                 (folder / path.name).replace(path)
     sweep(path.parent, path.name)
+
+
+def analyse(address: str) -> None:
+    """Gather the statistics without which SQLite sorts runs by a metric in quadratic time, as MLflow's pages do.
+
+    Other databases gather them by themselves. A call that fails, as on a locked file, is made up for by the next.
+    """
+    from sqlalchemy import create_engine
+    from sqlalchemy.exc import SQLAlchemyError
+
+    url = _database(address)
+    if url is None or url.get_backend_name() != SQLITE:
+        return
+    engine = create_engine(url, connect_args={"timeout": 1})
+    try:
+        with suppress(SQLAlchemyError), engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA analysis_limit = 1000")  # rows read of each index: 0.02 s in all
+            connection.exec_driver_sql("ANALYZE")
+    finally:
+        engine.dispose()
 
 
 def store_errors() -> tuple[type[Exception], ...]:

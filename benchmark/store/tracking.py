@@ -4,8 +4,9 @@ import gc
 import json
 import logging
 import os
+import textwrap
 import time
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -20,14 +21,13 @@ import numpy as np
 import pyarrow as pa
 from mlflow.artifacts import download_artifacts
 from mlflow.data.code_dataset_source import CodeDatasetSource
-from mlflow.data.meta_dataset import MetaDataset
-from mlflow.entities import DatasetInput, InputTag, Metric, Param, Run
+from mlflow.entities import Dataset, DatasetInput, Experiment, InputTag, Metric, Param, Run
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 from pydantic_core import from_json
 
 from benchmark.files import home
-from benchmark.store import describe
+from benchmark.store import describe, views
 from benchmark.store.artifacts import SUMS, local_folder, sums, upload, verify
 from benchmark.store.cell import Cell, CellKey, Record, decode, decode_key, decode_record
 from benchmark.store.interrupt import checkpoint, deferred
@@ -44,6 +44,9 @@ ORDER = "churn.order"
 
 Times would not do, because the clocks of several machines may differ.
 """
+
+LONGEST_NAME, MOST_LINKS = 100, 50
+"""Characters of the name, and links in the description, of the run of ``mlflow run``."""
 
 
 class Store:
@@ -63,15 +66,14 @@ class Store:
             runs = sorted(self._runs("cell"), key=lambda run: (run.info.status == "FINISHED", _order(run)))
         return {run.data.tags.get("churn.cell", ""): run.info.status for run in runs}
 
-    def cells(self, only: Container[str] | None = None) -> Iterator[Cell]:
+    def cells(self, only: Container[str] | None = None, datasets: Collection[str] = ()) -> Iterator[Cell]:
         """Yield finished cells with their predictions, newest first; add a line to ``unreadable`` for each damaged one.
 
-        ``only`` restricts them to the given digests.
+        ``only`` restricts them to the given digests, ``datasets`` to those of datasets with these names.
         """
         with translated_errors(self.uri):
-            known = {
-                run.info.run_id: run for run in (*self._runs("cell"), *self._runs("", "tags.`churn.facts` LIKE '%'"))
-            }
+            edited = self._runs("", "tags.`churn.facts` LIKE '%'", datasets)
+            known = {run.info.run_id: run for run in (*self._runs("cell", "", datasets), *edited)}
             runs = [run for run in known.values() if run.info.status == "FINISHED"]
             if only is not None:
                 runs = [run for run in runs if run.data.tags.get("churn.cell") in only]
@@ -202,7 +204,7 @@ class Store:
             experiment = self._experiment(cell)
             older = self._find(experiment, cell.key.digest)
             note = f"**Failed.** Run it again: `{cell.facts.command}`\n\n```\n{reason[-4000:]}\n```"
-            tags = {**describe.tags(cell), "mlflow.note.content": note}
+            tags = {**describe.tags(cell), describe.NOTE: note}
             with self._interruptible(experiment, cell):
                 run = str(self._start(experiment, tags, describe.run_name(cell)).info.run_id)
                 self._values(run, {}, describe.params(cell))
@@ -231,7 +233,7 @@ class Store:
             "churn.study": record.study,
             "churn.key": record.key,
             "churn.code": record.code,
-            "mlflow.note.content": note,
+            describe.NOTE: note,
             **sums(files),
         }
         with translated_errors(self.uri):
@@ -262,18 +264,27 @@ class Store:
                     self.unreadable.append(f"{_called(run)} cannot be read: {_reason(error)}")
         return records
 
-    def describe_launch(self, lines: list[str]) -> None:
-        """Describe the invocation in the run of ``mlflow run``, if that started it."""
-        if run_id := os.environ.get("MLFLOW_RUN_ID"):
+    def describe_launch(self, name: str, lines: Iterable[str], cells: Iterable[CellKey] = ()) -> None:
+        """Name and describe the run of ``mlflow run``, if that started this process, with links to those of ``cells``.
+
+        The name is shortened to ``LONGEST_NAME``, the links to the first ``MOST_LINKS``.
+        """
+        if launcher := os.environ.get("MLFLOW_RUN_ID"):
+            datasets = {key.digest: key.dataset for key in cells}
             with translated_errors(self.uri):
-                self.client.set_tag(run_id, "mlflow.note.content", "\n\n".join(lines))
+                found = self._runs("cell", "", {*datasets.values()}) if datasets else []
+                runs = [run for run in found if run.data.tags.get("churn.cell") in datasets]
+                links = [f"- {_linked(run)}, on {run.data.tags['churn.dataset']}" for run in runs[:MOST_LINKS]]
+                if len(runs) > MOST_LINKS:
+                    links.append(f"- and {len(runs) - MOST_LINKS} more")
+                self.client.set_tag(launcher, describe.NOTE, "\n\n".join([*lines, "\n".join(links)]).strip())
+                self.client.update_run(launcher, name=textwrap.shorten(name, LONGEST_NAME, placeholder=" …"))
 
     def page(self, key: CellKey) -> str:
         """Return the path in the MLflow UI, after the host, of all runs on the dataset of a cell with its sampling."""
         with translated_errors(self.uri):
             experiment = self.client.get_experiment_by_name(describe.experiment_name(key))
-        runs = f"/{experiment.experiment_id}/runs?viewStateShareKey={describe.VIEW}" if experiment else ""
-        return f"#/experiments{runs}"
+        return views.address(experiment.experiment_id, view=views.TABLE) if experiment else "#/experiments"
 
     def _experiment(self, cell: Cell) -> str:
         name = describe.experiment_name(cell.key)
@@ -291,10 +302,16 @@ class Store:
                     raise
         return str(experiment.experiment_id)
 
-    def _runs(self, kind: str, further: str = "") -> list[Run]:
-        """Return the runs of a kind, or of any, in the experiments of datasets that meet a further condition."""
+    def _experiments(self, datasets: Collection[str] = ()) -> list[Experiment]:
+        """Return the experiments of all datasets, or of those with these names, under all samplings."""
         found = self.client.search_experiments()
-        experiments = [e.experiment_id for e in found if "churn.dataset" in e.tags or e.name.startswith("churn/")]
+        of_cells = [e for e in found if "churn.dataset" in e.tags or e.name.startswith("churn/")]
+        named = {e.experiment_id: e.tags.get("churn.dataset") or e.name.split("/")[1] for e in of_cells}
+        return [e for e in of_cells if not datasets or named[e.experiment_id] in datasets]
+
+    def _runs(self, kind: str, further: str = "", datasets: Collection[str] = ()) -> list[Run]:
+        """Return the runs of a kind, or of any, in the experiments of datasets that meet a further condition."""
+        experiments = [e.experiment_id for e in self._experiments(datasets)]
         query = " AND ".join(filter(None, [f"tags.`churn.kind` = '{kind}'" if kind else "", further]))
         return self._search(experiments, query) if experiments else []
 
@@ -333,11 +350,17 @@ class Store:
         )
 
     def _inputs(self, run: str, cell: Cell) -> None:
-        source = CodeDatasetSource({"mlflow.source.name": cell.facts.dataset.source})
-        name = f"split {cell.key.canonical_seed}"
-        data = MetaDataset(source, name=name, digest=cell.key.problem)  # type: ignore[abstract]
-        context = [InputTag("mlflow.data.context", "training")]
-        inputs = [DatasetInput(data._to_mlflow_entity(), context)]
+        about, rows = cell.facts.dataset, cell.facts.rows
+        source = CodeDatasetSource({"mlflow.source.name": about.source})
+        profile = {"num_rows": rows["train"], "split": cell.key.canonical_seed, "rows": rows}
+        data = Dataset(
+            name=about.title or cell.key.dataset,
+            digest=cell.key.problem,
+            source_type=source._get_source_type(),
+            source=source.to_json(),
+            profile=json.dumps(profile),
+        )
+        inputs = [DatasetInput(data, [InputTag("mlflow.data.context", "training")])]
         try:
             self.client.log_inputs(run, inputs)
         except MlflowException as error:
@@ -354,7 +377,7 @@ class Store:
         tags = {"mlflow.parentRunId": parent, "churn.kind": "seed", "churn.cell": cell.key.digest}
         tags |= {"churn.train_seed": str(seed), **sums(files)}
         info = self._create(experiment, tags, f"train seed {seed}").info
-        self._values(info.run_id, {k: v for k, v in values.items() if v == v}, {})
+        self._values(info.run_id, {k: v for k, v in values.items() if v == v}, describe.params_of_seed(cell, seed))
         upload(info, files, self.uri)
         self.client.set_terminated(info.run_id, "FINISHED")
 
@@ -414,6 +437,11 @@ def _uncollected() -> Iterator[None]:
         yield
     finally:
         gc.enable()
+
+
+def _linked(run: Run) -> str:
+    """Return the name of a run as a link to its page."""
+    return f"[{run.info.run_name}]({views.address(run.info.experiment_id, run.info.run_id)})"
 
 
 def _called(run: Run) -> str:

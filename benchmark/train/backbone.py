@@ -32,21 +32,20 @@ class Networks(Protocol):
     """M networks in training, on the features they were created with."""
 
     @property
-    def parameters(self) -> Sequence[Tensor]:
-        """Tensors updated by the optimiser."""
-
-    @property
     def state(self) -> Sequence[Tensor]:
-        """All tensors that training changes, as averaged by SWA."""
+        """All tensors that training changes, as averaged by SWA; read between epochs."""
 
-    def outputs(self, rows: Tensor) -> Tensor:
-        """Return logits or targets (M, R, C), in the graph, for rows (M, R) of the training features."""
+    def epoch(self, batches: Sequence[Tensor]) -> Iterator[Tensor]:
+        """Yield logits or targets (M, R, C) for each batch of rows (M, R) of the training features.
 
-    def clip(self, limit: float) -> None:
-        """Scale the gradient of each network to a norm of at most ``limit``."""
+        The caller takes a ``step`` before the next batch. All epochs have the same rows, in any order.
+        """
 
-    def stepped(self) -> None:
-        """Update the networks after each optimiser step."""
+    def step(self, gradient: Tensor, limit: float) -> None:
+        """Take a step of AdamW for the gradient (M, R, C) of a loss with respect to the last outputs.
+
+        The gradient of the weights of each network is scaled to a norm of at most ``limit``.
+        """
 
     def trained(self, state: Sequence[Tensor]) -> TrainedNetworks:
         """Return a copy of the networks with the given state."""
@@ -64,6 +63,8 @@ class Backbone:
     """The distribution whose version is recorded with every result."""
     stacked: ClassVar[bool] = False
     """Networks can be trained many at a time."""
+    stack: ClassVar[int] = 1
+    """How many are trained at a time on a CPU."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -112,7 +113,7 @@ class Backbone:
         except ImportError as error:
             remedy = f": {install(self.extra)}" if self.extra else ""
             raise UserError(f"backbone {self.name} cannot import {error.name}{remedy}") from error
-        return Modules(keys, modules, inputs, recipe.batch_size, device, self.augmented)
+        return Modules(keys, modules, inputs, recipe, device, self.augmented)
 
     @property
     def versions(self) -> dict[str, str]:

@@ -13,7 +13,7 @@ from benchmark.errors import UserError
 
 @dataclass(frozen=True)
 class Device:
-    """A device and the number of networks it trains at a time.
+    """A device and the number of networks it trains at a time; 0 leaves the number to the backbone.
 
     ``to_the_bit``: a network's result is bit for bit the same whatever shares its stack. This requires sums over
     one network at a time; a GPU sums over all at once, and results differ in the last bits.
@@ -24,8 +24,7 @@ class Device:
     to_the_bit: bool
 
 
-CPU = Device("cpu", 8, True)
-"""Larger stacks are no faster: the weights of a stack should stay in the caches."""
+CPU = Device("cpu", 0, True)
 CUDA = Device("cuda", 128, False)
 DEVICES: dict[str, Device] = {"cpu": CPU, "cuda": CUDA}
 

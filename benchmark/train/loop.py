@@ -12,8 +12,8 @@ from torch import Tensor
 
 from benchmark.train.backbone import TrainedNetworks, find
 from benchmark.train.device import CPU, Device
-from benchmark.train.group import FINAL, Group, Rule, Step
-from benchmark.train.losses import fit_loss
+from benchmark.train.group import FINAL, Coupling, Group, Rule, Step
+from benchmark.train.losses import fit_gradient, fit_loss
 from benchmark.train.resampling import generator
 from benchmark.types import Task
 
@@ -56,13 +56,15 @@ def train(
     """
     if not groups:
         return
-    inputs, target = find(rule.backbone).inputs(x, device), torch.tensor(y, device=device.name)
-    per_stack = max(1, device.networks_per_stack // len(groups[0].keys)) if find(rule.backbone).stacked else 1
+    backbone = find(rule.backbone)
+    inputs, target = backbone.inputs(x, device), torch.tensor(y, device=device.name)
+    networks = (device.networks_per_stack or backbone.stack) if backbone.stacked else 1
+    per_stack = max(1, networks // len(groups[0].keys))
     for i in range(0, len(groups), per_stack):
         stack = groups[i : i + per_stack]
         start = _clock(device)
-        networks = _train_stack(inputs, target, stack, rule, readouts, device)
-        yield TrainedStack(stack, networks, (_clock(device) - start) / len(stack))
+        trained = _train_stack(inputs, target, stack, rule, readouts, device)
+        yield TrainedStack(stack, trained, (_clock(device) - start) / len(stack))
 
 
 def _clock(device: Device) -> float:
@@ -86,39 +88,48 @@ def _train_stack(
     keys = [key for group in groups for key in group.keys]
     orders = [generator("batches", *key) for group in groups for key in group.orders or group.keys]
     networks = find(rule.backbone).networks(keys, inputs, recipe, rule.n_outputs, rule.dropout, device)
-    optimiser = torch.optim.AdamW(networks.parameters, lr=recipe.lr, weight_decay=recipe.weight_decay, fused=True)
-    means = {share: [torch.zeros_like(value) for value in networks.state] for share in readouts if share != FINAL}
-    averaged = dict.fromkeys(means, 0)
+    means: dict[float, list[Tensor]] = {}
+    averaged = dict.fromkeys(readouts, 0)
 
     for epoch in range(recipe.epochs):
         order = np.stack([g.permutation(n) for g in orders]).reshape(s, k, n)
         shuffled = torch.from_numpy(np.take_along_axis(rows, order, axis=2)).to(device.name)
         own = [np.take_along_axis(group.rows, o, axis=1) for group, o in zip(groups, order, strict=True)]
-        for start, batch in zip(range(0, n, recipe.batch_size), shuffled.split(recipe.batch_size, dim=2), strict=True):
-            size = batch.shape[2]  # the batch is (S, K, B)
-            seen = batch if not couplings else batch.flatten(1)[:, None].expand(s, k, k * size)
-            outputs = networks.outputs(seen.reshape(s * k, -1))
-            if not couplings:
-                loss = fit_loss(rule.task, outputs.unflatten(0, (s, k)), y[batch]).sum()
+        batches = shuffled.split(recipe.batch_size, dim=2)  # each (S, K, B)
+        seen = [batch if not couplings else batch.flatten(1)[:, None].expand(s, k, -1) for batch in batches]
+        outputs_of = networks.epoch([rows.reshape(s * k, -1) for rows in seen])
+        for start, batch, outputs in zip(range(0, n, recipe.batch_size), batches, outputs_of, strict=True):
+            if couplings:
+                own_rows = [torch.from_numpy(of_sample[:, start : start + batch.shape[2]]) for of_sample in own]
+                gradient = _coupled_gradient(outputs, y[batch], own_rows, couplings, rule)
             else:
-                loss = torch.zeros((), device=device.name)
-                for i, of_group in enumerate(outputs.reshape(s, k, k, size, -1)):
-                    fit = fit_loss(rule.task, of_group.diagonal(dim1=0, dim2=1).movedim(-1, 0), y[batch[i]])
-                    of_sample = torch.from_numpy(own[i][:, start : start + size]).to(device.name)
-                    loss = loss + fit.sum() + couplings[i](Step(of_group, of_sample, fit))
-            optimiser.zero_grad()
-            loss.backward()
-            networks.clip(CLIP)
-            optimiser.step()
-            networks.stepped()
-        for share, mean in means.items():
-            if epoch >= share * recipe.epochs:
+                gradient = fit_gradient(rule.task, outputs, y[batch].flatten(0, 1))
+            networks.step(gradient, CLIP)
+        for share in readouts:
+            if share != FINAL and epoch >= share * recipe.epochs:
                 averaged[share] += 1
+                mean = means.setdefault(share, [torch.zeros_like(value) for value in networks.state])
                 for total, value in zip(mean, networks.state, strict=True):
                     total += (value.detach() - total) / averaged[share]
 
     final = networks.trained(networks.state)
-    return {share: networks.trained(means[share]) if averaged.get(share) else final for share in readouts}
+    return {share: networks.trained(means[share]) if share in means else final for share in readouts}
+
+
+def _coupled_gradient(
+    outputs: Tensor, y: Tensor, rows: Sequence[Tensor], couplings: Sequence[Coupling], rule: Rule
+) -> Tensor:
+    """Return the gradient (S·K, K·B, C) of the loss of S groups of K networks, with respect to their ``outputs``.
+
+    ``y`` (S, K, B) are the targets of each network's own batch, and ``rows`` S tensors (K, B) their rows of the sample.
+    """
+    s, k, size = y.shape
+    outputs = outputs.detach().requires_grad_()
+    loss = torch.zeros((), device=outputs.device)
+    for i, of_group in enumerate(outputs.reshape(s, k, k, size, -1)):
+        fit = fit_loss(rule.task, of_group.diagonal(dim1=0, dim2=1).movedim(-1, 0), y[i])
+        loss = loss + fit.sum() + couplings[i](Step(of_group, rows[i].to(outputs.device), fit))
+    return torch.autograd.grad(loss, outputs)[0]
 
 
 @torch.no_grad()

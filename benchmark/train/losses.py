@@ -26,6 +26,16 @@ def fit_loss(task: Task, outputs: Tensor, y: Tensor) -> Tensor:
     return losses.view(y.shape).mean(-1)
 
 
+def fit_gradient(task: Task, outputs: Tensor, y: Tensor) -> Tensor:
+    """Return the gradient of the sum of ``fit_loss`` with respect to ``outputs`` (..., B, C)."""
+    from torch.nn.functional import one_hot
+
+    outputs = outputs.detach()
+    if task == "regression":
+        return (outputs - y[..., None]) * (2 / y.shape[-1])
+    return (outputs.softmax(-1) - one_hot(y, outputs.shape[-1])) / y.shape[-1]
+
+
 def disagreement(task: Task, a: Tensor, b: Tensor) -> Tensor:
     """Return the distance between two outputs, averaged over the batch: two tensors (..., B, C) → (...).
 

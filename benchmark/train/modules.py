@@ -10,9 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from benchmark.train.adamw import optimiser
 from benchmark.train.device import Device
 from benchmark.train.group import Key
 from benchmark.train.resampling import Stream, generator
+from benchmark.types import Recipe
 
 
 class Draws:
@@ -46,18 +48,23 @@ class Modules:
         keys: Sequence[Key],
         modules: Sequence[nn.Module],
         inputs: Tensor,
-        batch_size: int,
+        recipe: Recipe,
         device: Device,
         augmented: Callable[[Tensor], Tensor],
     ) -> None:
         self.keys, self.modules, self.inputs = keys, modules, inputs
-        self.batch_size, self.device, self.augmented = batch_size, device, augmented
+        self.recipe, self.device, self.augmented = recipe, device, augmented
         self.draws = [Draws("dropout", key, device) for key in keys]
         self.views = [Draws("augmentation", keys[0], device) for _ in keys]  # coupled networks see the same views
-        self.parameters = [p for module in modules for p in module.parameters() if p.requires_grad]
         self.state = _state(modules)
+        self.optimiser = optimiser([p for module in modules for p in module.parameters() if p.requires_grad], recipe)
 
-    def outputs(self, rows: Tensor) -> Tensor:
+    def epoch(self, batches: Sequence[Tensor]) -> Iterator[Tensor]:
+        for rows in batches:
+            self.outputs = self._outputs(rows)
+            yield self.outputs
+
+    def _outputs(self, rows: Tensor) -> Tensor:
         outputs = []
         for module, draws, views, batch in zip(self.modules, self.draws, self.views, rows, strict=True):
             with views:
@@ -66,23 +73,23 @@ class Modules:
                 outputs.append(module.train()(x))
         return torch.stack(outputs)
 
-    def clip(self, limit: float) -> None:
+    def step(self, gradient: Tensor, limit: float) -> None:
+        self.outputs.backward(gradient)
         for module in self.modules:
             nn.utils.clip_grad_norm_(module.parameters(), limit)
-
-    def stepped(self) -> None:
-        pass
+        self.optimiser.step()
+        self.optimiser.zero_grad()
 
     @torch.no_grad()
     def trained(self, state: Sequence[Tensor]) -> Modules:
         copies = [deepcopy(module).eval() for module in self.modules]
         for tensor, value in zip(_state(copies), state, strict=True):
             tensor.copy_(value)
-        return Modules(self.keys, copies, self.inputs[:0], self.batch_size, self.device, self.augmented)
+        return Modules(self.keys, copies, self.inputs[:0], self.recipe, self.device, self.augmented)
 
     @torch.no_grad()
     def passes(self, x: np.ndarray, n: int) -> Iterator[Tensor]:
-        batches = torch.tensor(x).split(self.batch_size)
+        batches = torch.tensor(x).split(self.recipe.batch_size)
         for key, module in zip(self.keys, self.modules, strict=True):
             for part in module.modules():
                 part.train(n > 1 and isinstance(part, nn.Dropout))

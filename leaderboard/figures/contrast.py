@@ -10,7 +10,7 @@ from benchmark.measure.basics import predicted_class
 from benchmark.measure.catalogue import CHURN
 from leaderboard.figures.parts import estimate_of
 from leaderboard.figures.style import Axes, Sheet
-from leaderboard.read.results import Dataset
+from leaderboard.read.results import Dataset, Entry
 from leaderboard.tables.boards import Board
 from leaderboard.tables.columns import common
 
@@ -52,7 +52,13 @@ def contrast(dataset: Dataset, board: Board) -> Contrast | None:
     shared = sorted(set(entry.cells) & set(dataset.reference.cells)) if entry else []
     if entry is None or not shared:
         return None
-    split = SPLIT if SPLIT in shared else shared[0]
+    return contrast_of(dataset, entry, SPLIT if SPLIT in shared else shared[0])
+
+
+def contrast_of(dataset: Dataset, entry: Entry, split: int) -> Contrast | None:
+    """Return ERM and a method on a split that both have; None unless a classification has both, twice run."""
+    if dataset.task != "classification" or dataset.reference is None:
+        return None
     erm, other = dataset.reference.cells[split], entry.cells[split]
     both = [common(a, b).predictions["id"] for a, b in ((erm, other), (other, erm))]
     ids, y = both[0].ids, both[0].y

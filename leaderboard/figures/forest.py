@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from benchmark.types import Task
 from leaderboard.figures.figure import Drawing, Figure
 from leaderboard.figures.parts import HOLLOW, INTERVALS, calmest, estimate_of, handles, limits, row_of, whiskers
-from leaderboard.figures.style import INK, MUTED, PAGE, Axes, Style, axes, finish, sheet, ticks
+from leaderboard.figures.style import INK, MUTED, PAGE, Axes, Style, axes, finish, sheet, styles, ticks
 from leaderboard.read.results import Results
 from leaderboard.stats.intervals import Estimate
 from leaderboard.tables.boards import Board
@@ -89,13 +90,8 @@ def _regression(
     for i, (unit, board) in enumerate(boards):
         left, top = label + (i % across) * width, panel * (i // across)
         ax = axes(on, left, PAGE - left - width + 0.15, top + 0.25, panel * down - top - panel + 0.42)
-        drawn.append(_bars(ax, board, methods, styles))
-        _frame(ax, list(drawn[-1].values()))
-        ax.set_ylim(len(methods) - 0.4, -0.6)
+        drawn.append(_panel(ax, board, methods, styles, unit or "target units"))
         ax.set_yticks(range(len(methods)), methods if i % across == 0 else [""] * len(methods))
-        ticks(ax, 4, "x")
-        ax.set_title(board.title, loc="left", fontsize=8)
-        ax.set_xlabel(f"Δ churn vs ERM ({unit or 'target units'})")
     names = ", ".join(board.title for _, board in boards)
     return finish(
         on,
@@ -106,6 +102,41 @@ def _regression(
         f"{_unadjusted(drawn)} {HOLLOW}{left_out}",
         alt=f"Forest plot of the difference in regression churn from ERM, in target units, on {names}.",
     )
+
+
+def forest_of(board: Board, task: Task, unit: str, reference: str) -> Figure | None:
+    """Draw the differences from ERM on one dataset, a line per method, lowest first; None without any."""
+    kept, left_out = _ordered([board], [row.title for row in board.rows if row.title != reference])
+    if not kept:
+        return None
+    on = sheet(PAGE, LINE * len(kept) + 0.7)
+    ax = axes(on, 1.6, 0.15, 0.25, 0.42)
+    looks = styles((row.title for row in board.rows), reference)
+    classes = task == "classification"
+    drawn = _panel(ax, board, kept, looks, "pp" if classes else unit or "target units", 100 if classes else 1)
+    ax.set_yticks(range(len(kept)), kept)
+    return finish(
+        on,
+        key=f"forest-{board.dataset}",
+        title=f"Churn against ERM, {board.title}",
+        caption=f"Difference in churn between each method and ERM at equal train seeds. {INTERVALS} "
+        f"{_unadjusted([drawn])} {HOLLOW}{left_out}",
+        alt=f"Forest plot of the difference in churn from ERM on {board.title}.",
+        dataset=board.dataset,
+    )
+
+
+def _panel(
+    ax: Axes, board: Board, methods: Sequence[str], styles: Mapping[str, Style], unit: str, scale: float = 1
+) -> dict[str, Estimate]:
+    """Draw one dataset with a line per method and return the differences by method."""
+    drawn = _bars(ax, board, methods, styles, scale=scale)
+    _frame(ax, list(drawn.values()), scale)
+    ax.set_ylim(len(methods) - 0.4, -0.6)
+    ticks(ax, 4, "x")
+    ax.set_title(board.title, loc="left", fontsize=8)
+    ax.set_xlabel(f"Δ churn vs ERM ({unit})")
+    return drawn
 
 
 def _unadjusted(drawn: Iterable[Mapping[str, Estimate]]) -> str:

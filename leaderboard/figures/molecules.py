@@ -46,10 +46,11 @@ def structures(results: Results) -> dict[str, dict[str, str]]:
     of_name: dict[str, list[Dataset]] = {}
     for dataset in (dataset for part in results.every for dataset in part.datasets):
         of_name.setdefault(dataset.name, []).append(dataset)
-    return {name: smiles for name, datasets in of_name.items() if (smiles := _smiles(name, datasets))}
+    return {name: smiles for name, datasets in of_name.items() if (smiles := smiles_of(name, datasets))}
 
 
-def _smiles(name: str, datasets: Sequence[Dataset]) -> dict[str, str]:
+def smiles_of(name: str, datasets: Sequence[Dataset]) -> dict[str, str]:
+    """Return the SMILES of the test examples of one dataset by id, as ``structures`` does; empty if it is left out."""
     from benchmark.data.rows import load_rows
     from benchmark.data.sources import locate, verified
     from benchmark.data.spec import load_spec

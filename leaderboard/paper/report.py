@@ -2,11 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TypeVar, get_args
 
 import numpy as np
 
 from benchmark import __version__
+from leaderboard.paper import moved
 from leaderboard.paper.compare import RULE, Comparison, Verdict
 from leaderboard.paper.reasons import MATCHES, REASONS, UNEXPLAINED, reason
 from leaderboard.read.results import Results
@@ -24,6 +26,13 @@ INTRODUCTION = (
     f"are written by hand. `python -m leaderboard build --store {FOLDER}` builds the pages from the same predictions."
 )
 SHOWN = ("claims", "samplings", "main", "magnitudes", "ranks", "borderline", "filter", "regression", "compute")
+MOVED = Path(__file__).with_name("moved.csv")
+"""Differences from the results published before, by ``python -m leaderboard moved``."""
+RETRAINED = (
+    "All networks were trained again when the trainer became faster: it adds in another order, and takes AdamW's steps "
+    "without gradient at once. Bootstraps, initial weights and batch orders are the same; training amplifies the last "
+    "bits. Everything else is as it was published before."
+)
 WIDER: Mapping[Verdict, str] = {
     "agrees": "yes",
     "disagrees": "no",
@@ -91,6 +100,10 @@ def page(results: Results, comparisons: Sequence[Comparison]) -> str:
         for table in (studies.table(one, sheet) for sheet in one.report.sheets):
             notes = [f"- {plain(note)}" for note in table.notes]
             parts += [f"### {table.title}", table.caption, to_markdown(table), *notes]
+    if MOVED.is_file():
+        changes = moved.read(MOVED)
+        table = moved.by_method(changes)
+        parts += [f"## {table.title}", RETRAINED, moved.sentence(changes), table.caption, to_markdown(table)]
     return _joined([*parts, "## Beside the paper's numbers", markdown(comparisons)])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -14,17 +14,34 @@ if TYPE_CHECKING:
     from leaderboard.scoring.runs import Runs
     from leaderboard.stats.intervals import IntervalKind
 
-TABLE = "Parquet or CSV of predictions, long (run, example_id, p0… or y_pred) or wide (one column per run)."
+TABLE = (
+    "Parquet, CSV or MLflow's JSON of predictions, long (run, example_id, p0… or y_pred) or wide (a column per run), "
+    "or a table that a run has logged: runs:/RUN_ID/ARTIFACT."
+)
 Truth = Annotated[Path | None, typer.Option(help="Table with example_id and y_true. [default: the column y_true]")]
 Kind = Annotated[str, typer.Option(help="Contents: probabilities, labels or values. [default: inferred]")]
 CI = typer.Option(help="Source of variation in the intervals: runs, examples, both, or paper (too narrow).")
+Tracking = Annotated[str, typer.Option(help="MLflow store. [default: MLFLOW_TRACKING_URI, or mlflow.db here]")]
 LARGE = 2**23
 """Bytes of a file that takes a second or more to read."""
 Store = Annotated[Path | None, typer.Option(help="Folder of exported results. [default: shipped with the suite]")]
 
 
 def score(
-    predictions: Annotated[Path, typer.Argument(help=TABLE)],
+    predictions: Annotated[
+        list[str] | None, typer.Argument(help=f"{TABLE} Of several tables, each is one run.", show_default=False)
+    ] = None,
+    experiment: Annotated[str, typer.Option(help="Read the finished runs of this MLflow experiment instead.")] = "",
+    table: Annotated[
+        str,
+        typer.Option(
+            "--table", "--metric-table", help="Artifact that holds a run's predictions. [default: its only table]"
+        ),
+    ] = "",
+    query: Annotated[
+        str, typer.Option("--filter", help="Read only runs that meet this, in the syntax of mlflow.search_runs.")
+    ] = "",
+    tracking_uri: Tracking = "",
     truth: Truth = None,
     kind: Kind = "",
     ci: Annotated[str, CI] = "runs",
@@ -39,7 +56,16 @@ def score(
     from leaderboard.scoring.score import score
 
     _check(store)
-    result = score(_read(predictions, kind, truth), kind=interval_kind(ci))
+    sources = predictions or []
+    if bool(sources) == bool(experiment) or (query and not experiment):
+        raise UserError("expected tables of predictions, or --experiment and with it, if you like, --filter")
+    if table and not experiment and not any(source.startswith("runs:/") for source in sources):
+        raise UserError(f"--table {table} is the artifact of a run: expected a run (runs:/RUN_ID) or --experiment")
+    said = f"the experiment {experiment!r}" if experiment else ""
+    runs, left_out = _read(sources, kind, truth, tracking_uri, said, experiment=experiment, table=table, query=query)
+    if left_out:
+        typer.echo(f"left out: {left_out} finished runs without {table or 'a table'}", err=True)
+    result = score(runs, kind=interval_kind(ci))
     printed = json is None or str(json) != "-"
     if printed:
         tables = [reports.facts(result), reports.by_class(result), reports.triage(result, top)]
@@ -60,10 +86,11 @@ def score(
 
 
 def triage(
-    first: Annotated[Path, typer.Argument(metavar="PREDICTIONS_A", help="Table of one run's predictions.")],
-    second: Annotated[Path, typer.Argument(metavar="PREDICTIONS_B", help="The same examples after one retraining.")],
+    first: Annotated[str, typer.Argument(metavar="PREDICTIONS_A", help="Table of one run's predictions.")],
+    second: Annotated[str, typer.Argument(metavar="PREDICTIONS_B", help="The same examples after one retraining.")],
     share: Annotated[str, typer.Option("--review", help="Share of the examples to review, e.g. 30%.")] = "30%",
     out: Annotated[Path, typer.Option(help="CSV of the examples, most fragile first.")] = Path("review.csv"),
+    tracking_uri: Tracking = "",
     kind: Kind = "",
     store: Store = None,
 ) -> None:
@@ -74,7 +101,7 @@ def triage(
 
     _check(store)
     part = _share(share, "--review")
-    read = [_read(path, kind) for path in (first, second)]
+    read = [_read([source], kind, None, tracking_uri)[0] for source in (first, second)]
     result = review.review(read[0], read[1], part)
     _write(out, result.table.to_csv(index=False))
     _echo_columns(read)
@@ -135,26 +162,55 @@ def power(
     reports.terminal(tables, list(dict.fromkeys(note for table in tables for note in table.notes)))
 
 
+MODEL = "or with --data a model in MLflow: models:/NAME/VERSION, models:/NAME@ALIAS or runs:/RUN_ID/MODEL."
+
+
 def gate(
-    baseline: Annotated[Path, typer.Option(help=TABLE)],
-    candidate: Annotated[Path, typer.Option(help="Predictions of its replacement for the same examples.")],
+    baseline: Annotated[str, typer.Argument(help=f"{TABLE[:-1]}, {MODEL}")],
+    candidate: Annotated[str, typer.Argument(help="Its replacement: predictions for the same examples, or a model.")],
     max_flips: Annotated[str, typer.Option(help="Fail above this share of flips, e.g. 5%.")],
     max_bad_flips: Annotated[str, typer.Option(help="Fail above this share of flips from right to wrong.")] = "",
     sure: Annotated[bool, typer.Option("--sure", help="Apply the limits to the upper ends of the intervals.")] = False,
+    data: Annotated[
+        Path | None, typer.Option(help="Parquet or CSV of rows that models are to predict for; example_id names a row.")
+    ] = None,
+    target: Annotated[str, typer.Option(help="Column of --data with the true classes. [default: y_true]")] = "",
+    env_manager: Annotated[
+        Literal["local", "virtualenv", "uv"],
+        typer.Option(help="Where models predict: in this environment, or in one made from each model's requirements."),
+    ] = "local",
+    tracking_uri: Tracking = "",
     truth: Truth = None,
     kind: Kind = "",
 ) -> None:
     """Decide whether a candidate may replace a model: exit code 0 if so, 1 for too many flips, 2 for bad input."""
-    from leaderboard.scoring.gate import gate
-
     limit = _share(max_flips, "--max-flips")
     bad = _share(max_bad_flips, "--max-bad-flips") if max_bad_flips else None
-    read = [_read(path, kind, truth) for path in (baseline, candidate)]
+    typer.echo(f"comparing {baseline} with {candidate}", err=True)
+    from leaderboard.scoring import models, sources
+    from leaderboard.scoring.gate import TITLES, gate
+
+    given = (baseline, candidate)
+    of_models = [source for source in given if sources.is_model(source)]
+    if bool(of_models) != (data is not None):
+        found = f"{of_models[0]} is a model" if of_models else "neither of the two is a model"
+        raise UserError(f"{found}: expected --data, the rows to predict for, with models and only with models")
+    rows = models.data_of(data, target) if data else None
+    read = []
+    for source in given:
+        if rows is None or source not in of_models:
+            read += [_read([source], kind, truth, tracking_uri)[0]]
+            continue
+        typer.echo(f"{source}: predicting for {rows.n} rows with {models.where(env_manager)}", err=True)
+        runs, differing = models.predict(source, rows, env_manager, kind, truth, tracking_uri)
+        read += [runs]
+        if differing:
+            typer.echo(f"warning: {source} was logged with other versions: {'; '.join(differing)}", err=True)
+            typer.echo("  --env-manager virtualenv or uv installs those", err=True)
     result = gate(read[0], read[1], limit, bad, sure)
     _echo_columns(read)
-    titles = {"bad": "bad (right to wrong)", "good": "good (wrong to right)", "other": "wrong to wrong"}
     for name, e in result.estimates.items():
-        typer.echo(f"{titles.get(name, name):>22}  {e.value:7.2%}  [{e.low:.2%}, {e.high:.2%}]")
+        typer.echo(f"{TITLES[name]:>22}  {e.value:7.2%}  [{e.low:.2%}, {e.high:.2%}]")
     typer.echo(f"{result.n} examples; {result.interval}")
     typer.echo("passed" if result.passed else f"failed: {'; '.join(result.reasons)}")
     raise typer.Exit(0 if result.passed else 1)
@@ -185,12 +241,19 @@ def _echo_columns(tables: Sequence[Runs]) -> None:
         typer.echo(f"{runs.source}: read as {runs.kind}. {runs.columns}")
 
 
-def _read(path: Path, kind: str, truth: Path | None = None) -> Runs:
-    if path.is_file() and path.stat().st_size > LARGE:
-        typer.echo(f"reading {path} ({path.stat().st_size / 1e6:,.0f} MB)", err=True)
-    from leaderboard.scoring import readers
+def _read(
+    sources: Sequence[str], kind: str, truth: Path | None, store: str, said: str = "", **more: str
+) -> tuple[Runs, int]:
+    """Read tables as ``sources.read`` does; say so first if that takes a second or more."""
+    large = sum(path.stat().st_size for path in map(Path, sources) if path.is_file())
+    if said or large > LARGE or any(source.startswith("runs:/") for source in sources):
+        size = f" ({large / 1e6:,.0f} MB)" if large else ""
+        typer.echo(f"reading {said or ', '.join(sources[:3])}{', …' if len(sources) > 3 else ''}{size}", err=True)
+    from leaderboard.scoring.sources import is_model, read
 
-    return readers.read(path, kind, truth)
+    for source in filter(is_model, sources):
+        raise UserError(f"{source} is a model: expected a table of predictions; gate compares models")
+    return read(sources, kind, truth, store=store, **more)
 
 
 def _check(store: Path | None) -> None:

@@ -1,4 +1,4 @@
-"""Tables in Parquet or CSV files, read in batches, with columns as texts or numbers."""
+"""Tables in Parquet, CSV or MLflow's JSON files, read in batches, with columns as texts or numbers."""
 
 import re
 from collections.abc import Iterator
@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
+from pydantic_core import from_json
 
-from benchmark.data import parquet
 from benchmark.errors import UserError
+from leaderboard.scoring import decoder
 
 WHOLE = 2.0**53
 """Every smaller integer is an exact float."""
@@ -23,10 +24,29 @@ def columns_of(path: Path) -> list[str]:
     try:
         if path.suffix == ".parquet":
             return list(pa.parquet.read_schema(path).names)
+        if path.suffix == ".json":
+            return _logged(path)[0]
         with pa.csv.open_csv(path, parse_options=_separated(path)) as reader:
             return list(reader.schema.names)
     except (OSError, pa.ArrowException) as error:
-        raise UserError(f"{path}: cannot be read as Parquet (.parquet) or CSV (any other name): {error}") from error
+        kinds = "Parquet (.parquet), a table logged by MLflow (.json) or CSV (any other name)"
+        raise UserError(f"{path}: cannot be read as {kinds}: {error}") from error
+
+
+def _logged(path: Path) -> tuple[list[str], list[list[object]]]:
+    """Return the column names and the rows of a table as ``mlflow.log_table`` writes it. Raises UserError."""
+    expected = f'{path}: expected a table as mlflow.log_table writes it, {{"columns": […], "data": [[…], …]}}'
+    try:
+        content = from_json(path.read_bytes())
+    except ValueError as error:
+        raise UserError(f"{expected}: {error}") from error
+    if not isinstance(content, dict) or not all(isinstance(content.get(name), list) for name in ("columns", "data")):
+        raise UserError(expected)
+    names, rows = [str(name) for name in content["columns"]], content["data"]
+    odd = next((i for i, row in enumerate(rows, 1) if not isinstance(row, list) or len(row) != len(names)), None)
+    if odd is not None:
+        raise UserError(f"{expected}: row {odd} does not have a value for each of {len(names)} columns")
+    return names, rows
 
 
 def _separated(path: Path) -> pa.csv.ParseOptions:
@@ -41,17 +61,21 @@ def batches(path: Path, columns: list[str]) -> Iterator[tuple[int, pa.RecordBatc
     row = 1
     try:
         if path.suffix == ".parquet":
-            with closing(parquet.batches(path, columns)) as read:
+            with closing(decoder.batches(path, columns)) as read:
                 for batch in read:
-                    for field in batch.schema:
-                        if pa.types.is_nested(field.type):
-                            raise UserError(
-                                f"{path}: the column {field.name!r} holds {field.type}: expected one text or number "
-                                "per row"
-                            )
+                    _check_flat(path, batch.schema)
                     if len(batch):
                         yield row, batch
                         row += len(batch)
+            return
+        if path.suffix == ".json":
+            names, rows = _logged(path)
+            batch = pa.record_batch(
+                [_column(path, name, [r[names.index(name)] for r in rows]) for name in columns], columns
+            )
+            _check_flat(path, batch.schema)
+            if len(batch):
+                yield row, batch
             return
         texts = pa.csv.ConvertOptions(include_columns=columns, column_types=dict.fromkeys(columns, pa.string()))
         one = pa.csv.ReadOptions(use_threads=False)
@@ -61,6 +85,21 @@ def batches(path: Path, columns: list[str]) -> Iterator[tuple[int, pa.RecordBatc
                 row += len(batch)
     except (OSError, ValueError, pa.ArrowException) as error:
         raise UserError(f"{path}: cannot be read: {error}") from error
+
+
+def _check_flat(path: Path, schema: pa.Schema) -> None:
+    for field in schema:
+        if pa.types.is_nested(field.type):
+            raise UserError(
+                f"{path}: the column {field.name!r} holds {field.type}: expected one text or number per row"
+            )
+
+
+def _column(path: Path, name: str, values: list[object]) -> pa.Array:
+    try:
+        return pa.array(values)
+    except (pa.ArrowException, OverflowError) as error:
+        raise UserError(f"{path}: the column {name!r} mixes texts, numbers or other values: {error}") from error
 
 
 def texts_of(column: pa.Array) -> pa.Array:

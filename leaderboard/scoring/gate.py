@@ -10,6 +10,13 @@ from leaderboard.scoring.review import join
 from leaderboard.scoring.runs import Runs
 from leaderboard.stats.intervals import FEWEST_DIFFERING, Estimate, differing, influence, variance
 
+TITLES = {
+    "flips": "flips",
+    "bad": "bad (right to wrong)",
+    "good": "good (wrong to right)",
+    "other": "wrong to wrong",
+}
+"""What the estimates of a gate are called."""
 INTERVALS = {
     "one": "95 % Clopper-Pearson interval over examples: the range expected for these two models on other examples",
     "many": "95 % Clopper-Pearson interval for the effective number of predictions, given the variances over runs and "

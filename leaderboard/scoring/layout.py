@@ -16,7 +16,7 @@ from leaderboard.scoring.files import columns_of, numbers_of, plain, texts_of
 RUN = ("run", "train_seed", "seed", "model", "retraining")
 EXAMPLE = ("example_id", "id", "example", "molecule_id", "smiles")
 TRUTH = ("y_true", "truth", "target", "y")
-PREDICTED = ("y_pred", "prediction", "predicted", "predicted_class")
+PREDICTED = ("y_pred", "prediction", "predictions", "predicted", "predicted_class", "outputs")
 EITHER = ("label", "class")
 """Names that may mean the predicted or the true class."""
 POSITIVE = ("p", "prob", "probability", "p1")
@@ -30,7 +30,10 @@ MOST_CLASSES = 1000
 
 @dataclass(frozen=True)
 class Layout:
-    """Column roles; ``run`` is empty if each column in ``predicted`` is a run (wide) or the file has a single run."""
+    """Column roles; ``run`` is empty if each column in ``predicted`` is a run (wide) or the file has a single run.
+
+    ``example`` is empty if the number of a row identifies its example.
+    """
 
     run: str
     example: str
@@ -44,6 +47,7 @@ class Layout:
     def describe(self, truth: Path | None) -> str:
         """Describe how the columns were read; ``truth`` is the separate file of true values, if any."""
         parts = [f"run {self.run}"] if self.run else []
+        parts += [] if self.example else ["examples by the order of the rows"]
         parts.append(f"{'runs' if self.wide else 'predictions'} {', '.join(self.predicted)}")
         if truth or self.truth:
             parts.append(f"truth from {truth}" if truth else f"truth {self.truth}")
@@ -59,18 +63,20 @@ def first(candidates: Sequence[str], names: Iterable[str]) -> str:
     return next((by_lower[name] for name in candidates if name in by_lower), "")
 
 
-def layout_of(path: Path, kind: str, outside: bool) -> Layout:
+def layout_of(path: Path, kind: str, outside: bool, ordered: bool = False) -> Layout:
     """Infer the layout from the column names; in a wide table ``predicted`` has every column that may be a run.
 
-    ``outside`` says that the truth is in another file. Raises UserError for a missing or ambiguous column.
+    ``outside`` says that the truth is in another file, ``ordered`` that a table of one run needs no ids of examples.
+    Raises UserError for a missing or ambiguous column.
     """
     names = columns_of(path)
     if duplicates := sorted({name for name in names if names.count(name) > 1}):
         raise UserError(f"{path}: the column {duplicates[0]!r} appears twice: columns need distinct names")
     run, example, truth = (first(candidates, names) for candidates in (RUN, EXAMPLE, TRUTH))
-    if not example:
+    if not example and (run or not ordered):
         raise UserError(f"{path}: no column of example ids: expected {', '.join(EXAMPLE)}, found {', '.join(names)}")
     taken = {run, example, truth} - {""}
+    _check_one_prediction(path, [name for name in names if name not in taken])
     no_run = (*EXAMPLE, *TRUTH, *ABOUT, *OTHER)
     rest = [name for name in names if name not in taken and name.lower() not in no_run]
 
@@ -107,6 +113,15 @@ def layout_of(path: Path, kind: str, outside: bool) -> Layout:
     if not rest:
         raise UserError(f"{path}: no predictions: expected a column for each run, found only {', '.join(names)}")
     return layout(rest, wide=True)
+
+
+def _check_one_prediction(path: Path, names: Iterable[str]) -> None:
+    found = [name for name in names if name.lower() in PREDICTED]
+    if len(found) > 1 and PREDICTED[0] not in map(str.lower, found):
+        raise UserError(
+            f"{path}: each of {', '.join(map(repr, found))} may be the predictions: rename the column that is to "
+            f"{PREDICTED[0]}"
+        )
 
 
 def truth_columns(path: Path, example: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Reader of prediction tables, Parquet or CSV, long or wide, into ``Runs``.
+"""Reader of prediction tables, long or wide, into ``Runs``.
 
 A file is read twice, in batches: first to inspect it, then to fill one array, with four bytes per number (two per
 label, eight per regression value, since runs may differ only in late digits). Only a mask of one byte per run and
@@ -24,20 +24,21 @@ MANY = 2**20
 """Rows that are read in any case, to find the best description of a mistake."""
 
 
-def read(path: Path, kind: str = "", truth: Path | None = None) -> Runs:
+def read(path: Path, kind: str = "", truth: Path | None = None, ordered: bool = False) -> Runs:
     """Read the runs in ``path``: long, a row per run and example, or wide, a column per run.
 
     Long: a column run (or train_seed, seed), example_id (or id) and either p0, p1, … (probabilities), p1 alone, or
     y_pred (class labels if they are texts or integers, otherwise regression values). Without a run column: one run.
     Wide: example_id and a column for each run: labels, probabilities of class 1 (all within 0 to 1) or values.
-    ``kind`` overrides the guess. The truth is the column y_true, or comes from the file ``truth``. ``columns`` of the
-    runs describes how each column was read. Raises UserError, naming column and row (the first below the header is 1),
+    ``kind`` overrides the guess. The truth is the column y_true, or comes from the file ``truth``. With ``ordered``, a
+    table of one run may lack ids: its examples are then called by the numbers of their rows. ``columns`` of the runs
+    describes how each column was read. Raises UserError, naming column and row (the first below the header is 1),
     for missing or duplicate entries, invalid numbers or probabilities, and ambiguous columns.
     """
     if kind and kind not in PREDICTION_KINDS:
         raise UserError(f"unknown kind of prediction {kind!r}: choose {', '.join(PREDICTION_KINDS)}")
     try:
-        contents = _scan(path, kind, truth is not None)
+        contents = _scan(path, kind, truth is not None, ordered)
         outside = None if truth is None else _truth_of(truth, contents.layout.example)
         return _fill(path, contents, outside, truth)
     except pa.ArrowException as error:  # a type that cannot be compared or written as text
@@ -60,8 +61,8 @@ class Contents:
         return self.layout.predicted if self.layout.wide else tuple(self.runs)
 
 
-def _scan(path: Path, kind: str, outside: bool) -> Contents:
-    layout = layout_of(path, kind, outside)
+def _scan(path: Path, kind: str, outside: bool, ordered: bool) -> Contents:
+    layout = layout_of(path, kind, outside, ordered)
     ids = pa.array([], pa.string())
     runs: dict[str, None] = {}
     outputs = len(layout.predicted) > 1 and not layout.wide
@@ -71,8 +72,9 @@ def _scan(path: Path, kind: str, outside: bool) -> Contents:
     wanted = [name for name in (layout.run, layout.example, *layout.predicted, *layout.constant) if name]
     for row, batch in batches(path, wanted):
         count += len(batch)
-        check_filled(path, layout.example, batch[layout.example], row)
-        ids = pa.concat_arrays([ids, texts_of(batch[layout.example])]).unique()
+        if layout.example:
+            check_filled(path, layout.example, batch[layout.example], row)
+        ids = pa.concat_arrays([ids, _ids(layout, batch, row)]).unique()
         if layout.run:
             check_filled(path, layout.run, batch[layout.run], row)
             runs.update(dict.fromkeys(texts_of(batch[layout.run]).unique().to_pylist()))
@@ -101,6 +103,11 @@ def _scan(path: Path, kind: str, outside: bool) -> Contents:
             "values, use --kind values"
         )
     return Contents(layout, final, list(runs) or ["1"], ids, count, sorted(distinct, key=natural))
+
+
+def _ids(layout: Layout, batch: pa.RecordBatch, row: int) -> pa.Array:
+    """Return the ids of the examples of a batch, or the numbers of its rows, the first of which is ``row``."""
+    return texts_of(batch[layout.example] if layout.example else pa.array(range(row, row + len(batch))))
 
 
 def _guessed(layout: Layout, outputs: bool, read: list[Seen]) -> PredictionKind:
@@ -142,7 +149,7 @@ def _fill(path: Path, contents: Contents, outside: dict[str, tuple[str, int]] | 
     runs = pa.array(contents.runs, pa.string())
     inside = layout.truth if outside is None else ""
     for row, batch in batches(path, [name for name in (layout.run, layout.example, inside, *layout.predicted) if name]):
-        t = _index(batch[layout.example], contents.ids)
+        t = _index(_ids(layout, batch, row), contents.ids)
         r = _index(batch[layout.run], runs) if layout.run else np.zeros(len(batch), dtype=np.int64)
         wide = [(np.full(len(batch), i), [name]) for i, name in enumerate(layout.predicted)]
         for run, names in wide if layout.wide else [(r, list(layout.predicted))]:

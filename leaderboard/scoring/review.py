@@ -1,5 +1,6 @@
 """Triage with one extra retraining: the examples to review before the second model replaces the first."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +30,38 @@ def join(first: Runs, second: Runs) -> Runs:
 
     Raises UserError if the kind of prediction, the classes, the examples or their true values differ.
     """
+    names = [f"{side} {name}" for side, runs in (("a", first), ("b", second)) for name in runs.names]
+    return together((first, second), names, f"{first.source} and {second.source}")
+
+
+def together(tables: Sequence[Runs], names: Sequence[str], source: str) -> Runs:
+    """Combine sets of runs on the same examples, in the order of the first, and call the runs by ``names``.
+
+    Raises UserError if the kind of prediction, the classes, the examples or their true values differ.
+    """
+    first = tables[0]
+    orders = [_order(first, second) for second in tables[1:]]
+    classes = first.classes
+    if first.kind == "labels":
+        classes = tuple(dict.fromkeys(name for runs in tables for name in runs.classes))
+    values, truth = _recoded(first, classes)
+    parts = [values]
+    for second, order in zip(tables[1:], orders, strict=True):
+        more, other_y = _recoded(second, classes)
+        other_y = None if other_y is None else other_y[order]
+        if truth is not None and other_y is not None and (truth != other_y).any():
+            name = str(first.ids[int((truth != other_y).argmax())])
+            raise UserError(
+                f"{first.source} and {second.source}: the true value of example {name!r} differs: expected the same"
+            )
+        truth = other_y if truth is None else truth
+        parts.append(more[:, order])
+    columns = " ".join(dict.fromkeys(runs.columns for runs in tables))
+    return Runs(tuple(names), first.ids, first.kind, np.concatenate(parts), classes, truth, source, columns)
+
+
+def _order(first: Runs, second: Runs) -> np.ndarray:
+    """Return the positions of the first's examples in the second. Raises UserError for any other difference."""
     where = f"{first.source} and {second.source}"
     if first.kind != second.kind:
         raise UserError(f"{where}: {first.kind} and {second.kind}; expected the same kind, see --kind")
@@ -40,21 +73,9 @@ def join(first: Runs, second: Runs) -> Runs:
             f"{where}: {len(first.ids)} and {len(second.ids)} examples; expected the same ones, but {name!r} is in "
             f"{first.source if missing else second.source} only"
         )
-    order = np.array([position[name] for name in first.ids.tolist()])
-    classes = first.classes
     if first.kind == "probabilities" and first.classes != second.classes:
         raise UserError(f"{where}: {len(first.classes)} and {len(second.classes)} classes; expected the same")
-    if first.kind == "labels":
-        classes = tuple(dict.fromkeys((*first.classes, *second.classes)))
-    (a, y), (b, other_y) = (_recoded(runs, classes) for runs in (first, second))
-    other_y = None if other_y is None else other_y[order]
-    if y is not None and other_y is not None and (y != other_y).any():
-        name = str(first.ids[int((y != other_y).argmax())])
-        raise UserError(f"{where}: the true value of example {name!r} differs: expected the same")
-    values = np.concatenate([a, b[:, order]])
-    names = tuple(f"{side} {name}" for side, runs in (("a", first), ("b", second)) for name in runs.names)
-    truth = other_y if y is None else y
-    return Runs(names, first.ids, first.kind, values, classes, truth, where)
+    return np.array([position[name] for name in first.ids.tolist()])
 
 
 def _recoded(runs: Runs, classes: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray | None]:
@@ -82,14 +103,42 @@ def review(first: Runs, second: Runs, share: float) -> Review:
     return Review(table, n, captured, result)
 
 
+def changed(both: Runs) -> pd.DataFrame:
+    """Tabulate the examples for which the second of two runs predicts another class or value than the first.
+
+    Columns: example_id, baseline, candidate, the truth if known, and flip (bad, good, or wrong to wrong) or, for a
+    regression, the difference, largest first.
+    """
+    if both.task == "regression":
+        old, new = both.values
+        table = pd.DataFrame({"example_id": both.ids.astype(object), "baseline": old, "candidate": new})
+        if both.y is not None:
+            table["y_true"] = both.y
+        table["difference"] = new - old
+        return table[new != old].sort_values("difference", key=abs, ascending=False, kind="stable", ignore_index=True)
+    old, new = both.predicted_classes()
+    rows, classes = np.flatnonzero(old != new), np.array(both.classes, dtype=object)
+    table = pd.DataFrame({"example_id": both.ids[rows].astype(object), "baseline": classes[old[rows]]})
+    table["candidate"] = classes[new[rows]]
+    if both.y is not None:
+        y = both.y[rows]
+        table["y_true"] = classes[y]
+        table["flip"] = np.select([old[rows] == y, new[rows] == y], ["bad", "good"], "wrong to wrong")
+    return table
+
+
 def fragile(score: Score, first: int | None = None) -> pd.DataFrame:
     """Tabulate the examples of a score, most fragile first.
 
     Columns: rank, example, churn, the class of each of two runs or the votes of several runs for each class, the margin
     of the mean probability, and the truth if known.
     """
-    runs, rows = score.runs, score.ranking[:first]
-    values, churn, regression = runs.values[:, rows], score.example_churn[rows], runs.task == "regression"
+    return tabulate(score.runs, score.example_churn, score.margin, score.ranking[:first])
+
+
+def tabulate(runs: Runs, example_churn: np.ndarray, margin: np.ndarray | None, rows: np.ndarray) -> pd.DataFrame:
+    """Tabulate the examples at positions ``rows`` as ``fragile`` does, by their churn and margin (T,)."""
+    values, churn, regression = runs.values[:, rows], example_churn[rows], runs.task == "regression"
     table = pd.DataFrame({"rank": np.arange(1, len(rows) + 1), "example_id": runs.ids[rows].astype(object)})
     table["mean_difference" if regression else "churn"] = churn
     classes = np.array(runs.classes, dtype=object)
@@ -103,8 +152,8 @@ def fragile(score: Score, first: int | None = None) -> pd.DataFrame:
         else:
             counts = [zip(*np.unique(votes, return_counts=True), strict=True) for votes in labels.T]
             table["votes"] = [" ".join(f"{classes[c]}:{n}" for c, n in votes) for votes in counts]
-    if score.margin is not None:
-        table["margin"] = score.margin[rows]
+    if margin is not None:
+        table["margin"] = margin[rows]
     if runs.y is not None:
         table["y_true"] = runs.y[rows] if regression else classes[runs.y[rows]]
     return table

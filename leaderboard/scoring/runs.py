@@ -46,7 +46,7 @@ class Runs:
         if self.y is not None and (self.y.shape != (len(self.ids),) or not np.isfinite(self.y).all()):
             raise UserError(f"{self.source}: expected one finite true value for each of {len(self.ids)} examples")
         for values in (self.values, self.y) if self.kind == "values" else ():
-            if values is not None and max(values.max(), -values.min()) > LARGEST:
+            if values is not None and max(float(values.max()), -float(values.min())) > LARGEST:
                 *_, t = place = np.unravel_index(np.abs(values).argmax(), values.shape)
                 raise UserError(
                     f"{self.source}: example {str(self.ids[t])!r} has a value of {values[place]:g}: "

@@ -34,20 +34,21 @@ def files(dataset: Dataset, smiles: Mapping[str, str]) -> Iterator[tuple[str, st
     for name, evalset, seed in shards(dataset):
         entries = [entry for entry in dataset.entries if seed in entry.cells]
         predictions = [entry.cells[seed].predictions[evalset] for entry in entries]
-        churns = [_churn(p) for p in predictions]
+        churns = [example_churn(p) for p in predictions]
         ids = predictions[0].ids.tolist()
         for i in np.argsort(-np.nan_to_num(churns[0]), kind="stable"):  # the page's order
             if ids[i] in smiles:
                 drawn.setdefault(ids[i], len(drawn) // SHARD)
         yield f"{name}.js", script(name, _predictions(entries, predictions, churns, smiles, drawn))
     order = list(drawn)
-    drawings = _drawings({i: smiles[i] for i in sorted(drawn)})
+    drawn_as = drawings({i: smiles[i] for i in sorted(drawn)})
     for k, start in enumerate(range(0, len(order), SHARD)):
-        shard = {i: drawings[i] for i in order[start : start + SHARD] if i in drawings}
+        shard = {i: drawn_as[i] for i in order[start : start + SHARD] if i in drawn_as}
         yield f"drawings-{k}.js", script(f"drawings-{k}", shard)
 
 
-def _churn(p: Predictions) -> np.ndarray:
+def example_churn(p: Predictions) -> np.ndarray:
+    """Return the churn of each example (T,)."""
     of_examples = churn(p.task).of_examples
     assert of_examples is not None
     return of_examples(p)
@@ -84,7 +85,7 @@ def _rounded(values: np.ndarray) -> list[float]:
     return [float(f"{x:.4g}") for x in values.tolist()]
 
 
-def _drawings(smiles: Mapping[str, str]) -> dict[str, str]:
+def drawings(smiles: Mapping[str, str]) -> dict[str, str]:
     """Draw every molecule that RDKit can draw, by id; cached, since a molecule takes 3 ms."""
     from rdkit import rdBase  # imported only for drawing
 

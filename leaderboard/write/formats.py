@@ -35,12 +35,12 @@ def to_csv(table: Table) -> str:
         }
         columns += [(f"{name} {part}", texts) for part, texts in parts.items() if any(texts)]
     out = io.StringIO()
-    rows = zip(*([_literal(text) for text in (name, *texts)] for name, texts in columns), strict=True)
+    rows = zip(*([literal(text) for text in (name, *texts)] for name, texts in columns), strict=True)
     csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue()
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
     """Put a text on one line and quote one that a spreadsheet would read as a formula; leave numbers as they are."""
     line = one_line(text)
     try:

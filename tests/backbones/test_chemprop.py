@@ -12,7 +12,7 @@ import torch
 from benchmark.backbones._smiles import smiles_bytes
 from benchmark.data.problem import load_problem
 from benchmark.train.backbone import find
-from benchmark.types import Examples
+from benchmark.types import Examples, Recipe
 
 MOLECULES = ["C", "CC(=O)Oc1ccccc1C(=O)O", "C[C@H](N)C(=O)O", "[Na+].[Cl-]", "FC(F)(F)c1ccncc1", "C/C=C/Br"]
 
@@ -37,11 +37,33 @@ def test_outputs_are_those_of_chemprops_own_model_with_the_same_weights(chemprop
     model.message_passing.load_state_dict(network.messages.state_dict())
     model.predictor.ffn.load_state_dict(network.head.state_dict())
     data = chemprop.data.MoleculeDataset([chemprop.data.MoleculeDatapoint.from_smi(smiles) for smiles in MOLECULES])
-    with torch.no_grad():
-        expected = model.eval()(chemprop.data.collate_batch([data[i] for i in range(len(data))]).bmg)
-        outputs = network.eval()(torch.tensor(smiles_bytes(MOLECULES)))
+    expected = model.eval()(chemprop.data.collate_batch([data[i] for i in range(len(data))]).bmg)
+    outputs = network.eval()(torch.tensor(smiles_bytes(MOLECULES)))
     assert outputs.shape == (len(MOLECULES), n_outputs)
     torch.testing.assert_close(outputs, expected)
+    outputs.square().sum().backward()
+    expected.square().sum().backward()
+    theirs = [*model.message_passing.parameters(), *model.predictor.parameters()]
+    for parameter, reference in zip(network.parameters(), theirs, strict=True):
+        torch.testing.assert_close(parameter.grad, reference.grad)
+
+
+def test_molecules_without_bonds_are_a_batch():
+    network = find("chemprop").module(Recipe(hidden=16), 2, 0.0)
+    alone, among = (
+        network(torch.tensor(smiles_bytes(of))) for of in (["C", "[Na+].[Cl-]"], ["CCO", "C", "[Na+].[Cl-]"])
+    )
+    torch.testing.assert_close(alone, among[1:])
+    alone.sum().backward()
+
+
+def test_copies_of_a_molecule_are_one_without_dropout_and_have_dropout_of_their_own():
+    network = find("chemprop").module(Recipe(hidden=16), 2, 0.5)
+    copies = torch.tensor(smiles_bytes(["CCO", "CCO"]))
+    first, second = network.train()(copies)
+    assert not torch.equal(first, second)
+    first, second = network.eval()(copies)
+    assert torch.equal(first, second)
 
 
 def test_what_it_learns_orders_molecules_it_has_not_seen(retrained):

@@ -1,39 +1,61 @@
-"""The graph network computes its published equations, atom by atom."""
+"""The graph network computes its published equations, atom by atom, whatever is merged or stacked."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
 from rdkit import Chem
+from torch import Tensor
+from torch.nn.functional import layer_norm
 
 from benchmark.backbones import gin
 from benchmark.backbones._smiles import smiles_bytes
+from benchmark.train.adamw import LANES
 from benchmark.train.backbone import find
+from benchmark.train.device import CPU
+from benchmark.train.networks import Dropout
 from benchmark.types import Recipe
 
-MOLECULES = ["C", "CC(=O)Oc1ccccc1C(=O)O", "[Na+].[Cl-]", "FC(F)(F)c1ccncc1", "C1CC2CCC1C2", "CCO"]
+# The last two are copies; platinum sets no bit of an element, and sodium chloride has no bond.
+MOLECULES = ["C", "CC(=O)Oc1ccccc1C(=O)O", "[Na+].[Cl-]", "FC(F)(F)c1ccncc1", "C1CC2CCC1C2", "[Pt+4]", "CCO", "CCO"]
+KEYS = [(1, 0), (1, 1), (2, 0), (7, 3)]
 
 
-@pytest.fixture(scope="module")
-def network() -> gin.Network:
-    pytest.importorskip("torch_geometric")
-    torch.manual_seed(0)
-    network = find("gin").module(Recipe(hidden=16), 2, 0.0).eval()
-    for layer in network.layers:
-        layer.eps.data.fill_(0.3)
-    return network
+def networks(keys: Sequence[tuple[int, int]] = KEYS, dropout: float = 0.0) -> gin.Networks:
+    """New networks on MOLECULES, with an ε that differs between layers."""
+    backbone = find("gin")
+    made = backbone.networks(
+        keys, backbone.inputs(smiles_bytes(MOLECULES), CPU), Recipe(hidden=32, batch_size=3), 2, dropout, CPU
+    )
+    assert isinstance(made, gin.Networks)
+    for weights in made.weights:
+        weights.eps.copy_(torch.tensor([0.3, -0.2, 0.1]))
+    return made
 
 
-def adjacency(smiles: str) -> torch.Tensor:
+def outputs_of(made: gin.Networks, rows: Sequence[Sequence[int]]) -> Tensor:
+    return next(iter(made.epoch([torch.tensor(rows)])))
+
+
+def adjacency(smiles: str) -> Tensor:
     return torch.tensor(Chem.GetAdjacencyMatrix(Chem.MolFromSmiles(smiles)), dtype=torch.float32)
 
 
-@pytest.mark.parametrize("smiles", MOLECULES)
-def test_neighbours_as_a_sparse_matrix_are_rdkits_adjacency(smiles):
-    atoms, degrees, neighbours = gin.graph(smiles)
-    dense = gin.rows_of_ones(degrees, neighbours, len(atoms)).to_dense()
-    torch.testing.assert_close(dense, adjacency(smiles), rtol=0, atol=0)
+def dense(w: gin.Weights, molecules: Sequence[str], masks: Sequence[Tensor] = ()) -> Tensor:
+    """The outputs by one block-diagonal matrix of bonds and PyTorch's own gradients."""
+    bonds = torch.block_diag(*map(adjacency, molecules))
+    h = torch.tensor(np.concatenate([gin.graph(smiles)[0] for smiles in molecules])) @ w.atoms + w.bias
+    for layer in range(gin.LAYERS):
+        (first, second), (b1, b2, gain, shift) = w.perceptrons[layer], w.vectors[layer]
+        seen = (1 + w.eps[layer]) * h + bonds @ h
+        h = layer_norm(h + torch.relu(torch.relu(seen @ first + b1) @ second + b2), h.shape[1:], gain, shift)
+        h = h * masks[layer] if masks else h
+    sizes = [len(adjacency(smiles)) for smiles in molecules]
+    return torch.stack([atoms.mean(0) for atoms in h.split(sizes)]) @ w.head + w.head_bias
 
 
 def test_an_atoms_bits_are_its_element_degree_charge_hydrogens_and_aromaticity():
@@ -53,32 +75,122 @@ def test_an_atoms_bits_are_its_element_degree_charge_hydrogens_and_aromaticity()
     assert bits("[Pt+4]")[0] == {"degree 0", "0 hydrogens"}
 
 
-def test_a_layer_is_its_perceptron_of_the_atom_and_the_sum_of_its_neighbours(network):
-    smiles = "CC(=O)Oc1ccccc1C(=O)O"
-    _, degrees, neighbours = gin.graph(smiles)
-    h = torch.randn(len(degrees), 16)
-    layer = network.layers[0]
-    with torch.no_grad():
-        output = layer(h, gin.rows_of_ones(degrees, neighbours, len(degrees)))
-        expected = layer.nn((1 + 0.3) * h + adjacency(smiles) @ h)
-    torch.testing.assert_close(output, expected)
+@pytest.mark.parametrize("dropout", [0.0, 0.4])
+def test_outputs_and_gradients_are_those_of_dense_matrices_and_autograd(dropout):
+    made = networks(dropout=dropout)
+    rows = torch.tensor([[0, 1, 2, 3], [7, 5, 6, 1], [4, 4, 4, 4], [5, 0, 2, 5]])  # of different sizes
+    before = made.state[0].clone()
+    outputs = outputs_of(made, rows.tolist())
+    slopes = torch.randn(outputs.shape, generator=torch.Generator().manual_seed(0))
+    made.step(slopes, float("inf"))
+    gradients = made.state[0].grad
+    assert gradients is not None
+    noise = Dropout(KEYS, dropout, "dropout").generators
+    for m, molecules in enumerate([[MOLECULES[i] for i in row] for row in rows]):
+        vector = before[m, 0].requires_grad_()
+        shape = (sum(len(adjacency(smiles)) for smiles in molecules), 32)
+        masks = [torch.empty(shape).bernoulli_(1 - dropout, generator=noise[m]) / (1 - dropout) for _ in range(3)]
+        expected = dense(made.layout.parts(vector), molecules, masks)
+        expected.backward(slopes[m])
+        torch.testing.assert_close(outputs[m], expected)
+        torch.testing.assert_close(gradients[m, 0], vector.grad, rtol=1e-4, atol=1e-5)
 
 
-def test_outputs_of_a_batch_are_those_of_each_molecule_by_dense_matrices(network):
-    with torch.no_grad():
-        outputs = network(torch.tensor(smiles_bytes(MOLECULES)))
-        for smiles, output in zip(MOLECULES, outputs, strict=True):
-            a, h = adjacency(smiles), network.atoms(torch.tensor(gin.graph(smiles)[0]))
-            for layer, norm in zip(network.layers, network.norms, strict=True):
-                h = norm(h + torch.relu(layer.nn(1.3 * h + a @ h)))
-            torch.testing.assert_close(output, network.head(h.mean(0)))
+def test_predictions_are_those_of_dense_matrices():
+    made = networks()
+    trained = made.trained(made.state)
+    assert trained.batch_size == 3  # of eight molecules: the last batch is a partial one
+    for m, (outputs,) in enumerate(trained.passes(smiles_bytes(MOLECULES), 1)):
+        weights = made.weights[m]
+        torch.testing.assert_close(outputs, dense(weights, MOLECULES))
 
 
-def test_dropout_is_after_each_layer(network):
-    dropped = find("gin").module(Recipe(hidden=16), 2, 0.5)
-    dropped.load_state_dict(network.state_dict())
-    seen = []
-    dropped.dropout.register_forward_hook(lambda _, __, output: seen.append((output == 0).float().mean().item()))
-    dropped.train()(torch.tensor(smiles_bytes(MOLECULES)))
-    assert len(seen) == gin.LAYERS
-    np.testing.assert_allclose(seen, 0.5, atol=0.1)
+def environments(smiles: str, radius: int) -> list[str]:
+    """The environment of each atom, written as a tree."""
+    atoms = Chem.MolFromSmiles(smiles).GetAtoms()
+    near = [gin.graph(smiles)[0][i].tolist() for i in range(len(atoms))]
+    trees = [str(bits) for bits in near]
+    for _ in range(radius):
+        trees = [
+            f"({tree} {sorted(trees[n.GetIdx()] for n in atoms[i].GetNeighbors())})" for i, tree in enumerate(trees)
+        ]
+    return trees
+
+
+def test_each_distinct_environment_of_a_batch_is_one_row():
+    molecules = gin.Molecules(smiles_bytes(MOLECULES))
+    rows = np.array([1, 3, 6, 7, 4])
+    batch = molecules.batch(rows, True, torch.device("cpu"))
+    expected = [len({tree for i in rows for tree in environments(MOLECULES[i], radius)}) for radius in range(4)]
+    assert [len(batch.atoms), *(len(step.own) for step in batch.steps)] == expected
+    assert expected[0] < expected[1] < expected[2]
+    benzene = gin.Molecules(smiles_bytes(["c1ccccc1"])).batch(np.array([0]), True, torch.device("cpu"))
+    assert [len(step.own) for step in benzene.steps] == [1, 1, 1]
+
+
+def test_with_dropout_all_atoms_have_rows_of_their_own_even_in_copies_of_a_molecule():
+    batch = gin.Molecules(smiles_bytes(MOLECULES)).batch(np.array([6, 6, 7]), False, torch.device("cpu"))
+    assert [len(step.own) for step in batch.steps] == [9, 9, 9]
+    made = networks(KEYS[:1], dropout=0.5)
+    copies = outputs_of(made, [[6, 6, 7]])[0]
+    assert len({tuple(output.tolist()) for output in copies}) == 3
+
+
+def test_outputs_do_not_depend_on_molecules_outside_the_batch_to_the_bit():
+    made = networks(KEYS[:1])
+    some = networks(KEYS[:1])
+    some.inputs = gin.Molecules(smiles_bytes(MOLECULES[3:]))
+    assert torch.equal(outputs_of(made, [[4, 3, 6, 7]]), outputs_of(some, [[1, 0, 3, 4]]))
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.4])
+def test_a_network_is_the_same_to_the_bit_alone_in_a_stack_and_in_another_order(dropout):
+    rows = torch.tensor([[0, 1, 2, 3], [7, 5, 6, 1], [4, 4, 4, 4], [5, 0, 2, 5]])
+
+    def trained(places: list[int]) -> Tensor:
+        made = networks([KEYS[m] for m in places], dropout)
+        for outputs in made.epoch([rows[places]] * 3):
+            made.step(2 * outputs, 1.0)
+        return made.state[0]
+
+    together = trained([0, 1, 2, 3])
+    for places in ([2], [3, 0], [1, 2, 3]):
+        assert torch.equal(trained(places), together[places])
+    assert all(not torch.equal(a, b) for a, b in pairwise(together))
+
+
+def test_initial_weights_are_those_of_pytorchs_layers_and_depend_on_the_key_alone():
+    layout = gin.Layout(128, 2)
+    vector = layout.initial((1, 0))
+    assert len(vector) % LANES == 0
+    assert torch.equal(vector, layout.initial((1, 0)))
+    assert not torch.equal(vector, layout.initial((1, 1)))
+    weights = layout.parts(vector)
+    assert weights.eps.tolist() == [0, 0, 0]
+    for gain, shift in weights.vectors[:, 2:]:
+        assert (gain == 1).all()
+        assert (shift == 0).all()
+    for part, rows in ((weights.atoms, 29), (weights.bias, 29), (weights.perceptrons, 128), (weights.head, 128)):
+        assert part.abs().max() <= rows**-0.5
+        assert part.std().item() == pytest.approx((3 * rows) ** -0.5, rel=0.15)
+    matrices = weights.perceptrons.flatten(0, 1)
+    assert len({matrix.numpy().tobytes() for matrix in matrices}) == 6
+
+
+def test_a_batch_without_bonds_can_be_trained_on():
+    made = networks(KEYS[:1])
+    outputs = outputs_of(made, [[0, 2, 5]])
+    torch.testing.assert_close(outputs[0], dense(made.weights[0], [MOLECULES[i] for i in (0, 2, 5)]))
+    before = made.state[0].clone()
+    made.step(torch.ones_like(outputs), 1.0)
+    assert not torch.equal(made.state[0], before)
+
+
+def test_coupled_networks_share_one_batch(monkeypatch):
+    made, batches = networks(KEYS[:2]), []
+    batch = gin.Molecules.batch
+    monkeypatch.setattr(gin.Molecules, "batch", lambda *given: batches.append(given) or batch(*given))
+    outputs_of(made, [[0, 1], [0, 1]])
+    assert len(batches) == 1
+    outputs_of(made, [[0, 1], [1, 0]])
+    assert len(batches) == 3

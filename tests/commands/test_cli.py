@@ -55,7 +55,7 @@ def test_the_first_screen_of_the_readme_has_exactly_the_two_commands() -> None:
     ]
 
 
-@pytest.mark.parametrize("file", ["README.md", "CONTRIBUTING.md", "MLproject", "datasets/README.md"])
+@pytest.mark.parametrize("file", ["README.md", "CONTRIBUTING.md", "MLproject", "datasets/README.md", "docs/deploy.md"])
 def test_every_command_in_the_documents_exists_with_its_options(file: str) -> None:
     commands = commands_in((CHECKOUT / file).read_text(encoding="utf-8"))
     assert commands or file in ("CONTRIBUTING.md", "datasets/README.md")
@@ -115,6 +115,8 @@ def test_the_environment_of_mlflow_run_is_built_from_the_same_list() -> None:
             "unknown setting of b3db_measured: 'trian': did you mean 'train'?",
         ),
         (["run", "--method", "twin", "--set", "lam"], "expected NAME=VALUE, found 'lam'"),
+        (["run", "--method", "erm", "--register", "mine"], "there is no model to register: add --log-models"),
+        (["run", "--method", "erm,twin", "--log-models", "--register", "mine"], "2 models cannot be versions of one"),
         (["run", "--method", "twin:lam=much"], "lam=much"),
         (["run", "--method", "twin:lam=-1"], "lam=-1: Input should be greater than or equal to 0"),
         (["run", "--method", "erm", "--seeds", "ten"], "seeds 'ten': expected a count"),
@@ -191,6 +193,21 @@ def test_the_leaderboard_of_an_empty_store_says_how_to_fill_it(
     assert call("build", "--out", str(tmp_path / "site"), which=leaderboard_app) == 2
     assert "create one with python -m benchmark run" in capsys.readouterr().err
     assert not (tmp_path / "site").exists()
+
+
+@pytest.mark.slow
+def test_a_run_logs_the_model_of_a_cell_that_is_recorded_already_and_registers_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    monkeypatch.chdir(tmp_path)
+    words = ["run", "--method", "linear", "--dataset", "b3db_measured@train=200", "--seeds", "2", "--device", "cpu"]
+    assert call(*words) == 0
+    assert "models:/" not in capsys.readouterr().out
+    assert call(*words, "--log-models", "--register", "mine") == 0
+    printed = capsys.readouterr().out
+    assert "its predictions equal the recorded ones to the bit" in printed
+    assert "registered as models:/mine/1" in printed
 
 
 @pytest.fixture(scope="module")

@@ -142,7 +142,7 @@ def with_version(monkeypatch: pytest.MonkeyPatch, package: str, installed: str |
     ("package", "installed", "message"),
     [
         ("torch", "2.0.1", "torch 2.0.1, expected >=2.9"),
-        ("mlflow", "3.18.0", "mlflow 3.18.0, expected <3.18,>=3.17"),
+        ("mlflow", "3.18.0", "mlflow 3.18.0, expected <3.18,>=3.16"),
         ("tomli-w", None, "tomli-w is not installed"),
     ],
 )

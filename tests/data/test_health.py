@@ -389,7 +389,12 @@ def test_a_run_does_not_warn_of_a_clean_dataset(tmp_path):
     assert to_lines(health) == []
 
 
-def test_the_files_kept_with_a_result_are_the_json_and_the_text(tmp_path):
+def test_the_files_kept_with_a_result_are_the_json_and_the_text_in_short_lines(tmp_path):
     spec = dataset(tmp_path, MESSY)
     health = examine(spec, 0)
-    assert reports(spec, 0) == {"health.json": health.to_json(), "health.txt": to_text(health)}
+    files = reports(spec, 0)
+    assert files.keys() == {"health.json", "health.txt"}
+    assert files["health.json"] == health.to_json()
+    assert files["health.txt"].split() == to_text(health).split()
+    assert max(map(len, to_text(health).splitlines())) > 90
+    assert max(map(len, files["health.txt"].splitlines())) <= 90

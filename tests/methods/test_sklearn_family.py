@@ -210,7 +210,8 @@ def test_an_estimator_is_trained_anew_when_a_file_changes_that_it_derives_from(t
         ("methods/knn.py", 'kind="stable"', 'kind="heapsort"', {"knn"}),
         ("benchmark/train/loop.py", "CLIP = 1.0", "CLIP = 2.0", {"erm"}),
         ("benchmark/train/loop.py", "The training loop", "The only training loop", set()),
-        ("benchmark/train/networks.py", "LANES = 16", "LANES = 32", {"erm"}),
+        ("benchmark/train/adamw.py", "0.999, 1e-8", "0.999, 1e-7", {"erm"}),
+        ("benchmark/train/kernels.py", "gradient[i] * scale", "scale * gradient[i]", {"erm"}),
         (
             "benchmark/train/resampling.py",
             'Literal[\n    "bootstrap",',

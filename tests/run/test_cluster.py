@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import importlib
 import os
+import pickle
 import re
 import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +119,29 @@ def test_a_lost_scheduler_is_an_error_that_explains_how_to_continue(dask, client
     dask.processes[0].kill()
     with pytest.raises(cluster.ClusterError, match=r"scheduler was lost(.|\n)*same command again"):
         list(running)
+
+
+@pytest.mark.slow
+def test_a_large_problem_travels_compressed_and_a_worker_unpacks_it_once_for_all_units(client):
+    small = synthetic("classification")
+    x = np.pad(small.train.x, ((0, 0), (0, 40_000_000 // small.train.x.nbytes * small.train.x.shape[1])))
+    problems = [replace(small, name=name, train=replace(small.train, x=x)) for name in ("one", "other")]
+
+    def seen(problem, unit):
+        from distributed import get_worker
+
+        vars(problem)["units"] = nth = vars(problem).get("units", 0) + 1
+        held = max(len(pickle.dumps(one)) for one in get_worker().data.values())
+        return (os.getpid(), problem.name, nth), problem.digest, held
+
+    units = [(problem, unit) for problem in problems for unit in range(12)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # Dask warns of more than 10 MB
+        found = list(cluster.spread(client, seen, units, lambda unit: [unit], lambda unit: None))
+    counts, digests, held = zip(*found, strict=True)
+    assert len(set(counts)) == 24  # unpacked anew, a problem would always be in its first unit
+    assert set(digests) == {problem.digest for problem in problems}
+    assert max(held) < x.nbytes / 10
 
 
 DEADLY = """

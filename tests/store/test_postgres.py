@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmark.registry import make_method
+from benchmark.run import runner
+from benchmark.run.check import synthetic
 from benchmark.store import tracking
+from benchmark.store.cell import Cell
+from benchmark.store.explaining import BOARD
+from benchmark.types import DatasetFacts
+from leaderboard.explain.writing import explain
 
 SERVER = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
 
@@ -50,7 +59,7 @@ def postgres() -> Iterator[str]:
     else:
         pytest.fail((folder / "log").read_text())
     yield address
-    process.terminate()
+    process.send_signal(signal.SIGINT)  # does not wait for open connections
     process.wait(30)
     shutil.rmtree(folder, ignore_errors=True)
 
@@ -111,3 +120,29 @@ def wait_until(reached: Callable[[], bool]) -> None:
     while not reached():
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("served", [False, True], ids=["direct", "through a server"])
+def test_runs_are_explained_in_postgresql(
+    postgres: str,
+    mlflow_server: Callable[[str], Any],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    served: bool,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", mlflow_server(postgres).uri if served else postgres)
+    problem = replace(synthetic("classification"), about=DatasetFacts(title="Synthetic", group="extra"))
+    plans = [runner.plan(problem, make_method(text, problem.task), [1, 2, 3]) for text in ("knn", "erm")]
+    store = tracking.Store()
+    made = [store.log(one) for _, one in runner.run(plans, jobs=1) if isinstance(one, Cell)]
+    assert explain(store).changed == len(made) == 2
+    (knn,) = (run for run in map(store.client.get_run, made) if run.data.tags["churn.method"] == "knn")
+    assert {"id/delta_churn", "id/delta_churn_low", "ood/churn_high"} <= set(knn.data.metrics)
+    files = {file.path for file in store.client.list_artifacts(knn.info.run_id)}
+    assert {"flips.csv", "flips.html", "forest.svg", "heatmap.svg"} <= files
+    board = store.client.get_experiment_by_name(BOARD)
+    assert len(store.client.search_runs([board.experiment_id])) == 2
+    again = explain(tracking.Store())
+    assert (again.changed, again.boards) == (0, [])

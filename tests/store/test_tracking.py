@@ -3,8 +3,10 @@
 import gc
 import json
 import shutil
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -105,7 +107,9 @@ def test_the_run_of_a_cell_describes_it(store: tracking.Store) -> None:
     assert {"git.commit", "git.dirty", "version.suite", "version.torch", "device", "command"} <= set(tags)
     assert tags["command"].startswith("python -m benchmark run --method twin:lam=30.0")
     assert "| churn |" in tags["mlflow.note.content"]
-    assert run.inputs.dataset_inputs[0].dataset.digest == one.key.problem
+    data = run.inputs.dataset_inputs[0].dataset
+    assert (data.name, data.digest) == (one.facts.dataset.title or one.key.dataset, one.key.problem)
+    assert json.loads(data.profile)["num_rows"] == one.facts.rows["train"]
 
 
 def test_each_retraining_is_a_nested_run_with_its_metrics_and_predictions(store: tracking.Store) -> None:
@@ -122,6 +126,8 @@ def test_each_retraining_is_a_nested_run_with_its_metrics_and_predictions(store:
         accuracy = (table[["p0", "p1"]].to_numpy().argmax(1) == table["y_true"]).mean()
         assert child.data.metrics["id/accuracy"] == pytest.approx(accuracy)
         assert (folder / "ood.parquet").is_file()
+        about = {"method": "erm", "canonical_seed": "0", "sampling": "paper"}
+        assert child.data.params == {**about, "train_seed": child.data.tags["churn.train_seed"]}
 
 
 def test_a_finished_cell_is_skipped_and_force_replaces_it(store: tracking.Store) -> None:
@@ -469,6 +475,42 @@ def test_the_queries_of_a_recording_and_of_a_status_do_not_grow_with_the_store(
         event.remove(Engine, "before_cursor_execute", count)
     assert gc.isenabled()
     assert len(store.statuses()) == 7
+
+
+def test_sqlite_does_not_compare_each_run_with_each_metric_to_sort_by_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    monkeypatch.setenv("CHURN_OUTBOX", str(tmp_path / "outbox"))
+    fill([planned("knn:k=1", [1, 2])])
+    store = tracking.Store()
+    with closing(sqlite3.connect(tmp_path / "mlflow.db")) as database:  # a thousand more runs with the same metrics
+        for table in ("runs", "latest_metrics"):
+            columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
+            values = ", ".join("run_uuid || i" if column == "run_uuid" else column for column in columns)
+            numbers = "WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < 400)"
+            database.execute(
+                f"{numbers} INSERT INTO {table} ({', '.join(columns)}) SELECT {values} FROM {table}, numbers"
+            )
+        database.commit()
+    assert len(fill([planned("knn:k=2", [1, 2])]).trained) == 1
+
+    asked: list[tuple[str, Any]] = []
+
+    def keep(_: object, __: object, statement: str, parameters: Any, *rest: object) -> None:
+        asked.append((statement, parameters))
+
+    (experiment, *_) = store.client.search_experiments()
+    event.listen(Engine, "before_cursor_execute", keep)
+    try:
+        store.client.search_runs([experiment.experiment_id], max_results=1, order_by=["metrics.`id/churn` ASC"])
+    finally:
+        event.remove(Engine, "before_cursor_execute", keep)
+    ((statement, parameters),) = [one for one in asked if "ORDER BY" in one[0] and "latest_metrics" in one[0]]
+    with closing(sqlite3.connect(tmp_path / "mlflow.db")) as database:
+        steps = [row[-1] for row in database.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
+    assert any(step.startswith("SEARCH anon_1") for step in steps), steps
 
 
 @pytest.fixture

@@ -137,7 +137,7 @@ def test_another_byte_of_anything_it_depends_on_is_another_network(predicted, wh
     if what == "torch":
         monkeypatch.setattr(torch, "__version__", "another")
     if what == "its library":
-        monkeypatch.setattr(Backbone, "versions", {"torch-geometric": "another"})
+        monkeypatch.setattr(Backbone, "versions", {"chemprop": "another"})
     predicted(problem, ["erm"])
     assert sum(trained) == 2
 

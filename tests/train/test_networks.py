@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from benchmark.train.networks import Dropout, Inputs, StackedMLP
+from benchmark.train.networks import Dropout, StackedMLP
 
 KEYS = [(1, 0), (1, 1), (2, 0), (7, 3)]
 
@@ -76,47 +75,3 @@ def test_the_masks_of_a_network_do_not_depend_on_what_shares_its_stack():
 
 def test_without_dropout_there_is_no_mask():
     assert Dropout(KEYS, 0.0, "dropout").masks(8, 16) == []
-
-
-def bits(n: int, width: int, share: float) -> np.ndarray:
-    x = (np.random.default_rng(0).random((n, width)) < share).astype(np.float32)
-    x[0] = x[-1] = 0  # molecules without a bit, including the last
-    x[:, 3] = x[:, -1] = 0  # bits that no molecule has
-    return x
-
-
-@pytest.mark.parametrize("share", [0.003, 0.03])
-def test_sums_of_rows_are_the_product_with_sparse_bits_and_so_is_the_gradient(share):
-    inputs = Inputs(bits(40, 100, share))
-    assert inputs.ones is not None
-    rows = torch.tensor([[0, 5, 5, 39], [7, 0, 39, 1], [39, 39, 0, 0]])
-    weight = torch.randn(3, len(inputs.live), 16, generator=torch.Generator().manual_seed(1), requires_grad=True)
-    slope = torch.randn(3, 4, 16, generator=torch.Generator().manual_seed(2))
-    product = inputs.product(rows)(weight)
-    product.backward(slope)
-    ours, weight.grad = weight.grad, None
-    dense = torch.bmm(inputs.x[rows], weight)
-    dense.backward(slope)
-    torch.testing.assert_close(product, dense)
-    torch.testing.assert_close(ours, weight.grad)
-
-
-@pytest.mark.parametrize(
-    "x", [bits(40, 100, 0.5), bits(40, 100, 0.03) * 2, bits(40, 100, 0.03) - 0.1, bits(40, 100, 0)]
-)
-def test_dense_or_other_numbers_are_multiplied_as_they_are(x):
-    inputs = Inputs(x)
-    assert inputs.ones is None
-    rows = torch.tensor([[0, 5], [7, 39]])
-    weight = torch.randn(2, 100, 16, generator=torch.Generator().manual_seed(1))
-    product = inputs.product(rows)(weight[:, inputs.live])
-    torch.testing.assert_close(product, torch.tensor(x)[rows] @ weight)
-
-
-def test_a_sum_of_rows_does_not_depend_on_what_shares_the_stack():
-    inputs = Inputs(bits(200, 300, 0.05))
-    rows = torch.randint(200, (5, 64), generator=torch.Generator().manual_seed(0))
-    weight = torch.randn(5, len(inputs.live), 32, generator=torch.Generator().manual_seed(1))
-    together = inputs.product(rows)(weight)
-    for m in range(5):
-        assert torch.equal(inputs.product(rows[m : m + 1])(weight[m : m + 1])[0], together[m])

@@ -18,7 +18,7 @@ from benchmark.run.runner import retrain
 from benchmark.train import bootstrap, draw, fit_stack, generator
 from benchmark.train.group import FINAL
 from benchmark.train.loop import train
-from benchmark.train.networks import Dropout, StackedMLP, clip_each, clip_together
+from benchmark.train.networks import Dropout, StackedMLP, clip_each
 from benchmark.types import PAPER, Examples, Problem, Recipe, Sample, Task
 
 TASKS: list[Task] = ["classification", "regression"]
@@ -57,8 +57,7 @@ def plain_network(problem: Problem, seed: int, member: int) -> nn.Sequential:
     drawn = StackedMLP([(seed, member)], width, hidden, problem.n_outputs).parameters
     linears = [nn.Linear(width, hidden), nn.Linear(hidden, hidden), nn.Linear(hidden, problem.n_outputs)]
     for linear, weight, bias in zip(linears, drawn[::2], drawn[1::2], strict=True):
-        used = linear.out_features
-        linear.load_state_dict({"weight": weight[0, :, :used].T, "bias": bias[0, 0, :used]})
+        linear.load_state_dict({"weight": weight[0].T, "bias": bias[0, 0]})
     return nn.Sequential(linears[0], nn.ReLU(), linears[1], nn.ReLU(), linears[2])
 
 
@@ -148,7 +147,7 @@ def test_predictions_do_not_depend_on_the_number_of_threads_which_is_left_as_it_
         ("swa:start=0.99", "erm", 0),  # averages no epoch: the final weights are kept
         ("mc_dropout:p=0:passes=1", "erm", 0),
         ("mc_dropout:p=0:passes=3", "erm", 1e-6),
-        ("anchor:lam=0", "erm", 0),
+        ("anchor:lam=0", "erm", 1e-5),
         ("gradnorm:ratio=0", "bagging:k=2", 1e-5),
         ("twin_shared:lam=0", "deep_ensemble:k=2", 1e-5),
         ("twin_overlap:lam=3:share=1", "twin_shared:lam=3", 0),
@@ -193,9 +192,8 @@ def test_a_strong_pull_makes_the_twins_agree(retrained):
     assert gap("twin:lam=300") < 0.1 * gap("twin:lam=0")
 
 
-@pytest.mark.parametrize("clip", [clip_each, clip_together])
 @pytest.mark.parametrize("limit", [1.0, 1e-3, 1e6])
-def test_gradients_are_clipped_for_each_network_as_pytorch_clips_one(limit, clip):
+def test_gradients_are_clipped_for_each_network_as_pytorch_clips_one(limit):
     draw = torch.Generator().manual_seed(0)
     scales = torch.tensor([1e-3, 0.05, 1.0, 100.0, 0.0])[:, None, None]
     parameters = [torch.zeros(5, rows, 16) for rows in (8, 1, 16)]
@@ -208,7 +206,7 @@ def test_gradients_are_clipped_for_each_network_as_pytorch_clips_one(limit, clip
             one.grad = parameter.grad[m].clone()
         nn.utils.clip_grad_norm_(alone, limit)
         expected.append([one.grad for one in alone])
-    clip(parameters, limit)
+    clip_each(parameters, limit)
     for m in range(5):
         torch.testing.assert_close([parameter.grad[m] for parameter in parameters], expected[m])
 

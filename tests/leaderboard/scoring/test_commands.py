@@ -78,7 +78,7 @@ def test_triage_ranks_flips_first_and_says_what_is_in_sample(tmp_path, store):
 @pytest.mark.parametrize(("limits", "code"), [(["40%"], 0), (["1%"], 1), (["40%", "--max-bad-flips", "0"], 1)])
 def test_gate_exits_by_its_limits(tmp_path, limits, code):
     old, new = one_run(tmp_path / "old.csv"), one_run(tmp_path / "new.csv")
-    result = run("gate", "--baseline", old, "--candidate", new, "--max-flips", *limits)
+    result = run("gate", old, new, "--max-flips", *limits)
     assert result.exit_code == code, result.output
     assert ("passed" if code == 0 else "failed: ") in result.output
     for path in (old, new):
@@ -88,11 +88,11 @@ def test_gate_exits_by_its_limits(tmp_path, limits, code):
 def test_gate_exits_with_2_for_bad_input(tmp_path):
     old = one_run(tmp_path / "old.csv")
     pd.read_csv(old).iloc[1:].to_csv(tmp_path / "new.csv", index=False)
-    command = [sys.executable, "-m", "leaderboard", "gate", "--baseline", old, "--candidate", str(tmp_path / "new.csv")]
+    command = [sys.executable, "-m", "leaderboard", "gate", old, str(tmp_path / "new.csv")]
     outcome = subprocess.run([*command, "--max-flips", "5%"], capture_output=True, text=True)
     assert outcome.returncode == 2
     assert "'m0' is in" in outcome.stderr
-    result = run("gate", "--baseline", old, "--candidate", old, "--max-flips", "much")
+    result = run("gate", old, old, "--max-flips", "much")
     assert "--max-flips 'much'" in str(result.exception)
 
 

@@ -1,0 +1,138 @@
+"""Inputs of a deployed model: from a table of SMILES or numbers to the features that a dataset's models are trained on.
+
+Everything here is fixed when the model is built: a deployed model needs neither the dataset nor its file.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from rdkit import Chem, rdBase
+
+from benchmark.data import readers, sources
+from benchmark.data.features import LARGEST, columns, featurise, varying
+from benchmark.data.rows import MOST_ATOMS, Rows, feature_columns
+from benchmark.data.spec import DatasetSpec
+from benchmark.errors import UserError
+from benchmark.types import MLP
+
+SMILES = "smiles"
+"""Column of the SMILES in every table, whatever the dataset's own file calls it."""
+
+
+@dataclass(frozen=True)
+class Featuriser:
+    """The features of a dataset for other rows, equal to the bit to those of its own rows on the same split."""
+
+    fields: Mapping[str, Any]
+    """The description of the dataset as JSON, without its path."""
+    numbers: tuple[str, ...]
+    """Columns of numbers that a table must have."""
+    scaled: np.ndarray
+    """Mask (D,) of the features to standardise."""
+    keep: np.ndarray
+    """Mask (D,) of the features that remain, see ``benchmark.data.features.varying``."""
+    scaler: Any
+    """A StandardScaler fitted to the training pool; None if nothing is standardised."""
+
+    @classmethod
+    def of(cls, spec: DatasetSpec, rows: Rows, train: np.ndarray) -> Self:
+        """Return the featuriser of a dataset whose training pool are the used rows ``train``.
+
+        Raises UserError for images, and for a column of numbers that is called ``smiles``.
+        """
+        refuse_images(spec)
+        numbers = tuple(feature_columns(spec)) if "columns" in spec.features else ()
+        if SMILES in numbers:
+            raise UserError(
+                f"{spec.name}: a deployed model reads molecules from the column {SMILES!r}, which holds numbers "
+                "in this dataset: rename it in the file"
+            )
+        keep, scaler = np.ones(len(rows.scaled), dtype=bool), None
+        if spec.backbone == MLP and rows.scaled.any():
+            from sklearn.preprocessing import StandardScaler  # scikit-learn takes a second to import
+
+            keep = varying(rows.x, rows.scaled, train)
+            # Fitted and used as in ``benchmark.data.features.standardise``, which keeps no scaler
+            scaler = StandardScaler().fit(rows.x[train][:, rows.scaled & keep]) if (rows.scaled & keep).any() else None
+        fields = spec.model_dump(mode="json", exclude={"path"}) | {"smiles": SMILES if spec.smiles else ""}
+        return cls(fields, numbers, rows.scaled, keep, scaler)
+
+    @property
+    def reads_molecules(self) -> bool:
+        """Whether a table needs the column of SMILES."""
+        return any(name != "columns" for name in self.fields["features"])
+
+    def __call__(self, table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+        """Return features (G, D) of the rows that can be read, and for all rows (T,) why not, empty for the G.
+
+        A number may be missing: it becomes the mean of the training pool. Raises UserError for a missing column.
+        """
+        wanted = [SMILES, *self.numbers] if self.reads_molecules else list(self.numbers)
+        if missing := [name for name in wanted if name not in table.columns]:
+            raise UserError(f"the table has no column {missing[0]!r}: expected {', '.join(wanted)}")
+        reasons = np.full(len(table), "", dtype=object)
+        texts: dict[str, list[str]] = {}
+        molecules: list[Chem.Mol | None] = [None] * len(table)
+        if self.reads_molecules:
+            texts[SMILES] = [text.strip() if isinstance(text, str) else "" for text in table[SMILES]]
+            with rdBase.BlockLogs():
+                for i, text in enumerate(texts[SMILES]):
+                    molecules[i], reasons[i] = _parsed(text)
+        for name in self.numbers:
+            given = table[name]
+            values = pd.to_numeric(given, errors="coerce").to_numpy(dtype=np.float64)
+            wrong = given.notna().to_numpy() & ~(np.abs(values) <= LARGEST) & (reasons == "")
+            reasons[wrong] = [f"column {name!r}: expected a number, found {value!r}" for value in given[wrong]]
+            texts[name] = [str(float(value)) for value in values]
+        good = np.flatnonzero(reasons == "")
+        if len(good) == 0:
+            return np.empty((0, int(self.keep.sum())), dtype=np.float32), reasons
+        raw = pd.DataFrame(texts).iloc[good]
+        x, _ = featurise([m for i in good if (m := molecules[i])], raw, DatasetSpec(**self.fields))
+        x = self._standardised(x)
+        far = ~np.isfinite(x).all(axis=1)
+        reasons[good[far]] = "a feature is too far from those of the training pool for single precision"
+        return x[~far], reasons
+
+    def _standardised(self, x: np.ndarray) -> np.ndarray:
+        if self.fields["backbone"] != MLP:
+            return x
+        if self.scaler is None:
+            return x[:, self.keep].astype(np.float32)
+        out = x[:, self.keep].astype(np.float64)
+        numbers = self.scaled[self.keep]
+        out[:, numbers] = np.nan_to_num(self.scaler.transform(out[:, numbers]), nan=0.0)
+        with np.errstate(over="ignore"):
+            return out.astype(np.float32)
+
+
+def refuse_images(spec: DatasetSpec) -> None:
+    """Raise UserError for a dataset of images, which no table holds."""
+    if spec.features[0].startswith("pixels"):
+        raise UserError(f"{spec.name}: a deployed model reads a table of SMILES or numbers, not images")
+
+
+def inputs_of(spec: DatasetSpec, rows: Rows) -> pd.DataFrame:
+    """Return the table that gives a featuriser the used rows of its own dataset, in their order."""
+    used = rows.table["used"].to_numpy()
+    table = {SMILES: rows.used["smiles"].tolist()} if spec.smiles else {}
+    if "columns" in spec.features:
+        path, content = sources.obtain(spec)
+        raw = readers.clean(readers.read(content, str(path)), content, spec)[used]
+        table |= dict(zip(feature_columns(spec), columns(raw, spec).T, strict=True))
+    return pd.DataFrame(table)
+
+
+def _parsed(text: str) -> tuple[Chem.Mol | None, str]:
+    """Return a molecule, or None and why the dataset would not have it either."""
+    if not text:
+        return None, f"column {SMILES!r}: expected a SMILES, found nothing"
+    longest, shown = 10 * MOST_ATOMS, repr(text if len(text) <= 80 else f"{text[:80]}…")
+    molecule = Chem.MolFromSmiles(text) if len(text) <= longest else None
+    if len(text) > longest or (molecule is not None and molecule.GetNumAtoms() > MOST_ATOMS):
+        most = f"at most {MOST_ATOMS} atoms and {longest:,} characters"
+        return None, f"column {SMILES!r}: expected a molecule of {most}, found {shown}"
+    return molecule, "" if molecule is not None else f"column {SMILES!r}: RDKit cannot parse {shown}"

@@ -1,0 +1,344 @@
+"""Deployable models of recorded cells: retrained, compared with what is recorded, and logged in MLflow.
+
+The harness keeps the predictions of a retraining, not its networks. A model is therefore made by training the cell once
+more, and logged only if that gives the recorded predictions.
+"""
+
+import io
+import pickle
+import re
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import _lru_cache_wrapper, cache
+from importlib import import_module
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import cloudpickle
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+from benchmark import registry
+from benchmark.data.inputs import SMILES, Featuriser, inputs_of, refuse_images
+from benchmark.data.problem import split_rows
+from benchmark.data.rows import load_rows
+from benchmark.data.spec import DatasetSpec, load_spec
+from benchmark.errors import UserError
+from benchmark.files import PACKAGE, own_methods, shipped_datasets
+from benchmark.run import runner, served
+from benchmark.run.isolation import copy_code
+from benchmark.run.runner import Planned
+from benchmark.source import SUITE, libraries
+from benchmark.store.cell import Cell
+from benchmark.train.backbone import installed
+from benchmark.train.device import CPU
+from benchmark.train.resampling import draw
+from benchmark.types import PAPER, Method, Predictions, Problem, Sample, Sampling
+
+if TYPE_CHECKING:  # MLflow takes seconds to import
+    from benchmark.store.tracking import Store
+
+AUTO = "auto"
+"""Value of ``--register`` that names each model after its dataset and method."""
+TOLERANCE = 1e-5
+"""Largest difference to a recorded prediction, absolute plus relative. Networks under ``nested`` and ``halves`` were
+trained within the pool, where sums run in another order (tests/train/test_sample.py)."""
+IMPORTED = ("numpy", "pandas", "pooch", "pyarrow", "pydantic", "rdkit")
+"""Packages that ``benchmark.run.served`` imports, whatever the model."""
+KNOWN = ("CC(=O)Oc1ccccc1C(=O)O", "Cn1cnc2c1c(=O)n(C)c(=O)n2C", "CC(C)Cc1ccc(C(C)C(=O)O)cc1")
+"""Aspirin, caffeine and ibuprofen: the example for a dataset of the user's own, whose molecules may be secret."""
+
+
+@dataclass(frozen=True)
+class _Retrained:
+    """A retraining from a worker: its pickled predictor, the modules that this imports, and its predictions by test."""
+
+    content: bytes
+    modules: frozenset[str]
+    values: dict[str, np.ndarray]
+
+
+def refuse(cells: Sequence[Planned], register: str) -> None:
+    """Raise UserError, before anything is trained, for cells whose models cannot be logged or registered."""
+    for cell in cells:
+        refuse_images(load_spec(cell.dataset))
+        if cell.key.device != CPU.name:
+            raise UserError(
+                "--log-models trains on the CPU, so that a model can be served on any machine, and would not get the "
+                "predictions of a GPU again: add --device cpu"
+            )
+    if register and register != AUTO and len(cells) > 1:
+        raise UserError(
+            f"--register {register}: {len(cells)} models cannot be versions of one: name one method and one dataset, "
+            f"or use --register {AUTO}"
+        )
+    if register and not re.fullmatch(r"[\w. -]+", register):
+        raise UserError(f"--register {register}: expected a name of letters, digits, spaces, '.', '-' and '_'")
+
+
+def log_models(
+    cells: Sequence[Planned],
+    *,
+    force: bool,
+    jobs: int | None,
+    register: str,
+    report: Callable[[str], None],
+) -> int:
+    """Log the models of those ``cells`` that are recorded, and return how many could not be logged.
+
+    A cell that has a model keeps it, unless ``force``. With ``register``, a name or ``AUTO``, each model becomes a
+    version of a registered model. ``report`` is called with a line for each step. Raises TrackingError.
+    """
+    from benchmark.store import models
+    from benchmark.store.tracking import Store
+
+    store = Store()
+    planned = {cell.key.digest: cell for cell in cells}
+    failed = 0
+    recorded: dict[str, Cell] = {}
+    for record in store.cells(only=planned):  # newest first
+        recorded.setdefault(record.key.digest, record)
+    for line in store.unreadable:
+        report(line)
+    for digest, cell in planned.items():
+        name = f"{cell.title} on {cell.key.dataset}, split {cell.key.canonical_seed}"
+        if digest not in recorded:
+            failed += 1
+            report(f"NO MODEL of {name}: the cell is not recorded")
+            continue
+        record = recorded[digest]
+        model = "" if force else models.find(store, record.run_id)
+        if model:
+            report(f"has a model: {name}: models:/{model}")
+        else:
+            report(f"training {name} once more for its model, because predictions are kept and networks are not")
+            try:
+                model, note = _log(store, cell, record, jobs)
+            except UserError as error:
+                failed += 1
+                report(f"NO MODEL of {name}: {error}")
+                continue
+            report(f"logged the model of {name}: models:/{model} ({note})")
+        if register:
+            title = registered_name(cell) if register == AUTO else register
+            version = models.register(store, record, model, title, _described(cell))
+            report(f"registered as models:/{title}/{version}")
+    return failed
+
+
+def registered_name(cell: Planned) -> str:
+    """Return the name of a cell's registered model: dataset, sampling if not the paper's, and method."""
+    method = registry.spelled(cell.method, cell.problem.task, cell.problem.backbone, cell.key.sampling)
+    parts = [cell.key.dataset, cell.key.sampling if cell.key.sampling != PAPER else "", method]
+    return re.sub(r"[^\w.]+", "-", "-".join(filter(None, parts)))
+
+
+def _log(store: "Store", cell: Planned, record: Cell, jobs: int | None) -> tuple[str, str]:
+    """Log the model of a recorded cell; return its id, and a note on its size and predictions. Raises UserError."""
+    from benchmark.store import models
+
+    retrained = _retrain(cell, jobs)
+    exact = _compare(record, {name: np.stack([one.values[name] for one in retrained]) for name in record.predictions})
+    spec = load_spec(cell.dataset)
+    rows = load_rows(spec)
+    split = split_rows(spec, rows, cell.key.canonical_seed)
+    featuriser = Featuriser.of(spec, rows, split.train)
+    inputs = inputs_of(spec, rows)
+    columns = {SMILES: "string"} if featuriser.reads_molecules else {}
+    columns |= dict.fromkeys(featuriser.numbers, "double")
+    inputs = inputs[list(columns)]
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "model.pkl"
+        served.write(data, cell.problem.task, featuriser, [one.content for one in retrained])
+        model = served._load_pyfunc(str(data))
+        for name, index in split.tests.items():
+            _check_answers(model, inputs.iloc[index], record.predictions[name])
+        size = data.stat().st_size
+        what = models.Deployable(
+            loader=served.__name__,
+            data=data,
+            code=_code(Path(folder)),
+            requirements=_requirements(cell, frozenset[str]().union(*(one.modules for one in retrained))),
+            inputs=columns,
+            outputs=served.OUTPUTS[cell.problem.task] | {served.REASON: "string"},
+            example=_example(spec, inputs, split.tests["id"]),
+            about=_about(cell, record),
+            description=_described(cell),
+        )
+        model_id = models.log(store, record, what)
+    same = "equal the recorded ones to the bit" if exact else f"are within {TOLERANCE:g} of the recorded ones"
+    return model_id, f"{size / 1e6:.3g} MB; its predictions {same}"
+
+
+def _retrain(cell: Planned, jobs: int | None) -> list[_Retrained]:
+    """Train a cell on worker processes. Raises UserError if that fails."""
+    work = delayed(_retrained)
+    problem = cell.problem
+    try:
+        pool = Parallel(n_jobs=jobs or -1, inner_max_num_threads=1, backend="loky")
+        return list(pool(work(problem, cell.method, cell.key.sampling, seed) for seed in cell.key.seeds))
+    except TerminatedWorkerError as error:
+        raise UserError("a worker process died: out of memory, or a crash in native code; try --jobs 1") from error
+    except UserError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise UserError("".join(traceback.format_exception(error)).strip()) from error
+
+
+def _retrained(problem: Problem, method: Method, sampling: Sampling, seed: int) -> _Retrained:
+    """Train at one seed in a worker. Raises UserError for a predictor that cannot be saved."""
+    fitted = runner.fit(method, draw(problem, sampling, seed)[0])
+    values = {name: fitted.predict(test.x) for name, test in problem.evals.items()}
+    for pickler in (_WithoutSample, cloudpickle.Pickler):
+        content = io.BytesIO()
+        try:
+            pickler(content).dump(fitted)
+        except Exception as error:
+            raise UserError(f"what fit of {method.name!r} returned cannot be saved with pickle: {error}") from error
+        unpickler = _Recorded(io.BytesIO(content.getvalue()))
+        try:
+            loaded = unpickler.load()
+            same = all(np.array_equal(loaded.predict(test.x), values[name]) for name, test in problem.evals.items())
+        except Exception:
+            same = False
+        if same:
+            kept = {name: value.astype(np.float32) for name, value in values.items()}
+            return _Retrained(content.getvalue(), frozenset(unpickler.modules), kept)
+    raise UserError(f"what fit of {method.name!r} returned predicts something else after it was saved with pickle")
+
+
+class _WithoutSample(cloudpickle.Pickler):  # type: ignore[misc]
+    """Leaves out the rows of a sample, which most predictors hold and do not need: they may be secret, and large."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, _lru_cache_wrapper) and "<locals>" in obj.__qualname__:  # cloudpickle has no way to save it
+            return cache, (obj.__wrapped__,)
+        if isinstance(obj, Sample) and len(obj):
+            none = {name: getattr(obj, name)[:0].copy() for name in ("x", "y", "smiles", "rows", "resampled")}
+            return replace, (replace(obj, **none),)
+        return super().reducer_override(obj)
+
+
+class _Recorded(pickle.Unpickler):
+    """Collects the top-level modules that a pickle imports."""
+
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file)
+        self.modules: set[str] = set()
+
+    def find_class(self, module: str, name: str) -> Any:
+        self.modules.add(module.partition(".")[0])
+        return super().find_class(module, name)
+
+
+def _compare(record: Cell, values: Mapping[str, np.ndarray]) -> bool:
+    """Return whether predictions equal those of a recorded cell to the bit. Raises UserError if they are not close."""
+    exact = True
+    for name, p in record.predictions.items():
+        exact &= np.array_equal(values[name], p.values)
+        if not np.allclose(values[name], p.values, rtol=TOLERANCE, atol=TOLERANCE):
+            raise UserError(
+                f"the retrained predictions differ from the recorded ones by up to "
+                f"{np.abs(values[name] - p.values).max():.2g} on the test {name!r}. These were recorded on "
+                f"{record.facts.device}, with {_spelled(record.facts.versions)}. To record the cell anew here and log "
+                "its model, add --force"
+            )
+    return exact
+
+
+def _check_answers(model: served.Served, inputs: pd.DataFrame, p: Predictions) -> None:
+    """Raise UserError if a model, given molecules as a user would, does not answer as its first retraining."""
+    answers = model.predict(inputs)
+    column = p.values[0, :, 1] if p.task == "classification" else p.values[0, :, 0]
+    got = answers["probability" if p.task == "classification" else "prediction"]
+    if not answers[served.REASON].isna().all() or not np.allclose(
+        got.to_numpy(float), column, rtol=TOLERANCE, atol=TOLERANCE
+    ):
+        raise UserError("the model does not give the recorded predictions from SMILES or numbers; please report this")
+
+
+def _code(folder: Path) -> list[Path]:
+    """Copy the suite's packages, with the user's methods, and return their folders."""
+    suite = Path(import_module("methods").__path__[0])
+    copies = {"benchmark": [PACKAGE], "methods": [suite, own_methods()]}
+    for name, sources in copies.items():
+        for source in sources:
+            copy_code(source, folder / name)
+    return [folder / name for name in copies]
+
+
+def _requirements(cell: Planned, modules: frozenset[str]) -> list[str]:
+    """Return the pinned packages that a model imports. Raises UserError for a module that no package has."""
+    cls, backbone = type(cell.method), cell.problem.backbone
+    roots: list[Any] = [
+        cls,
+        Featuriser,
+        *([f"benchmark.backbones.{backbone}"] if registry.trains_networks(cls) else []),
+    ]
+    reached = {module.partition(".")[0] for root in roots for module in libraries(root)}
+    ours = {*SUITE, *sys.stdlib_module_names}
+    distributions = packages_distributions()
+    versions = {}
+    for module in sorted({*IMPORTED, *reached, *modules} - ours):
+        if module not in distributions:
+            raise UserError(
+                f"a served model cannot import {module!r}, which is not an installed package: make it one, or move "
+                f"its code to a file in {own_methods()}"
+            )
+        name = distributions[module][0]
+        versions[name] = installed(name).partition("+")[0]  # 2.13.0+cpu is on no package index
+    return [f"{name}=={version}" for name, version in sorted(versions.items())]
+
+
+def _example(spec: DatasetSpec, inputs: pd.DataFrame, test: np.ndarray) -> pd.DataFrame:
+    """Return three rows for the page of the model; of a dataset of the user's own, nobody's molecules or numbers."""
+    rows = inputs.iloc[test[:3]].reset_index(drop=True)
+    if spec.path.parent != shipped_datasets():
+        if SMILES in rows:
+            rows[SMILES] = KNOWN[: len(rows)]
+        for name in rows.columns.drop(SMILES, errors="ignore"):
+            rows[name] = float(inputs[name].median())
+    return rows
+
+
+def _about(cell: Planned, record: Cell) -> dict[str, Any]:
+    """Return facts on a model for its ``MLmodel`` file, as JSON."""
+    facts, key = record.facts, cell.key
+    return {
+        "dataset": key.dataset,
+        "target": facts.dataset.target,
+        "unit": facts.dataset.unit,
+        "sampling": key.sampling,
+        "method": key.method,
+        "params": dict(key.params),
+        "canonical_seed": key.canonical_seed,
+        "answers": key.seeds[0],
+        "retrainings": list(key.seeds),
+        "problem": key.problem,
+        "code": key.code,
+        "cell": key.digest,
+        "command": facts.command,
+        "licence": facts.dataset.licence,
+    }
+
+
+def _described(cell: Planned) -> str:
+    """Return the description of a model and its registered versions, in Markdown."""
+    about, seeds = cell.problem.about, cell.key.seeds
+    asked = f"class 1: {about.target}" if cell.problem.task == "classification" else about.target
+    column = "stability" if cell.problem.task == "classification" else "spread"
+    return (
+        f"{cell.title} on {about.title or cell.key.dataset} ({asked}), split {cell.key.canonical_seed}, sampling "
+        f"{cell.key.sampling}. Train seed {seeds[0]} answers; `{column}` compares it with {len(seeds) - 1} other "
+        f"retrainings. Made by: `{cell.command} --log-models`"
+    )
+
+
+def _spelled(versions: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in versions.items())

@@ -1,0 +1,83 @@
+"""A deployed model: what MLflow loads as a ``pyfunc`` model and serves.
+
+Loading it needs the files of its folder, its pip requirements and MLflow, and neither a dataset nor a store.
+"""
+
+import pickle
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmark.data.inputs import Featuriser
+from benchmark.measure.basics import predicted_class
+from benchmark.types import Fitted, Task
+
+OUTPUTS: dict[Task, dict[str, str]] = {
+    "classification": {"prediction": "long", "probability": "double", "stability": "double"},
+    "regression": {"prediction": "double", "spread": "double"},
+}
+"""Columns of the answer and their types in MLflow, before the column ``REASON``."""
+REASON = "reason"
+
+
+@dataclass(frozen=True)
+class Served:
+    """The retrainings of a cell behind the featuriser of its dataset. The first retraining answers."""
+
+    task: Task
+    featuriser: Featuriser
+    retrainings: Sequence[Fitted]
+
+    def predict(self, model_input: pd.DataFrame, params: Any = None) -> pd.DataFrame:
+        """Return one row for each row of ``model_input``, which has ``smiles``, the columns of numbers, or both.
+
+        ``prediction`` is the class, 0 or 1, or the target of a regression, of the first retraining; ``probability`` is
+        its probability of class 1. The other retrainings are not averaged in. They tell how far the answer depends on
+        the training sample: ``stability`` is the share of them that return the same class, ``spread`` the standard
+        deviation (n − 1) of the targets of all retrainings, in the unit of the target. Both are missing with a single
+        retraining.
+
+        A row that cannot be read has missing values and a ``reason``, and does not affect the others. Raises UserError
+        for a missing column.
+        """
+        x, reasons = self.featuriser(model_input)
+        good = reasons == ""
+        answers = self._answers(x)
+        if good.all():
+            columns = answers
+        else:  # objects, as JSON has null but no NaN
+            columns = {name: np.full(len(good), None, dtype=object) for name in OUTPUTS[self.task]}
+            for name, values in answers.items():
+                columns[name][good] = values.tolist()
+        answer = pd.DataFrame(columns, index=model_input.index)
+        answer[REASON] = pd.Series([text or None for text in reasons], index=answer.index, dtype=object)
+        return answer
+
+    def _answers(self, x: np.ndarray) -> dict[str, np.ndarray]:
+        if len(x) == 0:
+            return {name: np.array([], dtype=float) for name in OUTPUTS[self.task]}
+        values = np.stack([one.predict(x) for one in self.retrainings]).astype(np.float32)  # as recorded
+        alone = np.full(len(x), None, dtype=object) if len(values) == 1 else None
+        if self.task == "regression":
+            targets = values[:, :, 0].astype(np.float64)
+            return {"prediction": targets[0], "spread": targets.std(axis=0, ddof=1) if alone is None else alone}
+        classes = predicted_class(values)
+        stability = (classes[1:] == classes[0]).mean(axis=0) if alone is None else alone
+        return {"prediction": classes[0], "probability": values[0, :, 1].astype(np.float64), "stability": stability}
+
+
+def write(path: Path, task: Task, featuriser: Featuriser, retrainings: Sequence[bytes]) -> None:
+    """Write a model to the file ``path``; ``retrainings`` are pickled predictors, the one that answers first."""
+    packed = [zlib.compress(one, level=1) for one in retrainings]  # a fifth of a random forest
+    path.write_bytes(pickle.dumps((task, featuriser, packed)))
+
+
+def _load_pyfunc(path: str) -> Served:
+    """Return the model in the file ``path``: MLflow calls this function. Unpickling runs code: trust the file."""
+    task, featuriser, packed = pickle.loads(Path(path).read_bytes())
+    return Served(task, featuriser, [pickle.loads(zlib.decompress(one)) for one in packed])

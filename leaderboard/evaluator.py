@@ -1,0 +1,184 @@
+"""The evaluator ``churn`` of ``mlflow.models.evaluate``: a candidate against the model that it would replace.
+
+MLflow imports this module, by the entry point in pyproject.toml, as soon as it evaluates anything: only ``evaluate``
+imports what takes time. It is the one module of this package that imports MLflow.
+"""
+
+import io
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mlflow.entities import Metric
+from mlflow.exceptions import MlflowException
+from mlflow.models.evaluation.base import EvaluationArtifact, EvaluationResult, ModelEvaluator
+from mlflow.tracking import MlflowClient
+
+from benchmark.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from leaderboard.figures.style import Sheet
+    from leaderboard.scoring.runs import Runs
+    from leaderboard.stats.intervals import Estimate
+
+CLASSIFIER, REGRESSOR = "classifier", "regressor"
+BASELINE = "baseline"
+KEYS = {"flips": "flips", "bad": "bad_flips", "good": "good_flips", "other": "wrong_to_wrong"}
+"""Names of the gate's estimates in metrics, behind ``churn/``."""
+DIFFERENCE = "mean_absolute_difference"
+TABLE, FIGURE = "churn/{}.json", "churn/{}.png"
+
+
+class ChurnEvaluator(ModelEvaluator):
+    """Logs how many predictions flip between a baseline and the evaluated model, which, and for better or worse.
+
+    ``evaluator_config`` names the ``baseline``: ``models:/name/3``, ``models:/name@alias`` or ``runs:/<run id>/model``.
+    Like the evaluated model, it is loaded in this process; both predict for the same data. A classifier gets the
+    metrics ``churn/flips``, with the targets also ``churn/bad_flips``, ``churn/good_flips`` and
+    ``churn/wrong_to_wrong``, and the table ``churn/flips.json``; a regressor ``churn/mean_absolute_difference`` and
+    ``churn/differences.json``. Metrics are fractions or in the target's unit, each with its 95 % interval over examples
+    as ``…_low`` and ``…_high`` (absent where there are too few examples for one); a figure has the name of the table.
+    """
+
+    @classmethod
+    def can_evaluate(cls, *, model_type: str, evaluator_config: Mapping[str, Any] | None, **kwargs: Any) -> bool:
+        """Return whether the model is a classifier or regressor and a baseline is configured.
+
+        Raises MlflowException if ``evaluators`` names this evaluator without a baseline.
+        """
+        if model_type not in (CLASSIFIER, REGRESSOR):
+            return False
+        if (evaluator_config or {}).get(BASELINE):
+            return True
+        # Where the user names no evaluator, MLflow first asks all that are installed, in another function, and leaves
+        # out those that cannot: an exception there would break every evaluation on a machine with this package.
+        if sys._getframe(1).f_code.co_name == "_evaluate":
+            raise MlflowException.invalid_parameter_value(
+                'the evaluator "churn" needs the model to compare with: give evaluator_config={"baseline": '
+                '"models:/name/3"}, or {"churn": {"baseline": …}} beside other evaluators'
+            )
+        return False
+
+    def evaluate(
+        self,
+        *,
+        model_type: str,
+        dataset: Any,
+        run_id: str,
+        evaluator_config: Mapping[str, Any],
+        model: Any = None,
+        extra_metrics: Any = None,
+        custom_artifacts: Any = None,
+        predictions: str | None = None,
+        model_id: str | None = None,
+        **kwargs: Any,
+    ) -> EvaluationResult:
+        """Compare the model, or the predictions in the dataset, with the baseline, and log the result to ``run_id``.
+
+        Raises MlflowException if the baseline cannot be loaded or the predictions cannot be compared.
+        """
+        import mlflow
+        from mlflow.models.evaluation.artifacts import ImageEvaluationArtifact, JsonEvaluationArtifact
+
+        baseline = str(evaluator_config[BASELINE])
+        try:
+            old = mlflow.pyfunc.load_model(baseline)
+        except Exception as error:
+            raise MlflowException(f"the baseline {baseline} cannot be loaded: {error}") from error
+        features = dataset.features_data
+        outputs = {  # of copies, because a model may change its input
+            baseline: old.predict(features.copy()),
+            "the evaluated model": dataset.predictions_data if model is None else model.predict(features.copy()),
+        }
+        try:
+            both = [_runs(name, output, dataset, predictions, model_type) for name, output in outputs.items()]
+            values, table, figure, kind = (_flips if model_type == CLASSIFIER else _differences)(*both)
+        except UserError as error:
+            raise MlflowException.invalid_parameter_value(str(error)) from error
+
+        metrics = _ends(values)
+        client, now = MlflowClient(), int(time.time() * 1000)
+        about = {"dataset_name": dataset.name, "dataset_digest": dataset.digest, "model_id": model_id, "run_id": run_id}
+        client.log_batch(run_id, metrics=[Metric(key, value, now, 0, **about) for key, value in metrics.items()])
+        client.set_tag(run_id, "churn.baseline", baseline)
+        client.log_table(run_id, table, TABLE.format(kind))
+        artifacts: dict[str, EvaluationArtifact] = {}
+        folder = client.get_run(run_id).info.artifact_uri
+        with tempfile.TemporaryDirectory() as scratch:
+            path = Path(scratch) / f"{kind}.png"
+            figure.savefig(path, dpi=200, facecolor="white")
+            client.log_artifact(run_id, str(path), "churn")
+            image = ImageEvaluationArtifact(f"{folder}/{FIGURE.format(kind)}")
+            image._load(str(path))
+            artifacts[f"churn/{kind} (figure)"] = image
+        content = json.loads(table.to_json(orient="split", index=False))
+        artifacts[f"churn/{kind}"] = JsonEvaluationArtifact(f"{folder}/{TABLE.format(kind)}", content)
+        return EvaluationResult(metrics=metrics, artifacts=artifacts)
+
+
+def _runs(name: str, output: Any, dataset: Any, column: str | None, model_type: str) -> "Runs":
+    """Return the predictions that a model has made for a dataset, as one run. Raises UserError."""
+    import numpy as np
+    import pandas as pd
+    from mlflow.pyfunc.scoring_server import predictions_to_json
+
+    from leaderboard.scoring.models import runs_of
+
+    if column is not None and isinstance(output, pd.DataFrame) and column in output:
+        output = output[column]
+    written = io.StringIO()
+    predictions_to_json(output, written)
+    truth = None if dataset.labels_data is None else np.asarray(dataset.labels_data).tolist()
+    ids, n, kind = _ids(dataset.features_data), len(dataset.features_data), "values" if model_type == REGRESSOR else ""
+    return runs_of(name, json.loads(written.getvalue())["predictions"], ids, truth, n, kind)
+
+
+def _ids(features: Any) -> list[Any] | None:
+    """Return the ids of the examples if a column of the input has them, each once; otherwise rows are counted."""
+    from leaderboard.scoring.layout import EXAMPLE, first
+
+    name = first(EXAMPLE, map(str, getattr(features, "columns", ())))
+    if not name or not features[name].is_unique or features[name].isna().any():
+        return None
+    return list(features[name].tolist())
+
+
+def _flips(old: "Runs", new: "Runs") -> "tuple[dict[str, Estimate], pd.DataFrame, Sheet, str]":
+    """Return the estimates by the names of metrics, the table of flips, and the figure."""
+    from leaderboard.figures import gate as figures
+    from leaderboard.figures.style import look
+    from leaderboard.scoring.gate import TITLES, gate
+    from leaderboard.scoring.review import changed, join
+
+    verdict = gate(old, new, max_flips=1.0)
+    with look():
+        figure = figures.flips(verdict.estimates, TITLES, f"{verdict.n} examples, against {old.source}")
+    values = {f"churn/{KEYS[name]}": estimate for name, estimate in verdict.estimates.items()}
+    return values, changed(join(old, new)), figure, "flips"
+
+
+def _differences(old: "Runs", new: "Runs") -> "tuple[dict[str, Estimate], pd.DataFrame, Sheet, str]":
+    """Return the mean |f − f'| by the name of its metric, the table of all examples, and the figure."""
+    from leaderboard.figures import gate as figures
+    from leaderboard.figures.style import look
+    from leaderboard.scoring.review import changed, join
+    from leaderboard.scoring.score import score
+
+    both = join(old, new)
+    with look():
+        figure = figures.moved(both.values[0], both.values[1], f"{len(both.ids)} examples, against {old.source}")
+    return {f"churn/{DIFFERENCE}": score(both, kind="examples").churn}, changed(both), figure, "differences"
+
+
+def _ends(values: "Mapping[str, Estimate]") -> dict[str, float]:
+    """Return the estimates and the ends of their intervals by the names of metrics, without those that are unknown."""
+    ends: dict[str, float] = {}
+    for name, e in values.items():
+        ends |= {name: e.value, f"{name}_low": e.low, f"{name}_high": e.high}
+    return {name: float(value) for name, value in ends.items() if value == value}

@@ -1,0 +1,1 @@
+"""Runs in MLflow that explain themselves: differences with intervals, flips, figures, views, a board of methods."""

@@ -1,0 +1,122 @@
+"""Features of the tables that a deployed model is given."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmark.data.inputs import Featuriser, inputs_of
+from benchmark.data.problem import given, load_problem, split_rows
+from benchmark.data.rows import load_rows
+from benchmark.data.spec import load_spec
+from benchmark.errors import UserError
+
+MEASURED = load_spec("b3db_measured")
+
+
+def made(spec):
+    rows = load_rows(spec)
+    split = split_rows(spec, rows, 99)
+    return Featuriser.of(spec, rows, split.train), rows, split
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        ("morgan:2048:2",),
+        pytest.param(("rdkit_descriptors",), marks=pytest.mark.long),
+        pytest.param(("morgan:64:1", "rdkit_descriptors"), marks=pytest.mark.long),
+    ],
+)
+def test_features_of_molecules_are_those_of_the_dataset_to_the_bit(kinds):
+    spec = MEASURED.model_copy(update={"features": kinds})
+    featuriser, rows, split = made(spec)
+    x, reasons = pickle.loads(pickle.dumps(featuriser))(inputs_of(spec, rows))
+    expected = given(spec.name, spec.backbone, rows.x, rows.scaled, split.train)
+    assert x.dtype == expected.dtype
+    np.testing.assert_array_equal(x, expected)
+    assert (reasons == "").all()
+
+
+def test_features_of_a_table_of_numbers_are_those_of_the_dataset_to_the_bit(staged_data):
+    spec = load_spec("mof_thermal")
+    featuriser, rows, _ = made(spec)
+    problem = load_problem("mof_thermal")
+    table = inputs_of(spec, rows)
+    assert tuple(table.columns) == featuriser.numbers
+    x, _ = featuriser(table)
+    ids = rows.used["id"].tolist()
+    places = [ids.index(name) for name in problem.evals["id"].ids]
+    np.testing.assert_array_equal(x[places], problem.evals["id"].x)
+
+
+def test_a_backbone_that_reads_smiles_gets_their_bytes():
+    spec = load_spec("b3db_measured@backbone=gin")
+    featuriser, rows, _ = made(spec)
+    x, _ = featuriser(inputs_of(spec, rows).iloc[:5])
+    np.testing.assert_array_equal(x, rows.x[:5, : x.shape[1]])
+    assert not rows.x[:5, x.shape[1] :].any()
+
+
+def test_a_row_that_cannot_be_read_says_why_and_leaves_the_others_as_they_are():
+    featuriser, _, _ = made(MEASURED)
+    given = ["CCO", "no molecule", " c1ccccc1 ", "", None, float("nan"), 7, "C" * 501, "C" * 6000]
+    x, reasons = featuriser(pd.DataFrame({"smiles": pd.Series(given, dtype=object)}))
+    np.testing.assert_array_equal(x, featuriser(pd.DataFrame({"smiles": ["CCO", "c1ccccc1"]}))[0])
+    assert reasons[0] == reasons[2] == ""
+    assert reasons[1] == "column 'smiles': RDKit cannot parse 'no molecule'"
+    assert set(reasons[3:7]) == {"column 'smiles': expected a SMILES, found nothing"}
+    for reason in reasons[7:]:
+        assert reason.startswith(
+            "column 'smiles': expected a molecule of at most 500 atoms and 5,000 characters, found"
+        )
+        assert len(reason) < 200
+
+
+def test_no_row_that_can_be_read_gives_no_features():
+    featuriser, _, _ = made(MEASURED)
+    x, reasons = featuriser(pd.DataFrame({"smiles": ["?"]}))
+    assert (len(x), len(reasons)) == (0, 1)
+    assert len(featuriser(pd.DataFrame({"smiles": []}))[1]) == 0
+
+
+def test_a_missing_number_becomes_the_mean_of_the_pool_and_others_must_be_numbers(staged_data):
+    featuriser, rows, split = made(load_spec("mof_thermal"))
+    table = inputs_of(load_spec("mof_thermal"), rows).iloc[split.train[:4]].reset_index(drop=True).astype(object)
+    name = table.columns[3]
+    table.loc[0, name] = None
+    table.loc[1, name] = "many"
+    table.loc[2, name] = float("inf")
+    x, reasons = featuriser(table)
+    assert len(x) == 2
+    assert list(reasons) == [
+        "",
+        f"column {name!r}: expected a number, found 'many'",
+        f"column {name!r}: expected a number, found inf",
+        "",
+    ]
+    whole = featuriser(table.assign(**{name: rows.x[split.train, 3].mean()}))[0]
+    np.testing.assert_allclose(x[0], whole[0], atol=1e-6)
+
+
+def test_a_number_too_far_from_the_pool_is_refused_by_row(staged_data):
+    featuriser, rows, split = made(load_spec("mof_thermal"))
+    table = inputs_of(load_spec("mof_thermal"), rows).iloc[split.train[:2]].reset_index(drop=True)
+    table.iloc[0, 3] = 1e99
+    x, reasons = featuriser(table)
+    assert len(x) == 1
+    assert reasons[0] == "a feature is too far from those of the training pool for single precision"
+
+
+def test_a_table_without_the_column_is_refused():
+    featuriser, _, _ = made(MEASURED)
+    with pytest.raises(UserError, match="the table has no column 'smiles': expected smiles"):
+        featuriser(pd.DataFrame({"SMILES": ["CCO"]}))
+
+
+def test_images_have_no_table():
+    with pytest.raises(UserError, match="a deployed model reads a table of SMILES or numbers, not images"):
+        Featuriser.of(load_spec("waterbirds"), load_rows(MEASURED), np.arange(9))

@@ -1,0 +1,334 @@
+"""Models in a registry: gated by one command, and compared by MLflow's own ``evaluate`` with the evaluator churn."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import Any
+
+import mlflow
+import numpy as np
+import pandas as pd
+import pytest
+from mlflow.exceptions import MlflowException
+from mlflow.models import infer_signature
+from mlflow.models.evaluation import ModelEvaluator
+from mlflow.tracking import MlflowClient, fluent
+from mlflow.tracking._tracking_service import utils as tracking_service
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from typer.testing import CliRunner
+
+from benchmark.errors import UserError
+from leaderboard.__main__ import app
+from leaderboard.evaluator import ChurnEvaluator
+from leaderboard.scoring.gate import gate
+from leaderboard.scoring.models import cause
+from leaderboard.scoring.runs import Runs
+
+WORDS = np.array(["benign", "malignant"])
+
+
+def broken() -> Any:
+    """A model that loads and cannot predict."""
+
+    class Broken(mlflow.pyfunc.PythonModel):
+        def predict(self, context, model_input, params=None):
+            raise KeyError("no such assay")
+
+    return Broken()
+
+
+class Registry:
+    """Two versions of each model, ten rows and all rows of new data, and what the versions predict directly."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.uri = folder, f"sqlite:///{folder}/mlflow.db"
+        mlflow.set_tracking_uri(self.uri)
+        client = MlflowClient()
+        self.experiment = client.create_experiment("models", (folder / "artifacts").as_uri())
+        mlflow.set_experiment("models")
+        cancer = load_breast_cancer(as_frame=True).frame
+        x, y = cancer.drop(columns="target"), cancer["target"]
+        test = x.sample(150, random_state=0).index
+        self.x, self.y = x.loc[test].reset_index(drop=True), y.loc[test].to_numpy()
+        self.predicted: dict[str, list[np.ndarray]] = {}
+        for seed in (1, 2):
+            rows = x.drop(index=test).sample(100, replace=True, random_state=seed).index
+            for name, target in (("numbers", y), ("words", pd.Series(WORDS[y], index=y.index))):
+                model = make_pipeline(StandardScaler(), LogisticRegression()).fit(x.loc[rows], target[rows])
+                self.add(name, model, "predict", model.predict(self.x))
+            self.add("chances", model, "predict_proba", model.predict_proba(self.x))
+        sugar = load_diabetes(as_frame=True).frame
+        self.sugar = sugar.sample(100, random_state=0).reset_index(drop=True)
+        for seed in (1, 2):
+            rows = sugar.sample(80, replace=True, random_state=seed)
+            model = Ridge().fit(rows.drop(columns="target"), rows["target"])
+            self.add("values", model, "predict", model.predict(self.sugar.drop(columns="target")), sugar)
+        mlflow.pyfunc.log_model(
+            name="m", python_model=broken(), registered_model_name="broken", pip_requirements=["mlflow"]
+        )
+        client.set_registered_model_alias("words", "champion", "1")
+        truth = WORDS[self.y]
+        self.table = self.x.assign(example_id=[f"c{t}" for t in range(len(test))], y_true=truth, label=self.y)
+        self.table.to_parquet(folder / "new.parquet")
+        self.table.to_csv(folder / "new.csv", index=False)
+
+    def add(self, name: str, model: Any, function: str, predicted: np.ndarray, x: pd.DataFrame | None = None) -> None:
+        x = self.x if x is None else x.drop(columns="target")
+        mlflow.sklearn.log_model(
+            model,
+            name="m",
+            registered_model_name=name,
+            pyfunc_predict_fn=function,
+            signature=infer_signature(x, predicted),
+            pip_requirements=["scikit-learn"],
+        )
+        self.predicted.setdefault(name, []).append(predicted)
+
+    def flips(self, name: str) -> np.ndarray:
+        a, b = self.predicted[name]
+        return np.asarray(a != b)
+
+    def gate(self, *words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "leaderboard", "gate", *words, "--tracking-uri", self.uri]
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=self.folder)
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
+    """Yield a registry, then undo what MLflow remembers of it in this process, which other tests share."""
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # MLflow's own
+        for name in ("MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_ID"):
+            patch.setenv(name, "")
+            patch.delenv(name)
+        patch.setattr(tracking_service, "_tracking_uri", None)
+        patch.setattr(fluent, "_active_experiment_id", None)
+        yield Registry(tmp_path_factory.mktemp("registry"))
+
+
+@pytest.mark.slow
+def test_two_versions_of_a_model_are_gated_by_one_command(registry: Registry) -> None:
+    data = ("--data", "new.parquet")
+    done = registry.gate("models:/words/1", "models:/words/2", "--max-flips", "100%", *data)
+    assert done.returncode == 0, done.stderr
+    assert f"flips  {registry.flips('words').mean():7.2%}" in done.stdout
+    truth, (a, b) = registry.table["y_true"].to_numpy(), registry.predicted["words"]
+    assert f"bad (right to wrong)  {((a == truth) & (b != truth)).mean():7.2%}" in done.stdout
+    where = (
+        f"Predicted by mlflow.pyfunc in a process of its own, in this environment (Python {sys.version.split()[0]}, "
+    )
+    assert f"models:/words/1: read as labels. Columns: predictions y_pred; truth y_true. {where}" in done.stdout
+    assert sys.prefix in done.stdout
+    assert done.stdout.endswith("passed\n")
+    failed = registry.gate("models:/words@champion", "models:/words/2", "--max-flips", "0", "--data", "new.csv")
+    assert failed.returncode == 1, failed.stderr
+    assert "failed: flips: " in failed.stdout
+
+
+@pytest.mark.long
+def test_a_model_that_gives_probabilities_is_gated_against_predictions_in_a_file(registry: Registry) -> None:
+    p = registry.predicted["chances"][0]
+    old = pd.DataFrame({"example_id": registry.table["example_id"], "p0": p[:, 0], "p1": p[:, 1], "label": registry.y})
+    old.rename(columns={"label": "y_true"}).to_csv(registry.folder / "old.csv", index=False)
+    words = ("--data", "new.parquet", "--target", "label", "--max-flips", "100%")
+    done = registry.gate("old.csv", "models:/chances/2", *words)
+    assert done.returncode == 0, done.stderr
+    assert f"flips  {registry.flips('words').mean():7.2%}" in done.stdout  # the model of words gives the same classes
+    assert "models:/chances/2: read as probabilities. Columns: predictions p0, p1; truth y_true." in done.stdout
+    same = registry.gate("old.csv", "models:/chances/1", "--max-flips", "0", *words[:4])
+    assert same.returncode == 0, same.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["models:/broken/1", "models:/words/2"], ["models:/broken/1: it could not be loaded or fa", "no such assay"]),
+        pytest.param(
+            *(["models:/words/9", "models:/words/2"], ["models:/words/9: ", "(name=words, version=9) not found"]),
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            *(["models:/values/1", "models:/words/2"], ["models:/values/1: ", "Model is missing inputs"]),
+            marks=pytest.mark.long,
+        ),
+    ],
+    ids=["fails", "is missing", "wants other columns"],
+)
+def test_a_model_that_fails_is_explained_in_a_few_lines(registry: Registry, words: list[str], said: list[str]) -> None:
+    done = registry.gate(*words, "--max-flips", "5%", "--data", "new.parquet")
+    assert done.returncode == 2
+    assert all(text in done.stderr for text in said), done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) <= 6
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["models:/words/1", "models:/words/2"],
+            "models:/words/1 is a model: expected --data, the rows to predict for",
+        ),
+        (["a.csv", "b.csv", "--data", "new.csv"], "neither of the two is a model: expected --data"),
+        (["models:/words/1", "b.csv", "--data", "none.csv"], "none.csv: cannot be read as Parquet"),
+        (
+            ["models:/words/1", "b.csv", "--data", "ids.csv"],
+            "ids.csv: no input for a model: its columns are example_id",
+        ),
+        (["models:/words/1", "b.csv", "--data", "x.csv", "--target", "z"], "x.csv: no column 'z' (--target)"),
+        (["models:/words/1", "b.csv", "--data", "x.csv"], "there is no tracking store at"),
+    ],
+)
+def test_what_a_gate_of_models_lacks_is_named_before_any_model_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], said: str
+) -> None:
+    (tmp_path / "ids.csv").write_text("example_id,y_true\na,1\n")
+    (tmp_path / "x.csv").write_text("example_id,x\na,1\n")
+    monkeypatch.chdir(tmp_path)
+    words = ["gate", *words, "--max-flips", "5%", "--tracking-uri", f"sqlite:///{tmp_path}/none.db"]
+    refused = CliRunner().invoke(app, words).exception
+    assert isinstance(refused, UserError)
+    assert said in str(refused)
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_the_cause_of_a_failure_is_found_in_what_a_process_said() -> None:
+    trace = "Traceback (most recent call last):\n  File x\n"
+    said = f"INFO start\n{trace}KeyError: 'a'\n\nDuring handling of it\n{trace}mlflow.MyError: b\n"
+    assert cause(said) == "  KeyError: 'a'\n  mlflow.MyError: b"
+    shell = f"curl: no host\n{trace}a.ShellCommandException: 1\nCommand: [env]\n"
+    assert cause(shell) == "  curl: no host\n  a.ShellCommandException: 1\n  Command: [env]"
+    assert cause("Killed\n") == "  Killed"
+    assert cause("") == "  no message"
+
+
+def evaluate(registry: Registry, model: Any, data: pd.DataFrame, kind: str = "classifier", **given: Any) -> Any:
+    with mlflow.start_run(experiment_id=registry.experiment) as run:
+        result = mlflow.models.evaluate(model, data, model_type=kind, **given)
+    return result, MlflowClient().get_run(run.info.run_id)
+
+
+@pytest.mark.filterwarnings("ignore:.*Any type hint is inferred")  # by MLflow, of a class of its own
+def test_mlflow_finds_the_evaluator_by_its_entry_point() -> None:
+    (entry,) = (e for e in distribution("churn-benchmark").entry_points if e.group == "mlflow.model_evaluator")
+    assert (entry.name, entry.load()) == ("churn", ChurnEvaluator)
+    assert "churn" in mlflow.models.list_evaluators()
+    assert issubclass(ChurnEvaluator, ModelEvaluator)
+
+
+def test_it_evaluates_classifiers_and_regressors_that_have_a_baseline() -> None:
+    config = {"baseline": "models:/m/1"}
+    for kind, expected in (("classifier", True), ("regressor", True), ("question-answering", False), ("text", False)):
+        assert ChurnEvaluator.can_evaluate(model_type=kind, evaluator_config=config) is expected
+        assert ChurnEvaluator().can_evaluate(model_type=kind, evaluator_config=config, more=1) is expected
+    assert ChurnEvaluator.can_evaluate(model_type="classifier", evaluator_config={}) is False
+    assert ChurnEvaluator.can_evaluate(model_type="classifier", evaluator_config=None) is False
+
+
+@pytest.mark.slow
+def test_its_import_by_mlflow_loads_no_table_and_no_figure() -> None:
+    script = (
+        "import sys, mlflow.models.evaluation; before = set(sys.modules); import leaderboard.evaluator;"
+        "print(sorted({m for m in set(sys.modules) - before if m.startswith(('leaderboard.', 'torch', 'rdkit'))}))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "scoring" not in done.stdout
+    assert "figures" not in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_evaluate_logs_flips_with_intervals_their_list_and_a_figure(registry: Registry) -> None:
+    data = registry.table.drop(columns="label")
+    config = {"baseline": "models:/words/1"}
+    result, run = evaluate(
+        registry, "models:/words/2", data, targets="y_true", evaluators="churn", evaluator_config=config
+    )
+    a, b = registry.predicted["words"]
+    expected = gate(*(Runs.of((p == WORDS[1]).astype(int)[None], registry.y) for p in (a, b)), 1.0).estimates
+    names = {"flips": "flips", "bad": "bad_flips", "good": "good_flips", "other": "wrong_to_wrong"}
+    for name, key in names.items():
+        for end in ("value", "low", "high"):
+            metric = f"churn/{key}" + ("" if end == "value" else f"_{end}")
+            assert run.data.metrics[metric] == result.metrics[metric] == pytest.approx(getattr(expected[name], end))
+    assert len(run.data.metrics) == 12
+    assert run.data.tags["churn.baseline"] == "models:/words/1"
+    folder = Path(MlflowClient().download_artifacts(run.info.run_id, "churn"))
+    listed = json.loads((folder / "flips.json").read_text())
+    assert listed["columns"] == ["example_id", "baseline", "candidate", "y_true", "flip"]
+    assert [row[0] for row in listed["data"]] == data["example_id"][registry.flips("words")].tolist()
+    for _, old, new, truth, flip in listed["data"]:
+        assert flip == ("bad" if old == truth else "good" if new == truth else "wrong to wrong")
+    assert (folder / "flips.png").read_bytes().startswith(b"\x89PNG")
+    assert result.artifacts["churn/flips"].content == listed
+    assert result.artifacts["churn/flips (figure)"].uri.endswith("/churn/flips.png")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_a_regressor_gets_the_mean_absolute_difference(registry: Registry) -> None:
+    config = {"baseline": "models:/values/1"}
+    result, run = evaluate(
+        registry,
+        "models:/values/2",
+        registry.sugar,
+        "regressor",
+        targets="target",
+        evaluators="churn",
+        evaluator_config=config,
+    )
+    a, b = registry.predicted["values"]
+    name = "churn/mean_absolute_difference"
+    assert run.data.metrics[name] == pytest.approx(np.abs(a - b).mean())
+    assert run.data.metrics[f"{name}_low"] < run.data.metrics[name] < run.data.metrics[f"{name}_high"]
+    assert len(run.data.metrics) == 3
+    columns, rows = (result.artifacts["churn/differences"].content[part] for part in ("columns", "data"))
+    assert columns == ["example_id", "baseline", "candidate", "y_true", "difference"]
+    assert [int(row[0]) for row in rows] == (np.argsort(-np.abs(a - b), kind="stable") + 1).tolist()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_it_stands_beside_the_default_evaluator_and_takes_predictions_without_a_model(registry: Registry) -> None:
+    data = registry.x.assign(label=registry.y)
+    config = {"churn": {"baseline": "models:/numbers/1"}, "default": {"log_model_explainability": False}}
+    evaluators = ["default", "churn"]
+    given = {"targets": "label", "evaluators": evaluators, "evaluator_config": config}
+    result, _ = evaluate(registry, "models:/numbers/2", data, **given)
+    flips = registry.flips("numbers").mean()
+    assert result.metrics["churn/flips"] == pytest.approx(flips)
+    assert result.metrics["accuracy_score"] == pytest.approx((registry.predicted["numbers"][1] == registry.y).mean())
+    static = data.assign(said=registry.predicted["numbers"][1])
+    only = {**given, "evaluators": "churn", "evaluator_config": config["churn"]}
+    result, _ = evaluate(registry, None, static, predictions="said", **only)
+    assert result.metrics["churn/flips"] == pytest.approx(flips)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_without_a_baseline_it_explains_itself_and_never_stands_in_the_way_of_others(registry: Registry) -> None:
+    data = registry.x.assign(label=registry.y)
+    for config in (None, {}, {"base": "models:/numbers/1"}):
+        with pytest.raises(MlflowException, match=r'"churn" needs the model to compare with: give evaluator_config='):
+            evaluate(registry, "models:/numbers/2", data, targets="label", evaluators="churn", evaluator_config=config)
+    absent, other = ({"baseline": f"models:/{name}"} for name in ("numbers/9", "values/1"))
+    with pytest.raises(MlflowException, match=r"the baseline models:/numbers/9 cannot be loaded: .*version=9"):
+        evaluate(registry, "models:/numbers/2", data, targets="label", evaluators="churn", evaluator_config=absent)
+    sugar = registry.sugar.assign(target=(registry.sugar["target"] > 150).astype(int))
+    with pytest.raises(MlflowException, match="these are regression values"):
+        evaluate(registry, "models:/values/2", sugar, targets="target", evaluators="churn", evaluator_config=other)
+    result, _ = evaluate(
+        registry, "models:/numbers/2", data, targets="label", evaluator_config={"log_model_explainability": False}
+    )
+    assert "accuracy_score" in result.metrics
+    assert not any(name.startswith("churn") for name in result.metrics)

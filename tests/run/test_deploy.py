@@ -1,0 +1,332 @@
+"""Models of recorded cells: they answer as recorded, and nothing is logged that does not."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import SimpleNamespace
+from urllib.error import URLError
+from urllib.request import Request, urlopen
+
+import cloudpickle
+import mlflow.pyfunc
+import numpy as np
+import pandas as pd
+import pytest
+from mlflow.tracking import MlflowClient
+
+from benchmark.data.spec import load_spec
+from benchmark.errors import UserError
+from benchmark.registry import make_method
+from benchmark.run import deploy, driver
+from benchmark.run.driver import plan_grid
+from benchmark.store import models, tracking
+from benchmark.store.cell import Grid
+from benchmark.train import draw
+
+SMALL = "b3db_measured@epochs=2@train=200"
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory):
+    return f"sqlite:///{tmp_path_factory.mktemp('store')}/mlflow.db"
+
+
+@pytest.fixture(autouse=True)
+def store(database, tmp_path, monkeypatch):
+    """One store for all tests, each with a cell of its own."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", database)
+    monkeypatch.setenv("CHURN_OUTBOX", str(tmp_path / "outbox"))
+    monkeypatch.chdir(Path(database.removeprefix("sqlite:///")).parent)  # artifacts go to ./mlruns
+
+
+def planned(method, dataset=SMALL, seeds=(1, 2, 3), sampling="paper"):
+    (cell,) = plan_grid(Grid([method], [dataset], [99], seeds, sampling), {})
+    return cell
+
+
+def silent(_):
+    pass
+
+
+def recorded(*cells):
+    """The cells as they are in the store after their training."""
+    tally = driver.fill(cells, force=False, jobs=1, report=silent, trained=silent)
+    assert not tally.failed
+    of = {cell.key.digest: cell for cell in tracking.Store().cells()}
+    return [of[cell.key.digest] for cell in cells]
+
+
+def log(*cells, force=False, register=""):
+    said = []
+    failed = deploy.log_models(cells, force=force, jobs=1, register=register, report=said.append)
+    return failed, said
+
+
+def test_a_model_gives_each_test_molecule_the_recorded_prediction_of_the_first_seed_to_the_bit():
+    cell = planned("erm", seeds=(4, 5, 9))
+    (record,) = recorded(cell)
+    assert log(cell)[0] == 0
+    model = mlflow.pyfunc.load_model(f"runs:/{record.run_id}/model")
+    for name, p in record.predictions.items():
+        answer = model.predict(pd.DataFrame({"smiles": cell.problem.evals[name].smiles.astype(object)}))
+        np.testing.assert_array_equal(answer["probability"], p.values[0, :, 1])
+        classes = p.values.argmax(axis=-1)
+        np.testing.assert_array_equal(answer["prediction"], classes[0])
+        np.testing.assert_array_equal(answer["stability"], (classes[1:] == classes[0]).mean(axis=0))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("method", "sampling"),
+    [
+        *((name, "paper") for name in ("twin", "anchor", "bagging:k=2", "mc_dropout:passes=3", "swa")),
+        *((name, "paper") for name in ("random_forest:trees=10", "svm", "knn", "gaussian_process", "linear")),
+        ("sklearn:sklearn.naive_bayes.BernoulliNB", "paper"),
+        ("erm", "nested"),
+        ("twin", "halves"),
+        ("random_forest:trees=10", "halves"),
+    ],
+)
+def test_every_kind_of_method_has_a_model(method, sampling):
+    cell = planned(method, seeds=(1, 2), sampling=sampling)
+    recorded(cell)
+    failed, said = log(cell)
+    assert failed == 0, said
+    networks = method.partition(":")[0] in ("erm", "twin")
+    bits = "within 1e-05 of" if networks and sampling != "paper" else "equal"
+    assert f"its predictions {'are ' * (bits != 'equal')}{bits} the recorded ones" in said[-1]
+
+
+def test_a_regression_answers_with_its_target_and_the_spread(staged_data):
+    cell = planned("linear", "freesolv")
+    (record,) = recorded(cell)
+    assert log(cell)[0] == 0
+    model = mlflow.pyfunc.load_model(f"runs:/{record.run_id}/model")
+    p = record.predictions["id"]
+    answer = model.predict(pd.DataFrame({"smiles": cell.problem.evals["id"].smiles.astype(object)}))
+    np.testing.assert_array_equal(answer["prediction"], p.values[0, :, 0])
+    np.testing.assert_allclose(answer["spread"], p.values[:, :, 0].astype(float).std(axis=0, ddof=1))
+
+
+def test_a_table_of_numbers_is_read_by_its_columns(tmp_path, staged_data):
+    cell = planned("knn", "mof_thermal", (1, 2))
+    (record,) = recorded(cell)
+    assert log(cell)[0] == 0
+    model = mlflow.pyfunc.load_model(f"runs:/{record.run_id}/model")
+    assert set(model.metadata.get_input_schema().input_types()) == {mlflow.types.DataType.double}
+    answer = model.predict(model.input_example)
+    assert answer["prediction"].tolist() == record.predictions["id"].values[0, :3].argmax(axis=1).tolist()
+
+
+def test_the_model_describes_itself():
+    cell = planned("erm", seeds=(1, 2, 8))
+    (record,) = recorded(cell)
+    log(cell)
+    model = mlflow.pyfunc.load_model(f"runs:/{record.run_id}/model")
+    signature = model.metadata.signature
+    assert signature.inputs.input_names() == ["smiles"]
+    assert signature.outputs.input_names() == ["prediction", "probability", "stability", "reason"]
+    assert model.input_example["smiles"].tolist() == cell.problem.evals["id"].smiles[:3].tolist()
+    about = model.metadata.metadata
+    assert (about["dataset"], about["sampling"], about["method"]) == (SMALL, "paper", "erm")
+    assert (about["problem"], about["cell"], about["retrainings"]) == (cell.key.problem, cell.key.digest, [1, 2, 8])
+    logged = MlflowClient().get_logged_model(model.metadata.model_id)
+    assert logged.params["recipe.epochs"] == "2"
+    metrics = MlflowClient().get_run(record.run_id).data.metrics
+    assert {m.key: m.value for m in logged.metrics} == metrics
+
+
+def test_a_model_loads_and_answers_without_the_checkout_and_with_no_other_package_than_it_requires():
+    cell = planned("random_forest:trees=7", seeds=(1, 2))
+    (record,) = recorded(cell)
+    log(cell)
+    store = tracking.Store()
+    logged = store.client.get_logged_model(models.find(store, record.run_id))
+    folder = Path(logged.artifact_location.removeprefix("file://"))
+    lines = (folder / "requirements.txt").read_text().split()
+    named = {line.partition("==")[0].lower() for line in lines}
+    assert all("==" in line for line in lines)
+    assert {"mlflow", "numpy", "pandas", "rdkit", "scikit-learn"} <= named
+    assert not {"torch", "optuna", "typer", "qc-b3db", "joblib"} & named
+    script = (
+        "import sys, importlib.abc\n"
+        "class Absent(importlib.abc.MetaPathFinder):\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.partition('.')[0] in ('torch', 'typer', 'optuna', 'B3DB', 'leaderboard'):\n"
+        "            raise ModuleNotFoundError(name)\n"
+        "sys.meta_path.insert(0, Absent())\n"
+        "import mlflow.pyfunc, pandas\n"
+        "model = mlflow.pyfunc.load_model(sys.argv[1])\n"
+        "print(model.predict(pandas.DataFrame({'smiles': ['CCO']}))['probability'][0])\n"
+        "import benchmark; print(benchmark.__file__)"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run([sys.executable, "-c", script, str(folder)], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    p, place = done.stdout.split()
+    assert 0 <= float(p) <= 1
+    assert Path(place).is_relative_to(folder)
+
+
+def test_a_second_call_finds_the_model_and_force_logs_another():
+    cell = planned("linear", seeds=(1, 5))
+    recorded(cell)
+    log(cell)
+    failed, (line,) = log(cell)
+    assert failed == 0
+    assert line.startswith(f"has a model: {cell.title} on {SMALL}, split 99: models:/m-")
+    assert "logged the model" in log(cell, force=True)[1][-1]
+
+
+def test_a_model_is_registered_once_under_its_name():
+    cell = planned("bagging:k=2", seeds=(1, 5))
+    recorded(cell)
+    name = "b3db_measured-epochs-2-train-200-bagging-k-2"
+    assert deploy.registered_name(cell) == name
+    for _ in range(2):
+        failed, said = log(cell, register="auto")
+        assert (failed, said[-1]) == (0, f"registered as models:/{name}/1")
+    assert log(cell, register="mine")[1][-1] == "registered as models:/mine/1"
+    assert mlflow.pyfunc.load_model(f"models:/{name}/1").predict(pd.DataFrame({"smiles": ["CCO"]}))["reason"][0] is None
+    (version,) = MlflowClient().search_model_versions(f"name = '{name}'")
+    assert version.tags["churn.method"] == "bagging"
+    assert "Train seed 1 answers; `stability` compares it with 1 other retraining" in version.description
+
+
+def test_a_cell_whose_predictions_are_not_found_again_gets_no_model(monkeypatch):
+    cell = planned("erm", seeds=(1, 6))
+    (record,) = recorded(cell)
+    shuffled = {name: p.only((1, 0)) for name, p in record.predictions.items()}
+    others = {name: replace(p, seeds=cell.key.seeds) for name, p in shuffled.items()}
+    monkeypatch.setattr(tracking.Store, "cells", lambda store, only: iter([replace(record, predictions=others)]))
+    failed, said = log(cell)
+    assert failed == 1
+    assert "the retrained predictions differ from the recorded ones by up to" in said[-1]
+    assert "add --force" in said[-1]
+    assert not models.find(tracking.Store(), record.run_id)
+
+
+def test_a_cell_that_is_not_recorded_gets_no_model():
+    cell = planned("erm", seeds=(11, 12))
+    assert log(cell) == (1, [f"NO MODEL of ERM on {SMALL}, split 99: the cell is not recorded"])
+
+
+def test_what_cannot_have_a_model_is_refused_before_anything_is_trained(waterbirds):
+    erm, twin = planned("erm"), planned("twin")
+    gpu = replace(erm, key=replace(erm.key, device="cuda"))
+    with pytest.raises(UserError, match="add --device cpu"):
+        deploy.refuse([gpu], "")
+    with pytest.raises(UserError, match="2 models cannot be versions of one"):
+        deploy.refuse([erm, twin], "mine")
+    with pytest.raises(UserError, match=r"mine/1: expected a name of letters"):
+        deploy.refuse([erm], "mine/1")
+    with pytest.raises(UserError, match="not images"):
+        deploy.refuse([replace(erm, dataset="waterbirds")], "")
+    deploy.refuse([erm, twin], "auto")
+
+
+def test_molecules_of_the_users_own_are_not_shown(tmp_path):
+    spec = load_spec("b3db_measured")
+    inputs = pd.DataFrame({"smiles": list("CNOPS"), "mass": [1.0, 2, 3, 4, 50]})
+    test = np.array([4, 3, 2])
+    assert deploy._example(spec, inputs, test)["smiles"].tolist() == ["S", "P", "O"]
+    own = deploy._example(spec.model_copy(update={"path": tmp_path / "mine.toml"}), inputs, test)
+    assert own["smiles"].tolist() == list(deploy.KNOWN)
+    assert own["mass"].tolist() == [3, 3, 3]
+
+
+@dataclass
+class Keeper:
+    """Predicts from the rows of its sample."""
+
+    sample: object
+
+    def predict(self, x):
+        share = np.full(len(x), self.sample.y.mean())
+        return np.stack([1 - share, share], axis=1)
+
+
+@dataclass
+class Locked:
+    """Cannot be saved."""
+
+    lock: object
+
+    def predict(self, x):
+        return np.full((len(x), 2), 0.5)
+
+
+def of(make):
+    return SimpleNamespace(name="mine", fit=make)
+
+
+def test_a_saved_predictor_has_no_training_molecules_unless_it_predicts_from_them():
+    problem = planned("erm").problem
+    sample, _ = draw(problem, "paper", 1)
+    erm = deploy._retrained(problem, make_method("erm", problem.task), "paper", 1)
+    secret = sample.smiles[0].encode("utf-32-le")
+    assert secret in cloudpickle.dumps(sample)
+    assert secret not in erm.content
+    assert "torch" in erm.modules
+    keeper = deploy._retrained(problem, of(Keeper), "paper", 1)
+    assert secret in keeper.content
+    np.testing.assert_array_equal(pickle.loads(keeper.content).predict(sample.x[:1])[0, 1], sample.y.mean())
+
+
+def test_a_predictor_that_cannot_be_saved_is_named():
+    with pytest.raises(UserError, match="what fit of 'mine' returned cannot be saved with pickle: cannot pickle"):
+        deploy._retrained(planned("erm").problem, of(lambda sample: Locked(threading.Lock())), "paper", 1)
+
+
+def test_a_module_that_no_package_has_is_named():
+    with pytest.raises(UserError, match="a served model cannot import 'my_own_module', which is not an installed"):
+        deploy._requirements(planned("erm"), frozenset({"my_own_module"}))
+
+
+@pytest.mark.slow
+def test_mlflow_serves_a_model(tmp_path):
+    cell = planned("erm", seeds=(1, 7))
+    recorded(cell)
+    log(cell, register="churn-test")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    words = ["models", "serve", "-m", "models:/churn-test/1", "--env-manager", "local", "--port", port]
+    command = [sys.executable, "-m", "mlflow", *words]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"  # it calls other programs
+    with (tmp_path / "serve.log").open("w") as out:
+        server = subprocess.Popen(
+            command, cwd=tmp_path, env=environment, stdout=out, stderr=out, start_new_session=True
+        )
+    try:
+        ask = {"dataframe_split": {"columns": ["smiles"], "data": [["CCO"], ["no molecule"], [None]]}}
+        content = {"Content-Type": "application/json"}
+        request = Request(f"http://127.0.0.1:{port}/invocations", json.dumps(ask).encode(), content)
+        for _ in range(480):
+            try:
+                with urlopen(request) as answer:
+                    reply = answer.read()
+                break
+            except URLError:
+                assert server.poll() is None, (tmp_path / "serve.log").read_text()
+                time.sleep(0.25)
+    finally:
+        if server.poll() is None:
+            os.killpg(server.pid, signal.SIGTERM)
+            server.wait(60)
+    first, *others = json.loads(reply, parse_constant=pytest.fail)["predictions"]  # strict JSON, without NaN
+    assert first["prediction"] in (0, 1)
+    assert first["reason"] is None
+    assert [one["prediction"] for one in others] == [None, None]
+    assert others[0]["reason"] == "column 'smiles': RDKit cannot parse 'no molecule'"

@@ -1,0 +1,165 @@
+"""Deployable models in MLflow, beside the cells."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import mlflow.pyfunc
+import pandas as pd
+import pytest
+from mlflow.entities import LoggedModelStatus
+from mlflow.tracking import MlflowClient
+
+from benchmark.registry import make_method
+from benchmark.run import runner
+from benchmark.run.check import synthetic
+from benchmark.store import models, opening, tracking
+from benchmark.store.cell import Cell
+from benchmark.store.models import Deployable
+from leaderboard import site
+from leaderboard.read.source import read
+
+if TYPE_CHECKING:
+    from tests.conftest import MlflowServer
+
+LOADER = """
+import pickle
+
+class Model:
+    def predict(self, model_input):
+        return model_input.assign(prediction=1)[["prediction"]]
+
+def _load_pyfunc(path):
+    with open(path, "rb") as file:
+        pickle.load(file)
+    return Model()
+"""
+
+
+class Bomb:
+    """Leaves a mark when it is unpickled."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = str(mark)
+
+    def __reduce__(self) -> tuple[object, tuple[str, int]]:
+        return os.mkdir, (self.mark, 0o700)
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tracking.Store:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    monkeypatch.chdir(tmp_path)
+    return tracking.Store()
+
+
+def recorded(store: tracking.Store) -> Cell:
+    problem = synthetic("classification")
+    plan = runner.plan(problem, make_method("knn", problem.task), [1, 2])
+    cell = next(r for _, r in runner.run([plan], jobs=1) if isinstance(r, Cell))
+    return replace(cell, run_id=store.log(cell))
+
+
+@pytest.fixture
+def deployable(tmp_path: Path) -> Deployable:
+    """A model that answers 1, and makes the folder ``loaded`` whenever it is loaded."""
+    code = tmp_path / "toy_model"
+    code.mkdir()
+    (code / "__init__.py").write_text(LOADER)
+    (tmp_path / "model.pkl").write_bytes(pickle.dumps(Bomb(tmp_path / "loaded")))
+    return Deployable(
+        loader="toy_model",
+        data=tmp_path / "model.pkl",
+        code=[code],
+        requirements=["pandas"],
+        inputs={"smiles": "string"},
+        outputs={"prediction": "long"},
+        example=pd.DataFrame({"smiles": ["CCO"]}),
+        about={"dataset": "toy"},
+        description="a toy",
+    )
+
+
+def test_the_run_of_a_cell_stays_as_it_was_and_leads_to_its_model(
+    store: tracking.Store, deployable: Deployable, tmp_path: Path
+) -> None:
+    cell = recorded(store)
+    before = MlflowClient().get_run(cell.run_id)
+    assert models.find(store, cell.run_id) == ""
+    model = models.log(store, cell, deployable)
+    after = MlflowClient().get_run(cell.run_id)
+    assert models.find(store, cell.run_id) == model
+    assert after.info == before.info
+    assert (after.data.metrics, after.data.tags) == (before.data.metrics, before.data.tags)
+    assert [output.model_id for output in after.outputs.model_outputs] == [model]
+    assert not (tmp_path / "loaded").exists()
+    loaded = mlflow.pyfunc.load_model(f"runs:/{cell.run_id}/model")
+    assert (tmp_path / "loaded").exists()
+    assert loaded.predict(pd.DataFrame({"smiles": ["CCO", "CC"]}))["prediction"].tolist() == [1, 1]
+    assert loaded.metadata.metadata["dataset"] == "toy"
+
+
+def test_what_a_kill_left_is_removed_by_the_next_attempt(store: tracking.Store, deployable: Deployable) -> None:
+    cell = recorded(store)
+    experiment = MlflowClient().get_run(cell.run_id).info.experiment_id
+    half = store.client.create_logged_model(experiment, models.NAME, cell.run_id)
+    assert half.status == LoggedModelStatus.PENDING
+    assert models.find(store, cell.run_id) == ""
+    model = models.log(store, cell, deployable)
+    assert [one.model_id for one in store.client.search_logged_models([experiment])] == [model]
+
+
+def test_a_model_is_one_version_of_each_name(store: tracking.Store, deployable: Deployable) -> None:
+    cell = recorded(store)
+    first, second = (models.log(store, cell, deployable) for _ in range(2))
+    assert models.find(store, cell.run_id) == second
+    made = [models.register(store, cell, model, "toy", "a toy") for model in (first, second, first)]
+    assert made == [1, 2, 1]
+    assert models.register(store, cell, first, "other", "a toy") == 1
+    version = MlflowClient().get_model_version("toy", "2")
+    assert (version.description, version.run_id, version.tags["churn.cell"]) == ("a toy", cell.run_id, cell.key.digest)
+    assert second in version.source
+    named = json.loads(store.client.get_logged_model(first).tags[models.VERSIONS])
+    assert [(one["name"], int(one["version"])) for one in named] == [("toy", 1), ("other", 1)]
+
+
+@pytest.mark.slow
+def test_no_model_is_loaded_when_cells_are_read_or_pages_built(
+    store: tracking.Store, deployable: Deployable, tmp_path: Path
+) -> None:
+    cell = recorded(store)
+    models.log(store, cell, deployable)
+    (back,) = store.cells()
+    assert (back.key, store.unreadable) == (cell.key, [])
+    results, health = read(store.uri)
+    site.write(results, tmp_path / "site", "runs", health)
+    assert (tmp_path / "site" / "index.html").is_file()
+    assert not (tmp_path / "loaded").exists()
+
+
+def test_errors_of_the_store_are_translated(store: tracking.Store, deployable: Deployable) -> None:
+    cell = recorded(store)
+    with pytest.raises(opening.TrackingError, match="cannot be used"):
+        models.log(store, replace(cell, run_id="0" * 32), deployable)
+
+
+@pytest.mark.long
+def test_a_tracking_server_has_models_and_versions(
+    mlflow_server: Callable[[str], MlflowServer], tmp_path: Path, deployable: Deployable
+) -> None:
+    mlflow_server(f"sqlite:///{tmp_path}/server.db")
+    store = tracking.Store()
+    cell = recorded(store)
+    model = models.log(store, cell, deployable)
+    for _ in range(2):
+        assert models.register(store, cell, model, "toy", "a toy") == 1
+    (named,) = json.loads(store.client.get_logged_model(model).tags[models.VERSIONS])
+    assert (named["name"], int(named["version"])) == ("toy", 1)
+    answer = mlflow.pyfunc.load_model("models:/toy/1").predict(pd.DataFrame({"smiles": ["CCO"]}))
+    assert json.loads(answer.to_json(orient="records")) == [{"prediction": 1}]

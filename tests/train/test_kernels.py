@@ -1,0 +1,136 @@
+"""The compiled loops do what dense products and PyTorch's optimiser do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from scipy.sparse import csr_matrix
+
+from benchmark.train import kernels
+from benchmark.train.adamw import EPS, LONGEST, idle, optimiser, rates
+from benchmark.types import Recipe
+
+RECIPE = Recipe(hidden=16, lr=1e-2, weight_decay=0.1)
+WIDTH, HIDDEN = 30, 16
+STARTS = np.array([0, 4, 8, 11])
+ROWS = np.array([0, 5, 5, 9, 7, 1, 0, 5, 3, 9, 9])
+"""Rows of three steps: repeated within a step and between steps, and one without a bit."""
+
+
+@pytest.fixture
+def inputs() -> csr_matrix:
+    x = np.random.default_rng(0).random((10, WIDTH)) < 0.15
+    x[7] = False
+    return csr_matrix(x.astype(np.float32))
+
+
+def batch(inputs: csr_matrix, step: int) -> np.ndarray:
+    return inputs[ROWS[STARTS[step] : STARTS[step + 1]]].toarray()
+
+
+def randn(*shape: int) -> np.ndarray:
+    return np.random.default_rng(sum(shape)).normal(size=shape).astype(np.float32)
+
+
+def plan_of(inputs: csr_matrix) -> kernels.Schedule:
+    return kernels.schedule(inputs.indptr, inputs.indices, ROWS, STARTS, WIDTH)
+
+
+def test_a_sum_of_rows_is_the_product_with_bits(inputs: csr_matrix) -> None:
+    weight, out = randn(WIDTH, HIDDEN), np.empty((len(ROWS), HIDDEN), np.float32)
+    kernels.sum_rows(weight, inputs.indptr, inputs.indices, ROWS, out)
+    np.testing.assert_allclose(out, inputs[ROWS].toarray() @ weight, atol=1e-5)
+    assert not out[4].any()
+
+
+@pytest.mark.parametrize("count", range(12))
+def test_any_number_of_rows_is_summed(count: int) -> None:
+    weight, out = randn(12, HIDDEN), np.empty((1, HIDDEN), np.float32)
+    kernels.sum_rows(weight, np.array([0, count]), np.arange(count, dtype=np.int32), np.array([0]), out)
+    np.testing.assert_allclose(out[0], weight[:count].sum(0), atol=1e-5)
+
+
+def test_the_schedule_lists_the_columns_of_each_step_and_the_steps_without_them(inputs: csr_matrix) -> None:
+    plan = plan_of(inputs)
+    has = np.array([batch(inputs, step).any(0) for step in range(3)])
+    for step in range(3):
+        columns = plan.columns[plan.steps[step] : plan.steps[step + 1]]
+        assert sorted(columns) == list(np.flatnonzero(has[step]))
+        waits = plan.idle[plan.steps[step] : plan.steps[step + 1]]
+        for column, wait in zip(columns, waits, strict=True):
+            later = np.flatnonzero(has[step + 1 :, column])
+            assert wait == (later[0] if len(later) else 2 - step)
+    assert list(plan.lead) == [np.flatnonzero(c)[0] if c.any() else 3 for c in has.T]
+
+
+def test_the_gradients_of_the_touched_rows_are_those_of_the_product(inputs: csr_matrix) -> None:
+    plan = plan_of(inputs)
+    for step in range(3):
+        first, last = plan.steps[step : step + 2]
+        outer, out = randn(STARTS[step + 1] - STARTS[step], HIDDEN), np.empty((WIDTH, HIDDEN), np.float32)
+        square = kernels.sum_gradients(outer, plan.members, plan.spans, first, last, out)
+        expected = batch(inputs, step).T @ outer
+        np.testing.assert_allclose(out[: last - first], expected[plan.columns[first:last]], atol=1e-5)
+        assert square == pytest.approx(float(np.square(expected).sum()), rel=1e-5)
+
+
+def in_pytorch(weight: np.ndarray, gradients: list[np.ndarray]) -> np.ndarray:
+    parameter = torch.tensor(weight, dtype=torch.float64, requires_grad=True)
+    steps = optimiser([parameter], RECIPE)
+    for gradient in gradients:
+        parameter.grad = torch.tensor(gradient, dtype=torch.float64)
+        steps.step()
+    return parameter.detach().numpy()
+
+
+def test_adamw_takes_the_steps_of_pytorch() -> None:
+    gradients, weight = [0.5 * randn(3, 5) for _ in range(4)], randn(3, 5)
+    expected = in_pytorch(weight, [0.5 * gradient for gradient in gradients])
+    flat, mean, square = weight.ravel(), np.zeros(15, np.float32), np.zeros(15, np.float32)
+    for t, gradient in enumerate(gradients, 1):
+        factors = rates(t, RECIPE.lr, RECIPE.weight_decay)
+        kernels.adamw(flat, mean, square, gradient.ravel(), np.float32(0.5), factors)
+    np.testing.assert_allclose(flat.reshape(3, 5), expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-4, 1e-8, 1e-10])
+def test_steps_without_gradient_taken_at_once_end_where_pytorchs_end(inputs: csr_matrix, size: float) -> None:
+    """Two epochs of three steps; gradients down to the size of AdamW's ε and below."""
+    plan, weight = plan_of(inputs), randn(WIDTH, HIDDEN)
+    w, m, v = weight.copy(), np.zeros_like(weight), np.zeros_like(weight)
+    gradients = []
+    for epoch in range(2):
+        push, root, keep = idle(3 * epoch, 3, RECIPE.lr, RECIPE.weight_decay)
+        kernels.advance(w, m, v, plan.lead, np.float32(EPS), push[0], root[0], keep)
+        for step in range(3):
+            touched = slice(*plan.steps[step : step + 2])
+            columns = plan.columns[touched]
+            rows = np.float32(size) * randn(len(columns), HIDDEN)
+            gradients.append(np.zeros_like(weight))
+            gradients[-1][columns] = rows
+            factors = rates(3 * epoch + step + 1, RECIPE.lr, RECIPE.weight_decay)
+            arrays = w, m, v, rows, columns, plan.idle[touched]
+            kernels.adamw_rows(*arrays, np.float32(1), factors, push[step + 1], root[step + 1], keep)
+    expected = in_pytorch(weight, gradients)
+    moved = np.abs(expected - weight).max()
+    assert np.abs(w - expected).max() < 1e-3 * moved + 1e-6
+
+
+@pytest.mark.parametrize(("start", "steps"), [(0, 20), (16, 16), (1000, 73), (5000, 400)])
+@pytest.mark.parametrize("ratio", [1e-3, 1e-1, 1.0, 10.0, 1e3])
+def test_one_term_stands_for_many_steps_within_a_five_hundredth_and_a_thirtieth_at_first(
+    start: int, steps: int, ratio: float
+) -> None:
+    """``ratio`` is that of ε to the root of the second moment."""
+    lr, decay, after = 1e-3, 1 - 1e-3 * 1e-4, start + 1
+    push, root, keep = (factors.astype(float) for factors in idle(start, steps, lr, 1e-4))
+    mean, square = 1.0, (EPS / ratio) ** 2
+    for n in range(1, steps + 1):
+        at = min(n, LONGEST)
+        k = np.arange(1, n + 1)
+        sizes = lr * 0.9**k / (1 - 0.9 ** (after + k)) * decay ** (n - k)
+        exact = float((sizes * mean / (np.sqrt(square * 0.999**k / (1 - 0.999 ** (after + k))) + EPS)).sum())
+        once = push[1, at] * mean / (np.sqrt(square) * root[1, at] + EPS)
+        assert once == pytest.approx(exact, rel=2e-3 if start else 3.3e-2)
+        assert keep[:, n] == pytest.approx([decay**n, 0.9**n, 0.999**n])

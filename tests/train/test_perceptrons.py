@@ -1,0 +1,78 @@
+"""A perceptron in training takes the steps of PyTorch, whatever the kind of its inputs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from benchmark.train.networks import Dropout, Inputs, StackedPerceptrons
+from benchmark.train.perceptrons import Perceptrons
+from benchmark.types import Recipe
+
+RECIPE = Recipe(hidden=32, lr=1e-2, weight_decay=0.1)
+KEYS = [(1, 0), (1, 1), (2, 0)]
+
+
+def bits(share: float) -> np.ndarray:
+    x = (np.random.default_rng(0).random((40, 100)) < share).astype(np.float32)
+    x[0] = 0  # a molecule without a bit
+    x[:, 3] = 0  # a bit that no molecule has
+    return x
+
+
+def batches(m: int) -> list[Tensor]:
+    draw = np.random.default_rng(1)
+    rows = np.stack([draw.permutation(draw.choice(40, 20)) for _ in range(m)])
+    return list(torch.from_numpy(rows).split(8, 1))
+
+
+def trained(networks: Perceptrons | StackedPerceptrons, m: int, epochs: int = 2, limit: float = 1.0) -> list[Tensor]:
+    for epoch in range(epochs):
+        for step, outputs in enumerate(networks.epoch(batches(m))):
+            draws = [torch.Generator().manual_seed(100 * epoch + 10 * step + i) for i in range(m)]
+            networks.step(torch.stack([torch.randn(outputs.shape[1:], generator=draw) for draw in draws]), limit)
+    return networks.trained(networks.state).parameters
+
+
+@pytest.mark.parametrize("limit", [1e6, 0.1])
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+@pytest.mark.parametrize("x", [bits(0.05), bits(0.5), bits(0.05) - 0.1], ids=["bits", "dense bits", "numbers"])
+def test_networks_trained_one_by_one_are_those_that_pytorch_trains_as_one(x, dropout, limit):
+    inputs = Inputs(x)
+    ours = trained(Perceptrons(KEYS, inputs, RECIPE, 3, dropout), 3, limit=limit)
+    theirs = trained(StackedPerceptrons(KEYS, inputs, RECIPE, 3, dropout, "cpu"), 3, limit=limit)
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5])
+def test_a_network_is_the_same_to_the_bit_alone_and_with_others(share):
+    inputs = Inputs(bits(share))
+    together = trained(Perceptrons(KEYS, inputs, RECIPE, 2, 0.2), 3)
+    alone = Perceptrons(KEYS[:1], inputs, RECIPE, 2, 0.2)
+    for one, parameter in zip(trained(alone, 1), together, strict=True):
+        assert torch.equal(one[0], parameter[0])
+        assert not torch.equal(parameter[0], parameter[1])
+
+
+def test_weights_of_inputs_that_a_network_never_sees_only_decay():
+    inputs = Inputs(bits(0.05))
+    networks = Perceptrons(KEYS[:1], inputs, RECIPE, 2, 0.0)
+    before = networks.initial.parameters[0].clone()
+    first = trained(networks, 1)[0][0]
+    seen = np.zeros(100, bool)
+    seen[networks.networks[0].live] = True
+    assert 0 < seen.sum() < 100
+    torch.testing.assert_close(first[~seen], before[0][~seen] * (1 - 1e-3) ** 6)
+    assert (first[seen] - before[0][seen] * (1 - 1e-3) ** 6).abs().max() > 1e-3
+
+
+def test_the_masks_of_dropout_are_those_of_the_network_alone():
+    noise = Dropout([(2, 0)], 0.3, "dropout")
+    inputs = Inputs(bits(0.05))
+    networks = Perceptrons(KEYS, inputs, RECIPE, 2, 0.3)
+    next(networks.epoch(batches(3)))
+    for mask, expected in zip(networks.networks[2].masks, noise.masks(8, RECIPE.hidden), strict=True):
+        assert torch.equal(mask, expected[0])
