@@ -35,8 +35,8 @@ def bounded(name: str, column: Column, estimate: Estimate | None) -> dict[str, f
 
     They are the board's, as fractions or in target units.
     """
-    most = column.measure.most if column.measure and not column.versus else float("inf")
-    value = Value.of(estimate, signed=column.versus, most=most)
+    most, least = (column.measure.most, column.measure.least) if column.measure else (float("inf"), 0)
+    value = Value.of(estimate, 1, 1, column.versus, float("inf") if column.versus else most, least)
     numbers = {name: value.number, f"{name}_low": value.low, f"{name}_high": value.high}
     return {name: float(number) for name, number in numbers.items() if number == number}
 

@@ -8,7 +8,7 @@ from benchmark.measure import catalogue as m
 from benchmark.measure.ranking import TOP
 from leaderboard.read.results import Dataset, Results
 from leaderboard.stats.intervals import IntervalKind, described
-from leaderboard.tables import fills, samplings, scorecard
+from leaderboard.tables import abstention, fills, samplings, scorecard
 from leaderboard.tables.columns import versus
 from leaderboard.tables.layouts import (
     DatasetColumn,
@@ -50,6 +50,16 @@ MAGNITUDES = (
     of_erm(m.CHURN, over=EACH),
     of_erm(m.SYM_KL, over=EACH),
 )
+SCORECARDS = [
+    TableEntry(
+        f"scorecard-{part}" if task == "classification" else f"scorecard-{task}-{part}",
+        f"Scorecard: {words}",
+        f"What decisions rest on besides churn and accuracy, on the ID tests of the {over}.",
+        scorecard.over_datasets(task, part),
+    )
+    for (task, part), words in scorecard.PARTS.items()
+    for over in ("headline datasets" if task == "classification" else "regressions",)
+]
 TABLES = (
     TableEntry(
         "claims",
@@ -149,18 +159,13 @@ TABLES = (
         fills.ranks,
         intervals=False,
     ),
+    *SCORECARDS,
     TableEntry(
-        "scorecard",
-        "Scorecard",
-        "What decisions rest on besides the class: ranking, calibration, probabilities and conflicts between "
-        "retrainings, on the ID tests of the headline datasets.",
-        scorecard.classification,
-    ),
-    TableEntry(
-        "scorecard-regression",
-        "Scorecard, regression",
-        "Fit, ranking and agreement of the rankings between retrainings, on the ID tests of the regressions.",
-        scorecard.regression,
+        "abstention",
+        "Abstaining where retrainings disagree",
+        "A prediction is made only if all other retrainings agree on it (self-consistency 1): share of the ID test that "
+        "is then predicted, and accuracy and churn on it, beside those of all predictions. Headline datasets.",
+        abstention.unanimous,
     ),
     TableEntry(
         "changes",
