@@ -13,7 +13,7 @@ from benchmark.measure.basics import predicted_class
 from benchmark.types import Predictions
 
 CONSISTENCIES = (0.0, 0.5, 0.75, 1.0)
-"""Smallest self-consistencies at which a prediction is made; 0.75 is that of the source's experiments, 1 is unanimity."""
+"""Smallest self-consistencies at which a prediction is made; 1 is unanimity, 0 makes every prediction."""
 FEWEST = 4
 """Number of retrainings below which no two are left to decide on the other two."""
 

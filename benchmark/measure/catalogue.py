@@ -169,7 +169,7 @@ def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
 _hidden = partial(Measure, tracked=False, board=False)
 _of_class_one = partial(_hidden, task="classification", better=+1, most=1)
 _scored = partial(_of_class_one, needs_probabilities=True)
-AUROC = _scored("auroc", "AUROC", per_run=ranking.auroc, delta=PP)
+AUROC = _scored("auroc", "AUROC", per_run=ranking.auroc, delta=PP, help="area under the ROC curve of class 1")
 PRECISION = _of_class_one("precision", "precision", per_run=precision, delta=PP)
 RECALL = _of_class_one("recall", "recall", per_run=recall, delta=PP)
 F1 = _of_class_one("f1", "F1", per_run=f1, delta=PP)
@@ -286,7 +286,9 @@ def beyond(tolerance: float | None = None) -> Measure:
 
     def of_pairs(p: Predictions) -> np.ndarray:
         limit = tolerance_of(p) if tolerance is None else tolerance
-        return pairwise(p.values[..., 0].astype(np.float64), lambda a, others: (np.abs(a - others) > limit).mean(axis=1))
+        return pairwise(
+            p.values[..., 0].astype(np.float64), lambda a, others: (np.abs(a - others) > limit).mean(axis=1)
+        )
 
     limit = f"{TOLERANCE:g} standard deviations of the true values" if tolerance is None else f"{tolerance:g}"
     return _hidden(
@@ -435,7 +437,6 @@ SCORECARD: Mapping[Task, Mapping[str, Sequence[Measure]]] = {
     },
 }
 """The measures of the scorecard by task and part, in its order."""
-
 
 
 def scorecard(task: Task) -> list[Measure]:

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from xml.etree import ElementTree
 
-from benchmark.measure.catalogue import QUALITY, Measure, churn
+from benchmark.measure.catalogue import QUALITY, churn, scorecard
 from benchmark.measure.catalogue import boards as on_boards
+from benchmark.measure.measure import Measure
 from benchmark.store.cell import Cell
 from benchmark.types import REFERENCE, Task
 from leaderboard.explain.flips import Flips
@@ -47,7 +48,7 @@ def pair_of(dataset: Dataset, entry: Entry, split: int) -> Pair:
 
 
 def metrics(pair: Pair) -> dict[str, float]:
-    """Return the metrics of a cell that its recording lacks: intervals, and paired differences from ERM."""
+    """Return the metrics of a cell that its recording lacks: intervals, paired differences from ERM, the scorecard."""
     cell, erm = pair
     found: dict[str, float] = {}
     for test, p in cell.predictions.items():
@@ -58,6 +59,11 @@ def metrics(pair: Pair) -> dict[str, float]:
             found |= {key: value for key, value in ends.items() if key != name}
             difference = versus(measure)
             found |= bounded(f"{test}/{difference.key}", difference, difference.value([pair], test))
+        for measure in scorecard(p.task):
+            if measure not in measures(p.task):
+                found |= bounded(
+                    f"{test}/{measure.key}", column := absolute(measure), column.value([(cell, None)], test)
+                )
     relative = COMPUTE.value([(cell, erm)])
     return found | ({"compute_vs_erm": relative.value} if relative else {})
 

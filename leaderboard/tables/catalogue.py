@@ -163,8 +163,8 @@ TABLES = (
     TableEntry(
         "abstention",
         "Abstaining where retrainings disagree",
-        "A prediction is made only if all other retrainings agree on it (self-consistency 1): share of the ID test that "
-        "is then predicted, and accuracy and churn on it, beside those of all predictions. Headline datasets.",
+        "A prediction is made only if all other retrainings agree on it (self-consistency 1): coverage is the share of "
+        "the ID test that is then predicted; accuracy and churn on it stand beside those of all predictions.",
         abstention.unanimous,
     ),
     TableEntry(

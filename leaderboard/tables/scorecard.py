@@ -1,6 +1,6 @@
 """Scorecard of methods: what decisions rest on besides churn and accuracy, from the same predictions."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -16,7 +16,7 @@ from leaderboard.tables.layouts import Body, Fill, TableCell, averaged, fallback
 from leaderboard.tables.summary import complete_block
 from leaderboard.tables.table import Table, Value
 
-PARTS = {
+PARTS: Mapping[tuple[Task, str], str] = {
     ("classification", "decisions"): "what retraining changes in decisions",
     ("classification", "ranking"): "ranking",
     ("classification", "probabilities"): "probabilities",
@@ -43,9 +43,7 @@ def over_families(datasets: Sequence[Dataset], title: str, measure: Measure, kin
     return _mean(datasets, title, lambda dataset, entry: _own(entry, measure, kind))
 
 
-def _mean(
-    datasets: Sequence[Dataset], title: str, of: Callable[[Dataset, Entry], Estimate | None]
-) -> Estimate:
+def _mean(datasets: Sequence[Dataset], title: str, of: Callable[[Dataset, Entry], Estimate | None]) -> Estimate:
     found = [of(dataset, entry) for dataset in datasets if (entry := dataset.entry(title))]
     known = [one for one in found if one is not None]
     nothing = Estimate(np.nan, np.nan, np.nan)

@@ -41,7 +41,7 @@ class Value:
     ) -> Value:
         """Format an estimate, as ``16.1 [13.9, 18.3]`` for 0.161 with ``scale`` 100.
 
-        The interval of an unsigned number is clipped to ``least`` and ``most``, its smallest and largest possible value.
+        The interval of an unsigned number is clipped to its ``least`` and ``most`` possible values.
 
         >>> Value.of(Estimate(-0.105, -0.11, -0.099), scale=100, signed=True).text
         '−10.5 [−11.0, −9.9]'
