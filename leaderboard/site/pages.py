@@ -172,7 +172,9 @@ class Site:
         )
         yield "index.html", index
         yield "compare.html", self.page("compare.html")
-        yield "compare-data.js", explorer.script("compare-data", compare.content(self.results))
+        yield "compare/methods.js", explorer.script("methods", compare.content(self.results))
+        for key, of_cells in compare.values(self.results):
+            yield f"compare/{key}.js", explorer.script(key, of_cells)
         if self.results is self.whole.front:
             both = described("both", self.results.sampling)
             yield "decide.html", self.page("decide.html", choices=decide.choices(self.whole), both=both)

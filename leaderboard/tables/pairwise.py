@@ -56,11 +56,6 @@ class Pairwise:
         return signs.count(1), signs.count(0), signs.count(-1)
 
     @property
-    def share_better(self) -> float:
-        """Share of families in which the first method has the better value; equal values count as half."""
-        return float(np.mean([0.5 + 0.5 * np.sign(e.value) * self.measure.better for e in self.families]))
-
-    @property
     def reversed(self) -> Pairwise:
         """The same comparison with the methods exchanged."""
         each = tuple(map(_negative, self.each))
