@@ -508,7 +508,9 @@ def test_the_compare_page_computes_what_the_command_prints(page: Page, results: 
     page.wait("document.querySelector('#verdict h2')")
     about = page.run("return file('compare/', 'methods')")
     number = {method["title"]: i for i, method in enumerate(about["methods"])}
-    page.run("window.splits = (v, d, a) => arrived.get('methods').cells[d][a].map(([s, t], k) => [s, t, ...v[d][a][k]])")
+    page.run(
+        "window.splits = (v, d, a) => arrived.get('methods').cells[d][a].map(([s, t], k) => [s, t, ...v[d][a][k]])"
+    )
     checked = 0
     for key in dict.fromkeys(measure.key for task in TASKS for measure in scorecard(task)):
         page.driver.execute_async_script("file('compare/', arguments[0]).then(arguments[1])", key)
