@@ -271,7 +271,6 @@ def _columns(summaries: Sequence[Summary]) -> list[tuple[str, str, bool]]:
     titles = [(key, each.column.title.partition(" (")[0], each.shown) for key, each in columns.items()]
     return [
         ("rank", "Mean rank", True),
-        ("ties", "Ties", True),
         *titles,
         ("retrainings", "Retrainings", False),
         ("badge", "Badge", True),

@@ -141,7 +141,7 @@ def notes(summary: Summary) -> list[str]:
         lines.append(
             f"Friedman's test over {ranking.n} datasets{once}: χ² = {ranking.chi2:.1f}, {chance}. Methods "
             f"whose mean ranks differ by less than {ranking.critical_difference:.2f} do not differ significantly "
-            "(Nemenyi) and share a letter."
+            "on other datasets like these (Nemenyi); the compare page says which differ on these."
         )
     return lines
 
