@@ -223,7 +223,8 @@ def drift(of: Measure) -> Drift:
     unit, scale, digits = of.delta or (of.unit, of.scale, of.digits)
     key, name = f"abs_delta_{of.key}", f"|Δ {of.name}|"
     as_hidden = partial(Drift, per_pair=between, most=of.most, tracked=False, board=False)
-    return as_hidden(key, name, of.task, -1, unit=unit, scale=scale, digits=digits)
+    about = {"help": "its difference between two retrainings", "needs_probabilities": of.needs_probabilities}
+    return as_hidden(key, name, of.task, -1, unit=unit, scale=scale, digits=digits, **about)
 
 
 # Regression
@@ -325,7 +326,7 @@ def _agreement(key: str, name: str, task: Task, per_pair: Of, **more: Any) -> Me
 
 def _top_overlap(share: float, task: Task) -> Measure:
     percent = f"{share:.0%}".replace("%", " %")
-    help = f"Jaccard overlap of the {percent} of the test set with the highest scores, between two retrainings"
+    help = "Jaccard overlap, between two retrainings, of the part of the test set with the highest scores"
 
     def of_pairs(p: Predictions) -> np.ndarray:
         return ranking.top_jaccard(p, ranking.share_of(p, share))
@@ -344,7 +345,7 @@ def _top_hits(share: float) -> Measure:
     return _scored(
         *(f"hit_rate_{share:.0%}".replace("%", "pc"), f"hit rate in the top {percent}"),
         per_run=of_runs,
-        help=f"share of class 1 among the {percent} of the test set with the highest probability of it",
+        help="share of class 1 in the part of the test set with the highest probability of it",
         delta=PP,
     )
 

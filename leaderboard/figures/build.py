@@ -10,7 +10,7 @@ from joblib import hash
 
 from benchmark.files import named
 from benchmark.source import fingerprint
-from leaderboard.figures import charts, pareto, ranks, triage
+from leaderboard.figures import abstention, charts, pareto, ranks, triage
 from leaderboard.figures.cases import cases
 from leaderboard.figures.contrast import contrast
 from leaderboard.figures.figure import Drawing, Figure
@@ -19,6 +19,7 @@ from leaderboard.figures.heatmap import heat_map
 from leaderboard.figures.style import look, styles
 from leaderboard.read.jobs import Job, made
 from leaderboard.read.results import Results, family_weights
+from leaderboard.tables import abstention as abstaining
 from leaderboard.tables import studies
 from leaderboard.tables.boards import Board, BoardRow, boards
 from leaderboard.tables.summary import headline
@@ -109,6 +110,11 @@ def of_results(results: Results, structures: Structures = dict) -> Iterator[Draw
             yield Drawing(ranks.critical_difference, (summary.ranking, looks))
     if reviewed := [dataset for dataset in results.headline() if dataset.name in curves]:
         yield Drawing(triage.overall, ([curves[dataset.name] for dataset in reviewed], family_weights(reviewed)))
+    block, levels = abstaining.curves(results)
+    if block:
+        numbers = {title: [[e.value for e in level] for level in of] for title, of in levels.items()}
+        families = len({dataset.family for dataset in block})
+        yield Drawing(abstention.abstention, (numbers, f"{families} families of datasets", looks))
     for name, smiles in structures().items():
         if pair := contrasts.get(name):
             yield Drawing(cases, (pair, {i: smiles[i] for i in pair.ids.tolist() if i in smiles}))

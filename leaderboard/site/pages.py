@@ -12,16 +12,17 @@ from urllib.parse import urlsplit, urlunsplit
 from markupsafe import Markup
 
 from benchmark.measure.catalogue import QUALITY
+from benchmark.measure.catalogue import scorecard as measures
 from benchmark.registry import discover
 from benchmark.store.cell import Cell
-from benchmark.types import REFERENCE, Sampling
+from benchmark.types import REFERENCE, TASKS, Sampling
 from leaderboard.figures import build, molecules
 from leaderboard.figures.figure import Figure
 from leaderboard.read.results import Dataset, Results, slug
 from leaderboard.site import citation, compare, decide, explorer, sentences
 from leaderboard.stats.intervals import INTERVAL_KINDS, Estimate, IntervalKind, described
 from leaderboard.tables import catalogue as tables
-from leaderboard.tables import studies
+from leaderboard.tables import scorecard, studies
 from leaderboard.tables.boards import EVALSETS, SUSPICIONS, Board, BoardRow, boards, to_table
 from leaderboard.tables.groups import by_group
 from leaderboard.tables.summary import GROUP_TITLES, Summary, summaries
@@ -52,7 +53,7 @@ def files(results: Results, whole: Results, kind: IntervalKind, health: Mapping[
     site = Site(results, whole, kind, health)
     structures = partial(molecules.structures, whole)
     figures = build.drawn(chain(build.of_results(results, structures), build.of_studies(site.study_reports[0])))
-    for table in (*site.tables, *map(to_table, site.boards), *site.group_tables, *site.study_tables):
+    for table in (*site.tables, *map(to_table, site.boards), *site.scorecards, *site.group_tables, *site.study_tables):
         yield f"tables/{table.key}.tex", latex.to_latex(table, tables.stamp(results, table))
         yield f"tables/{table.key}.csv", writers.to_csv(table)
         yield f"tables/{table.key}.json", writers.to_json(table)
@@ -95,6 +96,10 @@ class Site:
     @cached_property
     def study_tables(self) -> list[Table]:
         return [studies.table(one, sheet, self.kind) for one in self.study_reports[0] for sheet in one.report.sheets]
+
+    @cached_property
+    def scorecards(self) -> list[Table]:
+        return [table for dataset in self.results.datasets for table in scorecard.of_dataset(dataset, self.kind)]
 
     @cached_property
     def group_tables(self) -> list[Table]:
@@ -187,7 +192,13 @@ class Site:
         yield "tables.html", self.page("tables.html", **contents)
         yield (
             "definitions.html",
-            self.page("definitions.html", kinds=INTERVAL_KINDS, chosen=self.kind, suspicions=SUSPICIONS),
+            self.page(
+                "definitions.html",
+                kinds=INTERVAL_KINDS,
+                chosen=self.kind,
+                suspicions=SUSPICIONS,
+                card={task: scorecard.meanings(measures(task)) for task in TASKS},
+            ),
         )
 
     def dataset(self, dataset: Dataset) -> str:
@@ -197,7 +208,7 @@ class Site:
             dataset=dataset,
             tables=[
                 *(to_table(board) for board in self.boards if board.dataset == dataset.name),
-                *(table for table in self.group_tables if table.datasets == (dataset.name,)),
+                *(table for table in (*self.scorecards, *self.group_tables) if table.datasets == (dataset.name,)),
             ],
             figures=[figure for figure in self.figures if figure.dataset == dataset.name],
             bibtex="\n".join(citation.sources([dataset])),

@@ -1,6 +1,7 @@
 """What a method's accuracy and churn become if it abstains where its retrainings disagree."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -40,6 +41,7 @@ def _pseudo(p: Predictions) -> np.ndarray:
     return whole + (r - 1) * (without.mean(axis=0) - without)
 
 
+@lru_cache(maxsize=4)
 def curves(results: Results) -> tuple[list[Dataset], dict[str, list[list[Estimate]]]]:
     """Return the headline datasets and, by method, the mean over families at each self-consistency.
 

@@ -31,7 +31,6 @@ NOTES = {
         "Good and bad flips: share of the ID test that ERM gets wrong and the method right, or the reverse, at equal "
         "train seeds.",
     ),
-    "ranking": ("|Δ hit rate| is the spread of the hit rate: its difference between two retrainings.",),
     "probabilities": ("The viable prediction range grows with the number of retrainings; under halves they are two.",),
 }
 FLIPS = {"Good flips (%)": good_flips, "Bad flips (%)": bad_flips}
@@ -61,25 +60,34 @@ def _changed(dataset: Dataset, entry: Entry, flips: Change, kind: IntervalKind) 
     return interval(kind, lambda: by_run, lambda: by_example, sum(map(len, by_example))) if splits else None
 
 
-def _columns(task: Task, part: str, datasets: Sequence[Dataset]) -> list[Measure]:
-    """Return the measures that can be averaged: of several datasets, those without the target's unit."""
-    return [m for m in SCORECARD[task][part] if task == "classification" or len(datasets) == 1 or m.most < np.inf]
+def body(
+    task: Task, part: str, datasets: Sequence[Dataset], titles: Sequence[str], kind: IntervalKind, units: bool = False
+) -> Body:
+    """Return a row per method with means over the families of ``datasets``, which all have all methods.
 
-
-def body(task: Task, part: str, datasets: Sequence[Dataset], titles: Sequence[str], kind: IntervalKind) -> Body:
-    """Return a row per method with means over the families of ``datasets``, which all have all methods."""
-    columns = [absolute(measure) for measure in _columns(task, part, datasets)]
+    Measures in the target's unit have no mean over regressions: they are there for a single dataset with ``units``.
+    """
+    shown = [m for m in SCORECARD[task][part] if units or task == "classification" or m.most < np.inf]
+    columns = [absolute(measure) for measure in shown]
     changes = FLIPS if part == "decisions" and any(d.reference for d in datasets) else {}
     rows: list[tuple[TableCell, ...]] = []
     for title in titles:
         own = [c.show(_mean(datasets, title, lambda _, e, c=c: _own(e, c.measure, kind))) for c in columns]  # type: ignore[misc]
         flips = [_mean(datasets, title, partial(_changed, flips=change, kind=kind)) for change in changes.values()]
         rows.append((title, *own, *(Value.of(value, 100, most=1) for value in flips)))
-    meanings = "; ".join(f"{c.title.partition(' (')[0]}: {c.help}" for c in columns if c.help)
-    notes = [f"{meanings}." if meanings else "", *NOTES.get(part, ())]
+    notes = [f"{listed(titles)}: {help}." for help, titles in meanings(shown).items()] + [*NOTES.get(part, ())]
     notes += fallback(kind, [(column.title, column.measure) for column in columns])
     header = ("Method", *(column.title for column in columns), *changes)
-    return Body(header, tuple(rows), tuple(datasets), (*filter(None, notes), *averaged(datasets)))
+    return Body(header, tuple(rows), tuple(datasets), (*notes, *averaged(datasets)))
+
+
+def meanings(measures: Sequence[Measure]) -> dict[str, list[str]]:
+    """Return the titles of measures, without units, by what they mean."""
+    alike: dict[str, list[str]] = {}
+    for measure in measures:
+        if measure.help:
+            alike.setdefault(measure.help, []).append(measure.title.partition(" (")[0])
+    return alike
 
 
 def over_datasets(task: Task, part: str) -> Fill:
@@ -100,7 +108,7 @@ def of_dataset(dataset: Dataset, kind: IntervalKind = "runs") -> Iterator[Table]
     """Yield the parts of the scorecard of one dataset, with a row per method."""
     for part in SCORECARD[dataset.task]:
         titles = [entry.title for entry in dataset.entries]
-        made = body(dataset.task, part, [dataset], titles, kind)
+        made = body(dataset.task, part, [dataset], titles, kind, units=True)
         units = f" MAE and churn are in {dataset.unit}." if part == "values" and dataset.unit else ""
         caption = f"ID test of {dataset.title}, sampling {dataset.sampling}.{units}{_limit(dataset, part)}"
         yield Table(
