@@ -52,18 +52,13 @@ def metrics(pair: Pair) -> dict[str, float]:
     cell, erm = pair
     found: dict[str, float] = {}
     for test, p in cell.predictions.items():
-        for measure in measures(p.task):
-            column = absolute(measure)
-            name = f"{test}/{measure.key}"
+        for measure in scorecard(p.task):
+            column, name = absolute(measure), f"{test}/{measure.key}"
             ends = bounded(name, column, column.value([(cell, None)], test))
-            found |= {key: value for key, value in ends.items() if key != name}
+            found |= {key: value for key, value in ends.items() if key != name or not measure.tracked}
+        for measure in measures(p.task):
             difference = versus(measure)
             found |= bounded(f"{test}/{difference.key}", difference, difference.value([pair], test))
-        for measure in scorecard(p.task):
-            if measure not in measures(p.task):
-                found |= bounded(
-                    f"{test}/{measure.key}", column := absolute(measure), column.value([(cell, None)], test)
-                )
     relative = COMPUTE.value([(cell, erm)])
     return found | ({"compute_vs_erm": relative.value} if relative else {})
 

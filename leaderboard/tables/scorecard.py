@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from benchmark.measure.basics import bad_flips, good_flips
-from benchmark.measure.catalogue import SCORECARD, TOLERANCE
+from benchmark.measure.catalogue import SCORECARD, tolerance_of
 from benchmark.measure.measure import Measure
 from benchmark.types import Predictions, Task
 from leaderboard.read.results import Dataset, Entry, Results, family_weights
@@ -123,6 +123,5 @@ def _limit(dataset: Dataset, part: str) -> str:
     """Say what the tolerance of a regression is in target units."""
     if part != "values":
         return ""
-    tests = [p for cell in dataset.entries[0].cells.values() if (p := cell.predictions["id"])]
-    spread = np.mean([p.y.std(dtype=np.float64) for p in tests])
-    return f" The tolerance is {TOLERANCE * spread:.3g} {dataset.unit}".rstrip() + "."
+    tolerances = [tolerance_of(cell.predictions["id"]) for cell in dataset.entries[0].cells.values()]
+    return f" The tolerance is {np.mean(tolerances):.3g} {dataset.unit}".rstrip() + "."
