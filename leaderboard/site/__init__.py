@@ -11,7 +11,7 @@ from leaderboard.read.results import Results
 from leaderboard.site.pages import files, homes
 from leaderboard.stats.intervals import IntervalKind
 from leaderboard.tables.prepare import prepare
-from leaderboard.write import published
+from leaderboard.write import published, tidy
 
 MARKER = ".churn-leaderboard"
 """File that marks a folder as a leaderboard, which may be replaced."""
@@ -56,6 +56,16 @@ def write(
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_bytes(content if isinstance(content, bytes) else content.encode())
             published.write(results, new / "results", tables=False)
+            downloads = {"citation.bib": (new / "citation.bib").read_bytes()}
+            for sampling, home in folders.items():
+                tables = sorted((new / home / "tables").glob("*.csv"))
+                downloads |= {f"tables/{sampling}/{path.name}": path.read_bytes() for path in tables}
+            for name, content in tidy.files(results):
+                path = inside(new, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+                downloads[name] = content
+            (new / tidy.ARCHIVE).write_bytes(tidy.archive(downloads))
     except OSError as error:
         raise UserError(f"cannot write the leaderboard to {out}: {error}") from error
     return out / "index.html"

@@ -21,6 +21,7 @@ from benchmark.types import REFERENCE, Sampling
 from leaderboard.figures import build, molecules
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.style import Style
+from leaderboard.read.published import file_of
 from leaderboard.read.results import Dataset, Results, slug
 from leaderboard.site import citation, compare, decide, explorer, sentences
 from leaderboard.site.names import Names
@@ -35,6 +36,7 @@ from leaderboard.tables.table import Table
 from leaderboard.write import formats as writers
 from leaderboard.write import latex
 from leaderboard.write.templates import render
+from leaderboard.write.tidy import ARCHIVE, path_of
 
 File = tuple[str, str | bytes]
 """A path below the site's folder, and its content."""
@@ -171,6 +173,9 @@ class Site:
             source=self.source,
             reference=REFERENCE,
             evalsets=EVALSETS,
+            top=up,
+            tidy_of=path_of,
+            archive=ARCHIVE,
             repository=self.repository,
             updated=updated(),
             name_of=names.method,
@@ -192,7 +197,6 @@ class Site:
             answer=sentences.answer,
             elsewhere=partial(sentences.elsewhere, whole=self.whole, kind=self.kind),
             notes=sentences.notes,
-            resolved=sentences.resolved,
             limits=LIMITS,
             lost=LOST,
             plot=next((figure for figure in self.figures if figure.key == "pareto"), None),
@@ -213,6 +217,7 @@ class Site:
             "tables": self.tables,
             "figures": [f for f in self.figures if not f.dataset and not f.key.startswith("study-")],
             "datasets": self.results.datasets,
+            "parquet": _parquet,
             "bibtex": citation.bibtex(self.results),
         }
         yield "tables.html", self.page("tables.html", **contents)
@@ -307,6 +312,11 @@ def _columns(summaries: Sequence[Summary]) -> list[tuple[str, str, bool]]:
         ("retrainings", "Retrainings", False),
         ("badge", "Badge", True),
     ]
+
+
+def _parquet(dataset: Dataset, split: int) -> str:
+    """Return the path of the file with the predictions of a dataset's split."""
+    return file_of(next(entry.cells[split].key for entry in dataset.entries if split in entry.cells))
 
 
 def _docstring(name: str) -> str:

@@ -10,7 +10,7 @@ from benchmark.types import REFERENCE, Sampling, Task
 from leaderboard.read.results import Results, slug
 from leaderboard.stats.intervals import Estimate, IntervalKind
 from leaderboard.tables.boards import SUSPICIONS
-from leaderboard.tables.order import ALPHA, RULE, resolution
+from leaderboard.tables.order import RULE
 from leaderboard.tables.summary import Summary, SummaryRow, summaries
 from leaderboard.tables.table import Value, spelled
 
@@ -42,20 +42,6 @@ def _cheap(row: SummaryRow, task: Task) -> Markup:
     """Say what a method loses that churns less than the first."""
     losses = [_loss(mark, task) for mark in row.marks if mark.startswith("† ")]
     return Markup("{} churns less. {}").format(_link(row), Markup(" ".join(losses)))
-
-
-def resolved(summary: Summary) -> tuple[str, frozenset[str]]:
-    """Return how many neighbours in the order differ, "" without any, and the methods not told from the one above."""
-    found = resolution(summary.datasets, [row.title for row in summary.placed], summary.kind)
-    if not found.pairs:
-        return "", frozenset()
-    differ, n = sum(found.differ), len(found.pairs)
-    text = (
-        f"Resolution: {differ} of the {n} pairs of neighbours in this order differ in mean churn (paired by train "
-        f"seed, p < {ALPHA} after Holm's correction for {n} pairs). ≈ marks a place whose difference from the place "
-        "above may be chance."
-    )
-    return text, found.open
 
 
 def _loss(mark: str, task: Task) -> str:

@@ -1,6 +1,6 @@
 """The tables of the leaderboard, each one entry of ``TABLES``."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from benchmark import __version__
@@ -8,7 +8,7 @@ from benchmark.measure import catalogue as m
 from benchmark.measure.ranking import TOP
 from leaderboard.read.results import Dataset, Results
 from leaderboard.stats.intervals import IntervalKind, described
-from leaderboard.tables import fills, samplings, scorecard
+from leaderboard.tables import fills, front, samplings, scorecard
 from leaderboard.tables.columns import versus
 from leaderboard.tables.layouts import (
     DatasetColumn,
@@ -51,6 +51,12 @@ MAGNITUDES = (
     of_erm(m.SYM_KL, over=EACH),
 )
 TABLES = (
+    TableEntry(
+        "places",
+        "The order of the first page",
+        "Methods by mean churn over the headline datasets, among those that keep accuracy.",
+        front.places,
+    ),
     TableEntry(
         "claims",
         "The paper's answers under each sampling",
@@ -147,7 +153,7 @@ TABLES = (
         "Churn over canonical splits",
         "Mean churn (%) over the headline datasets, in the order of the first page, on each canonical split that all "
         "of them have; each family counts once.",
-        fills.over_canonical_splits,
+        front.over_canonical_splits,
         intervals=False,
     ),
     TableEntry(
@@ -218,10 +224,15 @@ TABLES = (
 )
 
 
-def build(results: Results, kind: IntervalKind = "runs") -> list[Table]:
-    """Return every table that ``results`` has data for, with intervals of one kind; missing cells are "–"."""
+def build(results: Results, kind: IntervalKind = "runs", keys: Collection[str] = ()) -> list[Table]:
+    """Return the tables called ``keys``, by default every table, that ``results`` has data for.
+
+    Intervals are of one kind; missing cells are "–".
+    """
     tables = []
     for entry in TABLES:
+        if keys and entry.key not in keys:
+            continue
         if body := entry.fill(results, kind):
             caption = f"{entry.caption} {described(kind, results.sampling)}" if entry.intervals else entry.caption
             names = tuple(dataset.name for dataset in body.datasets)

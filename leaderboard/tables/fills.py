@@ -26,7 +26,6 @@ from leaderboard.tables.columns import (
 )
 from leaderboard.tables.footprint import footprint
 from leaderboard.tables.layouts import Body, TableCell, averaged, erm_tests, explained, name, with_reference
-from leaderboard.tables.order import over_splits
 from leaderboard.tables.summary import headline
 from leaderboard.tables.table import MISSING, Value, spelled
 from leaderboard.tables.triage import estimates
@@ -71,7 +70,7 @@ def triage(results: Results, kind: IntervalKind) -> Body | None:
 
 
 def split_by_split(results: Results, kind: IntervalKind) -> Body | None:
-    """Return a row per canonical split and one for their range, for datasets with several splits."""
+    """Return a row per canonical split, one for the mean and one for the range, for datasets with several splits."""
     churn, delta = absolute(CHURN), versus(CHURN)
     datasets = tuple(d for d in with_reference(results.headline()) if len(d.splits) > 1)
     present = {entry.title for d in datasets for entry in d.entries}
@@ -83,8 +82,8 @@ def split_by_split(results: Results, kind: IntervalKind) -> Body | None:
         table = [[_on_split(dataset, *item, split, kind) for item in columns.items()] for split in dataset.splits]
         for i, (split, cells) in enumerate(zip(dataset.splits, table, strict=True)):
             rows.append(("" if i else name(dataset), str(split), *cells))
-        rows.append(("", "mean", *map(_mean, zip(*table, strict=True))))
-        rows.append(("", "range", *map(_range, zip(*table, strict=True))))
+        rows.append(("", "mean", *map(over, zip(*table, strict=True))))
+        rows.append(("", "range", *map(width, zip(*table, strict=True))))
     if not rows:
         return None
     header = [f"{title}, churn (%)" if i == 0 else f"{title}, Δ" for i, title in enumerate(titles)]
@@ -97,24 +96,6 @@ OVER_SPLITS = (
 )
 
 
-def over_canonical_splits(results: Results, kind: IntervalKind) -> Body | None:
-    """Return a row per method in the order of the first page: its mean churn on each split that all datasets have."""
-    summary = headline(results, kind)
-    ranked = [row.title for row in summary.rows if not np.isnan(row.churn)] if summary else []
-    if summary is None or not ranked:
-        return None
-    found = {title: over_splits(summary.datasets, title, kind) for title in ranked}
-    splits = list(found[ranked[0]])
-    if len(splits) < 2:
-        return None
-    rows: list[tuple[TableCell, ...]] = []
-    for title, of in found.items():
-        values = [Value.of(Estimate(of[split], np.nan, np.nan), 100) for split in splits]
-        rows.append((title, *values, _mean(values), _range(values)))
-    header = ("Method", *(f"Split {split}" for split in splits), "Mean", "Range")
-    return Body(header, tuple(rows), summary.datasets, (OVER_SPLITS,))
-
-
 def _on_split(dataset: Dataset, title: str, column: Column, split: int, kind: IntervalKind) -> Value:
     entry = dataset.entry(title)
     if entry is None or split not in entry.cells:
@@ -125,16 +106,17 @@ def _on_split(dataset: Dataset, title: str, column: Column, split: int, kind: In
     return replace(value, text=value.text.partition(" [")[0])  # the columns are many; downloads have the interval
 
 
-def _mean(values: Sequence[Value]) -> Value:
+def over(values: Sequence[Value]) -> Value:
     """Return the mean over splits, with Student's interval over them."""
     numbers = np.array([value.number for value in values if not np.isnan(value.number)])
     return Value.of(jackknife([numbers]) if len(numbers) else None)
 
 
-def _range(values: Sequence[Value]) -> Value:
+def width(values: Sequence[Value]) -> Value:
+    """Return the range of values over splits."""
     numbers = [value.number for value in values if not np.isnan(value.number)]
-    width = max(numbers) - min(numbers) if len(numbers) > 1 else np.nan
-    return Value.of(Estimate(width, np.nan, np.nan))
+    most = max(numbers) - min(numbers) if len(numbers) > 1 else np.nan
+    return Value.of(Estimate(most, np.nan, np.nan))
 
 
 def changes(results: Results, kind: IntervalKind) -> Body | None:

@@ -133,6 +133,15 @@ class Resolution:
         return tuple(p < ALPHA for p in self.adjusted)
 
     @property
+    def told(self) -> str:
+        """How many pairs differ, in words; "" if there are none."""
+        n = len(self.pairs)
+        return (
+            f"Resolution: {sum(self.differ)} of the {n} pairs of neighbours in this order differ in mean churn (paired "
+            f"by train seed, p < {ALPHA} after Holm's correction for {n} pairs)."
+        ) * bool(n)
+
+    @property
     def open(self) -> frozenset[str]:
         """The methods that cannot be told apart from the one before them."""
         return frozenset(second for (_, second), apart in zip(self.pairs, self.differ, strict=True) if not apart)

@@ -17,7 +17,7 @@ from leaderboard.stats.intervals import Estimate, IntervalKind, weighted
 from leaderboard.stats.ranks import Ranking
 from leaderboard.tables.boards import SUSPICIONS, BoardRow, boards
 from leaderboard.tables.columns import UNLIKE, Column, absolute, of_all_measures, versus
-from leaderboard.tables.order import lacking, order, weights_of
+from leaderboard.tables.order import Resolution, lacking, order, resolution, weights_of
 from leaderboard.tables.table import Value
 
 GROUP_TITLES = {
@@ -186,6 +186,11 @@ class Summary:
     def placed(self) -> list[SummaryRow]:
         """The rows with a place, first to last."""
         return [row for row in self.rows if row.place is not None]
+
+    @property
+    def resolution(self) -> Resolution:
+        """Which neighbours in the order differ."""
+        return resolution(self.datasets, [row.title for row in self.placed], self.kind)
 
     @property
     def by_rank(self) -> list[SummaryRow]:

@@ -15,7 +15,7 @@ from leaderboard.read import published
 from leaderboard.read.results import Results, collect
 from leaderboard.site import sentences
 from leaderboard.stats.intervals import Estimate
-from leaderboard.tables import fills
+from leaderboard.tables import front
 from leaderboard.tables.boards import board
 from leaderboard.tables.order import LIMITS, counted, lacking, order, resolution
 from leaderboard.tables.summary import YOURS, Summary, SummaryRow, headline, summaries
@@ -175,7 +175,7 @@ def test_neighbours_differ_as_by_students_paired_test_of_pseudo_values_and_holm(
         expected.append(2 * stats.t.sf(abs(difference(every)) / error, 9))
     assert found.pairs == tuple(pairwise(titles))
     assert found.adjusted == pytest.approx(multipletests(expected, method="holm")[1].tolist())
-    assert sentences.resolved(summary)[0].startswith(f"Resolution: {sum(found.differ)} of the 3 pairs of neighbours")
+    assert summary.resolution.told.startswith(f"Resolution: {sum(found.differ)} of the 3 pairs of neighbours")
     assert found.open == {b for (_, b), p in zip(found.pairs, found.adjusted, strict=True) if not p < 0.05}
 
 
@@ -216,7 +216,7 @@ def test_several_splits_have_a_mean_a_range_and_students_interval_over_them(make
         for s in (7, 42, 99)
     ]
     results = collect(made)
-    body = fills.over_canonical_splits(results, "runs")
+    body = front.over_canonical_splits(results, "runs")
     assert body is not None
     assert body.header == ("Method", "Split 7", "Split 42", "Split 99", "Mean", "Range")
     assert [row[0] for row in body.rows] == ["CALM", "ERM"]
@@ -228,7 +228,7 @@ def test_several_splits_have_a_mean_a_range_and_students_interval_over_them(make
         assert (values[3].number, values[3].low, values[3].high) == pytest.approx((np.mean(by_hand), *interval))
         assert values[4].number == pytest.approx(np.ptp(by_hand))
     alone = collect([cell for cell in made if cell.key.canonical_seed == 99])
-    assert fills.over_canonical_splits(alone, "runs") is None
+    assert front.over_canonical_splits(alone, "runs") is None
 
 
 def test_a_method_that_is_neither_published_nor_submitted_is_the_readers_own(cells: list[Cell], make_cell):
