@@ -200,7 +200,7 @@ class Site:
             limits=LIMITS,
             lost=LOST,
             plot=next((figure for figure in self.figures if figure.key == "pareto"), None),
-            splits=next((table for table in self.tables if table.key == "splits"), None),
+            splits=next((table for table in self.tables if table.key == "canonical-splits"), None),
             forest=forest,
             groups=GROUP_TITLES,
             datasets=[self._glance(dataset) for dataset in self.results.datasets],

@@ -149,7 +149,7 @@ TABLES = (
         intervals=False,
     ),
     TableEntry(
-        "splits",
+        "canonical-splits",
         "Churn over canonical splits",
         "Mean churn (%) over the headline datasets, in the order of the first page, on each canonical split that all "
         "of them have; each family counts once.",
