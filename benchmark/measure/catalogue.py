@@ -222,9 +222,21 @@ def drift(of: Measure) -> Drift:
 
     unit, scale, digits = of.delta or (of.unit, of.scale, of.digits)
     key, name = f"abs_delta_{of.key}", f"|Δ {of.name}|"
-    as_hidden = partial(Drift, per_pair=between, most=of.most, tracked=False, board=False)
-    about = {"help": "its difference between two retrainings", "needs_probabilities": of.needs_probabilities}
-    return as_hidden(key, name, of.task, -1, unit=unit, scale=scale, digits=digits, **about)
+    return Drift(
+        key,
+        name,
+        of.task,
+        -1,
+        unit=unit,
+        scale=scale,
+        digits=digits,
+        help="its difference between two retrainings",
+        per_pair=between,
+        most=of.most,
+        needs_probabilities=of.needs_probabilities,
+        tracked=False,
+        board=False,
+    )
 
 
 # Regression

@@ -134,10 +134,10 @@ async function comparePage() {
   sets.sort(([a], [b]) => (b === "classification/headline") - (a === "classification/headline"));
   options(form.elements.on, sets, sets[0][0]);
   const every = listed(present(about.datasets.map((dataset, i) => [dataset, i])));
-  options(form.elements.a, every, "twin");
-  options(form.elements.b, every, "bagging");
-  if (form.elements.a.value !== "twin") form.elements.a.value = every[every.length - 1][0];
-  if (form.elements.a.value === form.elements.b.value && every.length > 1) form.elements.b.value = every.find(([name]) => name !== form.elements.a.value)[0];
+  const usual = [...present(chosen({ on: sets[0][0] })).keys()];
+  const a = usual.includes("twin") ? "twin" : usual[usual.length - 1];
+  options(form.elements.a, every, a);
+  options(form.elements.b, every, usual.includes("bagging") ? "bagging" : usual.find((name) => name !== a));
   const keys = new Map(Object.values(about.measures).flat().map((m) => [m.key, m.name]));
   options(form.elements.measure, [...keys], "churn");
 

@@ -182,8 +182,8 @@ def to_table(pairs: Sequence[Pairwise], kind: IntervalKind = "runs") -> Table:
     n = len(one.families)
     last = f"Mean over {n} {'family' if n == 1 else 'families'}"
     rows.append((last, *means, *[Value(MISSING)] * (2 * classes)))
-    alone = ("Flip under it alone", "Flip under the other alone") if classes else ()
-    header = ("Dataset", *(column.title for column in columns), *alone)
+    counts = ("Flip under it alone", "Flip under the other alone") if classes else ()
+    header = ("Dataset", *(column.title for column in columns), *counts)
     caption = (
         f"{one.first} less {one.second} at equal train seeds, on the ID test, sampling {one.datasets[0].sampling}."
     )
