@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.measure import ranking, sets
+from benchmark.measure import conformal, ranking, sets
 from benchmark.measure.basics import clipped, pairwise, predicted_class, right
 from benchmark.measure.measure import PP, Measure, Of
 from benchmark.types import Predictions, Task
@@ -169,11 +169,11 @@ def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
 _hidden = partial(Measure, tracked=False, board=False)
 _of_class_one = partial(_hidden, task="classification", better=+1, most=1)
 _scored = partial(_of_class_one, needs_probabilities=True)
-AUROC = _scored("auroc", "AUROC", per_run=ranking.auroc, delta=PP)
+AUROC = _scored("auroc", "AUROC", per_run=ranking.auroc, delta=PP, help="area under the ROC curve of class 1")
 PRECISION = _of_class_one("precision", "precision", per_run=precision, delta=PP)
 RECALL = _of_class_one("recall", "recall", per_run=recall, delta=PP)
 F1 = _of_class_one("f1", "F1", per_run=f1, delta=PP)
-AVERAGE_PRECISION = _of_class_one("average_precision", "average precision", per_run=ranking.average_precision, delta=PP)
+AVERAGE_PRECISION = _scored("average_precision", "average precision", per_run=ranking.average_precision, delta=PP)
 TOP_JACCARD = _of_class_one(
     "top10_jaccard", "Jaccard", per_pair=ranking.top_jaccard, digits=2, needs_truth=False, needs_probabilities=True
 )
@@ -223,7 +223,8 @@ def drift(of: Measure) -> Drift:
     unit, scale, digits = of.delta or (of.unit, of.scale, of.digits)
     key, name = f"abs_delta_{of.key}", f"|Δ {of.name}|"
     as_hidden = partial(Drift, per_pair=between, most=of.most, tracked=False, board=False)
-    return as_hidden(key, name, of.task, -1, unit=unit, scale=scale, digits=digits)
+    about = {"help": "its difference between two retrainings", "needs_probabilities": of.needs_probabilities}
+    return as_hidden(key, name, of.task, -1, unit=unit, scale=scale, digits=digits, **about)
 
 
 # Regression
@@ -269,6 +270,41 @@ def r2(p: Predictions) -> np.ndarray:
     return np.asarray(1 - np.square(error(p)).sum(axis=1) / spread)
 
 
+TOLERANCE = 0.5
+"""Tolerance of a regression in standard deviations of the true values, where none is given in target units."""
+
+
+def tolerance_of(p: Predictions) -> float:
+    """Return ``TOLERANCE`` in target units: a share of the standard deviation of the test set's true values."""
+    return TOLERANCE * float(p.y.std(dtype=np.float64))
+
+
+def beyond(tolerance: float | None = None) -> Measure:
+    """Return the share of examples that two runs predict further apart than ``tolerance``, in target units.
+
+    Without a tolerance it is that of ``tolerance_of``, which needs the true values.
+    """
+
+    def of_pairs(p: Predictions) -> np.ndarray:
+        limit = tolerance_of(p) if tolerance is None else tolerance
+        return pairwise(
+            p.values[..., 0].astype(np.float64), lambda a, others: (np.abs(a - others) > limit).mean(axis=1)
+        )
+
+    limit = f"{TOLERANCE:g} standard deviations of the true values" if tolerance is None else f"{tolerance:g}"
+    return _hidden(
+        *("beyond_tolerance", "flips beyond tolerance", "regression", -1),
+        per_pair=of_pairs,
+        unit="%",
+        scale=100,
+        digits=1,
+        most=1,
+        delta=PP,
+        help=f"share of the test set that two retrainings predict more than {limit} apart",
+        needs_truth=tolerance is None,
+    )
+
+
 R2 = _hidden("r2", "R²", "regression", +1, per_run=r2, most=1, least=-math.inf, digits=3)
 SPEARMAN = _hidden(
     *("spearman", "Spearman's ρ", "regression", +1),
@@ -290,7 +326,7 @@ def _agreement(key: str, name: str, task: Task, per_pair: Of, **more: Any) -> Me
 
 def _top_overlap(share: float, task: Task) -> Measure:
     percent = f"{share:.0%}".replace("%", " %")
-    help = f"Jaccard overlap of the {percent} of the test set with the highest scores, between two retrainings"
+    help = "Jaccard overlap, between two retrainings, of the part of the test set with the highest scores"
 
     def of_pairs(p: Predictions) -> np.ndarray:
         return ranking.top_jaccard(p, ranking.share_of(p, share))
@@ -300,11 +336,21 @@ def _top_overlap(share: float, task: Task) -> Measure:
     )
 
 
-def _hits(p: Predictions) -> np.ndarray:
-    return ranking.hit_rate(p, ranking.share_of(p, 0.1))
+def _top_hits(share: float) -> Measure:
+    percent = f"{share:.0%}".replace("%", " %")
+
+    def of_runs(p: Predictions) -> np.ndarray:
+        return ranking.hit_rate(p, ranking.share_of(p, share))
+
+    return _scored(
+        *(f"hit_rate_{share:.0%}".replace("%", "pc"), f"hit rate in the top {percent}"),
+        per_run=of_runs,
+        help="share of class 1 in the part of the test set with the highest probability of it",
+        delta=PP,
+    )
 
 
-_conflict = partial(_hidden, task="classification", needs_truth=False)
+_of_all = partial(_hidden, task="classification", most=1, delta=PP)
 ECE = _hidden(
     *("ece", "ECE", "classification", -1),
     per_run=calibration_error,
@@ -320,57 +366,84 @@ CONFIDENCE_CHURN = _hidden(
     needs_truth=False,
     needs_probabilities=True,
 )
-HIT_RATE_TOP = _scored(
-    *("hit_rate_10pc", "hit rate in the top 10 %"),
-    per_run=_hits,
-    help="share of class 1 among the tenth of the test set with the highest probability of it",
-    delta=PP,
-)
-AMBIGUITY = _conflict(
+AMBIGUITY = _of_all(
     *("ambiguity", "ambiguity"),
     better=-1,
     per_set=sets.ambiguity,
-    most=1,
-    help="share of test examples on which not all retrainings agree; under halves, of the two of a halving",
+    help="share of the test set on which not all retrainings agree",
+    needs_truth=False,
 )
-AGREED_ACCURACY = _hidden(
-    *("agreed_accuracy", "accuracy where all agree", "classification", +1),
+AGREED_ACCURACY = _of_all(
+    *("agreed_accuracy", "accuracy where all agree"),
+    better=+1,
     per_set=sets.accuracy_where_agreed,
-    most=1,
     help="accuracy on the test examples on which all retrainings agree",
-    delta=PP,
 )
-VIABLE_RANGE = _conflict(
-    *("viable_range", "range of probabilities"),
+VIABLE_RANGE = _of_all(
+    *("viable_range", "viable prediction range"),
     better=-1,
     per_set=sets.viable_range,
-    most=1,
     help="range of the probability of class 1 over retrainings, mean over examples",
+    delta=None,
+    needs_truth=False,
     needs_probabilities=True,
 )
+_sets = partial(_hidden, task="classification", better=-1, needs_probabilities=True)
+SET_SIZE = _sets(
+    *("set_size", "size of conformal sets"),
+    per_run=conformal.set_size,
+    digits=2,
+    help=f"mean number of classes in a conformal set that misses the true class in at most {conformal.MISSED:.0%}"
+    " of cases; one half of the test set calibrates the sets of the other".replace("%", " %"),
+)
+SET_CHANGES = _sets(
+    *("set_changes", "conformal sets that change"),
+    per_pair=conformal.set_changes,
+    unit="%",
+    scale=100,
+    digits=1,
+    most=1,
+    delta=PP,
+    help="share of examples whose set differs between two retrainings",
+)
 TOPS = (0.01, 0.05, 0.1)
-SCORECARD: Mapping[Task, Sequence[Measure]] = {
-    "classification": (
-        *(CHURN, ACCURACY, AUROC, AVERAGE_PRECISION, BRIER, ECE, CONFIDENCE_CHURN),
-        _agreement(
-            *("rank_correlation", "rank correlation", "classification", ranking.rank_correlation),
-            least=-1,
-            help="Spearman's correlation of the probabilities of class 1 between two retrainings",
+HIT_RATES = tuple(map(_top_hits, TOPS))
+SCORECARD: Mapping[Task, Mapping[str, Sequence[Measure]]] = {
+    "classification": {
+        "decisions": (CHURN, ACCURACY, AMBIGUITY, AGREED_ACCURACY, SET_SIZE, SET_CHANGES),
+        "ranking": (
+            *(AUROC, AVERAGE_PRECISION),
+            _agreement(
+                *("rank_correlation", "rank correlation", "classification", ranking.rank_correlation),
+                least=-1,
+                help="Spearman's correlation of the probabilities of class 1 between two retrainings",
+            ),
+            *(_top_overlap(share, "classification") for share in TOPS),
+            *HIT_RATES,
+            *map(drift, HIT_RATES),
         ),
-        *(_top_overlap(share, "classification") for share in TOPS),
-        *(HIT_RATE_TOP, drift(HIT_RATE_TOP), AMBIGUITY, AGREED_ACCURACY, VIABLE_RANGE),
-    ),
-    "regression": (
-        *(CHURN_OF_VALUES, MAE, R2, SPEARMAN),
-        _agreement(
-            *("rank_correlation", "rank correlation", "regression", ranking.rank_correlation),
-            least=-1,
-            help="Spearman's correlation of the predicted values between two retrainings",
+        "probabilities": (BRIER, ECE, CONFIDENCE_CHURN, VIABLE_RANGE),
+    },
+    "regression": {
+        "values": (CHURN_OF_VALUES, MAE, R2, beyond()),
+        "ranking": (
+            SPEARMAN,
+            _agreement(
+                *("rank_correlation", "rank correlation", "regression", ranking.rank_correlation),
+                least=-1,
+                help="Spearman's correlation of the predicted values between two retrainings",
+            ),
+            *(_top_overlap(share, "regression") for share in TOPS),
         ),
-        *(_top_overlap(share, "regression") for share in TOPS),
-    ),
+    },
 }
-"""The measures of the scorecard by task, in its order."""
+"""The measures of the scorecard by task and part, in its order."""
+
+
+def scorecard(task: Task) -> list[Measure]:
+    """Return the measures of the scorecard."""
+    return [measure for part in SCORECARD[task].values() for measure in part]
+
 
 CATALOGUE = (
     *(ACCURACY, LOG_LOSS, CHURN, SYM_KL, BRIER),
@@ -379,7 +452,7 @@ CATALOGUE = (
     *map(drift, (ACCURACY, PRECISION, RECALL, F1, AVERAGE_PRECISION)),
     *(MAE, CHURN_OF_VALUES),
 )
-CATALOGUE = (*CATALOGUE, *(m for card in SCORECARD.values() for m in card if m not in CATALOGUE))
+CATALOGUE = (*CATALOGUE, *(m for task in SCORECARD for m in scorecard(task) if m not in CATALOGUE))
 """All measures, in the order of the boards."""
 QUALITY: Mapping[Task, Measure] = {"classification": ACCURACY, "regression": MAE}
 """The measure of quality that always accompanies churn."""

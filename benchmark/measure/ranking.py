@@ -95,9 +95,16 @@ def hit_rate(p: Predictions, k: int = TOP) -> np.ndarray:
 def top(p: Predictions, k: int) -> np.ndarray:
     """Mark the first ``k`` examples of each run, (R, T)."""
     members = np.zeros(p.values.shape[:2], dtype=bool)
-    for row, score in zip(members, scores(p), strict=True):
-        row[np.lexsort((p.ids, -score))[:k]] = True
+    np.put_along_axis(members, _order(p)[:, :k], True, axis=1)
     return members
+
+
+def _order(p: Predictions) -> np.ndarray:
+    """Return the positions of the examples from the highest score to the lowest, (R, T), ties by id; cached."""
+    if "order" not in p.computed:
+        by_id = np.argsort(p.ids)
+        p.computed["order"] = by_id[np.argsort(-scores(p)[:, by_id], axis=1, kind="stable")].astype(np.int32)
+    return p.computed["order"]
 
 
 def log_odds(p: Predictions) -> np.ndarray:

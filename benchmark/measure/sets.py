@@ -16,9 +16,10 @@ def conflicting(p: Predictions) -> np.ndarray:
 
 
 def ambiguity(p: Predictions) -> float:
-    """Return the share of examples on which retrainings conflict (Marx et al. 2020, arXiv:1909.06677).
+    """Return the share of examples on which retrainings conflict (Marx et al. 2020, arXiv:1909.06677, definition 3).
 
-    It is 1 minus the share of examples on which all agree, and grows with R.
+    The source counts examples on which some competing model contradicts a baseline model: whichever retraining is the
+    baseline, these are the examples on which not all agree. The number grows with R.
     """
     return float(conflicting(p).mean()) if len(p.seeds) > 1 else np.nan
 
@@ -37,7 +38,8 @@ def accuracy_where_agreed(p: Predictions) -> float:
 def viable_range(p: Predictions) -> float:
     """Return the mean over examples of the range of the probability of class 1 over retrainings.
 
-    The range is the viable prediction range of Watson-Daniels et al. 2023, arXiv:2206.01131, with retrainings as the
-    competing models.
+    The range is the viable prediction range (Watson-Daniels et al. 2023, arXiv:2206.01131), with retrainings as the
+    competing models. Of two classes, the Rashomon capacity of Hsu and Calmon (2022, arXiv:2206.01295) depends on the
+    same two ends of the range and nothing else.
     """
     return float(np.ptp(p.values[..., 1].astype(np.float64), axis=0).mean()) if len(p.seeds) > 1 else np.nan

@@ -99,9 +99,18 @@ function holm(p) {
   return adjusted;
 }
 
+/** How many bits are set in one string of hexadecimal digits and not in the other. */
+function alone(one, other) {
+  let count = 0;
+  for (let i = 0; i < one.length; i += 1) {
+    for (let bits = parseInt(one[i], 16) & ~parseInt(other[i], 16); bits; bits &= bits - 1) count += 1;
+  }
+  return count;
+}
+
 // ---- the page ----
 async function comparePage() {
-  const about = await file("", "compare-data");
+  const about = await file("compare/", "methods");
   const form = $("#choice");
   const chosen = (state) => about.datasets.map((dataset, i) => [dataset, i])
     .filter(([dataset]) => `${dataset.task}/${dataset.group}` === state.on);
@@ -111,17 +120,23 @@ async function comparePage() {
     field.value = entries.some(([value]) => value === wanted) ? wanted : entries[0][0];
   }
 
-  /** The methods on some of these datasets, by name: one name may be two methods, with other settings by task. */
-  const present = (datasets) => new Map(about.methods.map((method, i) => [method.name, i]).filter(([, i]) => datasets.some(([, d]) => about.cells[d][i])));
+  /** The methods on some of these datasets by name, which may be another method for another task, with other settings. */
+  function present(datasets) {
+    const names = new Map();
+    for (const [i, { name, slug }] of about.methods.entries()) {
+      if (datasets.some(([, d]) => about.cells[d][i])) names.set(names.has(name) ? slug : name, i);
+    }
+    return names;
+  }
   const listed = (names) => [...names].map(([name, i]) => [name, about.methods[i].title]);
 
   const sets = [...new Map(about.datasets.map((d) => [`${d.task}/${d.group}`, (about.groups[d.group].toLowerCase() === d.task ? about.groups[d.group] : `${about.groups[d.group]} ${d.task}`)]))];
   sets.sort(([a], [b]) => (b === "classification/headline") - (a === "classification/headline"));
   options(form.elements.on, sets, sets[0][0]);
-  const every = [...new Map(about.methods.map((method) => [method.name, method.title]))];
+  const every = listed(present(about.datasets.map((dataset, i) => [dataset, i])));
   options(form.elements.a, every, "twin");
   options(form.elements.b, every, "bagging");
-  if (!every.some(([name]) => name === "twin")) form.elements.a.value = every[every.length - 1][0];
+  if (form.elements.a.value !== "twin") form.elements.a.value = every[every.length - 1][0];
   if (form.elements.a.value === form.elements.b.value && every.length > 1) form.elements.b.value = every.find(([name]) => name !== form.elements.a.value)[0];
   const keys = new Map(Object.values(about.measures).flat().map((m) => [m.key, m.name]));
   options(form.elements.measure, [...keys], "churn");
@@ -129,58 +144,90 @@ async function comparePage() {
   const shown = ({ value, half }, m) => [number(value * m.scale, m.digits, true),
     half > 0 ? `[${number((value - half) * m.scale, m.digits, true)}, ${number((value + half) * m.scale, m.digits, true)}]` : ""];
   const colour = (d, m) => (excludesZero(d) ? (d.value * m.better > 0 ? "better" : "worse") : "");
-  const between = (datasets, m, a, b) => datasets.map(([, i]) => difference(about.cells[i][a]?.[m], about.cells[i][b]?.[m]));
 
-  /** Return the comparison of two methods on the datasets that have both, or null. */
+  /** The splits of a method on a dataset, with the value and influences of a measure. */
+  const splits = (m, i, a) => about.cells[i][a]?.map(([split, seeds], k) => [split, seeds, ...m.values[i][a][k]]);
+
+  /** Return the comparison of two methods in a measure on the datasets that have both, or null. */
   function compared(datasets, m, a, b) {
-    const found = between(datasets, m, a, b);
+    const found = datasets.map(([, i]) => difference(splits(m, i, a), splits(m, i, b)));
     const kept = datasets.map((_, k) => k).filter((k) => found[k]);
     if (!kept.length) return null;
-    return { kept, found, ...overFamilies(kept.map((k) => datasets[k][0]), kept.map((k) => found[k])) };
+    return { measure: m, kept, found, ...overFamilies(kept.map((k) => datasets[k][0]), kept.map((k) => found[k])) };
   }
 
-  function apply(state) {
+  /** How many examples flip under one of two methods alone, for each of them; null where flips are not counted. */
+  function alones(i, a, b) {
+    const both = about.cells[i][a].map((one) => [one, about.cells[i][b].find((other) => other[0] === one[0] && other[1] === one[1])])
+      .filter(([one, other]) => one[2] && other?.[2]);
+    return both.length ? both.reduce(([x, y], [one, other]) => [x + alone(one[2], other[2]), y + alone(other[2], one[2])], [0, 0]) : null;
+  }
+
+  let turns = 0;
+  async function apply(state) {
+    turns += 1;
+    const turn = turns;
     const task = state.on.split("/")[0];
-    const available = about.measures[task];
-    options(form.elements.measure, available.map((m) => [m.key, m.name]), state.measure);
-    const m = available.findIndex(({ key }) => key === form.elements.measure.value);
-    const measure = available[m];
+    options(form.elements.measure, about.measures[task].map((m) => [m.key, m.name]), state.measure);
+    const wanted = form.elements.measure.value;
+    // Churn is never shown without quality, nor another measure without both.
+    const measures = about.measures[task].filter(({ key }) => ["churn", "accuracy", "mae", wanted].includes(key));
+    for (const m of measures) m.values ??= await file("compare/", m.key);
+    if (turn !== turns) return; // superseded by a later choice
     const datasets = chosen(state);
     const names = present(datasets);
     for (const name of ["a", "b"]) options(form.elements[name], listed(names), state[name]);
     const [a, b] = ["a", "b"].map((name) => names.get(form.elements[name].value));
     const [first, second] = [about.methods[a].title, about.methods[b].title];
-    const title = (unit) => (unit && !measure.title.includes("(") && ["churn", "mae"].includes(measure.key) ? `${measure.title} (${unit})` : measure.title);
-    const pairs = matrix(datasets, m);
-    const one = a === b ? null : compared(datasets, m, a, b);
-    $("#verdict").replaceChildren(...(one ? verdict(one, measure, first, second, pairs.adjusted.get(`${Math.min(a, b)},${Math.max(a, b)}`), pairs.tests) : [make("p", {}, a === b ? "Choose two methods." : "No dataset of this kind has both methods at the same train seeds.")]));
-    const most = one ? Math.max(...one.kept.map((k) => Math.abs(one.found[k].value) + (one.found[k].half || 0)), 1e-12) : 1;
-    $("#each tbody").replaceChildren(...(one ? one.kept.map((k) => {
-      const [dataset, i] = datasets[k];
-      const [value, ends] = shown(one.found[k], measure);
-      const marks = [[first, a], [second, b]].filter(([, x]) => dataset.left[x]).map(([text, x]) => `${dataset.left[x]} ${text}`).join("; ");
-      return make("tr", {}, make("th", { scope: "row" }, make("a", { href: `datasets/${dataset.name}.html` }, dataset.title)),
-        make("td", { class: colour(one.found[k], measure) }, value, " ", make("span", { class: "interval" }, ends)),
-        make("td", {}, forest(one.found[k], most, dataset.unit)),
-        make("td", { class: "left soft" }, marks),
-        make("td", {}, make("a", { href: `flips/${dataset.name}.html#under=${about.methods[a].slug}&sort=contrast&show=${about.methods[a].slug}+${about.methods[b].slug}` }, "molecules")));
-    }) : []));
-    $("#each").hidden = !one;
-    const units = [...new Set(datasets.map(([dataset]) => dataset.unit))];
-    $("#each .delta").textContent = title(units.length === 1 ? units[0] : "");
+    const measure = measures.find(({ key }) => key === wanted);
+    const pairs = matrix(datasets, measure);
+    const found = a === b ? [] : measures.map((m) => compared(datasets, m, a, b)).filter(Boolean);
+    const adjusted = pairs.adjusted.get(`${Math.min(a, b)},${Math.max(a, b)}`);
+    $("#verdict").replaceChildren(...(found.length ? found.map((one) => verdict(one, first, second, one.measure === measure ? adjusted : undefined, pairs.tests))
+      : [make("p", {}, a === b ? "Choose two methods." : "No dataset of this kind has both methods at the same train seeds.")]));
+    $("#each").hidden = !found.length;
+    $("#each").replaceChildren(...(found.length ? each(datasets, found, a, b) : []));
     $("#matrix").replaceChildren(...pairs.rows(a, b, measure));
-    $("#matrix-note").textContent = `Each cell: the row's method less the column's, mean over families, ${measure.title}. Green: the row is better, red: worse, both with p < 0.05 after Holm's adjustment for ${pairs.tests} pairs; otherwise grey. ${task === "regression" && ["churn", "mae"].includes(measure.key) ? "Units differ between datasets, so the mean over them has none: compare signs." : ""}`;
+    $("#matrix-note").textContent = `Each cell: the row's method less the column's, mean over families, ${measure.title}, and on how many families the row has the better value. Green: the row is better, red: worse, both with p < 0.05 after Holm's adjustment for ${pairs.tests} pairs; otherwise grey.${inUnits(measure, task) ? " Units differ between datasets, so the mean over them has none: compare signs." : ""}`;
   }
 
-  function verdict(one, measure, first, second, adjusted, tests) {
-    const better = excludesZero(one.mean) ? Math.sign(one.mean.value) * measure.better : 0;
-    const [value, ends] = shown(one.mean, measure);
-    const of = (sign) => one.each.filter((d) => excludesZero(d) && Math.sign(d.value) * measure.better === sign).length;
+  const inUnits = (m, task) => task === "regression" && ["churn", "mae"].includes(m.key);
+
+  /** One paragraph: is the first method better, by how much, and on how many families? */
+  function verdict({ measure, mean: over, each: families }, first, second, adjusted, tests) {
+    const better = excludesZero(over) ? Math.sign(over.value) * measure.better : 0;
+    const [value, ends] = shown(over, measure);
+    const of = (sign) => families.filter((d) => excludesZero(d) && Math.sign(d.value) * measure.better === sign).length;
     const head = better === 0 ? `Whether ${first} is better than ${second} in ${measure.name} is open` : `${better > 0 ? first : second} is better in ${measure.name}`;
     const p = adjusted === undefined || Number.isNaN(adjusted) ? "" : ` p ${adjusted < 0.001 ? "< 0.001" : `= ${adjusted.toPrecision(2)}`} after Holm's adjustment for ${tests} pairs of methods.`;
-    const open = one.each.length - of(1) - of(-1);
-    return [make("h2", {}, head), make("p", {}, `${first} less ${second}, ${measure.title}: ${value} ${ends} on average over ${one.each.length} ${one.each.length === 1 ? "family" : "families"} of datasets.${p}`),
-      make("p", {}, `${first} is better on ${of(1)}, ${second} on ${of(-1)}; on ${open} the interval includes 0.`)];
+    const open = families.length - of(1) - of(-1);
+    return make("div", {}, make("h2", {}, head), make("p", {}, `${first} less ${second}, ${measure.title}: ${value} ${ends} on average over ${families.length} ${families.length === 1 ? "family" : "families"} of datasets.${p} ${first} wins on ${of(1)} and loses on ${of(-1)}; on ${open} the interval includes 0.`));
+  }
+
+  /** The table of datasets: a column with a picture for each measure, and what flips under one method alone. */
+  function each(datasets, found, a, b) {
+    const [first, second] = [about.methods[a], about.methods[b]];
+    const units = [...new Set(datasets.map(([dataset]) => dataset.unit))];
+    const title = (m) => (units.length === 1 && units[0] && !m.title.includes("(") && inUnits(m, "regression") ? `${m.title} (${units[0]})` : m.title);
+    const flips = datasets[0][0].task === "classification";
+    const head = make("tr", {}, make("th", { scope: "col" }, "Dataset"), ...found.map(({ measure }) => make("th", { scope: "col" }, title(measure))),
+      make("th", { scope: "col", class: "left" }, flips ? "Flip under one alone" : "Molecules"), make("th", { scope: "col", class: "left" }, "Marks"));
+    const most = found.map(({ kept, found: of }) => Math.max(...kept.map((k) => Math.abs(of[k].value) + (of[k].half || 0)), 1e-12));
+    const cell = (d, m, size) => {
+      if (!d) return make("td", { class: "soft" }, "–");
+      const [value, ends] = shown(d, m);
+      return make("td", { class: colour(d, m) }, value, " ", make("span", { class: "interval" }, ends), forest(d, size));
+    };
+    const rows = datasets.map(([dataset, i], k) => [dataset, i, k]).filter(([, , k]) => found.some(({ found: of }) => of[k])).map(([dataset, i, k]) => {
+      const marks = [[first.title, a], [second.title, b]].filter(([, x]) => dataset.left[x]).map(([text, x]) => `${dataset.left[x]} ${text}`).join("; ");
+      const counts = alones(i, a, b);
+      const href = (x) => `flips/${dataset.name}.html#under=${x.slug}&sort=contrast&show=${first.slug}+${second.slug}`;
+      const links = counts ? [make("a", { href: href(first) }, `${counts[0]} under ${first.title}`), make("br"), make("a", { href: href(second) }, `${counts[1]} under ${second.title}`)]
+        : [make("a", { href: href(first) }, "predictions")];
+      return make("tr", {}, make("th", { scope: "row" }, make("a", { href: `datasets/${dataset.name}.html` }, dataset.title)),
+        ...found.map(({ found: of, measure }, n) => cell(of[k], measure, most[n])), make("td", { class: "left small" }, ...links), make("td", { class: "left soft" }, marks));
+    });
+    return [make("thead", {}, head), make("tbody", {}, ...rows)];
   }
 
   /** Draw a difference with its interval on a scale from −most to +most. */
@@ -193,8 +240,9 @@ async function comparePage() {
 
   const matrices = new Map();
   function matrix(datasets, m) {
-    const key = `${datasets.map(([, i]) => i).join(",")}/${m}`;
+    const key = `${datasets.map(([, i]) => i).join(",")}/${m.key}`;
     if (matrices.has(key)) return matrices.get(key);
+    const nameOf = new Map([...present(datasets)].map(([name, i]) => [i, name]));
     const everywhere = about.methods.map((_, i) => i).filter((i) => datasets.every(([, d]) => about.cells[d][i]));
     const pairs = new Map();
     for (const a of everywhere) for (const b of everywhere) if (a < b) pairs.set(`${a},${b}`, compared(datasets, m, a, b));
@@ -221,9 +269,11 @@ async function comparePage() {
         const real = adjusted.get(name) < 0.05;
         const look = real ? (value * measure.better > 0 ? "better" : "worse") : "soft";
         const text = number(value * measure.scale, measure.digits, true);
-        const label = `${about.methods[a].title} against ${about.methods[b].title}: ${text}${real ? "" : ", not certain"}`;
-        const button = make("button", { type: "button", class: look, "aria-label": label, title: label }, text);
-        button.addEventListener("click", () => { form.set({ a: about.methods[a].name, b: about.methods[b].name }); scrollTo({ top: 0 }); });
+        const won = pair.each.filter((d) => d.value * sign * measure.better > 0).length;
+        const p = adjusted.get(name);
+        const label = `${about.methods[a].title} against ${about.methods[b].title}: ${text}, better on ${won} of ${pair.each.length} families${Number.isNaN(p) ? "" : `, p ${p < 0.001 ? "< 0.001" : `= ${p.toPrecision(2)}`}`}`;
+        const button = make("button", { type: "button", class: look, "aria-label": label, title: label }, text, make("small", {}, `${won}/${pair.each.length}`));
+        button.addEventListener("click", () => { form.set({ a: nameOf.get(a), b: nameOf.get(b) }); scrollTo({ top: 0 }); });
         const cell = make("td", {}, button);
         if ((a === first && b === second) || (a === second && b === first)) cell.classList.add("chosen");
         return cell;
@@ -235,7 +285,9 @@ async function comparePage() {
   }
 
   form.hidden = false;
-  form.set = bind(form, apply);
+  const troubled = (error) => { $("#verdict").textContent = error.message; };
+  form.set = bind(form, (state) => apply(state).catch(troubled));
+  for (const link of $$(".samplings a")) link.addEventListener("click", () => { link.hash = location.hash; }); // keeps the choice
 }
 
 document.addEventListener("DOMContentLoaded", () => comparePage().catch((error) => { $("#verdict").textContent = error.message; }));

@@ -99,6 +99,11 @@ function sortRows(table, index, direction) {
   const rows = [...body.rows].map((row) => [key(row), row]);
   rows.sort(([a], [b]) => (a === null) - (b === null) || (a === null ? 0 : direction * compare(a, b)));
   body.append(...rows.map(([, row]) => row));
+  mark(table, index, direction);
+}
+
+/** Say in the header by which column the rows are sorted. */
+function mark(table, index, direction) {
   for (const [i, th] of headers(table).entries()) {
     if (i === index) th.setAttribute("aria-sort", direction > 0 ? "ascending" : "descending");
     else th.removeAttribute("aria-sort");
@@ -124,7 +129,8 @@ function leaderboard(board) {
   const sections = new Map($$("template", board).map((t) => [t.dataset.set, t.content.firstElementChild]));
   const first = $("section", board);
   sections.set(first.dataset.set, first);
-  const order = new Map(); // initial rows of each table, by rank
+  const order = new Map(); // initial rows of each table, in their places
+  const usual = form.elements.limit.value;
   const groups = [...form.elements.group.options].map((option) => [option.value, option.text]);
 
   function apply(state) {
@@ -138,11 +144,10 @@ function leaderboard(board) {
     const keys = headers(table).map((th) => th.dataset.key);
     if (!order.has(table)) order.set(table, [...table.tBodies[0].rows]);
     sortable(table, (index, direction) => form.set({ sort: keys[index], dir: direction > 0 ? "up" : "down" }));
-    if (keys.includes(state.sort)) sortRows(table, keys.indexOf(state.sort), state.dir === "down" ? -1 : 1);
-    else {
-      table.tBodies[0].append(...order.get(table));
-      headers(table).forEach((th) => th.removeAttribute("aria-sort"));
-    }
+    place(table, order.get(table), state.limit, keys.indexOf("place"), section);
+    const by = keys.includes(state.sort) ? keys.indexOf(state.sort) : keys.indexOf("place");
+    if (keys[by] !== "place" || state.dir === "down") sortRows(table, by, state.dir === "down" ? -1 : 1);
+    else mark(table, by, 1);
     const shown = new Set(["method", ...state.show.split(" ")]);
     for (const row of table.rows) [...row.cells].forEach((cell, i) => { cell.hidden = !shown.has(keys[i]); });
     const needle = state.q.trim().toLowerCase();
@@ -156,6 +161,24 @@ function leaderboard(board) {
     }
     const all = table.tBodies[0].rows.length;
     $("#count").textContent = visible === all ? `${all} methods` : `${visible} of ${all} methods`;
+  }
+
+  /** Put the rows that keep accuracy within the limit first, lowest churn first, then those that lose more. */
+  function place(table, rows, limit, column, section) {
+    const churn = (row) => Number(row.dataset.churn);
+    const ranked = rows.filter((row) => row.dataset.churn).sort((a, b) => churn(a) - churn(b));
+    const keeps = (row) => limit === "" || Number(row.dataset.lost) < Number(limit);
+    const kept = ranked.filter(keeps);
+    const losing = ranked.filter((row) => !keeps(row));
+    table.tBodies[0].append(...kept, ...losing, ...rows.filter((row) => !row.dataset.churn));
+    for (const row of ranked) {
+      const cell = row.cells[column];
+      const number = kept.indexOf(row) + 1;
+      cell.dataset.value = number || "";
+      $(".place", cell).textContent = number || "–";
+      row.classList.toggle("lost", !number);
+    }
+    for (const one of $$(".close, .resolution", section)) one.hidden = limit !== usual; // of the usual order alone
   }
   form.hidden = false;
   form.set = bind(form, apply);

@@ -63,6 +63,10 @@ class Estimate:
         """Return the value without its interval."""
         return Estimate(self.value, np.nan, np.nan)
 
+    def divided(self, unit: float) -> "Estimate":
+        """Return the estimate in another, positive ``unit``."""
+        return Estimate(self.value / unit, self.low / unit, self.high / unit, self.p, self.df)
+
 
 def weighted(estimates: Sequence[Estimate], weights: np.ndarray) -> Estimate:
     """Return the ``weights`` (D,) mean over datasets, with the interval for new retrainings on the same datasets.

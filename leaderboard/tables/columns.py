@@ -97,8 +97,8 @@ class Column:
 
         It is marked ‡ if it compares with ERM and the two ``differ``.
         """
-        most = self.measure.most if self.measure and not self.versus else np.inf
-        shown = Value.of(value, self.scale, self.digits, self.versus, most)
+        most, least = (self.measure.most, self.measure.least) if self.measure and not self.versus else (np.inf, 0)
+        shown = Value.of(value, self.scale, self.digits, self.versus, most, least)
         compares = self.versus or self.of_cells is compute
         return shown.but(flags=UNLIKE) if differs and compares and shown.text != MISSING else shown
 

@@ -14,9 +14,9 @@ from itertools import combinations
 import numpy as np
 
 from benchmark.errors import UserError, did_you_mean
-from benchmark.measure.catalogue import ACCURACY, CHURN
+from benchmark.measure.catalogue import CHURN, QUALITY, scorecard
 from benchmark.measure.measure import Measure
-from benchmark.types import Predictions
+from benchmark.types import Predictions, Task
 from leaderboard.read.results import Dataset, Entry, Results, family_weights
 from leaderboard.stats.intervals import Estimate, IntervalKind, holm, weighted
 from leaderboard.tables.columns import common, estimate, versus
@@ -54,11 +54,6 @@ class Pairwise:
         """
         signs = [int(np.sign(e.value)) * self.measure.better if e.excludes_zero else 0 for e in self.families]
         return signs.count(1), signs.count(0), signs.count(-1)
-
-    @property
-    def share_better(self) -> float:
-        """Share of families in which the first method has the better value; equal values count as half."""
-        return float(np.mean([0.5 + 0.5 * np.sign(e.value) * self.measure.better for e in self.families]))
 
     @property
     def reversed(self) -> Pairwise:
@@ -102,13 +97,47 @@ def matrix(results: Results, measure: Measure = CHURN, kind: IntervalKind = "run
     return tuple(replace(pair, adjusted=float(p)) for pair, p in zip(kept, adjusted, strict=True))
 
 
-def title_of(results: Results, text: str) -> str:
-    """Return the title of the method that ``text`` names, by its title or as on the command line. Raises UserError."""
-    entries = [entry for dataset in results.datasets for entry in dataset.entries]
+def title_of(datasets: Sequence[Dataset], text: str) -> str:
+    """Return the title of the method that ``text`` names, by its title or as on the command line. Raises UserError.
+
+    A name may be another method on other datasets, where another λ is the default.
+    """
+    entries = [entry for dataset in datasets for entry in dataset.entries]
     names = {name: entry.title for entry in reversed(entries) for name in (entry.spelled, entry.title)}
     if text not in names:
         raise did_you_mean("method", text, list(dict.fromkeys(entry.spelled for entry in entries)))
     return names[text]
+
+
+def datasets_on(results: Results, on: str) -> tuple[Dataset, ...]:
+    """Return the headline datasets, the regressions, or those whose names ``on`` lists. Raises UserError.
+
+    Datasets of two tasks have no measure in common, so they are refused.
+    """
+    if on == "headline":
+        return results.headline()
+    if on == "regression":
+        return results.of_task("regression")
+    names = [name.strip() for name in on.split(",") if name.strip()]
+    known = {dataset.name: dataset for dataset in results.datasets}
+    for name in names:
+        if name not in known:
+            raise did_you_mean("dataset", name, ["headline", "regression", *known])
+    if len({known[name].task for name in names}) != 1:
+        raise UserError(f"--on {on!r}: expected headline, regression, or names of datasets of one task")
+    return tuple(known[name] for name in names)
+
+
+def measures_of(task: Task, also: Sequence[str] = ()) -> list[Measure]:
+    """Return churn and accuracy or MAE, which are never shown apart, and the measures called ``also``.
+
+    Raises UserError for one that the scorecard does not have.
+    """
+    known = {measure.key: measure for measure in scorecard(task)}
+    for key in also:
+        if key not in known:
+            raise did_you_mean("measure", key, list(known))
+    return [known[key] for key in dict.fromkeys(["churn", QUALITY[task].key, *also])]
 
 
 def flipping_alone(dataset: Dataset, first: str, second: str) -> tuple[int, int]:
@@ -128,56 +157,80 @@ def flipping_alone(dataset: Dataset, first: str, second: str) -> tuple[int, int]
     return int(alone[0]), int(alone[1])
 
 
-def to_table(results: Results, first: str, second: str, kind: IntervalKind = "runs") -> Table:
-    """Return a row per headline dataset and the mean over families. Raises UserError if no dataset has both methods."""
-    found = [compared(results.headline(), first, second, measure, kind) for measure in (CHURN, ACCURACY)]
-    churn, accuracy = found
-    if churn is None or accuracy is None:
-        raise UserError(f"no headline dataset has both {first} and {second} under {results.sampling}")
-    columns = [versus(pair.measure) for pair in (churn, accuracy)]
+def pairs_in(
+    datasets: Sequence[Dataset], first: str, second: str, measures: Sequence[Measure], kind: IntervalKind = "runs"
+) -> list[Pairwise]:
+    """Return the comparison in each measure. Raises UserError if none of ``datasets`` has both methods."""
+    pairs = [compared(datasets, first, second, measure, kind) for measure in measures]
+    if found := [pair for pair in pairs if pair is not None]:
+        return found
+    names = ", ".join(dataset.title for dataset in datasets) or "no dataset"
+    raise UserError(f"no dataset has both {first} and {second} at the same train seeds: looked at {names}")
+
+
+def to_table(pairs: Sequence[Pairwise], kind: IntervalKind = "runs") -> Table:
+    """Return a row per dataset and the mean over families, with a column per measure."""
+    one = pairs[0]
+    columns = [versus(pair.measure) for pair in pairs]
+    classes = one.measure.task == "classification"
     rows: list[tuple[str | Value, ...]] = []
-    for i, dataset in enumerate(churn.datasets):
-        values = [column.show(pair.each[i]) for column, pair in zip(columns, (churn, accuracy), strict=True)]
-        alone = [Value(str(n), n) for n in flipping_alone(dataset, first, second)]
-        rows.append((dataset.title, *values, *alone))
-    means = [column.show(pair.mean) for column, pair in zip(columns, (churn, accuracy), strict=True)]
-    rows.append((f"Mean over {len(churn.families)} families", *means, Value(MISSING), Value(MISSING)))
-    header = ("Dataset", *(column.title for column in columns), "Flip under it alone", "Flip under the other alone")
+    for i, dataset in enumerate(one.datasets):
+        values = [column.show(pair.each[i]) for column, pair in zip(columns, pairs, strict=True)]
+        alone = flipping_alone(dataset, one.first, one.second) if classes else ()
+        rows.append((dataset.title, *values, *(Value(str(n), n) for n in alone)))
+    means = [column.show(pair.mean) for column, pair in zip(columns, pairs, strict=True)]
+    n = len(one.families)
+    last = f"Mean over {n} {'family' if n == 1 else 'families'}"
+    rows.append((last, *means, *[Value(MISSING)] * (2 * classes)))
+    alone = ("Flip under it alone", "Flip under the other alone") if classes else ()
+    header = ("Dataset", *(column.title for column in columns), *alone)
     caption = (
-        f"{first} less {second} at equal train seeds, on the ID test, sampling {results.sampling}; flips are test "
-        "examples whose class changes between some retrainings of one method and of none of the other."
+        f"{one.first} less {one.second} at equal train seeds, on the ID test, sampling {one.datasets[0].sampling}."
     )
-    names = tuple(dataset.name for dataset in churn.datasets)
-    return Table("pairwise", f"{first} against {second}", caption, header, tuple(rows), datasets=names, kind=kind)
+    if classes:
+        caption += (
+            " Examples that flip under one method alone are test examples whose class changes between some of its "
+            "retrainings and between none of the other's."
+        )
+    names = tuple(dataset.name for dataset in one.datasets)
+    return Table(
+        "pairwise", f"{one.first} against {one.second}", caption, header, tuple(rows), datasets=names, kind=kind
+    )
 
 
-def answer(results: Results, first: str, second: str, kind: IntervalKind = "runs") -> list[str]:
-    """Return a sentence for churn and one for accuracy: is ``first`` better, by how much, on how many families?"""
-    sentences = []
-    for measure, words in ((CHURN, ("churns less", "churns more")), (ACCURACY, ("is more", "is less"))):
-        pair = compared(results.headline(), first, second, measure, kind)
-        if pair is None:
-            continue
-        _, scale, digits = measure.shown_delta
-        shown = Value.of(pair.mean, scale, digits, signed=True).text
-        better = int(np.sign(pair.mean.value)) * measure.better if pair.mean.excludes_zero else 0
-        tail = " accurate" if measure is ACCURACY else ""
-        verdict = {
-            1: f"{first} {words[0]}{tail} than {second}",
-            -1: f"{first} {words[1]}{tail} than {second}",
-            0: f"Whether {first} {words[0]}{tail} than {second} is open",
-        }[better]
-        wins, ties, losses = pair.wins
-        everywhere = next((p for p in matrix(results, measure, kind) if {p.first, p.second} == {first, second}), None)
-        n = len(matrix(results, measure, kind))
-        adjusted = (
-            f"; p = {_p(everywhere.adjusted)} after Holm's adjustment for {n} pairs of methods" if everywhere else ""
-        )
-        sentences.append(
-            f"{verdict}: {shown} pp on average{adjusted}. Of {wins + ties + losses} families it is better on {wins}, "
-            f"worse on {losses}, and on {ties} the interval includes 0."
-        )
-    return sentences
+def answer(pairs: Sequence[Pairwise], results: Results, kind: IntervalKind = "runs") -> list[str]:
+    """Return a sentence for each measure: is the first method better, by how much, and on how many families?
+
+    On the headline datasets the p-value is also adjusted for all pairs of methods.
+    """
+    return [_sentence(pair, _among_all(pair, results, kind)) for pair in pairs]
+
+
+def _among_all(pair: Pairwise, results: Results, kind: IntervalKind) -> str:
+    block, _ = complete_block(results.headline())
+    if list(pair.datasets) != block:
+        return ""
+    every = matrix(results, pair.measure, kind)
+    titles = {pair.first, pair.second}
+    adjusted = next((one.adjusted for one in every if {one.first, one.second} == titles), np.nan)
+    known = sum(not np.isnan(one.mean.p) for one in every)
+    return "" if np.isnan(adjusted) else f", {_p(adjusted)} after Holm's adjustment for {known} pairs of methods"
+
+
+def _sentence(pair: Pairwise, adjusted: str) -> str:
+    column, name = versus(pair.measure), pair.measure.name
+    better = int(np.sign(pair.mean.value)) * pair.measure.better if pair.mean.excludes_zero else 0
+    verdict = {
+        1: f"{pair.first} is better than {pair.second} in {name}",
+        -1: f"{pair.first} is worse than {pair.second} in {name}",
+        0: f"Whether {pair.first} is better than {pair.second} in {name} is open",
+    }[better]
+    wins, ties, losses = pair.wins
+    p = "" if np.isnan(pair.mean.p) else f"; {_p(pair.mean.p)}{adjusted}"
+    return (
+        f"{verdict}: {column.title} {column.show(pair.mean).text} on average{p}. Of {wins + ties + losses} families it "
+        f"wins on {wins} and loses on {losses}; on {ties} the interval includes 0."
+    )
 
 
 def _p(value: float) -> str:

@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 from sklearn import metrics as sk
 
+from benchmark.measure import abstention, conformal, ranking, sets
 from benchmark.measure import catalogue as c
-from benchmark.measure import ranking, sets
 from benchmark.measure.basics import positive_fraction
 from benchmark.measure.measure import Measure
 from benchmark.types import Predictions
@@ -163,6 +163,95 @@ def test_the_overlap_of_the_first_tenth_is_that_of_two_sets(kind: str) -> None:
     for i, j in PAIRS:
         assert measure.of_runs(p)[i, j] == pytest.approx(len(first[i] & first[j]) / len(first[i] | first[j]))
     assert ranking.share_of(p, 0.01) == 1
+
+
+@pytest.mark.parametrize(("share", "k"), [(0.01, 1), (0.05, 2), (0.1, 4)])
+def test_the_hit_rate_and_its_spread_are_loops_over_the_first(p: Predictions, share: float, k: int) -> None:
+    key = f"hit_rate_{100 * share:.0f}pc"
+    rates = []
+    for run in p.values:
+        first = sorted(TESTS, key=lambda t: (-run[t, 1] / (1 - run[t, 1]), p.ids[t]))[:k]
+        rates.append(np.mean([p.y[t] == 1 for t in first]))
+    np.testing.assert_allclose(c.find(key, "classification").of_runs(p), rates)
+    spread = c.find(f"abs_delta_{key}", "classification")
+    assert spread.mean(p) == pytest.approx(np.mean([abs(rates[i] - rates[j]) for i, j in PAIRS]))
+
+
+def test_conformal_sets_are_those_of_a_loop_and_change_as_counted(p: Predictions) -> None:
+    order = np.random.default_rng(0).permutation(np.argsort(p.ids))
+    calibration, rest = order[:20], sorted(order[20:])
+    sets_of = []
+    for run in p.values:
+        scores = sorted(1 - run[t, p.y[t]] for t in calibration)
+        limit = scores[int(np.ceil(21 * 0.9)) - 1]
+        sets_of.append([{k for k in range(p.values.shape[2]) if 1 - run[t, k] <= limit + 1e-12} for t in rest])
+    sizes = [np.mean([len(one) for one in of]) for of in sets_of]
+    np.testing.assert_allclose(c.SET_SIZE.of_runs(p), sizes)
+    for i, j in PAIRS:
+        changed = np.mean([a != b for a, b in zip(sets_of[i], sets_of[j], strict=True)])
+        assert c.SET_CHANGES.of_runs(p)[i, j] == pytest.approx(changed)
+
+
+def test_conformal_sets_miss_the_true_class_in_at_most_a_tenth_of_cases() -> None:
+    rng, missed = np.random.default_rng(0), []
+    for _ in range(400):
+        y = rng.integers(3, size=80)
+        values = rng.dirichlet(np.ones(3), size=(1, 80)) + np.eye(3)[y] * rng.random((1, 80, 1))
+        p = predictions(values / values.sum(axis=2, keepdims=True), y)
+        found, rest = conformal.prediction_sets(p)
+        missed.append(1 - found[0, np.arange(len(rest)), y[rest]].mean())
+    n = 40  # coverage lies between 1 − α and 1 − α + 1/(n + 1)
+    assert 0.1 - 1 / (n + 1) - 0.006 < np.mean(missed) < 0.1 + 0.006
+
+
+def test_a_calibration_half_that_is_too_small_gives_no_sets() -> None:
+    p = example("two classes")
+    assert np.isfinite(c.SET_CHANGES.mean(p.on(np.arange(18))))
+    assert np.isnan(c.SET_CHANGES.mean(p.on(np.arange(17))))
+    assert np.isnan(c.SET_SIZE.mean(p.on(np.arange(17))))
+
+
+def test_abstention_is_a_loop_over_pairs_judged_by_the_others(p: Predictions) -> None:
+    classes = p.values.argmax(axis=2)
+    for level, row in zip(abstention.CONSISTENCIES, abstention.curve(p), strict=True):
+        kept, right, flipped = 0, 0.0, 0
+        for i, j in PAIRS:
+            others = [r for r in RUNS if r not in (i, j)]
+            for t in TESTS:
+                agree = np.mean([classes[a, t] == classes[b, t] for a, b in combinations(others, 2)])
+                if agree >= level:
+                    kept += 1
+                    right += np.mean([classes[i, t] == p.y[t], classes[j, t] == p.y[t]])
+                    flipped += classes[i, t] != classes[j, t]
+        assert row == pytest.approx([kept / (40 * len(PAIRS)), right / kept, flipped / kept])
+    assert abstention.curve(p)[0] == pytest.approx([1, c.ACCURACY.mean(p), c.CHURN.mean(p)])
+    assert np.isnan(abstention.curve(p.only([0, 1, 2]))).all()
+
+
+def test_flips_beyond_a_tolerance_are_counted_in_target_units() -> None:
+    p = example("values")
+    v = p.values[..., 0].astype(float)
+    for measure, limit in ((c.beyond(0.7), 0.7), (c.beyond(), 0.5 * np.std(p.y.astype(float)))):
+        for i, j in PAIRS:
+            assert measure.of_runs(p)[i, j] == pytest.approx(np.mean([abs(v[i, t] - v[j, t]) > limit for t in TESTS]))
+
+
+@pytest.mark.parametrize("measure", c.scorecard("classification"), ids=lambda m: m.key)
+def test_the_scorecard_takes_constants_a_single_class_and_a_single_run(measure: Measure) -> None:
+    constant = predictions(np.tile([0.7, 0.3], (3, 20, 1)), np.zeros(20, dtype=int))
+    undefined = {"auroc", "average_precision", "rank_correlation"}
+    assert np.isnan(measure.mean(constant)) == (measure.key in undefined)
+    if measure.better < 0 and measure.key not in {"brier", "ece", "set_size"}:
+        assert measure.mean(constant) == pytest.approx(0)
+    single = measure.mean(example("two classes").only([0]))
+    pairs = measure.per_pair is not None or measure.per_set is not None
+    assert np.isnan(single) == pairs
+
+
+@pytest.mark.parametrize("measure", c.scorecard("regression"), ids=lambda m: m.key)
+def test_the_scorecard_of_values_takes_constants(measure: Measure) -> None:
+    constant = predictions(np.full((3, 20, 1), 2.0), np.linspace(0, 1, 20))
+    assert np.isnan(measure.mean(constant)) == (measure.key in {"spearman", "rank_correlation"})
 
 
 def test_the_calibration_error_is_a_loop_over_bins(p: Predictions) -> None:

@@ -18,13 +18,13 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from benchmark.measure.catalogue import example_flips, find
+from benchmark.measure.catalogue import example_flips, scorecard
+from benchmark.types import TASKS
 from leaderboard.read.results import Results, collect
 from leaderboard.read.source import read
-from leaderboard.site import compare
 from leaderboard.site.pages import Site
 from leaderboard.tables.boards import MARKS
-from leaderboard.tables.pairwise import compared
+from leaderboard.tables.pairwise import compared, flipping_alone
 from leaderboard.tables.summary import summaries
 
 FLAGS = (
@@ -240,7 +240,7 @@ def test_the_leaderboard_opens_on_headline_datasets_by_rank(page: Page) -> None:
     page.open("index.html")
     assert page.texts(METHODS) == ["CALM", "<I>ODD</I>", "ERM"]
     assert page.texts("#count") == ["3 methods"]
-    assert "CALM ranks best" in page.texts(".lede")[0]
+    assert "CALM churns least of the methods that keep accuracy" in page.texts(".lede")[0]
 
 
 def test_a_column_sorts_both_ways_and_the_address_keeps_it(page: Page) -> None:
@@ -257,6 +257,42 @@ def test_a_column_sorts_both_ways_and_the_address_keeps_it(page: Page) -> None:
     assert page.texts(METHODS)[-1] == "ERM"
     page.open("index.html#sort=delta_churn&dir=down")
     assert page.texts(METHODS)[-1] == "ERM"
+
+
+def test_the_limit_of_the_form_decides_who_has_a_place(page: Page) -> None:
+    page.open("index.html")
+    places = """return Object.fromEntries([...document.querySelectorAll("#board tbody tr")]
+        .map((row) => [row.cells[0].dataset.value, row.querySelector(".place").textContent]))"""
+    assert page.run(places) == {"CALM": "1", "<i>ODD</i>": "2", "ERM": "3"}
+    assert page.run("return document.querySelector('th[aria-sort]').dataset.key") == "place"
+    assert page.texts(".resolution")[0].startswith("Resolution: ")
+    page.run("document.querySelector('#board tbody tr').dataset.lost = 0.02")  # as if it had lost more than 2 pp
+    page.fill("limit", "0.02")
+    assert page.run(places) == {"<i>ODD</i>": "1", "ERM": "2", "CALM": "–"}
+    assert page.texts(METHODS) == ["<I>ODD</I>", "ERM", "CALM"]
+    assert page.texts(".resolution") == [], "it is that of the usual limit"
+    assert page.hash == "#limit=0.02"
+    page.fill("limit", "")
+    assert page.run(places) == {"CALM": "1", "<i>ODD</i>": "2", "ERM": "3"}
+    page.fill("limit", "0.05")
+    assert page.texts(METHODS) == ["CALM", "<I>ODD</I>", "ERM"]
+    assert page.hash == ""
+
+
+def test_a_method_has_the_same_colour_in_the_table_and_in_the_plot_and_is_linked_in_both(page: Page) -> None:
+    page.open("index.html")
+    for title in ("CALM", "<i>ODD</i>"):
+        colour, link, of_plot, plotted = page.run(
+            """const rows = [...document.querySelectorAll("#board tbody th")];
+            const row = rows.find((th) => th.dataset.value === arguments[0]);
+            const link = [...document.querySelectorAll("figure svg a")].find((a) => a.textContent === arguments[0]);
+            const marks = [...document.querySelectorAll("figure svg use")].map((use) => getComputedStyle(use).fill);
+            const colour = getComputedStyle(row.querySelector(".look")).color;
+            return [colour, row.querySelector("a").getAttribute("href"), link.getAttribute("href"), marks];""",
+            title,
+        )
+        assert link == of_plot
+        assert colour in plotted
 
 
 def test_search_compute_and_columns_narrow_the_table(page: Page) -> None:
@@ -368,6 +404,7 @@ def test_text_has_the_contrast_that_aa_asks_for(page: Page, theme: str) -> None:
     "path",
     [
         "index",
+        "compare",
         "decide",
         "tables",
         "definitions",
@@ -498,27 +535,33 @@ def test_each_download_is_there(page: Page) -> None:
         "return [...document.querySelectorAll('main a')].map(a => a.href).filter(h => !h.includes('.html'))"
     )
     suffixes = {Path(link).suffix for link in links}
-    assert suffixes == {".tex", ".csv", ".json", ".svg", ".pdf", ".parquet", ".bib"}
+    assert suffixes == {".tex", ".csv", ".json", ".svg", ".pdf", ".parquet", ".bib", ".gz", ".zip"}
     assert all(Path(link.removeprefix("file://")).stat().st_size > 0 for link in links)
 
 
 def test_the_compare_page_computes_what_the_command_prints(page: Page, results: Results) -> None:
     page.open("compare.html")
-    about = page.run("return file('', 'compare-data')")
+    page.wait("document.querySelector('#verdict h2')")
+    about = page.run("return file('compare/', 'methods')")
     number = {method["title"]: i for i, method in enumerate(about["methods"])}
+    page.run(
+        "window.splits = (v, d, a) => arrived.get('methods').cells[d][a].map(([s, t], k) => [s, t, ...v[d][a][k]])"
+    )
     checked = 0
-    for d, dataset in enumerate(results.datasets):
-        for first, second in combinations([entry.title for entry in dataset.entries], 2):
-            for m, key in enumerate(compare.KEYS[dataset.task]):
-                measure = find(key, dataset.task)
-                assert measure is not None
+    for key in dict.fromkeys(measure.key for task in TASKS for measure in scorecard(task)):
+        page.driver.execute_async_script("file('compare/', arguments[0]).then(arguments[1])", key)
+        for d, dataset in enumerate(results.datasets):
+            measure = next((one for one in scorecard(dataset.task) if one.key == key), None)
+            if measure is None:
+                continue
+            for first, second in combinations([entry.title for entry in dataset.entries], 2):
                 pair = compared([dataset], first, second, measure)
                 assert pair is not None
                 ours = page.run(
-                    """const [d, a, b, m] = arguments; const about = arrived.get("compare-data");
-                    const found = difference(about.cells[d][a][m], about.cells[d][b][m]);
+                    """const [key, d, a, b] = arguments; const values = arrived.get(key);
+                    const found = difference(splits(values, d, a), splits(values, d, b));
                     return found && [found.value, found.half || null, pOf(found) || null];""",
-                    *(d, number[first], number[second], m),
+                    *(key, d, number[first], number[second]),
                 )
                 if np.isnan(pair.mean.value):
                     assert ours is None
@@ -530,7 +573,21 @@ def test_the_compare_page_computes_what_the_command_prints(page: Page, results: 
                     assert ours[1] == pytest.approx(half, rel=2e-3)
                     assert ours[2] == pytest.approx(pair.mean.p, rel=2e-2)
                     checked += 1
-    assert checked > 20
+    assert checked > 100
+
+
+def test_the_compare_page_counts_what_flips_under_one_method_alone(page: Page, results: Results) -> None:
+    page.open("compare.html#a=CALM&b=erm")
+    page.wait("document.querySelector('#each tbody tr')")
+    rows = page.run(
+        "return [...document.querySelectorAll('#each tbody tr')].map((row) => "
+        "[row.cells[0].textContent, ...[...row.querySelectorAll('td a')].map((a) => a.textContent)])"
+    )
+    counted = {dataset.title: flipping_alone(dataset, "CALM", "ERM") for dataset in results.headline()}
+    assert rows
+    assert max(max(both) for both in counted.values()) > 0
+    for title, *texts in rows:
+        assert texts == [f"{n} under {method}" for n, method in zip(counted[title], ("CALM", "ERM"), strict=True)]
 
 
 def test_students_quantiles_and_holms_adjustment_are_scipys_and_statsmodels(page: Page) -> None:
@@ -546,8 +603,11 @@ def test_students_quantiles_and_holms_adjustment_are_scipys_and_statsmodels(page
 def test_the_compare_page_answers_and_its_address_keeps_the_choice(page: Page) -> None:
     page.open("compare.html#a=CALM&b=erm")
     page.wait("document.querySelector('#verdict h2')")
-    assert page.texts("#verdict h2") == ["CALM is better in churn"]
+    assert page.texts("#verdict h2")[0] == "CALM is better in churn"
+    assert page.texts("#verdict h2")[1].endswith("accuracy") or "in accuracy is open" in page.texts("#verdict h2")[1]
     assert len(page.texts("#each tbody tr")) == 2
     page.fill("measure", "auroc")
     assert "measure=auroc" in page.hash
+    page.wait("document.querySelectorAll('#verdict h2').length === 3")
+    assert "AUROC" in page.texts("#verdict h2")[2]
     assert page.run("return document.querySelectorAll('#matrix tbody tr').length") == 3
