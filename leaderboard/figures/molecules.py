@@ -25,6 +25,8 @@ ELEMENTS = {
     53: "#9a5fd0",
 }
 """The usual hues by atomic number; each has a contrast of at least 3 on white and on near-black."""
+PALETTE = {z: tuple(c / 255 for c in bytes.fromhex(colour[1:])) for z, colour in {-1: INK, **ELEMENTS}.items()}
+"""The colours of elements for RDKit, by atomic number: −1 stands for all others."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +94,7 @@ def _rdkit(smiles: str, width: int, height: int) -> str:
     options.padding = 0.03
     options.bondLineWidth = 1.2
     options.fixedBondLength = min(width, height) / 5  # do not enlarge small molecules
-    palette = {-1: INK, **ELEMENTS}  # -1: all other elements
-    options.setAtomPalette({z: tuple(c / 255 for c in bytes.fromhex(colour[1:])) for z, colour in palette.items()})
+    options.setAtomPalette(PALETTE)
     rdMolDraw2D.PrepareAndDrawMolecule(drawer, molecule)
     drawer.FinishDrawing()
     return str(drawer.GetDrawingText())

@@ -24,9 +24,9 @@ SCRIPT = "static/rdkit.js"
 
 
 def script() -> str:
-    """Return the script, which sets ``rdkitCode`` and defines ``initRDKitModule``. Raises UserError without the package.
+    """Return the script, which sets ``rdkitCode`` and defines ``initRDKitModule``.
 
-    It starts with RDKit's licence (BSD, three clauses), as that requires.
+    It starts with RDKit's licence (BSD, three clauses), as that requires. Raises UserError without the package.
     """
     with tarfile.open(fileobj=io.BytesIO(_package().read_bytes())) as package:
         module, code = (_member(package, f"package/dist/RDKit_minimal.{suffix}") for suffix in ("js", "wasm"))

@@ -45,26 +45,23 @@ def content(
         for rows, similar in zip(molecules.ids[pool][order].tolist(), values.tolist(), strict=True):
             near.append([(place(row), value) for row, value in zip(rows, similar, strict=True)])
     hanging = []
-    for record in records:
-        about = record.content
-        if record.study != STUDY or (about.get("dataset"), about.get("split")) != (dataset.name, split):
+    for about in (record.content for record in records if record.study == STUDY):
+        if (about.get("dataset"), about.get("split")) != (dataset.name, split):
             continue
-        known = {i: t for t, i in enumerate(ids)}
-        of = {known[m["id"]]: m["named"] for m in about["molecules"] if m["id"] in known}
-        told = {
-            t: [
-                row | {"row": place(row["row"]), "similarity": _similarity(molecules, ids[t], row["row"])}
-                for row in of_t
-            ]
-            for t, of_t in of.items()
-        }
+        told = {}
+        for molecule in about["molecules"]:
+            if (test := molecule["id"]) in ids:
+                alike = [_similarity(molecules, test, row["row"]) for row in molecule["named"]]
+                named_rows = zip(molecule["named"], alike, strict=True)
+                told[ids.index(test)] = [row | {"row": place(row["row"]), "similarity": s} for row, s in named_rows]
         hanging.append({"method": about["method"], "halvings": about["halvings"], "of": told})
     return {"rows": [_row(dataset, molecules, i) for i in places], "near": near, "hanging": hanging}
 
 
 def nearest(rows: np.ndarray, tests: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the positions (T, K) of the ``NEAREST`` of the SMILES ``rows`` (N,) to each of ``tests`` (T,), most similar
-    first, and their similarities (T, K); cached, since a large dataset takes seconds."""
+    """Return the positions (T, K) of the ``NEAREST`` of the SMILES ``rows`` (N,) to each of ``tests`` (T,), the most
+    similar first, and their similarities (T, K). They are cached, since a large dataset takes seconds.
+    """
     texts = hashlib.sha256("\n".join([*rows, "", *tests]).encode()).hexdigest()
     name = named("nearest", [rdBase.rdkitVersion, fingerprint(similarities), NEAREST, texts], ".npy")
 

@@ -1,4 +1,4 @@
-"""Regions of chemistry where flips cluster: found by one half of the retrainings, shown by the other half.
+"""Regions of chemistry where flips cluster, found by one half of the retrainings, shown by the other half.
 
 A region is a scaffold (Murcko; Bemis and Murcko 1996, doi:10.1021/jm9602928) or a functional group (RDKit's fragments)
 that several test molecules have. Had all retrainings both found and shown the regions, the highest of many noisy
@@ -77,19 +77,19 @@ def halves(p: Predictions) -> tuple[Predictions, Predictions]:
     return p.only(places[:cut]), p.only(places[cut:])
 
 
-def table(dataset: Dataset, found: Sequence[Region], evalset: str, split: int) -> Table:
-    """Return the regions of a test as a table."""
+def table(dataset: Dataset, method: str, found: Sequence[Region], evalset: str, split: int) -> Table:
+    """Return the regions of a test under a method as a table."""
     measure = churn(dataset.task)
     _, delta_scale, digits = measure.shown_delta
     runs = "halvings" if dataset.sampling == "halves" else "retrainings"
     return Table(
         key=f"{dataset.name}-regions",
         title=f"{dataset.title}: where flips cluster",
-        caption=f"Scaffolds and functional groups whose molecules flip more often than the others under "
-        f"{dataset.entries[0].title}, found by the first half of the {runs} and measured by the second half, which took "
-        f"no part in the choice ({evalset} test, split {split}; at least {FEWEST} molecules). 95 % jackknife intervals over "
-        f"the {runs} of the second half. Of {MOST} regions without any difference, about {MOST * 0.025:.1f} would have an "
-        "interval above zero; a region may be small, and regions overlap.",
+        caption="Scaffolds and functional groups whose molecules flip more often than the others under "
+        f"{method}, found by the first half of the {runs} and measured by the second half, which took no part in the "
+        f"choice ({evalset}, split {split}; at least {FEWEST} molecules). 95 % jackknife intervals over the {runs} of "
+        f"the second half; of {MOST} regions without any difference, about {MOST * 0.025:.1f} would have an interval "
+        "above zero. Regions overlap.",
         header=("Region", "Molecules", measure.title, "Difference to all others"),
         rows=tuple(
             (
@@ -111,7 +111,8 @@ def masks(smiles: tuple[str, ...]) -> Mapping[str, np.ndarray]:
     from rdkit.Chem import Fragments
     from rdkit.Chem.Scaffolds.MurckoScaffold import GetScaffoldForMol
 
-    groups = {name: getattr(Fragments, name) for name in dir(Fragments) if name.startswith("fr_")}
+    counts = [getattr(Fragments, name) for name in dir(Fragments) if name.startswith("fr_")]
+    groups = {(count.__doc__ or "").strip().removeprefix("Number of "): count for count in counts}
     found: dict[str, np.ndarray] = {}
 
     def mark(name: str, place: int) -> None:
@@ -126,7 +127,7 @@ def masks(smiles: tuple[str, ...]) -> Mapping[str, np.ndarray]:
                 mark(scaffold, place)
             for name, count in groups.items():
                 if count(molecule):
-                    mark(name.removeprefix("fr_").replace("_", " "), place)
+                    mark(name, place)
     return found
 
 
