@@ -28,7 +28,9 @@ def test_a_group_whose_molecules_flip_is_found_and_measured_by_the_runs_that_too
     assert set(first.members) == set(range(12))
     classes = p.values.argmax(-1)[4:]
     pairs = list(combinations(range(4), 2))
-    by_hand = [np.mean([(classes[a] != classes[b])[part].mean() for a, b in pairs]) for part in (slice(12), slice(12, 40))]
+    by_hand = [
+        np.mean([(classes[a] != classes[b])[part].mean() for a, b in pairs]) for part in (slice(12), slice(12, 40))
+    ]
     assert first.churn.value == pytest.approx(by_hand[0])
     assert first.excess.value == pytest.approx(by_hand[0] - by_hand[1])
     assert first.excess.low > 0
