@@ -54,6 +54,7 @@ function explorer() {
     const needle = state.q.trim();
     const region = state.region ? new Set(flips.regions[Number(state.region)]) : null;
     const structure = (state.structure ?? "").trim();
+    if (structure) $("#count").textContent = "Searching structures …";
     const scores = structure ? await structures[state.how](about, structure, flips.smiles) : null;
     const text = (i) => `${flips.ids[i]} ${flips.smiles[i] ?? ""}`;
     const fits = flips.ids.map((_, i) => i).filter((i) =>
