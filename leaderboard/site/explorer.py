@@ -17,8 +17,7 @@ from benchmark.types import Predictions
 from leaderboard.figures import molecules
 from leaderboard.read.results import Dataset, Entry
 from leaderboard.read.structures import Molecules
-from leaderboard.site import nearest
-from leaderboard.tables import regions
+from leaderboard.site import nearest, regions
 
 SHARD = 32
 """Drawings per file; a page of the explorer needs one file or a few."""

@@ -26,11 +26,11 @@ from leaderboard.read.published import file_of
 from leaderboard.read.results import Dataset, Results, slug
 from leaderboard.read.structures import molecules as known
 from leaderboard.read.structures import withheld
-from leaderboard.site import citation, compare, decide, explorer, sentences
+from leaderboard.site import citation, compare, decide, explorer, regions, sentences
 from leaderboard.site.names import Names
 from leaderboard.stats.intervals import INTERVAL_KINDS, Estimate, IntervalKind, described
 from leaderboard.tables import catalogue as tables
-from leaderboard.tables import regions, scorecard, studies
+from leaderboard.tables import scorecard, studies
 from leaderboard.tables.boards import EVALSETS, SUSPICIONS, Board, BoardRow, boards, to_table
 from leaderboard.tables.groups import by_group
 from leaderboard.tables.order import LIMITS, RULE

@@ -85,7 +85,7 @@ function explorer() {
     current = { state, flips, order, alike, methods };
     form.hidden = one;
     for (const part of $$(".overview")) part.hidden = one;
-    if (one) list.replaceChildren(oneMolecule(about, flips, i, about_one, head(flips, i, drawings, null, "h2")));
+    if (one) list.replaceChildren(oneMolecule(about, flips, i, about_one, head(flips, i, drawings, null, false)));
     else list.replaceChildren(...visible.map((i) => molecule(flips, i, methods, drawings, alike)));
     if (one) scrollTo(0, 0);
     $("#count").textContent = `${order.length.toLocaleString("en")} of ${flips.ids.length.toLocaleString("en")} examples`;
@@ -93,14 +93,14 @@ function explorer() {
   }
 
   /** The drawing of an example, its name and its label. */
-  function head(flips, i, drawings, alike, level) {
+  function head(flips, i, drawings, alike, linked) {
     const structure = make("div", { class: "structure" });
     if (drawings[flips.ids[i]]) structure.innerHTML = drawings[flips.ids[i]]; // trusted: drawn when the site was built
     const label = classes ? `true class ${flips.y[i]}` : `measured ${number(flips.y[i], 2)} ${about.unit}`;
     const words = [alike ? `similarity ${number(alike[i], 2)} · ${label}` : label];
     if (flips.smiles[i]) words.push(" · ", make("code", {}, flips.smiles[i]));
-    const name = level === "h2" ? flips.ids[i] : make("a", { href: viewOf(flips.ids[i]) }, flips.ids[i]);
-    return [structure, make(level, {}, name), make("p", { class: "soft small" }, ...words)];
+    const name = linked ? make("a", { href: viewOf(flips.ids[i]) }, flips.ids[i]) : flips.ids[i];
+    return [structure, make("h2", {}, name), make("p", { class: "soft small" }, ...words)];
   }
 
   function molecule(flips, i, methods, drawings, alike) {
@@ -112,7 +112,7 @@ function explorer() {
       return make("tr", {}, make("th", { scope: "row" }, method.title), make("td", { class: "strip" }, strip), make("td", {}, rate));
     });
     const table = make("table", { class: "strips", "aria-label": `Retrainings of each method on ${flips.ids[i]}` }, make("tbody", {}, ...rows));
-    const [structure, ...words] = head(flips, i, drawings, alike, "h3");
+    const [structure, ...words] = head(flips, i, drawings, alike, true);
     return make("article", { class: "molecule" }, structure, make("div", {}, ...words, table));
   }
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmark.types import Predictions
-from leaderboard.tables import regions
+from leaderboard.site import regions
 
 PHENOLS, OTHERS = ["Oc1ccccc1" + "C" * k for k in range(12)], ["C" * (k + 2) for k in range(28)]
 SMILES = [*PHENOLS, *OTHERS]
