@@ -23,6 +23,7 @@ def build(
     published: Annotated[bool, typer.Option("--published", help="Add published results on the same datasets.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Take nothing from earlier builds.")] = False,
     repository: Annotated[str, typer.Option(help="Address of the repository that the pages link to.")] = "",
+    rdkit: Annotated[bool, typer.Option("--rdkit", help="Add structure search: RDKit for browsers, 3 MB.")] = False,
 ) -> None:
     """Write the leaderboard as pages, LaTeX, CSV and JSON.
 
@@ -41,7 +42,7 @@ def build(
         typer.echo(f"warning: {line}", err=True)
     if not results.by_sampling:
         raise UserError(f"{results.source} has no finished cell: add some with python -m benchmark run")
-    page = site.write(results, folder, kind, health, repository)
+    page = site.write(results, folder, kind, health, repository, rdkit)
     datasets = [dataset for part in results.by_sampling for dataset in part.datasets]
     count, rows = len({dataset.name for dataset in datasets}), sum(len(dataset.entries) for dataset in datasets)
     typer.echo(f"{count} dataset{'s' if count != 1 else ''}, {rows} rows: {page}")

@@ -24,7 +24,9 @@ from leaderboard.figures.figure import Figure
 from leaderboard.figures.style import Style
 from leaderboard.read.published import file_of
 from leaderboard.read.results import Dataset, Results, slug
-from leaderboard.site import citation, compare, decide, explorer, sentences
+from leaderboard.read.structures import molecules as known
+from leaderboard.read.structures import withheld
+from leaderboard.site import citation, compare, decide, explorer, regions, sentences
 from leaderboard.site.names import Names
 from leaderboard.stats.intervals import INTERVAL_KINDS, Estimate, IntervalKind, described
 from leaderboard.tables import catalogue as tables
@@ -41,7 +43,7 @@ from leaderboard.write.tidy import ARCHIVE, path_of
 
 File = tuple[str, str | bytes]
 """A path below the site's folder, and its content."""
-STATIC = ("site.css", "site.js", "compare.js")
+STATIC = ("site.css", "site.js", "compare.js", "explorer.js", "molecule.js", "chemistry.js")
 
 
 def updated() -> date:
@@ -57,24 +59,28 @@ def homes(results: Results) -> dict[Sampling, str]:
 
 
 def files(
-    results: Results, whole: Results, kind: IntervalKind, health: Mapping[str, str], repository: str = ""
+    results: Results,
+    whole: Results,
+    kind: IntervalKind,
+    health: Mapping[str, str],
+    repository: str = "",
+    rdkit: bool = False,
 ) -> Iterator[File]:
     """Yield the files of the pages of one sampling's ``results`` one by one, to bound memory.
 
-    ``whole`` are the results of the site, of which they are a part; ``repository`` is an address to link to.
+    ``whole`` are the results of the site, of which they are a part; ``repository`` is an address to link to; ``rdkit``
+    says whether the site has RDKit's build for browsers.
     """
     for name in STATIC:
         yield f"static/{name}", (resources("leaderboard") / "static" / name).read_text(encoding="utf-8")
     yield "citation.bib", citation.bibtex(results)
-    site = Site(results, whole, kind, health, repository)
+    site = Site(results, whole, kind, health, repository, rdkit)
     structures = partial(molecules.structures, whole)
     figures = build.drawn(
         chain(build.of_results(results, structures, site.looks), build.of_studies(site.study_reports[0]))
     )
     for table in (*site.tables, *map(to_table, site.boards), *site.scorecards, *site.group_tables, *site.study_tables):
-        yield f"tables/{table.key}.tex", latex.to_latex(table, tables.stamp(results, table))
-        yield f"tables/{table.key}.csv", writers.to_csv(table)
-        yield f"tables/{table.key}.json", writers.to_json(table)
+        yield from site.as_files(table)
     for dataset in results.datasets:
         yield from site.explorer(dataset, structures().get(dataset.name, {}))
     for title in results.methods():
@@ -98,6 +104,7 @@ class Site:
     kind: IntervalKind
     health: Mapping[str, str]
     repository: str = ""
+    rdkit: bool = False
     figures: list[Figure] = field(default_factory=list)
 
     @property
@@ -257,19 +264,45 @@ class Site:
 
     def explorer(self, dataset: Dataset, smiles: Mapping[str, str]) -> Iterator[File]:
         folder = f"flips/{dataset.name}"
-        first = next(iter(dataset.entries[0].cells.values())).predictions["id"]
+        _, evalset, split = explorer.shards(dataset)[0]
+        entry = next(entry for entry in dataset.entries if split in entry.cells)
+        first = entry.cells[split].predictions[evalset]
+        found = regions.regions(first, [smiles.get(i, "") for i in first.ids.tolist()]) if smiles else []
+        table = regions.table(dataset, entry.title, found, EVALSETS.get(evalset, evalset), split)
+        classes = dataset.task == "classification"
         page = self.page(
             "flips.html",
             f"{folder}.html",
             dataset=dataset,
             shards=explorer.shards(dataset),
-            classes=range(first.values.shape[2]) if dataset.task == "classification" else (),
+            classes=range(first.values.shape[2]) if classes else (),
             drawn=bool(smiles),
-            about={"task": dataset.task, "unit": dataset.unit, "folder": f"{dataset.name}/"},
+            withheld=withheld(dataset.facts.dataset.licence),
+            regions=found,
+            table=table,
+            about={
+                "task": dataset.task,
+                "unit": dataset.unit,
+                "folder": f"{dataset.name}/",
+                "rdkit": f"../{'../' * bool(homes(self.whole)[self.results.sampling])}static/" if self.rdkit else "",
+                "palette": molecules.PALETTE,
+                "most": max(len(cell.key.seeds) for entry in dataset.entries for cell in entry.cells.values()),
+                "train": entry.cells[split].facts.rows.get("train", "its"),
+                "command": f"python -m benchmark study flip-rows --set dataset={dataset.name}",
+            },
         )
         yield f"{folder}.html", page
-        for name, content in explorer.files(dataset, smiles):
-            yield f"{folder}/{name}", content
+        if found:
+            yield from self.as_files(table)
+        names = [region.name for region in found]
+        for file, content in explorer.files(dataset, smiles, names, known(dataset), self.whole.records):
+            yield f"{folder}/{file}", content
+
+    def as_files(self, table: Table) -> Iterator[File]:
+        """Yield a table in all formats."""
+        yield f"tables/{table.key}.tex", latex.to_latex(table, tables.stamp(self.results, table))
+        yield f"tables/{table.key}.csv", writers.to_csv(table)
+        yield f"tables/{table.key}.json", writers.to_json(table)
 
     def method(self, title: str) -> str:
         entries = [(d, entry) for d in self.results.datasets if (entry := d.entry(title)) is not None]

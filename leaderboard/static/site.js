@@ -1,4 +1,4 @@
-// The site's only script. All pages but the flip explorer and the decision page work without it; nothing is fetched.
+// The script of all pages; those that need more have another beside it. Nothing is fetched.
 "use strict";
 
 // ---- light and dark: the system's setting until the reader chooses ----
@@ -184,7 +184,7 @@ function leaderboard(board) {
   form.set = bind(form, apply);
 }
 
-// ---- flip explorer ----
+// ---- data files ----
 const arrived = new Map(); // contents of the data files, which call load(name, content)
 function load(name, content) { arrived.set(name, content); }
 
@@ -197,85 +197,6 @@ function file(folder, name) {
     script.onerror = () => reject(new Error(`${name}.js is missing: rebuild the site`));
     document.head.append(script);
   });
-}
-
-/** Draw one cell per retraining: dark is class 1 or above. */
-function classStrip(classes) {
-  const runs = [...classes];
-  const cells = (wanted) => runs.map((c, i) => ((c !== "0") === wanted ? `M${i + 0.06} 0h.88v1h-.88z` : "")).join("");
-  const counts = [...new Set(runs)].sort().map((c) => `class ${c} in ${runs.filter((x) => x === c).length}`);
-  const label = `${counts.join(", ")} of ${runs.length} retrainings`;
-  return make("svg", { viewBox: `0 0 ${runs.length} 1`, preserveAspectRatio: "none", role: "img", "aria-label": label },
-    make("path", { class: "zero", d: cells(false) }), make("path", { class: "one", d: cells(true) }));
-}
-
-/** Draw one dot per retraining, on a scale of `span` around `centre`; the line is the measured value. */
-function valueStrip(values, truth, centre, span) {
-  const x = (v) => 4 + 92 * Math.min(1, Math.max(0, 0.5 + (v - centre) / span));
-  const label = `${number(Math.min(...values), 2)} to ${number(Math.max(...values), 2)}, measured ${number(truth, 2)}`;
-  return make("svg", { viewBox: "0 0 100 4", role: "img", "aria-label": label },
-    make("line", { class: "truth", x1: x(truth), x2: x(truth), y1: 0, y2: 4 }),
-    ...values.map((v) => make("circle", { class: "run", cx: x(v), cy: 2, r: 1 })));
-}
-
-function explorer() {
-  const about = data("about");
-  const form = $("#filters");
-  const list = $("#molecules");
-  const page = 25;
-  let shown = page;
-  let current = null;
-  let drawn = 0;
-
-  async function show(state, more = false) {
-    const turn = ++drawn;
-    if (!more) shown = page;
-    const flips = await file(about.folder, state.shard);
-    const under = Math.max(0, flips.methods.findIndex((m) => m.slug === state.under));
-    const rates = flips.rates[under];
-    const least = Number(state.least) || 0;
-    const needle = state.q.trim();
-    const text = (i) => `${flips.ids[i]} ${flips.smiles[i] ?? ""}`;
-    const chosen = flips.ids.map((_, i) => i).filter((i) =>
-      rates[i] >= least && (state.label === "" || String(flips.y[i]) === state.label) && text(i).includes(needle));
-    const by = {
-      flips: (i) => -rates[i], calm: (i) => rates[i], contrast: (i) => -Math.abs(flips.rates[0][i] - rates[i]),
-      id: (i) => flips.ids[i], label: (i) => flips.y[i],
-    }[state.sort];
-    const sorted = chosen.map((i) => [by(i), i]).sort(([a, i], [b, j]) => (a < b ? -1 : a > b ? 1 : i - j));
-    const visible = sorted.slice(0, shown).map(([, i]) => i);
-    const methods = flips.methods.map((m, k) => [m, k]).filter(([m]) => state.show.split(" ").includes(m.slug));
-    const shards = [...new Set(visible.map((i) => flips.drawings[i]).filter((n) => n !== null))];
-    const drawings = Object.assign({}, ...await Promise.all(shards.map((n) => file(about.folder, `drawings-${n}`))));
-    if (turn !== drawn) return; // superseded by a later request
-    current = state;
-    list.replaceChildren(...visible.map((i) => molecule(flips, i, methods, drawings)));
-    $("#count").textContent = `${chosen.length.toLocaleString("en")} of ${flips.ids.length.toLocaleString("en")} examples`;
-    $("#more").hidden = visible.length >= chosen.length;
-  }
-
-  function molecule(flips, i, methods, drawings) {
-    const structure = make("div", { class: "structure" });
-    if (drawings[flips.ids[i]]) structure.innerHTML = drawings[flips.ids[i]]; // trusted: drawn when the site was built
-    const label = about.task === "classification" ? `true class ${flips.y[i]}` : `measured ${number(flips.y[i], 2)} ${about.unit}`;
-    const all = methods.flatMap(([, k]) => flips.strips[k][i]);
-    const centre = about.task === "regression" ? (Math.min(...all) + Math.max(...all)) / 2 : 0;
-    const rows = methods.map(([method, k]) => {
-      const strip = about.task === "classification" ? classStrip(flips.strips[k][i])
-        : valueStrip(flips.strips[k][i], flips.y[i], centre, flips.span);
-      const rate = about.task === "classification" ? `${number(flips.rates[k][i], 0)} %` : number(flips.rates[k][i], 2);
-      return make("tr", {}, make("th", { scope: "row" }, method.title), make("td", { class: "strip" }, strip), make("td", {}, rate));
-    });
-    const table = make("table", { class: "strips", "aria-label": `Retrainings of each method on ${flips.ids[i]}` }, make("tbody", {}, ...rows));
-    return make("article", { class: "molecule" }, structure, make("div", {},
-      make("h3", {}, flips.ids[i]),
-      make("p", { class: "soft small" }, label, flips.smiles[i] ? " · " : "", flips.smiles[i] ? make("code", {}, flips.smiles[i]) : ""), table));
-  }
-
-  const guarded = (state, more) => show(state, more).catch((error) => { $("#count").textContent = error.message; });
-  form.hidden = false;
-  bind(form, (state) => guarded(state, false));
-  $("#more").addEventListener("click", () => { shown += page; guarded(current, true); });
 }
 
 // ---- which method to use ----
@@ -369,7 +290,6 @@ function decide() {
 document.addEventListener("DOMContentLoaded", () => {
   themeButton($("#theme"));
   if ($("#board")) leaderboard($("#board"));
-  if ($("#molecules")) explorer();
   if ($("#wish")) decide();
   $$("main table").filter((table) => !table.closest("#board, .strips, .plain")).forEach((table) => sortable(table));
 });
