@@ -496,7 +496,7 @@ def test_the_view_of_a_molecule_shows_every_retraining_and_its_nearest_training_
         assert float(text) == pytest.approx(value[1], abs=0.011)
         assert ("one" in look) == (value.argmax() == 1)
     assert page.run("return document.querySelectorAll('.runs tbody tr').length") == 3
-    similar = page.run("""return [...document.querySelectorAll("[aria-label='Nearest training rows'] tbody td:last-child")]
+    similar = page.run("""return [...document.querySelectorAll("[aria-label='Nearest training rows'] td:last-child")]
         .map((e) => Number(e.textContent))""")
     assert len(similar) == 5
     assert similar == sorted(similar, reverse=True)
