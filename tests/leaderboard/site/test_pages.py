@@ -489,9 +489,8 @@ def test_the_view_of_a_molecule_shows_every_retraining_and_its_nearest_training_
     p = results.dataset("b3db_measured").entry("ERM").cells[99].predictions["id"]
     name = page.run("return document.querySelector('.molecule h2').textContent")
     assert page.hash == f"#molecule={name}"
-    cells = page.run(
-        "return [...document.querySelectorAll('.runs tbody tr:first-child td.said')].map((e) => [e.textContent, e.className])"
-    )
+    said = "[...document.querySelectorAll('.runs tbody tr:first-child td.said')]"
+    cells = page.run(f"return {said}.map((e) => [e.textContent, e.className])")
     for value, (text, look) in zip(p.values[:, list(p.ids).index(name)], cells, strict=True):
         assert float(text) == pytest.approx(value[1], abs=0.011)
         assert ("one" in look) == (value.argmax() == 1)
