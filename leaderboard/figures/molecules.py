@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 
 from benchmark.errors import UserError
 from leaderboard.read.results import Results
-from leaderboard.read.structures import of_tests
 
 SVG = "http://www.w3.org/2000/svg"
 INK = "#000000"
@@ -45,6 +44,8 @@ def structures(results: Results) -> dict[str, dict[str, str]]:
 
     Nothing is downloaded: ``leaderboard.read.structures`` says which datasets are left out.
     """
+    from leaderboard.read.structures import of_tests  # pandas
+
     found: dict[str, dict[str, str]] = {}
     for dataset in (dataset for part in results.every for dataset in part.datasets):
         found.setdefault(dataset.name, {}).update(of_tests(dataset))

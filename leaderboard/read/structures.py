@@ -12,7 +12,6 @@ from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from benchmark.data.spec import DatasetSpec, load_spec
 from benchmark.errors import UserError
@@ -105,6 +104,8 @@ def local(spec: DatasetSpec) -> Molecules | None:
 @cache
 def shipped(folder: Path) -> Mapping[str, Molecules]:
     """Return the molecules in the file of ``folder`` by dataset; none without the file, or from one that is damaged."""
+    import pandas as pd  # what reads no structures starts without it
+
     from benchmark.data.rows import example_ids  # RDKit
 
     try:

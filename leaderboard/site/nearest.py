@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from rdkit import rdBase
 
 from benchmark.data.neighbours import similarities
 from benchmark.files import kept, named
@@ -62,6 +61,8 @@ def nearest(rows: np.ndarray, tests: np.ndarray) -> tuple[np.ndarray, np.ndarray
     """Return the positions (T, K) of the ``NEAREST`` of the SMILES ``rows`` (N,) to each of ``tests`` (T,), the most
     similar first, and their similarities (T, K). They are cached, since a large dataset takes seconds.
     """
+    from rdkit import rdBase  # what reads results starts without it
+
     texts = hashlib.sha256("\n".join([*rows, "", *tests]).encode()).hexdigest()
     name = named("nearest", [rdBase.rdkitVersion, fingerprint(similarities), NEAREST, texts], ".npy")
 

@@ -443,7 +443,7 @@ def test_the_flip_explorer_shows_what_flips_most(page: Page, results: Results) -
     p = results.dataset("b3db_measured").entry("ERM").cells[99].predictions["id"]
     rates = example_flips(p)
     i = max(range(len(rates)), key=lambda i: rates[i])
-    first = page.run("return document.querySelector('.molecule h3').textContent")
+    first = page.run("return document.querySelector('.molecule h2').textContent")
     assert rates[list(p.ids).index(first)] == rates[i]
     labels = p.values.argmax(-1)[:, list(p.ids).index(first)]
     aria = page.run("return document.querySelector('.molecule .strip svg').getAttribute('aria-label')")
@@ -472,13 +472,67 @@ def test_the_flip_explorer_finds_substructures_classes_and_flips(page: Page, res
     assert all(label.startswith("true class 1") for label in labels)
     opened(page, "#sort=calm&under=random-forest-trees-5")
     forest = results.dataset("b3db_measured").entry("Random forest, trees=5").cells[99].predictions
-    first = page.run("return document.querySelector('.molecule h3').textContent")
+    first = page.run("return document.querySelector('.molecule h2').textContent")
     rates = example_flips(forest["id"])
     assert rates[list(forest["id"].ids).index(first)] == rates.min()
     (shown,) = page.texts("#count")
     page.fill("shard", "99-ood")
     page.wait("document.querySelector('#count').textContent !== arguments[0]", shown)
     assert page.texts("#count")[0].startswith(f"{len(forest['ood'].ids)} of ")
+
+
+def test_the_view_of_a_molecule_shows_every_retraining_and_its_nearest_training_rows(
+    page: Page, results: Results
+) -> None:
+    opened(page)
+    page.click(".molecule h2 a")
+    page.wait("document.querySelector('.runs') !== null")
+    p = results.dataset("b3db_measured").entry("ERM").cells[99].predictions["id"]
+    name = page.run("return document.querySelector('.molecule h2').textContent")
+    assert page.hash == f"#molecule={name}"
+    said = "[...document.querySelectorAll('.runs tbody tr:first-child td.said')]"
+    cells = page.run(f"return {said}.map((e) => [e.textContent, e.className])")
+    for value, (text, look) in zip(p.values[:, list(p.ids).index(name)], cells, strict=True):
+        assert float(text) == pytest.approx(value[1], abs=0.011)
+        assert ("one" in look) == (value.argmax() == 1)
+    assert page.run("return document.querySelectorAll('.runs tbody tr').length") == 3
+    similar = page.run("""return [...document.querySelectorAll("[aria-label='Nearest training rows'] td:last-child")]
+        .map((e) => Number(e.textContent))""")
+    assert len(similar) == 5
+    assert similar == sorted(similar, reverse=True)
+    assert "study flip-rows --set dataset=b3db_measured" in page.texts("#molecules .note")[0]
+    assert not page.run("return document.querySelector('#filters').checkVisibility()")
+    page.click("#molecules a")
+    page.wait("document.querySelectorAll('.molecule').length === 25")
+
+
+def test_the_filter_is_saved_as_a_file_with_its_examples_in_order(page: Page, results: Results) -> None:
+    opened(page, "#label=1&least=30")
+    page.run("save = (name, rows) => { window.saved = [name, rows]; }")
+    page.click("#csv")
+    name, (header, *rows) = page.run("return window.saved")
+    assert name == "b3db_measured-99-id.csv"
+    assert header[:4] == ["example_id", "smiles", "y_true", "ERM: flips (% of pairs)"]
+    p = results.dataset("b3db_measured").entry("ERM").cells[99].predictions["id"]
+    rates = dict(zip(p.ids.tolist(), 100 * example_flips(p), strict=True))
+    assert {row[0] for row in rows} == {
+        i for i, y in zip(p.ids.tolist(), p.y, strict=True) if y == 1 and rates[i] >= 30
+    }
+    assert [row[3] for row in rows] == sorted((row[3] for row in rows), reverse=True)
+    assert all(row[3] == pytest.approx(rates[row[0]], abs=0.01) for row in rows)
+
+
+def test_a_region_shows_its_molecules_alone(page: Page) -> None:
+    opened(page)
+    names = page.run("return [...document.querySelectorAll('[name=region] option')].map((e) => e.textContent)")
+    assert names[0] == "anywhere"
+    numbers = page.run(
+        "return [...document.querySelectorAll('.overview tbody tr td:nth-child(2)')].map((e) => e.textContent)"
+    )
+    assert len(names) == len(numbers) + 1
+    for place, number in enumerate(numbers[:2]):
+        opened(page, f"#region={place}")
+        page.wait(f"document.querySelector('#count').textContent.startsWith('{number} of ')")
 
 
 def test_a_regression_has_its_own_strips(page: Page) -> None:
