@@ -8,7 +8,7 @@ similarity are tried in the same way, with the direction that their labels sugge
 molecule, and for each named row another one that is equally similar.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -109,11 +109,15 @@ def share(counts: np.ndarray) -> float:
 
 
 def _share(counts: np.ndarray) -> Sampled:
-    return Sampled(pseudo_values(lambda keep: share(counts[keep]), len(counts)))
+    return _sampled(lambda keep: share(counts[keep]), len(counts))
 
 
 def _ratio(ours: np.ndarray, theirs: np.ndarray) -> Sampled:
-    return Sampled(pseudo_values(lambda keep: share(ours[keep]) / (share(theirs[keep]) or np.nan), len(ours)))
+    return _sampled(lambda keep: share(ours[keep]) / (share(theirs[keep]) or np.nan), len(ours))
+
+
+def _sampled(statistic: Callable[[np.ndarray], float], molecules: int) -> Sampled:
+    return Sampled(pseudo_values(statistic, molecules) if molecules else np.array([np.nan]))
 
 
 def _sentence(found: Content, tried: Sequence[np.ndarray]) -> str:
@@ -174,8 +178,10 @@ def claims(problem: Problem, halves: np.ndarray, one: np.ndarray) -> dict[str, A
     similarity = similarities(problem.train.smiles.tolist(), test.smiles[flipping].tolist())
     differences = one[:, 0, flipping] - one[:, 1, flipping]
     sign = 2.0 * problem.train.y - 1
+    molecules: list[dict[str, Any]] = []
+    if not len(flipping):
+        return {"tests": len(test), "flipping": 0, "molecules": molecules}
     found = hanging.effects(halves[first], differences[first], similarity, sign)
-    molecules = []
     for t, rows in enumerate(hanging.named(found)):
         nearest = np.argsort(-similarity[:, t], kind="stable")[: len(rows)]
         others = alike(similarity[:, t], rows)
