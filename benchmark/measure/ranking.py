@@ -3,6 +3,8 @@
 Shapes: R retrainings, T test examples, C classes.
 """
 
+from typing import Literal
+
 import numpy as np
 
 from benchmark.types import Predictions
@@ -22,13 +24,11 @@ def auroc(p: Predictions) -> np.ndarray:
     It is the probability that an example of class 1 has the higher score of two, with ties counted as half (Hanley and
     McNeil 1982, doi:10.1148/radiology.143.1.7063747).
     """
-    from scipy.stats import rankdata  # slow to import
-
     true = p.y == 1
     ones, others = true.sum(), (~true).sum()
     if not ones or not others:
         return np.full(len(p.seeds), np.nan)
-    ranks = rankdata(log_odds(p), axis=1)
+    ranks = _ranks(log_odds(p))
     return np.asarray((ranks[:, true].sum(axis=1) - ones * (ones + 1) / 2) / (ones * others))
 
 
@@ -37,18 +37,14 @@ def rank_correlation(p: Predictions) -> np.ndarray:
 
     The diagonal is 0.
     """
-    from scipy.stats import rankdata  # slow to import
-
-    correlation = _correlations(rankdata(scores(p), axis=1))
+    correlation = _correlations(_ranks(scores(p)))
     np.fill_diagonal(correlation, 0)
     return correlation
 
 
 def rank_quality(p: Predictions) -> np.ndarray:
     """Return Spearman's correlation of the predicted with the true values, (R,); nan if either are all equal."""
-    from scipy.stats import rankdata  # slow to import
-
-    return _correlations(np.vstack([rankdata(p.y), rankdata(scores(p), axis=1)]))[0, 1:]
+    return _correlations(_ranks(np.vstack([p.y, scores(p)])))[0, 1:]
 
 
 def _correlations(rows: np.ndarray) -> np.ndarray:
@@ -65,13 +61,30 @@ def share_of(p: Predictions, share: float) -> int:
 
 
 def average_precision(p: Predictions) -> np.ndarray:
-    """Return scikit-learn's average precision of class 1, ranked by its odds, (R,); nan without an example of it."""
-    from sklearn.metrics import average_precision_score  # slow to import
+    """Return the average precision of class 1, ranked by its odds, (R,); nan without an example of it.
 
+    As scikit-learn's: the mean over the examples of class 1 of the precision among all examples that score as high.
+    """
     true = p.y == 1
     if not true.any():
         return np.full(len(p.seeds), np.nan)
-    return np.array([average_precision_score(true, score) for score in log_odds(p)])
+    odds = log_odds(p)
+    as_high = [_places(-row, "right") for row in odds]  # examples that score as high, ties included
+    hits = [_places(-row[true], "right") for row in odds]
+    return np.array([(h / n[true]).mean() for h, n in zip(hits, as_high, strict=True)])
+
+
+def _places(values: np.ndarray, side: Literal["left", "right"]) -> np.ndarray:
+    """Return how many values are below each, or with ``right`` at most as large (T,)."""
+    return np.searchsorted(np.sort(values), values, side)
+
+
+def _ranks(rows: np.ndarray) -> np.ndarray:
+    """Return the rank of each value in its row (R, T), 1 for the lowest; ties share the mean.
+
+    As scipy.stats.rankdata, whose import takes as long as all scores of a table.
+    """
+    return np.array([(_places(row, "left") + _places(row, "right") + 1) / 2 for row in rows])
 
 
 def top_jaccard(p: Predictions, k: int = TOP) -> np.ndarray:

@@ -19,9 +19,9 @@ from leaderboard.figures.heatmap import heat_map
 from leaderboard.figures.style import Style, look, styles
 from leaderboard.read.jobs import Job, made
 from leaderboard.read.results import Results, family_weights
-from leaderboard.tables import abstention as abstaining
 from leaderboard.tables import studies
 from leaderboard.tables.boards import Board, BoardRow, boards
+from leaderboard.tables.bodies import abstention as abstaining
 from leaderboard.tables.summary import headline
 
 Structures = Callable[[], Mapping[str, Mapping[str, str]]]

@@ -30,8 +30,9 @@ from leaderboard.site import citation, compare, decide, explorer, regions, sente
 from leaderboard.site.names import Names
 from leaderboard.stats.intervals import INTERVAL_KINDS, Estimate, IntervalKind, described
 from leaderboard.tables import catalogue as tables
-from leaderboard.tables import scorecard, studies
+from leaderboard.tables import studies
 from leaderboard.tables.boards import EVALSETS, SUSPICIONS, Board, BoardRow, boards, to_table
+from leaderboard.tables.bodies import scorecard
 from leaderboard.tables.groups import by_group
 from leaderboard.tables.order import LIMITS, RULE
 from leaderboard.tables.summary import GROUP_TITLES, Summary, summaries

@@ -8,7 +8,7 @@ from benchmark.measure import catalogue as m
 from benchmark.measure.ranking import TOP
 from leaderboard.read.results import Dataset, Results
 from leaderboard.stats.intervals import IntervalKind, described
-from leaderboard.tables import abstention, fills, front, samplings, scorecard
+from leaderboard.tables.bodies import abstention, fills, front, samplings, scorecard
 from leaderboard.tables.columns import versus
 from leaderboard.tables.layouts import (
     DatasetColumn,

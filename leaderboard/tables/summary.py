@@ -11,7 +11,6 @@ from benchmark.measure.basics import LOST
 from benchmark.measure.catalogue import boards as on_boards
 from benchmark.store.cell import Cell
 from benchmark.types import REFERENCE, TASKS, Sampling, Task
-from leaderboard.read.published import listed_methods
 from leaderboard.read.results import GROUPS, Dataset, Results, slug
 from leaderboard.stats.intervals import Estimate, IntervalKind, weighted
 from leaderboard.stats.ranks import Ranking
@@ -354,6 +353,8 @@ def _badge(cells: Sequence[Cell]) -> str:
     A method that is neither submitted nor among the published ones is the reader's own.
     """
     status = next((cell.facts.status for cell in cells if cell.facts.status != "verified"), "verified")
+    from leaderboard.read.published import listed_methods  # pandas
+
     known = listed_methods()
     own = status == "baseline" and known and not any(cell.key.kind[2:4] in known for cell in cells)
     return YOURS if own else status

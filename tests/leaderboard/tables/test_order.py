@@ -15,8 +15,8 @@ from leaderboard.read import published
 from leaderboard.read.results import Results, collect
 from leaderboard.site import sentences
 from leaderboard.stats.intervals import Estimate
-from leaderboard.tables import front
 from leaderboard.tables.boards import board
+from leaderboard.tables.bodies import front
 from leaderboard.tables.order import LIMITS, counted, lacking, order, resolution
 from leaderboard.tables.summary import YOURS, Summary, SummaryRow, headline, summaries
 

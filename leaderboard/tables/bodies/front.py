@@ -4,7 +4,7 @@ import numpy as np
 
 from leaderboard.read.results import Results
 from leaderboard.stats.intervals import Estimate, IntervalKind
-from leaderboard.tables.fills import OVER_SPLITS, over, width
+from leaderboard.tables.bodies.fills import OVER_SPLITS, over, width
 from leaderboard.tables.layouts import Body, TableCell
 from leaderboard.tables.order import RULE, over_splits
 from leaderboard.tables.summary import headline

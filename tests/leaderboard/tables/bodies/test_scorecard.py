@@ -10,8 +10,8 @@ from sklearn.metrics import r2_score, roc_auc_score
 from benchmark.measure.abstention import curve
 from benchmark.measure.catalogue import AUROC
 from leaderboard.read.results import Results
-from leaderboard.tables.abstention import curves, estimates, unanimous
-from leaderboard.tables.scorecard import of_dataset, over_datasets, over_families
+from leaderboard.tables.bodies.abstention import curves, estimates, unanimous
+from leaderboard.tables.bodies.scorecard import of_dataset, over_datasets, over_families
 
 
 def test_the_auroc_is_the_mean_over_families_of_scikit_learns(world: Results):

@@ -11,8 +11,10 @@ from benchmark.measure.catalogue import CHURN
 from benchmark.types import Predictions
 from leaderboard.read.results import Dataset, Entry, Results, family_weights
 from leaderboard.stats.intervals import Estimate, IntervalKind, jackknife
-from leaderboard.tables import paper_filter
 from leaderboard.tables.boards import board, marks
+from leaderboard.tables.bodies import paper_filter
+from leaderboard.tables.bodies.footprint import footprint
+from leaderboard.tables.bodies.triage import estimates
 from leaderboard.tables.columns import (
     UNLIKE,
     Column,
@@ -24,11 +26,9 @@ from leaderboard.tables.columns import (
     pairs_of,
     versus,
 )
-from leaderboard.tables.footprint import footprint
 from leaderboard.tables.layouts import Body, TableCell, averaged, erm_tests, explained, name, with_reference
 from leaderboard.tables.summary import headline
 from leaderboard.tables.table import MISSING, Value, spelled
-from leaderboard.tables.triage import estimates
 
 TRIAGE = (
     ("Flips in the top 10 % (%)", "churn", "recall of churn", 100, 1, False),
