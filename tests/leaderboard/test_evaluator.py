@@ -116,7 +116,7 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
         yield Registry(tmp_path_factory.mktemp("registry"))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_versions_of_a_model_are_gated_by_one_command(registry: Registry) -> None:
     data = ("--data", "new.parquet")
     done = registry.gate("models:/words/1", "models:/words/2", "--max-flips", "100%", *data)
