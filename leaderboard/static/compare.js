@@ -258,7 +258,7 @@ async function comparePage() {
     function rows(first, second, measure) {
       const order = [...everywhere].sort((a, b) => -measure.better * (sums.get(a) - sums.get(b)));
       const letter = (k) => String(k + 1);
-      const head = make("tr", {}, make("th", {}), make("th", { scope: "col", class: "left" }, "Method"), ...order.map((b, k) => make("th", { scope: "col", title: about.methods[b].title }, letter(k))));
+      const head = make("tr", {}, make("th", { scope: "col" }, "#"), make("th", { scope: "col", class: "left" }, "Method"), ...order.map((b, k) => make("th", { scope: "col", title: about.methods[b].title }, letter(k))));
       const body = order.map((a, k) => make("tr", {}, make("td", {}, letter(k)), make("th", { scope: "row", class: "left" }, about.methods[a].title), ...order.map((b) => {
         if (a === b) return make("td", { class: "soft" }, "·");
         const name = `${Math.min(a, b)},${Math.max(a, b)}`;

@@ -117,7 +117,8 @@ function sortable(table, chosen = (index, direction) => sortRows(table, index, d
   if (table.dataset.sortable === "done" || !table.tHead || !table.tBodies[0]) return;
   table.dataset.sortable = "done";
   for (const [index, th] of headers(table).entries()) {
-    const button = make("button", { type: "button" }, ...th.childNodes);
+    const name = { type: "button", "aria-label": `Sort by ${th.textContent.trim()}` };
+    const button = $("a", th) ? make("button", name) : make("button", { type: "button" }, ...th.childNodes); // no link inside
     th.append(button);
     button.addEventListener("click", () => chosen(index, th.getAttribute("aria-sort") === "ascending" ? -1 : 1));
   }
