@@ -22,6 +22,8 @@ def build(
     store: Annotated[str, STORE] = "",
     published: Annotated[bool, typer.Option("--published", help="Add published results on the same datasets.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Take nothing from earlier builds.")] = False,
+    repository: Annotated[str, typer.Option(help="Address of the repository that the pages link to.")] = "",
+    rdkit: Annotated[bool, typer.Option("--rdkit", help="Add structure search: RDKit for browsers, 3 MB.")] = False,
 ) -> None:
     """Write the leaderboard as pages, LaTeX, CSV and JSON.
 
@@ -40,7 +42,7 @@ def build(
         typer.echo(f"warning: {line}", err=True)
     if not results.by_sampling:
         raise UserError(f"{results.source} has no finished cell: add some with python -m benchmark run")
-    page = site.write(results, folder, kind, health)
+    page = site.write(results, folder, kind, health, repository, rdkit)
     datasets = [dataset for part in results.by_sampling for dataset in part.datasets]
     count, rows = len({dataset.name for dataset in datasets}), sum(len(dataset.entries) for dataset in datasets)
     typer.echo(f"{count} dataset{'s' if count != 1 else ''}, {rows} rows: {page}")
@@ -132,6 +134,47 @@ def compare(
         typer.echo(report.text(comparisons))
     else:
         markdown.write_text(report.page(results, comparisons), encoding="utf-8")
+
+
+@app.command()
+def compare_methods(
+    first: Annotated[str, typer.Argument(help="Name of a method, e.g. twin, or its title.")],
+    second: Annotated[str, typer.Argument(help="Another method.")],
+    measure: Annotated[
+        str, typer.Option(help="More measures of the scorecard, separated by commas, e.g. auroc,top_10pc_jaccard.")
+    ] = "",
+    on: Annotated[
+        str, typer.Option(help="headline, regression, or names of datasets separated by commas.")
+    ] = "headline",
+    sampling: Annotated[
+        Sampling | None, typer.Option(help="What a retraining could see. [default: what decisions go by]")
+    ] = None,
+    ci: Annotated[str, commands.CI] = "runs",
+    store: Annotated[
+        str, typer.Option(help="MLflow store, or a folder of exported results. [default: published]")
+    ] = "",
+) -> None:
+    """Compare two methods: which churns less, which is more accurate, by how much, and is it certain?"""
+    from leaderboard.read import published
+    from leaderboard.read.source import read
+    from leaderboard.tables import pairwise
+    from leaderboard.write.formats import to_markdown
+
+    kind = commands.interval_kind(ci)
+    results = read(store or str(published.PUBLISHED))[0]
+    part = next((one for one in results.by_sampling if one.sampling == sampling), None) if sampling else results.front
+    if part is None:
+        raise UserError(f"--sampling {sampling}: {results.source} has no such results")
+    datasets = pairwise.datasets_on(part, on)
+    if not datasets:
+        raise UserError(f"{results.source} has no {on} dataset under {part.sampling}")
+    ours, theirs = (pairwise.title_of(datasets, text) for text in (first, second))
+    if ours == theirs:
+        raise UserError(f"{first} and {second} are the same method: give two")
+    also = [key.strip() for key in measure.split(",") if key.strip()]
+    pairs = pairwise.pairs_in(datasets, ours, theirs, pairwise.measures_of(datasets[0].task, also), kind)
+    table = pairwise.to_table(pairs, kind)
+    typer.echo("\n\n".join([*pairwise.answer(pairs, part, kind), to_markdown(table), table.caption]))
 
 
 @app.command()

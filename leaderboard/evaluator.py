@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from leaderboard.figures.style import Sheet
     from leaderboard.scoring.runs import Runs
+    from leaderboard.scoring.score import Score
     from leaderboard.stats.intervals import Estimate
 
 CLASSIFIER, REGRESSOR = "classifier", "regressor"
@@ -42,8 +43,10 @@ class ChurnEvaluator(ModelEvaluator):
     Like the evaluated model, it is loaded in this process; both predict for the same data. A classifier gets the
     metrics ``churn/flips``, with the targets also ``churn/bad_flips``, ``churn/good_flips`` and
     ``churn/wrong_to_wrong``, and the table ``churn/flips.json``; a regressor ``churn/mean_absolute_difference`` and
-    ``churn/differences.json``. Metrics are fractions or in the target's unit, each with its 95 % interval over examples
-    as ``…_low`` and ``…_high`` (absent where there are too few examples for one); a figure has the name of the table.
+    ``churn/differences.json``. Both get what the scorecard says of two models, such as ``churn/rank_correlation`` and
+    ``churn/top_10pc_jaccard``, where it is defined. Metrics are fractions or in the target's unit; those that are means
+    over examples have their 95 % interval as ``…_low`` and ``…_high`` (absent where there are too few examples for
+    one); a figure has the name of the table.
     """
 
     @classmethod
@@ -155,12 +158,14 @@ def _flips(old: "Runs", new: "Runs") -> "tuple[dict[str, Estimate], pd.DataFrame
     from leaderboard.figures.style import look
     from leaderboard.scoring.gate import TITLES, gate
     from leaderboard.scoring.review import changed, join
+    from leaderboard.scoring.score import score
 
     verdict = gate(old, new, max_flips=1.0)
     with look():
         figure = figures.flips(verdict.estimates, TITLES, f"{verdict.n} examples, against {old.source}")
     values = {f"churn/{KEYS[name]}": estimate for name, estimate in verdict.estimates.items()}
-    return values, changed(join(old, new)), figure, "flips"
+    both = join(old, new)
+    return values | _card(score(both, kind="examples")), changed(both), figure, "flips"
 
 
 def _differences(old: "Runs", new: "Runs") -> "tuple[dict[str, Estimate], pd.DataFrame, Sheet, str]":
@@ -173,7 +178,13 @@ def _differences(old: "Runs", new: "Runs") -> "tuple[dict[str, Estimate], pd.Dat
     both = join(old, new)
     with look():
         figure = figures.moved(both.values[0], both.values[1], f"{len(both.ids)} examples, against {old.source}")
-    return {f"churn/{DIFFERENCE}": score(both, kind="examples").churn}, changed(both), figure, "differences"
+    scored = score(both, kind="examples")
+    return {f"churn/{DIFFERENCE}": scored.churn} | _card(scored), changed(both), figure, "differences"
+
+
+def _card(scored: "Score") -> "dict[str, Estimate]":
+    """Return the measures of the scorecard that compare two models, by the names of metrics."""
+    return {f"churn/{measure.key}": value for measure, value in scored.card if measure.per_pair is not None}
 
 
 def _ends(values: "Mapping[str, Estimate]") -> dict[str, float]:

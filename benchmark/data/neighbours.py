@@ -1,5 +1,6 @@
 """Neighbours of test molecules in a training set, by the Tanimoto similarity of Morgan fingerprints."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -36,3 +37,17 @@ def neighbours(train: Examples, test: Examples) -> dict[str, list[Any]]:
         "other": (close & ~same).any(axis=1).tolist(),
         "conflict": [len(labels[flat[s]]) > 1 for s in test.smiles.tolist()],
     }
+
+
+def similarities(smiles: Sequence[str], others: Sequence[str]) -> np.ndarray:
+    """Return the similarity (N, T) of N molecules to T others, in [0, 1]."""
+    from rdkit import Chem, DataStructs, rdBase
+    from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
+
+    generator = GetMorganGenerator(2, fpSize=2048)
+    with rdBase.BlockLogs():
+        bits = {s: generator.GetFingerprint(Chem.MolFromSmiles(s)) for s in {*smiles, *others}}
+    of_others = [bits[s] for s in others]
+    return np.array([DataStructs.BulkTanimotoSimilarity(bits[s], of_others) for s in smiles]).reshape(
+        len(smiles), len(others)
+    )

@@ -7,7 +7,8 @@ from typing import Literal
 import numpy as np
 
 from benchmark.lab.text import measure_of
-from benchmark.measure.catalogue import QUALITY, Measure, churn
+from benchmark.measure.catalogue import QUALITY, churn
+from benchmark.measure.measure import Measure
 from benchmark.store.cell import Cell
 from benchmark.types import Task
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchmark.measure.catalogue import Measure, find
+from benchmark.measure.catalogue import find
+from benchmark.measure.measure import Measure
 from benchmark.store.cell import Cell
 from benchmark.types import Task
 

@@ -6,112 +6,17 @@ Shapes: R retrainings, T test examples, C classes. Undefined values, such as the
 """
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from benchmark.measure.basics import clipped, mean_over_pairs, pairwise, predicted_class, right
+from benchmark.measure import conformal, ranking, sets
+from benchmark.measure.basics import clipped, pairwise, predicted_class, right
+from benchmark.measure.measure import PP, Measure, Of
 from benchmark.types import Predictions, Task
-
-Of = Callable[[Predictions], np.ndarray]
-TOP = 10
-"""Number of examples in a batch of acquisitions (paper, top-K appendix)."""
-PP = ("pp", 100, 1)
-"""Unit, scale and digits of a difference between shares: percentage points."""
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A number computed from predictions, and its presentation.
-
-    Exactly one of ``each`` (R, T), ``per_run`` (R,) and ``per_pair`` (R, R), symmetric with a zero diagonal, is given.
-    ``per_example`` returns the contributions (T,) of the examples, whose mean is the mean over runs or pairs; ``each``
-    implies it. A measure without it has no interval over examples.
-    """
-
-    key: str
-    name: str
-    """The name within a sentence."""
-    task: Task
-    better: int
-    """+1: higher is better; −1: lower is better."""
-    each: Of | None = None
-    per_run: Of | None = None
-    per_pair: Of | None = None
-    per_example: Of | None = None
-    unit: str = ""
-    scale: float = 1
-    digits: int = 3
-    most: float = math.inf
-    """The largest possible value; the smallest is 0."""
-    delta: tuple[str, float, int] | None = None
-    """Unit, scale and digits of a difference, if they differ from those of the measure."""
-    head: str = ""
-    """The column header, if it is not the name with its unit."""
-    help: str = ""
-    needs_truth: bool = True
-    needs_probabilities: bool = False
-    tracked: bool = True
-    """True if MLflow stores it as a metric of every run."""
-    board: bool = True
-    """True if boards, summaries and ``score`` show it."""
-    front: bool = False
-    """True if it is among the first columns of the front page."""
-
-    @property
-    def title(self) -> str:
-        return self.head or _with_unit(f"{self.name[:1].upper()}{self.name[1:]}", self.unit)
-
-    @property
-    def shown_delta(self) -> tuple[str, float, int]:
-        """Title, scale and digits of a difference."""
-        unit, scale, digits = self.delta or (self.unit, self.scale, self.digits)
-        return _with_unit(f"Δ {self.name}", unit), scale, digits
-
-    def of_runs(self, p: Predictions) -> np.ndarray:
-        """Return the value for each run, (R,), or pair of runs, (R, R); under ``halves``, for each halving, (J,)."""
-        if p.sampling == "halves":
-            return _once(p, ("halvings", self), lambda: np.array([self.mean(pair) for pair in p.halvings()]))
-        if (each := self.each) is not None:
-            return _once(p, ("runs", each), lambda: np.asarray(each(p).mean(axis=1)))
-        function = self.per_run or self.per_pair
-        assert function is not None, f"measure {self.key} has no function"
-        return _once(p, ("runs", function), lambda: function(p))
-
-    @property
-    def of_examples(self) -> Of | None:
-        """The function for the contributions (T,) of the examples; None if the measure is not a mean over them."""
-        function = self.per_example if self.each is None else _over_runs(self.each)
-        return function and (lambda p: _once(p, ("examples", self), lambda: _over_halvings(p, function)))
-
-    def mean(self, p: Predictions) -> float:
-        """Return the mean over runs or over pairs of runs; nan if there is no pair."""
-        values = self.of_runs(p)
-        return float(values.mean()) if values.ndim == 1 else mean_over_pairs(values)
-
-
-def _over_runs(each: Of) -> Of:
-    return lambda p: np.asarray(each(p).mean(axis=0))
-
-
-def _over_halvings(p: Predictions, function: Of) -> np.ndarray:
-    """Return ``function`` of the predictions; under ``halves``, its mean over the halvings."""
-    return function(p) if p.sampling != "halves" else np.mean([function(pair) for pair in p.halvings()], axis=0)
-
-
-def _once(p: Predictions, key: object, compute: Callable[[], np.ndarray]) -> np.ndarray:
-    """Return the cached result of ``compute``, read-only."""
-    if key not in p.computed:
-        p.computed[key] = compute()
-        p.computed[key].flags.writeable = False
-    return p.computed[key]
-
-
-def _with_unit(title: str, unit: str) -> str:
-    return f"{title} ({unit})" if unit else title
-
 
 # Classification
 
@@ -195,6 +100,33 @@ def squared_distance(p: Predictions) -> np.ndarray:
     return np.asarray(off / 2 if p.values.shape[2] == 2 else off)
 
 
+BINS = 15
+"""Equal bins of the confidence in the expected calibration error (Guo et al. 2017, section 2)."""
+
+
+def calibration_error(p: Predictions) -> np.ndarray:
+    """Return the expected calibration error of the predicted class, (R,): Guo et al. 2017, arXiv:1706.04599.
+
+    Examples are put into ``BINS`` equal bins by the probability of their predicted class; the error is the mean over
+    examples of the distance between their bin's accuracy and its mean probability.
+    """
+    confidence, correct = p.values.max(axis=2).astype(np.float64), right(p)
+    bins = np.clip(np.ceil(confidence * BINS).astype(int) - 1, 0, BINS - 1)
+    return np.array([_gap(*run) for run in zip(bins, correct - confidence, strict=True)])
+
+
+def _gap(bins: np.ndarray, off: np.ndarray) -> float:
+    return float(np.abs(np.bincount(bins, off, minlength=BINS)).sum() / len(off))
+
+
+def confidence_difference(p: Predictions) -> np.ndarray:
+    """Return the mean total variation distance between the probabilities of two runs, (R, R).
+
+    With two classes it is the mean difference in the probability of class 1.
+    """
+    return pairwise(p.values.astype(np.float64), lambda a, others: np.abs(a - others).sum(axis=2).mean(axis=1) / 2)
+
+
 BRIER = Measure(
     *("brier", "Brier score", "classification", -1),
     each=squared_distance,
@@ -234,60 +166,19 @@ def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
     return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
 
 
-def average_precision(p: Predictions) -> np.ndarray:
-    """Return scikit-learn's average precision of class 1, ranked by its odds, (R,); nan without an example of it."""
-    from sklearn.metrics import average_precision_score  # slow to import
-
-    true = p.y == 1
-    if not true.any():
-        return np.full(len(p.seeds), np.nan)
-    return np.array([average_precision_score(true, score) for score in _log_odds(p)])
-
-
-def top_jaccard(p: Predictions, k: int = TOP) -> np.ndarray:
-    """Return the Jaccard overlap of the ``k`` examples with the highest probability of class 1, (R, R).
-
-    Ties are broken by example id; a smaller test set is taken whole (paper, top-K appendix).
-    """
-    members = _top(p, k)
-    shared = members.astype(np.float64) @ members.T.astype(np.float64)
-    overlap = shared / (2 * members[0].sum() - shared)
-    np.fill_diagonal(overlap, 0)
-    return np.asarray(overlap)
-
-
-def hit_rate(p: Predictions, k: int = TOP) -> np.ndarray:
-    """Return the share of class 1 among the ``k`` examples with the highest probability of it, (R,)."""
-    members = _top(p, k)
-    return np.asarray((members & (p.y == 1)).sum(axis=1) / members[0].sum())
-
-
-def _top(p: Predictions, k: int) -> np.ndarray:
-    """Mark the first ``k`` examples of each run, (R, T)."""
-    members = np.zeros(p.values.shape[:2], dtype=bool)
-    for row, score in zip(members, _log_odds(p), strict=True):
-        row[np.lexsort((p.ids, -score))[:k]] = True
-    return members
-
-
-def _log_odds(p: Predictions) -> np.ndarray:
-    """Return log-odds of class 1, (R, T), which order examples without the ties of float32 probabilities near one."""
-    tiny = np.finfo(np.float64).tiny
-    one, others = p.values[..., 1].astype(np.float64), np.delete(p.values, 1, axis=2).sum(axis=2, dtype=np.float64)
-    return np.log(np.maximum(one, tiny)) - np.log(np.maximum(others, tiny))
-
-
 _hidden = partial(Measure, tracked=False, board=False)
 _of_class_one = partial(_hidden, task="classification", better=+1, most=1)
+_scored = partial(_of_class_one, needs_probabilities=True)
+AUROC = _scored("auroc", "AUROC", per_run=ranking.auroc, delta=PP, help="area under the ROC curve of class 1")
 PRECISION = _of_class_one("precision", "precision", per_run=precision, delta=PP)
 RECALL = _of_class_one("recall", "recall", per_run=recall, delta=PP)
 F1 = _of_class_one("f1", "F1", per_run=f1, delta=PP)
-AVERAGE_PRECISION = _of_class_one("average_precision", "average precision", per_run=average_precision, delta=PP)
+AVERAGE_PRECISION = _scored("average_precision", "average precision", per_run=ranking.average_precision, delta=PP)
 TOP_JACCARD = _of_class_one(
-    "top10_jaccard", "Jaccard", per_pair=top_jaccard, digits=2, needs_truth=False, needs_probabilities=True
+    "top10_jaccard", "Jaccard", per_pair=ranking.top_jaccard, digits=2, needs_truth=False, needs_probabilities=True
 )
 HIT_RATE = _of_class_one(
-    "hit_rate", "hit rate", per_run=hit_rate, unit="%", scale=100, digits=0, needs_probabilities=True
+    "hit_rate", "hit rate", per_run=ranking.hit_rate, unit="%", scale=100, digits=0, needs_probabilities=True
 )
 
 
@@ -331,8 +222,21 @@ def drift(of: Measure) -> Drift:
 
     unit, scale, digits = of.delta or (of.unit, of.scale, of.digits)
     key, name = f"abs_delta_{of.key}", f"|Δ {of.name}|"
-    as_hidden = partial(Drift, per_pair=between, most=of.most, tracked=False, board=False)
-    return as_hidden(key, name, of.task, -1, unit=unit, scale=scale, digits=digits)
+    return Drift(
+        key,
+        name,
+        of.task,
+        -1,
+        unit=unit,
+        scale=scale,
+        digits=digits,
+        help="its difference between two retrainings",
+        per_pair=between,
+        most=of.most,
+        needs_probabilities=of.needs_probabilities,
+        tracked=False,
+        board=False,
+    )
 
 
 # Regression
@@ -369,6 +273,190 @@ CHURN_OF_VALUES = Measure(
     front=True,
 )
 
+
+def r2(p: Predictions) -> np.ndarray:
+    """Return the coefficient of determination R², (R,); nan if all true values are equal."""
+    spread = np.square(p.y - p.y.mean(dtype=np.float64)).sum()
+    if spread == 0:
+        return np.full(len(p.seeds), np.nan)
+    return np.asarray(1 - np.square(error(p)).sum(axis=1) / spread)
+
+
+TOLERANCE = 0.5
+"""Tolerance of a regression in standard deviations of the true values, where none is given in target units."""
+
+
+def tolerance_of(p: Predictions) -> float:
+    """Return ``TOLERANCE`` in target units: a share of the standard deviation of the test set's true values."""
+    return TOLERANCE * float(p.y.std(dtype=np.float64))
+
+
+def beyond(tolerance: float | None = None) -> Measure:
+    """Return the share of examples that two runs predict further apart than ``tolerance``, in target units.
+
+    Without a tolerance it is that of ``tolerance_of``, which needs the true values.
+    """
+
+    def of_pairs(p: Predictions) -> np.ndarray:
+        limit = tolerance_of(p) if tolerance is None else tolerance
+        return pairwise(
+            p.values[..., 0].astype(np.float64), lambda a, others: (np.abs(a - others) > limit).mean(axis=1)
+        )
+
+    limit = f"{TOLERANCE:g} standard deviations of the true values" if tolerance is None else f"{tolerance:g}"
+    return _hidden(
+        *("beyond_tolerance", "flips beyond tolerance", "regression", -1),
+        per_pair=of_pairs,
+        unit="%",
+        scale=100,
+        digits=1,
+        most=1,
+        delta=PP,
+        help=f"share of the test set that two retrainings predict more than {limit} apart",
+        needs_truth=tolerance is None,
+    )
+
+
+R2 = _hidden("r2", "R²", "regression", +1, per_run=r2, most=1, least=-math.inf, digits=3)
+SPEARMAN = _hidden(
+    *("spearman", "Spearman's ρ", "regression", +1),
+    per_run=ranking.rank_quality,
+    most=1,
+    least=-1,
+    help="rank correlation of predicted and true values",
+)
+
+
+# Scorecard: what decisions rest on besides the class
+
+
+def _agreement(key: str, name: str, task: Task, per_pair: Of, **more: Any) -> Measure:
+    """Return a measure of how far two retrainings agree, from 0 or −1 to 1."""
+    needs = task == "classification"
+    return _hidden(key, name, task, +1, per_pair=per_pair, most=1, needs_truth=False, needs_probabilities=needs, **more)
+
+
+def _top_overlap(share: float, task: Task) -> Measure:
+    percent = f"{share:.0%}".replace("%", " %")
+    help = "Jaccard overlap, between two retrainings, of the part of the test set with the highest scores"
+
+    def of_pairs(p: Predictions) -> np.ndarray:
+        return ranking.top_jaccard(p, ranking.share_of(p, share))
+
+    return _agreement(
+        f"top_{share:.0%}_jaccard".replace("%", "pc"), f"overlap of the top {percent}", task, of_pairs, help=help
+    )
+
+
+def _top_hits(share: float) -> Measure:
+    percent = f"{share:.0%}".replace("%", " %")
+
+    def of_runs(p: Predictions) -> np.ndarray:
+        return ranking.hit_rate(p, ranking.share_of(p, share))
+
+    return _scored(
+        *(f"hit_rate_{share:.0%}".replace("%", "pc"), f"hit rate in the top {percent}"),
+        per_run=of_runs,
+        help="share of class 1 in the part of the test set with the highest probability of it",
+        delta=PP,
+    )
+
+
+_of_all = partial(_hidden, task="classification", most=1, delta=PP)
+ECE = _hidden(
+    *("ece", "ECE", "classification", -1),
+    per_run=calibration_error,
+    most=1,
+    help=f"expected calibration error of the predicted class, {BINS} bins",
+    needs_probabilities=True,
+)
+CONFIDENCE_CHURN = _hidden(
+    *("confidence_churn", "churn of probabilities", "classification", -1),
+    per_pair=confidence_difference,
+    most=1,
+    help="mean total variation distance between two retrainings; of two classes, the difference in probability",
+    needs_truth=False,
+    needs_probabilities=True,
+)
+AMBIGUITY = _of_all(
+    *("ambiguity", "ambiguity"),
+    better=-1,
+    per_set=sets.ambiguity,
+    help="share of the test set on which not all retrainings agree",
+    needs_truth=False,
+)
+AGREED_ACCURACY = _of_all(
+    *("agreed_accuracy", "accuracy where all agree"),
+    better=+1,
+    per_set=sets.accuracy_where_agreed,
+    help="accuracy on the test examples on which all retrainings agree",
+)
+VIABLE_RANGE = _of_all(
+    *("viable_range", "viable prediction range"),
+    better=-1,
+    per_set=sets.viable_range,
+    help="range of the probability of class 1 over retrainings, mean over examples",
+    delta=None,
+    needs_truth=False,
+    needs_probabilities=True,
+)
+_sets = partial(_hidden, task="classification", better=-1, needs_probabilities=True)
+SET_SIZE = _sets(
+    *("set_size", "size of conformal sets"),
+    per_run=conformal.set_size,
+    digits=2,
+    help=f"mean number of classes in a conformal set that misses the true class in at most {conformal.MISSED:.0%}"
+    " of cases; one half of the test set calibrates the sets of the other".replace("%", " %"),
+)
+SET_CHANGES = _sets(
+    *("set_changes", "conformal sets that change"),
+    per_pair=conformal.set_changes,
+    unit="%",
+    scale=100,
+    digits=1,
+    most=1,
+    delta=PP,
+    help="share of examples whose set differs between two retrainings",
+)
+TOPS = (0.01, 0.05, 0.1)
+HIT_RATES = tuple(map(_top_hits, TOPS))
+SCORECARD: Mapping[Task, Mapping[str, Sequence[Measure]]] = {
+    "classification": {
+        "decisions": (CHURN, ACCURACY, AMBIGUITY, AGREED_ACCURACY, SET_SIZE, SET_CHANGES),
+        "ranking": (
+            *(AUROC, AVERAGE_PRECISION),
+            _agreement(
+                *("rank_correlation", "rank correlation", "classification", ranking.rank_correlation),
+                least=-1,
+                help="Spearman's correlation of the probabilities of class 1 between two retrainings",
+            ),
+            *(_top_overlap(share, "classification") for share in TOPS),
+            *HIT_RATES,
+            *map(drift, HIT_RATES),
+        ),
+        "probabilities": (BRIER, ECE, CONFIDENCE_CHURN, VIABLE_RANGE),
+    },
+    "regression": {
+        "values": (CHURN_OF_VALUES, MAE, R2, beyond()),
+        "ranking": (
+            SPEARMAN,
+            _agreement(
+                *("rank_correlation", "rank correlation", "regression", ranking.rank_correlation),
+                least=-1,
+                help="Spearman's correlation of the predicted values between two retrainings",
+            ),
+            *(_top_overlap(share, "regression") for share in TOPS),
+        ),
+    },
+}
+"""The measures of the scorecard by task and part, in its order."""
+
+
+def scorecard(task: Task) -> list[Measure]:
+    """Return the measures of the scorecard."""
+    return [measure for part in SCORECARD[task].values() for measure in part]
+
+
 CATALOGUE = (
     *(ACCURACY, LOG_LOSS, CHURN, SYM_KL, BRIER),
     *(PRECISION, RECALL, F1, AVERAGE_PRECISION, TOP_JACCARD, HIT_RATE),
@@ -376,6 +464,7 @@ CATALOGUE = (
     *map(drift, (ACCURACY, PRECISION, RECALL, F1, AVERAGE_PRECISION)),
     *(MAE, CHURN_OF_VALUES),
 )
+CATALOGUE = (*CATALOGUE, *(m for task in SCORECARD for m in scorecard(task) if m not in CATALOGUE))
 """All measures, in the order of the boards."""
 QUALITY: Mapping[Task, Measure] = {"classification": ACCURACY, "regression": MAE}
 """The measure of quality that always accompanies churn."""

@@ -1,12 +1,13 @@
 """Training on a Dask cluster, either running or started by Slurm (extra ``[cluster]``)."""
 
+import ctypes
 import pickle
 import tomllib
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
-from functools import lru_cache
+from contextlib import contextmanager, suppress
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -118,4 +119,19 @@ def _unpacked(packed: bytes) -> Problem:
 
 
 def _do(work: Callable[..., Any], packed: bytes, unit: Any) -> Any:
+    _reuse_memory()
     return work(_unpacked(packed), unit)
+
+
+@cache
+def _reuse_memory() -> None:
+    """Let glibc keep freed memory for the next tensor. Dask's nannies make it return each to the system, page by page.
+
+    With their MALLOC_TRIM_THRESHOLD_ of 64 KiB, training took 1.3 times the CPU time. Other C libraries have no such
+    setting.
+    """
+    trim, mmap = -1, -3  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD
+    with suppress(OSError, AttributeError, TypeError):
+        library = ctypes.CDLL(None)
+        library.mallopt(mmap, 32 << 20)  # glibc's largest
+        library.mallopt(trim, 128 << 20)

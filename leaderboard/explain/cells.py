@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from xml.etree import ElementTree
 
-from benchmark.measure.catalogue import QUALITY, Measure, churn
+from benchmark.measure.catalogue import QUALITY, churn, scorecard
 from benchmark.measure.catalogue import boards as on_boards
+from benchmark.measure.measure import Measure
 from benchmark.store.cell import Cell
 from benchmark.types import REFERENCE, Task
 from leaderboard.explain.flips import Flips
@@ -35,8 +36,8 @@ def bounded(name: str, column: Column, estimate: Estimate | None) -> dict[str, f
 
     They are the board's, as fractions or in target units.
     """
-    most = column.measure.most if column.measure and not column.versus else float("inf")
-    value = Value.of(estimate, signed=column.versus, most=most)
+    most, least = (column.measure.most, column.measure.least) if column.measure else (float("inf"), 0)
+    value = Value.of(estimate, 1, 1, column.versus, float("inf") if column.versus else most, least)
     numbers = {name: value.number, f"{name}_low": value.low, f"{name}_high": value.high}
     return {name: float(number) for name, number in numbers.items() if number == number}
 
@@ -47,15 +48,15 @@ def pair_of(dataset: Dataset, entry: Entry, split: int) -> Pair:
 
 
 def metrics(pair: Pair) -> dict[str, float]:
-    """Return the metrics of a cell that its recording lacks: intervals, and paired differences from ERM."""
+    """Return the metrics of a cell that its recording lacks: intervals, paired differences from ERM, the scorecard."""
     cell, erm = pair
     found: dict[str, float] = {}
     for test, p in cell.predictions.items():
-        for measure in measures(p.task):
-            column = absolute(measure)
-            name = f"{test}/{measure.key}"
+        for measure in scorecard(p.task):
+            column, name = absolute(measure), f"{test}/{measure.key}"
             ends = bounded(name, column, column.value([(cell, None)], test))
-            found |= {key: value for key, value in ends.items() if key != name}
+            found |= {key: value for key, value in ends.items() if key != name or not measure.tracked}
+        for measure in measures(p.task):
             difference = versus(measure)
             found |= bounded(f"{test}/{difference.key}", difference, difference.value([pair], test))
     relative = COMPUTE.value([(cell, erm)])

@@ -68,8 +68,8 @@ def note(results: Results, found: Mapping[str, Summary], title: str, linked: Lin
 def board_note(results: Results, found: Mapping[str, Summary]) -> str:
     """Return the description of the board's experiment in Markdown: its tables."""
     parts = [
-        f"Methods over the datasets of this store, sampling `{results.sampling}`: one run per method, lowest mean rank "
-        f"by churn first. {described('runs', results.sampling)} Open a run for its datasets."
+        f"Methods over the datasets of this store, sampling `{results.sampling}`: one run per method, in the "
+        f"order of the leaderboard's first page. {described('runs', results.sampling)} Open a run for its datasets."
     ]
     for summary in found.values():
         parts += [f"**{_over(summary)}**", to_markdown(_table(summary, summary.rows)).strip()]

@@ -11,8 +11,8 @@ from benchmark.store.explaining import Explained, Explanation
 from benchmark.store.tracking import Store
 from leaderboard.explain import cells, methods
 from leaderboard.explain.flips import Flips, flips, to_csv, to_html
-from leaderboard.figures.molecules import smiles_of
 from leaderboard.read.results import Dataset, Entry, Results, collect
+from leaderboard.read.structures import of_tests
 from leaderboard.site.explorer import drawings
 from leaderboard.stats.intervals import described
 from leaderboard.tables.boards import Board, board
@@ -75,7 +75,7 @@ def _experiment(explained: Explained, dataset: Dataset) -> str:
 def _dataset(explained: Explained, dataset: Dataset, experiment: str, code: str) -> int:
     """Explain the cells of one dataset and sampling, and its experiment; return the number of runs written."""
     source = explained.source(experiment, code)
-    smiles = smiles_of(dataset.name, [dataset])
+    smiles = of_tests(dataset)
     found = {
         cell.run_id: _flips(dataset, entry, split) for entry in dataset.entries for split, cell in entry.cells.items()
     }

@@ -10,17 +10,18 @@ from joblib import hash
 
 from benchmark.files import named
 from benchmark.source import fingerprint
-from leaderboard.figures import charts, pareto, ranks, triage
+from leaderboard.figures import abstention, charts, pareto, ranks, triage
 from leaderboard.figures.cases import cases
 from leaderboard.figures.contrast import contrast
 from leaderboard.figures.figure import Drawing, Figure
 from leaderboard.figures.forest import forests
 from leaderboard.figures.heatmap import heat_map
-from leaderboard.figures.style import look, styles
+from leaderboard.figures.style import Style, look, styles
 from leaderboard.read.jobs import Job, made
 from leaderboard.read.results import Results, family_weights
 from leaderboard.tables import studies
 from leaderboard.tables.boards import Board, BoardRow, boards
+from leaderboard.tables.bodies import abstention as abstaining
 from leaderboard.tables.summary import headline
 
 Structures = Callable[[], Mapping[str, Mapping[str, str]]]
@@ -77,15 +78,24 @@ def of_studies(finished: Iterable[studies.Told]) -> Iterator[Drawing]:
             yield charts.drawing(f"study-{one.slug}-{chart.key}", chart)
 
 
-def of_results(results: Results, structures: Structures = dict) -> Iterator[Drawing]:
-    """Yield every figure that ``results`` supports.
+def looks_of(whole: Results) -> dict[str, Style]:
+    """Return the look of each method of a site, in all its figures and pages, under all samplings."""
+    titles = [title for part in whole.every for title in part.methods()]
+    reference = next((d.reference.title for part in whole.every for d in part.datasets if d.reference), "")
+    return styles(titles, reference)
+
+
+def of_results(
+    results: Results, structures: Structures = dict, looks: Mapping[str, Style] | None = None
+) -> Iterator[Drawing]:
+    """Yield every figure that ``results`` supports, with the ``looks`` of methods, by default those of ``looks_of``.
 
     ``structures`` returns known SMILES by dataset and example id (see ``molecules``). The slowest to prepare come last,
     so that the others are drawn in the meantime.
     """
     board_of = {board.dataset: _shown(board) for board in boards(results) if board.evalset == "id"}
     reference = next((d.reference.title for d in results.datasets if d.reference), "")
-    looks = styles(results.methods(), reference)
+    looks = looks or looks_of(results)
     compared = [method for method in results.methods() if method != reference]
     # Triage scores some retrainings and counts flips among others, which a halving, with its two, cannot give.
     scored = () if results.sampling == "halves" else results.datasets
@@ -104,11 +114,16 @@ def of_results(results: Results, structures: Structures = dict) -> Iterator[Draw
         of_headline = [board_of[dataset.name] for dataset in summary.datasets]
         yield Drawing(pareto.overall, (summary.rows, summary.over, of_headline, looks, reference))
         n = summary.ranking.n if summary.ranking else len(summary.datasets)
-        yield Drawing(ranks.rank_intervals, (summary.rows, n, looks))
+        yield Drawing(ranks.rank_intervals, (summary.by_rank, n, looks))
         if summary.ranking:
             yield Drawing(ranks.critical_difference, (summary.ranking, looks))
     if reviewed := [dataset for dataset in results.headline() if dataset.name in curves]:
         yield Drawing(triage.overall, ([curves[dataset.name] for dataset in reviewed], family_weights(reviewed)))
+    block, levels = abstaining.curves(results)
+    if block:
+        numbers = {title: [[e.value for e in level] for level in of] for title, of in levels.items()}
+        families = len({dataset.family for dataset in block})
+        yield Drawing(abstention.abstention, (numbers, f"{families} families of datasets", looks))
     for name, smiles in structures().items():
         if pair := contrasts.get(name):
             yield Drawing(cases, (pair, {i: smiles[i] for i in pair.ids.tolist() if i in smiles}))

@@ -1,14 +1,13 @@
-"""Molecules of the test sets: SMILES from local data, and drawings."""
+"""Molecules of the test sets: their SMILES, and drawings."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 from xml.etree import ElementTree
 
 from benchmark.errors import UserError
-from leaderboard.read.results import Dataset, Results
+from leaderboard.read.results import Results
 
 SVG = "http://www.w3.org/2000/svg"
 INK = "#000000"
@@ -25,6 +24,8 @@ ELEMENTS = {
     53: "#9a5fd0",
 }
 """The usual hues by atomic number; each has a contrast of at least 3 on white and on near-black."""
+PALETTE = {z: tuple(c / 255 for c in bytes.fromhex(colour[1:])) for z, colour in {-1: INK, **ELEMENTS}.items()}
+"""The colours of elements for RDKit, by atomic number: −1 stands for all others."""
 
 
 @dataclass(frozen=True)
@@ -41,31 +42,14 @@ class Shape:
 def structures(results: Results) -> dict[str, dict[str, str]]:
     """Return the SMILES of all test examples, under all samplings, by dataset and example id.
 
-    Nothing is downloaded: datasets without molecules, or whose raw file is missing or altered, are left out.
+    Nothing is downloaded: ``leaderboard.read.structures`` says which datasets are left out.
     """
-    of_name: dict[str, list[Dataset]] = {}
+    from leaderboard.read.structures import of_tests  # pandas
+
+    found: dict[str, dict[str, str]] = {}
     for dataset in (dataset for part in results.every for dataset in part.datasets):
-        of_name.setdefault(dataset.name, []).append(dataset)
-    return {name: smiles for name, datasets in of_name.items() if (smiles := smiles_of(name, datasets))}
-
-
-def smiles_of(name: str, datasets: Sequence[Dataset]) -> dict[str, str]:
-    """Return the SMILES of the test examples of one dataset by id, as ``structures`` does; empty if it is left out."""
-    from benchmark.data.rows import load_rows
-    from benchmark.data.sources import locate, verified
-    from benchmark.data.spec import load_spec
-
-    try:
-        spec = load_spec(name)
-        if not spec.smiles or (path := locate(spec)) is None:
-            return {}
-        verified(path, spec)  # an altered file would be downloaded again
-        used = load_rows(spec).used
-    except UserError:
-        return {}
-    cells = [cell for dataset in datasets for entry in dataset.entries for cell in entry.cells.values()]
-    tests = {str(i) for cell in cells for predictions in cell.predictions.values() for i in predictions.ids}
-    return {i: smiles for i, smiles in zip(used["id"], used["smiles"], strict=True) if i in tests}
+        found.setdefault(dataset.name, {}).update(of_tests(dataset))
+    return {name: smiles for name, smiles in found.items() if smiles}
 
 
 def draw(smiles: str, width: int, height: int) -> str:
@@ -111,8 +95,7 @@ def _rdkit(smiles: str, width: int, height: int) -> str:
     options.padding = 0.03
     options.bondLineWidth = 1.2
     options.fixedBondLength = min(width, height) / 5  # do not enlarge small molecules
-    palette = {-1: INK, **ELEMENTS}  # -1: all other elements
-    options.setAtomPalette({z: tuple(c / 255 for c in bytes.fromhex(colour[1:])) for z, colour in palette.items()})
+    options.setAtomPalette(PALETTE)
     rdMolDraw2D.PrepareAndDrawMolecule(drawer, molecule)
     drawer.FinishDrawing()
     return str(drawer.GetDrawingText())

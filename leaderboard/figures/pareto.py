@@ -15,7 +15,7 @@ from leaderboard.tables.summary import SummaryRow
 
 @dataclass(frozen=True)
 class Point:
-    """A method's predictive quality and churn, and whether its row carries a mark (†, †?, collapsed, control)."""
+    """A method's predictive quality and churn, and whether it is drawn hollow and off the front, for its marks."""
 
     method: str
     quality: Estimate
@@ -35,7 +35,8 @@ class Scale:
 
 ACCURACY = Scale("Accuracy (%)", "Churn (%)", +1, 100)
 DIFFERENCE = Scale("Mean Δ accuracy vs ERM (pp)", "Mean Δ churn vs ERM (pp)", +1, 100)
-FRONT = "Line: Pareto front of the unmarked methods."
+FRONT = "Line: Pareto front of the filled methods."
+LOSING = "Hollow: † on one of these datasets, or no rank for another reason."
 
 
 def front(points: Sequence[Point], better: int) -> list[Point]:
@@ -63,7 +64,7 @@ def pareto(board: Board, task: Task, unit: str, styles: Mapping[str, Style], ref
             points.append(Point(row.title, quality, churn, bool(row.marks)))
     title = f"{'MAE' if regression else 'Accuracy'} and churn, {board.title}"
     about = {"key": f"pareto-{board.dataset}", "title": title, "dataset": board.dataset}
-    return _plot(points, [board], reference, scale, styles, "ID test", **about)
+    return _plot(points, [board], reference, scale, styles, "ID test", HOLLOW, **about)
 
 
 def overall(
@@ -78,10 +79,10 @@ def overall(
     for row in rows:
         quality, churn = row.estimates.get("delta_accuracy"), row.estimates.get("delta_churn")
         if quality and churn:
-            points.append(Point(row.title, quality, churn, quality.value < -LOST))
+            points.append(Point(row.title, quality, churn, bool(row.unranked) or row.lost >= LOST))
     over = f"Mean over the headline group ({over}), ID test"
     title = "Accuracy and churn against ERM"
-    return _plot(points, boards, reference, DIFFERENCE, styles, over, key="pareto", title=title)
+    return _plot(points, boards, reference, DIFFERENCE, styles, over, LOSING, key="pareto", title=title)
 
 
 def _plot(
@@ -91,9 +92,10 @@ def _plot(
     scale: Scale,
     styles: Mapping[str, Style],
     over: str,
+    hollow: str,
     **about: str,
 ) -> Figure | None:
-    """Draw ``points``; ``over`` says on what, for the caption, and ``about`` is the rest that ``finish`` needs."""
+    """Draw ``points``; the caption says ``over`` what and what is ``hollow``; ``about`` is the rest for ``finish``."""
     if len(points) < 2:
         return None
     kept, left_out = calmest([p.method for p in points if p.method != reference], boards)
@@ -127,7 +129,7 @@ def _plot(
 
     return finish(
         on,
-        caption=f"{over}. {INTERVALS} {FRONT} {HOLLOW}{left_out}",
+        caption=f"{over}. {INTERVALS} {FRONT} {hollow}{left_out}",
         alt=f"{len(points)} methods by {scale.quality} and {scale.churn}, {numbers(points[0])} among them. "
         f"On the Pareto front: {', '.join(numbers(p) for p in best)}.",
         **about,

@@ -16,10 +16,10 @@ from leaderboard.paper.read import Published
 from leaderboard.read.results import Dataset, Entry, Results, with_studies
 from leaderboard.stats.intervals import Estimate, jackknife, leave_one_out
 from leaderboard.stats.ranks import friedman, rank_intervals
+from leaderboard.tables.bodies.triage import estimates
 from leaderboard.tables.columns import estimate as of_measure
 from leaderboard.tables.columns import matched, pairs_of
 from leaderboard.tables.studies import estimate
-from leaderboard.tables.triage import estimates
 
 K = TypeVar("K")
 METHODS: Mapping[str, tuple[str, Mapping[str, Any]]] = {

@@ -12,6 +12,7 @@ from leaderboard.paper import moved
 from leaderboard.paper.compare import RULE, Comparison, Verdict
 from leaderboard.paper.reasons import MATCHES, REASONS, UNEXPLAINED, reason
 from leaderboard.read.results import Results
+from leaderboard.site.sentences import in_brief
 from leaderboard.stats.intervals import Estimate
 from leaderboard.tables import studies
 from leaderboard.tables.catalogue import build
@@ -25,7 +26,12 @@ INTRODUCTION = (
     "folder: every number in a table is computed. The explanations of the disagreements with the paper, at the end, "
     f"are written by hand. `python -m leaderboard build --store {FOLDER}` builds the pages from the same predictions."
 )
-SHOWN = ("claims", "samplings", "main", "magnitudes", "ranks", "borderline", "filter", "regression", "compute")
+SHOWN = ("claims", "samplings", "main", "magnitudes")
+PAGES = (
+    "The pages have the rest: all other tables and figures (`tables.html`), any two methods compared (`compare.html`), "
+    "the method to use under limits of your own (`decide.html`), each dataset, method and study, every prediction "
+    "(`flips/`), and definitions (`definitions.html`)."
+)
 MOVED = Path(__file__).with_name("moved.csv")
 """Differences from the results published before, by ``python -m leaderboard moved``."""
 RETRAINED = (
@@ -89,22 +95,31 @@ def _judged(c: Comparison) -> bool:
 
 
 def page(results: Results, comparisons: Sequence[Comparison]) -> str:
-    """Return the main tables of ``results`` and their comparison with the published numbers, as a page of Markdown."""
-    parts = [f"# Results of churn-benchmark {__version__}", INTRODUCTION]
-    tables = {table.key: table for table in build(results)}
-    for table in (tables[key] for key in SHOWN if key in tables):
-        notes = ["\n".join(f"- {plain(note)}" for note in table.notes)] if table.notes else []
-        parts += [f"## {table.title}", table.caption, to_markdown(table), *notes]
-    for one in studies.told(results)[0]:
-        parts += [f"## Study: {one.title}", *one.report.answer]
-        for table in (studies.table(one, sheet) for sheet in one.report.sheets):
-            notes = [f"- {plain(note)}" for note in table.notes]
-            parts += [f"### {table.title}", table.caption, to_markdown(table), *notes]
+    """Return the order of methods, the main tables and findings, and the comparison with the published numbers.
+
+    It is a page of Markdown of about ten screens, which leads to the pages of the site for everything else.
+    """
+    parts = [f"# Results of churn-benchmark {__version__}", INTRODUCTION, PAGES]
+    for part in results.by_sampling:
+        for table in build(part, keys=("places",)):
+            parts += [f"## Methods under {part.sampling}", *_shown(table)]
+    for table in build(results, keys=SHOWN):
+        parts += [f"## {table.title}", *_shown(table)]
+    if told := studies.told(results)[0]:
+        parts += ["## Studies", "The main finding of each; its page has the others, with tables and figures."]
+        parts.append("\n".join(f"- *{plain(one.title)}* (`studies/{one.slug}.html`): {_brief(one)}" for one in told))
     if MOVED.is_file():
-        changes = moved.read(MOVED)
-        table = moved.by_method(changes)
-        parts += [f"## {table.title}", RETRAINED, moved.sentence(changes), table.caption, to_markdown(table)]
+        parts += ["## What moved", RETRAINED, moved.sentence(moved.read(MOVED))]
     return _joined([*parts, "## Beside the paper's numbers", markdown(comparisons)])
+
+
+def _shown(table: Table) -> list[str]:
+    notes = ["\n".join(f"- {plain(note)}" for note in table.notes)] if table.notes else []
+    return [table.caption, to_markdown(table), *notes]
+
+
+def _brief(one: studies.Told) -> str:
+    return plain(" ".join(in_brief(one.report.answer)[0]))
 
 
 def _joined(parts: Sequence[str]) -> str:

@@ -190,6 +190,14 @@ def shipped(leading: bool = False) -> list[Cell]:
     return read(PUBLISHED, leading) if (PUBLISHED / "manifest.json").is_file() else []
 
 
+@cache
+def listed_methods() -> frozenset[tuple[str, str]]:
+    """Return the published methods with their hyperparameters, as in ``CellKey.kind``; none if none are shipped."""
+    path = PUBLISHED / "manifest.json"
+    heads = _manifest(path).cells if path.is_file() else []
+    return frozenset((head["key"]["method"], repr(sorted(head["key"]["params"].items()))) for head in heads)
+
+
 def among(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
     """Return ``cells`` followed by the shipped cells of their datasets, and a message for each cell left out.
 

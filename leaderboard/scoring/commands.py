@@ -45,6 +45,9 @@ def score(
     truth: Truth = None,
     kind: Kind = "",
     ci: Annotated[str, CI] = "runs",
+    tolerance: Annotated[
+        float | None, typer.Option(help="Regression: a change that matters, in the target's unit. [default: 0.5 SD]")
+    ] = None,
     top: Annotated[int, typer.Option(min=1, help="Number of the most fragile examples to show.")] = 20,
     html: Annotated[Path | None, typer.Option(help="Write a page to this file.")] = None,
     json: Annotated[Path | None, typer.Option(help="Write everything to this file as JSON; - prints it.")] = None,
@@ -65,10 +68,11 @@ def score(
     runs, left_out = _read(sources, kind, truth, tracking_uri, said, experiment=experiment, table=table, query=query)
     if left_out:
         typer.echo(f"left out: {left_out} finished runs without {table or 'a table'}", err=True)
-    result = score(runs, kind=interval_kind(ci))
+    result = score(runs, kind=interval_kind(ci), tolerance=tolerance)
     printed = json is None or str(json) != "-"
     if printed:
-        tables = [reports.facts(result), reports.by_class(result), reports.triage(result, top)]
+        shown = (reports.facts(result), reports.scorecard(result), reports.by_class(result))
+        tables = [*shown, reports.triage(result, top)]
         reports.terminal([table for table in tables if table], reports.sentences(result))
     from leaderboard.scoring import review, standing  # after the score: the published results take seconds to read
 

@@ -10,9 +10,9 @@ import pandas as pd
 from markupsafe import Markup
 
 from benchmark import __version__
-from benchmark.measure.catalogue import find
+from benchmark.measure.catalogue import find, tolerance_of
 from leaderboard.scoring.review import fragile
-from leaderboard.scoring.score import Score
+from leaderboard.scoring.score import CARD, Score
 from leaderboard.scoring.standing import Standing
 from leaderboard.stats.intervals import INTERVAL_KINDS, Estimate
 from leaderboard.tables.columns import absolute
@@ -39,6 +39,20 @@ def facts(score: Score) -> Table:
     ]
     caption = f"{len(score.runs.names)} runs, {len(score.runs.ids)} examples, read as {score.runs.kind}."
     return Table("score", "Score", caption, ("Measure", "Estimate"), tuple(rows), kind=score.kind)
+
+
+def scorecard(score: Score, meanings: bool = False) -> Table | None:
+    """Return a table of the scorecard, with or without what each number means; None where nothing is defined."""
+    if not score.card:
+        return None
+    columns = ("Measure", "Estimate", "Meaning")[: 2 + meanings]
+    rows = [(m.title, absolute(m).show(value), m.help)[: len(columns)] for m, value in score.card]
+    caption = "What decisions rest on besides churn."
+    if score.runs.kind == "probabilities":
+        caption += f" Class 1 is {score.runs.classes[1]}, against all others."
+    if any(m.key == "beyond_tolerance" and m.needs_truth for m, _ in score.card):
+        caption += f" The tolerance is {tolerance_of(score.runs.predictions()):.3g}; see --tolerance."
+    return Table("scorecard", "Scorecard", caption, columns, tuple(rows), kind=score.kind)
 
 
 def by_class(score: Score) -> Table | None:
@@ -71,6 +85,8 @@ def sentences(score: Score) -> list[str]:
             f"Between two runs, {100 * flips.changed:.1f} % of the examples change between right and wrong, half in "
             f"each direction because neither run comes first{rest}."
         )
+    if score.runs.size > CARD:
+        lines.append(f"There is no scorecard above {CARD:,} predicted numbers: score a sample of the examples for one.")
     if score.example_churn.max() > 0:
         ordered = score.example_churn[score.ranking]
         tenth = math.ceil(len(ordered) / 10)
@@ -131,6 +147,7 @@ def to_json(score: Score, where: Standing) -> str:
         "n_examples": len(score.runs.ids),
         "interval": score.kind,
         **{name: _ends(estimate) for name, estimate in score.estimates.items()},
+        "scorecard": {measure.key: _ends(value) for measure, value in score.card},
         "per_class": {name: {"n": n, "churn": _ends(estimate)} for name, (n, estimate) in score.per_class.items()},
         "flips": vars(score.flips) if score.flips else None,
         "notes": sentences(score),
@@ -155,7 +172,7 @@ def to_html(score: Score, where: Standing, n: int) -> str:
         "score.html",
         style=Markup((files("leaderboard") / "static" / "site.css").read_text(encoding="utf-8")),
         score=score,
-        tables=[table for table in (facts(score), by_class(score)) if table],
+        tables=[table for table in (facts(score), scorecard(score, meanings=True), by_class(score)) if table],
         sentences=sentences(score),
         where=where,
         triage=triage(score, n),

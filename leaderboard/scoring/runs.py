@@ -89,19 +89,27 @@ class Runs:
     def task(self) -> Task:
         return "regression" if self.kind == "values" else "classification"
 
+    @property
+    def size(self) -> int:
+        """Number of probabilities or values of all runs; a label counts as one probability per class."""
+        return len(self.names) * len(self.ids) * max(1, len(self.classes))
+
     def blocks(self) -> Iterator[tuple[slice, Predictions]]:
         """Yield blocks of examples with all their runs; labels become probabilities of one. Without truth, y is −1."""
         size = max(1, BLOCK // (len(self.names) * max(1, len(self.classes))))
-        seeds = tuple(range(len(self.names)))
         for start in range(0, len(self.ids), size):
             rows = slice(start, start + size)
-            part = self.values[:, rows]
-            if self.kind == "labels":
-                part = np.eye(len(self.classes), dtype=np.float32)[part]
-            elif self.kind == "values":
-                part = part[..., None]
-            y = np.full(part.shape[1], -1) if self.y is None else self.y[rows]
-            yield rows, Predictions(seeds, self.ids[rows], y, part, self.task)
+            yield rows, self.predictions(rows)
+
+    def predictions(self, rows: slice = slice(None)) -> Predictions:
+        """Return the predictions of some examples, or of all; labels become probabilities of one."""
+        part = self.values[:, rows]
+        if self.kind == "labels":
+            part = np.eye(len(self.classes), dtype=np.float32)[part]
+        elif self.kind == "values":
+            part = part[..., None]
+        y = np.full(part.shape[1], -1) if self.y is None else self.y[rows]
+        return Predictions(tuple(range(len(self.names))), self.ids[rows], y, part, self.task)
 
     def predicted_classes(self) -> np.ndarray:
         """Return the predicted class of each run, (R, T), as indices of ``classes``."""

@@ -1,15 +1,19 @@
 """The score of a model: churn and related measures, and a ranking of the fragile examples."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from benchmark.errors import UserError
-from benchmark.measure.catalogue import Measure, boards, churn_of_class
+from benchmark.measure.catalogue import beyond, boards, churn_of_class, scorecard
+from benchmark.measure.measure import Measure
 from leaderboard.scoring.runs import Runs
 from leaderboard.stats.intervals import Estimate, IntervalKind
-from leaderboard.tables.columns import interval
+from leaderboard.tables.columns import estimate, interval
+
+CARD = 2**22
+"""Number of probabilities or values above which a score has no scorecard, which takes all examples at once."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,9 @@ class Score:
     """The score of ``runs``, in fractions and target units.
 
     ``estimates`` has the boards' measures by key, churn first, as far as the kind of prediction and the truth allow.
-    ``per_class`` has the number of examples of each true class and their churn. All intervals are of ``kind``.
+    ``card`` has the other measures of the scorecard with their estimates, of class 1 where they are of one class; none
+    above ``CARD`` values. ``per_class`` has the number of examples of each true class and their churn. All intervals
+    are of ``kind``.
     ``example_churn`` (T,) is the share of pairs in which an example flips, or for a regression the mean |f − f'|;
     ``ranking`` has the positions of the examples, most fragile first, with ties broken by ``margin`` (see ``rank``).
     """
@@ -40,6 +46,7 @@ class Score:
     runs: Runs
     kind: IntervalKind
     estimates: Mapping[str, Estimate]
+    card: Sequence[tuple[Measure, Estimate]]
     per_class: Mapping[str, tuple[int, Estimate]]
     flips: Flips | None
     example_churn: np.ndarray
@@ -68,11 +75,13 @@ def score(
     y: np.ndarray | None = None,
     ids: np.ndarray | None = None,
     kind: IntervalKind = "runs",
+    tolerance: float | None = None,
 ) -> Score:
     """Score arrays accepted by ``Runs.of``, or ``Runs``; ``kind`` is that of the intervals.
 
-    Memory beyond ``values`` is limited to a block of examples and one number per example. Raises UserError for a single
-    run, which has no churn.
+    ``tolerance``, in target units, is that of a regression's flips. Memory beyond ``values`` is limited to a block of
+    examples and one number per example, above ``CARD`` values. Raises UserError for a single run, which has no churn,
+    and for a tolerance that is not positive or not of a regression.
     """
     runs = values if isinstance(values, Runs) else Runs.of(values, y, ids)
     if len(runs.names) < 2:
@@ -80,6 +89,7 @@ def score(
             f"{runs.source}: one run ({runs.names[0]!r}) has no churn: retrain on another bootstrap or with another "
             "seed, and provide both runs (a column run in a long table, or a column for each run)"
         )
+    card = _card(runs, kind, tolerance)
     measures = _measures(runs)
     by_run = {measure.key: _Sum() for measure in measures}
     by_example = {measure.key: np.empty(len(runs.ids)) for measure in measures}
@@ -119,7 +129,7 @@ def score(
         if total.n
     }
     flips = _flips(runs, estimates["churn"].value) if "accuracy" in by_run else None
-    return Score(runs, kind, estimates, per_class, flips, fragile, margin, rank(fragile, margin))
+    return Score(runs, kind, estimates, card, per_class, flips, fragile, margin, rank(fragile, margin))
 
 
 def margin_of(values: np.ndarray) -> np.ndarray:
@@ -139,16 +149,29 @@ def rank(fragility: np.ndarray, margin: np.ndarray | None) -> np.ndarray:
 
 def _measures(runs: Runs) -> list[Measure]:
     """Select the boards' measures that ``runs`` allow, churn first."""
-    return sorted(
-        (
-            measure
-            for measure in boards(runs.task)
-            if measure.of_examples is not None
-            and (runs.y is not None or not measure.needs_truth)
-            and (runs.kind != "labels" or not measure.needs_probabilities)
-        ),
-        key=lambda measure: measure.key != "churn",
-    )
+    allowed = [measure for measure in boards(runs.task) if measure.of_examples is not None and _allows(runs, measure)]
+    return sorted(allowed, key=lambda measure: measure.key != "churn")
+
+
+def _allows(runs: Runs, measure: Measure) -> bool:
+    truth = runs.y is not None or not measure.needs_truth
+    return truth and (runs.kind != "labels" or not measure.needs_probabilities)
+
+
+def _card(runs: Runs, kind: IntervalKind, tolerance: float | None) -> list[tuple[Measure, Estimate]]:
+    """Return the measures of the scorecard that ``runs`` allow and boards do not show, where they are defined."""
+    if tolerance is not None and (runs.task != "regression" or not 0 < tolerance < np.inf):
+        raise UserError(
+            f"a tolerance of {tolerance:g} for {runs.kind}: expected a positive number in the target's unit, for the "
+            "values of a regression"
+        )
+    if runs.size > CARD:
+        return []
+    own = {} if tolerance is None else {"beyond_tolerance": beyond(tolerance)}
+    measures = [own.get(measure.key, measure) for measure in scorecard(runs.task) if not measure.board]
+    p = runs.predictions()
+    found = [(measure, estimate(measure, [(p, None)], kind)) for measure in measures if _allows(runs, measure)]
+    return [(measure, value) for measure, value in found if not np.isnan(value.value)]
 
 
 class _Sum:

@@ -8,10 +8,11 @@ from benchmark.errors import UserError
 from benchmark.files import inside
 from benchmark.store.staging import replacing, sweep
 from leaderboard.read.results import Results
+from leaderboard.site import chemistry
 from leaderboard.site.pages import files, homes
 from leaderboard.stats.intervals import IntervalKind
 from leaderboard.tables.prepare import prepare
-from leaderboard.write import published
+from leaderboard.write import published, tidy
 
 MARKER = ".churn-leaderboard"
 """File that marks a folder as a leaderboard, which may be replaced."""
@@ -29,26 +30,47 @@ def claim(out: Path) -> Path:
     return out
 
 
-def write(results: Results, out: Path, kind: IntervalKind = "runs", health: Mapping[str, str] | None = None) -> Path:
+def write(
+    results: Results,
+    out: Path,
+    kind: IntervalKind = "runs",
+    health: Mapping[str, str] | None = None,
+    repository: str = "",
+    rdkit: bool = False,
+) -> Path:
     """Write the site of ``results`` to the folder ``out``, whole or not at all, and return its first page.
 
     Each sampling has pages of its own, in a folder of its name unless it is the first.
 
-    ``kind`` applies to all intervals; ``health`` holds health reports by dataset. Raises UserError as ``claim`` does,
-    and if writing fails.
+    ``kind`` applies to all intervals; ``health`` holds health reports by dataset; ``repository`` is the address that
+    pages link to; ``rdkit`` adds RDKit's build for browsers. Raises UserError as ``claim`` does, if that build cannot
+    be had, and if writing fails.
     """
     out = claim(out)
     try:
         with replacing(out) as new:
             (new / MARKER).write_text(f"{__version__}\n", encoding="utf-8")
+            if rdkit:
+                (new / chemistry.SCRIPT).parent.mkdir()
+                (new / chemistry.SCRIPT).write_text(chemistry.script(), encoding="utf-8")
             folders = homes(results)
             prepare(results, kind)
             for part in results.by_sampling or (results,):
-                for name, content in files(part, results, kind, health or {}):
+                for name, content in files(part, results, kind, health or {}, repository, rdkit):
                     path = inside(new, f"{folders[part.sampling]}{name}")
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_bytes(content if isinstance(content, bytes) else content.encode())
             published.write(results, new / "results", tables=False)
+            downloads = {"citation.bib": (new / "citation.bib").read_bytes()}
+            for sampling, home in folders.items():
+                tables = sorted((new / home / "tables").glob("*.csv"))
+                downloads |= {f"tables/{sampling}/{path.name}": path.read_bytes() for path in tables}
+            for name, content in tidy.files(results):
+                path = inside(new, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+                downloads[name] = content
+            (new / tidy.ARCHIVE).write_bytes(tidy.archive(downloads))
     except OSError as error:
         raise UserError(f"cannot write the leaderboard to {out}: {error}") from error
     return out / "index.html"

@@ -12,9 +12,12 @@ from benchmark.files import kept, named
 from benchmark.measure.basics import predicted_class
 from benchmark.measure.catalogue import churn
 from benchmark.source import fingerprint
+from benchmark.store.cell import Record
 from benchmark.types import Predictions
 from leaderboard.figures import molecules
 from leaderboard.read.results import Dataset, Entry
+from leaderboard.read.structures import Molecules
+from leaderboard.site import nearest, regions
 
 SHARD = 32
 """Drawings per file; a page of the explorer needs one file or a few."""
@@ -28,8 +31,16 @@ def shards(dataset: Dataset) -> list[tuple[str, str, int]]:
     return [(f"{seed}-{evalset}", evalset, seed) for seed in dataset.splits for evalset in dataset.evalsets]
 
 
-def files(dataset: Dataset, smiles: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield name and content of a dataset's files: predictions by split and test set, and drawings of ``smiles``."""
+def files(
+    dataset: Dataset,
+    smiles: Mapping[str, str],
+    named: Sequence[str] = (),
+    known: Molecules | None = None,
+    records: Sequence[Record] = (),
+) -> Iterator[tuple[str, str]]:
+    """Yield name and content of a dataset's files: predictions by split and test set, what the view of one example adds
+    (``near-…``), and drawings of ``smiles``. ``named`` are the names of regions that examples are marked with.
+    """
     drawn: dict[str, int] = {}
     for name, evalset, seed in shards(dataset):
         entries = [entry for entry in dataset.entries if seed in entry.cells]
@@ -39,12 +50,21 @@ def files(dataset: Dataset, smiles: Mapping[str, str]) -> Iterator[tuple[str, st
         for i in np.argsort(-np.nan_to_num(churns[0]), kind="stable"):  # the page's order
             if ids[i] in smiles:
                 drawn.setdefault(ids[i], len(drawn) // SHARD)
-        yield f"{name}.js", _script(name, _predictions(entries, predictions, churns, smiles, drawn))
+        marked = regions.masks(tuple(smiles.get(i, "") for i in ids)) if named else {}
+        members = [np.flatnonzero(marked.get(region, [])).tolist() for region in named]
+        yield (
+            f"{name}.js",
+            script(name, {**_predictions(entries, predictions, churns, smiles, drawn), "regions": members}),
+        )
+        more = nearest.content(dataset, evalset, seed, known, records)
+        if dataset.task == "classification":
+            more["values"] = [_packed(p) for p in predictions]
+        yield f"near-{name}.js", script(f"near-{name}", more)
     order = list(drawn)
     drawn_as = drawings({i: smiles[i] for i in sorted(drawn)})
     for k, start in enumerate(range(0, len(order), SHARD)):
         shard = {i: drawn_as[i] for i in order[start : start + SHARD] if i in drawn_as}
-        yield f"drawings-{k}.js", _script(f"drawings-{k}", shard)
+        yield f"drawings-{k}.js", script(f"drawings-{k}", shard)
 
 
 def example_churn(p: Predictions) -> np.ndarray:
@@ -70,7 +90,10 @@ def _predictions(
         "y": first.y.tolist() if classes else _rounded(first.y),
         "smiles": [smiles.get(i) for i in first.ids.tolist()],
         "drawings": [drawn.get(i) for i in first.ids.tolist()],
-        "methods": [{"title": entry.title, "slug": entry.slug} for entry in entries],
+        "methods": [
+            {"title": entry.title, "slug": entry.slug, "seeds": p.seeds}
+            for entry, p in zip(entries, predictions, strict=True)
+        ],
         "strips": [_classes(p) if classes else [_rounded(v) for v in p.values[..., 0].T] for p in predictions],
         "rates": [_rounded(rate) for rate in rates],
         "span": float(np.ptp(every, axis=0).max()) or 1.0,  # the widest example fits its strip
@@ -79,6 +102,12 @@ def _predictions(
 
 def _classes(p: Predictions) -> list[str]:
     return ["".join(map(str, row)) for row in np.minimum(predicted_class(p.values).T, 9).tolist()]
+
+
+def _packed(p: Predictions) -> list[str]:
+    """Return the probability of class 1 of each example in all retrainings, a character each: steps of 2 % from "("."""
+    steps = np.rint(p.values[..., 1].T * 50).astype(np.uint8) + ord("(")
+    return [bytes(row).decode("ascii") for row in steps]
 
 
 def _rounded(values: np.ndarray) -> list[float]:
@@ -109,5 +138,6 @@ def _draw(smiles: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     return drawings
 
 
-def _script(name: str, content: object) -> str:
+def script(name: str, content: object) -> str:
+    """Return a script that hands ``content`` to the page's own, which works from file:// too."""
     return f"load({json.dumps(name)},{json.dumps(content, ensure_ascii=False, separators=(',', ':'))});\n"

@@ -1,8 +1,10 @@
 """The files of the site apart from the predictions, with the data of each page."""
 
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 from functools import cached_property, partial
 from importlib.resources import files as resources
 from itertools import chain
@@ -11,28 +13,44 @@ from urllib.parse import urlsplit, urlunsplit
 
 from markupsafe import Markup
 
+from benchmark.measure.basics import LOST
 from benchmark.measure.catalogue import QUALITY
+from benchmark.measure.catalogue import scorecard as measures
 from benchmark.registry import discover
 from benchmark.store.cell import Cell
-from benchmark.types import REFERENCE, Sampling
+from benchmark.types import REFERENCE, TASKS, Sampling
 from leaderboard.figures import build, molecules
 from leaderboard.figures.figure import Figure
+from leaderboard.figures.style import Style
+from leaderboard.read.published import file_of
 from leaderboard.read.results import Dataset, Results, slug
-from leaderboard.site import citation, decide, explorer, sentences
+from leaderboard.read.structures import molecules as known
+from leaderboard.read.structures import withheld
+from leaderboard.site import citation, compare, decide, explorer, regions, sentences
+from leaderboard.site.names import Names
 from leaderboard.stats.intervals import INTERVAL_KINDS, Estimate, IntervalKind, described
 from leaderboard.tables import catalogue as tables
 from leaderboard.tables import studies
 from leaderboard.tables.boards import EVALSETS, SUSPICIONS, Board, BoardRow, boards, to_table
+from leaderboard.tables.bodies import scorecard
 from leaderboard.tables.groups import by_group
+from leaderboard.tables.order import LIMITS, RULE
 from leaderboard.tables.summary import GROUP_TITLES, Summary, summaries
 from leaderboard.tables.table import Table
 from leaderboard.write import formats as writers
 from leaderboard.write import latex
 from leaderboard.write.templates import render
+from leaderboard.write.tidy import ARCHIVE, path_of
 
 File = tuple[str, str | bytes]
 """A path below the site's folder, and its content."""
-STATIC = ("site.css", "site.js")
+STATIC = ("site.css", "site.js", "compare.js", "explorer.js", "molecule.js", "chemistry.js")
+
+
+def updated() -> date:
+    """Return the day of the build, or that of the ``SOURCE_DATE_EPOCH`` of reproducible builds."""
+    seconds = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return datetime.fromtimestamp(float(seconds), UTC).date() if seconds else datetime.now(UTC).date()
 
 
 def homes(results: Results) -> dict[Sampling, str]:
@@ -41,21 +59,29 @@ def homes(results: Results) -> dict[Sampling, str]:
     return {part.sampling: f"{part.sampling}/" if number else "" for number, part in enumerate(parts)}
 
 
-def files(results: Results, whole: Results, kind: IntervalKind, health: Mapping[str, str]) -> Iterator[File]:
+def files(
+    results: Results,
+    whole: Results,
+    kind: IntervalKind,
+    health: Mapping[str, str],
+    repository: str = "",
+    rdkit: bool = False,
+) -> Iterator[File]:
     """Yield the files of the pages of one sampling's ``results`` one by one, to bound memory.
 
-    ``whole`` are the results of the site, of which they are a part.
+    ``whole`` are the results of the site, of which they are a part; ``repository`` is an address to link to; ``rdkit``
+    says whether the site has RDKit's build for browsers.
     """
     for name in STATIC:
         yield f"static/{name}", (resources("leaderboard") / "static" / name).read_text(encoding="utf-8")
     yield "citation.bib", citation.bibtex(results)
-    site = Site(results, whole, kind, health)
+    site = Site(results, whole, kind, health, repository, rdkit)
     structures = partial(molecules.structures, whole)
-    figures = build.drawn(chain(build.of_results(results, structures), build.of_studies(site.study_reports[0])))
-    for table in (*site.tables, *map(to_table, site.boards), *site.group_tables, *site.study_tables):
-        yield f"tables/{table.key}.tex", latex.to_latex(table, tables.stamp(results, table))
-        yield f"tables/{table.key}.csv", writers.to_csv(table)
-        yield f"tables/{table.key}.json", writers.to_json(table)
+    figures = build.drawn(
+        chain(build.of_results(results, structures, site.looks), build.of_studies(site.study_reports[0]))
+    )
+    for table in (*site.tables, *map(to_table, site.boards), *site.scorecards, *site.group_tables, *site.study_tables):
+        yield from site.as_files(table)
     for dataset in results.datasets:
         yield from site.explorer(dataset, structures().get(dataset.name, {}))
     for title in results.methods():
@@ -78,11 +104,17 @@ class Site:
     whole: Results
     kind: IntervalKind
     health: Mapping[str, str]
+    repository: str = ""
+    rdkit: bool = False
     figures: list[Figure] = field(default_factory=list)
 
     @property
     def boards(self) -> Sequence[Board]:
         return boards(self.results, self.kind)
+
+    @cached_property
+    def looks(self) -> Mapping[str, Style]:
+        return build.looks_of(self.whole)
 
     @cached_property
     def tables(self) -> list[Table]:
@@ -95,6 +127,10 @@ class Site:
     @cached_property
     def study_tables(self) -> list[Table]:
         return [studies.table(one, sheet, self.kind) for one in self.study_reports[0] for sheet in one.report.sheets]
+
+    @cached_property
+    def scorecards(self) -> list[Table]:
+        return [table for dataset in self.results.datasets for table in scorecard.of_dataset(dataset, self.kind)]
 
     @cached_property
     def group_tables(self) -> list[Table]:
@@ -140,6 +176,8 @@ class Site:
         up = root + "../" * bool(folders[self.results.sampling])
         of_all = [("decide.html", "Decide", self.whole.front)]  # pages that the site has once
         of_all += [("studies.html", "Studies", self.whole)] * bool(self.whole.records)
+        datasets = {dataset.title: dataset.name for dataset in self.results.datasets}
+        names = Names(root, self.looks, frozenset(self.results.methods()), datasets)
         return render(
             template,
             here=here,
@@ -148,7 +186,15 @@ class Site:
             source=self.source,
             reference=REFERENCE,
             evalsets=EVALSETS,
-            to_html=writers.to_html,
+            top=up,
+            tidy_of=path_of,
+            archive=ARCHIVE,
+            repository=self.repository,
+            updated=updated(),
+            name_of=names.method,
+            look_of=names.look_of,
+            linked=names.in_figure,
+            to_html=partial(writers.to_html, named=names.linked),
             in_brief=sentences.in_brief,
             kind=described(self.kind, self.results.sampling),
             sampling=self.results.sampling,
@@ -164,6 +210,10 @@ class Site:
             answer=sentences.answer,
             elsewhere=partial(sentences.elsewhere, whole=self.whole, kind=self.kind),
             notes=sentences.notes,
+            limits=LIMITS,
+            lost=LOST,
+            plot=next((figure for figure in self.figures if figure.key == "pareto"), None),
+            splits=next((table for table in self.tables if table.key == "canonical-splits"), None),
             forest=forest,
             groups=GROUP_TITLES,
             datasets=[self._glance(dataset) for dataset in self.results.datasets],
@@ -171,6 +221,10 @@ class Site:
             columns=_columns(tables),
         )
         yield "index.html", index
+        yield "compare.html", self.page("compare.html")
+        yield "compare/methods.js", explorer.script("methods", compare.content(self.results))
+        for key, of_cells in compare.values(self.results):
+            yield f"compare/{key}.js", explorer.script(key, of_cells)
         if self.results is self.whole.front:
             both = described("both", self.results.sampling)
             yield "decide.html", self.page("decide.html", choices=decide.choices(self.whole), both=both)
@@ -178,12 +232,20 @@ class Site:
             "tables": self.tables,
             "figures": [f for f in self.figures if not f.dataset and not f.key.startswith("study-")],
             "datasets": self.results.datasets,
+            "parquet": _parquet,
             "bibtex": citation.bibtex(self.results),
         }
         yield "tables.html", self.page("tables.html", **contents)
         yield (
             "definitions.html",
-            self.page("definitions.html", kinds=INTERVAL_KINDS, chosen=self.kind, suspicions=SUSPICIONS),
+            self.page(
+                "definitions.html",
+                kinds=INTERVAL_KINDS,
+                chosen=self.kind,
+                suspicions=SUSPICIONS,
+                rule=RULE,
+                card={task: scorecard.meanings(measures(task)) for task in TASKS},
+            ),
         )
 
     def dataset(self, dataset: Dataset) -> str:
@@ -193,7 +255,7 @@ class Site:
             dataset=dataset,
             tables=[
                 *(to_table(board) for board in self.boards if board.dataset == dataset.name),
-                *(table for table in self.group_tables if table.datasets == (dataset.name,)),
+                *(table for table in (*self.scorecards, *self.group_tables) if table.datasets == (dataset.name,)),
             ],
             figures=[figure for figure in self.figures if figure.dataset == dataset.name],
             bibtex="\n".join(citation.sources([dataset])),
@@ -203,19 +265,45 @@ class Site:
 
     def explorer(self, dataset: Dataset, smiles: Mapping[str, str]) -> Iterator[File]:
         folder = f"flips/{dataset.name}"
-        first = next(iter(dataset.entries[0].cells.values())).predictions["id"]
+        _, evalset, split = explorer.shards(dataset)[0]
+        entry = next(entry for entry in dataset.entries if split in entry.cells)
+        first = entry.cells[split].predictions[evalset]
+        found = regions.regions(first, [smiles.get(i, "") for i in first.ids.tolist()]) if smiles else []
+        table = regions.table(dataset, entry.title, found, EVALSETS.get(evalset, evalset), split)
+        classes = dataset.task == "classification"
         page = self.page(
             "flips.html",
             f"{folder}.html",
             dataset=dataset,
             shards=explorer.shards(dataset),
-            classes=range(first.values.shape[2]) if dataset.task == "classification" else (),
+            classes=range(first.values.shape[2]) if classes else (),
             drawn=bool(smiles),
-            about={"task": dataset.task, "unit": dataset.unit, "folder": f"{dataset.name}/"},
+            withheld=withheld(dataset.facts.dataset.licence),
+            regions=found,
+            table=table,
+            about={
+                "task": dataset.task,
+                "unit": dataset.unit,
+                "folder": f"{dataset.name}/",
+                "rdkit": f"../{'../' * bool(homes(self.whole)[self.results.sampling])}static/" if self.rdkit else "",
+                "palette": molecules.PALETTE,
+                "most": max(len(cell.key.seeds) for entry in dataset.entries for cell in entry.cells.values()),
+                "train": entry.cells[split].facts.rows.get("train", "its"),
+                "command": f"python -m benchmark study flip-rows --set dataset={dataset.name}",
+            },
         )
         yield f"{folder}.html", page
-        for name, content in explorer.files(dataset, smiles):
-            yield f"{folder}/{name}", content
+        if found:
+            yield from self.as_files(table)
+        names = [region.name for region in found]
+        for file, content in explorer.files(dataset, smiles, names, known(dataset), self.whole.records):
+            yield f"{folder}/{file}", content
+
+    def as_files(self, table: Table) -> Iterator[File]:
+        """Yield a table in all formats."""
+        yield f"tables/{table.key}.tex", latex.to_latex(table, tables.stamp(self.results, table))
+        yield f"tables/{table.key}.csv", writers.to_csv(table)
+        yield f"tables/{table.key}.json", writers.to_json(table)
 
     def method(self, title: str) -> str:
         entries = [(d, entry) for d in self.results.datasets if (entry := d.entry(title)) is not None]
@@ -266,12 +354,17 @@ def _columns(summaries: Sequence[Summary]) -> list[tuple[str, str, bool]]:
     columns = {column.key: column for summary in summaries for column in summary.columns}
     titles = [(key, each.column.title.partition(" (")[0], each.shown) for key, each in columns.items()]
     return [
-        ("rank", "Mean rank", True),
-        ("ties", "Ties", True),
+        ("place", "Place", True),
+        ("rank", "Mean rank", False),
         *titles,
         ("retrainings", "Retrainings", False),
         ("badge", "Badge", True),
     ]
+
+
+def _parquet(dataset: Dataset, split: int) -> str:
+    """Return the path of the file with the predictions of a dataset's split."""
+    return file_of(next(entry.cells[split].key for entry in dataset.entries if split in entry.cells))
 
 
 def _docstring(name: str) -> str:

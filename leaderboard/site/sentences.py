@@ -5,16 +5,18 @@ from itertools import combinations
 
 from markupsafe import Markup, escape
 
+from benchmark.measure.basics import LOST
 from benchmark.types import REFERENCE, Sampling, Task
 from leaderboard.read.results import Results, slug
 from leaderboard.stats.intervals import Estimate, IntervalKind
 from leaderboard.tables.boards import SUSPICIONS
+from leaderboard.tables.order import RULE
 from leaderboard.tables.summary import Summary, SummaryRow, summaries
 from leaderboard.tables.table import Value, spelled
 
 
 def answer(summary: Summary) -> Markup:
-    """Return the main finding: the churn of ERM, the method that ranks best, and its price."""
+    """Return the main finding: the churn of ERM, the method that comes first, its price, and what churns less."""
     erm = summary.reference
     if erm is None:
         command = f"python -m benchmark run --method {REFERENCE}"
@@ -22,15 +24,24 @@ def answer(summary: Summary) -> Markup:
             command
         )
     parts = [_reference(summary, erm)]
-    first, unmarked = summary.best(marked=True), summary.best(marked=False)
+    first = next(iter(summary.placed), None)
     if first is None or first is erm:
-        parts.append(Markup("No other method ranks better."))
+        parts.append(Markup("No other method that keeps accuracy churns less."))
     else:
-        parts.append(_price(summary, first, "ranks best"))
+        parts.append(_price(summary, first, "churns least of the methods that keep accuracy"))
         parts += [Markup(_loss(mark, summary.task)) for mark in first.marks]
+        unmarked = next((row for row in summary.placed if not row.marks), None)
         if first.marks and unmarked is not None and unmarked is not erm:
-            parts.append(_price(summary, unmarked, "is the best that has no mark"))
+            parts.append(_price(summary, unmarked, "is the next that has no mark"))
+    if first is not None:
+        parts += [_cheap(row, summary.task) for row in summary.rows if row.lost >= LOST and row.churn < first.churn][:2]
     return Markup(" ").join(parts)
+
+
+def _cheap(row: SummaryRow, task: Task) -> Markup:
+    """Say what a method loses that churns less than the first."""
+    losses = [_loss(mark, task) for mark in row.marks if mark.startswith("† ")]
+    return Markup("{} churns less. {}").format(_link(row), Markup(" ".join(losses)))
 
 
 def _loss(mark: str, task: Task) -> str:
@@ -49,7 +60,7 @@ def elsewhere(summary: Summary, whole: Results, kind: IntervalKind) -> Iterator[
     """
     for other in whole.by_sampling:
         theirs = next((one for one in summaries(other, kind) if one.key == summary.key), None)
-        first = theirs.best(marked=True) if theirs else None
+        first = next(iter(theirs.placed), None) if theirs else None
         if theirs is None or first is None or other.sampling == summary.datasets[0].sampling:
             continue
         here, there = ({row.spelled: row.rank for row in s.rows if row.rank} for s in (summary, theirs))
@@ -60,8 +71,8 @@ def elsewhere(summary: Summary, whole: Results, kind: IntervalKind) -> Iterator[
             yield (
                 other.sampling,
                 Markup(
-                    "<strong>{}</strong> ranks best. Of the {} pairs of methods that are ranked on both boards, the "
-                    "order of {} is reversed there, {} of them with disjoint rank intervals on both boards (not "
+                    "<strong>{}</strong> comes first. Of the {} pairs of methods that have a mean rank on both boards, "
+                    "the order of {} is reversed there, {} of them with disjoint rank intervals on both boards (not "
                     "adjusted for the number of pairs)."
                 ).format(first.title, len(pairs), len(swapped), len(apart) or "none"),
             )
@@ -124,7 +135,7 @@ def _price(summary: Summary, row: SummaryRow, praise: str) -> Markup:
 def notes(summary: Summary) -> list[str]:
     """Explain the coverage of the table and the meaning of its ranks."""
     names = ", ".join(dataset.title for dataset in summary.datasets)
-    lines = [f"Ranked by churn on the ID tests of {names}."]
+    lines = [f"Ordered by mean churn on the ID tests of {names}. {RULE}"]
     if summary.left_out:
         titles = ", ".join(dataset.title for dataset in summary.left_out)
         lines.append(f"Left out until more methods have results: {titles}.")
@@ -139,9 +150,8 @@ def notes(summary: Summary) -> list[str]:
         once = f" ({'; '.join(summary.together)} count once)" if summary.together else ""
         chance = "p < 0.001" if ranking.p < 0.001 else f"p = {ranking.p:.2g}"
         lines.append(
-            f"Friedman's test over {ranking.n} datasets{once}: χ² = {ranking.chi2:.1f}, {chance}. Methods "
-            f"whose mean ranks differ by less than {ranking.critical_difference:.2f} do not differ significantly "
-            "(Nemenyi) and share a letter."
+            f"Friedman's test of the mean ranks over {ranking.n} datasets{once}, whatever accuracy is lost: "
+            f"χ² = {ranking.chi2:.1f}, {chance}."
         )
     return lines
 

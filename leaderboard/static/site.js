@@ -1,4 +1,4 @@
-// The site's only script. All pages but the flip explorer and the decision page work without it; nothing is fetched.
+// The script of all pages; those that need more have another beside it. Nothing is fetched.
 "use strict";
 
 // ---- light and dark: the system's setting until the reader chooses ----
@@ -99,6 +99,11 @@ function sortRows(table, index, direction) {
   const rows = [...body.rows].map((row) => [key(row), row]);
   rows.sort(([a], [b]) => (a === null) - (b === null) || (a === null ? 0 : direction * compare(a, b)));
   body.append(...rows.map(([, row]) => row));
+  mark(table, index, direction);
+}
+
+/** Say in the header by which column the rows are sorted. */
+function mark(table, index, direction) {
   for (const [i, th] of headers(table).entries()) {
     if (i === index) th.setAttribute("aria-sort", direction > 0 ? "ascending" : "descending");
     else th.removeAttribute("aria-sort");
@@ -112,7 +117,8 @@ function sortable(table, chosen = (index, direction) => sortRows(table, index, d
   if (table.dataset.sortable === "done" || !table.tHead || !table.tBodies[0]) return;
   table.dataset.sortable = "done";
   for (const [index, th] of headers(table).entries()) {
-    const button = make("button", { type: "button" }, ...th.childNodes);
+    const name = { type: "button", "aria-label": `Sort by ${th.textContent.trim()}` };
+    const button = $("a", th) ? make("button", name) : make("button", { type: "button" }, ...th.childNodes); // no link inside
     th.append(button);
     button.addEventListener("click", () => chosen(index, th.getAttribute("aria-sort") === "ascending" ? -1 : 1));
   }
@@ -124,7 +130,8 @@ function leaderboard(board) {
   const sections = new Map($$("template", board).map((t) => [t.dataset.set, t.content.firstElementChild]));
   const first = $("section", board);
   sections.set(first.dataset.set, first);
-  const order = new Map(); // initial rows of each table, by rank
+  const order = new Map(); // initial rows of each table, in their places
+  const usual = form.elements.limit.value;
   const groups = [...form.elements.group.options].map((option) => [option.value, option.text]);
 
   function apply(state) {
@@ -138,11 +145,10 @@ function leaderboard(board) {
     const keys = headers(table).map((th) => th.dataset.key);
     if (!order.has(table)) order.set(table, [...table.tBodies[0].rows]);
     sortable(table, (index, direction) => form.set({ sort: keys[index], dir: direction > 0 ? "up" : "down" }));
-    if (keys.includes(state.sort)) sortRows(table, keys.indexOf(state.sort), state.dir === "down" ? -1 : 1);
-    else {
-      table.tBodies[0].append(...order.get(table));
-      headers(table).forEach((th) => th.removeAttribute("aria-sort"));
-    }
+    place(table, order.get(table), state.limit, keys.indexOf("place"), section);
+    const by = keys.includes(state.sort) ? keys.indexOf(state.sort) : keys.indexOf("place");
+    if (keys[by] !== "place" || state.dir === "down") sortRows(table, by, state.dir === "down" ? -1 : 1);
+    else mark(table, by, 1);
     const shown = new Set(["method", ...state.show.split(" ")]);
     for (const row of table.rows) [...row.cells].forEach((cell, i) => { cell.hidden = !shown.has(keys[i]); });
     const needle = state.q.trim().toLowerCase();
@@ -157,11 +163,29 @@ function leaderboard(board) {
     const all = table.tBodies[0].rows.length;
     $("#count").textContent = visible === all ? `${all} methods` : `${visible} of ${all} methods`;
   }
+
+  /** Put the rows that keep accuracy within the limit first, lowest churn first, then those that lose more. */
+  function place(table, rows, limit, column, section) {
+    const churn = (row) => Number(row.dataset.churn);
+    const ranked = rows.filter((row) => row.dataset.churn).sort((a, b) => churn(a) - churn(b));
+    const keeps = (row) => limit === "" || Number(row.dataset.lost) < Number(limit);
+    const kept = ranked.filter(keeps);
+    const losing = ranked.filter((row) => !keeps(row));
+    table.tBodies[0].append(...kept, ...losing, ...rows.filter((row) => !row.dataset.churn));
+    for (const row of ranked) {
+      const cell = row.cells[column];
+      const number = kept.indexOf(row) + 1;
+      cell.dataset.value = number || "";
+      $(".place", cell).textContent = number || "–";
+      row.classList.toggle("lost", !number);
+    }
+    for (const one of $$(".close, .resolution", section)) one.hidden = limit !== usual; // of the usual order alone
+  }
   form.hidden = false;
   form.set = bind(form, apply);
 }
 
-// ---- flip explorer ----
+// ---- data files ----
 const arrived = new Map(); // contents of the data files, which call load(name, content)
 function load(name, content) { arrived.set(name, content); }
 
@@ -174,85 +198,6 @@ function file(folder, name) {
     script.onerror = () => reject(new Error(`${name}.js is missing: rebuild the site`));
     document.head.append(script);
   });
-}
-
-/** Draw one cell per retraining: dark is class 1 or above. */
-function classStrip(classes) {
-  const runs = [...classes];
-  const cells = (wanted) => runs.map((c, i) => ((c !== "0") === wanted ? `M${i + 0.06} 0h.88v1h-.88z` : "")).join("");
-  const counts = [...new Set(runs)].sort().map((c) => `class ${c} in ${runs.filter((x) => x === c).length}`);
-  const label = `${counts.join(", ")} of ${runs.length} retrainings`;
-  return make("svg", { viewBox: `0 0 ${runs.length} 1`, preserveAspectRatio: "none", role: "img", "aria-label": label },
-    make("path", { class: "zero", d: cells(false) }), make("path", { class: "one", d: cells(true) }));
-}
-
-/** Draw one dot per retraining, on a scale of `span` around `centre`; the line is the measured value. */
-function valueStrip(values, truth, centre, span) {
-  const x = (v) => 4 + 92 * Math.min(1, Math.max(0, 0.5 + (v - centre) / span));
-  const label = `${number(Math.min(...values), 2)} to ${number(Math.max(...values), 2)}, measured ${number(truth, 2)}`;
-  return make("svg", { viewBox: "0 0 100 4", role: "img", "aria-label": label },
-    make("line", { class: "truth", x1: x(truth), x2: x(truth), y1: 0, y2: 4 }),
-    ...values.map((v) => make("circle", { class: "run", cx: x(v), cy: 2, r: 1 })));
-}
-
-function explorer() {
-  const about = data("about");
-  const form = $("#filters");
-  const list = $("#molecules");
-  const page = 25;
-  let shown = page;
-  let current = null;
-  let drawn = 0;
-
-  async function show(state, more = false) {
-    const turn = ++drawn;
-    if (!more) shown = page;
-    const flips = await file(about.folder, state.shard);
-    const under = Math.max(0, flips.methods.findIndex((m) => m.slug === state.under));
-    const rates = flips.rates[under];
-    const least = Number(state.least) || 0;
-    const needle = state.q.trim();
-    const text = (i) => `${flips.ids[i]} ${flips.smiles[i] ?? ""}`;
-    const chosen = flips.ids.map((_, i) => i).filter((i) =>
-      rates[i] >= least && (state.label === "" || String(flips.y[i]) === state.label) && text(i).includes(needle));
-    const by = {
-      flips: (i) => -rates[i], calm: (i) => rates[i], contrast: (i) => -Math.abs(flips.rates[0][i] - rates[i]),
-      id: (i) => flips.ids[i], label: (i) => flips.y[i],
-    }[state.sort];
-    const sorted = chosen.map((i) => [by(i), i]).sort(([a, i], [b, j]) => (a < b ? -1 : a > b ? 1 : i - j));
-    const visible = sorted.slice(0, shown).map(([, i]) => i);
-    const methods = flips.methods.map((m, k) => [m, k]).filter(([m]) => state.show.split(" ").includes(m.slug));
-    const shards = [...new Set(visible.map((i) => flips.drawings[i]).filter((n) => n !== null))];
-    const drawings = Object.assign({}, ...await Promise.all(shards.map((n) => file(about.folder, `drawings-${n}`))));
-    if (turn !== drawn) return; // superseded by a later request
-    current = state;
-    list.replaceChildren(...visible.map((i) => molecule(flips, i, methods, drawings)));
-    $("#count").textContent = `${chosen.length.toLocaleString("en")} of ${flips.ids.length.toLocaleString("en")} examples`;
-    $("#more").hidden = visible.length >= chosen.length;
-  }
-
-  function molecule(flips, i, methods, drawings) {
-    const structure = make("div", { class: "structure" });
-    if (drawings[flips.ids[i]]) structure.innerHTML = drawings[flips.ids[i]]; // trusted: drawn when the site was built
-    const label = about.task === "classification" ? `true class ${flips.y[i]}` : `measured ${number(flips.y[i], 2)} ${about.unit}`;
-    const all = methods.flatMap(([, k]) => flips.strips[k][i]);
-    const centre = about.task === "regression" ? (Math.min(...all) + Math.max(...all)) / 2 : 0;
-    const rows = methods.map(([method, k]) => {
-      const strip = about.task === "classification" ? classStrip(flips.strips[k][i])
-        : valueStrip(flips.strips[k][i], flips.y[i], centre, flips.span);
-      const rate = about.task === "classification" ? `${number(flips.rates[k][i], 0)} %` : number(flips.rates[k][i], 2);
-      return make("tr", {}, make("th", { scope: "row" }, method.title), make("td", { class: "strip" }, strip), make("td", {}, rate));
-    });
-    const table = make("table", { class: "strips", "aria-label": `Retrainings of each method on ${flips.ids[i]}` }, make("tbody", {}, ...rows));
-    return make("article", { class: "molecule" }, structure, make("div", {},
-      make("h3", {}, flips.ids[i]),
-      make("p", { class: "soft small" }, label, flips.smiles[i] ? " · " : "", flips.smiles[i] ? make("code", {}, flips.smiles[i]) : ""), table));
-  }
-
-  const guarded = (state, more) => show(state, more).catch((error) => { $("#count").textContent = error.message; });
-  form.hidden = false;
-  bind(form, (state) => guarded(state, false));
-  $("#more").addEventListener("click", () => { shown += page; guarded(current, true); });
 }
 
 // ---- which method to use ----
@@ -346,7 +291,6 @@ function decide() {
 document.addEventListener("DOMContentLoaded", () => {
   themeButton($("#theme"));
   if ($("#board")) leaderboard($("#board"));
-  if ($("#molecules")) explorer();
   if ($("#wish")) decide();
   $$("main table").filter((table) => !table.closest("#board, .strips, .plain")).forEach((table) => sortable(table));
 });

@@ -5,7 +5,7 @@ with one value per pair of retrainings; over test examples, (T,) with one contri
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -46,12 +46,14 @@ class Estimate:
     """A value with its 95 % interval and the two-sided p-value of "the true value is 0", from the same distribution.
 
     ``low``, ``high`` and ``p`` are nan if there are too few retrainings or examples, or if all give the same value.
+    ``df`` are the degrees of freedom of a Student's interval, otherwise nan.
     """
 
     value: float
     low: float
     high: float
     p: float = float("nan")
+    df: float = field(default=float("nan"), repr=False, compare=False)
 
     @property
     def excludes_zero(self) -> bool:
@@ -61,17 +63,23 @@ class Estimate:
         """Return the value without its interval."""
         return Estimate(self.value, np.nan, np.nan)
 
+    def divided(self, unit: float) -> "Estimate":
+        """Return the estimate in another, positive ``unit``."""
+        return Estimate(self.value / unit, self.low / unit, self.high / unit, self.p, self.df)
+
 
 def weighted(estimates: Sequence[Estimate], weights: np.ndarray) -> Estimate:
     """Return the ``weights`` (D,) mean over datasets, with the interval for new retrainings on the same datasets.
 
     Retrainings on different datasets are independent, so the half-widths are added in squares; Student's quantile
-    remains that of one dataset, which errs on the wide side.
+    remains that of one dataset, which errs on the wide side. The p-value is that of the same distribution.
     """
-    value, low, high = np.array([(e.value, e.low, e.high) for e in estimates]).T
-    mean = float(weights @ value)
+    value, low, high, dfs = np.array([(e.value, e.low, e.high, e.df) for e in estimates]).T
+    mean, df = float(weights @ value), float(dfs.min())
     below, above = (float(np.sqrt(np.sum((weights * (value - end)) ** 2))) for end in (low, high))
-    return Estimate(mean, mean - below, mean + above)
+    half = below if mean > 0 else above
+    p = 2 * float(stdtr(df, -stdtrit(df, 0.975) * abs(mean) / half)) if half > 0 else float("nan")
+    return Estimate(mean, mean - below, mean + above, p, df)
 
 
 def leave_one_out(quantity: np.ndarray) -> tuple[float, np.ndarray]:
@@ -280,7 +288,7 @@ def _student(value: float, influences: Sequence[np.ndarray], level: float) -> Es
         return Estimate(value, np.nan, np.nan)
     error = float(np.sqrt(total))
     half = float(stdtrit(df, 0.5 + level / 2)) * error
-    return Estimate(value, value - half, value + half, 2 * float(stdtr(df, -abs(value) / error)))
+    return Estimate(value, value - half, value + half, 2 * float(stdtr(df, -abs(value) / error)), df)
 
 
 def _negligible(spread: float, *of: np.ndarray) -> bool:

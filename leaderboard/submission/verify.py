@@ -16,7 +16,8 @@ import numpy as np
 
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError, did_you_mean
-from benchmark.measure.catalogue import QUALITY, Measure, churn
+from benchmark.measure.catalogue import QUALITY, churn
+from benchmark.measure.measure import Measure
 from benchmark.run.check import SAME, apart
 from benchmark.run.isolation import Isolation, Trained, isolated, method_file
 from benchmark.store.cell import Cell

@@ -11,13 +11,12 @@ from benchmark.types import PAPER, REFERENCE, Predictions, Sampling
 from leaderboard.read.results import Dataset, Entry, Results
 from leaderboard.stats.intervals import Estimate, IntervalKind, described, jackknife
 from leaderboard.tables.columns import UNLIKE, Column, Pair, columns_of, differences, matched, pairs_of
+from leaderboard.tables.order import LIMITS
 from leaderboard.tables.table import Table, Value
 
 COLLAPSED = 0.99
 """A method has collapsed that predicts one class for at least this share of the examples or, in a regression, whose MAE
 is at least this share of that of the best constant, the median of the test's targets."""
-WORSE = 0.05
-"""Increase in MAE, as a share of ERM's, above which a method is marked †, as for a loss of accuracy above ``LOST``."""
 SAME_NUMBER = 1e-6
 """Largest range of predictions that count as a single number."""
 SUSPICIONS = {
@@ -57,6 +56,8 @@ class BoardRow:
     differs: tuple[str, ...]
     """What else than the method differs from ERM."""
     commands: tuple[str, ...]
+    lost: float = 0.0
+    """The largest of ``LIMITS`` that the loss of accuracy or MAE is beyond, with its whole interval; 0 if none."""
 
 
 @dataclass(frozen=True)
@@ -159,18 +160,32 @@ def meanings(flags: Collection[str]) -> tuple[str, ...]:
 
 
 def _loss(pairs: Sequence[Pair], evalset: str) -> tuple[str, ...]:
-    """Return the mark of a method's loss of accuracy or MAE, from both methods' values in the same retrainings."""
+    """Return the mark of a method's loss of accuracy or MAE."""
+    loss = _excess(pairs, evalset, LOST)
+    return () if loss is None or not loss.value > 0 else ("†",) if loss.low > 0 else ("†?",)
+
+
+def _excess(pairs: Sequence[Pair], evalset: str, limit: float) -> Estimate | None:
+    """Return by how much a method's loss against ERM exceeds ``limit``, from both methods' values in the same runs.
+
+    The limit is a loss of accuracy, or an increase in MAE as a share of ERM's.
+    """
     both = matched(pairs, evalset)
     if not both:
-        return ()
+        return None
     quality = QUALITY[both[0][0].task]
     excess = []
     for ours, erm in both:
         best = quality.of_runs(erm)
-        worst = best - LOST if quality.better > 0 else best * (1 + WORSE)
+        worst = best - limit if quality.better > 0 else best * (1 + limit)
         excess.append(quality.better * (worst - quality.of_runs(ours)))
-    loss = jackknife(excess)
-    return () if not loss.value > 0 else ("†",) if loss.low > 0 else ("†?",)
+    return jackknife(excess)
+
+
+def _lost(pairs: Sequence[Pair], evalset: str) -> float:
+    """Return the largest of ``LIMITS`` that the whole interval of a method's loss is beyond; 0 if none."""
+    beyond = [limit for limit in LIMITS if (excess := _excess(pairs, evalset, limit)) is not None and excess.low > 0]
+    return max(beyond, default=0.0)
 
 
 def _collapsed(p: Predictions) -> bool:
@@ -198,6 +213,7 @@ def _row(dataset: Dataset, entry: Entry, evalset: str, columns: Sequence[Column]
         marks=marks(pairs, evalset),
         differs=differences(pairs),
         commands=tuple(cell.facts.command for cell in entry.cells.values()),
+        lost=_lost(pairs, evalset),
     )
 
 

@@ -1,13 +1,14 @@
 """The tables of the leaderboard, each one entry of ``TABLES``."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from benchmark import __version__
 from benchmark.measure import catalogue as m
+from benchmark.measure.ranking import TOP
 from leaderboard.read.results import Dataset, Results
 from leaderboard.stats.intervals import IntervalKind, described
-from leaderboard.tables import fills, samplings
+from leaderboard.tables.bodies import abstention, fills, front, samplings, scorecard
 from leaderboard.tables.columns import versus
 from leaderboard.tables.layouts import (
     DatasetColumn,
@@ -49,7 +50,23 @@ MAGNITUDES = (
     of_erm(m.CHURN, over=EACH),
     of_erm(m.SYM_KL, over=EACH),
 )
+SCORECARDS = [
+    TableEntry(
+        f"scorecard-{part}" if task == "classification" else f"scorecard-{task}-{part}",
+        f"Scorecard: {words}",
+        f"What decisions rest on besides churn and accuracy, on the ID tests of the {over}.",
+        scorecard.over_datasets(task, part),
+    )
+    for (task, part), words in scorecard.PARTS.items()
+    for over in ("headline datasets" if task == "classification" else "regressions",)
+]
 TABLES = (
+    TableEntry(
+        "places",
+        "The order of the first page",
+        "Methods by mean churn over the headline datasets, among those that keep accuracy.",
+        front.places,
+    ),
     TableEntry(
         "claims",
         "The paper's answers under each sampling",
@@ -136,9 +153,17 @@ TABLES = (
     TableEntry(
         "splits",
         "Sensitivity to the canonical split",
-        "ERM's churn and each method's difference from it in percentage points on each canonical split, with the range "
-        "over splits.",
+        "ERM's churn and each method's difference from it in percentage points on each canonical split, with the mean "
+        "and range over splits.",
         fills.split_by_split,
+        intervals=False,
+    ),
+    TableEntry(
+        "canonical-splits",
+        "Churn over canonical splits",
+        "Mean churn (%) over the headline datasets, in the order of the first page, on each canonical split that all "
+        "of them have; each family counts once.",
+        front.over_canonical_splits,
         intervals=False,
     ),
     TableEntry(
@@ -147,6 +172,14 @@ TABLES = (
         "Methods by mean rank of churn over the headline datasets; 1 is the lowest churn.",
         fills.ranks,
         intervals=False,
+    ),
+    *SCORECARDS,
+    TableEntry(
+        "abstention",
+        "Abstaining where retrainings disagree",
+        "A prediction is made only if all other retrainings agree on it (self-consistency 1): coverage is the share of "
+        "the ID test that is then predicted; accuracy and churn on it stand beside those of all predictions.",
+        abstention.unanimous,
     ),
     TableEntry(
         "changes",
@@ -166,8 +199,8 @@ TABLES = (
     ),
     TableEntry(
         "top-k",
-        f"Stability of the top {m.TOP}",
-        f"Jaccard overlap between two retrainings of the {m.TOP} ID test examples with the highest probability of "
+        f"Stability of the top {TOP}",
+        f"Jaccard overlap between two retrainings of the {TOP} ID test examples with the highest probability of "
         "class 1: ERM's, and each method's difference from it on the same samples; positive is better. The hit rate "
         "is the share of class 1 among them, to be compared with its share of all examples.",
         per_method(
@@ -196,10 +229,15 @@ TABLES = (
 )
 
 
-def build(results: Results, kind: IntervalKind = "runs") -> list[Table]:
-    """Return every table that ``results`` has data for, with intervals of one kind; missing cells are "–"."""
+def build(results: Results, kind: IntervalKind = "runs", keys: Collection[str] = ()) -> list[Table]:
+    """Return the tables called ``keys``, by default every table, that ``results`` has data for.
+
+    Intervals are of one kind; missing cells are "–".
+    """
     tables = []
     for entry in TABLES:
+        if keys and entry.key not in keys:
+            continue
         if body := entry.fill(results, kind):
             caption = f"{entry.caption} {described(kind, results.sampling)}" if entry.intervals else entry.caption
             names = tuple(dataset.name for dataset in body.datasets)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.measure.catalogue import Drift, Measure, Of, boards
+from benchmark.measure.catalogue import Drift, boards
+from benchmark.measure.measure import Measure, Of
 from benchmark.store.cell import Cell
 from benchmark.types import PAPER, REFERENCE, Predictions, Sampling, Task
 from leaderboard.read.results import Dataset, Entry
@@ -96,8 +97,8 @@ class Column:
 
         It is marked ‡ if it compares with ERM and the two ``differ``.
         """
-        most = self.measure.most if self.measure and not self.versus else np.inf
-        shown = Value.of(value, self.scale, self.digits, self.versus, most)
+        most, least = (self.measure.most, self.measure.least) if self.measure and not self.versus else (np.inf, 0)
+        shown = Value.of(value, self.scale, self.digits, self.versus, most, least)
         compares = self.versus or self.of_cells is compute
         return shown.but(flags=UNLIKE) if differs and compares and shown.text != MISSING else shown
 

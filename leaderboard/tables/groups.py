@@ -6,7 +6,8 @@ from functools import reduce
 
 import numpy as np
 
-from benchmark.measure.catalogue import QUALITY, Measure, churn
+from benchmark.measure.catalogue import QUALITY, churn
+from benchmark.measure.measure import Measure
 from benchmark.types import Predictions
 from leaderboard.read.results import Dataset
 from leaderboard.stats.intervals import IntervalKind, described

@@ -7,7 +7,8 @@ from itertools import groupby
 import numpy as np
 
 from benchmark.measure.basics import positive_fraction
-from benchmark.measure.catalogue import Measure, churn_of_class
+from benchmark.measure.catalogue import churn_of_class
+from benchmark.measure.measure import Measure
 from benchmark.types import Predictions
 from leaderboard.read.results import Dataset, Results
 from leaderboard.stats.intervals import Estimate, IntervalKind, holm

@@ -7,15 +7,16 @@ from string import ascii_uppercase
 
 import numpy as np
 
+from benchmark.measure.basics import LOST
 from benchmark.measure.catalogue import boards as on_boards
-from benchmark.measure.catalogue import churn
 from benchmark.store.cell import Cell
 from benchmark.types import REFERENCE, TASKS, Sampling, Task
-from leaderboard.read.results import GROUPS, Dataset, Results, family_weights, slug
-from leaderboard.stats.intervals import Estimate, IntervalKind, leave_one_out, weighted
-from leaderboard.stats.ranks import Ranking, friedman, rank_intervals
+from leaderboard.read.results import GROUPS, Dataset, Results, slug
+from leaderboard.stats.intervals import Estimate, IntervalKind, weighted
+from leaderboard.stats.ranks import Ranking
 from leaderboard.tables.boards import SUSPICIONS, BoardRow, boards
 from leaderboard.tables.columns import UNLIKE, Column, absolute, of_all_measures, versus
+from leaderboard.tables.order import Resolution, lacking, order, resolution, weights_of
 from leaderboard.tables.table import Value
 
 GROUP_TITLES = {
@@ -33,6 +34,8 @@ variants."""
 
 
 CONTROL = "control, not ranked"
+YOURS = "yours"
+"""The badge of results that are neither published nor submitted."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,11 @@ def summary_columns(task: Task, sampling: Sampling) -> list[SummaryColumn]:
 
 @dataclass(frozen=True)
 class SummaryRow:
-    """A method over a set of datasets: ``rank`` is its mean rank, or None with the reason in ``unranked``."""
+    """A method over a set of datasets, with its ``place`` in the order of the page (``leaderboard.tables.order``).
+
+    ``place`` is None for a method that loses accuracy, by ``lost``, and for one that is not ranked for the reason in
+    ``unranked``. ``rank`` is the mean rank, which loss of accuracy does not change.
+    """
 
     title: str
     method: str
@@ -91,6 +98,11 @@ class SummaryRow:
     """Keys of ``SUSPICIONS``."""
     differs: str = ""
     """Where results differ from ERM's in more than the method, as ``‡ on BACE``."""
+    lost: float = 0.0
+    """The largest of ``LIMITS`` that the loss on some dataset is beyond, with its whole interval."""
+    churn: float = float("nan")
+    """Mean churn that the order goes by; for regressions as a multiple of ERM's; nan for a method without a rank."""
+    place: int | None = None
 
     @property
     def slug(self) -> str:
@@ -105,7 +117,7 @@ class SummaryRow:
 
 @dataclass(frozen=True)
 class Summary:
-    """Methods over the datasets of one task and group, best mean rank first and unranked methods last.
+    """Methods over the datasets of one task and group: those with a place, those that lose accuracy, the unranked.
 
     Each family of datasets counts once in means and ranks, unless ``kind`` is the paper's.
     """
@@ -169,9 +181,21 @@ class Summary:
         """ERM's row."""
         return next((row for row in self.rows if row.method == REFERENCE), None)
 
-    def best(self, *, marked: bool) -> SummaryRow | None:
-        """Return the method with the best mean rank, excluding those with a mark unless ``marked``."""
-        return next((row for row in self.rows if row.rank is not None and (marked or not row.marks)), None)
+    @property
+    def placed(self) -> list[SummaryRow]:
+        """The rows with a place, first to last."""
+        return [row for row in self.rows if row.place is not None]
+
+    @property
+    def resolution(self) -> Resolution:
+        """Which neighbours in the order differ."""
+        return resolution(self.datasets, [row.title for row in self.placed], self.kind)
+
+    @property
+    def by_rank(self) -> list[SummaryRow]:
+        """The rows with a mean rank, best first, whatever accuracy they lose."""
+        ranked = [(row.rank.value, row.title, row) for row in self.rows if row.rank is not None]
+        return [row for _, _, row in sorted(ranked, key=lambda item: item[:2])]
 
 
 def summaries(results: Results, kind: IntervalKind = "runs") -> tuple[Summary, ...]:
@@ -234,24 +258,46 @@ def _summary(task: Task, group: str, datasets: Sequence[Dataset], boards: Boards
     constant = {title: _collapsed(block, title, boards) for title in complete}
     controls = {entry.title for dataset in datasets for entry in dataset.entries if entry.control}
     suspects = {title: _suspicions(block, title, boards) for title in complete}
-    out = {*controls, *(title for title in complete if constant[title] or suspects[title])}
-    ranking, ranks = _rank(block, [title for title in complete if title not in out], kind)
-    weights = family_weights(block) if kind != "paper" else np.full(len(block), 1 / max(len(block), 1))
+    fewer = {title: _fewer(block, title) for title in complete}
+    out = {*controls, *(title for title in complete if constant[title] or suspects[title] or fewer[title])}
+    found = order(block, [title for title in complete if title not in out], kind)
+    weights = weights_of(block, kind)
     rows = []
     for title in dict.fromkeys(entry.title for dataset in datasets for entry in dataset.entries):
         missing = [d.title for d in block if d.entry(title) is None]
         reason = f"missing on {_brief(missing)}" if missing else ""
+        reason = fewer.get(title) or reason
         if constant.get(title):
             reason = f"collapsed on {_brief(constant[title])}"
-        if found := suspects.get(title):
-            reason = "; ".join(f"{mark} on {_brief(titles)}" for mark, titles in found.items())
+        if marks := suspects.get(title):
+            reason = "; ".join(f"{mark} on {_brief(titles)}" for mark, titles in marks.items())
+        if title in found.churn and np.isnan(found.churn[title]):
+            reason = "churn takes two retrainings"
         if title in controls:
             reason = CONTROL
-        row = _row(task, title, datasets, block, weights, boards, ranks.get(title), reason)
-        rows.append(replace(row, suspicions=tuple(found or ())))
-    rows.sort(key=lambda row: (row.rank is None, row.rank.value if row.rank else 0.0, row.title))
+        row = _row(task, title, datasets, block, weights, boards, found.ranks.get(title), reason)
+        rows.append(replace(row, suspicions=tuple(marks or ()), churn=found.churn.get(title, np.nan)))
     left_out = tuple(dataset for dataset in datasets if dataset not in block)
-    return Summary(task, group, tuple(block), left_out, tuple(rows), ranking, kind)
+    return Summary(task, group, tuple(block), left_out, _in_order(rows), found.ranking, kind)
+
+
+def _in_order(rows: Sequence[SummaryRow]) -> tuple[SummaryRow, ...]:
+    """Give places to the rows that keep accuracy, lowest churn first; the others follow."""
+    ranked = sorted((row for row in rows if not np.isnan(row.churn)), key=lambda row: (row.churn, row.title))
+    kept = [row for row in ranked if row.lost < LOST]
+    losing = [row for row in ranked if row.lost >= LOST]
+    others = sorted((row for row in rows if np.isnan(row.churn)), key=lambda row: row.title)
+    return (*(replace(row, place=place) for place, row in enumerate(kept, 1)), *losing, *others)
+
+
+def _fewer(block: Sequence[Dataset], title: str) -> str:
+    """Say what a method lacks of the splits and train seeds that most methods have, as ``3 of 10 train seeds on D``."""
+    of_lack: dict[str, list[str]] = {}
+    for dataset in block:
+        entry = dataset.entry(title)
+        if entry is not None and (lack := lacking(dataset, entry)):
+            of_lack.setdefault(lack, []).append(dataset.title)
+    return "; ".join(f"{lack} on {_brief(titles)}" for lack, titles in of_lack.items())
 
 
 def _collapsed(block: Sequence[Dataset], title: str, boards: Boards) -> list[str]:
@@ -268,28 +314,6 @@ def _suspicions(block: Sequence[Dataset], title: str, boards: Boards) -> dict[st
     marks = {d.title: boards[d.name][title].marks for d in block if title in boards[d.name]}
     found = {mark: [name for name, of in marks.items() if mark in of] for mark in SUSPICIONS}
     return {mark: names for mark, names in found.items() if names}
-
-
-def _rank(
-    block: Sequence[Dataset], titles: Sequence[str], kind: IntervalKind
-) -> tuple[Ranking | None, dict[str, Estimate]]:
-    """Return the ranking by churn and each method's mean rank; families count once unless ``kind`` is the paper's."""
-    if len(titles) < 2:
-        return None, {}
-    churns = [[_churns(dataset, title, titles) for title in titles] for dataset in block]
-    values = [[np.mean([leave_one_out(q)[0] for q in splits] or [np.nan]) for splits in row] for row in churns]
-    families = None if kind == "paper" else [dataset.family for dataset in block]
-    ranking = friedman(np.array(values), titles, [dataset.title for dataset in block], families)
-    estimates = rank_intervals(churns, families).estimates
-    return ranking, dict(zip(titles, estimates, strict=True))
-
-
-def _churns(dataset: Dataset, title: str, titles: Sequence[str]) -> list[np.ndarray]:
-    """Return the pairwise churn of a method on each split that all ``titles`` have."""
-    entries = {entry.title: entry for entry in dataset.entries}
-    common = set.intersection(*(set(entries[other].cells) for other in titles))
-    cells = [cell for seed, cell in entries[title].cells.items() if seed in common]
-    return [churn(dataset.task).of_runs(cell.predictions["id"]) for cell in cells]
 
 
 def _row(
@@ -319,12 +343,21 @@ def _row(
         marks=tuple(f"{mark} on {_brief(titles)}" for mark, titles in low.items() if titles),
         unranked=reason,
         differs=f"{UNLIKE} on {_brief(unlike)}" if unlike else "",
+        lost=max((row.lost for _, row in rows), default=0.0),
     )
 
 
 def _badge(cells: Sequence[Cell]) -> str:
-    """Return the status of all cells; of a submission of which only a part is verified, that of the rest."""
-    return next((cell.facts.status for cell in cells if cell.facts.status != "verified"), "verified")
+    """Return the status of all cells; of a submission of which only a part is verified, that of the rest.
+
+    A method that is neither submitted nor among the published ones is the reader's own.
+    """
+    status = next((cell.facts.status for cell in cells if cell.facts.status != "verified"), "verified")
+    from leaderboard.read.published import listed_methods  # pandas
+
+    known = listed_methods()
+    own = status == "baseline" and known and not any(cell.key.kind[2:4] in known for cell in cells)
+    return YOURS if own else status
 
 
 def _mean(
@@ -344,7 +377,7 @@ def _mean(
             if erm is None:
                 return None
             unit = erm.value
-        estimates.append(Estimate(estimate.value / unit, estimate.low / unit, estimate.high / unit))
+        estimates.append(estimate.divided(unit))
     return weighted(estimates, weights)
 
 

@@ -37,10 +37,11 @@ class Value:
         digits: int = 1,
         signed: bool = False,
         most: float = np.inf,
+        least: float = 0,
     ) -> Value:
         """Format an estimate, as ``16.1 [13.9, 18.3]`` for 0.161 with ``scale`` 100.
 
-        The interval of an unsigned magnitude is clipped to 0 and to ``most``, its largest possible value.
+        The interval of an unsigned number is clipped to its ``least`` and ``most`` possible values.
 
         >>> Value.of(Estimate(-0.105, -0.11, -0.099), scale=100, signed=True).text
         '−10.5 [−11.0, −9.9]'
@@ -51,7 +52,7 @@ class Value:
         """
         if estimate is None or np.isnan(estimate.value):
             return cls(MISSING)
-        least = -np.inf if signed or estimate.value < 0 else 0.0
+        least = -np.inf if signed or estimate.value < least else least
         low, high = (x if np.isnan(x) else min(max(x, least), most) for x in (estimate.low, estimate.high))
         number, low, high = (x * scale for x in (estimate.value, low, high))
         text = spelled(number, digits, signed)

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
 
@@ -12,9 +12,12 @@ from leaderboard.tables.table import Table, Value, one_line
 from leaderboard.write.templates import render
 
 
-def to_html(table: Table) -> Markup:
-    """Return a ``table`` element with its caption; ``data-value`` holds numbers at full precision."""
-    return Markup(render("table.html", table=table, numeric=table.numeric()))
+def to_html(table: Table, named: Callable[[str], str] = str) -> Markup:
+    """Return a ``table`` element with its caption; ``data-value`` holds numbers at full precision.
+
+    ``named`` turns a text of a cell into one with links.
+    """
+    return Markup(render("table.html", table=table, numeric=table.numeric(), named=named))
 
 
 def to_csv(table: Table) -> str:

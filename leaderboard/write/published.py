@@ -3,7 +3,7 @@
 import hashlib
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from itertools import groupby
@@ -20,6 +20,7 @@ from benchmark.source import fingerprint
 from benchmark.store.cell import Cell, encode
 from benchmark.store.staging import replacing
 from benchmark.types import PAPER
+from leaderboard.read import structures
 from leaderboard.read.jobs import Job, digest, made
 from leaderboard.read.published import FORMAT, column_of, file_of, gather
 from leaderboard.read.results import Results
@@ -62,11 +63,25 @@ def write(results: Results, folder: Path, tables: bool = True) -> None:
             )
             manifest = {"format": FORMAT, "suite": __version__, "files": hashes, "cells": heads, "records": records}
             (new / "manifest.json").write_text(_by_line(manifest), encoding="utf-8")
+            if molecules := dict(structures.to_ship([c.key.dataset for c in cells])):
+                (new / structures.FILE).write_bytes(pack(molecules))
             if tables:
                 for part in gather(new).by_sampling:
                     _write_tables(part, new / "tables" / ("" if part.sampling == PAPER else part.sampling))
     except OSError as error:
         raise UserError(f"cannot write the results to {folder}: {error}") from error
+
+
+def pack(molecules: Mapping[str, structures.Molecules]) -> bytes:
+    """Return the file of ``leaderboard.read.structures`` with the molecules of some datasets, by name."""
+    parts = [
+        pd.DataFrame({"dataset": name, "smiles": some.smiles, "y": some.y.astype(np.float32)})
+        for name, some in molecules.items()
+    ]
+    content = io.BytesIO()
+    table = pd.concat(parts, ignore_index=True).astype({"dataset": "category"})
+    table.to_parquet(content, index=False, compression="zstd", compression_level=19)
+    return content.getvalue()
 
 
 def _write_tables(results: Results, folder: Path) -> None:

@@ -244,7 +244,7 @@ def test_mlflow_run_trains_records_and_builds_the_page(checkout: Path) -> None:
     assert (checkout / "site" / "tables" / "b3db_measured-ood.csv").is_file()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_mlflow_run_runs_a_study_and_says_in_its_run_what_was_found(checkout: Path) -> None:
     words = ["mlflow", "run", ".", "-e", "study", "--env-manager", "local", "-P", "name=n-scaling"]
     small = ["-P", "dataset=b3db_measured@epochs=1@hidden=16", "-P", "seeds=1,2,4", "-P", "set=sizes=40-60"]

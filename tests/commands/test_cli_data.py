@@ -315,6 +315,7 @@ def test_the_columns_that_are_features_are_listed_and_those_that_are_not(
     assert "  not features, because some values are not numbers: surface\n" in output
 
 
+@pytest.mark.long
 def test_a_table_that_was_changed_is_trained_on_once_it_is_described_anew_as_the_error_says(
     folder: Path, elsewhere: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

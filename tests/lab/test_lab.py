@@ -63,6 +63,7 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
     },
     "access": {**USUAL, "methods": "bagging:k=2 twin:lam=30"},
     "decomposition": {**USUAL, "levels": "2"},
+    "flip-rows": {"dataset": TINY, "halvings": "8"},
     "n-scaling": {"dataset": SMALL, "seeds": "3", "sizes": "50-80-100"},
     "n-scaling-disjoint": {"dataset": TINY, "methods": "erm", "halvings": "3"},
     "overlap": {**USUAL, "knob": TINY},

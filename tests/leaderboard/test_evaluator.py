@@ -20,6 +20,7 @@ from mlflow.models import infer_signature
 from mlflow.models.evaluation import ModelEvaluator
 from mlflow.tracking import MlflowClient, fluent
 from mlflow.tracking._tracking_service import utils as tracking_service
+from scipy import stats
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
@@ -115,7 +116,7 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
         yield Registry(tmp_path_factory.mktemp("registry"))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_versions_of_a_model_are_gated_by_one_command(registry: Registry) -> None:
     data = ("--data", "new.parquet")
     done = registry.gate("models:/words/1", "models:/words/2", "--max-flips", "100%", *data)
@@ -291,7 +292,8 @@ def test_a_regressor_gets_the_mean_absolute_difference(registry: Registry) -> No
     name = "churn/mean_absolute_difference"
     assert run.data.metrics[name] == pytest.approx(np.abs(a - b).mean())
     assert run.data.metrics[f"{name}_low"] < run.data.metrics[name] < run.data.metrics[f"{name}_high"]
-    assert len(run.data.metrics) == 3
+    rank = run.data.metrics["churn/rank_correlation"]
+    assert rank == result.metrics["churn/rank_correlation"] == pytest.approx(stats.spearmanr(a, b).statistic)
     columns, rows = (result.artifacts["churn/differences"].content[part] for part in ("columns", "data"))
     assert columns == ["example_id", "baseline", "candidate", "y_true", "difference"]
     assert [int(row[0]) for row in rows] == (np.argsort(-np.abs(a - b), kind="stable") + 1).tolist()

@@ -11,8 +11,10 @@ import pytest
 from scipy import stats
 from sklearn import metrics as sk
 
+from benchmark.measure import abstention, conformal, ranking, sets
 from benchmark.measure import catalogue as c
 from benchmark.measure.basics import positive_fraction
+from benchmark.measure.measure import Measure
 from benchmark.types import Predictions
 
 RUNS, TESTS = range(5), range(40)
@@ -53,10 +55,13 @@ CASES = [
 class TestEveryMeasure:
     """Contract that boards and intervals rely on."""
 
-    def test_it_has_a_value_per_run_or_per_pair(self, measure: c.Measure, kind: str) -> None:
+    def test_it_has_a_value_per_run_or_per_pair(self, measure: Measure, kind: str) -> None:
         p = example(kind)
         values = measure.of_runs(p)
-        if measure.per_pair is None:
+        if measure.per_set is not None:
+            assert values.shape == (5,)
+            assert values.mean() == pytest.approx(measure.per_set(p))
+        elif measure.per_pair is None:
             assert values.shape == (5,)
             np.testing.assert_allclose(measure.of_runs(p.only([3])), values[3:4])
         else:
@@ -65,29 +70,31 @@ class TestEveryMeasure:
             np.testing.assert_array_equal(np.diag(values), 0)
             np.testing.assert_allclose(measure.of_runs(p.only([4, 1])), values[np.ix_([4, 1], [4, 1])])
 
-    def test_it_does_not_depend_on_the_order_of_examples(self, measure: c.Measure, kind: str) -> None:
+    def test_it_does_not_depend_on_the_order_of_examples(self, measure: Measure, kind: str) -> None:
         p = example(kind)
         order = np.random.default_rng(1).permutation(40)
         np.testing.assert_allclose(measure.of_runs(p.on(order)), measure.of_runs(p))
 
-    def test_it_lies_between_0_and_its_largest_value(self, measure: c.Measure, kind: str) -> None:
+    def test_it_lies_between_0_and_its_largest_value(self, measure: Measure, kind: str) -> None:
         values = measure.of_runs(example(kind))
-        assert values.min() >= 0
+        if measure.per_set is not None:  # pseudo-values may lie outside; their mean may not
+            values = values.mean(keepdims=True)
+        assert values.min() >= measure.least
         assert values.max() <= measure.most
-        assert values.max() > 0
+        assert np.isfinite(values).all()
 
-    def test_the_mean_over_examples_is_the_mean_over_runs_or_pairs(self, measure: c.Measure, kind: str) -> None:
+    def test_the_mean_over_examples_is_the_mean_over_runs_or_pairs(self, measure: Measure, kind: str) -> None:
         p = example(kind)
         if measure.of_examples is None:
             pytest.skip("not a mean over examples")
         assert measure.of_examples(p).mean() == pytest.approx(measure.mean(p))
 
-    def test_retrainings_that_agree_do_not_differ(self, measure: c.Measure, kind: str) -> None:
-        if measure.per_pair is None or measure is c.TOP_JACCARD:
+    def test_retrainings_that_agree_do_not_differ(self, measure: Measure, kind: str) -> None:
+        if measure.per_pair is None or measure.better > 0:
             pytest.skip("not a distance between runs")
         assert measure.mean(example(kind).only([2, 2, 2])) == pytest.approx(0, abs=1e-12)
 
-    def test_it_has_a_title(self, measure: c.Measure, kind: str) -> None:
+    def test_it_has_a_title(self, measure: Measure, kind: str) -> None:
         assert c.find(measure.key, measure.task) is measure
         assert measure.title[:1].isupper() or measure.title[:1] == "|"
         assert measure.shown_delta[0].startswith("Δ ")
@@ -115,6 +122,7 @@ Reference = Callable[[np.ndarray, np.ndarray], float]
         ("recall", lambda y, p: sk.recall_score(y == 1, p.argmax(axis=1) == 1)),
         ("f1", lambda y, p: sk.f1_score(y == 1, p.argmax(axis=1) == 1)),
         ("average_precision", lambda y, p: sk.average_precision_score(y == 1, p[:, 1])),
+        ("auroc", lambda y, p: sk.roc_auc_score(y == 1, p[:, 1])),
     ],
 )
 def test_measures_of_a_run_are_scikit_learns(p: Predictions, key: str, reference: Reference) -> None:
@@ -122,9 +130,163 @@ def test_measures_of_a_run_are_scikit_learns(p: Predictions, key: str, reference
     np.testing.assert_allclose(measure.of_runs(p), [reference(p.y, values) for values in p.values])
 
 
-def test_the_mae_is_scikit_learns() -> None:
+def test_mae_and_r2_are_scikit_learns_and_spearman_is_scipys() -> None:
     p = example("values")
     np.testing.assert_allclose(c.MAE.of_runs(p), [sk.mean_absolute_error(p.y, values[:, 0]) for values in p.values])
+    np.testing.assert_allclose(c.R2.of_runs(p), [sk.r2_score(p.y, values[:, 0]) for values in p.values], rtol=1e-5)
+    expected = [stats.spearmanr(p.y, values[:, 0]).statistic for values in p.values]
+    np.testing.assert_allclose(c.SPEARMAN.of_runs(p), expected)
+
+
+def test_the_auroc_counts_ties_as_half_and_is_nan_without_both_classes() -> None:
+    score = np.array([0.2, 0.5, 0.5, 0.9, 0.5])
+    p = predictions(np.stack([1 - score, score], -1)[None], np.array([0, 1, 0, 1, 0]))
+    assert ranking.auroc(p)[0] == pytest.approx(sk.roc_auc_score(p.y, score))
+    assert np.isnan(ranking.auroc(predictions(p.values, np.ones(5, dtype=int)))).all()
+
+
+@pytest.mark.parametrize("kind", ["two classes", "values"])
+def test_the_rank_correlation_of_two_runs_is_scipys(kind: str) -> None:
+    p = example(kind)
+    score = p.values[..., -1]
+    measure = c.find("rank_correlation", p.task)
+    for i, j in PAIRS:
+        assert measure.of_runs(p)[i, j] == pytest.approx(stats.spearmanr(score[i], score[j]).statistic)
+
+
+@pytest.mark.parametrize("kind", ["two classes", "values"])
+def test_the_overlap_of_the_first_tenth_is_that_of_two_sets(kind: str) -> None:
+    p = example(kind)
+    score = p.values[..., -1]
+    first = [set(np.argsort(-row, kind="stable")[:4].tolist()) for row in score]
+    measure = c.find("top_10pc_jaccard", p.task)
+    for i, j in PAIRS:
+        assert measure.of_runs(p)[i, j] == pytest.approx(len(first[i] & first[j]) / len(first[i] | first[j]))
+    assert ranking.share_of(p, 0.01) == 1
+
+
+@pytest.mark.parametrize(("share", "k"), [(0.01, 1), (0.05, 2), (0.1, 4)])
+def test_the_hit_rate_and_its_spread_are_loops_over_the_first(p: Predictions, share: float, k: int) -> None:
+    key = f"hit_rate_{100 * share:.0f}pc"
+    rates = []
+    for run in p.values:
+        first = sorted(TESTS, key=lambda t: (-run[t, 1] / (1 - run[t, 1]), p.ids[t]))[:k]
+        rates.append(np.mean([p.y[t] == 1 for t in first]))
+    np.testing.assert_allclose(c.find(key, "classification").of_runs(p), rates)
+    spread = c.find(f"abs_delta_{key}", "classification")
+    assert spread.mean(p) == pytest.approx(np.mean([abs(rates[i] - rates[j]) for i, j in PAIRS]))
+
+
+def test_conformal_sets_are_those_of_a_loop_and_change_as_counted(p: Predictions) -> None:
+    order = np.random.default_rng(0).permutation(np.argsort(p.ids))
+    calibration, rest = order[:20], sorted(order[20:])
+    sets_of = []
+    for run in p.values:
+        scores = sorted(1 - run[t, p.y[t]] for t in calibration)
+        limit = scores[int(np.ceil(21 * 0.9)) - 1]
+        sets_of.append([{k for k in range(p.values.shape[2]) if 1 - run[t, k] <= limit + 1e-12} for t in rest])
+    sizes = [np.mean([len(one) for one in of]) for of in sets_of]
+    np.testing.assert_allclose(c.SET_SIZE.of_runs(p), sizes)
+    for i, j in PAIRS:
+        changed = np.mean([a != b for a, b in zip(sets_of[i], sets_of[j], strict=True)])
+        assert c.SET_CHANGES.of_runs(p)[i, j] == pytest.approx(changed)
+
+
+def test_conformal_sets_miss_the_true_class_in_at_most_a_tenth_of_cases() -> None:
+    rng, missed = np.random.default_rng(0), []
+    for _ in range(400):
+        y = rng.integers(3, size=80)
+        values = rng.dirichlet(np.ones(3), size=(1, 80)) + np.eye(3)[y] * rng.random((1, 80, 1))
+        p = predictions(values / values.sum(axis=2, keepdims=True), y)
+        found, rest = conformal.prediction_sets(p)
+        missed.append(1 - found[0, np.arange(len(rest)), y[rest]].mean())
+    n = 40  # coverage lies between 1 − α and 1 − α + 1/(n + 1)
+    assert 0.1 - 1 / (n + 1) - 0.006 < np.mean(missed) < 0.1 + 0.006
+
+
+def test_a_calibration_half_that_is_too_small_gives_no_sets() -> None:
+    p = example("two classes")
+    assert np.isfinite(c.SET_CHANGES.mean(p.on(np.arange(18))))
+    assert np.isnan(c.SET_CHANGES.mean(p.on(np.arange(17))))
+    assert np.isnan(c.SET_SIZE.mean(p.on(np.arange(17))))
+
+
+def test_abstention_is_a_loop_over_pairs_judged_by_the_others(p: Predictions) -> None:
+    classes = p.values.argmax(axis=2)
+    for level, row in zip(abstention.CONSISTENCIES, abstention.curve(p), strict=True):
+        kept, right, flipped = 0, 0.0, 0
+        for i, j in PAIRS:
+            others = [r for r in RUNS if r not in (i, j)]
+            for t in TESTS:
+                agree = np.mean([classes[a, t] == classes[b, t] for a, b in combinations(others, 2)])
+                if agree >= level:
+                    kept += 1
+                    right += np.mean([classes[i, t] == p.y[t], classes[j, t] == p.y[t]])
+                    flipped += classes[i, t] != classes[j, t]
+        assert row == pytest.approx([kept / (40 * len(PAIRS)), right / kept, flipped / kept])
+    assert abstention.curve(p)[0] == pytest.approx([1, c.ACCURACY.mean(p), c.CHURN.mean(p)])
+    assert np.isnan(abstention.curve(p.only([0, 1, 2]))).all()
+
+
+def test_flips_beyond_a_tolerance_are_counted_in_target_units() -> None:
+    p = example("values")
+    v = p.values[..., 0].astype(float)
+    for measure, limit in ((c.beyond(0.7), 0.7), (c.beyond(), 0.5 * np.std(p.y.astype(float)))):
+        for i, j in PAIRS:
+            assert measure.of_runs(p)[i, j] == pytest.approx(np.mean([abs(v[i, t] - v[j, t]) > limit for t in TESTS]))
+
+
+@pytest.mark.parametrize("measure", c.scorecard("classification"), ids=lambda m: m.key)
+def test_the_scorecard_takes_constants_a_single_class_and_a_single_run(measure: Measure) -> None:
+    constant = predictions(np.tile([0.7, 0.3], (3, 20, 1)), np.zeros(20, dtype=int))
+    undefined = {"auroc", "average_precision", "rank_correlation"}
+    assert np.isnan(measure.mean(constant)) == (measure.key in undefined)
+    if measure.better < 0 and measure.key not in {"brier", "ece", "set_size"}:
+        assert measure.mean(constant) == pytest.approx(0)
+    single = measure.mean(example("two classes").only([0]))
+    pairs = measure.per_pair is not None or measure.per_set is not None
+    assert np.isnan(single) == pairs
+
+
+@pytest.mark.parametrize("measure", c.scorecard("regression"), ids=lambda m: m.key)
+def test_the_scorecard_of_values_takes_constants(measure: Measure) -> None:
+    constant = predictions(np.full((3, 20, 1), 2.0), np.linspace(0, 1, 20))
+    assert np.isnan(measure.mean(constant)) == (measure.key in {"spearman", "rank_correlation"})
+
+
+def test_the_calibration_error_is_a_loop_over_bins(p: Predictions) -> None:
+    for run, error in zip(p.values, c.calibration_error(p), strict=True):
+        total = 0.0
+        for b in range(c.BINS):
+            inside = [t for t in TESTS if b / c.BINS < run[t].max() <= (b + 1) / c.BINS]
+            if inside:
+                accuracy = np.mean([run[t].argmax() == p.y[t] for t in inside])
+                total += len(inside) / 40 * abs(accuracy - np.mean([run[t].max() for t in inside]))
+        assert error == pytest.approx(total)
+
+
+def test_the_churn_of_probabilities_is_half_the_absolute_distance(p: Predictions) -> None:
+    for i, j in PAIRS:
+        expected = np.mean([sum(abs(p.values[i, t] - p.values[j, t])) / 2 for t in TESTS])
+        assert c.CONFIDENCE_CHURN.of_runs(p)[i, j] == pytest.approx(expected)
+
+
+def test_conflicts_are_counted_over_all_runs(p: Predictions) -> None:
+    classes = p.values.argmax(axis=2)
+    agreed = [t for t in TESTS if len(set(classes[:, t])) == 1]
+    assert 0 < len(agreed) < 40
+    assert c.AMBIGUITY.mean(p) == pytest.approx(1 - len(agreed) / 40)
+    assert c.AGREED_ACCURACY.mean(p) == pytest.approx(np.mean([classes[0, t] == p.y[t] for t in agreed]))
+    ranges = [p.values[:, t, 1].max() - p.values[:, t, 1].min() for t in TESTS]
+    assert c.VIABLE_RANGE.mean(p) == pytest.approx(np.mean(ranges))
+    assert np.isnan(sets.ambiguity(p.only([0])))
+
+
+def test_a_number_of_all_runs_has_the_jackknifes_interval(p: Predictions) -> None:
+    without = np.array([sets.viable_range(p.only([r for r in RUNS if r != out])) for out in RUNS])
+    error = np.sqrt(4 / 5 * np.sum((without - without.mean()) ** 2))
+    values = c.VIABLE_RANGE.of_runs(p)
+    assert np.std(values, ddof=1) / np.sqrt(5) == pytest.approx(error)
 
 
 def test_churn_is_the_share_of_examples_whose_most_probable_class_differs(p: Predictions) -> None:
@@ -178,7 +340,7 @@ def test_a_class_that_is_never_predicted_or_absent_gives_no_warning() -> None:
     assert c.precision(never).tolist() == c.f1(never).tolist() == [0, 0, 0]
     absent = predictions(np.tile([0.4, 0.6], (3, 4, 1)), np.zeros(4, dtype=int))
     assert c.recall(absent).tolist() == [0, 0, 0]
-    assert np.isnan(c.average_precision(absent)).all()
+    assert np.isnan(ranking.average_precision(absent)).all()
     assert np.isnan(c.churn_of_class(1).of_runs(absent)).all()
 
 
@@ -198,11 +360,11 @@ def test_one_run_has_no_pairs() -> None:
 def test_the_top_overlap_is_that_of_sets_and_ties_go_by_id() -> None:
     scores = np.array([[0.9, 0.8, 0.1, 0.1], [0.1, 0.8, 0.9, 0.1], [0.5, 0.5, 0.5, 0.5]])
     p = predictions(np.stack([1 - scores, scores], axis=-1), np.array([1, 1, 0, 0]))
-    jaccard = c.top_jaccard(p, k=2)
+    jaccard = ranking.top_jaccard(p, k=2)
     assert jaccard[0, 1] == pytest.approx(1 / 3)  # {0, 1} and {1, 2}
     assert jaccard[0, 2] == 1  # the tie takes the first two ids
-    assert c.hit_rate(p, k=2).tolist() == [1, 0.5, 1]
-    assert c.top_jaccard(p, k=10)[0, 1] == 1  # fewer than ten examples: all of them
+    assert ranking.hit_rate(p, k=2).tolist() == [1, 0.5, 1]
+    assert ranking.top_jaccard(p, k=10)[0, 1] == 1  # fewer than ten examples: all of them
     assert positive_fraction(p) == 0.5
 
 
@@ -210,16 +372,23 @@ def test_examples_with_a_probability_that_rounds_to_one_keep_their_order() -> No
     rest = np.array([[1e-9, 1e-12, 1e-10, 0.5], [1e-12, 1e-9, 1e-10, 0.5]], dtype=np.float32)
     p = predictions(np.stack([rest, 1 - rest], axis=-1), np.ones(4, dtype=int))
     assert (p.values[:, :3, 1] == 1).all()
-    assert c.top_jaccard(p, k=1)[0, 1] == 0
+    assert ranking.top_jaccard(p, k=1)[0, 1] == 0
 
 
 def test_memory_does_not_grow_with_pairs_times_examples() -> None:
     rng = np.random.default_rng(3)
     share = rng.random((100, 1164))
     p = predictions(np.stack([share, 1 - share], axis=-1).astype(np.float32), rng.integers(2, size=1164))
-    c.average_precision(p)  # imports
+    ranking.average_precision(p)  # imports
     tracemalloc.start()
-    for of in (c.example_flips, c.example_sym_kl, c.top_jaccard, c.hit_rate, c.f1, c.average_precision):
+    for of in (
+        c.example_flips,
+        c.example_sym_kl,
+        ranking.top_jaccard,
+        ranking.hit_rate,
+        c.f1,
+        ranking.average_precision,
+    ):
         of(p)
     c.churn_of_class(1).of_runs(p)
     peak = tracemalloc.get_traced_memory()[1]

@@ -73,7 +73,7 @@ def drive(folder: Path, *words: str) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_drivers_and_a_restart_of_the_server_leave_each_cell_once_and_whole(
     postgres: str, mlflow_server: Callable[[str], Any], tmp_path: Path
 ) -> None:

@@ -17,8 +17,8 @@ from benchmark.studies.weight_decay import WeightDecay
 from benchmark.types import DatasetFacts, Predictions
 from leaderboard.figures.triage import curves
 from leaderboard.read.results import collect
+from leaderboard.tables.bodies.triage import estimates
 from leaderboard.tables.studies import Reader
-from leaderboard.tables.triage import estimates
 
 
 def test_more_networks_are_said_with_the_lambda_that_the_rule_admits_and_with_bagging(told) -> None:

@@ -17,7 +17,7 @@ from mlflow.entities import Run
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
-from benchmark.measure.catalogue import MAE, churn
+from benchmark.measure.catalogue import MAE, churn, scorecard
 from benchmark.store.artifacts import local_folder
 from benchmark.store.cell import Cell
 from benchmark.store.describe import NOTE
@@ -108,6 +108,10 @@ def test_the_metrics_of_a_run_are_the_numbers_of_the_board(
                     assert metrics[f"id/{key}_high"] >= metrics[f"id/{key}"]
                 else:
                     assert f"id/{key}_low" not in metrics
+            p = dataset.entry(row.title).cells[99].predictions["id"]
+            for measure in scorecard(dataset.task):
+                if np.isfinite(measure.mean(p)):
+                    assert metrics[f"id/{measure.key}"] == pytest.approx(measure.mean(p))
             assert "compute_vs_erm" in metrics, "also if ERM was recorded later"
 
 

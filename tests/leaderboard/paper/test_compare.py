@@ -18,9 +18,9 @@ from leaderboard.paper.read import read
 from leaderboard.paper.report import markdown, text
 from leaderboard.read.results import Results, collect
 from leaderboard.stats.intervals import jackknife, standard_deviation
+from leaderboard.tables.bodies.triage import estimates
 from leaderboard.tables.columns import estimate as of_measure
 from leaderboard.tables.columns import matched, pairs_of
-from leaderboard.tables.triage import estimates
 
 HEAD = "table,dataset,method,canonical_seed,metric,unit,value,low,high"
 PARAMS = {

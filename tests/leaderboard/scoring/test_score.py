@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy import stats
+from sklearn.metrics import roc_auc_score
 
 from benchmark.errors import UserError
 from benchmark.measure.catalogue import churn_of_class
@@ -55,6 +58,50 @@ def test_the_numbers_are_those_of_a_plain_double_loop(monkeypatch):
     matrix = np.array([[(values[i].argmax(-1) != values[j].argmax(-1)).mean() for j in range(6)] for i in range(6)])
     expected = jackknife([matrix])
     assert (result.churn.low, result.churn.high) == pytest.approx((expected.low, expected.high))
+
+
+def test_the_scorecard_of_a_score_is_scikit_learns_and_scipys_where_they_have_it():
+    rng = np.random.default_rng(3)
+    y = rng.integers(2, size=60)
+    one = 0.7 * rng.random((4, 60)) + 0.3 * y
+    result = score(np.stack([1 - one, one], axis=-1), y)
+    card = {measure.key: value for measure, value in result.card}
+    assert card["auroc"].value == pytest.approx(np.mean([roc_auc_score(y, run) for run in one]))
+    rho = [stats.spearmanr(one[i], one[j]).statistic for i, j in combinations(range(4), 2)]
+    assert card["rank_correlation"].value == pytest.approx(np.mean(rho))
+    classes = (one > 0.5).astype(int)
+    assert card["ambiguity"].value == pytest.approx(np.mean([len(set(column)) > 1 for column in classes.T]))
+    assert set(json.loads(reports.to_json(result, standing.Standing(())))["scorecard"]) == set(card)
+    table = reports.scorecard(result)
+    assert table.caption.endswith("Class 1 is 1, against all others.")
+    labels = {measure.key for measure, _ in score(classes, y).card}
+    assert labels == {"ambiguity", "agreed_accuracy"}
+    assert "auroc" not in {measure.key for measure, _ in score(np.stack([1 - one, one], axis=-1)).card}
+
+
+def test_a_tolerance_is_in_the_targets_unit_and_only_of_a_regression():
+    values = np.array([[0.0, 1.0, 2.0], [0.2, 1.0, 4.0], [0.0, 1.1, 2.0]])
+    y = np.array([0.0, 1.0, 2.0])
+
+    def beyond(tolerance):
+        return {m.key: value for m, value in score(values, y, tolerance=tolerance).card}["beyond_tolerance"].value
+
+    pairs = list(combinations(values, 2))
+    for tolerance in (0.05, 0.15, 1.0):
+        assert beyond(tolerance) == pytest.approx(np.mean([(abs(a - b) > tolerance).mean() for a, b in pairs]))
+    assert beyond(None) == beyond(0.5 * y.std())
+    for wrong in (0, -1, np.inf, np.nan):
+        with pytest.raises(UserError, match="expected a positive number in the target's unit"):
+            score(values, y, tolerance=wrong)
+    with pytest.raises(UserError, match="a tolerance of 1 for labels"):
+        score(np.array([[0, 1], [1, 1]]), tolerance=1)
+
+
+def test_large_inputs_have_a_score_without_a_scorecard(monkeypatch):
+    monkeypatch.setattr("leaderboard.scoring.score.CARD", 5)
+    result = score(np.array([[0.0, 1.0, 2.0], [0.2, 1.0, 4.0]]))
+    assert result.card == []
+    assert reports.scorecard(result) is None
 
 
 def test_labels_churn_as_the_probabilities_they_come_from():

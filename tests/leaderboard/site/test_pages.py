@@ -7,18 +7,24 @@ import re
 import shutil
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
-from benchmark.measure.catalogue import example_flips
+from benchmark.measure.catalogue import example_flips, scorecard
+from benchmark.types import TASKS
 from leaderboard.read.results import Results, collect
 from leaderboard.read.source import read
 from leaderboard.site.pages import Site
 from leaderboard.tables.boards import MARKS
+from leaderboard.tables.pairwise import compared, flipping_alone
 from leaderboard.tables.summary import summaries
 
 FLAGS = (
@@ -48,7 +54,7 @@ def pages(folder: Path) -> Iterator[tuple[Path, Links]]:
 
 def test_every_link_leads_to_a_file_or_a_place_in_it(built: Path) -> None:
     seen = dict(pages(built))
-    assert len(seen) == 4 + 5 + 5 + 5  # general ones, datasets, flips, methods
+    assert len(seen) == 5 + 5 + 5 + 5  # general ones, datasets, flips, methods
     for path, links in seen.items():
         assert len(set(links.ids)) == len(links.ids), f"an id twice in {path}"
         for link in links.links:
@@ -91,7 +97,8 @@ def test_the_lowest_churn_of_a_dataset_may_be_erms_and_one_method_alone_has_no_r
     results = collect([make_cell(d, m, flips[m], n=200) for d, methods in rates.items() for m in methods])
     text = str(dict(Site(results, results, "runs", {}).overall())["index.html"])
     lines = {row.split(".html")[0]: row for row in text.split('<th scope="row"><a href="datasets/')[1:]}
-    lowest = {name: re.findall(r'<td class="left">(?:<a [^>]*>)?([^<]*)', row)[1] for name, row in lines.items()}
+    cells = {name: re.findall(r'<td class="left">(.*?)</td>', row) for name, row in lines.items()}
+    lowest = {name: re.sub("<[^>]*>[●■]?", "", of_row[1]).strip() for name, of_row in cells.items()}
     assert lowest == {"calmer": "CALM", "rougher": "ERM", "alone": "–"}
 
 
@@ -234,7 +241,7 @@ def test_the_leaderboard_opens_on_headline_datasets_by_rank(page: Page) -> None:
     page.open("index.html")
     assert page.texts(METHODS) == ["CALM", "<I>ODD</I>", "ERM"]
     assert page.texts("#count") == ["3 methods"]
-    assert "CALM ranks best" in page.texts(".lede")[0]
+    assert "CALM churns least of the methods that keep accuracy" in page.texts(".lede")[0]
 
 
 def test_a_column_sorts_both_ways_and_the_address_keeps_it(page: Page) -> None:
@@ -251,6 +258,42 @@ def test_a_column_sorts_both_ways_and_the_address_keeps_it(page: Page) -> None:
     assert page.texts(METHODS)[-1] == "ERM"
     page.open("index.html#sort=delta_churn&dir=down")
     assert page.texts(METHODS)[-1] == "ERM"
+
+
+def test_the_limit_of_the_form_decides_who_has_a_place(page: Page) -> None:
+    page.open("index.html")
+    places = """return Object.fromEntries([...document.querySelectorAll("#board tbody tr")]
+        .map((row) => [row.cells[0].dataset.value, row.querySelector(".place").textContent]))"""
+    assert page.run(places) == {"CALM": "1", "<I>ODD</I>": "2", "ERM": "3"}
+    assert page.run("return document.querySelector('th[aria-sort]').dataset.key") == "place"
+    assert page.texts(".resolution")[0].startswith("Resolution: ")
+    page.run("document.querySelector('#board tbody tr').dataset.lost = 0.02")  # as if it had lost more than 2 pp
+    page.fill("limit", "0.02")
+    assert page.run(places) == {"<I>ODD</I>": "1", "ERM": "2", "CALM": "–"}
+    assert page.texts(METHODS) == ["<I>ODD</I>", "ERM", "CALM"]
+    assert page.texts(".resolution") == [], "it is that of the usual limit"
+    assert page.hash == "#limit=0.02"
+    page.fill("limit", "")
+    assert page.run(places) == {"CALM": "1", "<I>ODD</I>": "2", "ERM": "3"}
+    page.fill("limit", "0.05")
+    assert page.texts(METHODS) == ["CALM", "<I>ODD</I>", "ERM"]
+    assert page.hash == ""
+
+
+def test_a_method_has_the_same_colour_in_the_table_and_in_the_plot_and_is_linked_in_both(page: Page) -> None:
+    page.open("index.html")
+    for title in ("CALM", "<I>ODD</I>"):
+        colour, link, of_plot, plotted = page.run(
+            """const rows = [...document.querySelectorAll("#board tbody th")];
+            const row = rows.find((th) => th.dataset.value === arguments[0]);
+            const link = [...document.querySelectorAll("figure svg a")].find((a) => a.textContent === arguments[0]);
+            const marks = [...document.querySelectorAll("figure svg use")].map((use) => getComputedStyle(use).fill);
+            const colour = getComputedStyle(row.querySelector(".look")).color;
+            return [colour, row.querySelector("a").getAttribute("href"), link.getAttribute("href"), marks];""",
+            title,
+        )
+        assert link == of_plot
+        assert colour in plotted
 
 
 def test_search_compute_and_columns_narrow_the_table(page: Page) -> None:
@@ -362,6 +405,7 @@ def test_text_has_the_contrast_that_aa_asks_for(page: Page, theme: str) -> None:
     "path",
     [
         "index",
+        "compare",
         "decide",
         "tables",
         "definitions",
@@ -399,7 +443,7 @@ def test_the_flip_explorer_shows_what_flips_most(page: Page, results: Results) -
     p = results.dataset("b3db_measured").entry("ERM").cells[99].predictions["id"]
     rates = example_flips(p)
     i = max(range(len(rates)), key=lambda i: rates[i])
-    first = page.run("return document.querySelector('.molecule h3').textContent")
+    first = page.run("return document.querySelector('.molecule h2').textContent")
     assert rates[list(p.ids).index(first)] == rates[i]
     labels = p.values.argmax(-1)[:, list(p.ids).index(first)]
     aria = page.run("return document.querySelector('.molecule .strip svg').getAttribute('aria-label')")
@@ -428,13 +472,67 @@ def test_the_flip_explorer_finds_substructures_classes_and_flips(page: Page, res
     assert all(label.startswith("true class 1") for label in labels)
     opened(page, "#sort=calm&under=random-forest-trees-5")
     forest = results.dataset("b3db_measured").entry("Random forest, trees=5").cells[99].predictions
-    first = page.run("return document.querySelector('.molecule h3').textContent")
+    first = page.run("return document.querySelector('.molecule h2').textContent")
     rates = example_flips(forest["id"])
     assert rates[list(forest["id"].ids).index(first)] == rates.min()
     (shown,) = page.texts("#count")
     page.fill("shard", "99-ood")
     page.wait("document.querySelector('#count').textContent !== arguments[0]", shown)
     assert page.texts("#count")[0].startswith(f"{len(forest['ood'].ids)} of ")
+
+
+def test_the_view_of_a_molecule_shows_every_retraining_and_its_nearest_training_rows(
+    page: Page, results: Results
+) -> None:
+    opened(page)
+    page.click(".molecule h2 a")
+    page.wait("document.querySelector('.runs') !== null")
+    p = results.dataset("b3db_measured").entry("ERM").cells[99].predictions["id"]
+    name = page.run("return document.querySelector('.molecule h2').textContent")
+    assert page.hash == f"#molecule={name}"
+    said = "[...document.querySelectorAll('.runs tbody tr:first-child td.said')]"
+    cells = page.run(f"return {said}.map((e) => [e.textContent, e.className])")
+    for value, (text, look) in zip(p.values[:, list(p.ids).index(name)], cells, strict=True):
+        assert float(text) == pytest.approx(value[1], abs=0.011)
+        assert ("one" in look) == (value.argmax() == 1)
+    assert page.run("return document.querySelectorAll('.runs tbody tr').length") == 3
+    similar = page.run("""return [...document.querySelectorAll("[aria-label='Nearest training rows'] td:last-child")]
+        .map((e) => Number(e.textContent))""")
+    assert len(similar) == 5
+    assert similar == sorted(similar, reverse=True)
+    assert "study flip-rows --set dataset=b3db_measured" in page.texts("#molecules .note")[0]
+    assert not page.run("return document.querySelector('#filters').checkVisibility()")
+    page.click("#molecules a")
+    page.wait("document.querySelectorAll('.molecule').length === 25")
+
+
+def test_the_filter_is_saved_as_a_file_with_its_examples_in_order(page: Page, results: Results) -> None:
+    opened(page, "#label=1&least=30")
+    page.run("save = (name, rows) => { window.saved = [name, rows]; }")
+    page.click("#csv")
+    name, (header, *rows) = page.run("return window.saved")
+    assert name == "b3db_measured-99-id.csv"
+    assert header[:4] == ["example_id", "smiles", "y_true", "ERM: flips (% of pairs)"]
+    p = results.dataset("b3db_measured").entry("ERM").cells[99].predictions["id"]
+    rates = dict(zip(p.ids.tolist(), 100 * example_flips(p), strict=True))
+    assert {row[0] for row in rows} == {
+        i for i, y in zip(p.ids.tolist(), p.y, strict=True) if y == 1 and rates[i] >= 30
+    }
+    assert [row[3] for row in rows] == sorted((row[3] for row in rows), reverse=True)
+    assert all(row[3] == pytest.approx(rates[row[0]], abs=0.01) for row in rows)
+
+
+def test_a_region_shows_its_molecules_alone(page: Page) -> None:
+    opened(page)
+    names = page.run("return [...document.querySelectorAll('[name=region] option')].map((e) => e.textContent)")
+    assert names[0] == "anywhere"
+    numbers = page.run(
+        "return [...document.querySelectorAll('.overview tbody tr td:nth-child(2)')].map((e) => e.textContent)"
+    )
+    assert len(names) == len(numbers) + 1
+    for place, number in enumerate(numbers[:2]):
+        opened(page, f"#region={place}")
+        page.wait(f"document.querySelector('#count').textContent.startsWith('{number} of ')")
 
 
 def test_a_regression_has_its_own_strips(page: Page) -> None:
@@ -489,8 +587,83 @@ def test_a_method_fits_by_what_is_measured_or_if_proof_is_asked_for_by_its_whole
 def test_each_download_is_there(page: Page) -> None:
     page.open("tables.html")
     links = page.run(
-        "return [...document.querySelectorAll('main a')].map(a => a.href).filter(h => !h.includes('.html'))"
+        """return [...document.querySelectorAll("main a:not(svg a)")].map((a) => a.href)
+            .filter((href) => !href.includes(".html"))"""
     )
     suffixes = {Path(link).suffix for link in links}
-    assert suffixes == {".tex", ".csv", ".json", ".svg", ".pdf", ".parquet", ".bib"}
+    assert suffixes == {".tex", ".csv", ".json", ".svg", ".pdf", ".parquet", ".bib", ".gz", ".zip"}
     assert all(Path(link.removeprefix("file://")).stat().st_size > 0 for link in links)
+
+
+def test_the_compare_page_computes_what_the_command_prints(page: Page, results: Results) -> None:
+    page.open("compare.html")
+    page.wait("document.querySelector('#verdict h2')")
+    about = page.run("return file('compare/', 'methods')")
+    number = {method["title"]: i for i, method in enumerate(about["methods"])}
+    page.run(
+        "window.splits = (v, d, a) => arrived.get('methods').cells[d][a].map(([s, t], k) => [s, t, ...v[d][a][k]])"
+    )
+    checked = 0
+    for key in dict.fromkeys(measure.key for task in TASKS for measure in scorecard(task)):
+        page.driver.execute_async_script("file('compare/', arguments[0]).then(arguments[1])", key)
+        for d, dataset in enumerate(results.datasets):
+            measure = next((one for one in scorecard(dataset.task) if one.key == key), None)
+            if measure is None:
+                continue
+            for first, second in combinations([entry.title for entry in dataset.entries], 2):
+                pair = compared([dataset], first, second, measure)
+                assert pair is not None
+                ours = page.run(
+                    """const [key, d, a, b] = arguments; const values = arrived.get(key);
+                    const found = difference(splits(values, d, a), splits(values, d, b));
+                    return found && [found.value, found.half || null, pOf(found) || null];""",
+                    *(key, d, number[first], number[second]),
+                )
+                if np.isnan(pair.mean.value):
+                    assert ours is None
+                    continue
+                half = (pair.mean.high - pair.mean.low) / 2
+                assert ours[0] == pytest.approx(pair.mean.value, abs=1e-5)
+                assert (ours[1] is None) == bool(np.isnan(half)), (dataset.name, first, second, key)
+                if ours[1] is not None:
+                    assert ours[1] == pytest.approx(half, rel=2e-3)
+                    assert ours[2] == pytest.approx(pair.mean.p, rel=2e-2)
+                    checked += 1
+    assert checked > 100
+
+
+def test_the_compare_page_counts_what_flips_under_one_method_alone(page: Page, results: Results) -> None:
+    page.open("compare.html#a=CALM&b=erm")
+    page.wait("document.querySelector('#each tbody tr')")
+    rows = page.run(
+        "return [...document.querySelectorAll('#each tbody tr')].map((row) => "
+        "[row.cells[0].textContent, ...[...row.querySelectorAll('td a')].map((a) => a.textContent)])"
+    )
+    counted = {dataset.title: flipping_alone(dataset, "CALM", "ERM") for dataset in results.headline()}
+    assert rows
+    assert max(max(both) for both in counted.values()) > 0
+    for title, *texts in rows:
+        assert texts == [f"{n} under {method}" for n, method in zip(counted[title], ("CALM", "ERM"), strict=True)]
+
+
+def test_students_quantiles_and_holms_adjustment_are_scipys_and_statsmodels(page: Page) -> None:
+    page.open("compare.html")
+    for df in (1, 2, 3.5, 9, 18, 120):
+        assert page.run("return quantile(arguments[0])", df) == pytest.approx(stats.t.ppf(0.975, df), rel=1e-9)
+        for t in (0.1, 1, 5):
+            assert page.run("return twoSided(...arguments)", t, df) == pytest.approx(2 * stats.t.sf(t, df), rel=1e-9)
+    p = [0.01, 0.04, 0.03, 0.5]
+    assert page.run("return holm(arguments[0])", p) == pytest.approx(multipletests(p, method="holm")[1].tolist())
+
+
+def test_the_compare_page_answers_and_its_address_keeps_the_choice(page: Page) -> None:
+    page.open("compare.html#a=CALM&b=erm")
+    page.wait("document.querySelector('#verdict h2')")
+    assert page.texts("#verdict h2")[0] == "CALM is better in churn"
+    assert page.texts("#verdict h2")[1].endswith("accuracy") or "in accuracy is open" in page.texts("#verdict h2")[1]
+    assert len(page.texts("#each tbody tr")) == 2
+    page.fill("measure", "auroc")
+    assert "measure=auroc" in page.hash
+    page.wait("document.querySelectorAll('#verdict h2').length === 3")
+    assert "AUROC" in page.texts("#verdict h2")[2]
+    assert page.run("return document.querySelectorAll('#matrix tbody tr').length") == 3

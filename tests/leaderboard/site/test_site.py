@@ -138,6 +138,31 @@ def test_each_sampling_has_pages_of_its_own_halves_first_and_the_others_a_click_
     assert 'class="samplings"' not in alone.read_text(), "one sampling needs no choice"
 
 
+def test_pages_say_when_they_were_built_and_lead_to_the_repository_if_it_is_known(
+    make_cell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1795305600")
+    results = collect([make_cell("d", "erm")])
+    known = site.write(results, tmp_path / "known", repository="https://git.example/churn")
+    alone = site.write(results, tmp_path / "alone")
+    for page in (known, known.parent / "methods" / "erm.html"):
+        text = page.read_text()
+        assert '<time datetime="2026-11-22">22 November 2026</time>' in text
+        assert '<a href="https://git.example/churn">Repository</a>' in text
+        assert 'index.html#submit">Submit yours</a>' in text
+    assert "https://git.example/churn/blob/HEAD/submissions/README.md" in known.read_text()
+    assert "Repository" not in alone.read_text()
+    assert 'id="submit"' in alone.read_text()
+
+
+def test_the_readers_own_rows_stand_out(make_cell, tmp_path: Path) -> None:
+    cells = [make_cell("d", method, rate) for method, rate in (("erm", 0.3), ("mine", 0.1))]
+    rows = site.write(collect(cells), tmp_path / "site").read_text().split("<tr")
+    (own,) = (row for row in rows if row.startswith(' class="own"'))
+    assert 'data-value="MINE"' in own
+    assert '<span class="tag yours">yours</span>' in own
+
+
 def test_a_folder_that_is_not_ours_is_refused_before_the_store_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

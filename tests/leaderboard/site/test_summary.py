@@ -47,7 +47,7 @@ def test_mean_ranks_are_those_of_the_churns(grid: Results) -> None:
     result = {row.title: row.rank.value for row in summary.rows if row.rank}
     assert result == pytest.approx(expected)
     assert [row.title for row in summary.rows] == ["CALM", "MIDDLE", "ERM"]
-    assert summary.best(marked=False) is summary.rows[0]
+    assert summary.by_rank == list(summary.rows)
 
 
 def test_a_mean_over_datasets_has_the_interval_of_independent_datasets(grid: Results) -> None:
@@ -110,7 +110,7 @@ def test_a_constant_predictor_is_not_ranked(grid: Results, make_cell) -> None:
     assert row.rank is None
     assert "collapsed" in row.unranked
     assert row.marks[0].startswith("†")
-    assert summary.best(marked=True).title == "CALM"
+    assert summary.placed[0].title == "CALM"
 
 
 def test_a_constant_is_not_ranked_among_regressions_and_a_loss_of_precision_is_named(make_cell) -> None:
@@ -125,12 +125,12 @@ def test_a_constant_is_not_ranked_among_regressions_and_a_loss_of_precision_is_n
     summary = summary_of(collect(cells), "regression/regression")
     constant = row_of(summary, "CONSTANT")
     assert (constant.rank, constant.unranked) == (None, "collapsed on R0, R1, R2")
-    assert summary.best(marked=True).title == "SHRUNK"
+    assert summary.by_rank[0].title == "SHRUNK"
     assert row_of(summary, "SHRUNK").marks == ("† on R0, R1, R2",)
     answer = str(sentences.answer(summary))
     assert answer.startswith("Over 3 datasets, methods are compared in percent of the values of"), "ERM has churn"
-    assert "But on R0, R1, R2, its MAE is more than 5 % above ERM's." in answer
-    assert "CALM</a></strong> is the best that has no mark" in answer
+    assert "CALM</a></strong> churns least of the methods that keep accuracy" in answer
+    assert "SHRUNK</a> churns less. But on R0, R1, R2, its MAE is more than 5 % above ERM's." in answer
 
 
 def test_a_marked_submission_is_not_ranked_recommended_or_left_unexplained(grid: Results, make_cell) -> None:
@@ -145,7 +145,7 @@ def test_a_marked_submission_is_not_ranked_recommended_or_left_unexplained(grid:
     assert row.estimates["churn"].value == 0
     assert row.rank is None
     assert row.unranked.startswith("alike on ")
-    assert summary.best(marked=True).title == "CALM"
+    assert summary.placed[0].title == "CALM"
     assert SUSPICIONS["alike"] in sentences.notes(summary)
     methods = [method["title"] for choice in choices(results) for method in choice["methods"]]
     assert "CALM" in methods
@@ -234,14 +234,13 @@ def test_variants_of_a_dataset_do_not_count_as_datasets(grid: Results, make_cell
 def test_the_answer_names_the_best_method_and_its_price(grid: Results) -> None:
     answer = str(sentences.answer(summary_of(grid)))
     assert "Over 4 datasets, two retrainings of" in answer
-    assert '<strong><a href="methods/calm.html">CALM</a></strong> ranks best' in answer
+    assert '<strong><a href="methods/calm.html">CALM</a></strong> churns least of the methods that keep' in answer
 
 
 def test_the_answer_does_not_hide_what_the_first_loses(stubborn: Callable[[int], Results]) -> None:
     answer = str(sentences.answer(summary_of(stubborn(8))))
-    assert "STUBBORN</a></strong> ranks best" in answer
-    assert "But on D0, D1, D2, its accuracy is more than 5 pp below" in answer
-    assert "CALM</a></strong> is the best that has no mark" in answer
+    assert "CALM</a></strong> churns least of the methods that keep accuracy" in answer
+    assert "STUBBORN</a> churns less. But on D0, D1, D2, its accuracy is more than 5 pp below" in answer
 
 
 def test_the_answer_says_where_retrainings_cannot_tell_whether_the_first_loses(
@@ -286,8 +285,9 @@ def test_the_first_page_says_where_methods_rank_in_another_order(make_cell) -> N
     (said,) = sentences.elsewhere(summary_of(whole.front), whole, "runs")
     assert said[0] == "paper"
     assert said[1] == (
-        "<strong>CALM</strong> ranks best. Of the 3 pairs of methods that are ranked on both boards, the order of 1 is "
-        "reversed there, 1 of them with disjoint rank intervals on both boards (not adjusted for the number of pairs)."
+        "<strong>CALM</strong> comes first. Of the 3 pairs of methods that have a mean rank on both boards, the order "
+        "of 1 is reversed there, 1 of them with disjoint rank intervals on both boards (not adjusted for the number of "
+        "pairs)."
     )
     same = collect([*paper, *(replace(cell, key=replace(cell.key, sampling="halves")) for cell in paper)])
     assert not list(sentences.elsewhere(summary_of(same.front), same, "runs")), "the order is the same"

@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from benchmark.measure.basics import bad_flips, good_flips
 from benchmark.measure.catalogue import CHURN
@@ -39,14 +40,17 @@ def of(world: Results, dataset: str, title: str) -> list[np.ndarray]:
 
 
 def test_every_table_is_made_where_there_are_data(tables):
-    of_several_samplings = {"claims", "samplings"}
-    assert list(tables) == [entry.key for entry in TABLES if entry.key not in of_several_samplings]
+    of_several_samplings, of_splits_in_common = {"claims", "samplings"}, {"canonical-splits"}
+    without = of_several_samplings | of_splits_in_common
+    assert list(tables) == [entry.key for entry in TABLES if entry.key not in without]
     assert build(Results(())) == []
 
 
 def test_without_erm_only_tables_without_comparisons_are_built(world):
     bare = Results(tuple(replace(d, entries=d.entries[1:]) for d in world.datasets))
-    assert [table.key for table in build(bare)] == ["ranks", "regression", "compute"]
+    cards = [entry.key for entry in TABLES if entry.key.startswith("scorecard")]
+    kept = ["places", "ranks", *cards, "abstention", "regression", "compute"]
+    assert [table.key for table in build(bare)] == kept
 
 
 def test_the_main_table_has_the_mean_difference_over_splits_and_gaps_for_missing_cells(world, tables):
@@ -148,10 +152,14 @@ def test_the_rarer_class_is_compared_with_the_other(tables):
 
 def test_splits_are_shown_one_by_one_with_their_range(world, tables):
     table = tables["splits"]
-    (first, second, spread) = [dict(zip(table.header, cells, strict=True)) for cells in table.rows[:3]]
-    assert (first["Dataset"], first["Split"], second["Split"], spread["Split"]) == ("Small (dev)", "7", "99", "range")
+    (first, second, mean, spread) = [dict(zip(table.header, cells, strict=True)) for cells in table.rows[:4]]
+    assert [row["Split"] for row in (first, second, mean, spread)] == ["7", "99", "mean", "range"]
+    assert first["Dataset"] == "Small (dev)"
     numbers = [100 * churn(values) for values in of(world, "small", "ERM")]
     assert [cells["ERM, churn (%)"].number for cells in (first, second)] == pytest.approx(numbers)
+    over = mean["ERM, churn (%)"]
+    student = stats.t.interval(0.95, 1, np.mean(numbers), stats.sem(numbers))
+    assert (over.number, over.low, over.high) == pytest.approx((np.mean(numbers), *student))
     assert spread["ERM, churn (%)"].number == pytest.approx(abs(numbers[0] - numbers[1]))
     assert "Mid" not in [cells[0] for cells in table.rows]  # one split has no range
 

@@ -8,7 +8,7 @@ import pytest
 from benchmark.store.cell import Cell, CellKey, Facts
 from benchmark.types import DatasetFacts, Predictions
 from leaderboard.read.results import collect
-from leaderboard.tables.paper_filter import outcomes, verdict
+from leaderboard.tables.bodies.paper_filter import outcomes, verdict
 
 FACTS = Facts(command="…", dataset=DatasetFacts(title="ClinTox", group="excluded"), rows={"train": 948, "id": 100})
 

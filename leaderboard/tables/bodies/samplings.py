@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from benchmark.measure.catalogue import ACCURACY, CHURN, Measure
+from benchmark.measure.catalogue import ACCURACY, CHURN
+from benchmark.measure.measure import Measure
 from benchmark.store.cell import Cell
 from leaderboard.read.results import Dataset, Results, family_weights, with_studies
 from leaderboard.stats.intervals import Estimate, IntervalKind, weighted

@@ -1,0 +1,121 @@
+"""What a measure is: a number computed from predictions, with its values by run, pair of runs or example.
+
+Values are fractions, nats or target units, never percentages; ``scale`` is for display. Shapes: R retrainings, T test
+examples, C classes. Undefined values, such as the churn of an absent class, are nan.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from benchmark.measure.basics import mean_over_pairs, pseudo_values
+from benchmark.types import Predictions, Task
+
+PP = ("pp", 100, 1)
+"""Unit, scale and digits of a difference between shares: percentage points."""
+Of = Callable[[Predictions], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number computed from predictions, and its presentation.
+
+    Exactly one of ``each`` (R, T), ``per_run`` (R,), ``per_pair`` (R, R), symmetric with a zero diagonal, and
+    ``per_set``, a number that describes all runs together, is given.
+    ``per_example`` returns the contributions (T,) of the examples, whose mean is the mean over runs or pairs; ``each``
+    implies it. A measure without it has no interval over examples.
+    """
+
+    key: str
+    name: str
+    """The name within a sentence."""
+    task: Task
+    better: int
+    """+1: higher is better; −1: lower is better."""
+    each: Of | None = None
+    per_run: Of | None = None
+    per_pair: Of | None = None
+    per_set: Callable[[Predictions], float] | None = None
+    per_example: Of | None = None
+    unit: str = ""
+    scale: float = 1
+    digits: int = 3
+    most: float = math.inf
+    least: float = 0
+    delta: tuple[str, float, int] | None = None
+    """Unit, scale and digits of a difference, if they differ from those of the measure."""
+    head: str = ""
+    """The column header, if it is not the name with its unit."""
+    help: str = ""
+    needs_truth: bool = True
+    needs_probabilities: bool = False
+    tracked: bool = True
+    """True if MLflow stores it as a metric of every run."""
+    board: bool = True
+    """True if boards, summaries and ``score`` show it."""
+    front: bool = False
+    """True if it is among the first columns of the front page."""
+
+    @property
+    def title(self) -> str:
+        return self.head or _with_unit(f"{self.name[:1].upper()}{self.name[1:]}", self.unit)
+
+    @property
+    def shown_delta(self) -> tuple[str, float, int]:
+        """Title, scale and digits of a difference."""
+        unit, scale, digits = self.delta or (self.unit, self.scale, self.digits)
+        return _with_unit(f"Δ {self.name}", unit), scale, digits
+
+    def of_runs(self, p: Predictions) -> np.ndarray:
+        """Return the value for each run, (R,), or pair of runs, (R, R); under ``halves``, for each halving, (J,).
+
+        A number that describes all runs together gives its jackknife pseudo-values (R,): see ``pseudo_values``.
+        """
+        if p.sampling == "halves":
+            return _once(p, ("halvings", self), lambda: np.array([self.mean(pair) for pair in p.halvings()]))
+        if (each := self.each) is not None:
+            return _once(p, ("runs", each), lambda: np.asarray(each(p).mean(axis=1)))
+        if (of_set := self.per_set) is not None:
+
+            def without(runs: np.ndarray) -> float:
+                return of_set(p.only(runs.tolist())) if len(runs) else math.nan
+
+            return _once(p, ("runs", of_set), partial(pseudo_values, without, len(p.seeds)))
+        function = self.per_run or self.per_pair
+        assert function is not None, f"measure {self.key} has no function"
+        return _once(p, ("runs", function), lambda: function(p))
+
+    @property
+    def of_examples(self) -> Of | None:
+        """The function for the contributions (T,) of the examples; None if the measure is not a mean over them."""
+        function = self.per_example if self.each is None else _over_runs(self.each)
+        return function and (lambda p: _once(p, ("examples", self), lambda: _over_halvings(p, function)))
+
+    def mean(self, p: Predictions) -> float:
+        """Return the mean over runs or over pairs of runs; nan if there is no pair."""
+        values = self.of_runs(p)
+        return float(values.mean()) if values.ndim == 1 else mean_over_pairs(values)
+
+
+def _over_runs(each: Of) -> Of:
+    return lambda p: np.asarray(each(p).mean(axis=0))
+
+
+def _over_halvings(p: Predictions, function: Of) -> np.ndarray:
+    """Return ``function`` of the predictions; under ``halves``, its mean over the halvings."""
+    return function(p) if p.sampling != "halves" else np.mean([function(pair) for pair in p.halvings()], axis=0)
+
+
+def _once(p: Predictions, key: object, compute: Callable[[], np.ndarray]) -> np.ndarray:
+    """Return the cached result of ``compute``, read-only."""
+    if key not in p.computed:
+        p.computed[key] = compute()
+        p.computed[key].flags.writeable = False
+    return p.computed[key]
+
+
+def _with_unit(title: str, unit: str) -> str:
+    return f"{title} ({unit})" if unit else title

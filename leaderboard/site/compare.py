@@ -1,0 +1,116 @@
+"""The data of the compare page: what its script needs for any two methods, datasets and measures.
+
+The jackknife of a paired difference follows from each method's own values: its mean, and the influence of each run on
+it (``leaderboard.stats.intervals.influence``). The script subtracts these, so no pair of methods is computed here.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from benchmark.measure.catalogue import CHURN, scorecard
+from benchmark.measure.measure import Measure
+from benchmark.store.cell import Cell
+from benchmark.types import TASKS
+from leaderboard.read.results import Dataset, Results, slug
+from leaderboard.stats.intervals import FEWEST_EXAMPLES, influence
+from leaderboard.tables.boards import SUSPICIONS, board
+from leaderboard.tables.columns import versus
+from leaderboard.tables.summary import GROUP_TITLES
+
+
+def content(results: Results) -> dict[str, Any]:
+    """Return the measures, methods, datasets and cells of one sampling's results.
+
+    ``cells`` are by dataset and method a list of canonical splits: split, train seeds, and the test examples that flip
+    between some retrainings as hexadecimal digits, the first example in the highest bit; "" for a regression.
+    """
+    titles = results.methods()
+    number = {title: i for i, title in enumerate(titles)}
+    entries = [entry for dataset in results.datasets for entry in dataset.entries]
+    spelled = {entry.title: entry.spelled for entry in reversed(entries)}  # a variant may spell a default out
+    return {
+        "measures": {task: [_described(measure) for measure in scorecard(task)] for task in TASKS},
+        "methods": [{"title": title, "slug": slug(title), "name": spelled[title]} for title in titles],
+        "datasets": [
+            {
+                "name": dataset.name,
+                "title": dataset.title,
+                "family": dataset.family,
+                "task": dataset.task,
+                "unit": dataset.unit if dataset.task == "regression" else "",
+                "group": "headline" if dataset.group == "dev" else dataset.group,
+                "left": _left_out(results, dataset.name, number),
+            }
+            for dataset in results.datasets
+        ],
+        "groups": GROUP_TITLES,
+        "cells": [
+            {
+                number[entry.title]: [[s, cell.key.spelled_seeds, _flipping(cell)] for s, cell in entry.cells.items()]
+                for entry in dataset.entries
+            }
+            for dataset in results.datasets
+        ],
+    }
+
+
+def values(results: Results) -> Iterator[tuple[str, list[dict[int, Any]]]]:
+    """Yield the key of each measure with its values, by dataset, method and canonical split.
+
+    They are the mean, and the influence of each run on it, scaled so that its squares add up to the variance.
+    """
+    number = {title: i for i, title in enumerate(results.methods())}
+    for key in dict.fromkeys(measure.key for task in TASKS for measure in scorecard(task)):
+        yield key, [_values(dataset, key, number) for dataset in results.datasets]
+
+
+def _values(dataset: Dataset, key: str, number: Mapping[str, int]) -> dict[int, Any]:
+    measure = next((measure for measure in scorecard(dataset.task) if measure.key == key), None)
+    if measure is None:
+        return {}
+    return {number[e.title]: [_split(cell, measure) for cell in e.cells.values()] for e in dataset.entries}
+
+
+def _left_out(results: Results, name: str, number: Mapping[str, int]) -> dict[int, str]:
+    """Return the marks of methods that are not to be preferred for low churn on a dataset, by their number."""
+    dataset = results.dataset(name)
+    assert dataset is not None
+    bad = {"†", "†?", "collapsed", "control", *SUSPICIONS}
+    rows = board(dataset, "id", "runs").rows
+    return {number[row.title]: ", ".join(m for m in row.marks if m in bad) for row in rows if bad & {*row.marks}}
+
+
+def _described(measure: Measure) -> dict[str, Any]:
+    column = versus(measure)
+    return {
+        "key": measure.key,
+        "name": measure.name,
+        "title": column.title,
+        "scale": column.scale,
+        "digits": column.digits,
+        "better": measure.better,
+    }
+
+
+def _split(cell: Cell, measure: Measure) -> list[Any]:
+    p = cell.predictions["id"]
+    value, (runs,) = influence([measure.of_runs(p)])
+    if len(p.ids) < FEWEST_EXAMPLES:
+        runs = np.full(len(runs), np.nan)
+    return [_rounded(value), [_rounded(x) for x in runs.tolist()]]
+
+
+def _flipping(cell: Cell) -> str:
+    p = cell.predictions["id"]
+    of_examples = CHURN.of_examples
+    assert of_examples is not None
+    if p.task != "classification" or len(p.seeds) < 2:
+        return ""
+    flags = np.packbits(of_examples(p) > 0)
+    return flags.tobytes().hex()
+
+
+def _rounded(x: float) -> float | None:
+    return None if np.isnan(x) else float(f"{x:.6g}")

@@ -1,0 +1,66 @@
+"""Names on pages: each leads to its page, and a method wears the colour and shape that it has in every figure."""
+
+import html
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+from leaderboard.figures.style import INK, Style
+from leaderboard.read.results import slug
+from leaderboard.tables.boards import MARKS
+
+SHAPES = {"o": "●", "s": "■", "D": "◆", "^": "▲", "v": "▼", "P": "✚", "X": "✖"}
+"""The markers of figures as characters."""
+
+
+@dataclass(frozen=True)
+class Names:
+    """The methods and datasets that have pages, as seen from a page that is ``root`` below that of the sampling."""
+
+    root: str
+    looks: Mapping[str, Style]
+    methods: frozenset[str]
+    datasets: Mapping[str, str]
+    """Names by title."""
+
+    def look_of(self, title: str) -> Markup:
+        """Return the marker of a method."""
+        style = self.looks[title]
+        colour = "" if style.colour == INK else Markup(' style="color:{}"').format(style.colour)
+        return Markup('<i class="look"{} aria-hidden="true">{}</i>').format(colour, SHAPES[style.marker])
+
+    def method(self, title: str) -> Markup:
+        """Return a link to the page of a method, behind its marker."""
+        return Markup('{}<a href="{}">{}</a>').format(self.look_of(title), self._address(title), title)
+
+    def linked(self, text: str) -> Markup:
+        """Return the text of a cell, with a link if it is the name of a method or dataset, marks or none after it."""
+        name, rest = text, ""
+        while name and not self._known(name):
+            name, _, last = name.rpartition(" ")
+            rest = f" {last}{rest}"
+            if last not in {*MARKS, "(dev)"}:
+                return escape(text)
+        if name in self.methods:
+            return self.method(name) + rest
+        return Markup('<a href="{}">{}</a>{}').format(self._address(name), name, rest) if name else escape(text)
+
+    def in_figure(self, svg: str) -> Markup:
+        """Return a figure whose names of methods are links: a group then, because an image has no parts."""
+
+        def link(found: re.Match[str]) -> str:
+            title = html.unescape(found[1])
+            return f'<a href="{escape(self._address(title))}">{found[0]}</a>' if title in self.methods else found[0]
+
+        text = re.sub(r"<text\b[^>]*>([^<]+)</text>", link, svg)
+        return Markup(text if text == svg else text.replace('role="img"', 'role="group"', 1))
+
+    def _known(self, name: str) -> bool:
+        return name in self.methods or name in self.datasets
+
+    def _address(self, name: str) -> str:
+        if name in self.methods:
+            return f"{self.root}methods/{slug(name)}.html"
+        return f"{self.root}datasets/{self.datasets[name]}.html"

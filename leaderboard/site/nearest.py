@@ -1,0 +1,93 @@
+"""The data of the view of one molecule: its nearest training rows, and those that its flips hang on."""
+
+import hashlib
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from benchmark.data.neighbours import similarities
+from benchmark.files import kept, named
+from benchmark.source import fingerprint
+from benchmark.store.cell import Record
+from leaderboard.read.results import Dataset
+from leaderboard.read.structures import Molecules
+
+NEAREST = 5
+"""Nearest training rows that are shown of a test molecule."""
+STUDY = "flip-rows"
+"""The study whose records name rows."""
+
+
+def content(
+    dataset: Dataset, evalset: str, split: int, molecules: Molecules | None, records: Sequence[Record]
+) -> dict[str, Any]:
+    """Return what the view shows of the test examples, by their positions.
+
+    ``near`` are the nearest rows of each example as [row, similarity]; there are none without structures, or if the
+    training rows are unknown. ``hanging`` has the finding of each study of this split: its method, its number of
+    halvings, and for examples that flip the rows named, as in its record, with their similarity. ``rows`` are the
+    training rows that the others refer to by position: [id, SMILES, label], or [id] without structures.
+    """
+    cell = next(entry.cells[split] for entry in dataset.entries if split in entry.cells)
+    ids = cell.predictions[evalset].ids.tolist()
+    places: dict[str, int] = {}
+
+    def place(identity: str) -> int:
+        return places.setdefault(identity, len(places))
+
+    near: list[list[tuple[int, float]]] = []
+    if molecules is not None and len(pool := molecules.pool(dataset, split)):
+        tests = molecules.smiles[[molecules.rows[i] for i in ids]]
+        order, values = nearest(molecules.smiles[pool], tests)
+        for rows, similar in zip(molecules.ids[pool][order].tolist(), values.tolist(), strict=True):
+            near.append([(place(row), value) for row, value in zip(rows, similar, strict=True)])
+    hanging = []
+    for about in (record.content for record in records if record.study == STUDY):
+        if (about.get("dataset"), about.get("split")) != (dataset.name, split):
+            continue
+        told = {}
+        for molecule in about["molecules"]:
+            if (test := molecule["id"]) in ids:
+                alike = [_similarity(molecules, test, row["row"]) for row in molecule["named"]]
+                named_rows = zip(molecule["named"], alike, strict=True)
+                told[ids.index(test)] = [row | {"row": place(row["row"]), "similarity": s} for row, s in named_rows]
+        hanging.append({"method": about["method"], "halvings": about["halvings"], "of": told})
+    return {"rows": [_row(dataset, molecules, i) for i in places], "near": near, "hanging": hanging}
+
+
+def nearest(rows: np.ndarray, tests: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positions (T, K) of the ``NEAREST`` of the SMILES ``rows`` (N,) to each of ``tests`` (T,), the most
+    similar first, and their similarities (T, K). They are cached, since a large dataset takes seconds.
+    """
+    from rdkit import rdBase  # what reads results starts without it
+
+    texts = hashlib.sha256("\n".join([*rows, "", *tests]).encode()).hexdigest()
+    name = named("nearest", [rdBase.rdkitVersion, fingerprint(similarities), NEAREST, texts], ".npy")
+
+    def make() -> tuple[bytes]:
+        similarity = similarities(tests.tolist(), rows.tolist())
+        order = np.argsort(-similarity, axis=1, kind="stable")[:, :NEAREST]
+        file = io.BytesIO()
+        np.save(file, np.stack([order, np.take_along_axis(similarity, order, axis=1).round(2)]))
+        return (file.getvalue(),)
+
+    (stored,) = kept((name,), make)
+    order, values = np.load(io.BytesIO(stored))
+    return order.astype(int), values
+
+
+def _similarity(molecules: Molecules | None, test: str, row: str) -> float | None:
+    if molecules is None or not {test, row} <= molecules.rows.keys():
+        return None
+    one, other = (molecules.smiles[molecules.rows[i]] for i in (test, row))
+    return round(float(similarities([one], [other])[0, 0]), 2)
+
+
+def _row(dataset: Dataset, molecules: Molecules | None, identity: str) -> list[Any]:
+    if molecules is None or identity not in molecules.rows:
+        return [identity]
+    at = molecules.rows[identity]
+    label = float(f"{molecules.y[at]:.4g}")
+    return [identity, str(molecules.smiles[at]), label if dataset.task == "regression" else int(label)]

@@ -1,0 +1,1 @@
+"""What fills tables: functions of results that return a header and rows."""

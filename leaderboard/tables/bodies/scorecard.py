@@ -1,0 +1,127 @@
+"""Scorecard of methods: what decisions rest on besides churn and accuracy, from the same predictions."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+
+from benchmark.measure.basics import bad_flips, good_flips
+from benchmark.measure.catalogue import SCORECARD, tolerance_of
+from benchmark.measure.measure import Measure
+from benchmark.types import Predictions, Task
+from leaderboard.read.results import Dataset, Entry, Results, family_weights
+from leaderboard.stats.intervals import Estimate, IntervalKind, described, weighted
+from leaderboard.tables.columns import absolute, estimate, interval, matched, pairs_of
+from leaderboard.tables.layouts import Body, Fill, TableCell, averaged, fallback, listed
+from leaderboard.tables.summary import complete_block
+from leaderboard.tables.table import Table, Value
+
+PARTS: Mapping[tuple[Task, str], str] = {
+    ("classification", "decisions"): "what retraining changes in decisions",
+    ("classification", "ranking"): "ranking",
+    ("classification", "probabilities"): "probabilities",
+    ("regression", "values"): "values",
+    ("regression", "ranking"): "ranking of values",
+}
+"""The parts of the scorecard, in words."""
+NOTES = {
+    "decisions": (
+        "Ambiguity grows with the number of retrainings; under halves it is that of the two of a halving, which is "
+        "churn. Prediction sets are compared on the half of the ID test that does not calibrate them.",
+        "Good and bad flips: share of the ID test that ERM gets wrong and the method right, or the reverse, at equal "
+        "train seeds.",
+    ),
+    "probabilities": ("The viable prediction range grows with the number of retrainings; under halves they are two.",),
+}
+FLIPS = {"Good flips (%)": good_flips, "Bad flips (%)": bad_flips}
+Change = Callable[[Predictions, Predictions], np.ndarray]
+
+
+def over_families(datasets: Sequence[Dataset], title: str, measure: Measure, kind: IntervalKind) -> Estimate:
+    """Return the mean of a measure over the families of ``datasets``, which all have the method ``title``."""
+    return _mean(datasets, title, lambda dataset, entry: _own(entry, measure, kind))
+
+
+def _mean(datasets: Sequence[Dataset], title: str, of: Callable[[Dataset, Entry], Estimate | None]) -> Estimate:
+    found = [of(dataset, entry) for dataset in datasets if (entry := dataset.entry(title))]
+    known = [one for one in found if one is not None]
+    nothing = Estimate(np.nan, np.nan, np.nan)
+    return weighted(known, family_weights(datasets)) if len(known) == len(datasets) else nothing
+
+
+def _own(entry: Entry, measure: Measure, kind: IntervalKind) -> Estimate:
+    return estimate(measure, [(cell.predictions["id"], None) for cell in entry.cells.values()], kind)
+
+
+def _changed(dataset: Dataset, entry: Entry, flips: Change, kind: IntervalKind) -> Estimate | None:
+    """Return the share of examples that ``flips`` marks between ERM and a method; None for ERM itself."""
+    splits = [flips(erm, own) for own, erm in matched(pairs_of(dataset, entry))]  # (R, T) each
+    by_run, by_example = ([marked.mean(axis=axis) for marked in splits] for axis in (1, 0))
+    return interval(kind, lambda: by_run, lambda: by_example, sum(map(len, by_example))) if splits else None
+
+
+def body(
+    task: Task, part: str, datasets: Sequence[Dataset], titles: Sequence[str], kind: IntervalKind, units: bool = False
+) -> Body:
+    """Return a row per method with means over the families of ``datasets``, which all have all methods.
+
+    Measures in the target's unit have no mean over regressions: they are there for a single dataset with ``units``.
+    """
+    shown = [m for m in SCORECARD[task][part] if units or task == "classification" or m.most < np.inf]
+    columns = [absolute(measure) for measure in shown]
+    changes = FLIPS if part == "decisions" and any(d.reference for d in datasets) else {}
+    rows: list[tuple[TableCell, ...]] = []
+    for title in titles:
+        own = [c.show(_mean(datasets, title, lambda _, e, c=c: _own(e, c.measure, kind))) for c in columns]  # type: ignore[misc]
+        flips = [_mean(datasets, title, partial(_changed, flips=change, kind=kind)) for change in changes.values()]
+        rows.append((title, *own, *(Value.of(value, 100, most=1) for value in flips)))
+    notes = [f"{listed(titles)}: {help}." for help, titles in meanings(shown).items()] + [*NOTES.get(part, ())]
+    notes += fallback(kind, [(column.title, column.measure) for column in columns])
+    header = ("Method", *(column.title for column in columns), *changes)
+    return Body(header, tuple(rows), tuple(datasets), (*notes, *averaged(datasets)))
+
+
+def meanings(measures: Sequence[Measure]) -> dict[str, list[str]]:
+    """Return the titles of measures, without units, by what they mean."""
+    alike: dict[str, list[str]] = {}
+    for measure in measures:
+        if measure.help:
+            alike.setdefault(measure.help, []).append(measure.title.partition(" (")[0])
+    return alike
+
+
+def over_datasets(task: Task, part: str) -> Fill:
+    """Return the fill of a part of the scorecard over the headline classifications, or over the regressions."""
+
+    def fill(results: Results, kind: IntervalKind) -> Body | None:
+        block, titles = complete_block(results.headline() if task == "classification" else results.of_task(task))
+        if not block or not titles:
+            return None
+        made = body(task, part, block, titles, kind)
+        over = f"Mean over {listed([dataset.title for dataset in block])}; each family counts once."
+        return Body(made.header, made.rows, made.datasets, (over, *made.notes))
+
+    return fill
+
+
+def of_dataset(dataset: Dataset, kind: IntervalKind = "runs") -> Iterator[Table]:
+    """Yield the parts of the scorecard of one dataset, with a row per method."""
+    for part in SCORECARD[dataset.task]:
+        titles = [entry.title for entry in dataset.entries]
+        made = body(dataset.task, part, [dataset], titles, kind, units=True)
+        units = f" MAE and churn are in {dataset.unit}." if part == "values" and dataset.unit else ""
+        caption = f"ID test of {dataset.title}, sampling {dataset.sampling}.{units}{_limit(dataset, part)}"
+        yield Table(
+            f"scorecard-{part}-{dataset.name}",
+            f"Scorecard of {dataset.title}: {PARTS[dataset.task, part]}",
+            f"{caption} {described(kind, dataset.sampling)}",
+            *(made.header, made.rows, made.notes, made.over, (dataset.name,), kind),
+        )
+
+
+def _limit(dataset: Dataset, part: str) -> str:
+    """Say what the tolerance of a regression is in target units."""
+    if part != "values":
+        return ""
+    tolerances = [tolerance_of(cell.predictions["id"]) for cell in dataset.entries[0].cells.values()]
+    return f" The tolerance is {np.mean(tolerances):.3g} {dataset.unit}".rstrip() + "."

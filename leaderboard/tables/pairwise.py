@@ -1,0 +1,241 @@
+"""Comparisons of any two methods: which one churns less, on which datasets, and is the difference real?
+
+Two statements are kept apart. Differences between means over retrainings say who differs on these datasets; Friedman's
+ranks (``leaderboard.stats.ranks``), whose units are families, say who would differ on other datasets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import combinations
+
+import numpy as np
+
+from benchmark.errors import UserError, did_you_mean
+from benchmark.measure.catalogue import CHURN, QUALITY, scorecard
+from benchmark.measure.measure import Measure
+from benchmark.types import Predictions, Task
+from leaderboard.read.results import Dataset, Entry, Results, family_weights
+from leaderboard.stats.intervals import Estimate, IntervalKind, holm, weighted
+from leaderboard.tables.columns import common, estimate, versus
+from leaderboard.tables.summary import complete_block
+from leaderboard.tables.table import MISSING, Table, Value
+
+
+@dataclass(frozen=True)
+class Pairwise:
+    """The paired difference (``first`` − ``second``) in one measure, at equal train seeds, over D datasets.
+
+    ``mean`` is over families; ``adjusted`` is its p-value after Holm's correction for all pairs that were compared.
+    """
+
+    measure: Measure
+    first: str
+    second: str
+    datasets: tuple[Dataset, ...]
+    each: tuple[Estimate, ...]
+    mean: Estimate
+    adjusted: float = float("nan")
+
+    @property
+    def families(self) -> list[Estimate]:
+        """The difference in each family, the mean of its datasets."""
+        names = [dataset.family for dataset in self.datasets]
+        of_family = ([e for e, name in zip(self.each, names, strict=True) if name == f] for f in dict.fromkeys(names))
+        return [weighted(of, np.full(len(of), 1 / len(of))) for of in of_family]
+
+    @property
+    def wins(self) -> tuple[int, int, int]:
+        """Number of families in which the first method is better, in which neither is, and in which it is worse.
+
+        A family counts as a win or a loss if its interval excludes 0.
+        """
+        signs = [int(np.sign(e.value)) * self.measure.better if e.excludes_zero else 0 for e in self.families]
+        return signs.count(1), signs.count(0), signs.count(-1)
+
+    @property
+    def reversed(self) -> Pairwise:
+        """The same comparison with the methods exchanged."""
+        each = tuple(map(_negative, self.each))
+        return replace(self, first=self.second, second=self.first, each=each, mean=_negative(self.mean))
+
+
+def compared(
+    datasets: Sequence[Dataset], first: str, second: str, measure: Measure = CHURN, kind: IntervalKind = "runs"
+) -> Pairwise | None:
+    """Compare the methods with these titles on the ID tests of the datasets that have both, at equal train seeds.
+
+    Return None if no dataset has both.
+    """
+    found = []
+    for dataset in datasets:
+        a, b = dataset.entry(first), dataset.entry(second)
+        if a and b and (splits := shared(a, b)):
+            found.append((dataset, estimate(measure, splits, kind)))
+    if not found:
+        return None
+    kept, each = zip(*found, strict=True)
+    return Pairwise(measure, first, second, kept, each, weighted(each, family_weights(kept)))
+
+
+def shared(a: Entry, b: Entry) -> list[tuple[Predictions, Predictions]]:
+    """Return the ID predictions of two methods at their common train seeds, for each split that both have."""
+    splits = [(a.cells[s], b.cells[s]) for s in a.cells if s in b.cells]
+    both = [(common(one, other), common(other, one)) for one, other in splits if {*one.key.seeds} & {*other.key.seeds}]
+    return [(one.predictions["id"], other.predictions["id"]) for one, other in both]
+
+
+@lru_cache(maxsize=16)
+def matrix(results: Results, measure: Measure = CHURN, kind: IntervalKind = "runs") -> tuple[Pairwise, ...]:
+    """Compare all pairs of methods that have all headline datasets, with p-values adjusted for the number of pairs."""
+    block, titles = complete_block(results.headline())
+    pairs = [compared(block, a, b, measure, kind) for a, b in combinations(titles, 2)]
+    kept = [pair for pair in pairs if pair is not None]
+    adjusted = holm([pair.mean.p for pair in kept])
+    return tuple(replace(pair, adjusted=float(p)) for pair, p in zip(kept, adjusted, strict=True))
+
+
+def title_of(datasets: Sequence[Dataset], text: str) -> str:
+    """Return the title of the method that ``text`` names, by its title or as on the command line. Raises UserError.
+
+    A name may be another method on other datasets, where another λ is the default.
+    """
+    entries = [entry for dataset in datasets for entry in dataset.entries]
+    names = {name: entry.title for entry in reversed(entries) for name in (entry.spelled, entry.title)}
+    if text not in names:
+        raise did_you_mean("method", text, list(dict.fromkeys(entry.spelled for entry in entries)))
+    return names[text]
+
+
+def datasets_on(results: Results, on: str) -> tuple[Dataset, ...]:
+    """Return the headline datasets, the regressions, or those whose names ``on`` lists. Raises UserError.
+
+    Datasets of two tasks have no measure in common, so they are refused.
+    """
+    if on == "headline":
+        return results.headline()
+    if on == "regression":
+        return results.of_task("regression")
+    names = [name.strip() for name in on.split(",") if name.strip()]
+    known = {dataset.name: dataset for dataset in results.datasets}
+    for name in names:
+        if name not in known:
+            raise did_you_mean("dataset", name, ["headline", "regression", *known])
+    if len({known[name].task for name in names}) != 1:
+        raise UserError(f"--on {on!r}: expected headline, regression, or names of datasets of one task")
+    return tuple(known[name] for name in names)
+
+
+def measures_of(task: Task, also: Sequence[str] = ()) -> list[Measure]:
+    """Return churn and accuracy or MAE, which are never shown apart, and the measures called ``also``.
+
+    Raises UserError for one that the scorecard does not have.
+    """
+    known = {measure.key: measure for measure in scorecard(task)}
+    for key in also:
+        if key not in known:
+            raise did_you_mean("measure", key, list(known))
+    return [known[key] for key in dict.fromkeys(["churn", QUALITY[task].key, *also])]
+
+
+def flipping_alone(dataset: Dataset, first: str, second: str) -> tuple[int, int]:
+    """Return how many test examples flip in some pair of retrainings of only one of two methods, for each of them.
+
+    Examples of several splits add up.
+    """
+    a, b = dataset.entry(first), dataset.entry(second)
+    of_examples = CHURN.of_examples
+    assert a is not None
+    assert b is not None
+    assert of_examples is not None
+    alone = np.zeros(2, dtype=int)
+    for pair in shared(a, b):
+        flips = [of_examples(p) > 0 for p in pair]
+        alone += [(flips[0] & ~flips[1]).sum(), (~flips[0] & flips[1]).sum()]
+    return int(alone[0]), int(alone[1])
+
+
+def pairs_in(
+    datasets: Sequence[Dataset], first: str, second: str, measures: Sequence[Measure], kind: IntervalKind = "runs"
+) -> list[Pairwise]:
+    """Return the comparison in each measure. Raises UserError if none of ``datasets`` has both methods."""
+    pairs = [compared(datasets, first, second, measure, kind) for measure in measures]
+    if found := [pair for pair in pairs if pair is not None]:
+        return found
+    names = ", ".join(dataset.title for dataset in datasets) or "no dataset"
+    raise UserError(f"no dataset has both {first} and {second} at the same train seeds: looked at {names}")
+
+
+def to_table(pairs: Sequence[Pairwise], kind: IntervalKind = "runs") -> Table:
+    """Return a row per dataset and the mean over families, with a column per measure."""
+    one = pairs[0]
+    columns = [versus(pair.measure) for pair in pairs]
+    classes = one.measure.task == "classification"
+    rows: list[tuple[str | Value, ...]] = []
+    for i, dataset in enumerate(one.datasets):
+        values = [column.show(pair.each[i]) for column, pair in zip(columns, pairs, strict=True)]
+        alone = flipping_alone(dataset, one.first, one.second) if classes else ()
+        rows.append((dataset.title, *values, *(Value(str(n), n) for n in alone)))
+    means = [column.show(pair.mean) for column, pair in zip(columns, pairs, strict=True)]
+    n = len(one.families)
+    last = f"Mean over {n} {'family' if n == 1 else 'families'}"
+    rows.append((last, *means, *[Value(MISSING)] * (2 * classes)))
+    counts = ("Flip under it alone", "Flip under the other alone") if classes else ()
+    header = ("Dataset", *(column.title for column in columns), *counts)
+    caption = (
+        f"{one.first} less {one.second} at equal train seeds, on the ID test, sampling {one.datasets[0].sampling}."
+    )
+    if classes:
+        caption += (
+            " Examples that flip under one method alone are test examples whose class changes between some of its "
+            "retrainings and between none of the other's."
+        )
+    names = tuple(dataset.name for dataset in one.datasets)
+    return Table(
+        "pairwise", f"{one.first} against {one.second}", caption, header, tuple(rows), datasets=names, kind=kind
+    )
+
+
+def answer(pairs: Sequence[Pairwise], results: Results, kind: IntervalKind = "runs") -> list[str]:
+    """Return a sentence for each measure: is the first method better, by how much, and on how many families?
+
+    On the headline datasets the p-value is also adjusted for all pairs of methods.
+    """
+    return [_sentence(pair, _among_all(pair, results, kind)) for pair in pairs]
+
+
+def _among_all(pair: Pairwise, results: Results, kind: IntervalKind) -> str:
+    block, _ = complete_block(results.headline())
+    if list(pair.datasets) != block:
+        return ""
+    every = matrix(results, pair.measure, kind)
+    titles = {pair.first, pair.second}
+    adjusted = next((one.adjusted for one in every if {one.first, one.second} == titles), np.nan)
+    known = sum(not np.isnan(one.mean.p) for one in every)
+    return "" if np.isnan(adjusted) else f", {_p(adjusted)} after Holm's adjustment for {known} pairs of methods"
+
+
+def _sentence(pair: Pairwise, adjusted: str) -> str:
+    column, name = versus(pair.measure), pair.measure.name
+    better = int(np.sign(pair.mean.value)) * pair.measure.better if pair.mean.excludes_zero else 0
+    verdict = {
+        1: f"{pair.first} is better than {pair.second} in {name}",
+        -1: f"{pair.first} is worse than {pair.second} in {name}",
+        0: f"Whether {pair.first} is better than {pair.second} in {name} is open",
+    }[better]
+    wins, ties, losses = pair.wins
+    p = "" if np.isnan(pair.mean.p) else f"; {_p(pair.mean.p)}{adjusted}"
+    return (
+        f"{verdict}: {column.title} {column.show(pair.mean).text} on average{p}. Of {wins + ties + losses} families it "
+        f"wins on {wins} and loses on {losses}; on {ties} the interval includes 0."
+    )
+
+
+def _p(value: float) -> str:
+    return "p < 0.001" if value < 0.001 else f"p = {value:.2g}"
+
+
+def _negative(e: Estimate) -> Estimate:
+    return Estimate(-e.value, -e.high, -e.low, e.p, e.df)

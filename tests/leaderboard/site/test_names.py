@@ -1,0 +1,59 @@
+"""Names as links, with the look of the figures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from leaderboard.figures.build import looks_of
+from leaderboard.figures.style import INK, styles
+from leaderboard.read.results import collect
+from leaderboard.site.names import SHAPES, Names
+
+
+@pytest.fixture
+def names() -> Names:
+    methods = ["ERM", "Bagging K=5", "Bagging", "A & <b>"]
+    return Names(
+        "../", styles(methods, "ERM"), frozenset(methods), {"BACE": "bace", "BACE, train=200": "bace@train=200"}
+    )
+
+
+def test_the_name_of_a_method_or_dataset_in_a_table_is_a_link_whatever_marks_follow(names: Names):
+    assert names.linked("Bagging K=5").endswith('<a href="../methods/bagging-k-5.html">Bagging K=5</a>')
+    assert names.linked("Bagging K=5 †? control").endswith("Bagging K=5</a> †? control")
+    assert names.linked("BACE (dev)") == '<a href="../datasets/bace.html">BACE</a> (dev)'
+    assert names.linked("BACE, train=200") == '<a href="../datasets/bace@train=200.html">BACE, train=200</a>'
+    assert names.linked("Bagging K=7") == "Bagging K=7", "another method"
+    assert names.linked("1 < 2") == "1 &lt; 2"
+    assert names.linked("") == ""
+    assert "<b>" not in names.linked("A & <b>")
+
+
+def test_a_method_wears_the_colour_and_shape_of_the_figures(names: Names):
+    style = names.looks["Bagging K=5"]
+    assert f'style="color:{style.colour}"' in names.look_of("Bagging K=5")
+    assert SHAPES[style.marker] in names.look_of("Bagging K=5")
+    assert "style" not in names.look_of("ERM"), "ink follows the page"
+    assert names.looks["ERM"].colour == INK
+
+
+def test_the_names_in_a_figure_are_links_and_nothing_else_changes(names: Names):
+    svg = '<svg role="img"><text x="1">Bagging K=5</text><text>A &amp; &lt;b&gt;</text><text>0.5</text></svg>'
+    assert names.in_figure(svg) == (
+        '<svg role="group"><a href="../methods/bagging-k-5.html"><text x="1">Bagging K=5</text></a>'
+        '<a href="../methods/a-b.html"><text>A &amp; &lt;b&gt;</text></a><text>0.5</text></svg>'
+    )
+    plain = '<svg role="img"><text>0.5</text></svg>'
+    assert names.in_figure(plain) == plain
+
+
+def test_a_method_looks_the_same_under_all_samplings(make_cell):
+    cells = [make_cell("d", method) for method in ("erm", "calm", "odd", "wild")]
+    halves = [replace(cell, key=replace(cell.key, sampling="halves")) for cell in cells if cell.title != "CALM"]
+    whole = collect([*cells, *halves])
+    assert len(whole.by_sampling) == 2
+    shown = {title: looks_of(whole)[title] for title in ("ERM", "CALM", "ODD", "WILD")}
+    assert shown.items() <= looks_of(collect(cells)).items()
+    assert len(set(shown.values())) == 4

@@ -1,0 +1,115 @@
+"""The scorecard: each number is a mean over families of a measure of the predictions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.metrics import r2_score, roc_auc_score
+
+from benchmark.measure.abstention import curve
+from benchmark.measure.catalogue import AUROC
+from leaderboard.read.results import Results
+from leaderboard.tables.bodies.abstention import curves, estimates, unanimous
+from leaderboard.tables.bodies.scorecard import of_dataset, over_datasets, over_families
+
+
+def test_the_auroc_is_the_mean_over_families_of_scikit_learns(world: Results):
+    body = over_datasets("classification", "ranking")(world, "runs")
+    assert body is not None
+    column = body.header.index("AUROC")
+    for row in body.rows:
+        families: dict[str, list[float]] = {}
+        for dataset in body.datasets:
+            cells = dataset.entry(row[0]).cells.values()
+            tests = [cell.predictions["id"] for cell in cells]
+            of_splits = [np.mean([roc_auc_score(p.y, values[:, 1]) for values in p.values]) for p in tests]
+            families.setdefault(dataset.family, []).append(float(np.mean(of_splits)))
+        expected = np.mean([np.mean(values) for values in families.values()])
+        assert row[column].number == pytest.approx(expected)
+
+
+def test_its_interval_is_students_for_one_dataset(world: Results):
+    (mid,) = (d for d in world.headline() if d.name == "mid")
+    p = mid.entry("ERM").cells[99].predictions["id"]
+    runs = [roc_auc_score(p.y, values[:, 1]) for values in p.values]
+    ours = over_families([mid], "ERM", AUROC, "runs")
+    interval = stats.ttest_1samp(runs, 0).confidence_interval()
+    assert (ours.low, ours.high) == pytest.approx((interval.low, interval.high))
+
+
+def test_a_regression_shows_measures_without_a_unit(world: Results):
+    body = over_datasets("regression", "values")(world, "runs")
+    assert body is not None
+    assert body.header[:2] == ("Method", "R²")
+    (dataset,) = body.datasets
+    for title, first, *_ in body.rows:
+        p = dataset.entry(title).cells[99].predictions["id"]
+        assert first.number == pytest.approx(np.mean([r2_score(p.y, values[:, 0]) for values in p.values]), rel=1e-5)
+
+
+def test_without_results_there_is_no_scorecard(world: Results):
+    assert over_datasets("regression", "values")(Results((), "nothing"), "runs") is None
+    assert over_datasets("classification", "decisions")(Results((), "nothing"), "runs") is None
+    assert unanimous(Results((), "nothing"), "runs") is None
+
+
+def test_good_and_bad_flips_are_counted_against_erm_at_equal_train_seeds(world: Results):
+    body = over_datasets("classification", "decisions")(world, "runs")
+    assert body is not None
+    (row,) = (row for row in body.rows if row[0] == "BAGGING")
+    counted: dict[str, dict[str, list[float]]] = {"Good flips (%)": {}, "Bad flips (%)": {}}
+    for dataset in body.datasets:
+        for split, cell in dataset.entry("BAGGING").cells.items():
+            before, after = (
+                p.values.argmax(2) == p.y
+                for p in (dataset.reference.cells[split].predictions["id"], cell.predictions["id"])
+            )
+            good = sum(not a and b for x, y in zip(before, after, strict=True) for a, b in zip(x, y, strict=True))
+            bad = sum(a and not b for x, y in zip(before, after, strict=True) for a, b in zip(x, y, strict=True))
+            counted["Good flips (%)"].setdefault(dataset.name, []).append(100 * good / before.size)
+            counted["Bad flips (%)"].setdefault(dataset.name, []).append(100 * bad / before.size)
+    families = {dataset.name: dataset.family for dataset in body.datasets}
+    for header, of_datasets in counted.items():
+        of_families: dict[str, list[float]] = {}
+        for name, values in of_datasets.items():
+            of_families.setdefault(families[name], []).append(float(np.mean(values)))
+        expected = np.mean([np.mean(values) for values in of_families.values()])
+        assert row[body.header.index(header)].number == pytest.approx(expected)
+
+
+def test_the_scorecard_of_a_dataset_has_its_units_and_all_methods(world: Results):
+    (solubility,) = world.of_task("regression")
+    values, ranking = of_dataset(solubility)
+    assert values.header[:4] == ("Method", "Churn |f − f′|", "MAE", "R²")
+    tolerance = 0.5 * solubility.entry("ERM").cells[99].predictions["id"].y.std()
+    assert f"MAE and churn are in log mol/l. The tolerance is {tolerance:.3g} log mol/l." in values.caption
+    assert [row[0] for row in ranking.rows] == [entry.title for entry in solubility.entries]
+
+
+def test_abstaining_has_the_interval_that_leaves_one_retraining_out(world: Results):
+    (mid,) = (d for d in world.headline() if d.name == "mid")
+    p = mid.entry("ERM").cells[99].predictions["id"]
+    found = estimates(mid, "ERM")
+    whole = curve(p)
+    without = np.stack([curve(p.only([r for r in range(6) if r != out])) for out in range(6)])
+    error = np.sqrt(5 / 6 * np.square(without - without.mean(axis=0)).sum(axis=0))
+    for level in range(len(whole)):
+        for q in range(3):
+            assert found[level][q].value == pytest.approx(whole[level, q])
+            if error[level, q] > 1e-12:
+                half = (found[level][q].high - found[level][q].low) / 2
+                assert half == pytest.approx(stats.t.ppf(0.975, 5) * error[level, q])
+
+
+def test_abstaining_raises_accuracy_and_lowers_churn_where_retrainings_disagree(world: Results):
+    body = unanimous(world, "runs")
+    assert body is not None
+    (row,) = (row for row in body.rows if row[0] == "ERM")
+    _, accuracy, churn, coverage, kept, churn_kept = (getattr(cell, "number", None) for cell in row)
+    assert 0 < coverage < 100
+    assert kept > accuracy
+    assert churn_kept < churn
+    block, found = curves(world)
+    assert len(block) == 3
+    assert [levels[0][0].value for levels in found.values()] == pytest.approx([1] * len(found))

@@ -1,0 +1,254 @@
+"""The order of the first page: who has a place, on which retrainings, and which neighbours differ."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from benchmark.store.cell import Cell
+from leaderboard.read import published
+from leaderboard.read.results import Results, collect
+from leaderboard.site import sentences
+from leaderboard.stats.intervals import Estimate
+from leaderboard.tables.boards import board
+from leaderboard.tables.bodies import front
+from leaderboard.tables.order import LIMITS, counted, lacking, order, resolution
+from leaderboard.tables.summary import YOURS, Summary, SummaryRow, headline, summaries
+
+N = 120
+
+
+def predictions(seed: int, flips: float, runs: int = 10, wrong: float = 0.0) -> np.ndarray:
+    """Probabilities (R, T, 2): each run errs on its own random share of examples, and all on the first ``wrong``."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(N) % 2
+    labels = np.where(rng.random((runs, N)) < flips, 1 - y, y)
+    labels[:, : int(wrong * N)] = 1 - y[: int(wrong * N)]
+    return np.where(labels[..., None] == np.arange(2), 0.9, 0.1)
+
+
+def loop(cell: Cell) -> float:
+    """Churn by a double loop over pairs of runs."""
+    labels = cell.predictions["id"].values.argmax(2)
+    return float(np.mean([(a != b).mean() for a, b in combinations(labels, 2)]))
+
+
+@pytest.fixture
+def cells(make_cell) -> list[Cell]:
+    """Four methods on three headline datasets, two of which are one family."""
+    rates = {"erm": 0.2, "wild": 0.25, "calm": 0.1, "middle": 0.15}
+    return [
+        make_cell(m, predictions(10 * d + i, rate), dataset=f"d{d}", about={"family": "f" if d < 2 else "g"})
+        for d in range(3)
+        for i, (m, rate) in enumerate(rates.items())
+    ]
+
+
+def on_front(cells: list[Cell]) -> Summary:
+    found = headline(collect(cells))
+    assert found is not None
+    return found
+
+
+def row_of(summary: Summary, title: str) -> SummaryRow:
+    return next(row for row in summary.rows if row.title == title)
+
+
+def test_places_go_by_the_mean_churn_over_families(cells: list[Cell]):
+    summary = on_front(cells)
+    by_hand = {}
+    for title in ("ERM", "WILD", "CALM", "MIDDLE"):
+        churns = [loop(cell) for cell in cells if cell.title == title]
+        by_hand[title] = np.mean([np.mean(churns[:2]), churns[2]])
+    assert [row.title for row in summary.placed] == sorted(by_hand, key=lambda title: by_hand[title])
+    assert [row.place for row in summary.placed] == [1, 2, 3, 4]
+    assert {row.title: row.churn for row in summary.rows} == pytest.approx(by_hand)
+    assert row_of(summary, "CALM").estimates["churn"].value == pytest.approx(by_hand["CALM"]), "as the page shows"
+
+
+def test_a_method_that_loses_accuracy_follows_those_that_keep_it_whatever_its_churn(cells: list[Cell], make_cell):
+    about = {"family": "f"}
+    losing = [make_cell("cheap", predictions(7 + d, 0.01, wrong=0.4), dataset=f"d{d}", about=about) for d in range(3)]
+    summary = on_front([*cells, *losing])
+    row = row_of(summary, "CHEAP")
+    assert row.churn < summary.placed[0].churn
+    assert row.place is None
+    assert row.marks == ("† on D0, D1, D2",)
+    assert [r.title for r in summary.rows][-1] == "CHEAP"
+    assert row.rank is not None, "the paper's mean ranks are not about accuracy"
+    assert summary.by_rank[0] is row
+    answer = sentences.answer(summary)
+    assert "CALM</a></strong> churns least of the methods that keep accuracy" in answer
+    assert "CHEAP</a> churns less. But on D0, D1, D2, its accuracy is more than 5 pp below ERM's." in answer
+
+
+def test_the_largest_limit_that_a_loss_is_beyond_is_that_of_students_interval(make_cell):
+    for seed, wrong in enumerate((0.0, 0.03, 0.05, 0.07, 0.12, 0.2)):
+        ours = make_cell("worse", predictions(2 * seed + 1, 0.05, wrong=wrong))
+        erm = make_cell("erm", predictions(2 * seed, 0.05))
+        row = next(r for r in board(collect([ours, erm]).datasets[0]).rows if r.title == "WORSE")
+        accuracies = [(c.predictions["id"].values.argmax(2) == c.predictions["id"].y).mean(1) for c in (erm, ours)]
+        low = stats.ttest_rel(*accuracies).confidence_interval().low
+        assert row.lost == max((limit for limit in LIMITS if low > limit), default=0)
+        assert ("†" in row.marks) == (row.lost >= 0.05)
+
+
+def test_a_method_with_three_of_ten_retrainings_has_no_place_and_moves_no_one_elses(cells: list[Cell], make_cell):
+    before = on_front(cells)
+    lucky = [make_cell("lucky", predictions(d, 0.01, runs=3), dataset=f"d{d}", about={"family": "f"}) for d in range(3)]
+    summary = on_front([*cells, *lucky])
+    row = row_of(summary, "LUCKY")
+    assert (row.place, row.rank, row.unranked) == (None, None, "3 of 10 train seeds on D0, D1, D2")
+    assert row.estimates["churn"].value < summary.placed[0].churn
+    assert [(r.title, r.place, r.churn, r.rank) for r in summary.placed] == [
+        (r.title, r.place, r.churn, r.rank) for r in before.placed
+    ]
+
+
+def test_retrainings_beyond_those_that_most_methods_have_do_not_count(cells: list[Cell], make_cell):
+    more = [make_cell("more", predictions(d, 0.12, runs=16), dataset=f"d{d}") for d in range(3)]
+    summary = on_front([*cells, *more])
+    firsts = [loop(cell.only(range(1, 11))) for cell in more]
+    assert row_of(summary, "MORE").churn == pytest.approx(np.mean([np.mean(firsts[:2]), firsts[2]]))
+    assert row_of(summary, "MORE").place is not None
+
+
+def test_a_method_that_lacks_a_split_that_most_have_has_no_place(cells: list[Cell], make_cell):
+    rates = {"erm": 0.2, "calm": 0.1, "late": 0.02}
+    both = [
+        make_cell(m, predictions(i + s, rate), dataset="e", split=s)
+        for i, (m, rate) in enumerate(rates.items())
+        for s in (7, 99)
+        if (m, s) != ("late", 7)
+    ]
+    (dataset,) = collect(both).datasets
+    assert list(counted(dataset)) == [7, 99]
+    assert lacking(dataset, dataset.entry("LATE")) == "1 of 2 splits"
+    assert lacking(dataset, dataset.entry("CALM")) == ""
+    assert row_of(on_front(both), "LATE").unranked == "1 of 2 splits on E"
+
+
+def test_regressions_are_ordered_by_multiples_of_erms_churn(make_cell):
+    rng = np.random.default_rng(0)
+    y = np.linspace(-1, 1, 40).astype(np.float32)
+    sizes = {("a", "erm"): 1.0, ("a", "calm"): 0.5, ("a", "odd"): 0.2}
+    sizes |= {("b", "erm"): 100.0, ("b", "calm"): 50.0, ("b", "odd"): 95.0}
+    made = [
+        make_cell(m, (y * 100)[None, :, None] + size * rng.normal(size=(6, 40, 1)), y=y * 100, dataset=d)
+        for (d, m), size in sizes.items()
+    ]
+    summary = next(s for s in summaries(collect(made)) if s.task == "regression")
+
+    def churn(dataset: str, title: str) -> float:
+        (values,) = [c.predictions["id"].values for c in made if (c.key.dataset, c.title) == (dataset, title)]
+        return float(np.mean([np.abs(a - b).mean() for a, b in combinations(values, 2)]))
+
+    for title in ("ERM", "CALM", "ODD"):
+        expected = np.mean([churn(d, title) / churn(d, "ERM") for d in "ab"])
+        assert {row.title: row.churn for row in summary.rows}[title] == pytest.approx(expected)
+
+
+def test_neighbours_differ_as_by_students_paired_test_of_pseudo_values_and_holm(cells: list[Cell]):
+    results = collect([cell for cell in cells if cell.key.dataset == "d2"])
+    summary = on_front([cell for cell in cells if cell.key.dataset == "d2"])
+    titles = [row.title for row in summary.placed]
+    found = resolution(results.headline(), titles)
+    expected = []
+    for first, second in pairwise(titles):
+        labels = [
+            next(c for c in cells if c.key.dataset == "d2" and c.title == t).predictions["id"].values.argmax(2)
+            for t in (first, second)
+        ]
+
+        def difference(runs: list[int], labels: list[np.ndarray] = labels) -> float:
+            one, other = ([(x[a] != x[b]).mean() for a, b in combinations(runs, 2)] for x in labels)
+            return float(np.mean(one) - np.mean(other))
+
+        every = list(range(10))
+        without = np.array([difference([r for r in every if r != out]) for out in every])
+        error = np.sqrt(9 / 10 * np.sum((without - without.mean()) ** 2))
+        expected.append(2 * stats.t.sf(abs(difference(every)) / error, 9))
+    assert found.pairs == tuple(pairwise(titles))
+    assert found.adjusted == pytest.approx(multipletests(expected, method="holm")[1].tolist())
+    assert summary.resolution.told.startswith(f"Resolution: {sum(found.differ)} of the 3 pairs of neighbours")
+    assert found.open == {b for (_, b), p in zip(found.pairs, found.adjusted, strict=True) if not p < 0.05}
+
+
+def test_the_difference_of_neighbours_is_the_mean_over_families(cells: list[Cell]):
+    results = collect(cells)
+    found = resolution(results.headline(), ["CALM", "WILD"])
+    of = {(c.key.dataset, c.title): loop(c) for c in cells}
+    gaps = [of[f"d{d}", "CALM"] - of[f"d{d}", "WILD"] for d in range(3)]
+    assert found.differences[0].value == pytest.approx(np.mean([np.mean(gaps[:2]), gaps[2]]))
+
+
+@pytest.mark.slow
+def test_of_equal_methods_hardly_any_order_has_neighbours_that_seem_to_differ(make_cell):
+    """Methods have equal expected churn and unequal noise: runs of some share a shift, which makes churns noisy."""
+    wrong, repetitions, runs = 0, 200, 8
+    rng = np.random.default_rng(5)
+    y = np.arange(40) % 2
+    for _ in range(repetitions):
+        made = []
+        for d in range(3):
+            for m, spread in enumerate((0.0, 0.0, 0.05, 0.05, 0.08, 0.08)):
+                rates = 0.2 + spread * rng.uniform(-1, 1, size=(runs, 1))
+                labels = np.where(rng.random((runs, 40)) < rates, 1 - y, y)
+                values = np.where(labels[..., None] == np.arange(2), 0.9, 0.1)
+                made.append(make_cell(f"m{m}", values, dataset=f"d{d}"))
+        block = collect(made).headline()
+        churns = order(block, [f"M{m}" for m in range(6)], "runs").churn
+        wrong += any(resolution(block, sorted(churns, key=lambda title: churns[title])).differ)
+    assert wrong <= stats.binom.ppf(0.999, repetitions, 0.05)
+
+
+def test_several_splits_have_a_mean_a_range_and_students_interval_over_them(make_cell):
+    rates = {"erm": 0.2, "calm": 0.1}
+    made = [
+        make_cell(m, predictions(100 * d + 10 * i + s, rate), dataset=f"d{d}", split=s)
+        for d in range(2)
+        for i, (m, rate) in enumerate(rates.items())
+        for s in (7, 42, 99)
+    ]
+    results = collect(made)
+    body = front.over_canonical_splits(results, "runs")
+    assert body is not None
+    assert body.header == ("Method", "Split 7", "Split 42", "Split 99", "Mean", "Range")
+    assert [row[0] for row in body.rows] == ["CALM", "ERM"]
+    of = {(c.key.dataset, c.title, c.key.canonical_seed): 100 * loop(c) for c in made}
+    for title, *values in body.rows:
+        by_hand = [np.mean([of[d, title, s] for d in ("d0", "d1")]) for s in (7, 42, 99)]
+        interval = stats.t.interval(0.95, 2, np.mean(by_hand), stats.sem(by_hand))
+        assert [value.number for value in values[:3]] == pytest.approx(by_hand)
+        assert (values[3].number, values[3].low, values[3].high) == pytest.approx((np.mean(by_hand), *interval))
+        assert values[4].number == pytest.approx(np.ptp(by_hand))
+    alone = collect([cell for cell in made if cell.key.canonical_seed == 99])
+    assert front.over_canonical_splits(alone, "runs") is None
+
+
+def test_a_method_that_is_neither_published_nor_submitted_is_the_readers_own(cells: list[Cell], make_cell):
+    bagging = [make_cell("bagging", predictions(d, 0.1), dataset=f"d{d}", params={"k": 5}) for d in range(3)]
+    mine = [replace(cell, key=replace(cell.key, method="mine"), title="Mine") for cell in bagging]
+    summary = on_front([*cells, *bagging, *mine])
+    assert ("bagging", repr([("k", 5)])) in published.listed_methods()
+    assert [row_of(summary, title).badge for title in ("ERM", "BAGGING", "Mine")] == ["baseline", "baseline", YOURS]
+
+
+def test_an_estimate_in_another_unit_keeps_its_test():
+    assert Estimate(2.0, 1.0, 3.0, 0.01, 9.0).divided(2) == Estimate(1.0, 0.5, 1.5, 0.01)
+    assert Estimate(2.0, 1.0, 3.0, 0.01, 9.0).divided(2).df == 9
+
+
+@pytest.mark.slow
+def test_the_published_order_of_the_papers_protocol_puts_the_twin_last_for_its_accuracy():
+    results: Results = next(p for p in published.gather(published.PUBLISHED).every if p.sampling == "paper")
+    summary = headline(results)
+    assert summary is not None
+    assert summary.placed[0].title == "Bagging K=5"
+    assert row_of(summary, "Twin-bootstrap λ=300").marks == ("† on MOF-thermal",)
+    assert row_of(summary, "Twin-bootstrap λ=300").place is None

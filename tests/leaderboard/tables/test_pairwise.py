@@ -1,0 +1,150 @@
+"""Two methods compared: against scipy, loops and the published numbers."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.metrics import roc_auc_score
+from statsmodels.stats.multitest import multipletests
+
+from benchmark.errors import UserError
+from benchmark.measure.catalogue import ACCURACY, CHURN
+from leaderboard.__main__ import app
+from leaderboard.read import published
+from leaderboard.read.results import Results
+from leaderboard.tables.pairwise import (
+    answer,
+    compared,
+    datasets_on,
+    flipping_alone,
+    matrix,
+    measures_of,
+    pairs_in,
+    title_of,
+    to_table,
+)
+from leaderboard.write.formats import to_markdown
+
+
+@pytest.fixture(scope="module")
+def board() -> Results:
+    return published.gather(published.PUBLISHED)
+
+
+def under(results: Results, sampling: str) -> Results:
+    return next(part for part in results.every if part.sampling == sampling)
+
+
+def test_accuracy_is_compared_as_by_students_paired_test(world: Results):
+    (mid,) = (d for d in world.headline() if d.name == "mid")
+    pair = compared([mid], "BAGGING", "ERM", ACCURACY)
+    right = [
+        (p.values.argmax(2) == p.y).mean(1)
+        for p in (mid.entry(t).cells[99].predictions["id"] for t in ("BAGGING", "ERM"))
+    ]
+    theirs = stats.ttest_rel(*right)
+    interval = theirs.confidence_interval()
+    assert (pair.mean.low, pair.mean.high, pair.mean.p) == pytest.approx((interval.low, interval.high, theirs.pvalue))
+
+
+def test_the_mean_over_families_has_the_test_of_its_interval(world: Results):
+    for measure in (CHURN, ACCURACY):
+        for a, b in combinations(("ERM", "BAGGING", "WRONG"), 2):
+            pair = compared(world.headline(), a, b, measure)
+            assert len(pair.families) == 2
+            assert pair.mean.value == pytest.approx(np.mean([e.value for e in pair.families]))
+            assert (pair.mean.p < 0.05) == pair.mean.excludes_zero
+            assert pair.reversed.mean.value == -pair.mean.value
+            assert pair.reversed.wins == pair.wins[::-1]
+
+
+def test_all_pairs_are_adjusted_together(world: Results):
+    pairs = matrix(world)
+    titles = {title for p in pairs for title in (p.first, p.second)}
+    assert len(titles) == 3
+    assert len(pairs) == 3
+    adjusted = multipletests([p.mean.p for p in pairs], method="holm")[1]
+    assert [p.adjusted for p in pairs] == pytest.approx(adjusted.tolist())
+
+
+def test_examples_that_flip_under_one_method_alone_are_counted(world: Results):
+    (mid,) = (d for d in world.headline() if d.name == "mid")
+    classes = [mid.entry(t).cells[99].predictions["id"].values.argmax(2) for t in ("ERM", "BAGGING")]
+    flips = [np.array([len(set(column)) > 1 for column in of.T]) for of in classes]
+    assert flipping_alone(mid, "ERM", "BAGGING") == ((flips[0] > flips[1]).sum(), (flips[1] > flips[0]).sum())
+
+
+def test_twin_and_bagging_are_told_apart_as_in_an_independent_computation(board: Results):
+    paper = under(board, "paper")
+    first, second = (title_of(paper.headline(), text) for text in ("twin", "bagging"))
+    pairs = pairs_in(paper.headline(), first, second, measures_of("classification", ["auroc"]))
+    of_runs = {
+        "churn": lambda p: np.mean([(x != y).mean() for x, y in combinations(p.values.argmax(2), 2)]),
+        "accuracy": lambda p: (p.values.argmax(2) == p.y).mean(),
+        "auroc": lambda p: np.mean([roc_auc_score(p.y, run[:, 1].astype(float)) for run in p.values]),
+    }
+    by_hand = {}
+    for pair in pairs:
+        families: dict[str, list[float]] = {}
+        for dataset in paper.headline():
+            a, b = (dataset.entry(title).cells[99].predictions["id"] for title in (first, second))
+            of = of_runs[pair.measure.key]
+            families.setdefault(dataset.family, []).append(of(a) - of(b))
+        assert len(families) == 7
+        by_hand[pair.measure.key] = np.mean([np.mean(values) for values in families.values()])
+        tolerance = (
+            1e-3 if pair.measure.key == "auroc" else 1e-9
+        )  # probabilities that round to one are ties for sklearn
+        assert pair.mean.value == pytest.approx(by_hand[pair.measure.key], abs=tolerance)
+    assert 100 * by_hand["churn"] == pytest.approx(-0.87, abs=0.1)
+    assert 100 * by_hand["accuracy"] == pytest.approx(-3.18, abs=0.1)
+    churn, accuracy, _ = answer(pairs, paper)
+    assert churn.startswith("Twin-bootstrap λ=300 is better than Bagging K=5 in churn: Δ churn (pp) −0.9 [")
+    assert accuracy.startswith("Twin-bootstrap λ=300 is worse than Bagging K=5 in accuracy: Δ accuracy (pp) −3.2 [")
+    assert "p < 0.001 after Holm's adjustment for 104 pairs of methods. Of 7 families it wins on 0" in accuracy
+    table = to_table(pairs)
+    assert table.rows[-1][0] == "Mean over 7 families"
+    assert table.rows[-1][1].number == pytest.approx(100 * by_hand["churn"])
+
+
+def test_the_command_prints_what_the_table_has(board: Results, capsys: pytest.CaptureFixture[str]):
+    app(["compare-methods", "twin", "bagging", "--sampling", "paper"], standalone_mode=False)
+    paper = under(board, "paper")
+    titles = [title_of(paper.headline(), text) for text in ("twin", "bagging")]
+    pairs = pairs_in(paper.headline(), *titles, measures_of("classification"))
+    printed = capsys.readouterr().out
+    for sentence in answer(pairs, paper):
+        assert sentence in printed
+    assert to_markdown(to_table(pairs)) in printed
+
+
+def test_regressions_are_compared_in_their_own_measures(world: Results):
+    (solubility,) = world.of_task("regression")
+    pairs = pairs_in([solubility], "ERM", "CALM", measures_of("regression", ["r2"]))
+    tests = [solubility.entry(title).cells[99].predictions["id"] for title in ("ERM", "CALM")]
+    errors = [np.abs(p.values[..., 0] - p.y).mean(1) for p in tests]
+    assert pairs[1].mean.p == pytest.approx(stats.ttest_rel(*errors).pvalue, rel=1e-4)
+    table = to_table(pairs)
+    assert table.header == ("Dataset", "Δ churn", "Δ MAE", "Δ R²")
+    sentences = answer(pairs, world)
+    assert sentences[0].startswith("ERM is worse than CALM in churn: Δ churn +")
+    assert not any("Holm" in sentence for sentence in sentences)
+
+
+def test_what_cannot_be_compared_is_refused_by_name(world: Results):
+    with pytest.raises(UserError, match="did you mean 'bagging'"):
+        title_of(world.headline(), "baging")
+    with pytest.raises(UserError, match="no dataset has both ERM and nothing at the same train seeds: looked at"):
+        pairs_in(world.headline(), "ERM", "nothing", measures_of("classification"))
+    with pytest.raises(UserError, match="did you mean 'auroc'"):
+        measures_of("classification", ["aurocs"])
+    with pytest.raises(UserError, match="did you mean 'solubility'"):
+        datasets_on(world, "solubilty")
+    with pytest.raises(UserError, match="datasets of one task"):
+        datasets_on(world, "mid,solubility")
+    assert [d.name for d in datasets_on(world, "mid")] == ["mid"]
+    assert datasets_on(world, "headline") == world.headline()
+    assert datasets_on(world, "regression") == world.of_task("regression")
