@@ -1,7 +1,7 @@
 """The data of the compare page: what its script needs for any two methods, datasets and measures.
 
 The jackknife of a paired difference follows from each method's own values: its mean, and the influence of each run on
-it (``leaderboard.stats.intervals.influence``). The script subtracts these, so no pair of methods is computed here.
+it. The script subtracts these, so no pair of methods is computed here.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,10 +13,10 @@ from benchmark.measure.catalogue import CHURN, scorecard
 from benchmark.measure.measure import Measure
 from benchmark.store.cell import Cell
 from benchmark.types import TASKS
-from leaderboard.read.results import Dataset, Results, slug
-from leaderboard.stats.intervals import FEWEST_EXAMPLES, influence
+from leaderboard.read.results import Results, slug
 from leaderboard.tables.boards import SUSPICIONS, board
 from leaderboard.tables.columns import versus
+from leaderboard.tables.influences import influences
 from leaderboard.tables.summary import GROUP_TITLES
 
 
@@ -59,18 +59,12 @@ def content(results: Results) -> dict[str, Any]:
 def values(results: Results) -> Iterator[tuple[str, list[dict[int, Any]]]]:
     """Yield the key of each measure with its values, by dataset, method and canonical split.
 
-    They are the mean, and the influence of each run on it, scaled so that its squares add up to the variance.
+    They are the mean, and the influence of each run on it (``leaderboard.tables.influences``).
     """
     number = {title: i for i, title in enumerate(results.methods())}
     for key in dict.fromkeys(measure.key for task in TASKS for measure in scorecard(task)):
-        yield key, [_values(dataset, key, number) for dataset in results.datasets]
-
-
-def _values(dataset: Dataset, key: str, number: Mapping[str, int]) -> dict[int, Any]:
-    measure = next((measure for measure in scorecard(dataset.task) if measure.key == key), None)
-    if measure is None:
-        return {}
-    return {number[e.title]: [_split(cell, measure) for cell in e.cells.values()] for e in dataset.entries}
+        found = [influences(dataset).get(key, {}) for dataset in results.datasets]
+        yield key, [{number[title]: splits for title, splits in of.items()} for of in found]
 
 
 def _left_out(results: Results, name: str, number: Mapping[str, int]) -> dict[int, str]:
@@ -94,14 +88,6 @@ def _described(measure: Measure) -> dict[str, Any]:
     }
 
 
-def _split(cell: Cell, measure: Measure) -> list[Any]:
-    p = cell.predictions["id"]
-    value, (runs,) = influence([measure.of_runs(p)])
-    if len(p.ids) < FEWEST_EXAMPLES:
-        runs = np.full(len(runs), np.nan)
-    return [_rounded(value), [_rounded(x) for x in runs.tolist()]]
-
-
 def _flipping(cell: Cell) -> str:
     p = cell.predictions["id"]
     of_examples = CHURN.of_examples
@@ -110,7 +96,3 @@ def _flipping(cell: Cell) -> str:
         return ""
     flags = np.packbits(of_examples(p) > 0)
     return flags.tobytes().hex()
-
-
-def _rounded(x: float) -> float | None:
-    return None if np.isnan(x) else float(f"{x:.6g}")

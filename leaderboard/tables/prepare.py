@@ -1,10 +1,11 @@
-"""Boards of all datasets, computed by worker processes and kept in the cache: a new cell changes those of its dataset.
+"""What boards, scorecards, comparisons and curves of abstention show of each dataset, computed by worker processes and
+kept in the cache: a new cell changes that of its dataset.
 
-Boards are the larger part of a build. Each depends on nothing but the cells of one dataset.
+This is the larger part of a build. It depends on nothing but the cells of one dataset.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -14,26 +15,37 @@ from leaderboard.read.jobs import Job, digest, made
 from leaderboard.read.results import Dataset, Results
 from leaderboard.stats.intervals import Estimate, IntervalKind
 from leaderboard.tables.boards import Board, BoardRow, board, keep_board
+from leaderboard.tables.bodies import abstention
+from leaderboard.tables.bodies.scorecard import card, keep_card
 from leaderboard.tables.columns import columns_of
+from leaderboard.tables.influences import influences, keep_influences
 
 Kinds = Sequence[IntervalKind]
 
 
 def prepare(results: Results, kind: IntervalKind) -> None:
-    """Provide all boards with intervals of ``kind``, and those that decisions go by with intervals over both."""
+    """Provide influences, all boards and scorecards with intervals of ``kind``, curves of abstention on the headline
+    datasets, and the boards that decisions go by with intervals over both."""
     of_kind = {id(dataset): (dataset, {kind: None}) for part in results.every for dataset in part.datasets}
     for dataset in (dataset for part in (results.front, *results.leading()) for dataset in part.datasets):
         of_kind[id(dataset)][1]["both"] = None
-    wanted = [(dataset, tuple(kinds)) for dataset, kinds in of_kind.values()]
-    jobs = [Job(_name(dataset, kinds), _boards, (_bare(dataset), kinds)) for dataset, kinds in wanted]
-    for (dataset, _), content in zip(wanted, made(jobs), strict=True):
-        for one in json.loads(content):
+    curved = {id(d) for part in results.every if part.sampling != "halves" for d in part.headline()}
+    wanted = [(dataset, tuple(kinds), id(dataset) in curved) for dataset, kinds in of_kind.values()]
+    jobs = [Job(_name(*one), _computed, (_bare(one[0]), *one[1:])) for one in wanted]
+    for (dataset, _, _), content in zip(wanted, made(jobs), strict=True):
+        found = json.loads(content)
+        for one in found["boards"]:
             keep_board(dataset, _decode(dataset, one))
+        keep_card(dataset, kind, {title: dict(_estimates(of)) for title, of in found["card"].items()})
+        keep_influences(dataset, found["influences"])
+        if found["abstention"]:
+            levels = {title: [[Estimate(**e) for e in row] for row in of] for title, of in found["abstention"].items()}
+            abstention.keep_estimates(dataset, levels)
 
 
-def _name(dataset: Dataset, kinds: Kinds) -> str:
+def _name(dataset: Dataset, kinds: Kinds, curved: bool) -> str:
     cells = [[e.title, e.method, [[s, digest(cell)] for s, cell in e.cells.items()]] for e in dataset.entries]
-    return named("boards", [fingerprint(_boards), kinds, dataset.name, dataset.notes, cells], ".json")
+    return named("boards", [fingerprint(_computed), kinds, curved, dataset.name, dataset.notes, cells], ".json")
 
 
 def _bare(dataset: Dataset) -> Dataset:
@@ -42,10 +54,15 @@ def _bare(dataset: Dataset) -> Dataset:
     return replace(dataset, entries=tuple(entries), groups={})
 
 
-def _boards(dataset: Dataset, kinds: Kinds) -> bytes:
-    found = [board(dataset, evalset, kind) for kind in kinds for evalset in dataset.evalsets]
-    rows = [{"evalset": b.evalset, "kind": b.kind, "notes": b.notes, "rows": list(map(asdict, b.rows))} for b in found]
-    return json.dumps(rows).encode()
+def _computed(dataset: Dataset, kinds: Kinds, curved: bool) -> bytes:
+    boards = [board(dataset, evalset, kind) for kind in kinds for evalset in dataset.evalsets]
+    rows = [{"evalset": b.evalset, "kind": b.kind, "notes": b.notes, "rows": list(map(asdict, b.rows))} for b in boards]
+    of_methods = card(dataset, kinds[0])
+    shown = {title: {key: e and asdict(e) for key, e in of.items()} for title, of in of_methods.items()}
+    levels = abstention.estimates(dataset) if curved else {}
+    kept = {title: [[asdict(e) for e in row] for row in of] for title, of in levels.items()}
+    found = {"boards": rows, "card": shown, "influences": influences(dataset), "abstention": kept}
+    return json.dumps(found).encode()
 
 
 def _decode(dataset: Dataset, content: dict[str, Any]) -> Board:
@@ -56,6 +73,10 @@ def _decode(dataset: Dataset, content: dict[str, Any]) -> Board:
 
 
 def _row(fields: dict[str, Any]) -> BoardRow:
-    estimates = {key: e and Estimate(**e) for key, e in fields.pop("estimates").items()}
+    estimates = dict(_estimates(fields.pop("estimates")))
     others: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
     return BoardRow(**others, estimates=estimates)
+
+
+def _estimates(fields: Mapping[str, Any]) -> Iterator[tuple[str, Estimate | None]]:
+    return ((key, e and Estimate(**e)) for key, e in fields.items())

@@ -1,13 +1,12 @@
 """What a method's accuracy and churn become if it abstains where its retrainings disagree."""
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from benchmark.measure.abstention import CONSISTENCIES, FEWEST, curve
 from benchmark.types import Predictions
-from leaderboard.read.results import Dataset, Results, family_weights
+from leaderboard.read.results import Dataset, Entry, Results, family_weights
 from leaderboard.stats.intervals import FEWEST_EXAMPLES, Estimate, IntervalKind, jackknife, weighted
 from leaderboard.tables.layouts import Body, TableCell, averaged, listed
 from leaderboard.tables.summary import complete_block
@@ -16,13 +15,27 @@ from leaderboard.tables.table import Value
 QUANTITIES = ("coverage", "accuracy", "churn")
 
 
-def estimates(dataset: Dataset, title: str) -> list[list[Estimate]]:
-    """Return coverage, accuracy and churn of a method at each of ``CONSISTENCIES``, mean over splits.
+Levels = list[list[Estimate]]
+"""Coverage, accuracy and churn (columns) at each of ``CONSISTENCIES`` (rows)."""
+
+
+def estimates(dataset: Dataset) -> Mapping[str, Levels]:
+    """Return the levels of each method, mean over splits. They are computed once for a dataset.
 
     Intervals are over retrainings, from pseudo-values: all retrainings decide together what is kept.
     """
-    entry = dataset.entry(title)
-    assert entry is not None
+    if "abstention" not in dataset.computed:
+        keep_estimates(dataset, {entry.title: _levels(entry) for entry in dataset.entries})
+    found: Mapping[str, Levels] = dataset.computed["abstention"]
+    return found
+
+
+def keep_estimates(dataset: Dataset, levels: Mapping[str, Levels]) -> None:
+    """Make ``levels`` those that are returned for ``dataset``."""
+    dataset.computed["abstention"] = levels
+
+
+def _levels(entry: Entry) -> Levels:
     parts = [_pseudo(cell.predictions["id"]) for cell in entry.cells.values()]
     few = sum(len(cell.predictions["id"].ids) for cell in entry.cells.values()) < FEWEST_EXAMPLES
     found = [
@@ -41,8 +54,7 @@ def _pseudo(p: Predictions) -> np.ndarray:
     return whole + (r - 1) * (without.mean(axis=0) - without)
 
 
-@lru_cache(maxsize=4)
-def curves(results: Results) -> tuple[list[Dataset], dict[str, list[list[Estimate]]]]:
+def curves(results: Results) -> tuple[list[Dataset], dict[str, Levels]]:
     """Return the headline datasets and, by method, the mean over families at each self-consistency.
 
     Under halves there are none: a halving has two retrainings, and none is left to decide.
@@ -56,8 +68,8 @@ def curves(results: Results) -> tuple[list[Dataset], dict[str, list[list[Estimat
     return block, {title: _over(block, title, weights) for title in titles}
 
 
-def _over(block: Sequence[Dataset], title: str, weights: np.ndarray) -> list[list[Estimate]]:
-    each = [estimates(dataset, title) for dataset in block]
+def _over(block: Sequence[Dataset], title: str, weights: np.ndarray) -> Levels:
+    each = [estimates(dataset)[title] for dataset in block]
     levels = range(len(CONSISTENCIES))
     return [[weighted([of[k][q] for of in each], weights) for q in range(len(QUANTITIES))] for k in levels]
 

@@ -1,7 +1,6 @@
 """Scorecard of methods: what decisions rest on besides churn and accuracy, from the same predictions."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 
 import numpy as np
 
@@ -37,14 +36,36 @@ FLIPS = {"Good flips (%)": good_flips, "Bad flips (%)": bad_flips}
 Change = Callable[[Predictions, Predictions], np.ndarray]
 
 
-def over_families(datasets: Sequence[Dataset], title: str, measure: Measure, kind: IntervalKind) -> Estimate:
-    """Return the mean of a measure over the families of ``datasets``, which all have the method ``title``."""
-    return _mean(datasets, title, lambda dataset, entry: _own(entry, measure, kind))
+Card = Mapping[str, Mapping[str, Estimate | None]]
+"""What the scorecard has of a dataset, by the title of a method and by the key of a measure or the title of flips."""
 
 
-def _mean(datasets: Sequence[Dataset], title: str, of: Callable[[Dataset, Entry], Estimate | None]) -> Estimate:
-    found = [of(dataset, entry) for dataset in datasets if (entry := dataset.entry(title))]
-    known = [one for one in found if one is not None]
+def card(dataset: Dataset, kind: IntervalKind = "runs") -> Card:
+    """Return the scorecard of each method on the ID test of a dataset. It is computed once for a dataset."""
+    if ("card", kind) not in dataset.computed:
+        keep_card(dataset, kind, _card(dataset, kind))
+    found: Card = dataset.computed["card", kind]
+    return found
+
+
+def keep_card(dataset: Dataset, kind: IntervalKind, card: Card) -> None:
+    """Make ``card`` the one that is returned for ``dataset`` and a kind of intervals."""
+    dataset.computed["card", kind] = card
+
+
+def _card(dataset: Dataset, kind: IntervalKind) -> Card:
+    shown = [measure for part in SCORECARD[dataset.task].values() for measure in part]
+    changes = FLIPS if dataset.task == "classification" else {}
+    return {
+        entry.title: {measure.key: _own(entry, measure, kind) for measure in shown}
+        | {title: _changed(dataset, entry, flips, kind) for title, flips in changes.items()}
+        for entry in dataset.entries
+    }
+
+
+def _mean(datasets: Sequence[Dataset], title: str, key: str, kind: IntervalKind) -> Estimate:
+    """Return the mean over the families of ``datasets``; nan unless all have the estimate."""
+    known = [one for dataset in datasets if (one := card(dataset, kind).get(title, {}).get(key)) is not None]
     nothing = Estimate(np.nan, np.nan, np.nan)
     return weighted(known, family_weights(datasets)) if len(known) == len(datasets) else nothing
 
@@ -72,8 +93,8 @@ def body(
     changes = FLIPS if part == "decisions" and any(d.reference for d in datasets) else {}
     rows: list[tuple[TableCell, ...]] = []
     for title in titles:
-        own = [c.show(_mean(datasets, title, lambda _, e, c=c: _own(e, c.measure, kind))) for c in columns]  # type: ignore[misc]
-        flips = [_mean(datasets, title, partial(_changed, flips=change, kind=kind)) for change in changes.values()]
+        own = [c.show(_mean(datasets, title, measure.key, kind)) for c, measure in zip(columns, shown, strict=True)]
+        flips = [_mean(datasets, title, change, kind) for change in changes]
         rows.append((title, *own, *(Value.of(value, 100, most=1) for value in flips)))
     notes = [f"{listed(titles)}: {help}." for help, titles in meanings(shown).items()] + [*NOTES.get(part, ())]
     notes += fallback(kind, [(column.title, column.measure) for column in columns])

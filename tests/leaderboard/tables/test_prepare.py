@@ -1,4 +1,4 @@
-"""Boards from the cache are those computed from the cells, and only those of changed datasets are computed again."""
+"""What comes from the cache is what the cells give, and only that of changed datasets is computed again."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from benchmark.store.cell import Cell
 from leaderboard.read import jobs
 from leaderboard.read.results import Results, collect
 from leaderboard.tables.boards import board, boards
+from leaderboard.tables.bodies.abstention import estimates
+from leaderboard.tables.bodies.scorecard import card
+from leaderboard.tables.influences import influences
 from leaderboard.tables.prepare import prepare
 
 
@@ -36,6 +39,11 @@ def assert_as_from_scratch(results: Results, cells: Sequence[Cell]) -> None:
     fresh = collect(cells)
     for kind in ("runs", "both"):
         assert repr(boards(results, kind)) == repr(boards(fresh, kind))  # nan is not equal to nan
+    for ours, theirs in zip(results.datasets, fresh.datasets, strict=True):
+        assert repr(card(ours)) == repr(card(theirs))
+        assert influences(ours) == influences(theirs)
+    for ours, theirs in zip(results.headline(), fresh.headline(), strict=True):
+        assert repr(estimates(ours)) == repr(estimates(theirs))
 
 
 def test_boards_from_other_processes_and_from_the_cache_are_those_of_this_one(
@@ -44,9 +52,13 @@ def test_boards_from_other_processes_and_from_the_cache_are_those_of_this_one(
     cells = cells_of(world)
     monkeypatch.setattr(jobs, "cpu_count", lambda: 2)
     assert_as_from_scratch(prepared(cells), cells)
-    monkeypatch.setattr("leaderboard.tables.boards._board", lambda *given: pytest.fail(f"{given} is computed again"))
+    for computed in ("boards._board", "bodies.scorecard._card", "bodies.abstention._levels", "influences._influences"):
+        monkeypatch.setattr(f"leaderboard.tables.{computed}", lambda *given: pytest.fail(f"{given} is computed again"))
     again = prepared(cells)
     assert [len(boards(again, kind)) for kind in ("runs", "both")] == [5, 5]
+    assert all(map(card, again.datasets))
+    assert all(map(influences, again.datasets))
+    assert all(map(estimates, again.headline()))
 
 
 @pytest.mark.parametrize("change", ["added", "removed", "predictions", "seconds", "code", "title"])

@@ -8,10 +8,9 @@ from scipy import stats
 from sklearn.metrics import r2_score, roc_auc_score
 
 from benchmark.measure.abstention import curve
-from benchmark.measure.catalogue import AUROC
 from leaderboard.read.results import Results
 from leaderboard.tables.bodies.abstention import curves, estimates, unanimous
-from leaderboard.tables.bodies.scorecard import of_dataset, over_datasets, over_families
+from leaderboard.tables.bodies.scorecard import card, of_dataset, over_datasets
 
 
 def test_the_auroc_is_the_mean_over_families_of_scikit_learns(world: Results):
@@ -33,7 +32,7 @@ def test_its_interval_is_students_for_one_dataset(world: Results):
     (mid,) = (d for d in world.headline() if d.name == "mid")
     p = mid.entry("ERM").cells[99].predictions["id"]
     runs = [roc_auc_score(p.y, values[:, 1]) for values in p.values]
-    ours = over_families([mid], "ERM", AUROC, "runs")
+    ours = card(mid)["ERM"]["auroc"]
     interval = stats.ttest_1samp(runs, 0).confidence_interval()
     assert (ours.low, ours.high) == pytest.approx((interval.low, interval.high))
 
@@ -90,7 +89,7 @@ def test_the_scorecard_of_a_dataset_has_its_units_and_all_methods(world: Results
 def test_abstaining_has_the_interval_that_leaves_one_retraining_out(world: Results):
     (mid,) = (d for d in world.headline() if d.name == "mid")
     p = mid.entry("ERM").cells[99].predictions["id"]
-    found = estimates(mid, "ERM")
+    found = estimates(mid)["ERM"]
     whole = curve(p)
     without = np.stack([curve(p.only([r for r in range(6) if r != out])) for out in range(6)])
     error = np.sqrt(5 / 6 * np.square(without - without.mean(axis=0)).sum(axis=0))

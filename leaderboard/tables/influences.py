@@ -1,0 +1,51 @@
+"""Means of each method on the ID tests of a dataset, and the influence of each run on them: what comparisons take.
+
+The jackknife of a paired difference follows from each method's own values (``leaderboard.stats.intervals.influence``).
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from benchmark.measure.catalogue import scorecard
+from benchmark.measure.measure import Measure
+from benchmark.store.cell import Cell
+from leaderboard.read.results import Dataset
+from leaderboard.stats.intervals import FEWEST_EXAMPLES, influence
+
+Influences = Mapping[str, Mapping[str, list[Any]]]
+"""By the key of a measure and the title of a method, for each canonical split: the mean, None if there is none, and the
+influence of each run on it, scaled so that its squares add up to the variance. All have six digits."""
+
+
+def influences(dataset: Dataset) -> Influences:
+    """Return the influences on all measures of the scorecard. They are computed once for a dataset."""
+    if "influences" not in dataset.computed:
+        keep_influences(dataset, _influences(dataset))
+    found: Influences = dataset.computed["influences"]
+    return found
+
+
+def keep_influences(dataset: Dataset, influences: Influences) -> None:
+    """Make ``influences`` those that are returned for ``dataset``."""
+    dataset.computed["influences"] = influences
+
+
+def _influences(dataset: Dataset) -> Influences:
+    return {
+        measure.key: {e.title: [_split(cell, measure) for cell in e.cells.values()] for e in dataset.entries}
+        for measure in scorecard(dataset.task)
+    }
+
+
+def _split(cell: Cell, measure: Measure) -> list[Any]:
+    p = cell.predictions["id"]
+    value, (runs,) = influence([measure.of_runs(p)])
+    if len(p.ids) < FEWEST_EXAMPLES:
+        runs = np.full(len(runs), np.nan)
+    return [_rounded(value), [_rounded(x) for x in runs.tolist()]]
+
+
+def _rounded(x: float) -> float | None:
+    return None if np.isnan(x) else float(f"{x:.6g}")
