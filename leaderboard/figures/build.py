@@ -18,7 +18,7 @@ from leaderboard.figures.forest import forests
 from leaderboard.figures.heatmap import heat_map
 from leaderboard.figures.style import Style, look, styles
 from leaderboard.read.jobs import Job, made
-from leaderboard.read.results import Results, family_weights
+from leaderboard.read.results import Results, unit_weights
 from leaderboard.tables import studies
 from leaderboard.tables.boards import Board, BoardRow, boards
 from leaderboard.tables.bodies import abstention as abstaining
@@ -118,7 +118,7 @@ def of_results(
         if summary.ranking:
             yield Drawing(ranks.critical_difference, (summary.ranking, looks))
     if reviewed := [dataset for dataset in results.headline() if dataset.name in curves]:
-        yield Drawing(triage.overall, ([curves[dataset.name] for dataset in reviewed], family_weights(reviewed)))
+        yield Drawing(triage.overall, ([curves[dataset.name] for dataset in reviewed], unit_weights(reviewed)))
     block, levels = abstaining.curves(results)
     if block:
         numbers = {title: [[e.value for e in level] for level in of] for title, of in levels.items()}

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from benchmark import __version__
 from benchmark.measure import catalogue as m
 from benchmark.measure.ranking import TOP
+from benchmark.types import TASKS
 from leaderboard.read.results import Dataset, Results
 from leaderboard.stats.intervals import IntervalKind, described
-from leaderboard.tables.bodies import abstention, fills, front, samplings, scorecard
+from leaderboard.tables.bodies import abstention, fills, front, samplings, scorecard, wide
 from leaderboard.tables.columns import versus
 from leaderboard.tables.layouts import (
     DatasetColumn,
@@ -172,6 +173,18 @@ TABLES = (
         "Methods by mean rank of churn over the headline datasets; 1 is the lowest churn.",
         fills.ranks,
         intervals=False,
+    ),
+    *(
+        TableEntry(
+            f"wide-{task}",
+            f"The order over all families, {task}",
+            "Methods by mean churn over the headline datasets and those of the suite wide. Each family counts once, or "
+            "each group of families, whose datasets have most molecules or a target in common; ranks are those of "
+            "churn, and 1 is the lowest.",
+            wide.of_task(task),
+            intervals=False,
+        )
+        for task in TASKS
     ),
     *SCORECARDS,
     TableEntry(

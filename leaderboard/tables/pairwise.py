@@ -17,7 +17,7 @@ from benchmark.errors import UserError, did_you_mean
 from benchmark.measure.catalogue import CHURN, QUALITY, scorecard
 from benchmark.measure.measure import Measure
 from benchmark.types import Predictions, Task
-from leaderboard.read.results import Dataset, Entry, Results, family_weights
+from leaderboard.read.results import Dataset, Entry, Results, unit_weights
 from leaderboard.stats.intervals import Estimate, IntervalKind, holm, weighted
 from leaderboard.tables.columns import common, estimate, versus
 from leaderboard.tables.summary import complete_block
@@ -77,7 +77,7 @@ def compared(
     if not found:
         return None
     kept, each = zip(*found, strict=True)
-    return Pairwise(measure, first, second, kept, each, weighted(each, family_weights(kept)))
+    return Pairwise(measure, first, second, kept, each, weighted(each, unit_weights(kept)))
 
 
 def shared(a: Entry, b: Entry) -> list[tuple[Predictions, Predictions]]:

@@ -11,12 +11,12 @@ from benchmark.measure.basics import LOST
 from benchmark.measure.catalogue import boards as on_boards
 from benchmark.store.cell import Cell
 from benchmark.types import REFERENCE, TASKS, Sampling, Task
-from leaderboard.read.results import GROUPS, Dataset, Results, slug
+from leaderboard.read.results import GROUPS, Dataset, Results, Unit, slug
 from leaderboard.stats.intervals import Estimate, IntervalKind, weighted
 from leaderboard.stats.ranks import Ranking
 from leaderboard.tables.boards import SUSPICIONS, BoardRow, boards
 from leaderboard.tables.columns import UNLIKE, Column, absolute, of_all_measures, versus
-from leaderboard.tables.order import Resolution, lacking, order, resolution, weights_of
+from leaderboard.tables.order import Resolution, lacking, order, resolution, resolution_elsewhere, weights_of
 from leaderboard.tables.table import Value
 
 GROUP_TITLES = {
@@ -24,15 +24,18 @@ GROUP_TITLES = {
     "borderline": "Borderline",
     "excluded": "Excluded by the filter",
     "regression": "Regression",
+    "wide": "Wide",
     "extra": "Extra",
     "scope": "Scope",
     "all": "All",
     "variant": "Variants of datasets",
 }
-"""Sets of datasets to choose from. Development datasets count as headline, as in the paper's main table; "all" excludes
-variants."""
+"""Sets of datasets to choose from. Development datasets count as headline, as in the paper's main table; "wide" has the
+headline datasets or regressions besides those of its own; "all" excludes variants."""
 
 
+NARROW: Mapping[Task, str] = {"classification": "headline", "regression": "regression"}
+"""The paper's datasets of a task, which "wide" has too."""
 CONTROL = "control, not ranked"
 YOURS = "yours"
 """The badge of results that are neither published nor submitted."""
@@ -188,8 +191,12 @@ class Summary:
 
     @property
     def resolution(self) -> Resolution:
-        """Which neighbours in the order differ."""
+        """Which neighbours in the order differ on these datasets."""
         return resolution(self.datasets, [row.title for row in self.placed], self.kind)
+
+    def resolution_elsewhere(self, unit: Unit = "family") -> Resolution:
+        """Which neighbours in the order would differ on other families, or groups of them."""
+        return resolution_elsewhere(self.datasets, [row.title for row in self.placed], unit)
 
     @property
     def by_rank(self) -> list[SummaryRow]:
@@ -199,7 +206,7 @@ class Summary:
 
 
 def summaries(results: Results, kind: IntervalKind = "runs") -> tuple[Summary, ...]:
-    """Return the cached summary of each non-empty set of datasets, headline classification first, variants last."""
+    """Return the cached summary of each non-empty set of datasets, the widest classification first, variants last."""
     return _summaries(results, kind)
 
 
@@ -211,6 +218,9 @@ def _summaries(results: Results, kind: IntervalKind) -> tuple[Summary, ...]:
         datasets = results.of_task(task)
         by_group = {group: tuple(d for d in datasets if _group(d) == group) for group in GROUPS if group != "dev"}
         groups = {group: members for group, members in by_group.items() if members}
+        if "wide" in groups:
+            every = tuple(d for d in datasets if _group(d) in (NARROW[task], "wide"))
+            groups = {"wide": every} | {group: of for group, of in groups.items() if group != "wide"}
         if len(groups) > 1:
             groups["all"] = datasets
         if variants := results.variants(task):

@@ -266,7 +266,7 @@ def test_the_limit_of_the_form_decides_who_has_a_place(page: Page) -> None:
         .map((row) => [row.cells[0].dataset.value, row.querySelector(".place").textContent]))"""
     assert page.run(places) == {"CALM": "1", "<I>ODD</I>": "2", "ERM": "3"}
     assert page.run("return document.querySelector('th[aria-sort]').dataset.key") == "place"
-    assert page.texts(".resolution")[0].startswith("Resolution: ")
+    assert page.texts(".resolution")[0].startswith("Resolution on these datasets: ")
     page.run("document.querySelector('#board tbody tr').dataset.lost = 0.02")  # as if it had lost more than 2 pp
     page.fill("limit", "0.02")
     assert page.run(places) == {"<I>ODD</I>": "1", "ERM": "2", "CALM": "–"}
