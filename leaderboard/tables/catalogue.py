@@ -9,7 +9,7 @@ from benchmark.measure.ranking import TOP
 from benchmark.types import TASKS
 from leaderboard.read.results import Dataset, Results
 from leaderboard.stats.intervals import IntervalKind, described
-from leaderboard.tables.bodies import abstention, fills, front, samplings, scorecard, wide
+from leaderboard.tables.bodies import abstention, fills, front, generality, samplings, scorecard, wide
 from leaderboard.tables.columns import versus
 from leaderboard.tables.layouts import (
     DatasetColumn,
@@ -172,6 +172,14 @@ TABLES = (
         "Mean ranks",
         "Methods by mean rank of churn over the headline datasets; 1 is the lowest churn.",
         fills.ranks,
+        intervals=False,
+    ),
+    TableEntry(
+        "statements",
+        "What each interval is a statement about",
+        "Mean difference in churn from ERM over the datasets of the first page, on the same samples, with three "
+        "intervals (95 %, Student's); each family counts once.",
+        generality.statements,
         intervals=False,
     ),
     *(
