@@ -35,7 +35,7 @@ from leaderboard.tables.boards import EVALSETS, SUSPICIONS, Board, BoardRow, boa
 from leaderboard.tables.bodies import scorecard
 from leaderboard.tables.groups import by_group
 from leaderboard.tables.order import LIMITS, RULE
-from leaderboard.tables.summary import GROUP_TITLES, Summary, summaries
+from leaderboard.tables.summary import Summary, summaries
 from leaderboard.tables.table import Table
 from leaderboard.write import formats as writers
 from leaderboard.write import latex
@@ -215,7 +215,7 @@ class Site:
             plot=next((figure for figure in self.figures if figure.key == "pareto"), None),
             splits=next((table for table in self.tables if table.key == "canonical-splits"), None),
             forest=forest,
-            groups=GROUP_TITLES,
+            groups={one.group: one.title for one in tables},
             datasets=[self._glance(dataset) for dataset in self.results.datasets],
             unreadable=self.results.unreadable,
             columns=_columns(tables),

@@ -11,7 +11,7 @@ from benchmark.measure.basics import LOST
 from benchmark.measure.catalogue import boards as on_boards
 from benchmark.store.cell import Cell
 from benchmark.types import REFERENCE, TASKS, Sampling, Task
-from leaderboard.read.results import GROUPS, Dataset, Results, Unit, slug
+from leaderboard.read.results import Dataset, Results, Unit, slug
 from leaderboard.stats.intervals import Estimate, IntervalKind, weighted
 from leaderboard.stats.ranks import Ranking
 from leaderboard.tables.boards import SUSPICIONS, BoardRow, boards
@@ -20,20 +20,18 @@ from leaderboard.tables.order import Resolution, lacking, order, resolution, res
 from leaderboard.tables.table import Value
 
 GROUP_TITLES = {
+    "wide": "Headline and wide",
     "headline": "Headline",
     "borderline": "Borderline",
     "excluded": "Excluded by the filter",
     "regression": "Regression",
-    "wide": "Wide",
     "extra": "Extra",
     "scope": "Scope",
     "all": "All",
     "variant": "Variants of datasets",
 }
-"""Sets of datasets to choose from. Development datasets count as headline, as in the paper's main table; "wide" has the
-headline datasets or regressions besides those of its own; "all" excludes variants."""
-
-
+"""Sets of datasets to choose from, by the groups of datasets. Development datasets count as headline, as in the paper's
+main table; "wide" has the headline datasets (or regressions) besides those of its own; "all" excludes variants."""
 NARROW: Mapping[Task, str] = {"classification": "headline", "regression": "regression"}
 """The paper's datasets of a task, which "wide" has too."""
 CONTROL = "control, not ranked"
@@ -213,20 +211,24 @@ def summaries(results: Results, kind: IntervalKind = "runs") -> tuple[Summary, .
 @lru_cache(maxsize=8)
 def _summaries(results: Results, kind: IntervalKind) -> tuple[Summary, ...]:
     rows = {b.dataset: {row.title: row for row in b.rows} for b in boards(results, kind) if b.evalset == "id"}
-    built = []
+    return tuple(_summary(task, group, members, rows, kind) for (task, group), members in sets(results).items())
+
+
+def sets(results: Results) -> dict[tuple[Task, str], tuple[Dataset, ...]]:
+    """Return the non-empty sets of datasets to choose from, by task and group: see ``GROUP_TITLES``."""
+    found: dict[tuple[Task, str], tuple[Dataset, ...]] = {}
     for task in TASKS:
         datasets = results.of_task(task)
-        by_group = {group: tuple(d for d in datasets if _group(d) == group) for group in GROUPS if group != "dev"}
-        groups = {group: members for group, members in by_group.items() if members}
-        if "wide" in groups:
-            every = tuple(d for d in datasets if _group(d) in (NARROW[task], "wide"))
-            groups = {"wide": every} | {group: of for group, of in groups.items() if group != "wide"}
-        if len(groups) > 1:
-            groups["all"] = datasets
+        present = {_group(dataset) for dataset in datasets}
+        members = {group: {group} for group in GROUP_TITLES if group in present}
+        if "wide" in members:
+            members["wide"].add(NARROW[task])
+        if len(members) > 1:
+            members["all"] = present
+        found |= {(task, group): tuple(d for d in datasets if _group(d) in of) for group, of in members.items()}
         if variants := results.variants(task):
-            groups["variant"] = variants
-        built += [_summary(task, group, members, rows, kind) for group, members in groups.items()]
-    return tuple(built)
+            found[task, "variant"] = variants
+    return found
 
 
 def headline(results: Results, kind: IntervalKind = "runs") -> Summary | None:
