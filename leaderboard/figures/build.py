@@ -10,9 +10,11 @@ from joblib import hash
 
 from benchmark.files import named
 from benchmark.source import fingerprint
+from benchmark.types import TASKS
 from leaderboard.figures import abstention, charts, pareto, ranks, triage
 from leaderboard.figures.cases import cases
 from leaderboard.figures.contrast import contrast
+from leaderboard.figures.expected import churn_against, panels
 from leaderboard.figures.figure import Drawing, Figure
 from leaderboard.figures.forest import forests
 from leaderboard.figures.heatmap import heat_map
@@ -124,6 +126,9 @@ def of_results(
         numbers = {title: [[e.value for e in level] for level in of] for title, of in levels.items()}
         families = len({dataset.family for dataset in block})
         yield Drawing(abstention.abstention, (numbers, f"{families} families of datasets", looks))
+    for task in TASKS:
+        if against := panels(results, task):
+            yield Drawing(churn_against, (task, against))
     for name, smiles in structures().items():
         if pair := contrasts.get(name):
             yield Drawing(cases, (pair, {i: smiles[i] for i in pair.ids.tolist() if i in smiles}))

@@ -12,7 +12,6 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from functools import cache
-from importlib.resources import files
 from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,8 +21,8 @@ import pyarrow as pa
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
-from benchmark import __version__
 from benchmark.errors import UserError
+from benchmark.files import published_results
 from benchmark.store.cell import Cell, CellKey, Record, decode, decode_key, decode_record
 from benchmark.store.tables import read_table, to_frame
 from benchmark.types import PAPER, Predictions, Task
@@ -32,7 +31,7 @@ from leaderboard.read.results import LEADING, Results, collect
 FORMAT = 3
 EXAMPLE = ("evalset", "example_id", "y_true")
 """The columns that describe an example."""
-PUBLISHED = Path(str(files("leaderboard"))) / "published" / __version__
+PUBLISHED = published_results()
 """Folder of the results shipped with this version of the suite."""
 
 

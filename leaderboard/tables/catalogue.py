@@ -9,7 +9,7 @@ from benchmark.measure.ranking import TOP
 from benchmark.types import TASKS
 from leaderboard.read.results import Dataset, Results
 from leaderboard.stats.intervals import IntervalKind, described
-from leaderboard.tables.bodies import abstention, fills, front, generality, samplings, scorecard, wide
+from leaderboard.tables.bodies import abstention, expected, fills, front, generality, samplings, scorecard, wide
 from leaderboard.tables.columns import versus
 from leaderboard.tables.layouts import (
     DatasetColumn,
@@ -60,6 +60,35 @@ SCORECARDS = [
     )
     for (task, part), words in scorecard.PARTS.items()
     for over in ("headline datasets" if task == "classification" else "regressions",)
+]
+EXPECTED = [
+    TableEntry(f"expected-{key}-{task}", f"{title}, {task}", caption, fill(task), intervals=False)
+    for task in TASKS
+    for key, title, caption, fill in (
+        (
+            "check",
+            "Churn predicted before training",
+            "Each family of datasets is predicted from the others, from three sources: their mean alone; what the "
+            "table itself tells; and a k-NN retrained on the halves of ten halvings, which takes seconds. Error: mean "
+            "distance of the prediction from the churn measured, with the difference from that of the mean and its "
+            "95 % interval over families.",
+            expected.checks,
+        ),
+        (
+            "correlations",
+            "What goes with churn",
+            "Spearman's rank correlation over families of datasets, with Fisher's 95 % interval (Bonett and Wright "
+            "2000), not adjusted for the number of properties. All but the last are known before training.",
+            expected.correlations,
+        ),
+        (
+            "families",
+            "Families behind the prediction",
+            "Properties of the training pool (canonical split 99), ERM's churn as predicted from the other families "
+            "with its 95 % prediction interval, and the churn measured on the ID test.",
+            expected.families,
+        ),
+    )
 ]
 TABLES = (
     TableEntry(
@@ -238,6 +267,7 @@ TABLES = (
         "leaving aside methods with a mark.",
         fills.regression,
     ),
+    *EXPECTED,
     TableEntry(
         "compute",
         "Compute",

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmark import __version__
+from benchmark.data.health.expected import FILE
 from benchmark.errors import UserError
 from benchmark.files import inside, named
 from benchmark.source import fingerprint
@@ -26,7 +27,7 @@ from leaderboard.read import structures
 from leaderboard.read.jobs import Job, digest, made
 from leaderboard.read.published import EXAMPLE, FORMAT, column_of, file_of, gather
 from leaderboard.read.results import Results
-from leaderboard.tables import studies
+from leaderboard.tables import expected, studies
 from leaderboard.tables.catalogue import build, stamp
 from leaderboard.write.formats import to_csv, to_json
 from leaderboard.write.latex import to_latex
@@ -38,8 +39,9 @@ BITS = 12
 def write(results: Results, folder: Path, tables: bool = True) -> None:
     """Write the cells of ``results`` to ``folder``, replacing it atomically.
 
-    ``tables`` adds tables, made from the predictions alone. Raises UserError if ``folder`` holds anything but results,
-    and if writing fails.
+    ``tables`` adds tables and what health reports go by (``expected.json``), made from the predictions alone and, for
+    the properties of datasets, from local data. Raises UserError if ``folder`` holds anything but results, and if
+    writing fails.
     """
     folder = folder.resolve()
     if folder.exists() and any(folder.iterdir()) and not (folder / "manifest.json").is_file():
@@ -71,7 +73,9 @@ def write(results: Results, folder: Path, tables: bool = True) -> None:
             if molecules := dict(structures.to_ship([c.key.dataset for c in cells])):
                 (new / structures.FILE).write_bytes(pack(molecules))
             if tables:
-                for part in gather(new).by_sampling:
+                rounded = gather(new)
+                (new / FILE).write_text(expected.content(rounded), encoding="utf-8")
+                for part in rounded.by_sampling:
                     _write_tables(part, new / "tables" / ("" if part.sampling == PAPER else part.sampling))
     except OSError as error:
         raise UserError(f"cannot write the results to {folder}: {error}") from error

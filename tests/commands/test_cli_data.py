@@ -13,8 +13,9 @@ from mlflow.tracking import MlflowClient
 from rdkit.Chem import CanonSmiles
 
 from benchmark.__main__ import app
-from benchmark.data import health, sources
+from benchmark.data import sources
 from benchmark.data.catalogue import markdown
+from benchmark.data.health import report
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import dataset_names, load_spec
 from benchmark.files import shipped_datasets
@@ -134,7 +135,7 @@ def a_broken_neighbour(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     (neighbour / "messy.csv").write_text("SMILES,potency\n")
     load_rows.cache_clear()
     sources.verified.cache_clear()
-    monkeypatch.setattr(health, "dataset_names", lambda: [str(neighbour / "broken.toml")])
+    monkeypatch.setattr(report, "dataset_names", lambda: [str(neighbour / "broken.toml")])
 
 
 @pytest.mark.usefixtures("a_broken_neighbour")

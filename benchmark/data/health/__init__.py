@@ -1,0 +1,1 @@
+"""Examination of a dataset before anything is trained on it."""
