@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from benchmark.data.health.expected import PREDICTORS, Model, link, predict
+from benchmark.data.health.expected import PREDICTORS
 from benchmark.types import TASKS, Sampling, Task
 from leaderboard.read.results import Results
 from leaderboard.tables.bodies.expected import correlation, scale_of, shown
@@ -17,8 +17,6 @@ BETWEEN: Mapping[Sampling, str] = {
     "nested": "two models that were trained on bootstraps of the training rows and saw nothing else",
     "paper": "two models that were trained on bootstraps of the training rows",
 }
-EXAMPLES: Mapping[Task, tuple[float, ...]] = {"classification": (0.05, 0.1, 0.2, 0.3), "regression": (0.2, 0.3, 0.4)}
-"""Churns of a k-NN for which the page says what to expect."""
 
 
 def sentences(results: Results) -> Iterator[str]:
@@ -30,13 +28,11 @@ def sentences(results: Results) -> Iterator[str]:
             of = with_method(results, task, of_task[0].method)
             yield _range(results, task, of, of_task[0].method)
             yield _learned(results, task, of, of_task[0].method)
-            yield from _examples(of_task)
             yield _related(of, task, of_task[0].method)
 
 
 def _spelled(value: float, task: Task) -> str:
-    scale, digits, _ = scale_of(task)
-    return spelled(value * scale, 0 if task == "classification" and value >= 0.0995 else digits)
+    return f"{value * scale_of(task)[0]:.2g}"
 
 
 def _unit(task: Task) -> str:
@@ -78,29 +74,9 @@ def _learned(results: Results, task: Task, of: list[Point], title: str) -> str:
     )
 
 
-def _examples(of_task: list[Model]) -> Iterator[str]:
-    """Say what to expect for some churns of a k-NN."""
-    task = of_task[0].task
-    if of_task[0].predictor != "knn":
-        return
-    parts = []
-    for churn in EXAMPLES[task]:
-        ends = [predict(model, np.array([1, link(churn, task)])) for model in of_task]
-        ranges = [
-            f"{_spelled(e.low, task)} to {_spelled(e.high, task)} with {model.method}"
-            for e, model in zip(ends, of_task, strict=True)
-        ]
-        parts.append(f"at {_spelled(churn, task)}, expect {' and '.join(ranges)}")
-    unit = "in %" if task == "classification" else "in standard deviations of the target"
-    yield (
-        f"Retrain a k-NN (Tanimoto similarity, five neighbours) on halves of your training rows and measure its churn, "
-        f"{unit}: {'; '.join(parts)} (95 % prediction intervals for a new family)."
-    )
-
-
 def _related(of: list[Point], task: Task, title: str) -> str:
     """Say which properties go with churn, as far as their intervals allow."""
-    found = {one.title: correlation(of, one.name, title) for one in shown(task)}
+    found = {one.title.partition(" (")[0]: correlation(of, one.name, title) for one in shown(task)}
     known = {name: e for name, e in found.items() if not np.isnan(e.low)}
     sure = [f"{name} (ρ = {spelled(e.value, 2, True)})" for name, e in known.items() if e.excludes_zero]
     open_ = [name for name, e in known.items() if not e.excludes_zero]

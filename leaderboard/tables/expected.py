@@ -165,13 +165,20 @@ def _terms(of: Sequence[Point], predictor: Predictor) -> np.ndarray:
 
 
 def check(of: Sequence[Point], title: str, predictor: Predictor, unit: Unit = "family") -> Check | None:
-    """Predict the churn of each family from those of another ``unit``; None where too few would be left."""
+    """Predict the churn of each family from those of another ``unit``.
+
+    None where too few would be left, or where a property is the same for all, through which no line leads.
+    """
     expected = []
     for point in of:
         others = [other for other in of if getattr(other, unit) != getattr(point, unit)]
         if len(others) < FEWEST - 1:
             return None
-        expected.append(predict(model(others, title, predictor, True), point.terms(predictor)))
+        try:
+            fitted = model(others, title, predictor, True)
+        except ValueError:
+            return None
+        expected.append(predict(fitted, point.terms(predictor)))
     return Check(predictor, tuple(expected), tuple(point.churns[title] for point in of)) if of else None
 
 

@@ -1,20 +1,27 @@
 """What churn to expect of a table: what goes with churn, how well it can be predicted, and the families behind it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
-from benchmark.data.health.expected import PREDICTORS
+from benchmark.data.health.expected import PREDICTORS, link, predict
 from benchmark.types import Task
 from leaderboard.read.results import Dataset, Results, Unit
 from leaderboard.stats.intervals import Estimate, IntervalKind
 from leaderboard.stats.least_squares import spearman
-from leaderboard.tables.expected import FEWEST, Check, Point, best, check, methods_of, points, with_method
+from leaderboard.tables.expected import FEWEST, Check, Point, best, check, methods_of, models, points, with_method
 from leaderboard.tables.layouts import Body, Fill, TableCell
 from leaderboard.tables.table import MISSING, Value, spelled
 
 UNITS: tuple[Unit, ...] = ("family", "group")
+
+
+EXAMPLES: Mapping[Task, tuple[float, ...]] = {
+    "classification": (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4),
+    "regression": (0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6),
+}
+"""Churns of a k-NN for which a table says what to expect, if families have smaller and larger ones."""
 
 
 class Shown(NamedTuple):
@@ -68,6 +75,27 @@ def correlations(task: Task) -> Fill:
             known = sum(not np.isnan(point.value(one.name)) for point in of)
             rows.append((one.title, Value(str(known), known), *(Value.of(e, 1, 2, True) for e in estimates)))
         return Body(("Property", "Families", *titles), tuple(rows), _datasets(of))
+
+    return body
+
+
+def readings(task: Task) -> Fill:
+    """Return the table of the churn to expect at some churns of a k-NN, if that is what predictions are from."""
+
+    def body(results: Results, kind: IntervalKind) -> Body | None:
+        fitted = [one for one in models(results) if (one.task, one.predictor) == (task, "knn")]
+        if not fitted:
+            return None
+        scale, digits, unit = scale_of(task)
+        of = points(results, task)
+        measured = [point.value("knn_churn") for point in of]
+        rows: list[tuple[TableCell, ...]] = []
+        for churn in (churn for churn in EXAMPLES[task] if min(measured) <= churn <= max(measured)):
+            ends = [predict(one, np.array([1, link(churn, task)])) for one in fitted]
+            values = (Value.of(Estimate(e.value, e.low, e.high), scale, digits) for e in ends)
+            rows.append((f"{churn * scale:g} {unit}", *values))
+        header = ("k-NN's churn", *(one.method for one in fitted))
+        return Body(header, tuple(rows), _datasets(of), (), (("", 1), (f"Churn to expect ({unit})", len(fitted))))
 
     return body
 
