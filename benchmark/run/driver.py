@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from joblib.externals.loky import get_reusable_executor
 
-from benchmark.data.health.report import examine
-from benchmark.data.health.text import reports as health_reports
-from benchmark.data.health.text import to_lines
+from benchmark.data.checks.health import examine
+from benchmark.data.checks.health_text import reports as health_reports
+from benchmark.data.checks.health_text import to_lines
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError, did_you_mean

@@ -13,7 +13,6 @@ from leaderboard.figures.build import draw
 from leaderboard.figures.contrast import contrast, contrast_of
 from leaderboard.figures.figure import Drawing, Figure
 from leaderboard.figures.forest import forest_of
-from leaderboard.figures.heatmap import heat_map
 from leaderboard.figures.style import INK
 from leaderboard.read.results import Dataset, Entry
 from leaderboard.stats.intervals import Estimate, described

@@ -13,11 +13,10 @@ from benchmark.source import fingerprint
 from benchmark.types import TASKS
 from leaderboard.figures import abstention, charts, pareto, ranks, triage
 from leaderboard.figures.cases import cases
-from leaderboard.figures.contrast import contrast
+from leaderboard.figures.contrast import contrast, heat_map
 from leaderboard.figures.expected import churn_against, panels
 from leaderboard.figures.figure import Drawing, Figure
 from leaderboard.figures.forest import forests
-from leaderboard.figures.heatmap import heat_map
 from leaderboard.figures.style import Style, look, styles
 from leaderboard.read.jobs import Job, made
 from leaderboard.read.results import Results, unit_weights

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from benchmark.data.health.expected import Properties, published
+from benchmark.data.checks.expected import Properties, published
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
 from benchmark.files import named
@@ -65,7 +65,7 @@ def _name(dataset: Dataset) -> str:
 
 def _computed(name: str, split: int, problem: str) -> bytes:
     """Return the properties of a dataset as JSON; ``null`` if its data are not those of the fingerprint ``problem``."""
-    from benchmark.data.health.report import examine  # RDKit
+    from benchmark.data.checks.health import examine  # RDKit
     from benchmark.data.problem import load_problem
 
     try:

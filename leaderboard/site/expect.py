@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from benchmark.data.health.expected import PREDICTORS
+from benchmark.data.checks.expected import PREDICTORS
 from benchmark.types import TASKS, Sampling, Task
 from leaderboard.read.results import Results
 from leaderboard.tables.bodies.expected import correlation, scale_of, shown

@@ -15,7 +15,7 @@ from rdkit.Chem import CanonSmiles
 from benchmark.__main__ import app
 from benchmark.data import sources
 from benchmark.data.catalogue import markdown
-from benchmark.data.health import report
+from benchmark.data.checks import report
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import dataset_names, load_spec
 from benchmark.files import shipped_datasets

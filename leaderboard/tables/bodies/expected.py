@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmark.data.health.expected import PREDICTORS, link, predict
+from benchmark.data.checks.expected import PREDICTORS, link, predict
 from benchmark.types import Task
 from leaderboard.read.results import Dataset, Results, Unit
 from leaderboard.stats.intervals import Estimate, IntervalKind

@@ -9,8 +9,8 @@ import numpy as np
 from rdkit import Chem, rdBase
 from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
 
-from benchmark.data.health.expected import Properties
-from benchmark.data.health.nearest import comparable, ranked, tanimoto
+from benchmark.data.checks.expected import Properties
+from benchmark.data.checks.nearest import comparable, ranked, tanimoto
 from benchmark.data.rows import Rows
 from benchmark.data.spec import DatasetSpec
 from benchmark.data.splits import Split

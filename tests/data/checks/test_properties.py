@@ -13,9 +13,9 @@ from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
 from rdkit.DataStructs import BulkTanimotoSimilarity
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
-from benchmark.data.health.nearest import _closeness, ranked, tanimoto
-from benchmark.data.health.properties import HALVINGS, REACH, disagreement, knn_churn, properties
-from benchmark.data.health.report import examine
+from benchmark.data.checks.health import examine
+from benchmark.data.checks.nearest import _closeness, ranked, tanimoto
+from benchmark.data.checks.properties import HALVINGS, REACH, disagreement, knn_churn, properties
 from benchmark.data.problem import load_problem, split_rows
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import load_spec

@@ -15,10 +15,10 @@ from rdkit.DataStructs import BulkTanimotoSimilarity, ExplicitBitVect
 
 from benchmark.data import features, rows
 from benchmark.data.catalogue import how_to_get
+from benchmark.data.checks.health import NEAR, Left, Part, Repeat, _multisets, examine
+from benchmark.data.checks.health_text import reports, to_lines, to_text
+from benchmark.data.checks.nearest import nearest
 from benchmark.data.features import morgan
-from benchmark.data.health.nearest import nearest
-from benchmark.data.health.report import NEAR, Left, Part, Repeat, _multisets, examine
-from benchmark.data.health.text import reports, to_lines, to_text
 from benchmark.data.problem import split_rows
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import dataset_names, load_spec
@@ -306,7 +306,7 @@ def test_datasets_are_compared_without_their_fingerprints_and_scaffolds(tmp_path
         raise AssertionError("neither is needed to compare molecules")
 
     compared = []
-    monkeypatch.setattr("benchmark.data.health.report.dataset_names", lambda: ["b3db_measured", "waterbirds"])
+    monkeypatch.setattr("benchmark.data.checks.health.dataset_names", lambda: ["b3db_measured", "waterbirds"])
     monkeypatch.setattr(rows, "MurckoScaffoldSmiles", refused)
     monkeypatch.setitem(features.FEATURES, "morgan", refused)
     report = examine(spec, 0, overlaps=True, through=lambda names: compared.extend(names) or names)

@@ -1,4 +1,4 @@
-"""Examination of a dataset for faults and for overlaps with others; ``text`` formats the report."""
+"""Examination of a dataset for faults and for overlaps with others; ``health_text`` formats the report."""
 
 import json
 from collections import Counter
@@ -12,9 +12,9 @@ import pandas as pd
 from rdkit import Chem, rdBase
 
 from benchmark.data.catalogue import how_to_get
-from benchmark.data.health.expected import Properties
-from benchmark.data.health.nearest import bits, nearest
-from benchmark.data.health.properties import properties
+from benchmark.data.checks.expected import Properties
+from benchmark.data.checks.nearest import bits, nearest
+from benchmark.data.checks.properties import properties
 from benchmark.data.problem import digest, labels, split_rows
 from benchmark.data.rows import Rows, load_rows
 from benchmark.data.spec import DatasetSpec, as_written, dataset_names

@@ -3,8 +3,8 @@
 import textwrap
 from collections.abc import Iterable
 
-from benchmark.data.health.expected import Expected, Properties, expectations
-from benchmark.data.health.report import NEAR, REASONS, Health, examine
+from benchmark.data.checks.expected import Expected, Properties, expectations
+from benchmark.data.checks.health import NEAR, REASONS, Health, examine
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import DatasetSpec
 

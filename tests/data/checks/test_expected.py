@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmark.data.health import expected
-from benchmark.data.health.expected import FILE, Model, Properties, link, predict, published, terms, to_json, unlink
-from benchmark.data.health.report import examine
-from benchmark.data.health.text import to_expect, to_text
+from benchmark.data.checks import expected
+from benchmark.data.checks.expected import FILE, Model, Properties, link, predict, published, terms, to_json, unlink
+from benchmark.data.checks.health import examine
+from benchmark.data.checks.health_text import to_expect, to_text
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
 from benchmark.types import Task

@@ -1,1 +1,0 @@
-"""Examination of a dataset before anything is trained on it."""
