@@ -160,7 +160,8 @@ def notes(summary: Summary) -> list[str]:
         chance = "p < 0.001" if ranking.p < 0.001 else f"p = {ranking.p:.2g}"
         lines.append(
             f"Friedman's test of the mean ranks over {ranking.n} datasets{once}, whatever accuracy is lost: "
-            f"χ² = {ranking.chi2:.1f}, {chance}."
+            f"χ² = {ranking.chi2:.1f}, {chance}. Nemenyi's critical difference of mean ranks is "
+            f"{ranking.critical_difference:.1f}."
         )
     return lines
 
