@@ -68,8 +68,8 @@ def health(
     offline: Offline = False,
 ) -> None:
     """Examine datasets: unusable rows, repetitions, conflicts, class balance, leaks, and shared molecules."""
-    from benchmark.data.health import examine
-    from benchmark.data.health_text import to_text
+    from benchmark.data.checks.health import examine
+    from benchmark.data.checks.health_text import to_text
 
     if not 0 <= canonical_seed < 2**32:
         raise UserError(f"canonical seed {canonical_seed}: expected a number from 0 to {2**32 - 1}")
@@ -117,8 +117,8 @@ def new_dataset(
     spelled = shlex.quote(spec.spelled)
     run = f"next: python -m benchmark run --method erm,twin --dataset {spelled} --site site"
     launch = f"or:   mlflow run . --env-manager local -P method=twin -P dataset={spelled}"
-    from benchmark.data.health import examine
-    from benchmark.data.health_text import to_text
+    from benchmark.data.checks.health import examine
+    from benchmark.data.checks.health_text import to_text
 
     say(f"{to_text(examine(spec, 99, overlaps=True, through=_shown))}\n{run}\n{launch}")
 

@@ -23,6 +23,8 @@ def how_to_get(spec: DatasetSpec) -> str:
             place = sources.image_place(spec)
             return f"used if it is in Hugging Face's cache; else put it at {place} in CHURN_DATA_DIR"
         return "taken from Hugging Face's cache, or downloaded on first use"
+    if "composition" in spec.features and find_spec("pymatgen") is None:
+        return install("materials")
     try:
         where = sources.origin(spec)
     except UserError as error:

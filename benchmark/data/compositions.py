@@ -11,6 +11,7 @@ from importlib.util import find_spec
 import numpy as np
 
 from benchmark.errors import UserError
+from benchmark.files import install
 
 HEAVIEST = 103
 """Atomic number of lawrencium, the last element with a column of its own."""
@@ -39,7 +40,7 @@ def composition(formulas: Sequence[str], lines: Sequence[int], dataset: str) -> 
     NaN. Raises UserError with the line of a text that is no formula, and without pymatgen.
     """
     if find_spec("pymatgen") is None:
-        raise UserError(f"{dataset}: features 'composition' need pymatgen: pip install -e '.[materials]'")
+        raise UserError(f"{dataset}: features 'composition' need pymatgen-core: {install('materials')}")
     from pymatgen.core import Composition
 
     out = np.zeros((len(formulas), WIDTH))

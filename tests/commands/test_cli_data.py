@@ -13,8 +13,9 @@ from mlflow.tracking import MlflowClient
 from rdkit.Chem import CanonSmiles
 
 from benchmark.__main__ import app
-from benchmark.data import health, sources
+from benchmark.data import sources
 from benchmark.data.catalogue import markdown
+from benchmark.data.checks import health
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import dataset_names, load_spec
 from benchmark.files import shipped_datasets

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.data.health import examine
+from benchmark.data.checks.health import examine
 from benchmark.data.problem import labels
 from benchmark.data.rows import Rows, load_rows
 from benchmark.data.sources import verified
@@ -60,7 +60,7 @@ def test_rows_that_fail_a_condition_are_left_out_and_reported(tmp_path):
 
 
 def test_a_condition_on_a_column_that_is_not_there_is_an_error(tmp_path):
-    with pytest.raises(UserError, match="'relations'.*did you mean 'relation'"):
+    with pytest.raises(UserError, match=r"'relations'.*did you mean 'relation'"):
         load_rows(spec_of(tmp_path, where=(("relations", "="),)))
 
 
@@ -71,7 +71,7 @@ def test_targets_outside_the_limits_are_left_out_before_the_logarithm(tmp_path):
 
 
 def test_a_logarithm_of_a_negative_number_is_an_error_with_its_line(tmp_path):
-    with pytest.raises(UserError, match="column 'value', line 6: expected a number above 0.*found '-4'"):
+    with pytest.raises(UserError, match=r"column 'value', line 6: expected a number above 0.*found '-4'"):
         load_rows(spec_of(tmp_path, log10=True))
 
 

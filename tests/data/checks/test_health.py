@@ -13,11 +13,12 @@ from rdkit.Chem import MolFromSmiles
 from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
 from rdkit.DataStructs import BulkTanimotoSimilarity, ExplicitBitVect
 
-from benchmark.data import features, health, rows
+from benchmark.data import features, rows
 from benchmark.data.catalogue import how_to_get
+from benchmark.data.checks import health
+from benchmark.data.checks.health import NEAR, Left, Part, Repeat, examine, nearest
+from benchmark.data.checks.health_text import reports, to_lines, to_text
 from benchmark.data.features import morgan
-from benchmark.data.health import NEAR, Left, Part, Repeat, examine, nearest
-from benchmark.data.health_text import reports, to_lines, to_text
 from benchmark.data.problem import split_rows
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import dataset_names, load_spec
