@@ -19,7 +19,7 @@ from benchmark.files import DISTRIBUTION, cache_folder, home, install, offline
 
 ENOUGH = 2 * 2**30
 """Free disk space for a few studies, in bytes."""
-EXTRAS = {"materials": "pymatgen", "tdc": "tdc", "vision": "datasets"}
+EXTRAS = {"materials": "spglib", "tdc": "tdc", "vision": "datasets"}
 """Extras that datasets need, with a module that each installs."""
 
 
