@@ -63,6 +63,13 @@ def composition(formulas: Sequence[str], lines: Sequence[int], dataset: str) -> 
     return out
 
 
+def reduced(formulas: Sequence[str]) -> list[str]:
+    """Return one spelling for each composition: ``Fe2O3`` for ``Fe4O6``. Formulas must be those of ``composition``."""
+    from pymatgen.core import Composition
+
+    return [Composition(formula).reduced_formula for formula in formulas]
+
+
 def _statistics(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return the ``STATISTICS`` (P, 4) of the properties ``values`` (E, P) of elements with these ``weights`` (E,)."""
     has = np.isfinite(values)

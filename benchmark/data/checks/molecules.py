@@ -12,6 +12,7 @@ from rdkit import Chem, rdBase
 
 from benchmark import files as cache
 from benchmark.data import readers, rows
+from benchmark.data.compositions import reduced
 from benchmark.data.problem import labels
 from benchmark.data.spec import DatasetSpec
 from benchmark.source import fingerprint
@@ -25,7 +26,8 @@ class Molecules:
     """The rows of a dataset that have a label, repetitions included.
 
     ``exact`` (N,) are hashes (uint64) of the canonical SMILES, ``flat`` (N,) of those without stereochemistry and
-    isotopes; both are hashes of the row's name if rows are no molecules. ``y`` (N,) are classes or targets, float64.
+    isotopes; both are hashes of the composition if rows are formulas, and of the row's name if they are neither. ``y``
+    (N,) are classes or targets, float64.
     """
 
     exact: np.ndarray
@@ -41,7 +43,7 @@ def molecules(spec: DatasetSpec) -> Molecules:
     Raises UserError if the dataset cannot be read.
     """
     name, _, _ = spec.name.partition("@")
-    reading = spec.model_dump(include=(rows.READ | {"task", "positive"}) - {"features", "split"})
+    reading = spec.model_dump(include=(rows.READ | {"task", "positive"}) - {"split"})
     code = fingerprint(readers.read, readers.clean, rows.load_table, _described)
 
     def make() -> tuple[bytes, ...]:
@@ -59,6 +61,8 @@ def _described(spec: DatasetSpec) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     table = rows.load_table(spec)
     table = table[~table[[reason for reason in rows.EXCLUDED if reason != "repeated"]].any(axis=1)]
     exact = table["canonical"].tolist() if spec.smiles else _names(table["id"].tolist())
+    if "composition" in spec.features:
+        exact = reduced(exact)
     flat = [_flat(text) if spec.smiles else text for text in exact]
     return _hashes(exact), _hashes(flat), labels(spec, table).astype(np.float64)
 
