@@ -49,7 +49,7 @@ def list_(
         specs = [spec for spec in specs if spec.source.startswith("file:")]
     if specs:
         table = Table("dataset", "rows", "task", "group", "family", "here", **style)
-        table.columns[0].no_wrap = True
+        table.columns[0].no_wrap = table.columns[1].no_wrap = table.columns[-1].no_wrap = True
         for spec in specs:
             family = "" if spec.family == spec.name else spec.family
             here = "no" if remedies[spec.name] else "yes"

@@ -10,8 +10,8 @@ from benchmark.files import install, offline
 
 GROUPS = ("dev", "headline", "borderline", "excluded", "regression", "scope", "extra")
 """Groups of datasets in the order in which they are listed; ``wide`` is also a suite."""
-SUMMARY = ("suite or group", "classification", "regression", "families", "groups of families", "rows")
-"""Columns of a line of ``summary``."""
+SUMMARY = ("selection", "classification", "regression", "families", "groups", "rows")
+"""Columns of a line of ``summary``; groups are those of families."""
 BY_HAND = ("tadf",)
 """Sources whose files must be downloaded by hand."""
 
@@ -81,7 +81,7 @@ def summary(specs: Sequence[DatasetSpec]) -> list[tuple[tuple[str, ...], list[Da
         families = {spec.family or spec.name for spec in members}
         groups = {spec.family_group or spec.family or spec.name for spec in members}
         rows = sorted({spec.parsable or spec.rows for spec in members if spec.rows})
-        span = " to ".join(f"{n:,}" for n in dict.fromkeys((rows[0], rows[-1]))) if rows else "–"
+        span = "–".join(f"{n:,}" for n in dict.fromkeys((rows[0], rows[-1]))) if rows else "–"
         counts = (classes, len(members) - classes, len(families), len(groups))
         lines.append(((name, *map(str, counts), span), members))
     return lines

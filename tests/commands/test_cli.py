@@ -167,7 +167,7 @@ def test_a_missing_data_file_is_listed_with_what_to_do(
         "CHURN_DATA_DIR",
     ):
         assert part in output
-    assert call("list") == 0
+    assert call("list", "bace") == 0
     assert re.search(
         r"not here: bace: get it from https://\S+/bace\.csv and put it at \S+/molnet/bace\.csv", capsys.readouterr().out
     )

@@ -23,7 +23,8 @@ LISTED = 0.2
 """Smallest shared part of the smaller dataset's molecules of a pair that is listed."""
 CORRELATED = 0.7
 """Two listed datasets are one family if their labels of the shared molecules correlate at least so much: then each
-tells half of what the other's vary (0.7² = 0.49). Datasets of one target that share a fifth reach 0.71 and more."""
+tells half of the variance of the other (0.7² = 0.49). All pairs of two measured values of one target correlate by 0.76
+or more, 1 % of the pairs of different targets by 0.7 (datasets/README.md)."""
 MOSTLY = 0.5
 """Two datasets are of one group if they share at least this part of the smaller one's molecules, whatever the labels
 are."""
