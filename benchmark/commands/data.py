@@ -37,8 +37,8 @@ def list_(
         return
     style: dict[str, Any] = {"box": None, "title_justify": "left", "padding": (0, 1, 0, 0)}
     one_by_one = bool(datasets or every)
-    names = [name for words in datasets for name in expand(words)] if datasets else dataset_names()
-    specs = [load_spec(name) if datasets else as_written(name) for name in dict.fromkeys(names)]
+    chosen = [name for words in datasets for name in expand(words)] if datasets else dataset_names()
+    specs = [load_spec(name) if datasets else as_written(name) for name in dict.fromkeys(chosen)]
     remedies = {spec.name: how_to_get(spec) for spec in specs}
     if not one_by_one:
         overview = Table(*SUMMARY, "here", title="Datasets", **style)

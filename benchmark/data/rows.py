@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -190,7 +191,7 @@ def _prepare(
         }
     )
 
-    def remaining() -> np.ndarray:
+    def remaining() -> Any:
         return ~table[list(EXCLUDED)].to_numpy(dtype=bool).any(axis=1)
 
     table["target"], outside = values.scaled(raw, remaining(), spec)

@@ -48,7 +48,8 @@ def molecules(spec: DatasetSpec) -> Molecules:
 
     def make() -> tuple[bytes, ...]:
         packed = io.BytesIO()
-        np.savez(packed, **dict(zip(("exact", "flat", "y"), _described(spec), strict=True)))
+        exact, flat, y = _described(spec)
+        np.savez(packed, exact=exact, flat=flat, y=y)
         return (packed.getvalue(),)
 
     key = cache.named(name, [spec.sha256, reading, rdBase.rdkitVersion, code], ".molecules")
