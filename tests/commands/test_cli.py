@@ -214,9 +214,11 @@ def test_a_run_logs_the_model_of_a_cell_that_is_recorded_already_and_registers_i
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project that keeps the tests' runs out of this checkout."""
     copy = tmp_path_factory.mktemp("checkout") / "churn"
-    unwanted = shutil.ignore_patterns(
-        ".git", "__pycache__", "mlruns", "mlflow.db*", "site", "outbox", "*.egg-info", ".*cache"
-    )
+    everywhere = shutil.ignore_patterns(".git", "__pycache__", "mlruns", "mlflow.db*", "*.egg-info", ".*cache")
+
+    def unwanted(folder: str, names: list[str]) -> set[str]:  # leaderboard/site is code
+        return everywhere(folder, names) | ({"site", "outbox"} if Path(folder) == CHECKOUT else set())
+
     shutil.copytree(CHECKOUT, copy, ignore=unwanted)
     return copy
 
