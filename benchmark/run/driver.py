@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from joblib.externals.loky import get_reusable_executor
 
-from benchmark.data import health_text
-from benchmark.data.health import examine
+from benchmark.data.checks import health_text
+from benchmark.data.checks.health import examine
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError, did_you_mean

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from benchmark.backbones.resnet50 import centre, random_crops
-from benchmark.data.health_text import reports
+from benchmark.data.checks.health_text import reports
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError

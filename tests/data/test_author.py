@@ -15,7 +15,7 @@ from rdkit.Chem import MolFromSmiles, MolToSmiles, SDWriter
 
 from benchmark.data import author, sources
 from benchmark.data.author import describe_file, write_dataset
-from benchmark.data.health import Left, Repeat, examine
+from benchmark.data.checks.health import Left, Repeat, examine
 from benchmark.data.problem import load_problem
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import load_spec

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.data.health import examine
+from benchmark.data.checks.health import examine
 from benchmark.data.problem import labels
 from benchmark.data.rows import Rows, load_rows
 from benchmark.data.sources import verified

@@ -16,7 +16,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 from benchmark.backbones._smiles import smiles_of
-from benchmark.data.health import examine
+from benchmark.data.checks.health import examine
 from benchmark.data.problem import fold, load_problem
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import Settings, dataset_names, expand, load_spec
@@ -195,7 +195,7 @@ def test_a_pool_that_cannot_be_is_refused(name, message):
 
 
 def test_health_is_that_of_the_smaller_pool_and_its_own_dataset_is_no_other(monkeypatch):
-    monkeypatch.setattr("benchmark.data.health.dataset_names", lambda: ["b3db_logbb", "b3db_measured"])
+    monkeypatch.setattr("benchmark.data.checks.health.dataset_names", lambda: ["b3db_logbb", "b3db_measured"])
     health = examine(load_spec("b3db_measured@train=200"), 99, overlaps=True)
     assert health.parts["train"].rows == 200
     assert health.parts["id"].rows == 169

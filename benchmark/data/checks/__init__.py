@@ -1,0 +1,1 @@
+"""Examination of datasets: faults, shared molecules, families, and neighbours of molecules."""
