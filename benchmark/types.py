@@ -59,6 +59,8 @@ class DatasetFacts(BaseModel):
     source: str = ""
     licence: str = ""
     cite: str = ""
+    notes: str = ""
+    """What is wrong with the data, or special about them."""
 
 
 @dataclass(frozen=True)

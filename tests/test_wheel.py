@@ -66,7 +66,7 @@ def files_below(folder: Path) -> set[str]:
 def test_everything_works_in_an_empty_folder_and_nothing_is_written_elsewhere(churn: Run, installed: Path) -> None:
     work, before = churn.work, files_below(installed)  # type: ignore[attr-defined]
     listing = churn("list").stdout
-    assert "bace" in listing
+    assert "headline" in listing
     assert "twin" in listing
     assert "The default job can run here." in churn("doctor").stdout
     churn("new-method", "mine")

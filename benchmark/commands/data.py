@@ -17,27 +17,48 @@ from benchmark.errors import UserError
 
 
 def list_(
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print only the datasets, as in the README.")] = False,
+    datasets: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[DATASET]...", help="Show these datasets, groups or suites one by one."),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Show every dataset.")] = False,
+    as_markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print only the datasets, as datasets/TABLE.md has them.")
+    ] = False,
 ) -> None:
-    """List datasets, methods and backbones, whether they are available here, and how to get the others."""
-    from benchmark.data.catalogue import how_to_get, markdown, rows_text
+    """List suites and groups of datasets, methods and backbones; with names, those datasets.
+
+    It says what is here, and how to get the rest.
+    """
+    from benchmark.data.catalogue import SUMMARY, how_to_get, markdown, rows_text, summary
 
     if as_markdown:
         print(markdown())
         return
     style: dict[str, Any] = {"box": None, "title_justify": "left", "padding": (0, 1, 0, 0)}
-    datasets = Table("dataset", "rows", "task", "group", "family", "here", title="Datasets", **style)
-    datasets.columns[0].no_wrap = True
-    remedies: dict[str, list[str]] = {}
-    for name in dataset_names():
-        spec = as_written(name)
-        if remedy := how_to_get(spec):
-            remedies.setdefault(remedy, []).append(name)
-        family = "" if spec.family == name else spec.family
-        datasets.add_row(name, rows_text(spec), spec.task, spec.group, family, "no" if remedy else "yes")
-    console.print(datasets)
-    for remedy, absent in remedies.items():
-        say(f"not here: {', '.join(absent)}: {remedy}")
+    one_by_one = bool(datasets or every)
+    chosen = [name for words in datasets for name in expand(words)] if datasets else dataset_names()
+    specs = [load_spec(name) if datasets else as_written(name) for name in dict.fromkeys(chosen)]
+    remedies = {spec.name: how_to_get(spec) for spec in specs}
+    if not one_by_one:
+        overview = Table(*SUMMARY, "here", title="Datasets", **style)
+        for cells, members in summary(specs):
+            overview.add_row(*cells, f"{sum(not remedies[spec.name] for spec in members)} of {len(members)}")
+        console.print(overview)
+        say("For those of one line: python -m benchmark list wide; for every dataset: python -m benchmark list --all")
+        specs = [spec for spec in specs if spec.source.startswith("file:")]
+    if specs:
+        table = Table("dataset", "rows", "task", "group", "family", "here", **style)
+        table.columns[0].no_wrap = table.columns[1].no_wrap = table.columns[-1].no_wrap = True
+        for spec in specs:
+            family = "" if spec.family == spec.name else spec.family
+            here = "no" if remedies[spec.name] else "yes"
+            table.add_row(spec.spelled, rows_text(spec), spec.task, spec.group, family, here)
+        console.print(table)
+    for remedy in dict.fromkeys(remedies[spec.name] for spec in specs if remedies[spec.name]):
+        say(f"not here: {', '.join(spec.name for spec in specs if remedies[spec.name] == remedy)}: {remedy}")
+    if datasets:
+        return
     from benchmark.registry import discover, families
 
     available, unavailable = discover()
@@ -80,6 +101,34 @@ def health(
         return
     for report in reports:
         say(to_text(report))
+
+
+def families(
+    csv: Annotated[Path | None, typer.Option(help="File for the table of the pairs that share molecules.")] = None,
+    offline: Offline = False,
+) -> None:
+    """Compare all pairs of datasets that are here: whether those with the same molecules and labels are one family."""
+    from benchmark.data.checks import families as checks
+
+    specs = [as_written(name) for name in dataset_names()]
+    here = checks.comparable(specs)
+    table, unread = checks.pairs(here, _shown)
+    if csv:
+        table.to_csv(csv, index=False, float_format="%.4f")
+        say(f"wrote {csv}")
+    wrong = checks.contradictions(table, {spec.name: spec for spec in specs})
+    kinds = table["one"].value_counts()
+    say(
+        f"{len(here) - len(unread)} of {len(specs)} datasets compared: {len(table):,} pairs share at least "
+        f"{checks.LISTED:.0%} of the smaller one's molecules; {kinds.get('family', 0)} of them must be one family, "
+        f"{kinds.get('group', 0)} more of one group of families"
+    )
+    if unread:
+        say(f"not compared, because their files cannot be read: {', '.join(unread)} (see doctor)")
+    for line in wrong:
+        say(line)
+    say(f"{len(wrong)} pairs contradict the TOMLs" if wrong else "The families and groups of the TOMLs agree.")
+    raise typer.Exit(1 if wrong else 0)
 
 
 def new_dataset(

@@ -13,13 +13,15 @@ from packaging.requirements import Requirement
 
 from benchmark.data import sources
 from benchmark.data.catalogue import how_to_get
-from benchmark.data.spec import DatasetSpec, dataset_names, load_spec
+from benchmark.data.spec import DatasetSpec, as_written, dataset_names
 from benchmark.errors import UserError
 from benchmark.files import DISTRIBUTION, cache_folder, home, install, offline
 
 ENOUGH = 2 * 2**30
 """Free disk space for a few studies, in bytes."""
-EXTRAS = {"tdc": "tdc", "vision": "datasets"}
+FEW = 8
+"""Most datasets that have a line each, of those with nothing to mend."""
+EXTRAS = {"materials": "spglib", "tdc": "tdc", "vision": "datasets"}
 """Extras that datasets need, with a module that each installs."""
 
 
@@ -50,8 +52,7 @@ def diagnose(default_dataset: str) -> Iterator[Finding]:
         yield Finding("ok", f"tracking store {opening.uri()}")
     gpu = f", {torch.cuda.get_device_name()} (used unless --device cpu)" if torch.cuda.is_available() else ""
     yield Finding("ok", f"device: CPU with {os.cpu_count()} cores{gpu}")
-    for name in dataset_names():
-        yield _data(load_spec(name), vital=name == default_dataset)
+    yield from _all_data(default_dataset)
     for extra, module in EXTRAS.items():
         if getattr(find_spec(module), "origin", None):
             yield Finding("ok", f"extra [{extra}]: installed")
@@ -95,6 +96,23 @@ def _places() -> Iterator[Finding]:
             yield Finding("ok", f"{what} {folder}: {free / 2**30:.0f} GB of disk space free")
     if offline():
         yield Finding("note", "CHURN_OFFLINE is set: nothing is downloaded", "unset CHURN_OFFLINE")
+
+
+def _all_data(default_dataset: str) -> Iterator[Finding]:
+    """Yield what is found of each dataset's file; those that are here, or not here, in one line unless they are few."""
+    found: dict[str, list[Finding]] = {"ok": [], "note": []}
+    for name in dataset_names():
+        finding = _data(as_written(name), vital=name == default_dataset)
+        if finding.state == "bad" or name == default_dataset:
+            yield finding
+        else:
+            found[finding.state].append(finding)
+    if len(found["ok"]) > FEW:
+        found["ok"] = [Finding("ok", f"data of {len(found['ok'])} other datasets: here")]
+    if len(found["note"]) > FEW:
+        what = f"data of {len(found['note'])} datasets: not here"
+        found["note"] = [Finding("note", what, "python -m benchmark list --all says which, and how to get them")]
+    yield from (*found["ok"], *found["note"])
 
 
 def _data(spec: DatasetSpec, vital: bool) -> Finding:

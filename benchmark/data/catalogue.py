@@ -1,5 +1,6 @@
 """The registry as a table: all datasets, whether they are on this machine, and how to get them."""
 
+from collections.abc import Sequence
 from importlib.util import find_spec
 
 from benchmark.data import sources
@@ -7,6 +8,10 @@ from benchmark.data.spec import DatasetSpec, as_written, dataset_names, expand, 
 from benchmark.errors import UserError
 from benchmark.files import install, offline
 
+GROUPS = ("dev", "headline", "borderline", "excluded", "regression", "scope", "extra")
+"""Groups of datasets in the order in which they are listed; ``wide`` is also a suite."""
+SUMMARY = ("selection", "classification", "regression", "families", "groups", "rows")
+"""Columns of a line of ``summary``; groups are those of families."""
 BY_HAND = ("tadf",)
 """Sources whose files must be downloaded by hand."""
 
@@ -23,6 +28,8 @@ def how_to_get(spec: DatasetSpec) -> str:
             place = sources.image_place(spec)
             return f"used if it is in Hugging Face's cache; else put it at {place} in CHURN_DATA_DIR"
         return "taken from Hugging Face's cache, or downloaded on first use"
+    if "composition" in spec.features and find_spec("pymatgen") is None:
+        return install("materials")
     try:
         where = sources.origin(spec)
     except UserError as error:
@@ -59,8 +66,37 @@ def rows_text(spec: DatasetSpec) -> str:
     return f"{spec.rows:,}" if spec.parsable in (None, spec.rows) else f"{spec.parsable:,} of {spec.rows:,}"
 
 
+def summary(specs: Sequence[DatasetSpec]) -> list[tuple[tuple[str, ...], list[DatasetSpec]]]:
+    """Return a line of ``SUMMARY`` for each suite and group of datasets, suites first, and its datasets.
+
+    Families and groups of families are counted as ``benchmark.data.checks.families`` defines them.
+    """
+    suites = dict.fromkeys(sorted(suite for spec in specs for suite in spec.suites))
+    lines = []
+    for name in dict.fromkeys([*suites, *GROUPS]):
+        members = [spec for spec in specs if name == spec.group or name in spec.suites]
+        if not members:
+            continue
+        classes = sum(spec.task == "classification" for spec in members)
+        families = {spec.family or spec.name for spec in members}
+        groups = {spec.family_group or spec.family or spec.name for spec in members}
+        rows = sorted({spec.parsable or spec.rows for spec in members if spec.rows})
+        span = "–".join(f"{n:,}" for n in dict.fromkeys((rows[0], rows[-1]))) if rows else "–"
+        counts = (classes, len(members) - classes, len(families), len(groups))
+        lines.append(((name, *map(str, counts), span), members))
+    return lines
+
+
+def summary_markdown() -> str:
+    """Return the summary of the registry as the README shows it, without the user's own tables."""
+    shipped = [spec for spec in map(as_written, dataset_names()) if not spec.source.startswith("file:")]
+    lines = ["| " + " | ".join(SUMMARY) + " |", "| " + " | ".join(["---"] * len(SUMMARY)) + " |"]
+    lines += ["| `" + "` | ".join((cells[0], " | ".join(cells[1:]))) + " |" for cells, _ in summary(shipped)]
+    return "\n".join(lines)
+
+
 def markdown() -> str:
-    """Return the registry as the README shows it, without the user's own tables."""
+    """Return the registry as datasets/TABLE.md shows it, without the user's own tables."""
     lines = [
         "| name | dataset | target | task | group | family | rows | source | cite |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 import numpy as np
 
 from benchmark.errors import UserError
+from benchmark.files import install
 
 HEAVIEST = 103
 """Atomic number of lawrencium, the last element with a column of its own."""
@@ -39,7 +40,7 @@ def composition(formulas: Sequence[str], lines: Sequence[int], dataset: str) -> 
     NaN. Raises UserError with the line of a text that is no formula, and without pymatgen.
     """
     if find_spec("pymatgen") is None:
-        raise UserError(f"{dataset}: features 'composition' need pymatgen: pip install -e '.[materials]'")
+        raise UserError(f"{dataset}: features 'composition' need pymatgen-core: {install('materials')}")
     from pymatgen.core import Composition
 
     out = np.zeros((len(formulas), WIDTH))
@@ -60,6 +61,13 @@ def composition(formulas: Sequence[str], lines: Sequence[int], dataset: str) -> 
         np.add.at(row, numbers - 1, weights)
         row[HEAVIEST:] = _statistics(known[numbers], weights).ravel()
     return out
+
+
+def reduced(formulas: Sequence[str]) -> list[str]:
+    """Return one spelling for each composition: ``Fe2O3`` for ``Fe4O6``. Formulas must be those of ``composition``."""
+    from pymatgen.core import Composition
+
+    return [Composition(formula).reduced_formula for formula in formulas]
 
 
 def _statistics(values: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -5,6 +5,8 @@ import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -79,10 +81,7 @@ def load_rows(spec: DatasetSpec) -> Rows:
     key = cache.named(name, [version, reading, rdBase.rdkitVersion, code])
 
     def make() -> tuple[bytes, ...]:
-        raw = readers.read(content, str(path))
-        _require_columns(raw, spec)
-        raw = readers.clean(raw, content, spec)
-        table, x, scaled = _prepare(raw, spec)
+        table, x, scaled = _prepare(_cleaned(spec, path, content), spec)
         packed, arrays = io.BytesIO(), io.BytesIO()
         table.to_parquet(packed)
         np.savez(arrays, x=x, scaled=scaled)
@@ -91,6 +90,22 @@ def load_rows(spec: DatasetSpec) -> Rows:
     packed, arrays = cache.kept((f"{key}.rows", f"{key}.features"), make)
     with np.load(io.BytesIO(arrays)) as stored:
         return Rows(pd.read_parquet(io.BytesIO(packed)), stored["x"], stored["scaled"], version)
+
+
+def load_table(spec: DatasetSpec) -> pd.DataFrame:
+    """Return the ``table`` of ``Rows`` without scaffolds, sooner than ``load_rows``: no feature is computed.
+
+    Raises UserError as that does. Images have no table of their own.
+    """
+    raw = _cleaned(spec, *sources.obtain(spec))
+    none = np.empty((len(raw), 0), dtype=np.uint8)
+    return _prepare(raw, spec.model_copy(update={"split": "random:0.8"}), none)[0]
+
+
+def _cleaned(spec: DatasetSpec, path: Path, content: bytes) -> pd.DataFrame:
+    raw = readers.read(content, str(path))
+    _require_columns(raw, spec)
+    return readers.clean(raw, content, spec)
 
 
 def feature_columns(spec: DatasetSpec) -> list[str]:
@@ -176,7 +191,7 @@ def _prepare(
         }
     )
 
-    def remaining() -> np.ndarray:
+    def remaining() -> Any:
         return ~table[list(EXCLUDED)].to_numpy(dtype=bool).any(axis=1)
 
     table["target"], outside = values.scaled(raw, remaining(), spec)

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from joblib.externals.loky import get_reusable_executor
 
+from benchmark.data.checks import health_text
 from benchmark.data.checks.health import examine
-from benchmark.data.checks.health_text import reports as health_reports
-from benchmark.data.checks.health_text import to_lines
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError, did_you_mean
@@ -64,7 +63,7 @@ def plan_grid(grid: Grid, settings: Mapping[str, str], device: Device = CPU) -> 
 def warnings(cells: Sequence[Planned]) -> list[str]:
     """Return warnings about the data of ``cells``, a few lines for each dataset, and about their methods."""
     splits = {planned.dataset: planned.key.canonical_seed for planned in cells}
-    lines = [line for name, seed in splits.items() for line in to_lines(examine(load_spec(name), seed))]
+    lines = [line for name, seed in splits.items() for line in health_text.to_lines(examine(load_spec(name), seed))]
     doubts = [doubtful_lambda(c.method, c.problem.task, c.problem.backbone, c.key.sampling) for c in cells]
     doubts += [getattr(cell.method, "doubt", "") for cell in cells]  # few methods have one
     return [*lines, *filter(None, dict.fromkeys(doubts))]
@@ -87,7 +86,7 @@ class Tally:
 
 def health_of(planned: Planned) -> dict[str, str]:
     """Return the reports on the health of a cell's data, by file name."""
-    return health_reports(load_spec(planned.dataset), planned.key.canonical_seed)
+    return health_text.reports(load_spec(planned.dataset), planned.key.canonical_seed)
 
 
 def fill(

@@ -5,7 +5,7 @@ An activity cliff is a test molecule with a training molecule of the other class
 
 from dataclasses import dataclass
 
-from benchmark.data.neighbours import CLOSE
+from benchmark.data.checks.neighbours import CLOSE
 from benchmark.data.spec import expand
 from benchmark.lab.nearby import HEADS, Nearby
 from benchmark.lab.report import Axis, Chart, Point, Report, Sheet, SheetRow, beside

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from itertools import pairwise
 
-from benchmark.data.neighbours import CLOSE
+from benchmark.data.checks.neighbours import CLOSE
 from benchmark.lab.nearby import HEADS, Nearby
 from benchmark.lab.report import Axis, Chart, Point, Report, Sheet, SheetRow
 from benchmark.lab.study import Lab, study

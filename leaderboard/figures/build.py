@@ -23,7 +23,7 @@ from leaderboard.read.results import Results, unit_weights
 from leaderboard.tables import studies
 from leaderboard.tables.boards import Board, BoardRow, boards
 from leaderboard.tables.bodies import abstention as abstaining
-from leaderboard.tables.summary import headline
+from leaderboard.tables.summary import first
 
 Structures = Callable[[], Mapping[str, Mapping[str, str]]]
 
@@ -111,9 +111,9 @@ def of_results(
         if dataset.name in contrasts:
             yield Drawing(heat_map, (contrasts[dataset.name],))
     yield from forests(results, board_of, looks, compared)
-    if summary := headline(results):
-        of_headline = [board_of[dataset.name] for dataset in summary.datasets]
-        yield Drawing(pareto.overall, (summary.rows, summary.over, of_headline, looks, reference))
+    if summary := first(results):
+        on_boards = [board_of[dataset.name] for dataset in summary.datasets]
+        yield Drawing(pareto.overall, (summary.rows, summary.over, on_boards, looks, reference))
         n = summary.ranking.n if summary.ranking else len(summary.datasets)
         yield Drawing(ranks.rank_intervals, (summary.by_rank, n, looks))
         if summary.ranking:

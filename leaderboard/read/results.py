@@ -206,6 +206,10 @@ class Results:
         """Return the datasets of a task, without variants, which are not further evidence."""
         return tuple(d for d in self.datasets if d.task == task and d.group != "variant")
 
+    def regressions(self) -> tuple[Dataset, ...]:
+        """Return the regressions outside the suite wide: the paper's, and those of no suite."""
+        return tuple(d for d in self.of_task("regression") if d.group != "wide")
+
     def variants(self, task: Task) -> tuple[Dataset, ...]:
         """Return the variants of a task: datasets under other settings, such as ``bace@train=200``."""
         return tuple(d for d in self.datasets if d.task == task and d.group == "variant")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.data.neighbours import similarities
+from benchmark.data.checks.neighbours import similarities
 from benchmark.files import kept, named
 from benchmark.source import fingerprint
 from benchmark.store.cell import Record

@@ -96,6 +96,8 @@ def _separate(ranks: Ranks, pair: tuple[str, str]) -> bool:
     return lower.high < upper.low
 
 
+MOST_NAMED = 12
+"""Number of datasets up to which a note names them."""
 BRIEF = 240
 """Characters of a study's answer that are always visible."""
 
@@ -141,7 +143,8 @@ def _price(summary: Summary, row: SummaryRow, praise: str) -> Markup:
 def notes(summary: Summary) -> list[str]:
     """Explain the coverage of the table and the meaning of its ranks."""
     names = ", ".join(dataset.title for dataset in summary.datasets)
-    lines = [f"Ordered by mean churn on the ID tests of {names}. {RULE}"]
+    over = names if len(summary.datasets) <= MOST_NAMED else f"{summary.over}, which are listed below"
+    lines = [f"Ordered by mean churn on the ID tests of {over}. {RULE}"]
     if summary.left_out:
         titles = ", ".join(dataset.title for dataset in summary.left_out)
         lines.append(f"Left out until more methods have results: {titles}.")
@@ -157,7 +160,8 @@ def notes(summary: Summary) -> list[str]:
         chance = "p < 0.001" if ranking.p < 0.001 else f"p = {ranking.p:.2g}"
         lines.append(
             f"Friedman's test of the mean ranks over {ranking.n} datasets{once}, whatever accuracy is lost: "
-            f"χ² = {ranking.chi2:.1f}, {chance}."
+            f"χ² = {ranking.chi2:.1f}, {chance}. Nemenyi's critical difference of mean ranks is "
+            f"{ranking.critical_difference:.1f}."
         )
     return lines
 

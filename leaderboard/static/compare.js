@@ -136,9 +136,9 @@ async function comparePage() {
   const listed = (names) => [...names].map(([name, i]) => [name, about.methods[i].title]);
 
   const sets = about.sets.map(({ key, title }) => [key, title]);
-  options(form.elements.on, sets, sets[0][0]);
+  options(form.elements.on, sets, "classification/headline"); // as compare-methods does
   const every = listed(present(about.datasets.map((dataset, i) => [dataset, i])));
-  const usual = [...present(chosen({ on: sets[0][0] })).keys()];
+  const usual = [...present(chosen({ on: form.elements.on.value })).keys()];
   const a = usual.includes("twin") ? "twin" : usual[usual.length - 1];
   options(form.elements.a, every, a);
   options(form.elements.b, every, usual.includes("bagging") ? "bagging" : usual.find((name) => name !== a));

@@ -102,7 +102,7 @@ TABLES = (
     TableEntry(
         "places",
         "The order of the first page",
-        "Methods by mean churn over the headline datasets, among those that keep accuracy.",
+        "Methods by mean churn over the datasets of the first page, among those that keep accuracy.",
         front.places,
     ),
     TableEntry(
@@ -199,7 +199,7 @@ TABLES = (
     TableEntry(
         "canonical-splits",
         "Churn over canonical splits",
-        "Mean churn (%) over the headline datasets, in the order of the first page, on each canonical split that all "
+        "Mean churn (%) over the headline datasets, lowest first, on each canonical split that all "
         "of them have; each family counts once.",
         front.over_canonical_splits,
         intervals=False,

@@ -231,6 +231,11 @@ def sets(results: Results) -> dict[tuple[Task, str], tuple[Dataset, ...]]:
     return found
 
 
+def first(results: Results, kind: IntervalKind = "runs") -> Summary | None:
+    """Return the summary that the first page shows first, of the widest set of classification datasets."""
+    return next((one for one in summaries(results, kind) if one.task == "classification"), None)
+
+
 def headline(results: Results, kind: IntervalKind = "runs") -> Summary | None:
     """Return the summary of the headline classification datasets, if there are any."""
     return next((one for one in summaries(results, kind) if one.key == "classification/headline"), None)

@@ -15,9 +15,9 @@ from rdkit.Chem import CanonSmiles
 from benchmark.__main__ import app
 from benchmark.data import sources
 from benchmark.data.catalogue import markdown
-from benchmark.data.checks import report
+from benchmark.data.checks import health
 from benchmark.data.rows import load_rows
-from benchmark.data.spec import dataset_names, load_spec
+from benchmark.data.spec import dataset_names, expand, load_spec
 from benchmark.files import shipped_datasets
 from benchmark.store import opening, tracking
 from leaderboard.read import published
@@ -67,8 +67,25 @@ def make(folder: Path, *words: str, target: str = "potency") -> int:
 # Listing
 
 
-def test_the_list_names_every_dataset_and_says_what_is_here(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_counts_the_datasets_of_suites_and_groups(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("list") == 0
+    output = capsys.readouterr().out
+    assert re.search(r"^lite +3 +0 +3 +1 +475–1,058 +1 of 3 *$", output, flags=re.M)
+    assert re.search(rf"^wide .* 0 of {len(expand('wide'))} *$", output, flags=re.M)
+    assert "python -m benchmark list --all" in output
+    assert "Twin-bootstrap" in output
+    assert len(output.splitlines()) < 60
+
+
+def test_the_list_of_a_suite_has_its_datasets_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("list", "large", "bace@train=200") == 0
+    output = capsys.readouterr().out
+    assert re.findall(r"^(\S+) .* no *$", output, flags=re.M) == [*expand("large"), "bace@train=200"]
+    assert "Twin-bootstrap" not in output
+
+
+def test_the_list_of_everything_names_every_dataset_and_says_what_is_here(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("list", "--all") == 0
     output = capsys.readouterr().out
     states = dict(re.findall(r"^(\w+) .* (yes|no) *$", output, flags=re.M))
     assert set(states) == set(dataset_names())
@@ -79,9 +96,30 @@ def test_the_list_names_every_dataset_and_says_what_is_here(capsys: pytest.Captu
     assert "Twin-bootstrap" in output
 
 
-def test_the_list_in_markdown_is_the_table_of_the_readme(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_in_markdown_is_the_table_of_all_datasets(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("list", "--markdown") == 0
     assert capsys.readouterr().out == markdown() + "\n"
+
+
+# Families
+
+
+def test_families_are_compared_and_a_contradiction_is_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert call("families", "--csv", str(tmp_path / "pairs.csv")) == 0
+    output = capsys.readouterr().out
+    assert f"3 of {len(dataset_names())} datasets compared: 3 pairs share at least 20%" in output
+    assert "The families and groups of the TOMLs agree." in output
+    assert (tmp_path / "pairs.csv").read_text().startswith("first,second,shared,")
+    text = (shipped_datasets() / "b3db_logbb.toml").read_text(encoding="utf-8")
+    (tmp_path / "datasets").mkdir()
+    (tmp_path / "datasets" / "brain.toml").write_text(re.sub(r"^family.*\n", "", text, flags=re.M), encoding="utf-8")
+    monkeypatch.setenv("CHURN_HOME", str(tmp_path))
+    assert call("families") == 1
+    output = capsys.readouterr().out
+    assert re.search(r"^b3db_logbb and brain share .* but are of the families bbb_martins and brain ", output, re.M)
+    assert "3 pairs contradict the TOMLs" in output
 
 
 # Health
@@ -91,7 +129,7 @@ def test_the_list_in_markdown_is_the_table_of_the_readme(capsys: pytest.CaptureF
 def test_health_reports_on_each_dataset_and_on_what_they_share(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("health", "b3db", "b3db_measured") == 0
     output = capsys.readouterr().out
-    assert re.findall(r"^(\S.*) \((\w+)\), family b3db, canonical seed 99", output, flags=re.M) == [
+    assert re.findall(r"^(\S.*) \((\w+)\), family bbb_martins, canonical seed 99", output, flags=re.M) == [
         ("B3DB", "b3db"),
         ("B3DB measured", "b3db_measured"),
     ]
@@ -101,8 +139,8 @@ def test_health_reports_on_each_dataset_and_on_what_they_share(capsys: pytest.Ca
     assert "shares 1,025 rows with b3db_measured, 642 of them with the same label (b3db has 7,805, " in output
 
 
-def test_health_in_json_is_one_list_of_a_whole_group(capsys: pytest.CaptureFixture[str]) -> None:
-    assert call("health", "extra", "b3db", "--json", "--canonical-seed", "7") == 0
+def test_health_in_json_is_one_list_of_all_datasets(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("health", "b3db", "b3db_logbb,b3db_measured", "--json", "--canonical-seed", "7") == 0
     reports = json.loads(capsys.readouterr().out)
     assert [report["dataset"] for report in reports] == ["b3db", "b3db_logbb", "b3db_measured"]
     assert {report["canonical_seed"] for report in reports} == {7}
@@ -135,7 +173,7 @@ def a_broken_neighbour(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     (neighbour / "messy.csv").write_text("SMILES,potency\n")
     load_rows.cache_clear()
     sources.verified.cache_clear()
-    monkeypatch.setattr(report, "dataset_names", lambda: [str(neighbour / "broken.toml")])
+    monkeypatch.setattr(health, "dataset_names", lambda: [str(neighbour / "broken.toml")])
 
 
 @pytest.mark.usefixtures("a_broken_neighbour")
@@ -412,6 +450,6 @@ def test_a_variant_goes_all_the_way_by_its_name(
     assert call("plan", *words, *other) == 0
     assert f"{name} 99    1     2 " in capsys.readouterr().out
     assert call("health", name) == 0
-    assert f"({name}), family b3db, canonical seed 99" in capsys.readouterr().out
+    assert f"({name}), family bbb_martins, canonical seed 99" in capsys.readouterr().out
     assert call("export-protocol", name, "--out", str(tmp_path / "protocol")) == 0
     assert json.loads((tmp_path / "protocol" / "protocol.json").read_text())["splits"]["99"]["rows"]["train"] == 30

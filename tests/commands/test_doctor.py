@@ -11,6 +11,7 @@ from benchmark.commands import doctor
 from benchmark.commands.doctor import Finding, diagnose
 from benchmark.commands.options import DEFAULT_DATASET
 from benchmark.data import sources
+from benchmark.data.spec import dataset_names
 
 
 @pytest.fixture(autouse=True)
@@ -53,6 +54,16 @@ def test_every_finding_that_is_not_ok_has_a_remedy() -> None:
     for finding in findings:
         assert bool(finding.remedy) == (finding.state != "ok"), finding
     assert not any(finding.vital for finding in findings if finding.state == "note")
+
+
+def test_many_datasets_that_need_nothing_share_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    findings = [finding for finding in diagnose(DEFAULT_DATASET) if "data of" in finding.what]
+    others = len(dataset_names()) - 3
+    assert [finding.what for finding in findings][-1] == f"data of {others} datasets: not here"
+    assert len(findings) == 4
+    monkeypatch.setattr(doctor, "FEW", others)
+    one_by_one = [finding for finding in diagnose(DEFAULT_DATASET) if "data of" in finding.what]
+    assert {finding.what.split()[2].rstrip(":") for finding in one_by_one} == set(dataset_names())
 
 
 def test_a_broken_file_of_the_default_dataset_is_named_and_fails(

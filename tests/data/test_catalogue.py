@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from benchmark.data import catalogue, sources
-from benchmark.data.catalogue import how_to_get, markdown, rows_text
-from benchmark.data.spec import dataset_names, expand, load_spec
+from benchmark.data.catalogue import how_to_get, markdown, rows_text, summary, summary_markdown
+from benchmark.data.spec import as_written, dataset_names, expand, load_spec
 from benchmark.files import CHECKOUT, shipped_datasets
 
 PAPER = {
@@ -21,7 +21,6 @@ PAPER = {
     "excluded": "cyp2c9_substrate cyp3a4_substrate clintox bioavailability_ma mof_solvent",
     "regression": "esol freesolv lipo",
     "scope": "waterbirds",
-    "extra": "b3db b3db_logbb b3db_measured",
 }
 COLLECTIONS = {"wu2018moleculenet", "huang2021tdc"}
 UNVERIFIED = {"tadf", "waterbirds"}
@@ -65,12 +64,26 @@ def test_every_dataset_cites_an_entry_and_every_entry_is_cited_or_a_collection()
 def test_every_entry_says_who_what_when_and_where_to_find_it(entry):
     fields = set(re.findall(r"^\s+(\w+)\s*=\s*\{", entry, flags=re.M))
     assert {"author", "title", "year"} <= fields
-    assert fields & {"doi", "eprint"}
+    assert fields & {"doi", "eprint", "url"}
     assert entry.count("{") == entry.count("}")
 
 
-def test_the_readme_shows_the_registry():
-    assert markdown() in (CHECKOUT / "README.md").read_text(encoding="utf-8")
+def test_the_readme_shows_a_summary_of_the_registry_and_a_table_all_of_it():
+    assert summary_markdown() in (CHECKOUT / "README.md").read_text(encoding="utf-8")
+    assert markdown() in (shipped_datasets() / "TABLE.md").read_text(encoding="utf-8")
+
+
+def test_every_dataset_is_counted_in_the_summary_by_its_suites_and_its_group():
+    specs = [as_written(name) for name in dataset_names()]
+    lines = {cells[0]: (cells, {spec.name for spec in members}) for cells, members in summary(specs)}
+    assert list(lines)[:4] == ["large", "lite", "updates", "wide"]
+    assert set().union(*(members for _, members in lines.values())) == set(dataset_names())
+    assert lines["headline"][1] == set(PAPER["headline"].split())
+    assert lines["regression"][0] == ("regression", "0", "3", "3", "2", "642–4,200")
+    assert lines["dev"][0][-1] == "1,513"
+    cells, members = lines["wide"]
+    assert int(cells[1]) + int(cells[2]) == len(members)
+    assert members == set(expand("wide"))
 
 
 def test_the_table_has_a_line_of_equally_many_cells_for_every_dataset():

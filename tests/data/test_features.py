@@ -8,6 +8,7 @@ import pytest
 from rdkit.Chem import Descriptors, MolFromSmiles
 from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
 
+from benchmark.data.compositions import composition
 from benchmark.data.features import featurise, standardise
 from benchmark.data.spec import DatasetSpec, load_spec
 from benchmark.errors import UserError
@@ -103,3 +104,11 @@ def test_bits_stay_bits():
     got = standardise(bits, np.full(3, False), np.array([0]))
     assert got.dtype == np.float32
     np.testing.assert_array_equal(got, bits)
+
+
+def test_formulas_without_pymatgen_are_an_error_with_the_command_that_installs_it(monkeypatch):
+    monkeypatch.setattr("benchmark.data.compositions.find_spec", lambda name: None)
+    with pytest.raises(
+        UserError, match=r"mine: features 'composition' need pymatgen-core: pip install .*\[materials\]"
+    ):
+        composition(["Fe2O3"], [2], "mine")

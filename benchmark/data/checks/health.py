@@ -13,6 +13,7 @@ from rdkit import Chem, rdBase
 
 from benchmark.data.catalogue import how_to_get
 from benchmark.data.checks.expected import Properties
+from benchmark.data.checks.molecules import Molecules, molecules
 from benchmark.data.checks.nearest import bits, nearest
 from benchmark.data.checks.properties import properties
 from benchmark.data.problem import digest, labels, split_rows
@@ -27,8 +28,6 @@ SHARED = 0.2
 """Smallest shared part of the smaller dataset's rows that is reported."""
 SAME = 0.95
 """Two datasets count as one if they share at least this part of both their rows and of the labels of shared rows."""
-MOLECULES_ALONE = {"features": ("smiles",), "split": "random:0.8"}
-"""Fields of a spec with which its molecules are read alone: fingerprints and scaffolds take most of the time."""
 REASONS = {
     "unparsable": "SMILES that RDKit cannot parse",
     "no_smiles": "no SMILES",
@@ -213,29 +212,32 @@ def _overlaps(
     unread: list[str] = []
     if not spec.smiles:
         return overlaps, unread
-    molecules, labelled = _multisets(spec)
+    mine = molecules(spec)
+    counts, labelled = _counts(mine)
     others = {name: as_written(name) for name in dataset_names()}
     here = [name for name, of in others.items() if of.path != spec.path and of.smiles and not how_to_get(of)]
     for name in through(here):
         other = others[name]
         try:
-            theirs, their_labels = _multisets(other.model_copy(update=MOLECULES_ALONE))
+            theirs = molecules(other)
         except UserError:
             unread.append(name)
             continue
-        shared = (molecules & theirs).total()
-        if shared < SHARED * min(molecules.total(), theirs.total()):
+        if not np.isin(mine.exact, theirs.exact).any():
             continue
-        same_label = (labelled & their_labels).total() if other.task == spec.task else None
-        one = min(shared / molecules.total(), shared / theirs.total()) >= SAME and (same_label or 0) >= SAME * shared
+        their_counts, their_labelled = _counts(theirs)
+        shared = (counts & their_counts).total()
+        if shared < SHARED * min(counts.total(), their_counts.total()):
+            continue
+        same_label = (labelled & their_labelled).total() if other.task == spec.task else None
+        both = min(shared / counts.total(), shared / their_counts.total())
+        one = both >= SAME and (same_label or 0) >= SAME * shared
         family = other.family or other.name
-        overlaps.append(SharedMolecules(name, family, shared, molecules.total(), theirs.total(), same_label, one))
+        overlaps.append(SharedMolecules(name, family, shared, counts.total(), their_counts.total(), same_label, one))
     return overlaps, unread
 
 
-@lru_cache(maxsize=64)
-def _multisets(spec: DatasetSpec) -> tuple[Counter[str], Counter[tuple[str, float]]]:
-    """Return the molecules of the file and the molecules with their labels, each with its number of rows."""
-    table = load_rows(spec).table
-    table = table[(table["canonical"] != "") & ~table[["no_target", "not_selected", "merged"]].any(axis=1)]
-    return Counter(table["canonical"]), Counter(zip(table["canonical"], labels(spec, table).tolist(), strict=True))
+def _counts(found: Molecules) -> tuple[Counter[int], Counter[tuple[int, float]]]:
+    """Return the molecules, and the molecules with their labels, each with its number of rows."""
+    exact = found.exact.tolist()
+    return Counter(exact), Counter(zip(exact, found.y.tolist(), strict=True))

@@ -177,7 +177,7 @@ def _plain(number: float | None, digits: int, signed: bool = False) -> Value:
 
 def regression(results: Results, kind: IntervalKind) -> Body | None:
     """Return a row for each regression dataset and method."""
-    datasets = results.of_task("regression")
+    datasets = results.regressions()
     rows: list[tuple[TableCell, ...]] = []
     for dataset in datasets:
         first = f"{dataset.title} ({dataset.unit})" if dataset.unit else dataset.title

@@ -11,7 +11,7 @@ from leaderboard.stats.intervals import Estimate, IntervalKind, jackknife, weigh
 from leaderboard.stats.splits import Between, between, over_other_splits
 from leaderboard.tables.columns import estimate, matched, pairs_of, versus
 from leaderboard.tables.layouts import Body, TableCell
-from leaderboard.tables.summary import summaries
+from leaderboard.tables.summary import first
 from leaderboard.tables.table import Value, spelled
 
 DELTA = versus(CHURN)
@@ -19,7 +19,7 @@ DELTA = versus(CHURN)
 
 def statements(results: Results, kind: IntervalKind) -> Body | None:
     """Return a row per method: its mean difference in churn from ERM, with the interval of each statement."""
-    summary = next((one for one in summaries(results, kind) if one.task == "classification"), None)
+    summary = first(results, kind)
     if summary is None or summary.reference is None:
         return None
     block, weights = summary.datasets, unit_weights(summary.datasets)

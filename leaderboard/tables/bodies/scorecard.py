@@ -115,7 +115,7 @@ def over_datasets(task: Task, part: str) -> Fill:
     """Return the fill of a part of the scorecard over the headline classifications, or over the regressions."""
 
     def fill(results: Results, kind: IntervalKind) -> Body | None:
-        block, titles = complete_block(results.headline() if task == "classification" else results.of_task(task))
+        block, titles = complete_block(results.headline() if task == "classification" else results.regressions())
         if not block or not titles:
             return None
         made = body(task, part, block, titles, kind)

@@ -14,14 +14,15 @@ from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
 from rdkit.DataStructs import BulkTanimotoSimilarity, ExplicitBitVect
 
 from benchmark.data import features, rows
-from benchmark.data.catalogue import how_to_get
-from benchmark.data.checks.health import NEAR, Left, Part, Repeat, _multisets, examine
+from benchmark.data.checks import health
+from benchmark.data.checks.health import NEAR, Left, Part, Repeat, examine
 from benchmark.data.checks.health_text import reports, to_lines, to_text
+from benchmark.data.checks.molecules import molecules
 from benchmark.data.checks.nearest import nearest
 from benchmark.data.features import morgan
 from benchmark.data.problem import split_rows
 from benchmark.data.rows import load_rows
-from benchmark.data.spec import dataset_names, load_spec
+from benchmark.data.spec import as_written, dataset_names, load_spec
 
 MESSY = """smiles,y,part
 CCO,1,train
@@ -67,6 +68,13 @@ def balanced(*rows):
     return "\n".join(["smiles,y,part", *(f"{row},train" for row in rows), *fill]) + "\n"
 
 
+@pytest.fixture(autouse=True)
+def papers_datasets(monkeypatch):
+    """Compare with the paper's datasets alone: to read all takes minutes."""
+    names = [name for name in dataset_names() if as_written(name).group not in ("wide", "extra")]
+    monkeypatch.setattr(health, "dataset_names", lambda: names)
+
+
 # Real data
 
 
@@ -107,16 +115,6 @@ def test_datasets_with_the_same_molecules_and_other_labels_are_not_one():
         assert overlaps[name].rows / overlaps[name].of > 0.99
         assert overlaps[name].same_label < 0.75 * overlaps[name].rows
         assert not overlaps[name].one_dataset
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("staged_data")
-def test_whatever_is_found_to_be_one_dataset_is_of_one_family():
-    here = [load_spec(name) for name in dataset_names() if not how_to_get(load_spec(name))]
-    pairs = [(spec, o) for spec in here for o in examine(spec, 99, overlaps=True).overlaps if o.one_dataset]
-    assert {(spec.name, other.dataset) for spec, other in pairs} == {("bbbp", "bbb_martins"), ("bbb_martins", "bbbp")}
-    for spec, other in pairs:
-        assert spec.family == load_spec(other.dataset).family
 
 
 @pytest.mark.usefixtures("staged_data")
@@ -300,13 +298,13 @@ def test_datasets_are_compared_without_their_fingerprints_and_scaffolds(tmp_path
     spec = dataset(tmp_path, balanced(*(f"{smiles},{n % 2}" for n, smiles in enumerate(canonical))))
     examine(spec, 0)
     load_rows.cache_clear()
-    _multisets.cache_clear()
+    molecules.cache_clear()
 
     def refused(*_, **__):
         raise AssertionError("neither is needed to compare molecules")
 
     compared = []
-    monkeypatch.setattr("benchmark.data.checks.health.dataset_names", lambda: ["b3db_measured", "waterbirds"])
+    monkeypatch.setattr(health, "dataset_names", lambda: ["b3db_measured", "waterbirds"])
     monkeypatch.setattr(rows, "MurckoScaffoldSmiles", refused)
     monkeypatch.setitem(features.FEATURES, "morgan", refused)
     report = examine(spec, 0, overlaps=True, through=lambda names: compared.extend(names) or names)

@@ -10,7 +10,7 @@ import pytest
 from rdkit import Chem
 from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
 
-from benchmark.data.neighbours import CLOSE, neighbours
+from benchmark.data.checks.neighbours import CLOSE, neighbours
 from benchmark.data.problem import load_problem
 from benchmark.data.rows import load_rows
 

@@ -1,0 +1,144 @@
+"""Which datasets are one family, or one group of families: molecules and labels that they share, for all pairs.
+
+A rank test takes its families as independent. Two datasets are not if they have the same molecules with labels that
+tell each other; what they are called does not matter.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from benchmark.data.catalogue import how_to_get
+from benchmark.data.checks.molecules import Molecules, molecules
+from benchmark.data.spec import DatasetSpec
+from benchmark.errors import UserError
+
+FEWEST = 20
+"""Fewest shared molecules of a pair that is compared: with fewer, a correlation says little."""
+LISTED = 0.2
+"""Smallest shared part of the smaller dataset's molecules of a pair that is listed."""
+CORRELATED = 0.7
+"""Two listed datasets are one family if their labels of the shared molecules correlate at least so much: then each
+tells half of the variance of the other (0.7² = 0.49). All pairs of two measured values of one target correlate by 0.76
+or more, 1 % of the pairs of different targets by 0.7 (datasets/README.md)."""
+MOSTLY = 0.5
+"""Two datasets are of one group if they share at least this part of the smaller one's molecules, whatever the labels
+are."""
+COLUMNS = ("first", "second", "shared", "of_first", "of_second", "share", "pearson", "spearman", "agreement", "one")
+
+
+@dataclass(frozen=True)
+class _Set:
+    """Distinct molecules (N,), ascending, and the mean label of each (N,)."""
+
+    keys: np.ndarray
+    y: np.ndarray
+    classes: bool
+
+    @classmethod
+    def of(cls, found: Molecules, classes: bool) -> "_Set":
+        keys, places = np.unique(found.flat, return_inverse=True)
+        return cls(keys, np.bincount(places, found.y) / np.bincount(places), classes)
+
+
+def comparable(specs: Iterable[DatasetSpec]) -> list[DatasetSpec]:
+    """Return those of ``specs`` whose file is on this machine; rows of images have no name that others share."""
+    return [spec for spec in specs if not spec.source.startswith("hf:") and not how_to_get(spec)]
+
+
+def pairs(
+    specs: Sequence[DatasetSpec], through: Callable[[list[str]], Iterable[str]] = iter
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return the pairs that share at least ``FEWEST`` and ``LISTED`` molecules, and the datasets that cannot be read.
+
+    Molecules are told apart without stereochemistry, other rows by their names; a molecule in several rows has their
+    mean label. The columns are ``COLUMNS``: ``share`` is that of the smaller dataset, ``pearson`` (between two classes
+    Matthews' φ, between a class and a number the point-biserial correlation) and ``spearman`` those of the labels of
+    shared molecules, NaN if one is constant; ``agreement`` is the part of them with equal classes, NaN for numbers;
+    ``one`` is ``family``, ``group`` or empty, see ``one``. ``through`` gets the names of the datasets, and yields them
+    as it shows progress.
+    """
+    from scipy.sparse import csr_array
+
+    sets: dict[str, _Set] = {}
+    unread: list[str] = []
+    named = {spec.name: spec for spec in specs}
+    for name in through(list(named)):
+        try:
+            sets[name] = _Set.of(molecules(named[name]), named[name].task == "classification")
+        except UserError:
+            unread.append(name)
+    known = np.unique(np.concatenate([np.empty(0, dtype=np.uint64), *(each.keys for each in sets.values())]))
+    sizes = np.array([len(each.keys) for each in sets.values()], dtype=np.int64)
+    columns = np.concatenate([np.empty(0, dtype=np.int64), *(np.searchsorted(known, s.keys) for s in sets.values())])
+    ones, starts = np.ones(sizes.sum(), dtype=np.int32), np.r_[0, sizes.cumsum()]
+    held = csr_array((ones, columns, starts), shape=(len(sets), len(known)))
+    shared = (held @ held.T).toarray()
+    rows = []
+    for (i, first), (j, second) in combinations(enumerate(sets), 2):
+        share = shared[i, j] / max(1, min(sizes[i], sizes[j]))
+        if shared[i, j] >= FEWEST and share >= LISTED:
+            labels = _labels(sets[first], sets[second])
+            row = (first, second, int(shared[i, j]), int(sizes[i]), int(sizes[j]), share, *labels)
+            rows.append((*row, one(share, *labels[:2])))
+    return pd.DataFrame(rows, columns=list(COLUMNS)), unread
+
+
+def _labels(first: _Set, second: _Set) -> tuple[float, float, float]:
+    """Return Pearson's and Spearman's correlation of the labels of shared molecules, and the agreement of classes."""
+    from scipy.stats import rankdata
+
+    _, mine, theirs = np.intersect1d(first.keys, second.keys, assume_unique=True, return_indices=True)
+    x, y = first.y[mine], second.y[theirs]
+    agreement = float((x == y).mean()) if first.classes and second.classes else math.nan
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        return math.nan, math.nan, agreement
+    return float(np.corrcoef(x, y)[0, 1]), float(np.corrcoef(rankdata(x), rankdata(y))[0, 1]), agreement
+
+
+def one(share: float, pearson: float, spearman: float) -> str:
+    """Return ``family`` or ``group`` if two datasets with these shared molecules must be one; empty if they need not.
+
+    They are a family if they share a fifth of the smaller one's molecules and one of the two correlations is at least
+    ``CORRELATED`` in absolute value; a group if they share half, or are a family.
+    """
+    correlation = max((abs(r) for r in (pearson, spearman) if not math.isnan(r)), default=0.0)
+    if share >= LISTED and correlation >= CORRELATED:
+        return "family"
+    return "group" if share >= MOSTLY else ""
+
+
+def contradictions(table: pd.DataFrame, specs: Mapping[str, DatasetSpec]) -> list[str]:
+    """Return a line for each pair that must be one family or group by ``table`` but is not by the TOMLs.
+
+    That each pair agrees makes families and groups transitive: what is linked by other datasets is one as well.
+    """
+    lines = []
+    for row in table[table["one"] != ""].itertuples():
+        first, second = specs[str(row.first)], specs[str(row.second)]
+        wrong = []
+        if row.one == "family" and family(first) != family(second):
+            wrong.append(f"the families {family(first)} and {family(second)}")
+        if group(first) != group(second):
+            wrong.append(f"the groups {group(first)} and {group(second)}")
+        if wrong:
+            lines.append(
+                f"{first.name} and {second.name} share {row.shared:,} molecules ({row.share:.0%} of the smaller; "
+                f"correlation of labels {row.pearson:.2f}, of ranks {row.spearman:.2f}), but are of "
+                + " and ".join(wrong)
+            )
+    return lines
+
+
+def family(spec: DatasetSpec) -> str:
+    """Return the family of a dataset: by default its name."""
+    return spec.family or spec.name
+
+
+def group(spec: DatasetSpec) -> str:
+    """Return the group of families of a dataset: by default its family."""
+    return spec.family_group or family(spec)
