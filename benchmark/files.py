@@ -12,6 +12,7 @@ from shlex import quote
 import numpy as np
 import pooch
 
+from benchmark import __version__
 from benchmark.errors import UserError
 
 DISTRIBUTION = "churn-benchmark"
@@ -37,6 +38,11 @@ def shipped_datasets() -> Path:
     """Return the folder of the suite's TOMLs: inside an installed package, beside it in a checkout."""
     installed = PACKAGE / "datasets"
     return installed if installed.is_dir() else CHECKOUT / "datasets"
+
+
+def published_results() -> Path:
+    """Return the folder of the results shipped with this version of the suite, which the leaderboard reads."""
+    return CHECKOUT / "leaderboard" / "published" / __version__
 
 
 def own_datasets() -> Path:

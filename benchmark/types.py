@@ -50,6 +50,8 @@ class DatasetFacts(BaseModel):
     group: str = ""
     family: str = ""
     """Datasets with the same molecules and labels share a family, which a rank test counts once."""
+    family_group: str = ""
+    """Families with most molecules in common, or of one target, share a group: the strict reading counts it once."""
     target: str = ""
     unit: str = ""
     features: tuple[str, ...] = ()
@@ -57,6 +59,8 @@ class DatasetFacts(BaseModel):
     source: str = ""
     licence: str = ""
     cite: str = ""
+    notes: str = ""
+    """What is wrong with the data, or special about them."""
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,7 @@ def compare_methods(
         str, typer.Option(help="More measures of the scorecard, separated by commas, e.g. auroc,top_10pc_jaccard.")
     ] = "",
     on: Annotated[
-        str, typer.Option(help="headline, regression, or names of datasets separated by commas.")
+        str, typer.Option(help="headline, wide, regression, wide-regression, or names of datasets separated by commas.")
     ] = "headline",
     sampling: Annotated[
         Sampling | None, typer.Option(help="What a retraining could see. [default: what decisions go by]")

@@ -311,8 +311,6 @@ def plan(
         f"total: {retrainings:,} retrainings, {networks:,} networks ({unshared:,} without sharing), {hours:.2f} CPU "
         f"hours, {hours / count:.2f} hours on {count} workers, {size / 1e6:,.0f} MB in the store"
     )
-    if uncounted := sorted({title for cost in rows for title in cost.not_counted}):
-        say(f"not counted, because they train no networks: {', '.join(uncounted)}")
 
 
 def _roofline(problem: Problem) -> Table:

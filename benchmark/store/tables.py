@@ -24,8 +24,8 @@ def to_table(predictions: Predictions) -> pd.DataFrame:
     return table
 
 
-def read_table(content: bytes, texts: Sequence[str] = ("example_id",)) -> pa.Table:
-    """Return a stored table, its columns of ``texts`` as dictionaries and all others numbers.
+def read_table(content: bytes, texts: Sequence[str] = ("example_id",), vectors: bool = False) -> pa.Table:
+    """Return a stored table, its columns of ``texts`` as dictionaries and all others numbers, or ``vectors`` of them.
 
     Raises ValueError if it is damaged or too large, and for other columns.
     """
@@ -49,9 +49,13 @@ def read_table(content: bytes, texts: Sequence[str] = ("example_id",)) -> pa.Tab
                 raise ValueError(
                     f"column {field.name}: a text of {longest:,} characters; at most {MAX_TEXT} are allowed"
                 )
-        elif not (pa.types.is_integer(field.type) or pa.types.is_floating(field.type)):
+        elif not _numeric(field.type.value_type if vectors and pa.types.is_fixed_size_list(field.type) else field.type):
             raise ValueError(f"column {field.name[:80]!r}: expected numbers, found {str(field.type)[:80]}")
     return table
+
+
+def _numeric(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def to_frame(table: pa.Table) -> pd.DataFrame:

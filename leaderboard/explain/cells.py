@@ -10,10 +10,9 @@ from benchmark.store.cell import Cell
 from benchmark.types import REFERENCE, Task
 from leaderboard.explain.flips import Flips
 from leaderboard.figures.build import draw
-from leaderboard.figures.contrast import contrast, contrast_of
+from leaderboard.figures.contrast import contrast, contrast_of, heat_map
 from leaderboard.figures.figure import Drawing, Figure
 from leaderboard.figures.forest import forest_of
-from leaderboard.figures.heatmap import heat_map
 from leaderboard.figures.style import INK
 from leaderboard.read.results import Dataset, Entry
 from leaderboard.stats.intervals import Estimate, described

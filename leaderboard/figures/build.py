@@ -10,19 +10,20 @@ from joblib import hash
 
 from benchmark.files import named
 from benchmark.source import fingerprint
+from benchmark.types import TASKS
 from leaderboard.figures import abstention, charts, pareto, ranks, triage
 from leaderboard.figures.cases import cases
-from leaderboard.figures.contrast import contrast
+from leaderboard.figures.contrast import contrast, heat_map
+from leaderboard.figures.expected import churn_against, panels
 from leaderboard.figures.figure import Drawing, Figure
 from leaderboard.figures.forest import forests
-from leaderboard.figures.heatmap import heat_map
 from leaderboard.figures.style import Style, look, styles
 from leaderboard.read.jobs import Job, made
-from leaderboard.read.results import Results, family_weights
+from leaderboard.read.results import Results, unit_weights
 from leaderboard.tables import studies
 from leaderboard.tables.boards import Board, BoardRow, boards
 from leaderboard.tables.bodies import abstention as abstaining
-from leaderboard.tables.summary import headline
+from leaderboard.tables.summary import first
 
 Structures = Callable[[], Mapping[str, Mapping[str, str]]]
 
@@ -110,20 +111,23 @@ def of_results(
         if dataset.name in contrasts:
             yield Drawing(heat_map, (contrasts[dataset.name],))
     yield from forests(results, board_of, looks, compared)
-    if summary := headline(results):
-        of_headline = [board_of[dataset.name] for dataset in summary.datasets]
-        yield Drawing(pareto.overall, (summary.rows, summary.over, of_headline, looks, reference))
+    if summary := first(results):
+        on_boards = [board_of[dataset.name] for dataset in summary.datasets]
+        yield Drawing(pareto.overall, (summary.rows, summary.over, on_boards, looks, reference))
         n = summary.ranking.n if summary.ranking else len(summary.datasets)
         yield Drawing(ranks.rank_intervals, (summary.by_rank, n, looks))
         if summary.ranking:
             yield Drawing(ranks.critical_difference, (summary.ranking, looks))
     if reviewed := [dataset for dataset in results.headline() if dataset.name in curves]:
-        yield Drawing(triage.overall, ([curves[dataset.name] for dataset in reviewed], family_weights(reviewed)))
+        yield Drawing(triage.overall, ([curves[dataset.name] for dataset in reviewed], unit_weights(reviewed)))
     block, levels = abstaining.curves(results)
     if block:
         numbers = {title: [[e.value for e in level] for level in of] for title, of in levels.items()}
         families = len({dataset.family for dataset in block})
         yield Drawing(abstention.abstention, (numbers, f"{families} families of datasets", looks))
+    for task in TASKS:
+        if against := panels(results, task):
+            yield Drawing(churn_against, (task, against))
     for name, smiles in structures().items():
         if pair := contrasts.get(name):
             yield Drawing(cases, (pair, {i: smiles[i] for i in pair.ids.tolist() if i in smiles}))

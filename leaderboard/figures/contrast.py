@@ -1,4 +1,4 @@
-"""ERM beside the method with the lowest churn, retraining by retraining, for heat maps and case studies."""
+"""ERM beside the method with the lowest churn, retraining by retraining: heat maps, and parts of case studies."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from benchmark.lab.text import percent
 from benchmark.measure.basics import predicted_class
 from benchmark.measure.catalogue import CHURN
+from leaderboard.figures.figure import Figure
 from leaderboard.figures.parts import estimate_of
-from leaderboard.figures.style import Axes, Sheet
+from leaderboard.figures.style import PAGE, Axes, Sheet, axes, finish, sheet
 from leaderboard.read.results import Dataset, Entry
 from leaderboard.tables.boards import Board
 from leaderboard.tables.columns import common
@@ -18,6 +20,10 @@ SPLIT = 99
 """Canonical split to draw, as in the paper; otherwise, the first that both methods have."""
 CLASSES = ("#9fc5de", "#d55e00", "#1aa75f", "#8f5368", "#d17f06", "#7f7f7f")
 """Colours by predicted class; further classes share the last."""
+SHOWN = 80
+"""Maximum number of test examples in the figure (paper, figure overview)."""
+ROW, TALLEST = 0.085, 1.7
+"""Height of one retraining, and maximum height of all of them, in inches."""
 
 
 @dataclass(frozen=True)
@@ -98,3 +104,42 @@ def colour_key(on: Sheet, classes: np.ndarray) -> None:
     colours = np.unique(np.minimum(classes, len(CLASSES) - 1))
     squares = [Line2D([], [], color=CLASSES[c], label=f"class {c}", **square) for c in colours]
     on.legend(handles=squares, loc="upper right", ncols=6, borderaxespad=0, borderpad=0.1, handletextpad=0)
+
+
+def heat_map(pair: Contrast) -> Figure:
+    """Draw the predicted class of each example (columns) in each retraining (rows), ERM above the other method."""
+    erm, other = pair.erm_flips, pair.other_flips
+    order = np.lexsort((pair.ids, -np.abs(erm - other)))[:SHOWN]
+    # By true class, then by how often ERM predicts class 1; the same order in both panels.
+    order = order[np.lexsort((pair.ids[order], pair.erm[:, order].mean(axis=0), pair.y[order]))]
+    runs, n = len(pair.erm), len(order)
+    tall = min(ROW * runs, TALLEST)
+    panels = [
+        ("True class", pair.y[None, order], 0.1),
+        (f"ERM: {runs} retrainings, churn {percent(erm.mean(), 1)} on all {len(erm):,}", pair.erm[:, order], tall),
+        (f"{pair.method}: churn {percent(other.mean(), 1)}", pair.other[:, order], tall),
+    ]
+    title, bottom = 0.19, 0.2
+    height = sum(size + title for *_, size in panels) + bottom
+    on = sheet(PAGE, height)
+    top = 0.0
+    for name, classes, size in panels:
+        ax = axes(on, 0.02, 0.02, top + title, height - top - title - size)
+        cells(ax, classes)
+        ax.set(xlim=(0, n), ylim=(len(classes), 0))
+        ax.set_axis_off()
+        ax.set_title(name, loc="left", pad=3, fontsize=7.5)
+        top += title + size
+    on.text(0.02 / PAGE, 0.05 / height, f"{n} test examples, one per column, in the same order in both panels")
+    colour_key(on, np.concatenate([classes.ravel() for _, classes, _ in panels]))
+    most = f"The {n} test examples whose share of flips differs most between"
+    return finish(
+        on,
+        key=f"heatmap-{pair.dataset}",
+        title=f"Predicted class in each retraining, {pair.title}",
+        caption=f"{'All test examples with' if n == len(erm) else most} ERM and {pair.method}, the unmarked method "
+        f"with the lowest churn on this dataset. A column of one colour never flips. Canonical split {pair.split}.",
+        alt=f"Heat map of {n} test examples by {runs} retrainings. Over all {len(erm)} test examples two retrainings "
+        f"disagree on {percent(erm.mean(), 1)} with ERM and on {percent(other.mean(), 1)} with {pair.method}.",
+        dataset=pair.dataset,
+    )

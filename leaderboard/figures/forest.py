@@ -34,7 +34,7 @@ def forests(
         kept, left_out = _ordered(chosen, methods)
         if kept:
             yield Drawing(_classification, (key, what, chosen, kept, styles, left_out))
-    regressions = [(d.unit, compared[d.name]) for d in results.of_task("regression") if d.name in compared]
+    regressions = [(d.unit, compared[d.name]) for d in results.regressions() if d.name in compared]
     if regressions:
         kept, left_out = _ordered([board for _, board in regressions], methods)
         yield Drawing(_regression, (regressions, kept, styles, left_out))

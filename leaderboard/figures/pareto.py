@@ -80,7 +80,7 @@ def overall(
         quality, churn = row.estimates.get("delta_accuracy"), row.estimates.get("delta_churn")
         if quality and churn:
             points.append(Point(row.title, quality, churn, bool(row.unranked) or row.lost >= LOST))
-    over = f"Mean over the headline group ({over}), ID test"
+    over = f"Mean over {over}, ID test"
     title = "Accuracy and churn against ERM"
     return _plot(points, boards, reference, DIFFERENCE, styles, over, LOSING, key="pareto", title=title)
 

@@ -41,6 +41,8 @@ COLOURS = ("#0196fa", "#2168a8", "#1aa75f", "#8f5368", "#7096b5", "#d17f06", "#b
 """Close to the hues of Okabe and Ito (2008), adjusted to a contrast of 3 on white and on near-black and a CIELAB
 distance of at least 25 between any two, also for readers who see no red or no green."""
 MARKERS = "osD^vPX"
+TIP = "tip: "
+"""Start of the ``gid`` of an artist whose rest is shown where the pointer rests on it."""
 MOST = 14
 """Maximum number of methods, reference included, in a figure that distinguishes them by colour."""
 RC = {
@@ -140,7 +142,11 @@ def _for_pages(svg: str, alt: str) -> str:
         for child in list(parent):
             if child.tag.endswith(("}metadata", "}style")):
                 parent.remove(child)
-    for element in root.iter():
+    for element in list(root.iter()):
+        if (name := element.get("id", "")).startswith(TIP):
+            tip = ElementTree.Element("{http://www.w3.org/2000/svg}title")
+            tip.text = name.removeprefix(TIP)
+            element.insert(0, tip)
         element.text = element.text if element.text and element.text.strip() else None
         element.tail = None
         if element.get("id") not in used:

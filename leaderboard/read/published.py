@@ -2,33 +2,36 @@
 
 A folder holds ``manifest.json`` and, for each dataset and canonical split, ``predictions/DATASET-SEED.parquet``, or
 ``predictions/SAMPLING/DATASET-SEED.parquet`` under another sampling than the paper's. It has a row per test example
-(``evalset, example_id, y_true``) and a float32 column ``CELL/SEED/OUTPUT`` per cell (``column_of``), train seed and
-output. Of two classes, the smaller probability is stored, with a minus sign if it is that of class 0: close to one,
-float32 lacks the digits that sym-KL and rankings depend on. ``leaderboard.write.published`` writes such folders.
+(``evalset, example_id, y_true``) and a column per cell (``column_of``): a vector of float32 with the outputs of its
+train seeds, one after another. Of two classes, the smaller probability is stored, with a minus sign if it is that of
+class 0: close to one, float32 lacks the digits that sym-KL and rankings depend on. ``leaderboard.write.published``
+writes such folders, with numbers rounded to what statistics need (``packed_outputs`` there).
 """
 
 import hashlib
 import json
 from collections.abc import Callable, Sequence
 from functools import cache
-from importlib.resources import files
 from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
-from benchmark import __version__
 from benchmark.errors import UserError
+from benchmark.files import published_results
 from benchmark.store.cell import Cell, CellKey, Record, decode, decode_key, decode_record
 from benchmark.store.tables import read_table, to_frame
 from benchmark.types import PAPER, Predictions, Task
 from leaderboard.read.results import LEADING, Results, collect
 
-FORMAT = 2
-PUBLISHED = Path(str(files("leaderboard"))) / "published" / __version__
+FORMAT = 3
+EXAMPLE = ("evalset", "example_id", "y_true")
+"""The columns that describe an example."""
+PUBLISHED = published_results()
 """Folder of the results shipped with this version of the suite."""
 
 
@@ -141,12 +144,11 @@ class _Damaged(Exception):
 
 
 class _Test(NamedTuple):
-    """The rows of one test set in a file: ids and labels (T,), and numbers (T, N) in columns with names."""
+    """The rows of one test set in a file: ids and labels (T,), and outputs (T, S · C) of each cell by its column."""
 
     ids: np.ndarray
     y: np.ndarray
-    places: dict[str, int]
-    numbers: np.ndarray
+    outputs: dict[str, np.ndarray]
 
 
 def _tests(folder: Path, name: str, expected: object) -> dict[str, _Test]:
@@ -156,21 +158,30 @@ def _tests(folder: Path, name: str, expected: object) -> dict[str, _Test]:
     if (digest := hashlib.sha256(content).hexdigest()) != expected:
         raise _Damaged(f"{path}: sha256 {digest if content else 'of no such file'}, expected {str(expected)[:80]}")
     try:
-        table = to_frame(read_table(content, ("evalset", "example_id")))
+        table = read_table(content, ("evalset", "example_id"), vectors=True)
+        if missing := {*EXAMPLE} - {*table.column_names}:
+            raise ValueError(f"it has no column {sorted(missing)[0]!r}")
+        outputs = {name: _matrix(table, name) for name in table.column_names if name not in EXAMPLE}
     except ValueError as error:
         raise _Damaged(f"{path}: {error}") from error
-    if missing := {"evalset", "example_id", "y_true"} - set(table.columns):
-        raise _Damaged(f"{path}: it has no column {sorted(missing)[0]!r}")
-    places = {column: i for i, column in enumerate(table.columns.drop(["evalset", "example_id", "y_true"]))}
+    examples = to_frame(table.select(EXAMPLE))
     return {
         str(evalset): _Test(
-            rows["example_id"].to_numpy(dtype=str),
-            rows["y_true"].to_numpy(),
-            places,
-            rows[[*places]].to_numpy(np.float32),
+            examples["example_id"].to_numpy(dtype=str)[rows],
+            examples["y_true"].to_numpy()[rows],
+            {name: of[rows] for name, of in outputs.items()},
         )
-        for evalset, rows in table.groupby("evalset", sort=False)
+        for evalset, rows in examples.groupby("evalset", sort=False).indices.items()
     }
+
+
+def _matrix(table: pa.Table, name: str) -> np.ndarray:
+    """Return a column of vectors as (T, N). Raises ValueError if it holds something else."""
+    column = table[name].combine_chunks()
+    if not pa.types.is_fixed_size_list(column.type) or column.null_count or column.flatten().null_count:
+        raise ValueError(f"column {name[:80]!r}: expected vectors of numbers, all of them present")
+    numbers = column.flatten().to_numpy().astype(np.float32, copy=False)
+    return numbers.reshape(len(column), column.type.list_size)
 
 
 def file_of(key: CellKey) -> str:
@@ -239,18 +250,19 @@ def _cell(head: Any, read: Callable[[str], dict[str, _Test]]) -> Cell:
     if type(n_outputs) is not int or n_outputs < 1:
         raise ValueError(f"n_outputs: expected a number of outputs, found {str(n_outputs)[:80]!r}")
     column, tests = column_of(key), read(file_of(key))
-    places = next(iter(tests.values())).places if tests else {}
     task: Task = "regression" if n_outputs == 1 else "classification"
-    outputs = range(1 if n_outputs == 2 else n_outputs)
-    wanted = [f"{column}/{seed}/{c}" for seed in key.seeds for c in outputs]
-    if lacking := [name for name in wanted if name not in places]:
-        raise ValueError(f"{file_of(key)} has no column {lacking[0]!r}")
-    if f"{column}/{key.seeds[0]}/{len(outputs)}" in places:
-        raise ValueError(f"n_outputs: {file_of(key)} has more outputs than {n_outputs}")
-    taken = [places[name] for name in wanted]
+    stored = 1 if n_outputs == 2 else n_outputs
     predictions = {}
     for evalset, test in tests.items():
-        packed = test.numbers[:, taken].reshape(len(test.ids), len(key.seeds), len(outputs))
+        if column not in test.outputs:
+            raise ValueError(f"{file_of(key)} has no column {column!r}")
+        packed = test.outputs[column]
+        if packed.shape[1] != len(key.seeds) * stored:
+            raise ValueError(
+                f"n_outputs: {file_of(key)} has vectors of {packed.shape[1]} in column {column!r}, expected {stored} "
+                f"for each of {len(key.seeds)} train seeds"
+            )
+        packed = packed.reshape(len(test.ids), len(key.seeds), stored)
         values = _unpacked(np.ascontiguousarray(packed.swapaxes(0, 1)), n_outputs)
         predictions[evalset] = Predictions(key.seeds, test.ids, test.y, values, task)
     return decode(head, predictions)

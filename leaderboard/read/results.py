@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,12 +21,14 @@ from benchmark.measure.catalogue import churn
 from benchmark.store.cell import Cell, Facts, Record
 from benchmark.types import PAPER, REFERENCE, SAMPLINGS, Sampling, Task
 
-GROUPS = ("dev", "headline", "borderline", "excluded", "regression", "extra", "scope", "variant")
+GROUPS = ("dev", "headline", "borderline", "excluded", "regression", "wide", "extra", "scope", "variant")
 """Groups of datasets in display order; the paper's main tables show the first two together."""
 LEADING: tuple[Sampling, ...] = ("halves", "paper", "nested")
 """Samplings in the order in which decisions go by them."""
 LONGEST = 150
 """Characters of a title in an address."""
+Unit = Literal["family", "group"]
+"""What counts once in means and rank tests: a family of datasets, or, by the strict reading, a group of families."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,11 @@ class Dataset:
     def family(self) -> str:
         """The family, shared by datasets with the same molecules and labels; a rank test counts it once."""
         return self.facts.dataset.family or self.name
+
+    @property
+    def family_group(self) -> str:
+        """The group of families with most molecules in common."""
+        return self.facts.dataset.family_group or self.family
 
     @property
     def unit(self) -> str:
@@ -199,6 +206,10 @@ class Results:
         """Return the datasets of a task, without variants, which are not further evidence."""
         return tuple(d for d in self.datasets if d.task == task and d.group != "variant")
 
+    def regressions(self) -> tuple[Dataset, ...]:
+        """Return the regressions outside the suite wide: the paper's, and those of no suite."""
+        return tuple(d for d in self.of_task("regression") if d.group != "wide")
+
     def variants(self, task: Task) -> tuple[Dataset, ...]:
         """Return the variants of a task: datasets under other settings, such as ``bace@train=200``."""
         return tuple(d for d in self.datasets if d.task == task and d.group == "variant")
@@ -208,10 +219,23 @@ class Results:
         return tuple(d for d in self.of_task("classification") if d.group in ("dev", "headline"))
 
 
-def family_weights(datasets: Sequence[Dataset]) -> np.ndarray:
-    """Return the weights (D,) of datasets in a mean over families; they add up to 1."""
-    sizes = Counter(dataset.family for dataset in datasets)
-    return np.array([1 / (len(sizes) * sizes[dataset.family]) for dataset in datasets])
+def units(datasets: Sequence[Dataset], unit: Unit = "family") -> list[str]:
+    """Return the name of each dataset's family, or of the families that it is joined with by groups, one after another.
+
+    Two families are joined if a dataset of each is in one group: a third one may join them.
+    """
+    joined = {dataset.family: dataset.family for dataset in datasets}
+    for group in dict.fromkeys(d.family_group for d in datasets) if unit == "group" else ():
+        members = {joined[d.family] for d in datasets if d.family_group == group}
+        joined = {family: min(members) if name in members else name for family, name in joined.items()}
+    return [joined[dataset.family] for dataset in datasets]
+
+
+def unit_weights(datasets: Sequence[Dataset], unit: Unit = "family") -> np.ndarray:
+    """Return the weights (D,) of datasets in a mean over families, or over groups of families; they add up to 1."""
+    of = units(datasets, unit)
+    sizes = Counter(of)
+    return np.array([1 / (len(sizes) * sizes[name]) for name in of])
 
 
 def submitted(cell: Cell) -> bool:

@@ -17,7 +17,7 @@ from leaderboard.read.results import Results, slug
 from leaderboard.tables.boards import SUSPICIONS, board
 from leaderboard.tables.columns import versus
 from leaderboard.tables.influences import influences
-from leaderboard.tables.summary import GROUP_TITLES
+from leaderboard.tables.summary import GROUP_TITLES, sets
 
 
 def content(results: Results) -> dict[str, Any]:
@@ -28,6 +28,7 @@ def content(results: Results) -> dict[str, Any]:
     """
     titles = results.methods()
     number = {title: i for i, title in enumerate(titles)}
+    place = {dataset.name: i for i, dataset in enumerate(results.datasets)}
     entries = [entry for dataset in results.datasets for entry in dataset.entries]
     spelled = {entry.title: entry.spelled for entry in reversed(entries)}  # a variant may spell a default out
     return {
@@ -40,12 +41,18 @@ def content(results: Results) -> dict[str, Any]:
                 "family": dataset.family,
                 "task": dataset.task,
                 "unit": dataset.unit if dataset.task == "regression" else "",
-                "group": "headline" if dataset.group == "dev" else dataset.group,
                 "left": _left_out(results, dataset.name, number),
             }
             for dataset in results.datasets
         ],
-        "groups": GROUP_TITLES,
+        "sets": [
+            {
+                "key": f"{task}/{group}",
+                "title": title if (title := GROUP_TITLES[group]).lower() == task else f"{title} {task}",
+                "datasets": [place[dataset.name] for dataset in members],
+            }
+            for (task, group), members in sets(results).items()
+        ],
         "cells": [
             {
                 number[entry.title]: [[s, cell.key.spelled_seeds, _flipping(cell)] for s, cell in entry.cells.items()]

@@ -26,16 +26,17 @@ from leaderboard.read.published import file_of
 from leaderboard.read.results import Dataset, Results, slug
 from leaderboard.read.structures import molecules as known
 from leaderboard.read.structures import withheld
-from leaderboard.site import citation, compare, decide, explorer, regions, sentences
+from leaderboard.site import citation, compare, decide, expect, explorer, regions, sentences
 from leaderboard.site.names import Names
 from leaderboard.stats.intervals import INTERVAL_KINDS, Estimate, IntervalKind, described
 from leaderboard.tables import catalogue as tables
 from leaderboard.tables import studies
 from leaderboard.tables.boards import EVALSETS, SUSPICIONS, Board, BoardRow, boards, to_table
 from leaderboard.tables.bodies import scorecard
+from leaderboard.tables.expected import FEWEST
 from leaderboard.tables.groups import by_group
 from leaderboard.tables.order import LIMITS, RULE
-from leaderboard.tables.summary import GROUP_TITLES, Summary, summaries
+from leaderboard.tables.summary import Summary, summaries
 from leaderboard.tables.table import Table
 from leaderboard.write import formats as writers
 from leaderboard.write import latex
@@ -215,7 +216,7 @@ class Site:
             plot=next((figure for figure in self.figures if figure.key == "pareto"), None),
             splits=next((table for table in self.tables if table.key == "canonical-splits"), None),
             forest=forest,
-            groups=GROUP_TITLES,
+            groups={one.group: one.title for one in tables},
             datasets=[self._glance(dataset) for dataset in self.results.datasets],
             unreadable=self.results.unreadable,
             columns=_columns(tables),
@@ -236,6 +237,7 @@ class Site:
             "bibtex": citation.bibtex(self.results),
         }
         yield "tables.html", self.page("tables.html", **contents)
+        yield "expect.html", self.expect()
         yield (
             "definitions.html",
             self.page(
@@ -246,6 +248,17 @@ class Site:
                 rule=RULE,
                 card={task: scorecard.meanings(measures(task)) for task in TASKS},
             ),
+        )
+
+    def expect(self) -> str:
+        """Return the page on the churn to expect of a table, before anything is trained on it."""
+        start = "expected-"
+        return self.page(
+            "expect.html",
+            told=list(expect.sentences(self.results)),
+            tables=[table for table in self.tables if table.key.startswith(start)],
+            figures=[figure for figure in self.figures if figure.key.startswith(start)],
+            fewest=FEWEST,
         )
 
     def dataset(self, dataset: Dataset) -> str:

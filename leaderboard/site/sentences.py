@@ -11,7 +11,7 @@ from leaderboard.read.results import Results, slug
 from leaderboard.stats.intervals import Estimate, IntervalKind
 from leaderboard.tables.boards import SUSPICIONS
 from leaderboard.tables.order import RULE
-from leaderboard.tables.summary import Summary, SummaryRow, summaries
+from leaderboard.tables.summary import NARROW, Summary, SummaryRow, summaries
 from leaderboard.tables.table import Value, spelled
 
 
@@ -56,25 +56,31 @@ def _loss(mark: str, task: Task) -> str:
 def elsewhere(summary: Summary, whole: Results, kind: IntervalKind) -> Iterator[tuple[Sampling, Markup]]:
     """Yield each other sampling of the site on which methods of ``summary`` rank in another order, and what differs.
 
-    A method with its default λ is the same method on all boards, whatever that λ is.
+    A method with its default λ is the same method on all boards, whatever that λ is. If another sampling has no wide
+    set of datasets, the paper's datasets are compared on both.
     """
-    for other in whole.by_sampling:
-        theirs = next((one for one in summaries(other, kind) if one.key == summary.key), None)
-        first = next(iter(theirs.placed), None) if theirs else None
-        if theirs is None or first is None or other.sampling == summary.datasets[0].sampling:
+    of_sampling = {part.sampling: {one.key: one for one in summaries(part, kind)} for part in whole.by_sampling}
+    own = summary.datasets[0].sampling
+    for sampling, theirs in of_sampling.items():
+        narrow = f"{summary.task}/{NARROW[summary.task]}" if summary.group == "wide" else summary.key
+        key = summary.key if summary.key in theirs else narrow
+        first = next(iter(theirs[key].placed), None) if key in theirs and key in of_sampling[own] else None
+        if first is None or sampling == own:
             continue
-        here, there = ({row.spelled: row.rank for row in s.rows if row.rank} for s in (summary, theirs))
+        both = of_sampling[own][key], theirs[key]
+        here, there = ({row.spelled: row.rank for row in s.rows if row.rank} for s in both)
         pairs = list(combinations([name for name in here if name in there], 2))
         swapped = [p for p in pairs if _order(here, p) * _order(there, p) < 0]
         apart = [p for p in swapped if _separate(here, p) and _separate(there, p)]
         if swapped:
+            where = "" if key == summary.key else " on the paper's datasets"
             yield (
-                other.sampling,
+                sampling,
                 Markup(
-                    "<strong>{}</strong> comes first. Of the {} pairs of methods that have a mean rank on both boards, "
-                    "the order of {} is reversed there, {} of them with disjoint rank intervals on both boards (not "
+                    "<strong>{}</strong> comes first{}. Of the {} pairs of methods that have a mean rank on both "
+                    "boards, the order of {} is reversed there, {} of them with disjoint rank intervals on both (not "
                     "adjusted for the number of pairs)."
-                ).format(first.title, len(pairs), len(swapped), len(apart) or "none"),
+                ).format(first.title, where, len(pairs), len(swapped), len(apart) or "none"),
             )
 
 
@@ -90,6 +96,8 @@ def _separate(ranks: Ranks, pair: tuple[str, str]) -> bool:
     return lower.high < upper.low
 
 
+MOST_NAMED = 12
+"""Number of datasets up to which a note names them."""
 BRIEF = 240
 """Characters of a study's answer that are always visible."""
 
@@ -135,7 +143,8 @@ def _price(summary: Summary, row: SummaryRow, praise: str) -> Markup:
 def notes(summary: Summary) -> list[str]:
     """Explain the coverage of the table and the meaning of its ranks."""
     names = ", ".join(dataset.title for dataset in summary.datasets)
-    lines = [f"Ordered by mean churn on the ID tests of {names}. {RULE}"]
+    over = names if len(summary.datasets) <= MOST_NAMED else f"{summary.over}, which are listed below"
+    lines = [f"Ordered by mean churn on the ID tests of {over}. {RULE}"]
     if summary.left_out:
         titles = ", ".join(dataset.title for dataset in summary.left_out)
         lines.append(f"Left out until more methods have results: {titles}.")
@@ -151,7 +160,8 @@ def notes(summary: Summary) -> list[str]:
         chance = "p < 0.001" if ranking.p < 0.001 else f"p = {ranking.p:.2g}"
         lines.append(
             f"Friedman's test of the mean ranks over {ranking.n} datasets{once}, whatever accuracy is lost: "
-            f"χ² = {ranking.chi2:.1f}, {chance}."
+            f"χ² = {ranking.chi2:.1f}, {chance}. Nemenyi's critical difference of mean ranks is "
+            f"{ranking.critical_difference:.1f}."
         )
     return lines
 

@@ -70,12 +70,18 @@ function difference(first, second) {
   return { value, half: quantile(df) * Math.sqrt(total), df };
 }
 
-/** The weighted mean of differences: half-widths add in squares, with the fewest degrees of freedom of any. */
+/**
+ * The weighted mean of differences: half-widths add in squares, with the fewest degrees of freedom of any. Up to a quarter
+ * of them without an interval count with the mean of the others' squares (leaderboard.stats.intervals.weighted).
+ */
 function mean(differences, weights) {
   const value = differences.reduce((total, d, i) => total + weights[i] * d.value, 0);
-  const half = Math.sqrt(differences.reduce((total, d, i) => total + (weights[i] * d.half) ** 2, 0));
-  const df = Math.min(...differences.map((d) => d.df));
-  return { value, half, df: Number.isNaN(half) ? NaN : df };
+  const known = differences.filter((d) => !Number.isNaN(d.half));
+  const enough = differences.length - known.length <= differences.length / 4;
+  const usual = enough ? known.reduce((total, d) => total + d.half ** 2, 0) / known.length : NaN;
+  const squares = differences.map((d) => (Number.isNaN(d.half) ? usual : d.half ** 2));
+  const half = Math.sqrt(squares.reduce((total, square, i) => total + weights[i] ** 2 * square, 0));
+  return { value, half, df: Number.isNaN(half) ? NaN : Math.min(...known.map((d) => d.df)) };
 }
 
 /** Return the mean over families, and the difference in each family. */
@@ -112,8 +118,7 @@ function alone(one, other) {
 async function comparePage() {
   const about = await file("compare/", "methods");
   const form = $("#choice");
-  const chosen = (state) => about.datasets.map((dataset, i) => [dataset, i])
-    .filter(([dataset]) => `${dataset.task}/${dataset.group}` === state.on);
+  const chosen = (state) => about.sets.find(({ key }) => key === state.on).datasets.map((i) => [about.datasets[i], i]);
 
   function options(field, entries, wanted) {
     field.replaceChildren(...entries.map(([value, text]) => make("option", { value }, text)));
@@ -130,11 +135,10 @@ async function comparePage() {
   }
   const listed = (names) => [...names].map(([name, i]) => [name, about.methods[i].title]);
 
-  const sets = [...new Map(about.datasets.map((d) => [`${d.task}/${d.group}`, (about.groups[d.group].toLowerCase() === d.task ? about.groups[d.group] : `${about.groups[d.group]} ${d.task}`)]))];
-  sets.sort(([a], [b]) => (b === "classification/headline") - (a === "classification/headline"));
-  options(form.elements.on, sets, sets[0][0]);
+  const sets = about.sets.map(({ key, title }) => [key, title]);
+  options(form.elements.on, sets, "classification/headline"); // as compare-methods does
   const every = listed(present(about.datasets.map((dataset, i) => [dataset, i])));
-  const usual = [...present(chosen({ on: sets[0][0] })).keys()];
+  const usual = [...present(chosen({ on: form.elements.on.value })).keys()];
   const a = usual.includes("twin") ? "twin" : usual[usual.length - 1];
   options(form.elements.a, every, a);
   options(form.elements.b, every, usual.includes("bagging") ? "bagging" : usual.find((name) => name !== a));

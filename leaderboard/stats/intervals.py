@@ -27,6 +27,8 @@ FEWEST_EXAMPLES = 5
 """Number of test examples below which no interval of any kind is given."""
 FEWEST_DIFFERING = 8
 """Number of differing contributions below which there is no interval over examples: Student's covers too little."""
+MOST_WITHOUT = 0.25
+"""Share of datasets without an interval up to which their mean has one."""
 EQUAL = 1e-9
 """Relative difference up to which numbers are equal: what rounding leaves between equal retrainings is no variance."""
 
@@ -72,11 +74,19 @@ def weighted(estimates: Sequence[Estimate], weights: np.ndarray) -> Estimate:
     """Return the ``weights`` (D,) mean over datasets, with the interval for new retrainings on the same datasets.
 
     Retrainings on different datasets are independent, so the half-widths are added in squares; Student's quantile
-    remains that of one dataset, which errs on the wide side. The p-value is that of the same distribution.
+    remains that of one dataset, which errs on the wide side. The p-value is that of the same distribution. Datasets
+    without an interval, where all runs give one value, count with the mean variance of the others if they are at most
+    ``MOST_WITHOUT`` of all; if they are more, there is none.
     """
     value, low, high, dfs = np.array([(e.value, e.low, e.high, e.df) for e in estimates]).T
-    mean, df = float(weights @ value), float(dfs.min())
-    below, above = (float(np.sqrt(np.sum((weights * (value - end)) ** 2))) for end in (low, high))
+    mean, lacking = float(weights @ value), np.isnan(low)
+    if lacking.any() and lacking.mean() <= MOST_WITHOUT:
+        squares = [np.where(lacking, np.mean((value - end)[~lacking] ** 2), (value - end) ** 2) for end in (low, high)]
+        df = float(dfs[~lacking].min())
+    else:
+        squares = [(value - end) ** 2 for end in (low, high)]
+        df = float(dfs.min())
+    below, above = (float(np.sqrt(weights**2 @ of)) for of in squares)
     half = below if mean > 0 else above
     p = 2 * float(stdtr(df, -stdtrit(df, 0.975) * abs(mean) / half)) if half > 0 else float("nan")
     return Estimate(mean, mean - below, mean + above, p, df)

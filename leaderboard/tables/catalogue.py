@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from benchmark import __version__
 from benchmark.measure import catalogue as m
 from benchmark.measure.ranking import TOP
+from benchmark.types import TASKS
 from leaderboard.read.results import Dataset, Results
 from leaderboard.stats.intervals import IntervalKind, described
-from leaderboard.tables.bodies import abstention, fills, front, samplings, scorecard
+from leaderboard.tables.bodies import abstention, expected, fills, front, generality, samplings, scorecard, wide
 from leaderboard.tables.columns import versus
 from leaderboard.tables.layouts import (
     DatasetColumn,
@@ -60,11 +61,48 @@ SCORECARDS = [
     for (task, part), words in scorecard.PARTS.items()
     for over in ("headline datasets" if task == "classification" else "regressions",)
 ]
+EXPECTED = [
+    TableEntry(f"expected-{key}-{task}", f"{title}, {task}", caption, fill(task), intervals=False)
+    for task in TASKS
+    for key, title, caption, fill in (
+        (
+            "readings",
+            "Churn to expect from a k-NN's",
+            "Retrain a k-NN (five neighbours by Tanimoto similarity, or by distance where rows are not molecules) on "
+            "the two halves of the training rows and measure its churn; the table says what churn to expect of larger "
+            "models, with 95 % prediction intervals for a new family of datasets.",
+            expected.readings,
+        ),
+        (
+            "check",
+            "Churn predicted before training",
+            "Each family of datasets is predicted from the others, from three sources: their mean alone; what the "
+            "table itself tells; and a k-NN retrained on the halves of ten halvings, which takes seconds. Error: mean "
+            "distance of the prediction from the churn measured, with the difference from that of the mean and its "
+            "95 % interval over families.",
+            expected.checks,
+        ),
+        (
+            "correlations",
+            "What goes with churn",
+            "Spearman's rank correlation over families of datasets, with Fisher's 95 % interval (Bonett and Wright "
+            "2000), not adjusted for the number of properties. All but the last are known before training.",
+            expected.correlations,
+        ),
+        (
+            "families",
+            "Families behind the prediction",
+            "Properties of the training pool (canonical split 99), ERM's churn as predicted from the other families "
+            "with its 95 % prediction interval, and the churn measured on the ID test.",
+            expected.families,
+        ),
+    )
+]
 TABLES = (
     TableEntry(
         "places",
         "The order of the first page",
-        "Methods by mean churn over the headline datasets, among those that keep accuracy.",
+        "Methods by mean churn over the datasets of the first page, among those that keep accuracy.",
         front.places,
     ),
     TableEntry(
@@ -161,7 +199,7 @@ TABLES = (
     TableEntry(
         "canonical-splits",
         "Churn over canonical splits",
-        "Mean churn (%) over the headline datasets, in the order of the first page, on each canonical split that all "
+        "Mean churn (%) over the headline datasets, lowest first, on each canonical split that all "
         "of them have; each family counts once.",
         front.over_canonical_splits,
         intervals=False,
@@ -172,6 +210,26 @@ TABLES = (
         "Methods by mean rank of churn over the headline datasets; 1 is the lowest churn.",
         fills.ranks,
         intervals=False,
+    ),
+    TableEntry(
+        "statements",
+        "What each interval is a statement about",
+        "Mean difference in churn from ERM over the datasets of the first page, on the same samples, with three "
+        "intervals (95 %, Student's); each family counts once.",
+        generality.statements,
+        intervals=False,
+    ),
+    *(
+        TableEntry(
+            f"wide-{task}",
+            f"The order over all families, {task}",
+            "Methods by mean churn over the headline datasets and those of the suite wide. Each family counts once, or "
+            "each group of families, whose datasets have most molecules or a target in common; ranks are those of "
+            "churn, and 1 is the lowest.",
+            wide.of_task(task),
+            intervals=False,
+        )
+        for task in TASKS
     ),
     *SCORECARDS,
     TableEntry(
@@ -217,6 +275,7 @@ TABLES = (
         "leaving aside methods with a mark.",
         fills.regression,
     ),
+    *EXPECTED,
     TableEntry(
         "compute",
         "Compute",

@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmark.measure.basics import LOST
 from benchmark.measure.catalogue import churn
-from leaderboard.read.results import Dataset, Entry, family_weights
+from leaderboard.read.results import Dataset, Entry, Unit, unit_weights, units
 from leaderboard.stats.intervals import Estimate, IntervalKind, holm, leave_one_out, weighted
 from leaderboard.stats.ranks import Ranking, friedman, rank_intervals
 from leaderboard.tables.columns import common, estimate
@@ -62,9 +62,9 @@ def trimmed(dataset: Dataset, entry: Entry) -> Entry:
     return replace(entry, cells={split: entry.cells[split].only(seeds) for split, seeds in counted(dataset).items()})
 
 
-def weights_of(block: Sequence[Dataset], kind: IntervalKind) -> np.ndarray:
-    """Return the weights (D,) of datasets in a mean: families count once, unless ``kind`` is the paper's."""
-    return family_weights(block) if kind != "paper" else np.full(len(block), 1 / max(len(block), 1))
+def weights_of(block: Sequence[Dataset], kind: IntervalKind, unit: Unit = "family") -> np.ndarray:
+    """Return the weights (D,) of datasets in a mean: each ``unit`` counts once, unless ``kind`` is the paper's."""
+    return unit_weights(block, unit) if kind != "paper" else np.full(len(block), 1 / max(len(block), 1))
 
 
 @dataclass(frozen=True)
@@ -79,19 +79,19 @@ class Order:
     churn: Mapping[str, float]
 
 
-def order(block: Sequence[Dataset], titles: Sequence[str], kind: IntervalKind) -> Order:
-    """Return the order of methods that lack nothing on the datasets of ``block``."""
+def order(block: Sequence[Dataset], titles: Sequence[str], kind: IntervalKind, unit: Unit = "family") -> Order:
+    """Return the order of methods that lack nothing on the datasets of ``block``; each ``unit`` counts once."""
     if not titles or not block:
         return Order(None, {}, {})
     quantities = [[_churns(dataset, title) for title in titles] for dataset in block]
     values = np.array([[np.mean([leave_one_out(q)[0] for q in splits]) for splits in row] for row in quantities])
-    means = weights_of(block, kind) @ (values / _units(block)[:, None])
+    means = weights_of(block, kind, unit) @ (values / _scales(block)[:, None])
     of = dict(zip(titles, means.tolist(), strict=True))
     if len(titles) < 2:
         return Order(None, {}, of)
-    families = None if kind == "paper" else [dataset.family for dataset in block]
-    ranking = friedman(values, titles, [dataset.title for dataset in block], families)
-    estimates = rank_intervals(quantities, families).estimates
+    once = None if kind == "paper" else units(block, unit)
+    ranking = friedman(values, titles, [dataset.title for dataset in block], once)
+    estimates = rank_intervals(quantities, once).estimates
     return Order(ranking, dict(zip(titles, estimates, strict=True)), of)
 
 
@@ -103,16 +103,16 @@ def _churns(dataset: Dataset, title: str) -> list[np.ndarray]:
     return [measure.of_runs(cell.predictions["id"]) for cell in trimmed(dataset, entry).cells.values()]
 
 
-def _units(block: Sequence[Dataset]) -> np.ndarray:
+def _scales(block: Sequence[Dataset]) -> np.ndarray:
     """Return what churn is divided by before it is averaged over datasets, (D,): 1, and for a regression ERM's."""
 
-    def unit(dataset: Dataset) -> float:
+    def scale(dataset: Dataset) -> float:
         if dataset.task == "classification":
             return 1.0
         shown = dataset.reference or dataset.entries[0]
         return float(np.mean([churn(dataset.task).mean(cell.predictions["id"]) for cell in shown.cells.values()]))
 
-    return np.array([unit(dataset) for dataset in block])
+    return np.array([scale(dataset) for dataset in block])
 
 
 @dataclass(frozen=True)
@@ -120,12 +120,14 @@ class Resolution:
     """How far an order of methods can be trusted: each with the next, by the paired difference in mean churn.
 
     ``pairs`` are titles, ``differences`` the first less the second, and ``adjusted`` their p-values after Holm's
-    correction for the number of pairs.
+    correction for the number of pairs. ``where`` they would differ, and how they are compared (``paired``), in words.
     """
 
     pairs: tuple[tuple[str, str], ...]
-    differences: tuple[Estimate, ...]
+    differences: tuple[float, ...]
     adjusted: tuple[float, ...]
+    where: str
+    paired: str
 
     @property
     def differ(self) -> tuple[bool, ...]:
@@ -137,8 +139,8 @@ class Resolution:
         """How many pairs differ, in words; "" if there are none."""
         n = len(self.pairs)
         return (
-            f"Resolution: {sum(self.differ)} of the {n} pairs of neighbours in this order differ in mean churn (paired "
-            f"by train seed, p < {ALPHA} after Holm's correction for {n} pairs)."
+            f"Resolution {self.where}: {sum(self.differ)} of the {n} pairs of neighbours in this order differ in mean "
+            f"churn ({self.paired}, p < {ALPHA} after Holm's correction for {n} pairs)."
         ) * bool(n)
 
     @property
@@ -154,12 +156,37 @@ def resolution(block: Sequence[Dataset], titles: Sequence[str], kind: IntervalKi
     retrainings, whichever intervals are shown: they say who differs on these datasets.
     """
     pairs = tuple(pairwise(titles))
-    units, weights = _units(block), weights_of(block, kind)
-    found = []
-    for first, second in pairs:
-        each = [_difference(d, first, second).divided(unit) for d, unit in zip(block, units.tolist(), strict=True)]
-        found.append(weighted(each, weights))
-    return Resolution(pairs, tuple(found), tuple(holm([e.p for e in found]).tolist()))
+    weights = weights_of(block, kind)
+    found = [weighted(_differences(block, *pair), weights) for pair in pairs]
+    adjusted = tuple(holm([e.p for e in found]).tolist())
+    return Resolution(pairs, tuple(e.value for e in found), adjusted, "on these datasets", "paired by train seed")
+
+
+def resolution_elsewhere(block: Sequence[Dataset], titles: Sequence[str], unit: Unit = "family") -> Resolution:
+    """Compare each of ``titles`` with the next by Wilcoxon's signed-rank test: would they differ on other families?
+
+    The units are families, or groups of families, each with the mean difference over its datasets (Demšar 2006, JMLR 7,
+    section 3.1.3). With fewer than six units no difference can be significant.
+    """
+    from scipy.stats import wilcoxon  # slow to import
+
+    pairs, of = tuple(pairwise(titles)), np.array(units(block, unit))
+    names = dict.fromkeys(of.tolist())
+    means, p = [], []
+    for pair in pairs:
+        each = np.array([e.value for e in _differences(block, *pair)])
+        of_units = np.array([each[of == name].mean() for name in names])
+        means.append(float(of_units.mean()))
+        p.append(float(wilcoxon(of_units).pvalue) if of_units.any() else 1.0)
+    plural = {"family": "families", "group": "groups of families"}[unit]
+    paired = f"Wilcoxon's test over {len(names)} {plural}"
+    return Resolution(pairs, tuple(means), tuple(holm(p).tolist()), f"on other {plural}", paired)
+
+
+def _differences(block: Sequence[Dataset], first: str, second: str) -> list[Estimate]:
+    """Return the difference in churn of two methods on each dataset, in the units of ``order``."""
+    scales = _scales(block).tolist()
+    return [_difference(d, first, second).divided(scale) for d, scale in zip(block, scales, strict=True)]
 
 
 def _difference(dataset: Dataset, first: str, second: str) -> Estimate:
@@ -171,6 +198,6 @@ def _difference(dataset: Dataset, first: str, second: str) -> Estimate:
 def over_splits(block: Sequence[Dataset], title: str, kind: IntervalKind = "runs") -> dict[int, float]:
     """Return the mean churn of a method over ``block``, as in ``order``, on each split that counts on all datasets."""
     splits = sorted(set.intersection(*(set(counted(dataset)) for dataset in block)))
-    units, weights = _units(block), weights_of(block, kind)
+    scales, weights = _scales(block), weights_of(block, kind)
     churns = [dict(zip(counted(dataset), _churns(dataset, title), strict=True)) for dataset in block]
-    return {s: float(weights @ (np.array([leave_one_out(of[s])[0] for of in churns]) / units)) for s in splits}
+    return {s: float(weights @ (np.array([leave_one_out(of[s])[0] for of in churns]) / scales)) for s in splits}

@@ -17,10 +17,10 @@ from benchmark.errors import UserError, did_you_mean
 from benchmark.measure.catalogue import CHURN, QUALITY, scorecard
 from benchmark.measure.measure import Measure
 from benchmark.types import Predictions, Task
-from leaderboard.read.results import Dataset, Entry, Results, family_weights
+from leaderboard.read.results import Dataset, Entry, Results, unit_weights
 from leaderboard.stats.intervals import Estimate, IntervalKind, holm, weighted
 from leaderboard.tables.columns import common, estimate, versus
-from leaderboard.tables.summary import complete_block
+from leaderboard.tables.summary import complete_block, sets
 from leaderboard.tables.table import MISSING, Table, Value
 
 
@@ -77,7 +77,7 @@ def compared(
     if not found:
         return None
     kept, each = zip(*found, strict=True)
-    return Pairwise(measure, first, second, kept, each, weighted(each, family_weights(kept)))
+    return Pairwise(measure, first, second, kept, each, weighted(each, unit_weights(kept)))
 
 
 def shared(a: Entry, b: Entry) -> list[tuple[Predictions, Predictions]]:
@@ -110,21 +110,26 @@ def title_of(datasets: Sequence[Dataset], text: str) -> str:
 
 
 def datasets_on(results: Results, on: str) -> tuple[Dataset, ...]:
-    """Return the headline datasets, the regressions, or those whose names ``on`` lists. Raises UserError.
+    """Return a set of datasets by its name, or the datasets whose names ``on`` lists. Raises UserError.
 
     Datasets of two tasks have no measure in common, so they are refused.
     """
-    if on == "headline":
-        return results.headline()
-    if on == "regression":
-        return results.of_task("regression")
+    found = sets(results)
+    of_name = {
+        "headline": results.headline(),
+        "regression": results.regressions(),
+        "wide": found.get(("classification", "wide"), ()),
+        "wide-regression": found.get(("regression", "wide"), ()),
+    }
+    if on in of_name:
+        return of_name[on]
     names = [name.strip() for name in on.split(",") if name.strip()]
     known = {dataset.name: dataset for dataset in results.datasets}
     for name in names:
         if name not in known:
-            raise did_you_mean("dataset", name, ["headline", "regression", *known])
+            raise did_you_mean("dataset", name, [*of_name, *known])
     if len({known[name].task for name in names}) != 1:
-        raise UserError(f"--on {on!r}: expected headline, regression, or names of datasets of one task")
+        raise UserError(f"--on {on!r}: expected {', '.join(of_name)}, or names of datasets of one task")
     return tuple(known[name] for name in names)
 
 

@@ -11,15 +11,16 @@ from benchmark.measure.basics import LOST
 from benchmark.measure.catalogue import boards as on_boards
 from benchmark.store.cell import Cell
 from benchmark.types import REFERENCE, TASKS, Sampling, Task
-from leaderboard.read.results import GROUPS, Dataset, Results, slug
+from leaderboard.read.results import Dataset, Results, Unit, slug
 from leaderboard.stats.intervals import Estimate, IntervalKind, weighted
 from leaderboard.stats.ranks import Ranking
 from leaderboard.tables.boards import SUSPICIONS, BoardRow, boards
 from leaderboard.tables.columns import UNLIKE, Column, absolute, of_all_measures, versus
-from leaderboard.tables.order import Resolution, lacking, order, resolution, weights_of
+from leaderboard.tables.order import Resolution, lacking, order, resolution, resolution_elsewhere, weights_of
 from leaderboard.tables.table import Value
 
 GROUP_TITLES = {
+    "wide": "Headline and wide",
     "headline": "Headline",
     "borderline": "Borderline",
     "excluded": "Excluded by the filter",
@@ -29,10 +30,10 @@ GROUP_TITLES = {
     "all": "All",
     "variant": "Variants of datasets",
 }
-"""Sets of datasets to choose from. Development datasets count as headline, as in the paper's main table; "all" excludes
-variants."""
-
-
+"""Sets of datasets to choose from, by the groups of datasets. Development datasets count as headline, as in the paper's
+main table; "wide" has the headline datasets (or regressions) besides those of its own; "all" excludes variants."""
+NARROW: Mapping[Task, str] = {"classification": "headline", "regression": "regression"}
+"""The paper's datasets of a task, which "wide" has too."""
 CONTROL = "control, not ranked"
 YOURS = "yours"
 """The badge of results that are neither published nor submitted."""
@@ -188,8 +189,12 @@ class Summary:
 
     @property
     def resolution(self) -> Resolution:
-        """Which neighbours in the order differ."""
+        """Which neighbours in the order differ on these datasets."""
         return resolution(self.datasets, [row.title for row in self.placed], self.kind)
+
+    def resolution_elsewhere(self, unit: Unit = "family") -> Resolution:
+        """Which neighbours in the order would differ on other families, or groups of them."""
+        return resolution_elsewhere(self.datasets, [row.title for row in self.placed], unit)
 
     @property
     def by_rank(self) -> list[SummaryRow]:
@@ -199,24 +204,36 @@ class Summary:
 
 
 def summaries(results: Results, kind: IntervalKind = "runs") -> tuple[Summary, ...]:
-    """Return the cached summary of each non-empty set of datasets, headline classification first, variants last."""
+    """Return the cached summary of each non-empty set of datasets, the widest classification first, variants last."""
     return _summaries(results, kind)
 
 
 @lru_cache(maxsize=8)
 def _summaries(results: Results, kind: IntervalKind) -> tuple[Summary, ...]:
     rows = {b.dataset: {row.title: row for row in b.rows} for b in boards(results, kind) if b.evalset == "id"}
-    built = []
+    return tuple(_summary(task, group, members, rows, kind) for (task, group), members in sets(results).items())
+
+
+def sets(results: Results) -> dict[tuple[Task, str], tuple[Dataset, ...]]:
+    """Return the non-empty sets of datasets to choose from, by task and group: see ``GROUP_TITLES``."""
+    found: dict[tuple[Task, str], tuple[Dataset, ...]] = {}
     for task in TASKS:
         datasets = results.of_task(task)
-        by_group = {group: tuple(d for d in datasets if _group(d) == group) for group in GROUPS if group != "dev"}
-        groups = {group: members for group, members in by_group.items() if members}
-        if len(groups) > 1:
-            groups["all"] = datasets
+        present = {_group(dataset) for dataset in datasets}
+        members = {group: {group} for group in GROUP_TITLES if group in present}
+        if "wide" in members:
+            members["wide"].add(NARROW[task])
+        if len(members) > 1:
+            members["all"] = present
+        found |= {(task, group): tuple(d for d in datasets if _group(d) in of) for group, of in members.items()}
         if variants := results.variants(task):
-            groups["variant"] = variants
-        built += [_summary(task, group, members, rows, kind) for group, members in groups.items()]
-    return tuple(built)
+            found[task, "variant"] = variants
+    return found
+
+
+def first(results: Results, kind: IntervalKind = "runs") -> Summary | None:
+    """Return the summary that the first page shows first, of the widest set of classification datasets."""
+    return next((one for one in summaries(results, kind) if one.task == "classification"), None)
 
 
 def headline(results: Results, kind: IntervalKind = "runs") -> Summary | None:

@@ -21,6 +21,7 @@ LATEX = {
     "|": r"\textbar{}",
     "*": r"$^{*}$",
     **{sign: f"$\\{name}$" for sign, name in zip("αβγδεκλμπρσχΔ", GREEK.split(), strict=True)},
+    "µ": r"$\mu$",
     "×": r"$\times$",
     "−": "$-$",
     "′": "$'$",

@@ -12,8 +12,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from benchmark import __version__
+from benchmark.data.checks.expected import FILE
 from benchmark.errors import UserError
 from benchmark.files import inside, named
 from benchmark.source import fingerprint
@@ -22,19 +25,23 @@ from benchmark.store.staging import replacing
 from benchmark.types import PAPER
 from leaderboard.read import structures
 from leaderboard.read.jobs import Job, digest, made
-from leaderboard.read.published import FORMAT, column_of, file_of, gather
+from leaderboard.read.published import EXAMPLE, FORMAT, column_of, file_of, gather
 from leaderboard.read.results import Results
-from leaderboard.tables import studies
+from leaderboard.tables import expected, studies
 from leaderboard.tables.catalogue import build, stamp
 from leaderboard.write.formats import to_csv, to_json
 from leaderboard.write.latex import to_latex
+
+BITS = 12
+"""Binary digits of predictions; with all 24, few numbers of the tables would change in their last digit."""
 
 
 def write(results: Results, folder: Path, tables: bool = True) -> None:
     """Write the cells of ``results`` to ``folder``, replacing it atomically.
 
-    ``tables`` adds tables, made from the predictions alone. Raises UserError if ``folder`` holds anything but results,
-    and if writing fails.
+    ``tables`` adds tables and what health reports go by (``expected.json``), made from the predictions alone and, for
+    the properties of datasets, from local data. Raises UserError if ``folder`` holds anything but results, and if
+    writing fails.
     """
     folder = folder.resolve()
     if folder.exists() and any(folder.iterdir()) and not (folder / "manifest.json").is_file():
@@ -66,7 +73,9 @@ def write(results: Results, folder: Path, tables: bool = True) -> None:
             if molecules := dict(structures.to_ship([c.key.dataset for c in cells])):
                 (new / structures.FILE).write_bytes(pack(molecules))
             if tables:
-                for part in gather(new).by_sampling:
+                rounded = gather(new)
+                (new / FILE).write_text(expected.content(rounded), encoding="utf-8")
+                for part in rounded.by_sampling:
                     _write_tables(part, new / "tables" / ("" if part.sampling == PAPER else part.sampling))
     except OSError as error:
         raise UserError(f"cannot write the results to {folder}: {error}") from error
@@ -104,32 +113,49 @@ def _bare(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def _parquet(cells: Sequence[Cell]) -> bytes:
+    """Return the file of all cells of one split; cells on the same data share their examples."""
+    first = cells[0].predictions
+    y = np.concatenate([p.y for p in first.values()])
+    columns = {
+        "evalset": pa.array(np.concatenate([np.full(len(p.ids), name, dtype=object) for name, p in first.items()])),
+        "example_id": pa.array(np.concatenate([p.ids.astype(object) for p in first.values()])),
+        "y_true": pa.array(y),
+    }
+    spread = float(np.std(y.astype(np.float64)))
+    for cell in cells:
+        values = np.concatenate([p.values for p in cell.predictions.values()], axis=1).swapaxes(0, 1)
+        packed = packed_outputs(values, spread).reshape(len(y), -1)
+        columns[column_of(cell.key)] = pa.FixedSizeListArray.from_arrays(pa.array(packed.ravel()), packed.shape[1])
     content = io.BytesIO()
-    _table(cells).to_parquet(content, index=False, compression="zstd")
+    pq.write_table(
+        pa.table(columns),
+        content,
+        compression="zstd",
+        compression_level=19,
+        use_dictionary=["evalset", "example_id"],
+        use_byte_stream_split=[f"{name}.list.element" for name in columns if name not in EXAMPLE],  # similar exponents
+        write_statistics=False,
+    )
     return content.getvalue()
 
 
-def _table(cells: Sequence[Cell]) -> pd.DataFrame:
-    """Return all cells of one split side by side; cells on the same data share their examples."""
-    columns: dict[str, np.ndarray] = {}
-    first = cells[0].predictions
-    columns["evalset"] = np.concatenate([np.full(len(p.ids), name, dtype=object) for name, p in first.items()])
-    columns["example_id"] = np.concatenate([p.ids.astype(object) for p in first.values()])
-    columns["y_true"] = np.concatenate([p.y for p in first.values()])
-    for cell in cells:
-        column = column_of(cell.key)
-        for i, seed in enumerate(cell.key.seeds):
-            packed = _packed(np.concatenate([p.values[i] for p in cell.predictions.values()]).astype(np.float32))
-            columns |= {f"{column}/{seed}/{c}": packed[:, c] for c in range(packed.shape[1])}
-    return pd.DataFrame(columns)
+def packed_outputs(values: np.ndarray, spread: float) -> np.ndarray:
+    """Return outputs (T, S, C) as they are stored, of float32 at the precision that statistics need.
 
-
-def _packed(values: np.ndarray) -> np.ndarray:
-    """Return the smaller of two outputs, negated if it is that of class 0; all outputs if there are not two."""
-    if values.shape[1] != 2:
-        return values
-    zero, one = values.T
-    return np.where(one <= zero, one, -zero)[:, None]
+    Of two outputs it is the smaller (T, S, 1), with ``BITS`` binary digits, negated if it is that of class 0: it is off
+    by at most 2^-BITS of itself, and the predicted class stays. A single output is rounded to a multiple of a power of
+    two, the largest that is at most 2^-BITS of ``spread``, the standard deviation of the labels. Others stay.
+    """
+    if values.shape[2] == 1 and spread > 0:
+        step = 2.0 ** (np.floor(np.log2(spread)) - BITS)
+        return (np.round(values.astype(np.float64) / step) * step).astype(np.float32)
+    if values.shape[2] != 2:
+        return values.astype(np.float32)
+    zero, one = np.moveaxis(values.astype(np.float32), 2, 0)
+    digits, exponent = np.frexp(np.minimum(zero, one))
+    rounded = np.ldexp(np.round(digits * 2**BITS) / 2**BITS, exponent)
+    below_half = np.minimum(rounded, 0.5 - 2.0 ** -(BITS + 1))  # one half would be a tie, that is class 0
+    return np.where(one <= zero, rounded, -below_half).astype(np.float32)[..., None]
 
 
 def _by_line(manifest: dict[str, Any]) -> str:

@@ -12,8 +12,10 @@ import pandas as pd
 from rdkit import Chem, rdBase
 
 from benchmark.data.catalogue import how_to_get
+from benchmark.data.checks.expected import Properties
 from benchmark.data.checks.molecules import Molecules, molecules
-from benchmark.data.features import morgan
+from benchmark.data.checks.nearest import bits, nearest
+from benchmark.data.checks.properties import properties
 from benchmark.data.problem import digest, labels, split_rows
 from benchmark.data.rows import Rows, load_rows
 from benchmark.data.spec import DatasetSpec, as_written, dataset_names
@@ -98,6 +100,9 @@ class Health:
     left_out: tuple[Left, ...]
     repeats: tuple[Repeat, ...]
     parts: dict[str, Part]
+    unit: str = ""
+    properties: Properties | None = None
+    """What tells the churn to come; None for images and tiny tables."""
     overlaps: tuple[SharedMolecules, ...] | None = None
     not_compared: tuple[str, ...] = ()
     """Registered datasets whose file is on this machine but cannot be read."""
@@ -122,6 +127,9 @@ def examine(
     rows = load_rows(spec)
     split = split_rows(spec, rows, canonical_seed)
     shared, unread = _overlaps(spec, through) if overlaps else (None, [])
+    y = labels(spec, rows.used)
+    repeats = tuple(_repeats(rows))
+    conflicting = sum(len(repeat.lines) for repeat in repeats if repeat.conflict)
     return Health(
         dataset=spec.name,
         title=spec.title,
@@ -134,8 +142,10 @@ def examine(
         expected_parsable=spec.parsable,
         used=len(rows.used),
         left_out=tuple(_left_out(rows.table)),
-        repeats=tuple(_repeats(rows)),
-        parts=_parts(spec, rows, split),
+        repeats=repeats,
+        parts=_parts(spec, rows, split, y),
+        unit=spec.unit,
+        properties=properties(spec, rows, split, y, conflicting),
         overlaps=None if shared is None else tuple(shared),
         not_compared=tuple(unread),
     )
@@ -174,10 +184,9 @@ def _repeats(rows: Rows) -> Iterable[Repeat]:
         yield Repeat(what, tuple(map(int, group["line"])), targets, bool(different > 1))
 
 
-def _parts(spec: DatasetSpec, rows: Rows, split: Split) -> dict[str, Part]:
-    y = labels(spec, rows.used)
+def _parts(spec: DatasetSpec, rows: Rows, split: Split, y: np.ndarray) -> dict[str, Part]:
     key = np.array(_identity(rows, bool(spec.smiles)))
-    bits = _bits(spec, rows)
+    fingerprints = bits(spec, rows)
     parts = {}
     for name, index in split.parts().items():
         values = y[index]
@@ -188,31 +197,11 @@ def _parts(spec: DatasetSpec, rows: Rows, split: Split) -> dict[str, Part]:
         )
         if name != "train":
             about["in_train"] = int(np.isin(key[index], key[split.train]).sum())
-            if bits is not None:
-                about["near_train"] = int((nearest(bits[index], bits[split.train]) >= NEAR).sum())
+            if fingerprints is not None:
+                near = nearest(fingerprints[index], fingerprints[split.train]) >= NEAR
+                about["near_train"] = int(near.sum())
         parts[name] = Part(len(index), **about)
     return parts
-
-
-def _bits(spec: DatasetSpec, rows: Rows) -> np.ndarray | None:
-    if not spec.smiles:
-        return None
-    if spec.features[0] == "morgan:2048:2":
-        return rows.x[:, :2048].astype(np.float32)
-    with rdBase.BlockLogs():
-        return morgan([Chem.MolFromSmiles(text) for text in rows.used["canonical"]], 2048, 2).astype(np.float32)
-
-
-def nearest(bits: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Return the highest Tanimoto similarity (T,) of each row of ``bits`` (T, D) to the rows of ``others`` (N, D)."""
-    result = np.zeros(len(bits))
-    sizes = others.sum(axis=1)
-    for start in range(0, len(bits), 500):
-        block = bits[start : start + 500]
-        both = (block @ others.T).astype(np.float64)  # exact counts: a share of exactly NEAR must not round below it
-        either = block.sum(axis=1)[:, None] + sizes - both
-        result[start : start + 500] = np.divide(both, either, out=np.zeros_like(both), where=either > 0).max(axis=1)
-    return result
 
 
 def _overlaps(

@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Iterable
 
+from benchmark.data.checks.expected import Expected, Properties, expectations
 from benchmark.data.checks.health import NEAR, REASONS, Health, examine
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import DatasetSpec
@@ -45,6 +46,34 @@ def _doubts(health: Health) -> list[str]:
     return few + one
 
 
+def to_expect(of: Properties, unit: str = "") -> str:
+    """Return in one sentence the churn to expect between two halves of a table; "" where no model is published."""
+    found = expectations(of, "halves")
+    if not found:
+        return ""
+    (model, first), *others = found
+    regression = of.task == "regression"
+    scale, shown = (of.sd or 1.0, f" {unit or 'target units'}") if regression else (100.0, " %")
+
+    def spelled(value: float) -> str:
+        return f"{value * scale:.2g}" if regression or value < 0.0995 else f"{value * scale:.0f}"
+
+    def between(ends: Expected) -> str:
+        return f"{spelled(ends.low)} to {spelled(ends.high)}{shown}"
+
+    what = f"predictions to differ by {between(first)}" if regression else f"{between(first)} of predictions to flip"
+    more = "".join(f", {between(ends)} with {other.method}" for other, ends in others)
+    basis = {
+        "knn": f"; a k-NN {'differs by' if regression else 'flips'} {spelled(of.knn_churn)}{shown}",
+        "table": "; from rows and the labels of neighbours",
+        "mean": "; nothing known of this table narrows them",
+    }[model.predictor]
+    return (
+        f"Expect {what} between two halves of the training rows with {model.method}{more} (95 % prediction intervals, "
+        f"from {model.families} families of datasets{basis})"
+    )
+
+
 def to_text(health: Health) -> str:
     """Return the report for a reader."""
     h = health
@@ -80,6 +109,8 @@ def to_text(health: Health) -> str:
             )
         lines.append(line)
     lines += [f"  {doubt}" for doubt in _doubts(h)]
+    if h.properties and (to_come := to_expect(h.properties, h.unit)):
+        lines.append(f"  {to_come}")
     outside = h.used - sum(part.rows for part in h.parts.values())
     if outside:
         lines.append(f"  {outside:,} rows are in no part of the split")

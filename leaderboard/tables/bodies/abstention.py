@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmark.measure.abstention import CONSISTENCIES, FEWEST, curve
 from benchmark.types import Predictions
-from leaderboard.read.results import Dataset, Entry, Results, family_weights
+from leaderboard.read.results import Dataset, Entry, Results, unit_weights
 from leaderboard.stats.intervals import FEWEST_EXAMPLES, Estimate, IntervalKind, jackknife, weighted
 from leaderboard.tables.layouts import Body, TableCell, averaged, listed
 from leaderboard.tables.summary import complete_block
@@ -64,7 +64,7 @@ def curves(results: Results) -> tuple[list[Dataset], dict[str, Levels]]:
     block, titles = complete_block(results.headline())
     if not block:
         return [], {}
-    weights = family_weights(block)
+    weights = unit_weights(block)
     return block, {title: _over(block, title, weights) for title in titles}
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from benchmark.measure.basics import bad_flips, good_flips
 from benchmark.measure.catalogue import CHURN
 from benchmark.types import Predictions
-from leaderboard.read.results import Dataset, Entry, Results, family_weights
+from leaderboard.read.results import Dataset, Entry, Results, unit_weights
 from leaderboard.stats.intervals import Estimate, IntervalKind, jackknife
 from leaderboard.tables.boards import board, marks
 from leaderboard.tables.bodies import paper_filter
@@ -177,7 +177,7 @@ def _plain(number: float | None, digits: int, signed: bool = False) -> Value:
 
 def regression(results: Results, kind: IntervalKind) -> Body | None:
     """Return a row for each regression dataset and method."""
-    datasets = results.of_task("regression")
+    datasets = results.regressions()
     rows: list[tuple[TableCell, ...]] = []
     for dataset in datasets:
         first = f"{dataset.title} ({dataset.unit})" if dataset.unit else dataset.title
@@ -242,7 +242,7 @@ def footprints(results: Results, kind: IntervalKind) -> Body | None:
         time = Value(MISSING)
         if measured:
             datasets, ratios = zip(*measured, strict=True)
-            mean = float(family_weights(datasets) @ ratios)
+            mean = float(unit_weights(datasets) @ ratios)
             spread = f" ({spelled(min(ratios))} to {spelled(max(ratios))})" if max(ratios) > min(ratios) else ""
             time = Value(spelled(mean) + spread, mean)
         rows.append((title, *(_plain(count, 0) for count in (astuple(counts) if counts else (None,) * 4)), time))

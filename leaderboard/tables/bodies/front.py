@@ -7,15 +7,15 @@ from leaderboard.stats.intervals import Estimate, IntervalKind
 from leaderboard.tables.bodies.fills import OVER_SPLITS, over, width
 from leaderboard.tables.layouts import Body, TableCell
 from leaderboard.tables.order import RULE, over_splits
-from leaderboard.tables.summary import headline
+from leaderboard.tables.summary import first, headline
 from leaderboard.tables.table import Value
 
 COLUMNS = ("churn", "delta_churn", "delta_accuracy", "compute")
 
 
 def places(results: Results, kind: IntervalKind) -> Body | None:
-    """Return a row per method over the headline datasets, in their order, with what low churn costs."""
-    summary = headline(results, kind)
+    """Return a row per method over the datasets of the first page, in their order, with what low churn costs."""
+    summary = first(results, kind)
     if summary is None or not summary.placed:
         return None
     columns = [one for key in COLUMNS for one in summary.columns if one.key == key]
@@ -26,7 +26,7 @@ def places(results: Results, kind: IntervalKind) -> Body | None:
         rows.append((row.title, place, *values, "; ".join(row.remarks)))
     header = ("Method", "Place", *(one.column.title for one in columns), "Remarks")
     over_these = f"Mean over {summary.over}; each family counts once."
-    notes = [over_these, RULE, *filter(None, [summary.resolution.told])]
+    notes = [over_these, RULE, *filter(None, [summary.resolution.told, summary.resolution_elsewhere().told])]
     return Body(header, tuple(rows), summary.datasets, tuple(notes))
 
 

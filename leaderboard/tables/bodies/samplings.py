@@ -8,7 +8,7 @@ import numpy as np
 from benchmark.measure.catalogue import ACCURACY, CHURN
 from benchmark.measure.measure import Measure
 from benchmark.store.cell import Cell
-from leaderboard.read.results import Dataset, Results, family_weights, with_studies
+from leaderboard.read.results import Dataset, Results, unit_weights, with_studies
 from leaderboard.stats.intervals import Estimate, IntervalKind, weighted
 from leaderboard.tables.columns import common, estimate
 from leaderboard.tables.layouts import Body, TableCell, listed
@@ -136,7 +136,7 @@ def _pairs(results: Results, studied: Results, claim: Claim) -> Mapping[str, Pai
 
 def _answer(datasets: Sequence[Dataset], pairs: Mapping[str, Pair], claim: Claim, kind: IntervalKind) -> Value:
     """Return the answer to a question from the mean over families, and on how many of them it is yes."""
-    weights = family_weights(datasets)
+    weights = unit_weights(datasets)
     each = [_difference(*pairs[dataset.name], claim.measure, kind) for dataset in datasets]
     families = {
         d.family: [e for e, other in zip(each, datasets, strict=True) if other.family == d.family] for d in datasets

@@ -8,7 +8,7 @@ from benchmark.measure.basics import bad_flips, good_flips
 from benchmark.measure.catalogue import SCORECARD, tolerance_of
 from benchmark.measure.measure import Measure
 from benchmark.types import Predictions, Task
-from leaderboard.read.results import Dataset, Entry, Results, family_weights
+from leaderboard.read.results import Dataset, Entry, Results, unit_weights
 from leaderboard.stats.intervals import Estimate, IntervalKind, described, weighted
 from leaderboard.tables.columns import absolute, estimate, interval, matched, pairs_of
 from leaderboard.tables.layouts import Body, Fill, TableCell, averaged, fallback, listed
@@ -67,7 +67,7 @@ def _mean(datasets: Sequence[Dataset], title: str, key: str, kind: IntervalKind)
     """Return the mean over the families of ``datasets``; nan unless all have the estimate."""
     known = [one for dataset in datasets if (one := card(dataset, kind).get(title, {}).get(key)) is not None]
     nothing = Estimate(np.nan, np.nan, np.nan)
-    return weighted(known, family_weights(datasets)) if len(known) == len(datasets) else nothing
+    return weighted(known, unit_weights(datasets)) if len(known) == len(datasets) else nothing
 
 
 def _own(entry: Entry, measure: Measure, kind: IntervalKind) -> Estimate:
@@ -115,7 +115,7 @@ def over_datasets(task: Task, part: str) -> Fill:
     """Return the fill of a part of the scorecard over the headline classifications, or over the regressions."""
 
     def fill(results: Results, kind: IntervalKind) -> Body | None:
-        block, titles = complete_block(results.headline() if task == "classification" else results.of_task(task))
+        block, titles = complete_block(results.headline() if task == "classification" else results.regressions())
         if not block or not titles:
             return None
         made = body(task, part, block, titles, kind)

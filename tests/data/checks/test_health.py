@@ -15,9 +15,10 @@ from rdkit.DataStructs import BulkTanimotoSimilarity, ExplicitBitVect
 
 from benchmark.data import features, rows
 from benchmark.data.checks import health
-from benchmark.data.checks.health import NEAR, Left, Part, Repeat, examine, nearest
+from benchmark.data.checks.health import NEAR, Left, Part, Repeat, examine
 from benchmark.data.checks.health_text import reports, to_lines, to_text
 from benchmark.data.checks.molecules import molecules
+from benchmark.data.checks.nearest import nearest
 from benchmark.data.features import morgan
 from benchmark.data.problem import split_rows
 from benchmark.data.rows import load_rows

@@ -22,7 +22,7 @@ from benchmark.types import Sampling
 from leaderboard.__main__ import app
 from leaderboard.read import published
 from leaderboard.read.results import Results, collect
-from leaderboard.write.published import _packed
+from leaderboard.write.published import BITS, packed_outputs
 from leaderboard.write.published import write as write_published
 
 
@@ -88,12 +88,31 @@ def test_what_is_written_comes_back(results: Results, tmp_path: Path) -> None:
                     q = same.predictions[evalset]
                     assert (q.ids == p.ids).all()
                     assert (q.y == p.y).all()
-                    np.testing.assert_allclose(q.values, p.values, rtol=1e-6)
+                    np.testing.assert_allclose(q.values, p.values, rtol=2.0**-BITS, atol=p.y.std() * 2.0**-BITS)
 
 
-def test_a_probability_next_to_zero_keeps_its_digits_whichever_class_it_is_of() -> None:
-    values = np.array([[1e-20, 1], [1, 3e-9], [0, 1], [1, 0], [0.5, 0.5], [0.25, 0.75]], dtype=np.float32)
-    assert (published._unpacked(_packed(values), 2) == values).all()
+def test_a_probability_next_to_zero_keeps_its_size_whichever_class_it_is_of() -> None:
+    values = np.array([[[1e-20, 1], [1, 3e-9], [0, 1], [1, 0], [0.5, 0.5], [0.25, 0.75]]], dtype=np.float32)
+    back = published._unpacked(packed_outputs(values, 1.0), 2)
+    np.testing.assert_allclose(back, values, rtol=2.0**-BITS, atol=0)
+    assert (back[0, 2:] == values[0, 2:]).all()
+
+
+def test_rounding_keeps_the_predicted_class_of_any_two_probabilities_and_most_of_their_digits() -> None:
+    one = np.concatenate([np.random.default_rng(0).random(20_000), 0.5 + np.linspace(-1e-4, 1e-4, 2001)])
+    values = np.stack([1 - one, one], axis=1)[:, None].astype(np.float32)
+    back = published._unpacked(packed_outputs(values, 1.0), 2)
+    assert (back.argmax(2) == values.argmax(2)).all()
+    assert np.abs(back.min(2) / values.min(2) - 1).max() <= 2.0**-BITS
+    assert (packed_outputs(back, 1.0) == packed_outputs(values, 1.0)).all(), "what was read is written again the same"
+
+
+def test_a_number_is_rounded_by_far_less_than_its_labels_vary() -> None:
+    values = 300 + 5 * np.random.default_rng(0).normal(size=(500, 3, 1))
+    back = packed_outputs(values, 5.0)
+    assert 0 < np.abs(back - values).max() <= 5 * 2.0**-BITS / 2
+    assert (packed_outputs(back, 5.0) == back).all()
+    assert (packed_outputs(values, 0.0) == values.astype(np.float32)).all(), "labels that do not vary have no unit"
 
 
 def test_writing_again_gives_the_same_bytes(results: Results, tmp_path: Path) -> None:
@@ -169,11 +188,11 @@ def test_a_manifest_whose_parts_are_of_another_kind_is_refused_in_one_line(resul
     file = tmp_path / "0" / "manifest.json"
     manifest = json.loads(file.read_text())
     for name in ("format", "files", "cells", "records"):
-        for wrong in (None, 3, "x", True, [1] if name == "files" else {"a": 1}):
+        for wrong in (None, 7, "x", True, [1] if name == "files" else {"a": 1}):
             file.write_text(json.dumps(manifest | {name: wrong}))
             with pytest.raises(UserError, match=rf"{name}"):
                 published.contents(tmp_path / "0")
-    for text in ("", "[", "[" * 3000, "null", "[]", '{"format": 2}', "9" * 5000):
+    for text in ("", "[", "[" * 3000, "null", "[]", '{"format": 3}', "9" * 5000):
         file.write_text(text)
         with pytest.raises(UserError, match="cannot be read as published results"):
             published.contents(tmp_path / "0")

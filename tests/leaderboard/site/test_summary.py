@@ -286,7 +286,7 @@ def test_the_first_page_says_where_methods_rank_in_another_order(make_cell) -> N
     assert said[0] == "paper"
     assert said[1] == (
         "<strong>CALM</strong> comes first. Of the 3 pairs of methods that have a mean rank on both boards, the order "
-        "of 1 is reversed there, 1 of them with disjoint rank intervals on both boards (not adjusted for the number of "
+        "of 1 is reversed there, 1 of them with disjoint rank intervals on both (not adjusted for the number of "
         "pairs)."
     )
     same = collect([*paper, *(replace(cell, key=replace(cell.key, sampling="halves")) for cell in paper)])

@@ -17,6 +17,7 @@ from leaderboard.stats.intervals import (
     over_examples,
     pair_bootstrap,
     standard_deviation,
+    weighted,
 )
 
 
@@ -295,3 +296,21 @@ def test_a_standard_deviation_needs_two_replicates_and_does_not_depend_on_the_mo
     assert np.isnan(standard_deviation(np.array([3.0])).value)
     values = np.arange(7.0)
     assert standard_deviation(values) == standard_deviation(values.copy())
+
+
+def test_a_mean_over_datasets_gives_one_without_an_interval_the_mean_variance_of_the_others() -> None:
+    each = [jackknife([np.array(of)]) for of in ([1.0, 2.0, 4.0], [3.0, 3.5, 5.0], [1.0, 0.0, 2.5], [7.0, 7.0, 7.0])]
+    found = weighted(each, np.full(4, 0.25))
+    half = [one.high - one.value for one in each[:3]]
+    assert found.high - found.value == pytest.approx(0.25 * np.sqrt(np.sum(np.square(half)) * 4 / 3))
+    assert np.isnan(weighted(each[2:], np.full(2, 0.5)).low), "of two, one is too much"
+
+
+@pytest.mark.slow
+def test_that_interval_covers_where_few_retrainings_of_a_dataset_ever_differ() -> None:
+    rng, covered, repetitions = np.random.default_rng(3), 0, 2000
+    for _ in range(repetitions):
+        runs = [rng.random(5) < 0.02, *rng.normal(0.3, 0.2, size=(4, 5))]  # of the first, often none differs
+        found = weighted([jackknife([of]) for of in runs], np.full(5, 0.2))
+        covered += found.low <= np.mean([0.02, 0.3, 0.3, 0.3, 0.3]) <= found.high
+    assert covered >= stats.binom.ppf(0.001, repetitions, 0.95)

@@ -12,12 +12,14 @@ from statsmodels.stats.multitest import multipletests
 
 from benchmark.store.cell import Cell
 from leaderboard.read import published
-from leaderboard.read.results import Results, collect
+from leaderboard.read.results import Results, collect, unit_weights, units
 from leaderboard.site import sentences
 from leaderboard.stats.intervals import Estimate
+from leaderboard.stats.ranks import critical_difference
 from leaderboard.tables.boards import board
 from leaderboard.tables.bodies import front
-from leaderboard.tables.order import LIMITS, counted, lacking, order, resolution
+from leaderboard.tables.catalogue import build
+from leaderboard.tables.order import LIMITS, counted, lacking, order, resolution, resolution_elsewhere
 from leaderboard.tables.summary import YOURS, Summary, SummaryRow, headline, summaries
 
 N = 120
@@ -175,7 +177,9 @@ def test_neighbours_differ_as_by_students_paired_test_of_pseudo_values_and_holm(
         expected.append(2 * stats.t.sf(abs(difference(every)) / error, 9))
     assert found.pairs == tuple(pairwise(titles))
     assert found.adjusted == pytest.approx(multipletests(expected, method="holm")[1].tolist())
-    assert summary.resolution.told.startswith(f"Resolution: {sum(found.differ)} of the 3 pairs of neighbours")
+    assert summary.resolution.told.startswith(
+        f"Resolution on these datasets: {sum(found.differ)} of the 3 pairs of neighbours"
+    )
     assert found.open == {b for (_, b), p in zip(found.pairs, found.adjusted, strict=True) if not p < 0.05}
 
 
@@ -184,7 +188,7 @@ def test_the_difference_of_neighbours_is_the_mean_over_families(cells: list[Cell
     found = resolution(results.headline(), ["CALM", "WILD"])
     of = {(c.key.dataset, c.title): loop(c) for c in cells}
     gaps = [of[f"d{d}", "CALM"] - of[f"d{d}", "WILD"] for d in range(3)]
-    assert found.differences[0].value == pytest.approx(np.mean([np.mean(gaps[:2]), gaps[2]]))
+    assert found.differences[0] == pytest.approx(np.mean([np.mean(gaps[:2]), gaps[2]]))
 
 
 @pytest.mark.slow
@@ -252,3 +256,96 @@ def test_the_published_order_of_the_papers_protocol_puts_the_twin_last_for_its_a
     assert summary.placed[0].title == "Bagging K=5"
     assert row_of(summary, "Twin-bootstrap λ=300").marks == ("† on MOF-thermal",)
     assert row_of(summary, "Twin-bootstrap λ=300").place is None
+
+
+@pytest.fixture
+def wide(make_cell) -> list[Cell]:
+    """Three methods on ten datasets of eight families in seven groups: d0 and d1 are one family, as are d1's and d2's
+    molecules, and d3 and d4 share their molecules alone."""
+    families = {0: "a", 1: "a", 3: "c", 4: "d"}
+    groups = {1: "x", 2: "x", 3: "y", 4: "y"}
+    rates = {"erm": 0.2, "calm": 0.1, "middle": 0.14}
+    return [
+        make_cell(
+            m,
+            predictions(10 * d + i, rate),
+            dataset=f"d{d}",
+            about={
+                "group": "headline" if d < 4 else "wide",
+                "family": families.get(d, ""),
+                "family_group": groups.get(d, ""),
+            },
+        )
+        for d in range(10)
+        for i, (m, rate) in enumerate(rates.items())
+    ]
+
+
+def test_groups_join_families_that_share_one_and_families_their_groups(wide: list[Cell]):
+    datasets = sorted(collect(wide).datasets, key=lambda dataset: dataset.name)
+    by_family, by_group = units(datasets), units(datasets, "group")
+    assert by_family == ["a", "a", "d2", "c", "d", "d5", "d6", "d7", "d8", "d9"]
+    assert by_group == ["a", "a", "a", "c", "c", "d5", "d6", "d7", "d8", "d9"]
+    assert unit_weights(datasets, "group").tolist() == pytest.approx([1 / 21] * 3 + [1 / 14] * 2 + [1 / 7] * 5)
+
+
+def test_the_wide_order_has_the_headline_datasets_too_and_comes_first(wide: list[Cell]):
+    found = summaries(collect(wide))
+    assert [(s.key, len(s.datasets)) for s in found] == [
+        ("classification/wide", 10),
+        ("classification/headline", 4),
+        ("classification/all", 10),
+    ]
+
+
+def test_neighbours_differ_elsewhere_as_by_wilcoxons_test_over_families_or_groups(wide: list[Cell]):
+    datasets = sorted(collect(wide).datasets, key=lambda dataset: dataset.name)
+    churns = {(c.key.dataset, c.title): loop(c) for c in wide}
+    titles = ["CALM", "MIDDLE", "ERM"]
+    members = {
+        "family": [["d0", "d1"], *([f"d{d}"] for d in range(2, 10))],
+        "group": [["d0", "d1", "d2"], ["d3", "d4"], *([f"d{d}"] for d in range(5, 10))],
+    }
+    for unit, blocks in members.items():
+        gaps = [
+            [np.mean([churns[d, first] - churns[d, second] for d in of]) for of in blocks]
+            for first, second in pairwise(titles)
+        ]
+        expected = multipletests([stats.wilcoxon(of).pvalue for of in gaps], method="holm")[1]
+        found = resolution_elsewhere(datasets, titles, unit)  # type: ignore[arg-type]
+        assert found.adjusted == pytest.approx(expected.tolist())
+        assert found.differences == pytest.approx([np.mean(of) for of in gaps])
+    assert resolution_elsewhere(datasets, ["ERM", "ERM"]).adjusted == (1.0,), "equal methods do not differ"
+
+
+def test_the_table_of_the_wide_order_counts_families_or_groups_once(wide: list[Cell]):
+    results = collect(wide)
+    (table,) = build(results, keys=("wide-classification", "wide-regression"))
+    churns = {(c.key.dataset, c.title): loop(c) for c in wide}
+    by_family = {f"d{d}": 1 / 9 / (2 if d < 2 else 1) for d in range(10)}
+    by_group = {f"d{d}": 1 / 7 / (3 if d < 3 else 2 if d < 5 else 1) for d in range(10)}
+    assert [row[0] for row in table.rows] == ["CALM", "MIDDLE", "ERM"]
+    for title, place, one, other, rank, strict, *_ in table.rows:
+        for value, weights in ((one, by_family), (other, by_group)):
+            assert value.number == pytest.approx(100 * sum(w * churns[d, title] for d, w in weights.items()))
+        assert place.number == rank.number == strict.number, "the methods are far apart"
+    assert "9 families, 3 methods: Friedman χ² = 18.0" in table.notes[0]
+    assert "7 groups of families, 3 methods: Friedman χ² = 14.0" in table.notes[1]
+    assert f"difference of mean ranks {critical_difference(7, 3):.2f} at 0.05" in table.notes[1]
+
+
+@pytest.mark.slow
+def test_of_methods_that_are_equal_over_families_hardly_any_seem_to_differ_elsewhere(make_cell):
+    """On each family one method is better by chance, with long tails: what differs there says nothing of others."""
+    rng, wrong, repetitions = np.random.default_rng(2), 0, 150
+    for _ in range(repetitions):
+        made = []
+        for d in range(12):
+            for m in range(3):
+                rate = 0.1 + 0.3 * rng.beta(0.5, 2)
+                made.append(make_cell(f"m{m}", predictions(int(rng.integers(2**31)), rate, runs=4), dataset=f"d{d}"))
+        block = collect(made).headline()
+        churns = order(block, [f"M{m}" for m in range(3)], "runs").churn
+        titles = sorted(churns)  # an order that is not chosen by the same churns
+        wrong += any(resolution_elsewhere(block, titles).differ)
+    assert wrong <= stats.binom.ppf(0.999, repetitions, 0.05)

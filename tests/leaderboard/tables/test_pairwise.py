@@ -104,7 +104,7 @@ def test_twin_and_bagging_are_told_apart_as_in_an_independent_computation(board:
     churn, accuracy, _ = answer(pairs, paper)
     assert churn.startswith("Twin-bootstrap λ=300 is better than Bagging K=5 in churn: Δ churn (pp) −0.9 [")
     assert accuracy.startswith("Twin-bootstrap λ=300 is worse than Bagging K=5 in accuracy: Δ accuracy (pp) −3.2 [")
-    assert "p < 0.001 after Holm's adjustment for 104 pairs of methods. Of 7 families it wins on 0" in accuracy
+    assert "p < 0.001 after Holm's adjustment for 105 pairs of methods. Of 7 families it wins on 0" in accuracy
     table = to_table(pairs)
     assert table.rows[-1][0] == "Mean over 7 families"
     assert table.rows[-1][1].number == pytest.approx(100 * by_hand["churn"])

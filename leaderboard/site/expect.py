@@ -1,0 +1,86 @@
+"""The sentences of the page on what churn to expect, from the same numbers as its tables."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from benchmark.data.checks.expected import PREDICTORS
+from benchmark.types import TASKS, Sampling, Task
+from leaderboard.read.results import Results
+from leaderboard.tables.bodies.expected import correlation, scale_of, shown
+from leaderboard.tables.expected import Point, best, check, models, with_method
+from leaderboard.tables.layouts import listed
+from leaderboard.tables.table import Value, spelled
+
+BETWEEN: Mapping[Sampling, str] = {
+    "halves": "two models that were trained on the two halves of the training rows",
+    "nested": "two models that were trained on bootstraps of the training rows and saw nothing else",
+    "paper": "two models that were trained on bootstraps of the training rows",
+}
+
+
+def sentences(results: Results) -> Iterator[str]:
+    """Yield what a reader with a table of their own can expect, by paragraphs; none for too few families."""
+    fitted = models(results)
+    for task in TASKS:
+        of_task = [model for model in fitted if model.task == task]
+        if of_task:
+            of = with_method(results, task, of_task[0].method)
+            yield _range(results, task, of, of_task[0].method)
+            yield _learned(results, task, of, of_task[0].method)
+            yield _related(of, task, of_task[0].method)
+
+
+def _spelled(value: float, task: Task) -> str:
+    return f"{value * scale_of(task)[0]:.2g}"
+
+
+def _unit(task: Task) -> str:
+    return " %" if task == "classification" else " standard deviations of the target"
+
+
+def _range(results: Results, task: Task, of: list[Point], title: str) -> str:
+    churns = [point.churns[title] for point in of]
+    low, middle, high = (_spelled(float(value), task) for value in (min(churns), np.median(churns), max(churns)))
+    what = "of predictions flip" if task == "classification" else "is how far predictions differ on average"
+    return (
+        f"{task.capitalize()}: over {len(of)} families of datasets, {low} to {high}{_unit(task)} {what} with {title} "
+        f"between {BETWEEN[results.sampling]}; the median is {middle}{_unit(task)}."
+    )
+
+
+def _learned(results: Results, task: Task, of: list[Point], title: str) -> str:
+    """Say how well the best predictor does on families left out, beside the mean of the others."""
+    chosen = best(results, task)
+    assert chosen is not None
+    scale, digits, unit = scale_of(task)
+    unit = unit.replace("%", "pp")
+    found, mean = check(of, title, chosen), check(of, title, "mean")
+    assert found is not None
+    assert mean is not None
+    errors = [spelled(float(one.errors.mean()) * scale, digits) for one in (found, mean)]
+    within = f"{found.covered} of {len(found.truth)} families are within their 95 % prediction interval"
+    if chosen == "mean":
+        return (
+            f"Nothing that is known before training predicts a family left out better than the mean of the others, "
+            f"which is off by {errors[1]} {unit} on average; {within}."
+        )
+    gain = Value.of(found.gain(mean), scale, digits, signed=True).text
+    return (
+        f"The best prediction before training is from the {PREDICTORS[chosen]}: for a family left out, it is off by "
+        f"{errors[0]} {unit} on average, against {errors[1]} {unit} for the mean of the other families (difference "
+        f"{gain} {unit}). {within[0].upper()}{within[1:]}, whose median width is "
+        f"{spelled(found.width * scale, digits)} {unit}."
+    )
+
+
+def _related(of: list[Point], task: Task, title: str) -> str:
+    """Say which properties go with churn, as far as their intervals allow."""
+    found = {one.title.partition(" (")[0]: correlation(of, one.name, title) for one in shown(task)}
+    known = {name: e for name, e in found.items() if not np.isnan(e.low)}
+    sure = [f"{name} (ρ = {spelled(e.value, 2, True)})" for name, e in known.items() if e.excludes_zero]
+    open_ = [name for name, e in known.items() if not e.excludes_zero]
+    first = f"Each on its own, these go with {title}'s churn over families: {listed(sure)}." if sure else ""
+    others = "others" if sure else "properties"
+    second = f"The intervals of the {others} include 0: {listed(open_)}." if open_ else ""
+    return " ".join(filter(None, [first, second]))

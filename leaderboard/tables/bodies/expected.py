@@ -1,0 +1,174 @@
+"""What churn to expect of a table: what goes with churn, how well it can be predicted, and the families behind it."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmark.data.checks.expected import PREDICTORS, link, predict
+from benchmark.types import Task
+from leaderboard.read.results import Dataset, Results, Unit
+from leaderboard.stats.intervals import Estimate, IntervalKind
+from leaderboard.stats.least_squares import spearman
+from leaderboard.tables.expected import FEWEST, Check, Point, best, check, methods_of, models, points, with_method
+from leaderboard.tables.layouts import Body, Fill, TableCell
+from leaderboard.tables.table import MISSING, Value, spelled
+
+UNITS: tuple[Unit, ...] = ("family", "group")
+
+
+EXAMPLES: Mapping[Task, tuple[float, ...]] = {
+    "classification": (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4),
+    "regression": (0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6),
+}
+"""Churns of a k-NN for which a table says what to expect, if families have smaller and larger ones."""
+
+
+class Shown(NamedTuple):
+    """A property as tables and figures show it, by ``name`` of its field; ``scale`` is for display."""
+
+    name: str
+    title: str
+    scale: float = 1
+    digits: int = 2
+    log: bool = False
+
+
+def shown(task: Task) -> list[Shown]:
+    """Return the properties of a task, ERM's own accuracy last: it takes a training."""
+    share, digits, unit = (100.0, 1, "%") if task == "classification" else (1.0, 2, "SD")
+    quality = "ERM accuracy" if task == "classification" else "ERM MAE"
+    return [
+        Shown("rows", "Training rows", digits=0, log=True),
+        *[Shown("minority", "Rarer class (%)", 100, 1)] * (task == "classification"),
+        Shown("scaffolds", "Scaffolds per molecule"),
+        Shown("similarity", "Similarity to training"),
+        Shown("conflicts", "Rows in conflict (%)", 100, 1),
+        Shown("disagreement", f"Neighbours' disagreement ({unit})", share, digits),
+        Shown("knn_churn", f"k-NN churn ({unit})", share, digits),
+        Shown("quality", f"{quality} ({unit})", share, digits),
+    ]
+
+
+def scale_of(task: Task) -> tuple[float, int, str]:
+    """Return scale, digits and unit of churn: % of predictions, or standard deviations of the target."""
+    return (100.0, 1, "%") if task == "classification" else (1.0, 2, "SD")
+
+
+def correlation(of: list[Point], name: str, title: str) -> Estimate:
+    """Return the rank correlation over families of a property with the churn of a method."""
+    pairs = np.array([(point.value(name), point.churns[title]) for point in of]).reshape(-1, 2)
+    known = pairs[~np.isnan(pairs).any(axis=1)]
+    return spearman(known[:, 0], known[:, 1])
+
+
+def correlations(task: Task) -> Fill:
+    """Return the table of rank correlations of properties with churn, over families."""
+
+    def body(results: Results, kind: IntervalKind) -> Body | None:
+        of, titles = points(results, task), methods_of(results, task)
+        if len(of) < FEWEST:
+            return None
+        rows: list[tuple[TableCell, ...]] = []
+        for one in shown(task):
+            estimates = [correlation(with_method(results, task, title), one.name, title) for title in titles]
+            known = sum(not np.isnan(point.value(one.name)) for point in of)
+            rows.append((one.title, Value(str(known), known), *(Value.of(e, 1, 2, True) for e in estimates)))
+        return Body(("Property", "Families", *titles), tuple(rows), _datasets(of))
+
+    return body
+
+
+def readings(task: Task) -> Fill:
+    """Return the table of the churn to expect at some churns of a k-NN, if that is what predictions are from."""
+
+    def body(results: Results, kind: IntervalKind) -> Body | None:
+        fitted = [one for one in models(results) if (one.task, one.predictor) == (task, "knn")]
+        if not fitted:
+            return None
+        scale, digits, unit = scale_of(task)
+        of = points(results, task)
+        measured = [point.value("knn_churn") for point in of]
+        rows: list[tuple[TableCell, ...]] = []
+        for churn in (churn for churn in EXAMPLES[task] if min(measured) <= churn <= max(measured)):
+            ends = [predict(one, np.array([1, link(churn, task)])) for one in fitted]
+            values = (Value.of(Estimate(e.value, e.low, e.high), scale, digits) for e in ends)
+            rows.append((f"{churn * scale:g} {unit}", *values))
+        header = ("k-NN's churn", *(one.method for one in fitted))
+        return Body(header, tuple(rows), _datasets(of), (), (("", 1), (f"Churn to expect ({unit})", len(fitted))))
+
+    return body
+
+
+def checks(task: Task) -> Fill:
+    """Return the table of predictions for families, and for groups of families, that were left out."""
+
+    def body(results: Results, kind: IntervalKind) -> Body | None:
+        if (chosen := best(results, task)) is None:
+            return None
+        rows: list[tuple[TableCell, ...]] = []
+        for title in methods_of(results, task):
+            of = with_method(results, task, title)
+            none = [check(of, title, "mean", unit) for unit in UNITS]
+            for predictor, words in PREDICTORS.items():
+                each = [check(of, title, predictor, unit) for unit in UNITS]
+                cells = [cell for one, mean in zip(each, none, strict=True) for cell in _checked(one, mean, task)]
+                rows.append((f"{title}: {words}", *cells))
+        unit = scale_of(task)[2].replace("%", "pp")
+        header = (f"Error ({unit})", f"Less the mean's ({unit})", "Within", f"Width ({unit})")
+        note = (
+            f"The health report goes by what has the smallest error of ERM's churn by family: {PREDICTORS[chosen]}. "
+            "Within: families whose churn is in their 95 % prediction interval. Width: the median one of these "
+            "intervals. The interval of a difference takes the errors of families as independent, although each is "
+            "predicted from most of the others."
+        )
+        over = (("", 1), ("One family left out", 4), ("Its whole group left out", 4))
+        of_task = points(results, task)
+        return Body(("Predicted from", *header, *header), tuple(rows), _datasets(of_task), (note,), over)
+
+    return body
+
+
+def _checked(one: Check | None, mean: Check | None, task: Task) -> Iterator[TableCell]:
+    if one is None or mean is None:
+        yield from [Value(MISSING)] * 4
+        return
+    scale, digits, _ = scale_of(task)
+    error = float(one.errors.mean())
+    yield Value(spelled(error * scale, digits), error * scale)
+    yield Value.of(one.gain(mean), scale, digits, True) if one.predictor != "mean" else Value(MISSING)
+    yield Value(f"{one.covered} of {len(one.truth)}", one.covered / len(one.truth))
+    yield Value(spelled(one.width * scale, digits), one.width * scale)
+
+
+def families(task: Task) -> Fill:
+    """Return the table of families: properties, churn, and the churn predicted for ERM from the other families."""
+
+    def body(results: Results, kind: IntervalKind) -> Body | None:
+        predictor, titles = best(results, task), methods_of(results, task)
+        if predictor is None:
+            return None
+        scale, digits, unit = scale_of(task)
+        of = with_method(results, task, titles[0])
+        found = check(of, titles[0], predictor)
+        assert found is not None
+        rows: list[tuple[TableCell, ...]] = []
+        for point, expected in zip(of, found.expected, strict=True):
+            known = [Value.of(_bare(point.value(one.name)), one.scale, one.digits) for one in shown(task)]
+            churns = [Value.of(_bare(point.churns.get(title, np.nan)), scale, digits) for title in titles]
+            ends = Value.of(Estimate(expected.value, expected.low, expected.high), scale, digits)
+            rows.append((point.title, point.datasets[0].group, *known, ends, *churns))
+        properties = [one.title for one in shown(task)]
+        header = ("Family", "Set", *properties, f"Predicted for {titles[0]}", *titles)
+        over = (("", 2 + len(properties)), (f"Churn ({unit})", 1 + len(titles)))
+        return Body(header, tuple(rows), _datasets(tuple(of)), (), over)
+
+    return body
+
+
+def _bare(value: float) -> Estimate:
+    return Estimate(value, np.nan, np.nan)
+
+
+def _datasets(of: tuple[Point, ...]) -> tuple[Dataset, ...]:
+    return tuple(dataset for point in of for dataset in point.datasets)

@@ -1,0 +1,74 @@
+"""The page on the churn to expect says what its tables say, and names every point of its figure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmark.data.checks.expected import Properties, link, unlink
+from benchmark.store.cell import Cell
+from leaderboard.figures.build import draw
+from leaderboard.figures.expected import churn_against, panels
+from leaderboard.figures.figure import Drawing
+from leaderboard.read.results import Results, collect
+from leaderboard.site.expect import sentences
+from leaderboard.tables.expected import check, with_method
+
+
+@pytest.fixture(scope="module")
+def families(make_cell: Callable[..., Cell]) -> Results:
+    """Ten families of materials, whose churn rises with that of a k-NN; one has a name to escape."""
+    rng = np.random.default_rng(5)
+    cells, known = [], {}
+    for f in range(10):
+        name, knn = f"f{f}", 0.06 + 0.03 * f
+        share = unlink(link(knn, "classification") + 0.1 * rng.normal(), "classification")
+        known[name] = Properties("classification", 300 + 40 * f, 0.4, None, None, None, 0.0, 0.3, knn)
+        about = {"title": f"Family <{f}> & co", "group": "headline" if f % 3 else "wide", "family": name}
+        for method, less in (("erm", 1.0), ("calm", 0.4), ("second", 0.7), ("third", 0.8)):
+            cells.append(make_cell(name, method, share * less / 2, n=300, about=about))
+    results = collect(cells)
+    for dataset in results.datasets:
+        dataset.computed["properties"] = known[dataset.name]
+    return results
+
+
+def test_the_page_says_the_range_and_what_predicts_best(families: Results):
+    told = list(sentences(families))
+    of = with_method(families, "classification", "ERM")
+    churns = [100 * point.churns["ERM"] for point in of]
+    assert f"over 10 families of datasets, {min(churns):.2g} to {max(churns):.2g} % of predictions flip" in told[0]
+    found, mean = (check(of, "ERM", one) for one in ("knn", "mean"))
+    assert found is not None
+    assert mean is not None
+    assert (
+        f"it is off by {100 * found.errors.mean():.1f} pp on average, against {100 * mean.errors.mean():.1f} pp"
+        in told[1]
+    )
+    assert f"{found.covered} of 10 families are within" in told[1]
+    assert "these go with ERM's churn over families: Training rows (ρ = +" in told[2]
+
+
+def test_every_family_of_the_figure_is_named_where_the_pointer_rests(families: Results):
+    of = panels(families, "classification")
+    assert [panel.of.name for panel in of] == ["rows", "minority", "conflicts", "disagreement", "knn_churn", "quality"]
+    figure = draw(Drawing(churn_against, ("classification", of)))
+    assert figure is not None
+    tips = re.findall(r"<title>(.*?)</title>", figure.svg)
+    assert len(tips) == 6 * 10
+    assert sum(tip.startswith("Family &lt;7&gt; &amp; co: ") for tip in tips) == 6
+    assert 'id="tip' not in figure.svg
+    dot = of[4].dots[0]
+    assert f"Family &lt;{dot.name[8]}&gt; &amp; co: {dot.x:.3g}, churn {dot.y:.3g}" in tips
+    assert {dot.papers for dot in of[0].dots} == {True, False}
+
+
+def test_a_site_of_few_families_has_the_page_and_says_what_it_takes(built: Path):
+    page = (built / "expect.html").read_text(encoding="utf-8")
+    assert "it takes 8 families of datasets of one task" in page
+    assert '<a href="expect.html" aria-current="page">Expect</a>' in page
+    assert 'href="expect.html">Expect</a>' in (built / "index.html").read_text(encoding="utf-8")

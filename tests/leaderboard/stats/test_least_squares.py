@@ -1,0 +1,91 @@
+"""Lines and rank correlations agree with libraries, and their intervals cover known truths."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy import stats
+
+from benchmark.data.checks.expected import Model, predict
+from leaderboard.stats.least_squares import fit, spearman
+
+
+def drawn(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+    x = rng.normal(size=n)
+    return np.column_stack([np.ones(n), x]), 0.5 - 0.8 * x + 0.3 * rng.normal(size=n)
+
+
+def model(terms: np.ndarray, y: np.ndarray) -> Model:
+    line = fit(terms, y)
+    covariance = tuple(map(tuple, line.covariance.tolist()))
+    about = ("halves", "regression", "ERM", True, "knn")
+    return Model(*about, tuple(line.coefficients.tolist()), covariance, line.spread, line.df, len(y))
+
+
+def test_a_line_is_that_of_statsmodels():
+    terms, y = drawn(np.random.default_rng(0), 12)
+    line, theirs = fit(terms, y), sm.OLS(y, terms).fit()
+    assert line.coefficients == pytest.approx(theirs.params)
+    assert line.covariance == pytest.approx(theirs.cov_params())
+    assert (line.spread, line.df) == pytest.approx((theirs.mse_resid**0.5, 10))
+
+
+def test_a_prediction_has_the_interval_of_statsmodels_for_a_new_observation():
+    terms, y = drawn(np.random.default_rng(1), 12)
+    theirs = sm.OLS(y, terms).fit().get_prediction(np.array([[1.0, 0.7]])).summary_frame(alpha=0.05)
+    ours = predict(model(terms, y), np.array([1.0, 0.7]))
+    wanted = np.exp([theirs["mean"][0], theirs["obs_ci_lower"][0], theirs["obs_ci_upper"][0]])
+    assert (ours.value, ours.low, ours.high) == pytest.approx(tuple(wanted))
+
+
+def test_a_prediction_interval_holds_95_of_100_new_observations():
+    rng = np.random.default_rng(2)
+    held = 0
+    for _ in range(1000):
+        terms, y = drawn(rng, 10)
+        ends = predict(model(terms[:-1], y[:-1]), terms[-1])
+        held += ends.low <= np.exp(y[-1]) <= ends.high
+    assert 930 <= held <= 970
+
+
+def test_too_few_points_or_equal_ones_have_no_line():
+    with pytest.raises(ValueError, match="more than 2 points that differ, got 2"):
+        fit(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([0.0, 1.0]))
+    with pytest.raises(ValueError, match="that differ, got 3"):
+        fit(np.ones((3, 2)), np.arange(3.0))
+
+
+def test_a_rank_correlation_is_that_of_scipy_also_with_ties():
+    rng = np.random.default_rng(3)
+    x, y = rng.integers(0, 6, 25).astype(float), rng.normal(size=25)
+    assert spearman(x, y).value == pytest.approx(stats.spearmanr(x, y).statistic)
+
+
+def test_the_interval_of_a_rank_correlation_is_that_of_bonett_and_wright_by_hand():
+    x, y = np.arange(10.0), np.array([1.0, 0, 3, 2, 5, 4, 7, 6, 9, 8])
+    rho = 1 - 6 * 10 / (10 * 99)
+    half = 1.959964 * ((1 + rho**2 / 2) / 7) ** 0.5
+    found = spearman(x, y)
+    assert found.value == pytest.approx(rho)
+    assert (found.low, found.high) == pytest.approx(tuple(np.tanh(np.arctanh(rho) + np.array([-half, half]))))
+
+
+def test_the_interval_of_a_rank_correlation_covers_the_truth():
+    """That of two normal variables with correlation r is 6/π · asin(r/2)."""
+    rng = np.random.default_rng(4)
+    r, held = 0.6, 0
+    truth = 6 / np.pi * np.arcsin(r / 2)
+    for _ in range(1000):
+        x, y = rng.multivariate_normal([0, 0], [[1, r], [r, 1]], size=20).T
+        found = spearman(x, y)
+        held += found.low <= truth <= found.high
+    assert 920 <= held <= 975
+
+
+def test_few_points_and_equal_values_have_no_rank_correlation_and_a_perfect_one_no_interval():
+    assert np.isnan(spearman(np.arange(4.0), np.arange(4.0)).value)
+    assert np.isnan(spearman(np.ones(8), np.arange(8.0)).value)
+    perfect = spearman(np.arange(8.0), np.arange(8.0) ** 3)
+    assert perfect.value == pytest.approx(1)
+    assert np.isnan(perfect.low)

@@ -1,0 +1,174 @@
+"""Lines through made-up families of known truth, and through the published ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from benchmark.data.checks.expected import FILE, Properties, link, unlink
+from benchmark.files import published_results
+from benchmark.store.cell import Cell
+from leaderboard.read.results import Results, collect
+from leaderboard.read.source import read
+from leaderboard.tables.bodies.expected import correlation
+from leaderboard.tables.catalogue import EXPECTED, build
+from leaderboard.tables.expected import best, check, content, models, points, with_method
+
+FAMILIES = 12
+SLOPE, START = 0.8, -0.2
+METHODS = ("erm", "calm", "second", "third")
+
+World = Callable[..., Results]
+
+
+def flipping(rng: np.random.Generator, share: float) -> np.ndarray:
+    """Probabilities (6, 400, 2) of runs of which two differ on ``share`` of examples, exactly: each flips its own."""
+    wrong = round(400 * share / 2)
+    order = rng.permutation(400)
+    classes = np.tile(np.arange(400) % 2, (6, 1))
+    for run in range(6):
+        own = order[(run * wrong + np.arange(wrong)) % 400]
+        classes[run, own] = 1 - classes[run, own]
+    return np.where(classes[..., None] == np.arange(2), 0.9, 0.1)
+
+
+@pytest.fixture(scope="module")
+def world(make_cell: Callable[..., Cell]) -> World:
+    """``world(noise=0.1)``: families whose churn is a line in that of a k-NN, on the logit scale; the last family has
+    two datasets, and families go in pairs into groups. With ``blind``, the k-NN's churn says nothing."""
+
+    def made(noise: float = 0.05, blind: bool = False, families: int = FAMILIES) -> Results:
+        rng = np.random.default_rng(3)
+        cells, known = [], {}
+        for f in range(families):
+            for part in ("", "b") if f == families - 1 else ("",):
+                name = f"f{f}{part}"
+                knn = 0.05 + 0.025 * f
+                seen = (0.1, 0.3)[f % 2] if blind else knn
+                known[name] = Properties("classification", 300 + 50 * f, 0.4, None, None, None, 0.0, 0.3, seen)
+                churn = unlink(START + SLOPE * link(knn, "classification") + noise * rng.normal(), "classification")
+                group = "headline" if f % 2 else "wide"
+                about = {"group": group, "family": f"f{f}", "family_group": f"g{f // 2}"}
+                for number, method in enumerate(METHODS):
+                    values = flipping(rng, churn * (1.0, 0.5, 0.7, 0.8)[number])
+                    cells.append(make_cell(method, values, dataset=name, about=about))
+        results = collect(cells)
+        for dataset in results.datasets:
+            dataset.computed["properties"] = known[dataset.name]
+        return results
+
+    return cache(made)
+
+
+def test_a_family_is_one_point_the_mean_of_its_datasets_on_the_scale_of_the_line(world: World):
+    results = world()
+    found = points(results, "classification")
+    assert len(found) == FAMILIES
+    pair = next(point for point in found if point.family == f"f{FAMILIES - 1}")
+    churns = []
+    for dataset in pair.datasets:
+        classes = dataset.entry("ERM").cells[99].predictions["id"].values.argmax(2)  # type: ignore[union-attr]
+        churns.append(np.mean([(a != b).mean() for i, a in enumerate(classes) for b in classes[:i]]))
+    assert len(churns) == 2
+    logit = np.mean([np.log(c / (1 - c)) for c in churns])
+    assert pair.churns["ERM"] == pytest.approx(1 / (1 + np.exp(-logit)))
+    assert pair.papers == (FAMILIES % 2 == 0)
+
+
+def test_the_line_that_families_were_made_with_is_found(world: World):
+    (erm, calm) = models(world(noise=0.02))
+    assert (erm.method, erm.reference, erm.predictor, erm.families) == ("ERM", True, "knn", FAMILIES)
+    assert (calm.method, calm.reference) == ("CALM", False)
+    for coefficient, truth, row in zip(erm.coefficients, (START, SLOPE), range(2), strict=True):
+        error = erm.covariance[row][row] ** 0.5
+        assert abs(coefficient - truth) < stats.t.ppf(0.999, erm.df) * error
+        assert error < 0.1
+
+
+@pytest.mark.parametrize(("unit", "left"), [("family", 1), ("group", 2)])
+def test_a_family_is_predicted_without_itself_and_without_its_group(world: World, unit, left: int):
+    of = with_method(world(), "classification", "ERM")
+    found = check(of, "ERM", "knn", unit)
+    assert found is not None
+    for point, expected in zip(of, found.expected, strict=True):
+        others = [o for o in of if (o.family != point.family if unit == "family" else o.group != point.group)]
+        assert len(others) == len(of) - left
+        x = [np.mean([link(p.knn_churn, "classification") for p in o.properties]) for o in others]
+        y = [link(o.churns["ERM"], "classification") for o in others]
+        slope, start = np.polyfit(x, y, 1)
+        mine = np.mean([link(p.knn_churn, "classification") for p in point.properties])
+        assert link(expected.value, "classification") == pytest.approx(start + slope * mine)
+        assert expected.low < expected.value < expected.high
+
+
+def test_errors_coverage_and_gain_are_those_of_a_loop(world: World):
+    of = with_method(world(), "classification", "ERM")
+    found, mean = (check(of, "ERM", one) for one in ("knn", "mean"))
+    assert found is not None
+    assert mean is not None
+    errors = [abs(e.value - p.churns["ERM"]) for e, p in zip(found.expected, of, strict=True)]
+    assert found.errors == pytest.approx(errors)
+    assert found.covered == sum(e.low <= p.churns["ERM"] <= e.high for e, p in zip(found.expected, of, strict=True))
+    gains = found.errors - mean.errors
+    half = stats.t.ppf(0.975, len(of) - 1) * gains.std(ddof=1) / len(of) ** 0.5
+    gain = found.gain(mean)
+    assert (gain.value, gain.low, gain.high) == pytest.approx((gains.mean(), gains.mean() - half, gains.mean() + half))
+    assert gain.high < 0, "the k-NN is better than the mean, as it was made"
+
+
+def test_a_k_nn_that_says_nothing_is_not_gone_by(world: World):
+    assert best(world(), "classification") == "knn"
+    assert best(world(blind=True), "classification") == "mean"
+
+
+def test_a_correlation_is_over_families(world: World):
+    of = with_method(world(), "classification", "ERM")
+    x = [np.mean([p.knn_churn for p in point.properties]) for point in of]
+    assert correlation(of, "knn_churn", "ERM").value == pytest.approx(
+        stats.spearmanr(x, [point.churns["ERM"] for point in of]).statistic
+    )
+    assert np.isnan(correlation(of, "similarity", "ERM").value), "these are no molecules"
+
+
+def test_too_few_families_have_no_line_and_no_table(world: World):
+    few = world(families=7)
+    assert len(points(few, "classification")) == 7
+    assert (models(few), best(few, "classification")) == ([], None)
+    assert build(few, "runs", [entry.key for entry in EXPECTED]) == []
+
+
+def test_the_tables_name_every_family_and_count_those_within_their_interval(world: World):
+    results = world()
+    tables = {table.key: table for table in build(results, "runs", [entry.key for entry in EXPECTED])}
+    assert set(tables) == {
+        f"expected-{key}-classification" for key in ("readings", "check", "correlations", "families")
+    }
+    assert len(tables["expected-families-classification"].rows) == FAMILIES
+    row = next(
+        r for r in tables["expected-check-classification"].rows if r[0] == "ERM: churn of a k-NN between two halves"
+    )
+    found = check(with_method(results, "classification", "ERM"), "ERM", "knn")
+    assert found is not None
+    assert row[3].text == f"{found.covered} of {FAMILIES}"  # type: ignore[union-attr]
+
+
+@pytest.mark.slow
+def test_the_published_file_is_what_the_published_predictions_give():
+    folder = published_results()
+    written = json.loads((folder / FILE).read_text(encoding="utf-8"))
+    results, _ = read(str(folder))
+    again = json.loads(content(results))
+    assert again["properties"].keys() == written["properties"].keys()
+    assert len(again["models"]) == len(written["models"]) > 0
+    ours = [*again["models"], *(again["properties"][name] or {} for name in written["properties"])]
+    theirs = [*written["models"], *(known or {} for known in written["properties"].values())]
+    for mine, other in zip(ours, theirs, strict=True):
+        assert mine.keys() == other.keys()
+        for field, value in other.items():
+            numbers = isinstance(value, float | list)
+            assert mine[field] == value or (numbers and np.array(mine[field]) == pytest.approx(np.array(value), 1e-4))
