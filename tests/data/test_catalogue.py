@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchmark.data import catalogue, sources
+from benchmark.data import catalogue, readers, sources
 from benchmark.data.catalogue import how_to_get, markdown, rows_text, summary, summary_markdown
 from benchmark.data.spec import as_written, dataset_names, expand, load_spec
 from benchmark.files import CHECKOUT, shipped_datasets
@@ -25,6 +25,9 @@ PAPER = {
 COLLECTIONS = {"wu2018moleculenet", "huang2021tdc"}
 UNVERIFIED = {"tadf", "waterbirds"}
 BIBTEX = (shipped_datasets() / "datasets.bib").read_text(encoding="utf-8")
+
+
+CUT = r"The authors chose the cut: active from a pKi of ([\d.]+), inactive up to ([\d.]+),"
 
 
 # The registry
@@ -97,6 +100,18 @@ def test_the_table_has_a_line_of_equally_many_cells_for_every_dataset():
 )
 def test_rows_are_shown_as_parsable_of_all(name, text):
     assert rows_text(load_spec(name)) == text
+
+
+@pytest.mark.usefixtures("staged_data")
+def test_the_notes_state_the_authors_cuts_of_simpd():
+    sets = [name for name in dataset_names() if name.startswith("simpd_") and name.endswith("_active")]
+    assert len(sets) == 32
+    for name in sets:
+        spec = as_written(name)
+        table = readers.read(sources.obtain(spec)[1], name)
+        potency, active = table["pchembl_value"].astype(float), table["active"].astype(float) == 1
+        lowest, highest = (float(text) for text in re.search(CUT, spec.notes).groups())
+        assert (lowest, highest) == (potency[active].min(), potency[~active].max())
 
 
 # Availability
