@@ -64,10 +64,18 @@ def composition(formulas: Sequence[str], lines: Sequence[int], dataset: str) -> 
 
 
 def reduced(formulas: Sequence[str]) -> list[str]:
-    """Return one spelling for each composition: ``Fe2O3`` for ``Fe4O6``. Formulas must be those of ``composition``."""
+    """Return one spelling for each composition: ``Fe2O3`` for ``Fe4O6``. A text that is no formula stays as it is."""
+    if find_spec("pymatgen") is None:
+        return list(formulas)
     from pymatgen.core import Composition
 
-    return [Composition(formula).reduced_formula for formula in formulas]
+    def spelled(formula: str) -> str:
+        try:
+            return str(Composition(formula).reduced_formula)
+        except (AttributeError, ValueError, KeyError, TypeError, ZeroDivisionError):
+            return formula
+
+    return [spelled(formula) for formula in formulas]
 
 
 def _statistics(values: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
 
 from benchmark import files as cache
 from benchmark.data import features, images, readers, sources, values
+from benchmark.data.compositions import reduced
 from benchmark.data.readers import LINE, MISSING, REPEATED
 from benchmark.data.spec import DatasetSpec
 from benchmark.errors import UserError, did_you_mean
@@ -197,6 +198,8 @@ def _prepare(
     table["target"], outside = values.scaled(raw, remaining(), spec)
     table["not_selected"] |= outside
     keys = table["canonical"] if spec.smiles else names
+    if "composition" in spec.features:  # formulas of unit cells spell one composition in several ways
+        keys = pd.Series(reduced(names.tolist()), index=names.index)
     table[["target", "merged"]] = values.merged(table["target"], keys, remaining(), raw, spec)
     table["used"] = remaining()
     used = table["used"].to_numpy()

@@ -119,6 +119,14 @@ def test_a_number_is_cut_into_classes_after_it_is_merged(tmp_path):
     }
 
 
+def test_formulas_of_one_composition_are_merged_however_they_are_spelled(tmp_path):
+    pytest.importorskip("pymatgen.core")
+    text = "formula,value\nAl2O3,1\nAl4O6,3\nAlO,7\nO3Al2,8\n"
+    about = {"smiles": "", "id": "formula", "features": ("composition",), "merge": "mean"}
+    rows = load_rows(spec_of(tmp_path, text, **about))
+    assert dict(zip(rows.used["id"], rows.used["target"].astype(float), strict=True)) == {"Al2O3": 4, "AlO": 7}
+
+
 def test_a_cut_must_be_a_number_or_the_median(tmp_path):
     with pytest.raises(ValueError, match=">= median"):
         spec_of(tmp_path, task="classification", positive=">= high")
