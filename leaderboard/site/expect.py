@@ -42,11 +42,12 @@ def _unit(task: Task) -> str:
 def _range(results: Results, task: Task, of: list[Point], title: str) -> str:
     churns = [point.churns[title] for point in of]
     low, middle, high = (_spelled(float(value), task) for value in (min(churns), np.median(churns), max(churns)))
-    what = "of predictions flip" if task == "classification" else "is how far predictions differ on average"
-    return (
-        f"{task.capitalize()}: over {len(of)} families of datasets, {low} to {high}{_unit(task)} {what} with {title} "
-        f"between {BETWEEN[results.sampling]}; the median is {middle}{_unit(task)}."
-    )
+    between = f"between {BETWEEN[results.sampling]}; the median is {middle}{_unit(task)}."
+    if task == "regression":
+        told = f"predictions with {title} differ by {low} to {high}{_unit(task)} on average"
+    else:
+        told = f"{low} to {high}{_unit(task)} of predictions flip with {title}"
+    return f"{task.capitalize()}: over {len(of)} families of datasets, {told} {between}"
 
 
 def _learned(results: Results, task: Task, of: list[Point], title: str) -> str:
@@ -81,6 +82,6 @@ def _related(of: list[Point], task: Task, title: str) -> str:
     sure = [f"{name} (ρ = {spelled(e.value, 2, True)})" for name, e in known.items() if e.excludes_zero]
     open_ = [name for name, e in known.items() if not e.excludes_zero]
     first = f"Each on its own, these go with {title}'s churn over families: {listed(sure)}." if sure else ""
-    others = "others" if sure else "properties"
-    second = f"The intervals of the {others} include 0: {listed(open_)}." if open_ else ""
+    others = "the others" if sure else "all properties"
+    second = f"The intervals of {others} include 0: {listed(open_)}." if open_ else ""
     return " ".join(filter(None, [first, second]))
