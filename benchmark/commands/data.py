@@ -95,7 +95,9 @@ def health(
     if not 0 <= canonical_seed < 2**32:
         raise UserError(f"canonical seed {canonical_seed}: expected a number from 0 to {2**32 - 1}")
     names = dict.fromkeys(name for words in datasets for name in expand(words))
-    reports = [examine(load_spec(name), canonical_seed, overlaps=True, through=_shown) for name in names]
+    reports = [
+        examine(load_spec(name), canonical_seed, overlaps=True, expectation=True, through=_shown) for name in names
+    ]
     if as_json:
         print("[" + ",\n".join(report.to_json() for report in reports) + "]")
         return
@@ -169,7 +171,7 @@ def new_dataset(
     from benchmark.data.checks.health import examine
     from benchmark.data.checks.health_text import to_text
 
-    say(f"{to_text(examine(spec, 99, overlaps=True, through=_shown))}\n{run}\n{launch}")
+    say(f"{to_text(examine(spec, 99, overlaps=True, expectation=True, through=_shown))}\n{run}\n{launch}")
 
 
 def _shown(names: list[str]) -> Iterable[str]:

@@ -117,9 +117,11 @@ def examine(
     canonical_seed: int,
     *,
     overlaps: bool = False,
+    expectation: bool = False,
     through: Callable[[list[str]], Iterable[str]] = iter,
 ) -> Health:
-    """Return the report on ``spec`` split by ``canonical_seed``, with ``overlaps`` also compared with the registry.
+    """Return the report on ``spec`` split by ``canonical_seed``, with ``overlaps`` also compared with the registry, and
+    with ``expectation`` the properties that say how much churn to expect, which takes seconds.
 
     ``through`` gets the names of the datasets to compare with, and yields them as it shows progress. Raises UserError
     if the dataset cannot be loaded or split.
@@ -145,7 +147,7 @@ def examine(
         repeats=repeats,
         parts=_parts(spec, rows, split, y),
         unit=spec.unit,
-        properties=properties(spec, rows, split, y, conflicting),
+        properties=properties(spec, rows, split, y, conflicting) if expectation else None,
         overlaps=None if shared is None else tuple(shared),
         not_compared=tuple(unread),
     )

@@ -105,7 +105,7 @@ def test_another_task_another_sampling_and_no_file_say_nothing(publish: Publish)
 
 def test_the_report_on_a_dataset_has_the_line(publish: Publish):
     publish(LINE)
-    health = examine(load_spec("b3db_measured"), 99)
+    health = examine(load_spec("b3db_measured"), 99, expectation=True)
     assert health.properties is not None
     assert f"\n  {to_expect(health.properties)}\n" in f"{to_text(health)}\n"
     assert json.loads(health.to_json())["properties"]["rows"] == 677

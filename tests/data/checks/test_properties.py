@@ -34,7 +34,7 @@ def test_a_k_nn_flips_as_often_as_the_trained_one_between_the_same_halves():
         assert entry is not None
         trained = entry.cells[99].predictions["id"]
         assert len(trained.seeds) == 2 * HALVINGS
-        known = examine(load_spec(name), 99).properties
+        known = examine(load_spec(name), 99, expectation=True).properties
         assert known is not None
         unit = known.sd or 1.0
         # stored predictions have twelve binary digits
@@ -83,7 +83,7 @@ def test_disagreement_is_the_chance_that_two_neighbours_differ():
 
 def test_the_properties_of_real_molecules_are_those_of_rdkit():
     spec = load_spec("b3db_measured")
-    found, problem = examine(spec, 99).properties, load_problem("b3db_measured", 99)
+    found, problem = examine(spec, 99, expectation=True).properties, load_problem("b3db_measured", 99)
     assert found is not None
     train, test = problem.train, problem.evals["id"]
     bits = {
