@@ -24,18 +24,19 @@ def split_of(dataset: Dataset) -> int:
 def of_datasets(datasets: Sequence[Dataset]) -> dict[str, Properties | None]:
     """Return the properties of ``datasets`` by name; None for those without data, here or published, and for images.
 
-    Nothing is downloaded. Local data count if their fingerprint is that of the results.
+    Nothing is downloaded. Published ones and local data count if their fingerprint is that of the results.
     """
+    for dataset in datasets:
+        known = published()[1].get(dataset.name)
+        if known and known.problem == _problem(dataset):
+            dataset.computed.setdefault("properties", known)
     fresh = {d.name: d for d in datasets if "properties" not in d.computed}
     here = {name: d for name, d in fresh.items() if _here(name)}
     jobs = {name: Job(_name(d), _computed, (name, split_of(d), _problem(d))) for name, d in here.items()}
     for name, content in zip(jobs, made(jobs.values()), strict=True):
         fields = json.loads(content)
         fresh[name].computed["properties"] = fields and Properties(**fields)
-    for name, dataset in fresh.items():
-        if dataset.computed.get("properties") is None:
-            dataset.computed["properties"] = published()[1].get(name)
-    return {dataset.name: dataset.computed["properties"] for dataset in datasets}
+    return {dataset.name: dataset.computed.get("properties") for dataset in datasets}
 
 
 def _problem(dataset: Dataset) -> str:
@@ -74,4 +75,4 @@ def _computed(name: str, split: int, problem: str) -> bytes:
         found = examine(load_spec(name), split, expectation=True).properties
     except UserError:
         return b"null"
-    return json.dumps(found and asdict(found)).encode()
+    return json.dumps(found and asdict(found) | {"problem": problem}).encode()

@@ -16,16 +16,13 @@ class Between(NamedTuple):
     df: float
 
 
-def between(
-    values: Sequence[Sequence[float]], variances: Sequence[Sequence[float]], df: float | None = None
-) -> Between:
+def between(values: Sequence[Sequence[float]], variances: Sequence[Sequence[float]]) -> Between:
     """Return the variance between splits of quantities that all have the same.
 
     ``values`` are the means of each quantity on its splits (at least two), ``variances`` those of these means over
     retrainings. The variance over splits is the sum of both, so it is the mean variance of ``values``, weighted by
     degrees of freedom, less the mean of ``variances``; at least 0 (the one-way analysis of variance with known
-    variances within: Searle, Casella and McCulloch 1992, doi:10.1002/9780470316856, chapter 3). ``df`` are those of
-    independent quantities, by default one less than splits for each.
+    variances within: Searle, Casella and McCulloch 1992, doi:10.1002/9780470316856, chapter 3).
 
     >>> between([[1.0, 3.0], [4.0, 6.0]], [[0.5, 0.5], [0.5, 0.5]])
     Between(variance=1.5, df=2)
@@ -35,7 +32,7 @@ def between(
         return Between(np.nan, 0)
     total = freedom @ [np.var(of, ddof=1) for of in values] / freedom.sum()
     within = np.average([np.mean(of) for of in variances], weights=freedom)
-    return Between(max(float(total - within), 0.0), int(freedom.sum()) if df is None else df)
+    return Between(max(float(total - within), 0.0), int(freedom.sum()))
 
 
 def over_other_splits(

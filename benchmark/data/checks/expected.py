@@ -55,6 +55,8 @@ class Properties:
     conflicts: float
     disagreement: float
     knn_churn: float
+    problem: str = ""
+    """Fingerprint of the data and split that they were computed from; empty if that has not been said."""
 
 
 @dataclass(frozen=True)

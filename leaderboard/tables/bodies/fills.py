@@ -9,7 +9,7 @@ import numpy as np
 from benchmark.measure.basics import bad_flips, good_flips
 from benchmark.measure.catalogue import CHURN
 from benchmark.types import Predictions
-from leaderboard.read.results import Dataset, Entry, Results, unit_weights
+from leaderboard.read.results import Dataset, Entry, Results, unit_weights, with_studies
 from leaderboard.stats.intervals import Estimate, IntervalKind, jackknife
 from leaderboard.tables.boards import board, marks
 from leaderboard.tables.bodies import paper_filter
@@ -72,9 +72,9 @@ def triage(results: Results, kind: IntervalKind) -> Body | None:
 def split_by_split(results: Results, kind: IntervalKind) -> Body | None:
     """Return a row per canonical split, one for the mean and one for the range, for datasets with several splits."""
     churn, delta = absolute(CHURN), versus(CHURN)
-    datasets = tuple(d for d in with_reference(results.headline()) if len(d.splits) > 1)
-    present = {entry.title for d in datasets for entry in d.entries}
-    titles = [title for title in results.methods() if title in present]
+    datasets = tuple(d for d in with_reference(with_studies(results).headline()) if len(d.splits) > 1)
+    several = [{entry.title for entry in d.entries if len(entry.cells) > 1} for d in datasets]
+    titles = [title for title in results.methods() if all(title in of for of in several)]
     rows: list[tuple[TableCell, ...]] = []
     for dataset in datasets:
         assert dataset.reference is not None

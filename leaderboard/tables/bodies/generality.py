@@ -1,12 +1,12 @@
 """What an interval is a statement about: these splits of these datasets, other splits of them, or other families."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from scipy.special import stdtrit
 
 from benchmark.measure.catalogue import CHURN
-from leaderboard.read.results import Dataset, Results, unit_weights, units
+from leaderboard.read.results import Dataset, Results, unit_weights, units, with_studies
 from leaderboard.stats.intervals import Estimate, IntervalKind, jackknife, weighted
 from leaderboard.stats.splits import Between, between, over_other_splits
 from leaderboard.tables.columns import estimate, matched, pairs_of, versus
@@ -23,7 +23,8 @@ def statements(results: Results, kind: IntervalKind) -> Body | None:
     if summary is None or summary.reference is None:
         return None
     block, weights = summary.datasets, unit_weights(summary.datasets)
-    varying, measured = split_variance(results)
+    on_page = {row.title for row in summary.rows}
+    of_methods = {title: of for title, of in split_variance(results).items() if title in on_page}
     rows: list[tuple[TableCell, ...]] = []
     for row in summary.rows:
         each = [_delta(dataset, row.title) for dataset in block] if row is not summary.reference else [None]
@@ -31,29 +32,30 @@ def statements(results: Results, kind: IntervalKind) -> Body | None:
         if len(known) < len(each):
             continue
         splits = [len(entry.cells) for d in block if (entry := d.entry(row.title))]
-        others = over_other_splits(known, weights, splits, varying) if varying.df else None
+        varying = of_methods.get(row.title)
+        others = over_other_splits(known, weights, splits, varying) if varying else None
         shown = weighted(known, weights), others, _over_families(block, known)
         rows.append((row.title, *(Value.of(one, DELTA.scale, DELTA.digits, signed=True) for one in shown)))
     if not rows:
         return None
     header = ("Method", "These splits", "Other splits", "Other families")
-    return Body(header, tuple(rows), block, tuple(_notes(varying, measured)), (("", 1), ("Δ churn (pp)", 3)))
+    return Body(header, tuple(rows), block, tuple(_notes(of_methods)), (("", 1), ("Δ churn (pp)", 3)))
 
 
-def split_variance(results: Results) -> tuple[Between, list[Dataset]]:
-    """Return the variance between canonical splits of the difference in churn from ERM, and the datasets with several.
+def split_variance(results: Results) -> dict[str, Between]:
+    """Return the variance between canonical splits of each method's difference in churn from ERM, by title.
 
-    It is that of all methods together. Methods on one dataset have its splits in common, so they add no degrees of
-    freedom.
+    It is pooled over the datasets on which the method has several splits, also those that only a study asked for.
     """
-    found = [(d, [list(_by_split(d, e.title)) for e in d.entries]) for d in results.of_task("classification")]
-    several = [(d, [of for of in quantities if len(of) > 1]) for d, quantities in found]
-    several = [(d, quantities) for d, quantities in several if quantities]
-    quantities = [of for _, some in several for of in some]
-    values = [[one.value for one in of] for of in quantities]
-    variances = [[_variance(one) for one in of] for of in quantities]
-    df = sum(max(map(len, some)) - 1 for _, some in several)
-    return between(values, variances, df), [d for d, _ in several]
+    found: dict[str, list[list[Estimate]]] = {}
+    for dataset in with_studies(results).of_task("classification"):
+        for entry in dataset.entries:
+            if len(of := list(_by_split(dataset, entry.title))) > 1:
+                found.setdefault(entry.title, []).append(of)
+    return {
+        title: between([[one.value for one in of] for of in each], [[_variance(one) for one in of] for of in each])
+        for title, each in found.items()
+    }
 
 
 def _by_split(dataset: Dataset, title: str) -> Iterator[Estimate]:
@@ -81,17 +83,18 @@ def _over_families(block: tuple[Dataset, ...], each: list[Estimate]) -> Estimate
     return jackknife([np.array([values[of == family].mean() for family in dict.fromkeys(of.tolist())])])
 
 
-def _notes(varying: Between, measured: list[Dataset]) -> Iterator[str]:
+def _notes(of_methods: Mapping[str, Between]) -> Iterator[str]:
     yield (
         "These splits: other retrainings on the same training pools and test examples. Other splits: also other random "
         "splits of the same datasets. Other families: datasets like these, of families of their own; what varies "
         "between families is then part of the interval. The first and the second say nothing of other data."
     )
-    if not varying.df:
-        yield "No dataset has several canonical splits, so nothing is known of other splits."
+    if not of_methods:
+        yield "No method has several canonical splits of a dataset, so nothing is known of other splits."
         return
+    measured = [f"{title} {spelled(100 * np.sqrt(of.variance), 1)}" for title, of in of_methods.items()]
     yield (
-        f"Between canonical splits, a method's difference in churn from ERM has a standard deviation of "
-        f"{spelled(100 * np.sqrt(varying.variance), 1)} pp beyond what retraining explains ({varying.df} degrees of "
-        f"freedom, from {', '.join(d.title for d in measured)}). It is taken to be the same on all datasets."
+        "Standard deviation between canonical splits of a dataset, beyond what retraining explains, in pp: "
+        f"{', '.join(measured)} ({min(of.df for of in of_methods.values()):.0f} or more degrees of freedom). It is "
+        "taken to be the same on all datasets."
     )
