@@ -282,6 +282,8 @@ def _requirements(cell: Planned, modules: frozenset[str]) -> list[str]:
         *([f"benchmark.backbones.{backbone}"] if registry.trains_networks(cls) else []),
     ]
     reached = {module.partition(".")[0] for root in roots for module in libraries(root)}
+    if "composition" not in cell.problem.about.features:
+        reached.discard("pymatgen")  # only features of formulas import it
     ours = {*SUITE, *sys.stdlib_module_names}
     distributions = packages_distributions()
     versions = {}

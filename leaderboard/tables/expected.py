@@ -54,7 +54,8 @@ class Point:
 
     @property
     def title(self) -> str:
-        return " + ".join(dataset.title for dataset in self.datasets)
+        first, *others = (dataset.title for dataset in self.datasets)
+        return f"{first} and {len(others)} more" if others else first
 
     @property
     def task(self) -> Task:

@@ -41,8 +41,8 @@ def shown(task: Task) -> list[Shown]:
     return [
         Shown("rows", "Training rows", digits=0, log=True),
         *[Shown("minority", "Rarer class (%)", 100, 1)] * (task == "classification"),
-        Shown("scaffolds", "Scaffolds per molecule"),
-        Shown("similarity", "Similarity to training"),
+        Shown("scaffolds", "Scaffolds per row"),
+        Shown("similarity", "Similarity"),
         Shown("conflicts", "Rows in conflict (%)", 100, 1),
         Shown("disagreement", f"Neighbours' disagreement ({unit})", share, digits),
         Shown("knn_churn", f"k-NN churn ({unit})", share, digits),
@@ -157,10 +157,10 @@ def families(task: Task) -> Fill:
             known = [Value.of(_bare(point.value(one.name)), one.scale, one.digits) for one in shown(task)]
             churns = [Value.of(_bare(point.churns.get(title, np.nan)), scale, digits) for title in titles]
             ends = Value.of(Estimate(expected.value, expected.low, expected.high), scale, digits)
-            rows.append((point.title, point.datasets[0].group, *known, ends, *churns))
+            rows.append((point.title, *known, ends, *churns))
         properties = [one.title for one in shown(task)]
-        header = ("Family", "Set", *properties, f"Predicted for {titles[0]}", *titles)
-        over = (("", 2 + len(properties)), (f"Churn ({unit})", 1 + len(titles)))
+        header = ("Family", *properties, f"Predicted for {titles[0]}", *titles)
+        over = (("", 1 + len(properties)), (f"Churn ({unit})", 1 + len(titles)))
         return Body(header, tuple(rows), _datasets(tuple(of)), (), over)
 
     return body
