@@ -8,10 +8,10 @@ import io
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -27,8 +27,10 @@ LEADING: tuple[Sampling, ...] = ("halves", "paper", "nested")
 """Samplings in the order in which decisions go by them."""
 LONGEST = 150
 """Characters of a title in an address."""
+T = TypeVar("T")
 Unit = Literal["family", "group"]
 """What counts once in means and rank tests: a family of datasets, or, by the strict reading, a group of families."""
+PLURAL: Mapping[Unit, str] = {"family": "families", "group": "groups of families"}
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Entry:
 
     @property
     def control(self) -> bool:
-        """Whether the method is only there to compare others with, and has no rank."""
+        """Tell whether the method is only there to compare others with, and has no rank."""
         return any(cell.facts.control for cell in self.cells.values())
 
     @property
@@ -130,6 +132,13 @@ class Dataset:
 
     def entry(self, title: str) -> Entry | None:
         return next((entry for entry in self.entries if entry.title == title), None)
+
+    def once(self, key: object, compute: Callable[[], T]) -> T:
+        """Return what is kept in ``computed`` under ``key``, computed at the first call."""
+        if key not in self.computed:
+            self.computed[key] = compute()
+        found: T = self.computed[key]
+        return found
 
 
 @dataclass(frozen=True, eq=False)

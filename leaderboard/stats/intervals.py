@@ -61,6 +61,11 @@ class Estimate:
     def excludes_zero(self) -> bool:
         return self.low > 0 or self.high < 0
 
+    @property
+    def error(self) -> float:
+        """The standard error of a Student's interval, otherwise nan."""
+        return float((self.high - self.value) / stdtrit(self.df, 0.975))
+
     def bare(self) -> "Estimate":
         """Return the value without its interval."""
         return Estimate(self.value, np.nan, np.nan)

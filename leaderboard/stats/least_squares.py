@@ -40,16 +40,11 @@ def spearman(x: np.ndarray, y: np.ndarray) -> Estimate:
     """
     if len(x) < 5 or not np.ptp(x) or not np.ptp(y):
         return Estimate(np.nan, np.nan, np.nan)
-    rho = float(np.corrcoef(_ranks(x), _ranks(y))[0, 1])
+    from scipy.stats import rankdata  # slow to import
+
+    rho = float(np.corrcoef(rankdata(x), rankdata(y))[0, 1])
     if abs(rho) > 1 - 1e-12:
         return Estimate(rho, np.nan, np.nan)
     half = 1.959964 * np.sqrt((1 + rho**2 / 2) / (len(x) - 3))
     z = np.arctanh(rho)
     return Estimate(rho, float(np.tanh(z - half)), float(np.tanh(z + half)))
-
-
-def _ranks(values: np.ndarray) -> np.ndarray:
-    """Return ranks, equal values sharing their mean rank."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    return np.asarray((last - (counts - 1) / 2)[place])

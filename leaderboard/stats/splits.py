@@ -44,10 +44,9 @@ def over_other_splits(
     are Welch's and Satterthwaite's (1946, doi:10.2307/3002019).
     """
     same = weighted(estimates, weights)
-    parts = [((same.high - same.value) / stdtrit(same.df, 0.975), same.df)]
-    parts.append((float(np.sqrt(weights**2 @ (found.variance / np.asarray(splits)))), found.df))
+    parts = [(same.error, same.df), (float(np.sqrt(weights**2 @ (found.variance / np.asarray(splits)))), found.df)]
     error = float(np.sqrt(sum(part**2 for part, _ in parts)))
-    df = error**4 / sum(part**4 / of for part, of in parts if of)
+    df = error**4 / sum(part**4 / of for part, of in parts)
     half = float(stdtrit(df, 0.975)) * error
     return Estimate(
         same.value, same.value - half, same.value + half, 2 * float(stdtr(df, -abs(same.value) / error)), df

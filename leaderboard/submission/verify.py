@@ -47,7 +47,7 @@ class Check:
 
     @property
     def agrees(self) -> bool:
-        """Whether the difference is within its interval; without any interval, whether the values are equal."""
+        """Tell whether the difference is within its interval; without any interval, whether the values are equal."""
         return abs(self.rerun.value - self.submitted.value) <= self.margin + 1e-6 * max(1.0, abs(self.rerun.value))
 
     @property

@@ -84,11 +84,7 @@ def board(dataset: Dataset, evalset: str = "id", kind: IntervalKind = "runs") ->
 
     It is computed once for a dataset.
     """
-    key = "board", evalset, kind
-    if key not in dataset.computed:
-        keep_board(dataset, _board(dataset, evalset, kind))
-    found: Board = dataset.computed[key]
-    return found
+    return dataset.once(("board", evalset, kind), lambda: _board(dataset, evalset, kind))
 
 
 def keep_board(dataset: Dataset, board: Board) -> None:

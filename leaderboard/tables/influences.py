@@ -21,10 +21,7 @@ influence of each run on it, scaled so that its squares add up to the variance. 
 
 def influences(dataset: Dataset) -> Influences:
     """Return the influences on all measures of the scorecard. They are computed once for a dataset."""
-    if "influences" not in dataset.computed:
-        keep_influences(dataset, _influences(dataset))
-    found: Influences = dataset.computed["influences"]
-    return found
+    return dataset.once("influences", lambda: _influences(dataset))
 
 
 def keep_influences(dataset: Dataset, influences: Influences) -> None:

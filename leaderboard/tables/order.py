@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmark.measure.basics import LOST
 from benchmark.measure.catalogue import churn
-from leaderboard.read.results import Dataset, Entry, Unit, unit_weights, units
+from leaderboard.read.results import PLURAL, Dataset, Entry, Unit, unit_weights, units
 from leaderboard.stats.intervals import Estimate, IntervalKind, holm, leave_one_out, weighted
 from leaderboard.stats.ranks import Ranking, friedman, rank_intervals
 from leaderboard.tables.columns import common, estimate
@@ -33,13 +33,12 @@ RULE = (
 
 def counted(dataset: Dataset) -> dict[int, tuple[int, ...]]:
     """Return the canonical splits, with their train seeds, that most methods have; of equally many, the more."""
-    if "counted" not in dataset.computed:
-        entries = dataset.entries
-        splits = _usual([tuple(entry.cells) for entry in entries])
-        of_splits = {s: _usual([e.cells[s].key.seeds for e in entries if s in e.cells]) for s in splits}
-        dataset.computed["counted"] = of_splits
-    found: dict[int, tuple[int, ...]] = dataset.computed["counted"]
-    return found
+
+    def most() -> dict[int, tuple[int, ...]]:
+        splits = _usual([tuple(entry.cells) for entry in dataset.entries])
+        return {s: _usual([e.cells[s].key.seeds for e in dataset.entries if s in e.cells]) for s in splits}
+
+    return dataset.once("counted", most)
 
 
 def _usual(found: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -178,9 +177,8 @@ def resolution_elsewhere(block: Sequence[Dataset], titles: Sequence[str], unit: 
         of_units = np.array([each[of == name].mean() for name in names])
         means.append(float(of_units.mean()))
         p.append(float(wilcoxon(of_units).pvalue) if of_units.any() else 1.0)
-    plural = {"family": "families", "group": "groups of families"}[unit]
-    paired = f"Wilcoxon's test over {len(names)} {plural}"
-    return Resolution(pairs, tuple(means), tuple(holm(p).tolist()), f"on other {plural}", paired)
+    paired = f"Wilcoxon's test over {len(names)} {PLURAL[unit]}"
+    return Resolution(pairs, tuple(means), tuple(holm(p).tolist()), f"on other {PLURAL[unit]}", paired)
 
 
 def _differences(block: Sequence[Dataset], first: str, second: str) -> list[Estimate]:

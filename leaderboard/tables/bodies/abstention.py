@@ -24,10 +24,7 @@ def estimates(dataset: Dataset) -> Mapping[str, Levels]:
 
     Intervals are over retrainings, from pseudo-values: all retrainings decide together what is kept.
     """
-    if "abstention" not in dataset.computed:
-        keep_estimates(dataset, {entry.title: _levels(entry) for entry in dataset.entries})
-    found: Mapping[str, Levels] = dataset.computed["abstention"]
-    return found
+    return dataset.once("abstention", lambda: {entry.title: _levels(entry) for entry in dataset.entries})
 
 
 def keep_estimates(dataset: Dataset, levels: Mapping[str, Levels]) -> None:

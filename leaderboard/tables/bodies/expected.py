@@ -7,15 +7,12 @@ import numpy as np
 
 from benchmark.data.checks.expected import PREDICTORS, link, predict
 from benchmark.types import Task
-from leaderboard.read.results import Dataset, Results, Unit
+from leaderboard.read.results import PLURAL, Dataset, Results
 from leaderboard.stats.intervals import Estimate, IntervalKind
 from leaderboard.stats.least_squares import spearman
 from leaderboard.tables.expected import FEWEST, Check, Point, best, check, methods_of, models, points, with_method
 from leaderboard.tables.layouts import Body, Fill, TableCell
 from leaderboard.tables.table import MISSING, Value, spelled
-
-UNITS: tuple[Unit, ...] = ("family", "group")
-
 
 EXAMPLES: Mapping[Task, tuple[float, ...]] = {
     "classification": (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4),
@@ -109,9 +106,9 @@ def checks(task: Task) -> Fill:
         rows: list[tuple[TableCell, ...]] = []
         for title in methods_of(results, task):
             of = with_method(results, task, title)
-            none = [check(of, title, "mean", unit) for unit in UNITS]
+            none = [check(of, title, "mean", unit) for unit in PLURAL]
             for predictor, words in PREDICTORS.items():
-                each = [check(of, title, predictor, unit) for unit in UNITS]
+                each = [check(of, title, predictor, unit) for unit in PLURAL]
                 cells = [cell for one, mean in zip(each, none, strict=True) for cell in _checked(one, mean, task)]
                 rows.append((f"{title}: {words}", *cells))
         unit = scale_of(task)[2].replace("%", "pp")

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 
 import numpy as np
-from scipy.special import stdtrit
 
 from benchmark.measure.catalogue import CHURN
 from leaderboard.read.results import Dataset, Results, unit_weights, units, with_studies
@@ -53,7 +52,7 @@ def split_variance(results: Results) -> dict[str, Between]:
             if len(of := list(_by_split(dataset, entry.title))) > 1:
                 found.setdefault(entry.title, []).append(of)
     return {
-        title: between([[one.value for one in of] for of in each], [[_variance(one) for one in of] for of in each])
+        title: between([[one.value for one in of] for of in each], [[one.error**2 for one in of] for of in each])
         for title, each in found.items()
     }
 
@@ -71,10 +70,6 @@ def _by_split(dataset: Dataset, title: str) -> Iterator[Estimate]:
 def _delta(dataset: Dataset, title: str) -> Estimate | None:
     entry = dataset.entry(title)
     return DELTA.value(pairs_of(dataset, entry)) if entry else None
-
-
-def _variance(one: Estimate) -> float:
-    return float(((one.high - one.value) / stdtrit(one.df, 0.975)) ** 2)
 
 
 def _over_families(block: tuple[Dataset, ...], each: list[Estimate]) -> Estimate:

@@ -42,10 +42,7 @@ Card = Mapping[str, Mapping[str, Estimate | None]]
 
 def card(dataset: Dataset, kind: IntervalKind = "runs") -> Card:
     """Return the scorecard of each method on the ID test of a dataset. It is computed once for a dataset."""
-    if ("card", kind) not in dataset.computed:
-        keep_card(dataset, kind, _card(dataset, kind))
-    found: Card = dataset.computed["card", kind]
-    return found
+    return dataset.once(("card", kind), lambda: _card(dataset, kind))
 
 
 def keep_card(dataset: Dataset, kind: IntervalKind, card: Card) -> None:

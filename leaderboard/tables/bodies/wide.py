@@ -3,14 +3,12 @@
 import numpy as np
 
 from benchmark.types import Task
-from leaderboard.read.results import Results, Unit
+from leaderboard.read.results import PLURAL, Results, Unit
 from leaderboard.stats.intervals import Estimate, IntervalKind
 from leaderboard.tables.layouts import Body, Fill, TableCell
 from leaderboard.tables.order import Order, Resolution, order
 from leaderboard.tables.summary import Summary, summaries
 from leaderboard.tables.table import Value, spelled
-
-PLURAL: dict[Unit, str] = {"family": "families", "group": "groups of families"}
 
 
 def of_task(task: Task) -> Fill:
