@@ -175,6 +175,11 @@ def trains_networks(cls: type) -> bool:
     return bool(getattr(cls, "trains_networks", True))
 
 
+def own_features(cls: type) -> tuple[str, ...]:
+    """Return the features of molecules that a method reads in place of a dataset's; none if it takes the dataset's."""
+    return tuple(getattr(cls, "features", ()))
+
+
 def is_control(cls: type) -> bool:
     """Return whether a method is only there to compare others with, by the ``control`` of its class."""
     return bool(getattr(cls, "control", False))

@@ -164,8 +164,9 @@ class Method(Protocol):
     """A training method: a frozen dataclass registered with ``@method``; its fields are the hyperparameters.
 
     Optional class variables: ``trains_networks`` (False if ``fit`` trains by itself instead of returning
-    ``fit_stack(…)``), ``samplings`` (those under which it may run, by default all) and ``control`` (True if it is only
-    there to compare others with, and has no rank).
+    ``fit_stack(…)``), ``samplings`` (those under which it may run, by default all), ``features`` (those of molecules
+    that it reads in place of the dataset's, as a TOML names them) and ``control`` (True if it is only there to compare
+    others with, and has no rank).
     """
 
     name: ClassVar[str]

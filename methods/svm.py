@@ -7,13 +7,15 @@ Probabilities are Platt's: a sigmoid of the decision function, fitted to its val
 together: a model that has seen them would be overconfident.
 """
 
+from dataclasses import dataclass as plain
 from typing import Annotated, Any
 
+import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from benchmark.registry import method
-from methods._estimator import Estimators, TrainingSet, kernel_for
+from methods._estimator import Estimators, Kernel, TrainingSet, kernel_for
 
 
 @method("svm", title="SVM")
@@ -29,10 +31,33 @@ class SVM(Estimators):
         from sklearn.preprocessing import StandardScaler
         from sklearn.svm import SVC, SVR
 
-        kernel = kernel_for(data.x)
+        kernel = self.kernel(data.x)
         if data.task == "regression":
-            model = TransformedTargetRegressor(SVR(C=self.C, kernel=kernel), transformer=StandardScaler())
+            model = TransformedTargetRegressor(SVR(C=self.C, kernel="precomputed"), transformer=StandardScaler())
         else:
             folds = list(StratifiedGroupKFold(5).split(data.x, data.y, groups=data.rows))
-            model = CalibratedClassifierCV(SVC(C=self.C, kernel=kernel), cv=folds, ensemble=False)
-        return model.fit(data.x, data.y)
+            model = CalibratedClassifierCV(SVC(C=self.C, kernel="precomputed"), cv=folds, ensemble=False)
+        return OfSimilarities(model.fit(kernel(data.x, data.x), data.y), kernel, data.x)
+
+    def kernel(self, x: np.ndarray) -> Kernel:
+        """Return the kernel for rows like ``x`` (N, D)."""
+        return kernel_for(x)
+
+
+@plain(frozen=True)
+class OfSimilarities:
+    """An estimator that was fitted to the similarities (N, N) of its training rows ``x`` (N, D)."""
+
+    estimator: Any
+    kernel: Kernel
+    x: np.ndarray
+
+    @property
+    def classes_(self) -> np.ndarray:
+        return np.asarray(self.estimator.classes_)
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        return np.asarray(self.estimator.predict(self.kernel(x, self.x)))
+
+    def predict_proba(self, x: np.ndarray) -> np.ndarray:
+        return np.asarray(self.estimator.predict_proba(self.kernel(x, self.x)))

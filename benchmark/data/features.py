@@ -1,12 +1,13 @@
 """Features by their names in the TOMLs: ``morgan:BITS:RADIUS``, ``columns`` (the table's own numbers) and others."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from rdkit import rdBase
 from rdkit.Chem import Mol
-from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
+from rdkit.Chem.rdFingerprintGenerator import GetAtomPairGenerator, GetMorganGenerator
 
 from benchmark.backbones._smiles import smiles_bytes
 from benchmark.data.readers import LINE, MISSING, REPEATED
@@ -22,9 +23,26 @@ MOST_VALUES = 2**29
 
 def morgan(molecules: Sequence[Mol], n_bits: int, radius: int) -> np.ndarray:
     """Return Morgan fingerprints (N, n_bits) as 0/1 uint8 (doi:10.1021/ci100050t; paper, section Datasets)."""
+    return _bits(molecules, n_bits, lambda: GetMorganGenerator(radius=radius, fpSize=n_bits), radius)
+
+
+def morgan_counts(molecules: Sequence[Mol], n_bits: int, radius: int) -> np.ndarray:
+    """Return Morgan fingerprints (N, n_bits) with four bits a substructure, for counts of at least 1, 2, 4 and 8."""
+    return _bits(
+        molecules, n_bits, lambda: GetMorganGenerator(radius=radius, fpSize=n_bits, countSimulation=True), radius
+    )
+
+
+def atom_pairs(molecules: Sequence[Mol], n_bits: int) -> np.ndarray:
+    """Return fingerprints (N, n_bits) of pairs of atoms and their distance, with four bits a pair as in
+    ``morgan_counts`` (doi:10.1021/ci00046a002)."""
+    return _bits(molecules, n_bits, lambda: GetAtomPairGenerator(fpSize=n_bits, countSimulation=True))
+
+
+def _bits(molecules: Sequence[Mol], n_bits: int, make: Callable[[], Any], radius: int = 0) -> np.ndarray:
     if n_bits < 1 or radius < 0:
         raise ValueError("expected at least one bit and a radius of at least 0")
-    generator = GetMorganGenerator(radius=radius, fpSize=n_bits)
+    generator = make()
     bits = np.zeros((len(molecules), n_bits), dtype=np.uint8)
     for row, molecule in zip(bits, molecules, strict=True):
         row[:] = generator.GetFingerprintAsNumPy(molecule)
@@ -84,8 +102,19 @@ def _composition(table: pd.DataFrame, spec: DatasetSpec) -> np.ndarray:
     return composition(table[spec.id].str.strip().tolist(), table[LINE].tolist(), spec.name)
 
 
-FEATURES: dict[str, Callable[..., np.ndarray]] = {"morgan": morgan, "rdkit_descriptors": rdkit_descriptors}
+FEATURES: dict[str, Callable[..., np.ndarray]] = {
+    "morgan": morgan,
+    "morgan_counts": morgan_counts,
+    "atom_pairs": atom_pairs,
+    "rdkit_descriptors": rdkit_descriptors,
+}
 """Features of molecules; all but bits are standardised."""
+SPELLED = {
+    "morgan": "morgan:BITS:RADIUS",
+    "morgan_counts": "morgan_counts:BITS:RADIUS",
+    "atom_pairs": "atom_pairs:BITS",
+}
+"""How to name features that have numbers."""
 
 
 def featurise(molecules: Sequence[Mol], table: pd.DataFrame, spec: DatasetSpec) -> tuple[np.ndarray, np.ndarray]:
@@ -110,14 +139,16 @@ def featurise(molecules: Sequence[Mol], table: pd.DataFrame, spec: DatasetSpec) 
             blocks.append(smiles_bytes(table[spec.smiles].str.strip().tolist()))
             continue
         try:
-            if kind == "morgan" and int(numbers[0]) * len(molecules) > MOST_VALUES:
+            if kind in SPELLED and int(numbers[0]) * len(molecules) > MOST_VALUES:
                 raise UserError(
                     f"{spec.name}: features {name!r}: {len(molecules):,} rows would have {numbers[0]} bits each, more "
                     f"than {MOST_VALUES:,} in total: choose fewer bits"
                 )
             blocks.append(FEATURES[kind](molecules, *map(int, numbers)))
         except (IndexError, TypeError, ValueError, OverflowError) as error:
-            raise UserError(f"features {name!r}: expected morgan:BITS:RADIUS, as in morgan:2048:2") from error
+            expected = SPELLED.get(kind, kind)
+            example = expected.replace("BITS", "2048").replace("RADIUS", "2")
+            raise UserError(f"features {name!r}: expected {expected}, as in {example}") from error
     scaled = np.concatenate([np.full(block.shape[1], block.dtype != np.uint8) for block in blocks])
     return np.concatenate(blocks, axis=1), scaled
 

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 
@@ -10,7 +11,7 @@ import pandas as pd
 
 from benchmark.data.features import standardise, varying
 from benchmark.data.rows import Rows, feature_columns, load_rows
-from benchmark.data.spec import DatasetSpec, load_spec
+from benchmark.data.spec import DatasetSpec, load_spec, with_features
 from benchmark.data.splits import Split, first_rows, make_split
 from benchmark.errors import UserError
 from benchmark.types import MLP, Examples, Problem
@@ -182,6 +183,18 @@ def load_problem(dataset: str, canonical_seed: int = 99) -> Problem:
             **started_from(spec.backbone),
         },
     )
+
+
+def read_with(features: Sequence[str], problem: Problem, dataset: str) -> Problem:
+    """Return ``problem``, loaded as ``dataset``, with other features of molecules (``with_features``).
+
+    Rows, labels and split are the same, and so are name and fingerprints: results stay comparable. Raises UserError.
+    """
+    name = with_features(dataset, features)
+    if name == dataset:
+        return problem
+    other = load_problem(name, problem.canonical_seed)
+    return replace(other, name=problem.name, fingerprints=problem.fingerprints, about=problem.about)
 
 
 def started_from(backbone: str) -> dict[str, str]:

@@ -3,6 +3,7 @@
 import os
 import re
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -23,14 +24,20 @@ MOST_BYTES = 2**24
 BY_COLUMN = ("given", "group", "ood")
 """Kinds of splits that read a column of the table."""
 
+NOT_OF_MOLECULES = ("columns", "composition", "pixels", "smiles")
+"""Features that are not numbers computed from a molecule."""
+
 PoolSize = Annotated[int, Field(ge=2)]
 
 
 class Settings(Recipe):
-    """Settings after ``@`` in the name of a variant: the size of its pool, its backbone, and fields of its recipe."""
+    """Settings after ``@`` in the name of a variant: its pool's size, backbone, features, and fields of its recipe."""
 
     train: PoolSize | None = None
     backbone: str = MLP
+    features: str = Field("", pattern=r"^\w+(\.\d+)*(\+\w+(\.\d+)*)*$")
+    """Features of molecules in place of the dataset's, as in ``morgan_counts.4096.2+rdkit_descriptors``: a name of a
+    file may hold no colon."""
 
 
 class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
@@ -183,8 +190,38 @@ def _variant(spec: DatasetSpec, settings: str) -> DatasetSpec:
         "group": "variant",
         "train": values.pop("train", spec.train),
     }
+    if "features" in values:
+        features = tuple(values.pop("features").replace(".", ":").split("+"))
+        spec = spec.model_copy(update={"features": _of_molecules(spec, features)})
     spec = _on(spec, values.pop("backbone", spec.backbone))
     return spec.model_copy(update=changes | {"recipe": spec.recipe.model_copy(update=values)})
+
+
+def _of_molecules(spec: DatasetSpec, features: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the features of ``spec`` with ``features`` in place of those that are computed from molecules alone.
+
+    Raises UserError if it has none of these.
+    """
+    others = tuple(name for name in spec.features if name.partition(":")[0] in NOT_OF_MOLECULES)
+    if len(others) == len(spec.features):
+        raise UserError(
+            f"{spec.name}: its features, {', '.join(others)}, are not of molecules, so they cannot be replaced by "
+            f"{', '.join(features)}"
+        )
+    return (*features, *others)
+
+
+def with_features(dataset: str, features: Sequence[str]) -> str:
+    """Return the name of the variant of ``dataset`` with other features of molecules.
+
+    It is ``dataset`` itself if its features are not of molecules, its backbone reads no features, or its name says
+    which features to take.
+    """
+    spec = load_spec(dataset)
+    replaceable = any(name.partition(":")[0] not in NOT_OF_MOLECULES for name in spec.features)
+    if not features or spec.backbone != MLP or not replaceable or "@features=" in dataset:
+        return dataset
+    return f"{dataset}@features={'+'.join(features).replace(':', '.')}"
 
 
 def _on(spec: DatasetSpec, name: str) -> DatasetSpec:

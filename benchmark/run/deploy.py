@@ -28,7 +28,7 @@ from benchmark import registry
 from benchmark.data.inputs import SMILES, Featuriser, inputs_of, refuse_images
 from benchmark.data.problem import split_rows
 from benchmark.data.rows import load_rows
-from benchmark.data.spec import DatasetSpec, load_spec
+from benchmark.data.spec import DatasetSpec, load_spec, with_features
 from benchmark.errors import UserError
 from benchmark.files import PACKAGE, own_methods, shipped_datasets
 from benchmark.run import runner, served
@@ -145,7 +145,7 @@ def _log(store: "Store", cell: Planned, record: Cell, jobs: int | None) -> tuple
 
     retrained = _retrain(cell, jobs)
     exact = _compare(record, {name: np.stack([one.values[name] for one in retrained]) for name in record.predictions})
-    spec = load_spec(cell.dataset)
+    spec = load_spec(with_features(cell.dataset, registry.own_features(type(cell.method))))
     rows = load_rows(spec)
     split = split_rows(spec, rows, cell.key.canonical_seed)
     featuriser = Featuriser.of(spec, rows, split.train)

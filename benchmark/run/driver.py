@@ -12,11 +12,11 @@ from joblib.externals.loky import get_reusable_executor
 
 from benchmark.data.checks import health_text
 from benchmark.data.checks.health import examine
-from benchmark.data.problem import load_problem
+from benchmark.data.problem import load_problem, read_with
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError, did_you_mean
 from benchmark.measure.catalogue import QUALITY, churn
-from benchmark.registry import doubtful_lambda, make_method, refuse_backbone, refuse_sampling
+from benchmark.registry import doubtful_lambda, make_method, own_features, refuse_backbone, refuse_sampling
 from benchmark.run import runner
 from benchmark.run.provenance import facts_of
 from benchmark.run.runner import Failed, Planned
@@ -51,7 +51,8 @@ def plan_grid(grid: Grid, settings: Mapping[str, str], device: Device = CPU) -> 
                 method = make_method(text, problem.task, settings, problem.backbone, sampling)
                 refuse_backbone(method, problem.backbone)
                 refuse_sampling(method, sampling)
-                planned = runner.plan(problem, method, seeds, device, dataset, sampling)
+                read = read_with(own_features(type(method)), problem, dataset)
+                planned = runner.plan(read, method, seeds, device, dataset, sampling)
                 cells.setdefault(planned.key.digest, planned)
                 hyperparameters |= dict.fromkeys(planned.key.params)
     for name in settings:

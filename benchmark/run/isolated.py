@@ -70,7 +70,7 @@ def main() -> None:
 
 def _check(method: str, file: str, only: list[str]) -> dict[str, Any]:
     from benchmark.errors import UserError
-    from benchmark.registry import find, load_file
+    from benchmark.registry import find, load_file, own_features
     from benchmark.run.check import check_method
 
     cls: Any
@@ -79,7 +79,7 @@ def _check(method: str, file: str, only: list[str]) -> dict[str, Any]:
         raise UserError(f"{method}: the check uses the defaults: leave out {':'.join(settings)}")
     tasks = [task for task in cls.tasks if task in only]
     failures = [f"{task}: {failure}" for task in tasks for failure in check_method(cls, task)]
-    return {"name": cls.name, "tasks": tasks, "failures": failures}
+    return {"name": cls.name, "tasks": tasks, "features": own_features(cls), "failures": failures}
 
 
 def _method(job: dict[str, Any]) -> Any:

@@ -47,10 +47,12 @@ def method_file(name: str) -> Path | None:
 
 @dataclass(frozen=True)
 class Checked:
-    """The outcome of the check of a method's contract: its name, its tasks, and a line for each failure."""
+    """The outcome of the check of a method's contract: its name, its tasks, the features of molecules that it reads in
+    place of a dataset's, and a line for each failure."""
 
     name: str
     tasks: tuple[str, ...]
+    features: tuple[str, ...]
     failures: tuple[str, ...]
 
 
@@ -97,7 +99,8 @@ class Isolation:
         with self._started({"task": "", "tasks": sorted(tasks)}) as talk:
             about = json.loads(talk.next(process.CHECKED, LONGEST))
             failures = tuple(self.named(str(line)) for line in about["failures"])
-            return Checked(str(about["name"]), tuple(map(str, about["tasks"])), failures)
+            learned, features = (tuple(map(str, about[name])) for name in ("tasks", "features"))
+            return Checked(str(about["name"]), learned, features, failures)
 
     def retrain(self, sample: Sample, x: np.ndarray) -> Trained:
         """Fit the method to ``sample`` in a new process, and return its predictions for ``x`` (T, D).

@@ -19,6 +19,7 @@ from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from benchmark import registry
+from benchmark.data.features import FEATURES
 from benchmark.files import cache_folder, read_arrays, write_arrays
 from benchmark.run.cluster import spread
 from benchmark.run.provenance import LIBRARIES, facts_of
@@ -93,12 +94,13 @@ class _Block:
 def code_fingerprint(method: Method, backbone: str = MLP) -> str:
     """Return 16 hex digits that identify the code behind a method's predictions (see ``benchmark.source``).
 
-    They cover the backbone if the method trains networks, and the classes in its optional ``builds_on``, which its
-    file does not import.
+    They cover the backbone if the method trains networks, its own features of molecules, and the classes in its
+    optional ``builds_on``, which its file does not import.
     """
     cls = type(method)
     networks = [f"benchmark.backbones.{backbone}"] if registry.trains_networks(cls) else []
-    return fingerprint(cls, *getattr(cls, "builds_on", ()), *networks)
+    computed = [FEATURES[name.partition(":")[0]] for name in registry.own_features(cls)]
+    return fingerprint(cls, *getattr(cls, "builds_on", ()), *networks, *computed)
 
 
 def plan(

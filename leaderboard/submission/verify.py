@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.data.problem import load_problem
+from benchmark.data.problem import load_problem, read_with
 from benchmark.errors import UserError, did_you_mean
 from benchmark.measure.catalogue import QUALITY, churn
 from benchmark.measure.measure import Measure
@@ -93,10 +93,12 @@ def check_code(submission: Submission) -> None:
             _check_code(code, submission.cells)
 
 
-def _check_code(code: Isolation, cells: Iterable[Cell]) -> None:
-    tasks = {p.task for cell in cells for p in cell.predictions.values()}
-    if failures := code.check(tasks).failures:
-        raise UserError("\n".join([f"{code.method} breaks the contract of a method:", *failures, REMEDY]))
+def _check_code(code: Isolation, cells: Iterable[Cell]) -> tuple[str, ...]:
+    """Check the contract, and return the features of molecules that the method reads in place of a dataset's."""
+    checked = code.check({p.task for cell in cells for p in cell.predictions.values()})
+    if checked.failures:
+        raise UserError("\n".join([f"{code.method} breaks the contract of a method:", *checked.failures, REMEDY]))
+    return checked.features
 
 
 REMEDY = "A method may use its sample and nothing else; repair it and try python -m benchmark check on it."
@@ -126,7 +128,7 @@ def rerun(submission: Submission, sampling: Sampling, dataset: str = "", draws: 
     cells = [cell for cell in submission.cells if (cell.key.dataset, cell.key.sampling) == (chosen, sampling)]
     collapsed = chosen in submission.description.collapsed
     with isolated(submission.method) as code:
-        _check_code(code, cells)
+        features = _check_code(code, cells)
         checks: list[Check] = []
         walls: dict[str, None] = {}
         count = 2 * (1 + sum(len(cell.predictions) for cell in cells))
@@ -134,6 +136,7 @@ def rerun(submission: Submission, sampling: Sampling, dataset: str = "", draws: 
         for cell in [*cells, None]:
             theirs = cell or cells[0]
             problem = load_problem(chosen, cell.key.canonical_seed if cell else draws.randrange(10**4, 2**31))
+            problem = read_with(features, problem, chosen)
             seeds = _fresh(sampling, len(theirs.key.seeds), draws)
             if cell is cells[0] and not collapsed:
                 _check_labels(code, problem, sampling, seeds[:CONTROLS])

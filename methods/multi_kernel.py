@@ -1,0 +1,63 @@
+"""Support vector machine on the mean of two kernels, for a richer description of molecules than one fingerprint.
+
+The Tanimoto kernel on bits, of counted Morgan substructures and of atom pairs, and a Gaussian one on numbers, RDKit's
+descriptors, each within three standard deviations; of rows that are not molecules, the dataset's own bits and numbers.
+The unweighted mean is the plainest multiple kernel learning (Gönen and Alpaydın 2011, JMLR 12:2211–2268).
+
+Two views of a molecule tell with less error than one which training rows are like it, and a small ``C`` averages over
+many of them. Probabilities are those of ``svm``. ``C`` is the smallest of 0.35, 0.5, 0.7, 1, 1.4 and 2 that costs at
+most 0.5 percentage points against the most accurate method on BACE under ``halves``, and, for regression, at most 0.04
+against the smallest MAE on ESOL; both rules select 0.7.
+"""
+
+from dataclasses import dataclass as plain
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from benchmark.registry import method
+from methods._estimator import Kernel, tanimoto
+from methods.svm import SVM
+
+MOST = 3.0
+"""The largest distance of a number from the mean of the training pool, in standard deviations."""
+
+
+@plain(frozen=True)
+class MeanKernel:
+    """The mean of a Tanimoto kernel on the columns ``bits`` (D,) and a Gaussian one, with ``gamma``, on the others."""
+
+    bits: np.ndarray
+    gamma: float
+
+    @classmethod
+    def of(cls, x: np.ndarray) -> "MeanKernel":
+        """Return the kernel for rows like ``x`` (N, D); the Gaussian is scikit-learn's with ``gamma="scale"``."""
+        bits = ((x == 0) | (x == 1)).all(axis=0)
+        numbers = x[:, ~bits].clip(-MOST, MOST)
+        return cls(bits, 1 / (numbers.shape[1] * (float(numbers.var()) or 1.0)) if numbers.size else 0.0)
+
+    def __call__(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Return the similarity (A, B) of rows (A, D) and rows (B, D), from 0 to 1."""
+        from sklearn.metrics.pairwise import rbf_kernel
+
+        parts = []
+        if self.bits.any():
+            parts.append(tanimoto(a[:, self.bits], b[:, self.bits]))
+        if not self.bits.all():
+            parts.append(rbf_kernel(*(x[:, ~self.bits].clip(-MOST, MOST) for x in (a, b)), gamma=self.gamma))
+        return np.asarray(np.mean(parts, axis=0))
+
+
+@method("multi_kernel", title="Multi-kernel SVM")
+@dataclass(frozen=True)
+class MultiKernel(SVM):
+    features: ClassVar[tuple[str, ...]] = ("morgan_counts:4096:2", "atom_pairs:4096", "rdkit_descriptors")
+
+    C: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.7
+    """As in ``svm``."""
+
+    def kernel(self, x: np.ndarray) -> Kernel:
+        return MeanKernel.of(x)
