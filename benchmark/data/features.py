@@ -146,9 +146,9 @@ def featurise(molecules: Sequence[Mol], table: pd.DataFrame, spec: DatasetSpec) 
                 )
             blocks.append(FEATURES[kind](molecules, *map(int, numbers)))
         except (IndexError, TypeError, ValueError, OverflowError) as error:
-            expected = SPELLED.get(kind, kind)
-            example = expected.replace("BITS", "2048").replace("RADIUS", "2")
-            raise UserError(f"features {name!r}: expected {expected}, as in {example}") from error
+            example = SPELLED.get(kind, "").replace("BITS", "2048").replace("RADIUS", "2")
+            expected = f"{SPELLED[kind]}, as in {example}" if example else f"{kind}, without a number"
+            raise UserError(f"features {name!r}: expected {expected}") from error
     scaled = np.concatenate([np.full(block.shape[1], block.dtype != np.uint8) for block in blocks])
     return np.concatenate(blocks, axis=1), scaled
 

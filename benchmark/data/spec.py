@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from benchmark.errors import UserError, did_you_mean
@@ -30,14 +30,22 @@ NOT_OF_MOLECULES = ("columns", "composition", "pixels", "smiles")
 PoolSize = Annotated[int, Field(ge=2)]
 
 
+def _spelled(features: str) -> str:
+    """Refuse ``features`` that are not names with dots before their numbers, joined by plus signs."""
+    if not re.fullmatch(r"\w+(\.\d+)*(\+\w+(\.\d+)*)*", features):
+        raise PydanticCustomError(
+            "features", "expected names of features as in morgan_counts.4096.2+rdkit_descriptors, with dots for colons"
+        )
+    return features
+
+
 class Settings(Recipe):
     """Settings after ``@`` in the name of a variant: its pool's size, backbone, features, and fields of its recipe."""
 
     train: PoolSize | None = None
     backbone: str = MLP
-    features: str = Field("", pattern=r"^\w+(\.\d+)*(\+\w+(\.\d+)*)*$")
-    """Features of molecules in place of the dataset's, as in ``morgan_counts.4096.2+rdkit_descriptors``: a name of a
-    file may hold no colon."""
+    features: Annotated[str, AfterValidator(_spelled)] = ""
+    """Features of molecules in place of the dataset's; a dot stands for the colon, which no file's name may hold."""
 
 
 class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
@@ -190,23 +198,33 @@ def _variant(spec: DatasetSpec, settings: str) -> DatasetSpec:
         "group": "variant",
         "train": values.pop("train", spec.train),
     }
-    if "features" in values:
-        features = tuple(values.pop("features").replace(".", ":").split("+"))
-        spec = spec.model_copy(update={"features": _of_molecules(spec, features)})
+    if given_features := values.pop("features", ""):
+        features = _of_molecules(spec, tuple(given_features.replace(".", ":").split("+")))
+        spec = spec.model_copy(update={"features": features})
     spec = _on(spec, values.pop("backbone", spec.backbone))
+    if given_features and "smiles" in spec.features:
+        raise UserError(
+            f"{changes['name']}: backbone {spec.backbone} reads SMILES: leave out features={given_features}"
+        )
     return spec.model_copy(update=changes | {"recipe": spec.recipe.model_copy(update=values)})
 
 
 def _of_molecules(spec: DatasetSpec, features: tuple[str, ...]) -> tuple[str, ...]:
     """Return the features of ``spec`` with ``features`` in place of those that are computed from molecules alone.
 
-    Raises UserError if it has none of these.
+    Raises UserError if it has none of these, or if ``features`` has others.
     """
+    wrong = [name for name in features if name.partition(":")[0] in NOT_OF_MOLECULES]
+    if wrong:
+        raise UserError(
+            f"{spec.name}: {', '.join(wrong)} cannot replace its features: name features that are computed from "
+            "molecules, as in morgan_counts:4096:2"
+        )
     others = tuple(name for name in spec.features if name.partition(":")[0] in NOT_OF_MOLECULES)
     if len(others) == len(spec.features):
         raise UserError(
-            f"{spec.name}: its features, {', '.join(others)}, are not of molecules, so they cannot be replaced by "
-            f"{', '.join(features)}"
+            f"{spec.name}: its features, {', '.join(others)}, are not computed from molecules, so they cannot be "
+            f"replaced by {', '.join(features)}"
         )
     return (*features, *others)
 

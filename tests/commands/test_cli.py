@@ -14,8 +14,12 @@ import typer
 import yaml
 
 from benchmark.__main__ import app
+from benchmark.data.problem import load_problem
 from benchmark.data.rows import load_rows
 from benchmark.files import CHECKOUT
+from benchmark.registry import make_method
+from benchmark.run.runner import retrain
+from benchmark.store.tracking import Store
 from leaderboard.__main__ import app as leaderboard_app
 
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
@@ -208,6 +212,32 @@ def test_a_run_logs_the_model_of_a_cell_that_is_recorded_already_and_registers_i
     printed = capsys.readouterr().out
     assert "its predictions equal the recorded ones to the bit" in printed
     assert "registered as models:/mine/1" in printed
+
+
+@pytest.mark.slow
+def test_a_method_with_features_of_its_own_is_trained_recorded_and_ranked_beside_erm(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    monkeypatch.chdir(tmp_path)
+    name = "b3db_measured@epochs=2@train=200"
+    words = ["run", "--method", "erm,multi_kernel", "--dataset", name, "--seeds", "2", "--jobs", "1", "--device", "cpu"]
+    assert call(*words) == 0
+    assert "2 cells trained" in capsys.readouterr().out
+    erm, own = sorted(Store().cells(), key=lambda cell: cell.key.method)
+    assert (own.key.method, own.key.problem) == ("multi_kernel", erm.key.problem)
+    assert own.facts.dataset.features == erm.facts.dataset.features == ("morgan:2048:2",)
+    variant = load_problem(f"{name}@features=morgan_counts.4096.2+atom_pairs.4096+rdkit_descriptors")
+    by_hand = retrain(make_method("multi_kernel", "classification"), variant, [1, 2])
+    for evalset, p in by_hand.items():
+        assert p.ids.tolist() == own.predictions[evalset].ids.tolist() == erm.predictions[evalset].ids.tolist()
+        assert own.predictions[evalset].values.tolist() == p.values.tolist()
+    assert call(*words) == 0
+    assert "2 already recorded" in capsys.readouterr().out
+    assert call("build", "--out", "site", which=leaderboard_app) == 0
+    board = (tmp_path / "site" / "tables" / f"{name}-id.csv").read_text(encoding="utf-8")
+    assert "Multi-kernel SVM" in board
+    assert "ERM" in board
 
 
 @pytest.fixture(scope="module")

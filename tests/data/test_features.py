@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from rdkit.Chem import Descriptors, MolFromSmiles
-from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
+from rdkit.Chem.rdFingerprintGenerator import GetAtomPairGenerator, GetMorganGenerator
 
 from benchmark.data.compositions import composition
 from benchmark.data.features import featurise, standardise
@@ -37,6 +37,41 @@ def test_morgan_bits_are_the_unfolded_environments_modulo_the_length(n_bits, rad
     assert bits.dtype == np.uint8
     assert not scaled.any()
     np.testing.assert_array_equal(bits, expected)
+
+
+CHAINS = [*MOLECULES, *map(MolFromSmiles, ("CCCCCCCC", "c1ccccc1", "FC(F)(F)C(F)(F)C(F)(F)C(F)(F)F"))]
+
+
+@pytest.mark.parametrize(
+    ("name", "counter"),
+    [
+        ("morgan_counts:4096:2", GetMorganGenerator(radius=2, fpSize=1024)),
+        ("morgan_counts:64:1", GetMorganGenerator(radius=1, fpSize=16)),
+        ("atom_pairs:4096", GetAtomPairGenerator(fpSize=1024, countSimulation=False)),
+        ("atom_pairs:64", GetAtomPairGenerator(fpSize=16, countSimulation=False)),
+    ],
+)
+def test_counted_bits_say_whether_a_count_is_at_least_1_2_4_and_8(name, counter):
+    bits, scaled = featurise(CHAINS, TABLE, spec(name))
+    counts = np.array([counter.GetCountFingerprintAsNumPy(molecule) for molecule in CHAINS])
+    expected = (counts[:, :, None] >= [1, 2, 4, 8]).reshape(len(CHAINS), -1)
+    assert bits.dtype == np.uint8
+    assert not scaled.any()
+    assert expected.reshape(len(CHAINS), -1, 4).any(axis=(0, 1)).all()
+    np.testing.assert_array_equal(bits, expected)
+
+
+def test_the_counted_substructures_of_octane_and_the_atom_pairs_of_benzene_are_those_counted_by_hand():
+    octane, _ = featurise([MolFromSmiles("CCCCCCCC")], TABLE, spec("morgan_counts:4096:1"))
+    # Radius 0: 2 ends and 6 others. Radius 1: 2 ends, 2 beside an end, 4 inside.
+    assert sorted(octane.reshape(-1, 4).sum(axis=1).tolist())[-5:] == [2, 2, 2, 3, 3]
+    assert octane.sum() == 12
+    benzene, _ = featurise([MolFromSmiles("c1ccccc1")], TABLE, spec("atom_pairs:4096"))
+    # One kind of atom: 6 pairs of neighbours, 6 at distance 2, 3 at distance 3.
+    assert sorted(benzene.reshape(-1, 4).sum(axis=1).tolist())[-3:] == [2, 3, 3]
+    assert benzene.sum() == 8
+    plain, _ = featurise([MolFromSmiles("CC"), MolFromSmiles("CCO")], TABLE, spec("atom_pairs:4096"))
+    assert plain.sum(axis=1).tolist() == [1, 3]
 
 
 def test_blocks_stand_side_by_side_in_the_order_named_and_only_numbers_are_to_be_standardised():
@@ -70,6 +105,37 @@ def test_a_column_of_text_is_named_with_its_line_unless_it_is_to_be_ignored():
 @pytest.mark.parametrize("name", ["morgn:2048:2", "morgan:2048", "morgan:2048:two", "morgan:0:2"])
 def test_features_that_cannot_be_made_are_an_error_of_the_user(name):
     with pytest.raises(UserError, match="morgan"):
+        featurise(MOLECULES, TABLE, spec(name))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("morgan_counts:2048", "expected morgan_counts:BITS:RADIUS, as in morgan_counts:2048:2"),
+        ("morgan_counts:2048:-1", "expected morgan_counts:BITS:RADIUS, as in morgan_counts:2048:2"),
+        ("morgan_counts:2048:2:1", "expected morgan_counts:BITS:RADIUS, as in morgan_counts:2048:2"),
+        ("atom_pairs:x", "expected atom_pairs:BITS, as in atom_pairs:2048"),
+        ("atom_pairs:0", "expected atom_pairs:BITS, as in atom_pairs:2048"),
+        ("atom_pairs", "expected atom_pairs:BITS, as in atom_pairs:2048"),
+        ("morgan:64", "expected morgan:BITS:RADIUS, as in morgan:2048:2"),
+        ("rdkit_descriptors:7", "expected rdkit_descriptors, without a number"),
+    ],
+)
+def test_a_wrong_spelling_of_features_is_answered_with_the_right_one(name, message):
+    with pytest.raises(UserError) as caught:
+        featurise(MOLECULES, TABLE, spec(name))
+    assert str(caught.value) == f"features {name!r}: {message}"
+
+
+@pytest.mark.parametrize("name", ["morgan_count:2048:2", "atom_pair:2048"])
+def test_unknown_features_are_answered_with_the_nearest_name(name):
+    with pytest.raises(UserError, match=rf"unknown features '{name.partition(':')[0]}': did you mean '\w+s'"):
+        featurise(MOLECULES, TABLE, spec(name))
+
+
+@pytest.mark.parametrize("name", ["morgan_counts:1000000000:2", "atom_pairs:1000000000"])
+def test_more_bits_than_memory_holds_are_refused(name):
+    with pytest.raises(UserError, match=f"features '{name}': 4 rows would have 1000000000 bits each"):
         featurise(MOLECULES, TABLE, spec(name))
 
 

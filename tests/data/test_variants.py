@@ -12,14 +12,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rdkit.Chem import MolFromSmiles
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 from benchmark.backbones._smiles import smiles_of
 from benchmark.data.checks.health import examine
-from benchmark.data.problem import fold, load_problem
+from benchmark.data.features import featurise
+from benchmark.data.problem import fold, load_problem, read_with
 from benchmark.data.rows import load_rows
-from benchmark.data.spec import Settings, dataset_names, expand, load_spec
+from benchmark.data.spec import Settings, dataset_names, expand, load_spec, with_features
 from benchmark.data.splits import first_rows
 from benchmark.errors import UserError
 from benchmark.files import shipped_datasets
@@ -110,6 +112,23 @@ def test_a_variant_of_a_group_is_one_of_each_of_its_datasets():
         ("bace@train=3@train=4", "bace@train=3@train=4: train is given twice"),
         ("bace@train", "bace@train: expected NAME=VALUE, found 'train'"),
         ("bace@", "bace@: expected NAME=VALUE, found ''"),
+        (
+            "bace@features=morgan:64:2",
+            "bace@features=morgan:64:2: expected names of features as in morgan_counts.4096.2+rdkit_descriptors",
+        ),
+        ("bace@features=atom_pairs.64+", "bace@features=atom_pairs.64+: expected names of features"),
+        ("bace@features=columns", "bace: columns cannot replace its features: name features that are computed from"),
+        ("bace@features=smiles+morgan.64.2", "bace: smiles cannot replace its features"),
+        (
+            "bace@backbone=gin@features=morgan.64.2",
+            "bace@backbone=gin@features=morgan.64.2: backbone gin reads SMILES: leave out features=morgan.64.2",
+        ),
+        (
+            "mof_thermal@features=morgan.64.2",
+            "mof_thermal: its features, columns, are not computed from molecules, so they cannot be replaced by "
+            "morgan:64:2",
+        ),
+        ("glass@features=morgan.64.2", "glass: its features, composition, are not computed from molecules"),
     ],
 )
 def test_a_mistake_in_a_setting_is_answered_with_what_is_expected(name, message):
@@ -309,6 +328,117 @@ def test_folds_that_cannot_be_are_refused(base):
     rarer = int(np.bincount(tiny.train.y).min())
     with pytest.raises(UserError, match=f"12 folds need 12 rows of the rarer class .* found {rarer}"):
         fold(tiny, 0, 12)
+
+
+# Other features
+
+
+COUNTED = "morgan_counts.256.2+atom_pairs.128"
+
+
+def test_a_variant_by_features_names_them_with_dots_and_reads_them_with_colons():
+    spec = load_spec(f"bace@train=200@features={COUNTED}")
+    assert spec.name == spec.spelled == f"bace@features={COUNTED}@train=200"
+    assert spec.title == f"BACE, features={COUNTED}, train=200"
+    assert (spec.features, spec.group, spec.family) == (("morgan_counts:256:2", "atom_pairs:128"), "variant", "bace")
+    assert load_spec(spec.spelled) == spec
+    assert expand(f"bace@features={COUNTED}") == [f"bace@features={COUNTED}"]
+
+
+@pytest.mark.parametrize("settings", ["", "@train=200"])
+def test_a_variant_by_features_has_the_rows_labels_and_split_of_its_dataset(settings):
+    plain, other = load_problem(f"b3db_measured{settings}"), load_problem(f"b3db_measured@features={COUNTED}{settings}")
+    for one, two in [(plain.train, other.train), *((plain.evals[name], other.evals[name]) for name in plain.evals)]:
+        for part in ("y", "ids", "smiles"):
+            np.testing.assert_array_equal(getattr(one, part), getattr(two, part))
+    changed = {name for name in plain.fingerprints if plain.fingerprints[name] != other.fingerprints[name]}
+    assert changed == {"features"}
+    spec = load_spec(f"b3db_measured@features={COUNTED}")
+    molecules = [MolFromSmiles(text) for text in other.evals["id"].smiles]
+    bits, _ = featurise(molecules, None, spec)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(other.evals["id"].x, bits)
+
+
+def test_a_variant_by_the_datasets_own_features_is_the_same_problem(base):
+    problem = load_problem("b3db_measured@features=morgan.2048.2")
+    assert problem.fingerprint == base.fingerprint
+    assert same(problem, base)
+
+
+@pytest.fixture
+def weighed(tmp_path: Path, base: Problem) -> str:
+    """A dataset of molecules with a column of their masses, whose features are bits and that column."""
+    rows = [(smiles, i, i % 2) for i, smiles in enumerate(base.train.smiles[:60])]
+    content = "\n".join(["smiles,mass,y", *(f'"{a}",{b},{c}' for a, b, c in rows), ""]).encode()
+    (tmp_path / "t.csv").write_bytes(content)
+    (tmp_path / "t.toml").write_text(
+        'title="T"\ntask="classification"\ngroup="extra"\nsource="file:t.csv"\nsmiles="smiles"\ntarget="y"\n'
+        'features=["morgan:64:2", "columns"]\nsplit="random:0.8"\n'
+        f'sha256="{hashlib.sha256(content).hexdigest()}"\n'
+    )
+    return str(tmp_path / "t.toml")
+
+
+def test_a_variant_by_features_keeps_the_columns_beside_those_of_molecules(weighed):
+    spec = load_spec(f"{weighed}@features=atom_pairs.32")
+    assert spec.features == ("atom_pairs:32", "columns")
+    plain, other = load_problem(weighed), load_problem(spec.spelled)
+    assert (plain.train.x.shape[1], other.train.x.shape[1]) == (65, 33)
+    np.testing.assert_array_equal(other.train.x[:, -1], plain.train.x[:, -1])
+    read = read_with(["atom_pairs:32"], plain, weighed)
+    assert same(read, other)
+
+
+# Features of a method's own
+
+
+def test_the_features_of_a_method_name_a_variant_of_the_dataset_that_it_is_run_on(weighed):
+    wanted = ("morgan_counts:256:2", "atom_pairs:128")
+    assert with_features("bace", wanted) == f"bace@features={COUNTED}"
+    assert with_features("bace@train=200", wanted) == f"bace@train=200@features={COUNTED}"
+    assert with_features(weighed, wanted) == f"{weighed}@features={COUNTED}"
+
+
+@pytest.mark.parametrize(
+    "dataset",
+    [
+        "bace@backbone=gin",  # its networks read SMILES
+        "mof_thermal",  # its rows are no molecules
+        "glass",  # formulas
+        "waterbirds",  # images
+        "bace@features=morgan.64.2",  # the user says what to read
+        "bace@features=morgan.64.2@train=200",
+    ],
+)
+def test_a_method_reads_the_datasets_features_where_its_own_cannot_be_or_others_are_asked_for(dataset):
+    assert with_features(dataset, ("morgan_counts:256:2",)) == dataset
+
+
+def test_a_method_without_features_of_its_own_reads_those_of_the_dataset(base):
+    assert with_features("bace", ()) == "bace"
+    assert read_with((), base, "b3db_measured") is base
+
+
+def test_a_problem_that_is_read_with_other_features_keeps_its_name_and_fingerprint(base):
+    read = read_with(["morgan_counts:256:2"], base, "b3db_measured")
+    assert (read.name, read.fingerprint, read.about) == (base.name, base.fingerprint, base.about)
+    assert read.digest != base.digest  # so that nothing trained on one is taken for the other
+    other = load_problem("b3db_measured@features=morgan_counts.256.2")
+    assert same(read, other)
+    assert (read.fingerprint, read.recipe) == (base.fingerprint, base.recipe)
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (["morgn:64:2"], "unknown features 'morgn': did you mean 'morgan'"),
+        (["columns"], "b3db_measured: columns cannot replace its features"),
+        (["rdkit descriptors"], "rdkit descriptors: expected names of features"),
+    ],
+)
+def test_features_of_a_method_that_cannot_be_read_are_an_error_of_the_user(base, features, message):
+    with pytest.raises(UserError, match=message):
+        read_with(features, base, "b3db_measured")
 
 
 # Backbones

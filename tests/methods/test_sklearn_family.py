@@ -202,11 +202,14 @@ def test_an_estimator_is_trained_anew_when_a_file_changes_that_it_derives_from(t
     assert runner.code_fingerprint(method) != before
 
 
+NAMES = ("knn", "erm", "multi_kernel")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("edited", "old", "new", "changed"),
     [
-        ("methods/_estimator.py", "np.divide(common, either", "np.divide(either, common", {"knn"}),
+        ("methods/_estimator.py", "np.divide(common, either", "np.divide(either, common", {"knn", "multi_kernel"}),
         ("methods/knn.py", 'kind="stable"', 'kind="heapsort"', {"knn"}),
         ("benchmark/train/loop.py", "CLIP = 1.0", "CLIP = 2.0", {"erm"}),
         ("benchmark/train/loop.py", "The training loop", "The only training loop", set()),
@@ -216,7 +219,21 @@ def test_an_estimator_is_trained_anew_when_a_file_changes_that_it_derives_from(t
             "benchmark/train/resampling.py",
             'Literal[\n    "bootstrap",',
             'Literal[\n    "x",\n    "bootstrap",',
-            {"erm", "knn"},
+            {"erm", "knn", "multi_kernel"},
+        ),
+        ("methods/multi_kernel.py", '"atom_pairs:4096"', '"atom_pairs:2048"', {"multi_kernel"}),
+        ("methods/svm.py", "StratifiedGroupKFold(5)", "StratifiedGroupKFold(4)", {"multi_kernel"}),
+        (
+            "benchmark/data/features.py",
+            "GetAtomPairGenerator(fpSize=n_bits, countSimulation=True)",
+            "GetAtomPairGenerator(fpSize=n_bits)",
+            {"multi_kernel"},
+        ),
+        (
+            "benchmark/data/features.py",
+            "GetMorganGenerator(radius=radius, fpSize=n_bits),",
+            "GetMorganGenerator(),",
+            set(),
         ),
     ],
 )
@@ -227,10 +244,10 @@ def test_a_cell_is_keyed_by_the_code_that_makes_it(edited, old, new, changed, tm
     def codes():
         script = (
             "from benchmark.registry import make_method; from benchmark.run.runner import code_fingerprint;"
-            "print(*[code_fingerprint(make_method(name, 'classification')) for name in ('knn', 'erm')])"
+            f"print(*[code_fingerprint(make_method(name, 'classification')) for name in {NAMES}])"
         )
         run = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
-        return dict(zip(("knn", "erm"), run.stdout.split(), strict=True))
+        return dict(zip(NAMES, run.stdout.split(), strict=True))
 
     before, path = codes(), tmp_path / edited
     assert path.read_text().count(old) == 1

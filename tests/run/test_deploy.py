@@ -91,6 +91,7 @@ def test_a_model_gives_each_test_molecule_the_recorded_prediction_of_the_first_s
     [
         *((name, "paper") for name in ("twin", "anchor", "bagging:k=2", "mc_dropout:passes=3", "swa")),
         *((name, "paper") for name in ("random_forest:trees=10", "svm", "knn", "gaussian_process", "linear")),
+        ("multi_kernel", "halves"),
         ("sklearn:sklearn.naive_bayes.BernoulliNB", "paper"),
         ("erm", "nested"),
         ("twin", "halves"),

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
 from benchmark.run.driver import plan_grid, warnings
-from benchmark.store.cell import Grid
+from benchmark.run.runner import code_fingerprint, run
+from benchmark.store.cell import Cell, Grid
+from methods.multi_kernel import MultiKernel
 
 DATASET = "b3db_measured"
 
@@ -41,3 +45,47 @@ def test_lambda_is_the_one_selected_under_the_sampling_and_where_none_was_a_warn
     (regression,) = plan_grid(Grid(["twin"], ["b3db_logbb"], [99], [1, 2], "halves"), {})
     (line,) = (line for line in warnings([regression]) if "λ" in line)
     assert "python -m benchmark study lambda-rule --sampling halves" in line
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """The multi-kernel SVM on fewer bits and without the descriptors, which take ten seconds."""
+    monkeypatch.setattr(MultiKernel, "features", ("morgan_counts:256:2", "atom_pairs:128"))
+    return "features=morgan_counts.256.2+atom_pairs.128"
+
+
+@pytest.mark.parametrize("settings", ["", "@train=200"])
+def test_a_method_with_features_of_its_own_trains_on_them_and_is_compared_with_erm(quick, settings):
+    name = f"{DATASET}{settings}"
+    erm, own = plan_grid(Grid(["erm", "multi_kernel"], [name], [99], [1, 2], "halves"), {})
+    assert (own.key.dataset, own.key.problem) == (erm.key.dataset, erm.key.problem)
+    assert own.command.endswith(f"--dataset {name} --canonical-seed 99 --seeds 1-2 --sampling halves")
+    variant = load_problem(f"{name}@{quick}")
+    for read, given in ((own.problem.train, variant.train), (own.problem.evals["ood"], variant.evals["ood"])):
+        np.testing.assert_array_equal(read.x, given.x)
+        np.testing.assert_array_equal(read.ids, given.ids)
+    assert erm.problem.train.x.shape[1] == 2048
+    assert own.problem.train.x.shape[1] == 384
+
+
+def test_a_variant_by_features_is_what_all_methods_read(quick):
+    erm, own = plan_grid(Grid(["erm", "multi_kernel"], [f"{DATASET}@features=atom_pairs.64"], [99], [1, 2]), {})
+    assert erm.problem.train.x.shape[1] == own.problem.train.x.shape[1] == 64
+    assert erm.key.problem == own.key.problem != load_problem(DATASET).fingerprint
+
+
+def test_methods_with_features_of_their_own_are_trained_beside_others_as_alone(quick):
+    both = plan_grid(Grid(["svm:C=0.7", "multi_kernel"], [f"{DATASET}@train=100"], [99], [1, 2]), {})
+    cells = [outcome for _, outcome in run(both, jobs=1, fresh=True) if isinstance(outcome, Cell)]
+    together = {cell.key.method: cell.predictions["id"].values for cell in cells}
+    (alone,) = (outcome for _, outcome in run(both[1:], jobs=1, fresh=True) if isinstance(outcome, Cell))
+    np.testing.assert_array_equal(together["multi_kernel"], alone.predictions["id"].values)
+    assert not np.array_equal(together["multi_kernel"], together["svm"])
+
+
+def test_the_code_of_a_method_is_that_of_the_features_that_it_names_too(monkeypatch):
+    codes = set()
+    for features in (("morgan_counts:4096:2", "atom_pairs:4096"), ("atom_pairs:4096",), ("rdkit_descriptors",), ()):
+        monkeypatch.setattr(MultiKernel, "features", features)
+        codes.add(code_fingerprint(MultiKernel()))
+    assert len(codes) == 4

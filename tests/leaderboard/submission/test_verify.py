@@ -49,6 +49,31 @@ def test_what_the_code_gives_again_is_verified(good, write):
     assert "(Python's audit hook)" in cell.facts.submission.checks
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("features", [(), ("morgan_counts:256:2", "atom_pairs:128")])
+def test_a_method_is_given_the_features_that_it_names_and_compared_on_the_submitted_examples(
+    good, write, monkeypatch, features
+):
+    path = write()
+    path.write_text(path.read_text().replace("    trees: int", f"    features = {features!r}\n    trees: int"))
+    read = []
+
+    def retrained(code: Any, problem: Any, sampling: Any, seeds: Any, walls: Any) -> Any:
+        read.append(problem)
+        raise UserError("enough")
+
+    monkeypatch.setattr(verify, "_check_labels", lambda *_: None)
+    monkeypatch.setattr(verify, "_retrained", retrained)
+    with pytest.raises(UserError, match="enough"):
+        verify.rerun(validate(good), "halves", draws=Random(1))
+    (problem,) = read
+    named = f"{DATASET}@features=morgan_counts.256.2+atom_pairs.128" if features else DATASET
+    plain, expected = load_problem(DATASET), load_problem(named)
+    np.testing.assert_array_equal(problem.evals["id"].x, expected.evals["id"].x)
+    np.testing.assert_array_equal(problem.evals["id"].ids, plain.evals["id"].ids)
+    assert (problem.name, problem.fingerprint) == (plain.name, plain.fingerprint)
+
+
 ON_REAL_DATA = "if len(sample) > 300:\n"
 """So that the check of the contract, on small data, sees nothing."""
 TAKES_THE_POOL = """

@@ -1,0 +1,131 @@
+"""Whether a better representation of molecules churns less. Beyond the paper.
+
+Each method is trained on the same samples with several representations: the dataset's own features, and those of the
+variants ``DATASET@features=…``.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from benchmark.data.spec import expand, load_spec
+from benchmark.errors import UserError
+from benchmark.lab.report import Axis, Chart, Head, Measured, Point, Report, Sheet, SheetRow, compared, heads_compared
+from benchmark.lab.study import GridStudy, Lab, classifications, retrainings, study
+from benchmark.lab.text import Change, change, over
+from benchmark.settings import parse_splits
+from benchmark.store.cell import Cell
+from benchmark.types import Sampling
+
+OWN = "own"
+"""Stands for the features that the dataset's TOML names."""
+BOTH = "morgan_counts.4096.2+atom_pairs.4096+rdkit_descriptors"
+
+
+@study("representations", title="Representations of molecules and churn")
+@dataclass(frozen=True)
+class Representations(GridStudy):
+    dataset: str = "bace,dili,cyp2d6_substrate,pgp_broccatelli,bbb_martins"
+    """By default the development set and four headline datasets."""
+    seeds: str = "20"
+    sampling: Sampling = "halves"
+    methods: str = "erm,svm,random_forest"
+    representations: str = f"morgan.4096.2,morgan_counts.4096.2,atom_pairs.4096,rdkit_descriptors,{BOTH}"
+    """Features as a variant names them, compared with the dataset's own."""
+
+    def report(self, lab: Lab) -> Report:
+        datasets, methods = classifications(expand(self.dataset)), _items(self.methods)
+        tried, splits = _items(self.representations), parse_splits(self.canonical_seed)
+        if not tried:
+            raise UserError("representations: name at least one, as in morgan_counts.4096.2")
+        named = {(d, r): f"{d}@features={r}" for d in datasets for r in tried} | {(d, OWN): d for d in datasets}
+        classifications([*named.values()])
+        cells = lab.cells(methods, [*named.values()], splits, retrainings(self.seeds), self.sampling)
+        families = {load_spec(d).family: d for d in reversed(datasets)}
+        once = [d for d in datasets if d in families.values()]
+        mean_of = f"mean of {len(once)} families"
+        groups = ({mean_of: once} if len(once) > 1 else {}) | {load_spec(d).title: [d] for d in datasets}
+        titles = {m: cells[datasets[0], m][0].title for m in methods}
+
+        def of(names: Sequence[str], method: str, representation: str) -> list[Cell]:
+            return [cell for d in names for cell in cells[named[d, representation], method]]
+
+        rows = list[SheetRow]()
+        for where, names in groups.items():
+            for m in methods:
+                usual = of(names, m, OWN)
+                rows.append([where, titles[m], self._own(names), *compared(usual, usual)])
+                rows += [[where, titles[m], _spelled(r), *compared(of(names, m, r), usual)] for r in tried]
+
+        changes = {
+            m: {r: tuple(change(key, of(once, m, r), of(once, m, OWN)) for key in ("churn", "accuracy")) for r in tried}
+            for m in methods
+        }
+        scope = mean_of if len(once) > 1 else load_spec(once[0]).title
+        answer = [_sentence(titles[m], scope, found) for m, found in changes.items()]
+        answer.append(_total([pair for found in changes.values() for pair in found.values()]))
+        where = f"ID test, {over(splits)}, sampling {self.sampling}"
+        caption = (
+            f"{where}. Δ is the difference to the same method on the dataset's own features, on the same samples. "
+            "Intervals are not adjusted for the number of comparisons."
+        )
+        header: list[str | Head] = ["Dataset", "Method", "Features", *heads_compared("classification")]
+        sheet = Sheet("representations", "Representations, accuracy and churn", caption, header, rows)
+        numbered = {OWN: OWN} | {r: str(i) for i, r in enumerate(tried, start=1)}
+        series = {
+            titles[m]: [
+                Point(Measured("accuracy", of(once, m, r)), Measured("churn", of(once, m, r)), label, r == OWN)
+                for r, label in numbered.items()
+            ]
+            for m in methods
+        }
+        legend = "; ".join(f"{label}: {_spelled(r)}" for r, label in numbered.items() if r != OWN)
+        about = f"{scope[:1].upper()}{scope[1:]}, {where}. Large filled points: the dataset's own features. {legend}."
+        x, y = Axis("Accuracy (%)", 100), Axis("Churn (%)", 100)
+        chart = Chart("representations", "Accuracy and churn by representation", about, x, y, series, joined=False)
+        return Report(answer, [sheet], [chart])
+
+    @staticmethod
+    def _own(datasets: Sequence[str]) -> str:
+        """Name the features of the datasets' TOMLs if they are the same in all."""
+        named = {", ".join(load_spec(d).features) for d in datasets}
+        return f"{OWN} ({named.pop()})" if len(named) == 1 else OWN
+
+
+def _items(text: str) -> list[str]:
+    return list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+
+
+def _spelled(representation: str) -> str:
+    """Spell features as a TOML does.
+
+    >>> _spelled("morgan_counts.4096.2+rdkit_descriptors")
+    'morgan_counts:4096:2 + rdkit_descriptors'
+    """
+    return representation.replace(".", ":").replace("+", " + ")
+
+
+Pair = tuple[Change, ...]
+"""The changes of churn and of accuracy."""
+
+
+def _sentence(title: str, scope: str, found: Mapping[str, Pair]) -> str:
+    """Sort representations by what the interval of their change of churn allows to say."""
+    kinds: dict[str, list[str]] = {"falls with": [], "rises with": [], "is not shown to change with": []}
+    for representation, (churn, accuracy) in found.items():
+        kind = "falls with" if churn.high < 0 else "rises with" if churn.low > 0 else "is not shown to change with"
+        kinds[kind].append(f"{_spelled(representation)} ({churn}; accuracy {accuracy})")
+    said = "; it ".join(f"{kind} {', '.join(names)}" for kind, names in kinds.items() if names)
+    return f"{title}, {scope}, against the dataset's own features: churn {said}."
+
+
+def _total(pairs: Sequence[Pair]) -> str:
+    better = [churn for churn, accuracy in pairs if accuracy.low > 0]
+    of = f"Of {len(pairs)} combinations of a method and a representation"
+    if not better:
+        return f"{of}, none is shown to be more accurate than the method on the dataset's own features."
+    less, more = sum(churn.high < 0 for churn in better), sum(churn.low > 0 for churn in better)
+    return (
+        f"{of}, {len(better)} {'is' if len(better) == 1 else 'are'} shown to be more accurate than the method on the "
+        f"dataset's own features; of these, {less} churn less, {more} churn more, and {len(better) - less - more} show "
+        "no change of churn beyond the interval."
+    )
