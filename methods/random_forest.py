@@ -16,9 +16,12 @@ from methods._estimator import Estimators, TrainingSet
 @dataclass(frozen=True)
 class RandomForest(Estimators):
     trees: PositiveInt = 500
+    leaf: PositiveInt = 1
+    """Fewest training rows in a leaf."""
 
     def trained(self, data: TrainingSet) -> Any:
         from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
         kind = RandomForestClassifier if data.task == "classification" else RandomForestRegressor
-        return kind(self.trees, random_state=data.random_state, n_jobs=1).fit(data.x, data.y)
+        forest = kind(self.trees, min_samples_leaf=self.leaf, random_state=data.random_state, n_jobs=1)
+        return forest.fit(data.x, data.y)

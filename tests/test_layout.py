@@ -25,7 +25,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
 }
 """The rooms (modules and subpackages) of each package. A room imports only from those to its left."""
 ROOMS = 16
-"""Maximum number of rooms in a package, except in ``methods``, a list whose entries nothing imports."""
+"""Maximum number of rooms in a package, except in ``methods`` and ``benchmark/studies``, lists of entries."""
 HEAVY = {"torch", "mlflow", "rdkit", "sklearn", "scipy.stats", "matplotlib", "pandas"}
 """Libraries that take a second or more to import."""
 
@@ -90,13 +90,14 @@ def test_no_modules_import_each_other():
 
 
 def test_no_floor_has_too_many_rooms():
-    floors = {path.parent for path in FILES.values()} - {CHECKOUT / "methods"}
+    floors = {path.parent for path in FILES.values()} - {CHECKOUT / "methods", CHECKOUT / "benchmark" / "studies"}
     for floor in floors:
         rooms = [path for path in floor.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()]
         assert len([room for room in rooms if room.name != "__init__.py"]) <= ROOMS, floor
     used = {name for names in ARROWS.values() for name in names if name.startswith("methods.")}
     public = {name for name in used if not name.split(".")[1].startswith("_")}
-    assert public <= {"methods.bagging", "methods.erm", "methods.twin"}, "entries that methods/_sklearn_api.py wraps"
+    wrapped = {"methods.bagging", "methods.erm", "methods.twin"}  # by methods/_sklearn_api.py
+    assert public <= wrapped | {"methods.svm"}, "an entry derives from another one only to change its kernel"
 
 
 def test_only_the_store_and_the_plugin_of_mlflow_import_mlflow():

@@ -36,7 +36,7 @@ from benchmark.run.driver import plan_grid
 from benchmark.run.runner import Planned
 from benchmark.store import artifacts, tracking
 from benchmark.store.cell import Cell, Grid
-from benchmark.studies import members, overlap, weight_decay
+from benchmark.studies import knobs, members, overlap, weight_decay
 from benchmark.train.device import CPU
 from leaderboard.__main__ import app as leaderboard_app
 from leaderboard.read import published
@@ -64,9 +64,11 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
     "access": {**USUAL, "methods": "bagging:k=2 twin:lam=30"},
     "decomposition": {**USUAL, "levels": "2"},
     "flip-rows": {"dataset": TINY, "halvings": "8"},
+    "knobs": {"dataset": TINY, "seeds": "6"},
     "n-scaling": {"dataset": SMALL, "seeds": "3", "sizes": "50-80-100"},
     "n-scaling-disjoint": {"dataset": TINY, "methods": "erm", "halvings": "3"},
     "overlap": {**USUAL, "knob": TINY},
+    "representations": {"dataset": TINY, "seeds": "4", "methods": "knn", "representations": "atom_pairs.64"},
 }
 
 
@@ -126,6 +128,8 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
         patch.chdir(folder)  # artifacts go to ./mlruns
         patch.setenv("CHURN_OUTBOX", str(folder / "outbox"))
         patch.setattr(commands, "subprocess", SimpleNamespace(run=later))
+        patch.setattr(knobs, "KNOBS", (("knn", "k", (1, 5)),))
+        patch.setattr(knobs, "LAMBDAS", {"classification": (3, 300)})
         patch.setattr(members, "MEMBERS", (2, 3))
         patch.setattr(selection, "LAMBDAS", {"classification": (10, 300)})
         patch.setattr(weight_decay, "DECAYS", (1e-5, 1e-1))

@@ -76,6 +76,11 @@ def state(seed: int) -> int:
     [
         ("random_forest:trees=7", "classification", lambda s: RandomForestClassifier(7, random_state=s)),
         ("random_forest:trees=7", "regression", lambda s: RandomForestRegressor(7, random_state=s)),
+        (
+            "random_forest:trees=7:leaf=4",
+            "classification",
+            lambda s: RandomForestClassifier(7, min_samples_leaf=4, random_state=s),
+        ),
         ("extra_trees:trees=7", "classification", lambda s: ExtraTreesClassifier(7, random_state=s)),
         ("extra_trees:trees=7", "regression", lambda s: ExtraTreesRegressor(7, random_state=s)),
         ("gradient_boosting:trees=9", "classification", lambda s: Boosting(max_iter=9)),
