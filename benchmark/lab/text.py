@@ -45,7 +45,7 @@ def points(difference: float) -> str:
 
 @dataclass(frozen=True)
 class Change:
-    """A difference of shares with its 95 % interval over retrainings; the ends are nan if there is none.
+    """A difference of shares with its 95 % interval; the ends are nan if there is none.
 
     >>> str(Change(-0.021, -0.03, -0.012)), str(Change(0.01, float("nan"), float("nan")))
     ('−2.1 pp [−3.0, −1.2]', '+1.0 pp, without an interval')
@@ -66,19 +66,27 @@ def change(key: str, cells: Sequence[Cell], versus: Sequence[Cell], evalset: str
 
     Its interval is the jackknife over retrainings that a sheet shows beside the same difference.
     """
-    from scipy.special import stdtrit  # Student's quantile
-
     parts = []
     for cell, other in zip(cells, versus, strict=True):
         p, q = cell.predictions[evalset], other.predictions[evalset]
         of_runs = measure_of(key, p.task).of_runs
         parts.append(_by_run(of_runs(p) - of_runs(q)))
+    return student(*parts)
+
+
+def student(*parts: np.ndarray) -> Change:
+    """Return the mean of the means of independent ``parts``, each of independent values (R,), with Student's interval.
+
+    Degrees of freedom are Welch's; there is no interval if a part has one value, or all values of each are equal.
+    """
+    from scipy.special import stdtrit  # Student's quantile
+
     value = float(np.mean([part.mean() for part in parts]))
     if any(len(part) < 2 for part in parts):
         return Change(value, np.nan, np.nan)
     variances = np.array([part.var(ddof=1) / len(part) for part in parts]) / len(parts) ** 2
     total = float(variances.sum())
-    if total < 1e-20:  # all retrainings give one value, but for rounding
+    if total < 1e-20:  # all give one value, but for rounding
         return Change(value, np.nan, np.nan)
     df = total**2 / sum(v**2 / (len(part) - 1) for v, part in zip(variances, parts, strict=True))
     half = float(stdtrit(df, 0.975)) * total**0.5

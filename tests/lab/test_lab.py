@@ -64,6 +64,12 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
     "access": {**USUAL, "methods": "bagging:k=2 twin:lam=30"},
     "decomposition": {**USUAL, "levels": "2"},
     "flip-rows": {"dataset": TINY, "halvings": "8"},
+    "frontier": {
+        "dataset": f"{TINY},{TINY.replace('b3db_measured', 'bace')}",
+        "seeds": "4",
+        "sampling": "paper",
+        "methods": "knn",
+    },
     "knobs": {"dataset": TINY, "seeds": "6"},
     "n-scaling": {"dataset": SMALL, "seeds": "3", "sizes": "50-80-100"},
     "n-scaling-disjoint": {"dataset": TINY, "methods": "erm", "halvings": "3"},
@@ -134,7 +140,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
         patch.setattr(selection, "LAMBDAS", {"classification": (10, 300)})
         patch.setattr(weight_decay, "DECAYS", (1e-5, 1e-1))
         patch.setattr(overlap, "SHARES", (0, 1))
-        names = [name for name in discover() if name != "bo-loop" or "CHURN_DATA_DIR" in os.environ]
+        names = [name for name in discover() if name not in ("bo-loop", "frontier") or "CHURN_DATA_DIR" in os.environ]
         for name in names:
             code, said = study(name, settings_of(name))
             assert code == 0, said

@@ -1,0 +1,112 @@
+"""Accuracy, churn and cost of every method over families of datasets: which is dominated by which. Beyond the paper.
+
+The unit of replication is the family: methods are compared on each family, and the interval of their mean difference is
+Student's over families. One method is shown to dominate another if it churns less or is more accurate, with an interval
+that excludes zero, and is not worse in the other of the two on average.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmark.data.spec import expand, load_spec
+from benchmark.errors import UserError
+from benchmark.lab.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow
+from benchmark.lab.selection import loss
+from benchmark.lab.study import Cells, GridStudy, Lab, retrainings, study
+from benchmark.lab.text import mean, over, student
+from benchmark.settings import parse_splits
+from benchmark.store.cell import Cell
+from benchmark.types import Sampling, Task
+
+
+@study("frontier", title="Accuracy, churn and cost of every method")
+@dataclass(frozen=True)
+class Frontier(GridStudy):
+    dataset: str = "bace,dili,cyp2d6_substrate,pgp_broccatelli,bbb_martins,bbbp,mof_thermal,ames,regression,wide"
+    """By default the suite wide with the paper's datasets, except TADF, which has to be downloaded by hand."""
+    task: Task = "classification"
+    seeds: str = "20"
+    sampling: Sampling = "halves"
+    methods: str = (
+        "swa mc_dropout deep_ensemble bagging:k=2 bagging twin twin_shared codistillation gradient_boosting linear svm "
+        "knn gaussian_process random_forest extra_trees"
+    )
+    """Methods beside ERM, separated by spaces."""
+
+    def report(self, lab: Lab) -> Report:
+        datasets = [d for d in expand(self.dataset) if load_spec(d).task == self.task]
+        families = {d: load_spec(d).family or d for d in datasets}
+        n, splits = len(set(families.values())), parse_splits(self.canonical_seed)
+        if n < 2:
+            raise UserError(
+                f"dataset={self.dataset}: {n} families of {self.task}s; an interval over families takes two or more"
+            )
+        methods = list(dict.fromkeys(["erm", *self.methods.split()]))
+        cells = lab.cells(methods, datasets, splits, retrainings(self.seeds), self.sampling)
+        found = {m: self._by_family(cells, m, families) for m in methods}
+        titles = {m: cells[datasets[0], m][0].title for m in methods}
+        methods.sort(key=lambda m: float(found[m].churn.mean()))
+        by = {m: [titles[o] for o in methods if o != m and dominates(found[o], found[m])] for m in methods}
+
+        if self.task == "regression":
+            heads = [Head("Churn / ERM's", 1, 2), Head("MAE / ERM's", 1, 2), Head("Cost / ERM's", 1, 1)]
+        else:
+            heads = [Head("Churn (%)", 100, 1), Head("Accuracy (%)", 100, 1), Head("Cost / ERM's", 1, 1)]
+        rows: list[SheetRow] = []
+        series: dict[str, list[Point]] = {"Not shown to be dominated": [], "Dominated": []}
+        for m in methods:
+            quality = found[m].loss if self.task == "regression" else 1 - found[m].loss
+            churn, shown, cost = map(Sampled, (found[m].churn, quality, found[m].cost))
+            rows.append([titles[m], churn, shown, cost, ", ".join(by[m]) or "–"])
+            series["Dominated" if by[m] else "Not shown to be dominated"].append(Point(shown, churn, titles[m]))
+        where = f"Mean over {n} families, ID test, {over(splits)}, sampling {self.sampling}"
+        caption = (
+            f"{where}; intervals are for other families. A method is dominated by another that churns less or is more "
+            "accurate, with an interval over families that excludes zero, and is not worse in the other on average; "
+            "the intervals are not adjusted for the number of comparisons. Cost: seconds of a fit."
+        )
+        front = "; ".join(self._said(titles[m], found[m]) for m in methods if not by[m])
+        answer = f"Of {len(methods)} methods over {n} families, these are not shown to be dominated: {front}."
+        title = "Accuracy, churn and cost over families"
+        sheet = Sheet("frontier", title, caption, ["Method", *heads, "Dominated by"], rows)
+        y, x, _ = (Axis(head.text, head.scale) for head in heads)
+        drawn = {name: points for name, points in series.items() if points}
+        chart = Chart("frontier", "Accuracy and churn over families", f"{where}.", x, y, drawn, joined=False)
+        return Report([answer], [sheet], [chart])
+
+    def _by_family(self, cells: Cells, method: str, families: dict[str, str]) -> "ByFamily":
+        """Average a method's numbers over the datasets of each family."""
+        relative = [self.task == "regression", self.task == "regression", True]
+        rows: dict[str, list[np.ndarray]] = {}
+        for dataset, family in families.items():
+            ours, erm = _measured(cells[dataset, method]), _measured(cells[dataset, "erm"])
+            rows.setdefault(family, []).append(np.where(relative, ours / erm, ours))
+        return ByFamily(*np.array([np.mean(of, axis=0) for of in rows.values()]).T)
+
+    def _said(self, title: str, found: "ByFamily") -> str:
+        lost, churn, cost = (float(of.mean()) for of in (found.loss, found.churn, found.cost))
+        if self.task == "regression":
+            return f"{title} (churn {churn:.2f} and MAE {lost:.2f} of ERM's, {cost:.1f} times its cost)"
+        return f"{title} (churn {100 * churn:.1f} %, accuracy {100 - 100 * lost:.1f} %, {cost:.1f} times ERM's cost)"
+
+
+@dataclass(frozen=True)
+class ByFamily:
+    """Loss, churn and cost of a method, (F,) each; the cost, and all of a regression, as multiples of ERM's."""
+
+    loss: np.ndarray
+    churn: np.ndarray
+    cost: np.ndarray
+
+
+def _measured(cells: Sequence[Cell]) -> np.ndarray:
+    """Return loss, churn and seconds of a fit."""
+    return np.array([loss(cells), mean("churn", cells), np.mean([cell.fit_seconds for cell in cells])])
+
+
+def dominates(ours: ByFamily, theirs: ByFamily) -> bool:
+    """Say whether we are shown to have a lower churn or loss than they, and have neither higher on average."""
+    changes = [student(ours.churn - theirs.churn), student(ours.loss - theirs.loss)]
+    return all(change.value <= 0 for change in changes) and any(change.high < 0 for change in changes)

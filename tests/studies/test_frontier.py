@@ -1,0 +1,80 @@
+"""Accuracy, churn and cost over families, against cases worked out by hand and scipy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_1samp, ttest_ind
+
+from benchmark.errors import UserError
+from benchmark.lab.text import student
+from benchmark.studies.frontier import ByFamily, Frontier, dominates
+
+ONE = np.ones(4)
+
+
+def of(loss: list[float], churn: list[float]) -> ByFamily:
+    return ByFamily(np.array(loss), np.array(churn), ONE)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "expected"),
+    [
+        (([0.2] * 4, [0.1, 0.11, 0.09, 0.1]), ([0.2] * 4, [0.2, 0.22, 0.19, 0.2]), True),  # calmer, equally accurate
+        (([0.21] * 4, [0.1, 0.11, 0.09, 0.1]), ([0.2] * 4, [0.2, 0.22, 0.19, 0.2]), False),  # calmer, less accurate
+        (([0.1, 0.11, 0.1, 0.09], [0.2] * 4), ([0.2] * 4, [0.2] * 4), True),  # more accurate, equally calm
+        (([0.2] * 4, [0.1, 0.3, 0.1, 0.2]), ([0.2] * 4, [0.2, 0.2, 0.2, 0.2]), False),  # calmer on average alone
+        (([0.2] * 4, [0.2] * 4), ([0.2] * 4, [0.2] * 4), False),  # the same
+    ],
+)
+def test_a_method_dominates_if_it_is_shown_better_in_one_respect_and_is_not_worse_in_the_other(
+    ours: tuple[list[float], list[float]], theirs: tuple[list[float], list[float]], expected: bool
+) -> None:
+    assert dominates(of(*ours), of(*theirs)) is expected
+
+
+def test_the_interval_over_families_is_scipys_of_one_sample_and_welchs_of_two() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(0.1, 1, 9), rng.normal(0.3, 3, 6)
+    one, found = ttest_1samp(a, 0).confidence_interval(), student(a)
+    np.testing.assert_allclose((found.value, found.low, found.high), (a.mean(), one.low, one.high))
+    two, found = ttest_ind(a, -b, equal_var=False).confidence_interval(), student(a, b)  # a mean is half of a sum
+    np.testing.assert_allclose(
+        (found.value, found.low, found.high), ((a.mean() + b.mean()) / 2, two.low / 2, two.high / 2)
+    )
+
+
+def test_datasets_of_a_family_count_as_one_and_the_front_is_said_in_order_of_churn(told) -> None:
+    said = {
+        "bace": {"erm": (20, 8), "svm": (20, 2), "knn": (25, 9)},
+        "dili": {"erm": (30, 9), "svm": (26, 4), "knn": (36, 8)},
+    }
+    said |= {"cyp2d6_substrate": {"erm": (24, 10), "svm": (23, 5), "knn": (30, 10)}}
+    twins = {
+        "bbb_martins": {"erm": (10, 6), "svm": (10, 1), "knn": (15, 5)},
+        "bbbp": {"erm": (12, 4), "svm": (12, 1), "knn": (13, 5)},
+    }
+    said |= twins
+    report = Frontier(dataset=",".join(said), methods="svm knn", seeds="2").report(told(lambda d, m: said[d][m]))
+    churn = {
+        m: np.mean([2 * said[d][m][1] for d in said if d not in twins] + [np.mean([2 * said[d][m][1] for d in twins])])
+        for m in ("erm", "svm", "knn")
+    }
+    wrong = np.mean([said[d]["svm"][0] for d in said if d not in twins] + [np.mean([said[d]["svm"][0] for d in twins])])
+    assert report.answer == [
+        "Of 3 methods over 4 families, these are not shown to be dominated: SVM "
+        f"(churn {churn['svm']:.1f} %, accuracy {100 - wrong:.1f} %, 1.0 times ERM's cost)."
+    ]
+    (sheet,) = report.sheets
+    assert [row[0] for row in sheet.rows] == [
+        "SVM",
+        *sorted(("ERM", "k-NN"), key=lambda t: churn[{"ERM": "erm", "k-NN": "knn"}[t]]),
+    ]
+    assert {row[0]: row[-1] for row in sheet.rows}["SVM"] == "–"
+    assert "SVM" in str({row[0]: row[-1] for row in sheet.rows}["ERM"])
+    np.testing.assert_allclose(100 * sheet.rows[0][1].values.mean(), churn["svm"])  # type: ignore[union-attr]
+
+
+def test_families_are_needed_for_an_interval_over_families(told) -> None:
+    with pytest.raises(UserError, match=r"dataset=bace: 1 families of classifications; .* takes two or more"):
+        Frontier(dataset="bace").report(told(lambda *_: (20, 8)))
