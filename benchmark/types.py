@@ -39,6 +39,9 @@ class Recipe(BaseModel):
     weight_decay: float = Field(1e-4, ge=0, allow_inf_nan=False)
     batch_size: int = Field(64, gt=0)
     epochs: int = Field(30, gt=0)
+    standardise: bool | None = None
+    """Whether networks learn a regression's targets standardised on their training rows, whatever unit they have; the
+    predictions are in that unit. The paper's networks learn targets as they are."""
 
 
 class DatasetFacts(BaseModel):
@@ -112,7 +115,7 @@ class Problem:
     @property
     def fingerprint(self) -> str:
         """16 hex digits that change with the raw file, features, labels, split or training recipe."""
-        parts = [*sorted(self.fingerprints.items()), ("recipe", self.recipe.model_dump_json())]
+        parts = [*sorted(self.fingerprints.items()), ("recipe", self.recipe.model_dump_json(exclude_none=True))]
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
     @cached_property

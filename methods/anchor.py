@@ -54,6 +54,7 @@ class Anchor:
 
         def pull(step: Step) -> Tensor:
             outputs = step.outputs[0, 0]
-            return self.lam * disagreement(sample.task, outputs, target(outputs.device)[step.rows[0]])
+            wanted = step.unit.standardised(target(outputs.device)[step.rows[0]])
+            return self.lam * disagreement(sample.task, outputs, wanted)
 
         return fit_stack(sample, sample.rows[None], coupling=pull)

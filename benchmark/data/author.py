@@ -65,6 +65,8 @@ def describe_file(
     }
     if not smiles:
         fields["ignore"] = [c for c in columns if c in texts - {target, id_column}]
+    if fields["task"] == "regression":  # its unit may be any
+        fields["recipe"] = {"standardise": True}
     return fields
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,21 @@ FINAL = -1.0
 ends of the epochs are averaged."""
 
 
+class Unit(NamedTuple):
+    """Mean and standard deviation of the targets that a group of networks is trained on."""
+
+    mean: float = 0.0
+    deviation: float = 1.0
+
+    @classmethod
+    def of(cls, y: Tensor) -> Unit:
+        """Return the unit of training targets of any shape; the deviation is 1 if they are all equal."""
+        return cls(float(y.mean()), float(y.std(correction=0)) or 1.0)
+
+    def standardised(self, y: Tensor) -> Tensor:
+        return (y - self.mean) / self.deviation
+
+
 @dataclass(frozen=True)
 class Step:
     """One training step of the K networks of a retraining, as seen by a coupling."""
@@ -30,6 +45,8 @@ class Step:
     """(K, B) int64: rows of the sample in each network's batch."""
     fit: Tensor
     """(K,): loss of each network on its own batch, in the graph."""
+    unit: Unit
+    """Mean and standard deviation of the targets that the networks learn standardised; 0 and 1 if they do not."""
 
 
 Coupling = Callable[[Step], "Tensor"]

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from benchmark.train.backbone import TrainedNetworks, find
 from benchmark.train.device import CPU, Device
-from benchmark.train.group import FINAL, Coupling, Group, Rule, Step
+from benchmark.train.group import FINAL, Coupling, Group, Rule, Step, Unit
 from benchmark.train.losses import fit_gradient, fit_loss
 from benchmark.train.resampling import generator
 from benchmark.types import Task
@@ -27,6 +27,18 @@ class TrainedStack:
     groups: Sequence[Group]
     networks: dict[float, TrainedNetworks]
     seconds: float
+
+
+@dataclass(frozen=True)
+class InUnits:
+    """M networks that learned standardised targets, with predictions in the ``units`` (M) of the targets."""
+
+    networks: TrainedNetworks
+    units: Sequence[Unit]
+
+    def passes(self, x: np.ndarray, n: int) -> Iterator[Tensor]:
+        for outputs, unit in zip(self.networks.passes(x, n), self.units, strict=True):
+            yield outputs * unit.deviation + unit.mean
 
 
 @contextmanager
@@ -88,6 +100,8 @@ def _train_stack(
     keys = [key for group in groups for key in group.keys]
     orders = [generator("batches", *key) for group in groups for key in group.orders or group.keys]
     networks = find(rule.backbone).networks(keys, inputs, recipe, rule.n_outputs, rule.dropout, device)
+    standardise = bool(rule.task == "regression" and recipe.standardise)
+    units = [Unit.of(y[of_group]) for of_group in torch.from_numpy(rows).to(device.name)] if standardise else []
     means: dict[float, list[Tensor]] = {}
     averaged = dict.fromkeys(readouts, 0)
 
@@ -99,11 +113,14 @@ def _train_stack(
         seen = [batch if not couplings else batch.flatten(1)[:, None].expand(s, k, -1) for batch in batches]
         outputs_of = networks.epoch([rows.reshape(s * k, -1) for rows in seen])
         for start, batch, outputs in zip(range(0, n, recipe.batch_size), batches, outputs_of, strict=True):
+            wanted = y[batch]
+            if units:
+                wanted = torch.stack([unit.standardised(of) for unit, of in zip(units, wanted, strict=True)])
             if couplings:
                 own_rows = [torch.from_numpy(of_sample[:, start : start + batch.shape[2]]) for of_sample in own]
-                gradient = _coupled_gradient(outputs, y[batch], own_rows, couplings, rule)
+                gradient = _coupled_gradient(outputs, wanted, own_rows, couplings, rule, units)
             else:
-                gradient = fit_gradient(rule.task, outputs, y[batch].flatten(0, 1))
+                gradient = fit_gradient(rule.task, outputs, wanted.flatten(0, 1))
             networks.step(gradient, CLIP)
         for share in readouts:
             if share != FINAL and epoch >= share * recipe.epochs:
@@ -112,23 +129,35 @@ def _train_stack(
                 for total, value in zip(mean, networks.state, strict=True):
                     total += (value.detach() - total) / averaged[share]
 
-    final = networks.trained(networks.state)
-    return {share: networks.trained(means[share]) if share in means else final for share in readouts}
+    of_networks = [unit for unit in units for _ in range(k)]
+
+    def trained(state: Sequence[Tensor]) -> TrainedNetworks:
+        return InUnits(networks.trained(state), of_networks) if units else networks.trained(state)
+
+    final = trained(networks.state)
+    return {share: trained(means[share]) if share in means else final for share in readouts}
 
 
 def _coupled_gradient(
-    outputs: Tensor, y: Tensor, rows: Sequence[Tensor], couplings: Sequence[Coupling], rule: Rule
+    outputs: Tensor,
+    y: Tensor,
+    rows: Sequence[Tensor],
+    couplings: Sequence[Coupling],
+    rule: Rule,
+    units: Sequence[Unit],
 ) -> Tensor:
     """Return the gradient (S·K, K·B, C) of the loss of S groups of K networks, with respect to their ``outputs``.
 
-    ``y`` (S, K, B) are the targets of each network's own batch, and ``rows`` S tensors (K, B) their rows of the sample.
+    ``y`` (S, K, B) is what each network learns on its own batch, in ``units`` (S) if it is standardised, and ``rows``
+    are S tensors (K, B) of its rows of the sample.
     """
     s, k, size = y.shape
     outputs = outputs.detach().requires_grad_()
     loss = torch.zeros((), device=outputs.device)
     for i, of_group in enumerate(outputs.reshape(s, k, k, size, -1)):
         fit = fit_loss(rule.task, of_group.diagonal(dim1=0, dim2=1).movedim(-1, 0), y[i])
-        loss = loss + fit.sum() + couplings[i](Step(of_group, rows[i].to(outputs.device), fit))
+        unit = units[i] if units else Unit()
+        loss = loss + fit.sum() + couplings[i](Step(of_group, rows[i].to(outputs.device), fit, unit))
     return torch.autograd.grad(loss, outputs)[0]
 
 

@@ -16,6 +16,7 @@ from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.run.runner import retrain
 from benchmark.train import Step, bootstrap, draw, generator, overlapping, shards
+from benchmark.train.group import Unit
 from benchmark.train.networks import StackedMLP
 from benchmark.train.stack import Stack
 from benchmark.types import PAPER, Problem, Recipe, Sample, Task
@@ -175,7 +176,7 @@ def test_gradnorm_pulls_as_strongly_as_the_fit_and_nowhere_where_the_networks_ag
     outputs = torch.cat([one, -one]).requires_grad_()  # (K, K, B, C)
     fit = outputs.diagonal(dim1=0, dim2=1).sum(dim=(0, 1))
     assert coupling is not None
-    coupling(Step(outputs, torch.zeros(2, 5, dtype=torch.int64), fit)).backward()
+    coupling(Step(outputs, torch.zeros(2, 5, dtype=torch.int64), fit, Unit())).backward()
     assert outputs.grad is not None
     assert outputs.grad.isfinite().all()
     expected_norm = 0.0 if apart_by < 1e-20 else (2 * 5 * problem.n_outputs) ** 0.5  # the fit loss's
