@@ -27,11 +27,14 @@ _methods: dict[str, type] = {}
 _families: dict[str, tuple[str, Family]] = {}
 
 
-def method(name: str, *, title: str, regression: Mapping[str, Any] | None = None) -> Callable[[T], T]:
+def method(
+    name: str, *, title: str, regression: Mapping[str, Any] | None = None, tasks: Sequence[Task] = TASKS
+) -> Callable[[T], T]:
     """Register a frozen dataclass as the method ``name``.
 
     ``title`` is shown in tables and may use the fields, as in ``"Bagging K={k}"``; ``regression`` holds the defaults
-    that differ for regression. Raises ValueError if the file has another name, or another file registered this one.
+    that differ for regression, and ``tasks`` are those that it can learn. Raises ValueError if the file has another
+    name, or another file registered this one.
     """
 
     def register(cls: T) -> T:
@@ -40,7 +43,7 @@ def method(name: str, *, title: str, regression: Mapping[str, Any] | None = None
             raise ValueError(f"method {name!r} is registered by {other.__module__} and by {cls.__module__}")
         if cls.__module__.startswith("methods.") and cls.__module__ != f"methods.{name}":
             raise ValueError(f"method {name!r} is in {cls.__module__}: a method and its file have the same name")
-        _methods[name] = describe(cls, name, title=title, regression=regression)
+        _methods[name] = describe(cls, name, title=title, regression=regression, tasks=tasks)
         return cls
 
     return register

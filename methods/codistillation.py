@@ -10,7 +10,8 @@ from pydantic.dataclasses import dataclass
 
 from benchmark.registry import method
 from benchmark.train import Weight, consistency, fit_stack, shards
-from benchmark.types import Fitted, Sample
+from benchmark.train.stack import Stack
+from benchmark.types import Sample
 
 
 @method("codistillation", title="Codistillation λ={lam:g}", regression={"lam": 3.0})
@@ -21,6 +22,6 @@ class Codistillation:
     whole: bool = False
     """Under ``paper``, divide the whole pool instead of the bootstrap, which reproduces the published numbers."""
 
-    def fit(self, sample: Sample) -> Fitted:
+    def fit(self, sample: Sample) -> Stack:
         rows = shards(sample, sample.resampled if self.whole else sample.rows)
         return fit_stack(sample, rows, coupling=lambda step: self.lam * consistency(sample.task, step.outputs))

@@ -8,7 +8,8 @@ from pydantic.dataclasses import dataclass
 
 from benchmark.registry import method
 from benchmark.train import Weight, consistency, fit_stack
-from benchmark.types import Fitted, Sample
+from benchmark.train.stack import Stack
+from benchmark.types import Sample
 
 
 @method("twin_shared", title="Twin-shared λ={lam:g}", regression={"lam": 3.0})
@@ -17,6 +18,6 @@ class TwinShared:
     lam: Weight = 300.0
     """Weight of the consistency loss, as in ``twin``."""
 
-    def fit(self, sample: Sample) -> Fitted:
+    def fit(self, sample: Sample) -> Stack:
         rows = np.tile(sample.rows, (2, 1))
         return fit_stack(sample, rows, coupling=lambda step: self.lam * consistency(sample.task, step.outputs))

@@ -1,0 +1,42 @@
+"""Averaging with neighbours: a network's prediction is averaged with the mean label of the most similar molecules.
+
+The interpolation of a network and k-NN of Khandelwal et al. 2020, arXiv:1911.00172, who look for neighbours among the
+network's activations; here neighbours are those of k-NN on the features.
+"""
+
+from dataclasses import dataclass as plain
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field, PositiveInt
+from pydantic.dataclasses import dataclass
+
+from benchmark.registry import method
+from benchmark.train import fit_stack
+from benchmark.types import Fitted, Sample
+from methods._soft import Trained, of_neighbours
+
+
+@method("knn_averaging", title="Network averaged with k-NN")
+@dataclass(frozen=True)
+class KNNAveraging:
+    trains_networks: ClassVar[bool] = False  # at once, as the harness would deploy the network alone
+
+    weight: Annotated[float, Field(ge=0, le=1)] = 0.5
+    """Share of the neighbours."""
+    k: PositiveInt = 5
+
+    def fit(self, sample: Sample) -> Fitted:
+        return WithNeighbours(fit_stack(sample, sample.rows[None]), self.weight, self.k)
+
+
+@plain(frozen=True)
+class WithNeighbours(Trained):
+    """The average of a network and the neighbours among its sample."""
+
+    weight: float
+    k: int
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        near = of_neighbours(self.stack.sample, x, self.k)
+        return np.asarray((1 - self.weight) * self.stack.predict(x) + self.weight * near)

@@ -1,0 +1,26 @@
+"""Label smoothing: a share of each label is spread evenly over the classes. Szegedy et al. 2016, arXiv:1512.00567.
+
+A regression has no classes: there the same share of each label is moved to the mean label, which is not in the source.
+"""
+
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from benchmark.registry import method
+from benchmark.types import Fitted, Sample
+from methods._soft import labels, mixed
+
+
+@method("label_smoothing", title="Label smoothing α={alpha:g}")
+@dataclass(frozen=True)
+class LabelSmoothing:
+    alpha: Annotated[float, Field(ge=0, le=1)] = 0.1
+    """Share of each label that is spread."""
+
+    def fit(self, sample: Sample) -> Fitted:
+        known = labels(sample)
+        even = known[sample.rows].mean() if sample.task == "regression" else 1 / sample.n_outputs
+        return mixed(sample, np.full_like(known, even), self.alpha)

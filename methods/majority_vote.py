@@ -1,0 +1,35 @@
+"""Majority vote of k networks that differ in initialisation and batch order.
+
+Black et al. 2022, Selective Ensembles for Consistent Predictions, arXiv:2111.08230, who also abstain where the vote is
+not significant; here the majority always decides. The probability of a class is its share of votes.
+"""
+
+from typing import ClassVar
+
+import numpy as np
+from pydantic import PositiveInt
+from pydantic.dataclasses import dataclass
+
+from benchmark.registry import method
+from benchmark.train import fit_stack
+from benchmark.types import Fitted, Sample
+from methods._soft import Trained
+
+
+@method("majority_vote", title="Majority vote K={k}", tasks=("classification",))
+@dataclass(frozen=True)
+class MajorityVote:
+    trains_networks: ClassVar[bool] = False  # at once, as the harness would average probabilities
+
+    k: PositiveInt = 5
+
+    def fit(self, sample: Sample) -> Fitted:
+        return Votes(fit_stack(sample, np.tile(sample.rows, (self.k, 1))))
+
+
+class Votes(Trained):
+    """The shares of votes (T, C)."""
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        each = self.stack.each(x)
+        return np.eye(each.shape[2])[each.argmax(axis=2)].mean(axis=0)

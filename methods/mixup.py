@@ -1,0 +1,34 @@
+"""Mixup: the network is trained on weighted means of two molecules' features and labels.
+
+Zhang et al. 2018, arXiv:1710.09412. They mix anew in each batch; here each training row is mixed once, before training,
+with a partner from the same sample.
+"""
+
+from dataclasses import replace
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from benchmark.registry import method
+from benchmark.train import generator
+from benchmark.types import Fitted, Sample
+from methods._soft import Trained, labels, mixed
+
+
+@method("mixup", title="Mixup α={alpha:g}")
+@dataclass(frozen=True)
+class Mixup:
+    trains_networks: ClassVar[bool] = False  # of this sample: its rows are not molecules of the pool
+
+    alpha: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.2
+    """Both parameters of the beta distribution of the weights."""
+
+    def fit(self, sample: Sample) -> Fitted:
+        draws, known = generator("other", sample.seed), labels(sample)
+        rows, partners = sample.rows, draws.permutation(sample.rows)
+        share = draws.beta(self.alpha, self.alpha, size=(len(rows), 1))
+        x, targets = (share * of[rows] + (1 - share) * of[partners] for of in (sample.x, known))
+        pairs = replace(sample, x=x.astype(np.float32), y=sample.y[rows], rows=np.arange(len(rows)))
+        return Trained(mixed(pairs, targets, 1.0))
