@@ -35,7 +35,7 @@ def mixed(sample: Sample, targets: np.ndarray, weight: float) -> Stack:
         outputs = step.outputs[0, 0]
         wanted = known.to(outputs.device)[step.rows[0]]
         if sample.task == "regression":
-            loss = (outputs - wanted).square().mean()
+            loss = (outputs - step.unit.standardised(wanted)).square().mean()
         else:
             loss = -(wanted * outputs.log_softmax(-1)).sum(-1).mean()
         return weight * (loss - step.fit.sum())

@@ -1,10 +1,11 @@
 """Model soup: one network with the mean weights of k networks that start from one initialisation.
 
 Wortsman et al. 2022, arXiv:2203.05482, average fine-tuned networks with different hyperparameters; here the k networks
-differ in their bootstraps of the training rows and share the batch order. Networks other than the paper's perceptron
-are not averaged.
+differ in their bootstraps of the training rows and share the batch order. Backbones other than the paper's perceptron
+cannot be averaged. If targets are standardised, they are so once, on the sample: weights of one soup share a unit.
 """
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,16 +26,22 @@ class ModelSoup:
     k: PositiveInt = 5
 
     def fit(self, sample: Sample) -> Fitted:
-        return Soup([Trained(fit_stack(sample, rows[None])) for rows in bootstrap(sample, self.k)])
+        rows, mean, deviation = bootstrap(sample, self.k), 0.0, 1.0
+        if sample.task == "regression" and sample.recipe.standardise:
+            mean, deviation = float(sample.y.mean()), float(sample.y.std()) or 1.0
+            recipe = sample.recipe.model_copy(update={"standardise": None})
+            sample = replace(sample, y=(sample.y - mean) / deviation, recipe=recipe)
+        return Soup([Trained(fit_stack(sample, of[None])) for of in rows], mean, deviation)
 
 
 class Soup:
-    """One network with the mean weights of ``parts``, which it learned from."""
+    """One network with the mean weights of ``parts``, and outputs in units of ``deviation`` from ``mean``."""
 
-    def __init__(self, parts: list[Trained]) -> None:
+    def __init__(self, parts: list[Trained], mean: float, deviation: float) -> None:
         import torch
 
-        self.task, self.rows = parts[0].stack.sample.task, np.stack([part.rows for part in parts])
+        self.rows, self.mean, self.deviation = np.stack([part.rows for part in parts]), mean, deviation
+        self.task = parts[0].stack.sample.task
         networks: list[Any] = [part.stack._trained[0].networks[part.stack.readout] for part in parts]
         weights = zip(*[network.parameters for network in networks], strict=True)
         self.network = networks[0].with_parameters([torch.stack(of).mean(0) for of in weights])
@@ -43,4 +50,4 @@ class Soup:
         from benchmark.train.loop import evaluate, one_thread
 
         with one_thread():
-            return np.asarray(evaluate(self.network, self.task, 1, x)[0])
+            return np.asarray(evaluate(self.network, self.task, 1, x)[0]) * self.deviation + self.mean
