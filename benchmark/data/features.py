@@ -49,6 +49,14 @@ def _bits(molecules: Sequence[Mol], n_bits: int, make: Callable[[], Any], radius
     return bits
 
 
+def minimol(molecules: Sequence[Mol]) -> np.ndarray:
+    """Return the embeddings (N, 512) by MiniMol as float64; its pretraining saw the labels of some datasets, see
+    ``benchmark.data.embeddings``."""
+    from benchmark.data import embeddings  # few datasets need it
+
+    return embeddings.minimol(molecules)
+
+
 def rdkit_descriptors(molecules: Sequence[Mol]) -> np.ndarray:
     """Return all RDKit descriptors (N, 217) as float64, NaN where undefined (paper, section Datasets)."""
     from rdkit.Chem import Descriptors
@@ -106,6 +114,7 @@ FEATURES: dict[str, Callable[..., np.ndarray]] = {
     "morgan": morgan,
     "morgan_counts": morgan_counts,
     "atom_pairs": atom_pairs,
+    "minimol": minimol,
     "rdkit_descriptors": rdkit_descriptors,
 }
 """Features of molecules; all but bits are standardised."""

