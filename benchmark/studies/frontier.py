@@ -31,7 +31,7 @@ class Frontier(GridStudy):
     sampling: Sampling = "halves"
     methods: str = (
         "swa mc_dropout deep_ensemble bagging:k=2 bagging twin twin_shared codistillation gradient_boosting linear svm "
-        "knn gaussian_process random_forest extra_trees"
+        "multi_kernel knn gaussian_process random_forest extra_trees"
     )
     """Methods beside ERM, separated by spaces."""
 
