@@ -1,0 +1,45 @@
+"""The page on choosing a method says what the published results say."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+import pytest
+
+from benchmark.files import CHECKOUT
+
+PAGE = (CHECKOUT / "docs" / "choosing.md").read_text(encoding="utf-8")
+FRONTIER = CHECKOUT / "leaderboard" / "published" / "0.1.0" / "tables" / "study-frontier-frontier.csv"
+
+
+@pytest.fixture(scope="module")
+def frontier() -> pd.DataFrame:
+    return pd.read_csv(FRONTIER).set_index("Method")
+
+
+def test_the_table_has_the_published_figures_from_the_calmest_to_erm(frontier: pd.DataFrame) -> None:
+    rows = re.findall(r"^\| ([^|]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", PAGE, flags=re.M)
+    columns = ["Churn (%)", "Accuracy (%)", "Cost / ERM's"]
+    assert [row[0] for row in rows] == [title for title in frontier.index if title in {row[0] for row in rows}]
+    for title, *figures in rows:
+        assert figures == [f"{frontier.loc[title, column]:.1f}" for column in columns], title
+    assert rows[-1][0] == "ERM"
+
+
+def test_what_is_said_of_methods_follows_from_the_published_figures(frontier: pd.DataFrame) -> None:
+    churn, accuracy = frontier["Churn (%)"], frontier["Accuracy (%)"]
+    saved = 1 - churn / churn["ERM"]
+    assert saved["SVM"] > 0.38
+    assert saved["Multi-kernel SVM"] > 0.38
+    assert min(accuracy["SVM"], accuracy["Multi-kernel SVM"]) > accuracy["ERM"]
+    assert set(accuracy.nlargest(2).index) == {"Extra trees", "Random forest"}
+    assert accuracy.max() - accuracy["Multi-kernel SVM"] < 1
+    assert 0.15 < saved["Extra trees"] < saved["Random forest"] < 0.28
+    assert 0.04 < saved["Bagging K=5"] < 0.08
+    assert saved[["Deep ensemble K=5", "SWA", "MC dropout"]].max() < 0.02
+    uncoupled = ["Bagging K=5", "Bagging K=2", "SWA", "Deep ensemble K=5"]
+    networks = churn[["Twin-shared λ=100", "Twin-bootstrap λ=100", *uncoupled]]
+    assert networks.idxmin() == "Twin-shared λ=100"
+    assert churn["Codistillation λ=100"] < churn["Twin-shared λ=100"]
+    assert 0.7 < accuracy["ERM"] - accuracy["Codistillation λ=100"] < 1
