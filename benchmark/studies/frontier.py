@@ -59,13 +59,14 @@ class Frontier(GridStudy):
         for m in methods:
             quality = found[m].loss if self.task == "regression" else 1 - found[m].loss
             churn, shown, cost = map(Sampled, (found[m].churn, quality, found[m].cost))
-            rows.append([titles[m], churn, shown, cost, ", ".join(by[m]) or "–"])
+            rows.append([titles[m], churn, shown, cost, _some(by[m])])
             series["Dominated" if by[m] else "Not shown to be dominated"].append(Point(shown, churn, titles[m]))
         where = f"Mean over {n} families, ID test, {over(splits)}, sampling {self.sampling}"
         caption = (
             f"{where}; intervals are for other families. A method is dominated by another that churns less or is more "
             "accurate, with an interval over families that excludes zero, and is not worse in the other on average; "
-            "the intervals are not adjusted for the number of comparisons. Cost: seconds of a fit."
+            "the calmest two of these are named. The intervals are not adjusted for the number of comparisons. Cost: "
+            "seconds of a fit."
         )
         front = "; ".join(self._said(titles[m], found[m]) for m in methods if not by[m])
         answer = f"Of {len(methods)} methods over {n} families, these are not shown to be dominated: {front}."
@@ -99,6 +100,16 @@ class ByFamily:
     loss: np.ndarray
     churn: np.ndarray
     cost: np.ndarray
+
+
+def _some(titles: Sequence[str]) -> str:
+    """Name the first two titles and count the others.
+
+    >>> _some(["SVM", "k-NN", "ERM", "SWA"]), _some(["SVM"]), _some([])
+    ('SVM, k-NN and 2 more', 'SVM', '–')
+    """
+    more = f" and {len(titles) - 2} more" if len(titles) > 2 else ""
+    return ", ".join(titles[:2]) + more or "–"
 
 
 def _measured(cells: Sequence[Cell]) -> np.ndarray:
