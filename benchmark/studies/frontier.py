@@ -60,7 +60,12 @@ class Frontier(GridStudy):
             quality = found[m].loss if self.task == "regression" else 1 - found[m].loss
             churn, shown, cost = map(Sampled, (found[m].churn, quality, found[m].cost))
             rows.append([titles[m], churn, shown, cost, _some(by[m])])
-            series["Dominated" if by[m] else "Not shown to be dominated"].append(Point(shown, churn, titles[m]))
+            change = Sampled(found[m].churn - found["erm"].churn)
+            gain = found["erm"].loss - found[m].loss
+            if by[m]:
+                series["Dominated"].append(Point(float(gain.mean()), change, "ERM" if m == "erm" else ""))
+            else:
+                series["Not shown to be dominated"].append(Point(Sampled(gain), change, titles[m]))
         where = f"Mean over {n} families, ID test, {over(splits)}, sampling {self.sampling}"
         caption = (
             f"{where}; intervals are for other families. A method is dominated by another that churns less or is more "
@@ -72,9 +77,14 @@ class Frontier(GridStudy):
         answer = f"Of {len(methods)} methods over {n} families, these are not shown to be dominated: {front}."
         title = "Accuracy, churn and cost over families"
         sheet = Sheet("frontier", title, caption, ["Method", *heads, "Dominated by"], rows)
-        y, x, _ = (Axis(head.text, head.scale) for head in heads)
+        scale = heads[0].scale
+        if self.task == "regression":
+            x, y = Axis("Fall of MAE, in ERM's MAE", scale), Axis("Δ churn, in ERM's churn", scale)
+        else:
+            x, y = Axis("Δ accuracy (pp)", scale), Axis("Δ churn (pp)", scale)
         drawn = {name: points for name, points in series.items() if points}
-        chart = Chart("frontier", "Accuracy and churn over families", f"{where}.", x, y, drawn, joined=False)
+        about = f"{where}. Differences from ERM, paired by family. Names: those not shown to be dominated, and ERM."
+        chart = Chart("frontier", "Accuracy and churn over families", about, x, y, drawn, joined=False)
         return Report([answer], [sheet], [chart])
 
     def _by_family(self, cells: Cells, method: str, families: dict[str, str]) -> "ByFamily":
