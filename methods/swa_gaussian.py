@@ -4,6 +4,7 @@ Maddox et al. 2019, arXiv:1902.02476. The weights at the ends of the later epoch
 train by SGD at a large constant rate; here the optimiser is ERM's. Backbones other than the perceptron cannot be drawn.
 """
 
+import math
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
@@ -30,7 +31,8 @@ class SWAGaussian:
         from benchmark.train.loop import one_thread, train
 
         stack, epochs = fit_stack(sample, sample.rows[None]), sample.recipe.epochs
-        shares = [(epoch - 0.5) / epochs for epoch in range(epochs) if epoch >= self.start * epochs]
+        first = min(math.ceil(self.start * epochs), epochs - 1)
+        shares = [(epoch - 0.5) / epochs for epoch in range(first, epochs)]
         with one_thread():
             (trained,) = train(sample.x, sample.y, stack.groups(), stack.rule, shares)
         return Draws(sample, [trained.networks[share] for share in shares], self.draws)
