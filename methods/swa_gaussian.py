@@ -42,7 +42,7 @@ class Draws:
     """Networks from the Gaussian of E epochs' weights, given as ``tails``: for each epoch, the mean from it on."""
 
     def __init__(self, sample: Sample, tails: list[Any], n: int) -> None:
-        self.sample, self.rows, self.n, self.network = sample, sample.rows, n, tails[0]
+        self.task, self.seed, self.rows, self.n, self.network = sample.task, sample.seed, sample.rows, n, tails[0]
         self.bare = getattr(self.network, "networks", self.network)  # without the unit of a regression's targets
         of_tails = [getattr(tail, "networks", tail).parameters for tail in tails]
         self.parts = [moments(np.stack(part, dtype=np.float64)) for part in zip(*of_tails, strict=True)]
@@ -51,8 +51,8 @@ class Draws:
         from benchmark.train.loop import evaluate, one_thread
 
         with one_thread():
-            drawn = (self.drawn(generator("other", self.sample.seed, i)) for i in range(self.n))
-            return np.mean([evaluate(network, self.sample.task, 1, x)[0] for network in drawn], axis=0)
+            drawn = (self.drawn(generator("other", self.seed, i)) for i in range(self.n))
+            return np.mean([evaluate(network, self.task, 1, x)[0] for network in drawn], axis=0)
 
     def drawn(self, random: np.random.Generator) -> Any:
         import torch
