@@ -10,8 +10,9 @@ import torch
 from sklearn.neighbors import NearestNeighbors
 from torch import Tensor, nn
 
+from benchmark.errors import UserError
 from benchmark.registry import make_method
-from benchmark.run.runner import retrain
+from benchmark.run.runner import code_fingerprint, retrain
 from benchmark.train import bootstrap, fit_stack, generator
 from benchmark.types import Problem, Task
 from methods._soft import of_neighbours
@@ -86,6 +87,15 @@ def test_without_a_share_the_network_is_that_of_erm(task, name):
     np.testing.assert_allclose(predicted(problem, name), predicted(problem, "erm"), atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["logit_penalty:beta=0", "entropy_regularisation:beta=0", "confidence_penalty:beta=0", "co_teaching:forget=0"],
+)
+def test_without_a_penalty_and_with_nothing_forgotten_the_network_is_that_of_erm(name):
+    problem = problem_of("classification")
+    np.testing.assert_allclose(predicted(problem, name), predicted(problem, "erm"), atol=1e-5)
+
+
 @pytest.mark.parametrize(("name", "sign"), [("entropy_regularisation", 1), ("confidence_penalty", -1)])
 def test_the_entropy_of_predictions_is_penalised_or_rewarded(name, sign):
     problem = problem_of("classification")
@@ -94,6 +104,18 @@ def test_the_entropy_of_predictions_is_penalised_or_rewarded(name, sign):
 
         def pull(outputs: list[list[Tensor]], _: list[np.ndarray]) -> Tensor:
             return sign * 0.4 * torch.distributions.Categorical(logits=outputs[0][0]).entropy().mean()
+
+        networks = plain(problem, seed, bootstrap(sample_of(problem, seed)), pull)
+        np.testing.assert_allclose(value, expected(problem, networks), atol=1e-4)
+
+
+def test_half_of_the_squared_logits_is_penalised():
+    problem = problem_of("classification")
+    values = predicted(problem, "logit_penalty:beta=0.4")
+    for value, seed in zip(values, SEEDS, strict=True):
+
+        def pull(outputs: list[list[Tensor]], _: list[np.ndarray]) -> Tensor:
+            return 0.2 * (outputs[0][0] ** 2).sum() / len(outputs[0][0])
 
         networks = plain(problem, seed, bootstrap(sample_of(problem, seed)), pull)
         np.testing.assert_allclose(value, expected(problem, networks), atol=1e-4)
@@ -188,7 +210,10 @@ def test_a_soup_has_the_mean_weights_of_networks_with_one_initialisation(task, s
         np.testing.assert_allclose(value, expected(problem, [soup]) * deviation + mean, atol=2e-4)
 
 
-@pytest.mark.parametrize("name", ["label_smoothing", "distilled_svm", "model_soup", "knn_averaging", "mixup"])
+@pytest.mark.parametrize(
+    "name",
+    ["label_smoothing", "distilled_svm", "model_soup", "knn_averaging", "mixup", "co_teaching", "swa_gaussian"],
+)
 def test_standardised_targets_change_the_unit_of_predictions_alone(name):
     problem = problem_of("regression")
     problem = replace(problem, recipe=problem.recipe.model_copy(update={"standardise": True}))
@@ -198,3 +223,72 @@ def test_standardised_targets_change_the_unit_of_predictions_alone(name):
         for y in (problem.train.y, 100 * problem.train.y + 5000)
     )
     np.testing.assert_allclose((hundredfold - 5000) / 100, usual, atol=0.02 * usual.std())
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_each_of_two_networks_learns_what_the_other_finds_easy_and_the_first_is_deployed(task):
+    problem = problem_of(task)
+    for value, seed in zip(predicted(problem, "co_teaching:forget=0.3"), SEEDS, strict=True):
+
+        def pull(outputs: list[list[Tensor]], batches: list[np.ndarray]) -> Tensor:
+            change = torch.zeros(())
+            for own, other in ((0, 1), (1, 0)):
+                y = problem.train.y[batches[own]]
+                p = outputs[other][own].detach()
+                if task == "regression":
+                    hard = (p[:, 0].numpy() - y) ** 2
+                else:
+                    hard = -p.log_softmax(-1).numpy()[np.arange(len(y)), y]
+                kept = np.sort(np.argsort(hard)[: int(0.7 * len(y))])
+                for sign, rows in ((1, kept), (-1, np.arange(len(y)))):
+                    mine, label = outputs[own][own][rows], torch.tensor(y[rows])
+                    loss = nn.functional.mse_loss(mine[:, 0], label) if task == "regression" else None
+                    change = change + sign * (nn.functional.cross_entropy(mine, label) if loss is None else loss)
+            return change
+
+        networks = plain(problem, seed, np.tile(sample_of(problem, seed).rows, (2, 1)), pull)
+        np.testing.assert_allclose(value, expected(problem, networks[:1]), atol=1e-4)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_swa_gaussian_averages_networks_drawn_around_the_mean_of_the_weights_of_its_epochs(task):
+    problem = problem_of(task)
+    for value, seed in zip(predicted(problem, "swa_gaussian:start=0:draws=2"), SEEDS, strict=True):
+        rows, snapshots = bootstrap(sample_of(problem, seed)), []
+        for epochs in (1, 2, 3):  # a training that stops earlier has the weights of that epoch
+            recipe = problem.recipe.model_copy(update={"epochs": epochs})
+            (network,) = plain(replace(problem, recipe=recipe), seed, rows)
+            snapshots.append([weight.detach().numpy().astype(np.float64) for weight in network])
+        drawn = []
+        for i in range(2):
+            random, network = generator("other", seed, i), []
+            shared = random.standard_normal((3, 1, 1, 1), dtype=np.float32).ravel()
+            for first, second, third in zip(*snapshots, strict=True):
+                mean = (first + second + third) / 3
+                spread = np.sqrt(((first - mean) ** 2 + (second - mean) ** 2 + (third - mean) ** 2) / 3)
+                own = random.standard_normal(mean.shape, dtype=np.float32)
+                columns = 0 * first, second - (first + second) / 2, third - mean  # from the mean up to each epoch
+                low = sum(z * column for z, column in zip(shared, columns, strict=True)) / 2**0.5
+                network.append(torch.tensor(mean + (spread * own + low) / 2**0.5, dtype=torch.float32))
+            drawn.append(network)
+        np.testing.assert_allclose(value, expected(problem, drawn), atol=2e-4)
+
+
+@pytest.mark.parametrize("start", [0.6, 0.9])
+def test_networks_drawn_from_the_weights_of_one_epoch_are_that_of_swa(start):
+    problem = problem_of("classification")
+    drawn, swa = (predicted(problem, f"{name}:start={start}") for name in ("swa_gaussian", "swa"))
+    np.testing.assert_allclose(drawn, swa, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["co_teaching", "swa_gaussian"])
+def test_an_edit_of_the_perceptron_changes_the_code_of_a_method_that_trains_it_at_once(name, monkeypatch):
+    method = make_method(name, "classification")
+    usual = code_fingerprint(method)
+    monkeypatch.setattr(type(method), "builds_on", ())
+    assert code_fingerprint(method) != usual
+
+
+def test_what_is_for_classes_alone_refuses_numbers():
+    with pytest.raises(UserError, match="logit_penalty learns classification, not regression: choose another"):
+        make_method("logit_penalty", "regression")

@@ -1,0 +1,51 @@
+"""Co-teaching: two networks on the same rows, each of which learns only what the other finds easy; one is deployed.
+
+Han et al. 2018, arXiv:1804.06872: at each step, a network leaves out the share of a batch on which the other's loss is
+largest, as labels that are wrong are learned last. They raise that share from 0 to the rate of wrong labels within ten
+of 200 epochs and give both networks the same batches; here it is constant, and each network has batches of its own.
+The source is about classes; of numbers, the largest squared errors are left out. It makes no claim about churn.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from benchmark.registry import method
+from benchmark.train import Step, fit_stack
+from benchmark.types import Fitted, Sample
+from methods._soft import First
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@method("co_teaching", title="Co-teaching τ={forget:g}, one deployed")
+@dataclass(frozen=True)
+class CoTeaching:
+    trains_networks: ClassVar[bool] = False  # at once, as the harness would deploy both
+    builds_on: ClassVar[tuple[str, ...]] = ("benchmark.backbones.mlp",)
+
+    forget: Annotated[float, Field(ge=0, lt=1)] = 0.2
+    """Share of each batch that is left out, at best that of wrong labels; the default is that of the source's code."""
+
+    def fit(self, sample: Sample) -> Fitted:
+        import torch
+
+        y = torch.from_numpy(sample.y)
+
+        def losses(step: Step, network: int, batch: int) -> Tensor:
+            outputs, label = step.outputs[network, batch], y.to(step.outputs.device)[step.rows[batch]]
+            if sample.task == "regression":
+                return (outputs[:, 0] - step.unit.standardised(label)).square()
+            return torch.nn.functional.cross_entropy(outputs, label, reduction="none")
+
+        def change(step: Step) -> Tensor:
+            known = max(1, int((1 - self.forget) * step.rows.shape[1]))
+            easy = [losses(step, 1 - k, k).detach().argsort(stable=True)[:known] for k in (0, 1)]
+            return sum(losses(step, k, k)[easy[k]].mean() for k in (0, 1)) - step.fit.sum()
+
+        return First(fit_stack(sample, np.tile(sample.rows, (2, 1)), coupling=change))

@@ -1,0 +1,26 @@
+"""Logit penalty: large logits are penalised, which keeps probabilities away from 0 and 1.
+
+Kornblith et al. 2021, arXiv:2010.16402, section 2: half of β times the sum of the squared logits is added to the
+cross-entropy. Theirs is a network for 1,000 classes of images, chosen for its accuracy; they do not measure churn. It
+is for classes alone: with a squared error, a penalty on outputs is the label smoothing of ``label_smoothing``.
+"""
+
+from pydantic.dataclasses import dataclass
+
+from benchmark.registry import method
+from benchmark.train import Weight, fit_stack
+from benchmark.types import Fitted, Sample
+
+
+@method("logit_penalty", title="Logit penalty β={beta:g}", tasks=("classification",))
+@dataclass(frozen=True)
+class LogitPenalty:
+    beta: Weight = 6e-4
+    """Weight of half the sum of the squared logits of a molecule."""
+
+    def fit(self, sample: Sample) -> Fitted:
+        return fit_stack(
+            sample,
+            sample.rows[None],
+            coupling=lambda step: self.beta / 2 * step.outputs[0, 0].square().sum(-1).mean(),
+        )

@@ -1,0 +1,73 @@
+"""SWA-Gaussian: predictions averaged over networks drawn from a Gaussian around the mean of ERM's later weights.
+
+Maddox et al. 2019, arXiv:1902.02476. The weights at the ends of the later epochs give mean, diagonal and low rank. They
+train by SGD at a large constant rate; here the optimiser is ERM's. Backbones other than the perceptron cannot be drawn.
+"""
+
+import math
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field, PositiveInt
+from pydantic.dataclasses import dataclass
+
+from benchmark.registry import method
+from benchmark.train import fit_stack, generator
+from benchmark.types import Fitted, Sample
+
+
+@method("swa_gaussian", title="SWA-Gaussian")
+@dataclass(frozen=True)
+class SWAGaussian:
+    trains_networks: ClassVar[bool] = False  # at once, as the harness would deploy the mean of the weights
+    builds_on: ClassVar[tuple[str, ...]] = ("benchmark.backbones.mlp",)
+
+    start: Annotated[float, Field(ge=0, lt=1)] = 0.5
+    """Share of training after which weights are collected, as in ``swa``; the low rank has the last 20 epochs."""
+    draws: PositiveInt = 30
+
+    def fit(self, sample: Sample) -> Fitted:
+        from benchmark.train.loop import one_thread, train
+
+        stack, epochs = fit_stack(sample, sample.rows[None]), sample.recipe.epochs
+        first = min(math.ceil(self.start * epochs), epochs - 1)
+        shares = [(epoch - 0.5) / epochs for epoch in range(first, epochs)]
+        with one_thread():
+            (trained,) = train(sample.x, sample.y, stack.groups(), stack.rule, shares)
+        return Draws(sample, [trained.networks[share] for share in shares], self.draws)
+
+
+class Draws:
+    """Networks from the Gaussian of E epochs' weights, given as ``tails``: for each epoch, the mean from it on."""
+
+    def __init__(self, sample: Sample, tails: list[Any], n: int) -> None:
+        self.task, self.seed, self.rows, self.n, self.network = sample.task, sample.seed, sample.rows, n, tails[0]
+        self.bare = getattr(self.network, "networks", self.network)  # without the unit of a regression's targets
+        of_tails = [getattr(tail, "networks", tail).parameters for tail in tails]
+        self.parts = [moments(np.stack(part, dtype=np.float64)) for part in zip(*of_tails, strict=True)]
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        from benchmark.train.loop import evaluate, one_thread
+
+        with one_thread():
+            drawn = (self.drawn(generator("other", self.seed, i)) for i in range(self.n))
+            return np.mean([evaluate(network, self.task, 1, x)[0] for network in drawn], axis=0)
+
+    def drawn(self, random: np.random.Generator) -> Any:
+        import torch
+
+        b = random.standard_normal((len(self.parts[0][2]), 1, 1, 1), dtype=np.float32)
+        noise = [d * random.standard_normal(d.shape, dtype=np.float32) + (b * low).sum(0) for _, d, low in self.parts]
+        weights = [torch.from_numpy(m + e / np.float32(2**0.5)) for (m, *_), e in zip(self.parts, noise, strict=True)]
+        network = self.bare.with_parameters(weights)
+        return network if self.bare is self.network else replace(self.network, networks=network)
+
+
+def moments(tails: np.ndarray) -> list[np.ndarray]:
+    """Return mean, deviation and up to 20 columns of low rank of a parameter, whose ``tails`` are (E, 1, R, C)."""
+    count = np.arange(1, len(tails) + 1)[:, None, None, None]
+    each = -np.diff(tails * count[::-1], axis=0, append=0)  # differences of sums
+    low = (each - each.cumsum(axis=0) / count)[-20:]
+    parts = tails[0], each.std(axis=0), low / max(1, len(low) - 1) ** 0.5
+    return [part.astype(np.float32) for part in parts]
