@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -14,6 +14,16 @@ from methods._estimator import kernel_for
 
 if TYPE_CHECKING:  # PyTorch takes seconds to import: methods are listed without it
     from torch import Tensor
+
+
+class AtOnce:
+    """Base class of methods that train their networks in ``fit``, and so count all training and deploy what they like.
+
+    The harness trains the networks of a stack later, deploys all of them, and counts their training alone.
+    """
+
+    trains_networks: ClassVar[bool] = False
+    builds_on: ClassVar[tuple[str, ...]] = ("benchmark.backbones.mlp",)
 
 
 def labels(sample: Sample) -> np.ndarray:
@@ -50,10 +60,10 @@ def entropy(step: Step) -> Tensor:
 
 
 def of_neighbours(sample: Sample, x: np.ndarray, k: int, others: bool = False) -> np.ndarray:
-    """Average the labels of the ``k`` most similar molecules of the sample, (T, C) or (T, 1), for rows ``x`` (T, D).
+    """Average the labels of the ``k`` most similar training molecules, (T, C) or (T, 1), for rows ``x`` (T, D).
 
-    The similarity is that of k-NN; the first of equals wins. ``others`` leaves out the molecule in the same row, for
-    the rows of the sample itself.
+    These are the distinct molecules of ``sample.rows``. The similarity is that of k-NN; the first of equals wins.
+    ``others`` leaves out the molecule in the same row, for the rows of the sample itself.
     """
     from threadpoolctl import threadpool_limits
 
@@ -61,7 +71,8 @@ def of_neighbours(sample: Sample, x: np.ndarray, k: int, others: bool = False) -
         near = kernel_for(sample.x)(x.astype(np.float64), sample.x.astype(np.float64))
     if others:
         np.fill_diagonal(near, -np.inf)
-    nearest = np.argsort(-near, axis=1, kind="stable")[:, : min(k, len(sample) - others)]
+    seen = np.unique(sample.rows)
+    nearest = seen[np.argsort(-near[:, seen], axis=1, kind="stable")[:, : min(k, len(seen) - others)]]
     return np.asarray(labels(sample)[nearest].mean(axis=1))
 
 
@@ -70,13 +81,15 @@ class Trained:
     """The networks of a stack, trained at once, so that all of the training counts as this method's cost."""
 
     stack: Stack
+    learned_from: np.ndarray | None = None
+    """Rows of the sample that it learned from, if these are not the rows of the stack."""
 
     def __post_init__(self) -> None:
         self.stack.each(self.stack.sample.x[:1])
 
     @property
     def rows(self) -> np.ndarray:
-        return self.stack.rows
+        return self.stack.rows if self.learned_from is None else self.learned_from
 
     def predict(self, x: np.ndarray) -> np.ndarray:
         return self.stack.predict(x)

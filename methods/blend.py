@@ -5,7 +5,6 @@ doi:10.1007/3-540-45014-9_1). All three see ERM's training rows.
 """
 
 from dataclasses import dataclass as plain
-from typing import ClassVar
 
 import numpy as np
 from pydantic import PositiveInt
@@ -14,16 +13,14 @@ from pydantic.dataclasses import dataclass
 from benchmark.registry import method
 from benchmark.train import fit_stack
 from benchmark.types import Fitted, Sample
-from methods._soft import Trained
+from methods._soft import AtOnce, Trained
 from methods.random_forest import RandomForest
 from methods.svm import SVM
 
 
 @method("blend", title="Network, SVM and forest")
 @dataclass(frozen=True)
-class Blend:
-    trains_networks: ClassVar[bool] = False  # a network is one of three
-
+class Blend(AtOnce):
     trees: PositiveInt = 500
 
     def fit(self, sample: Sample) -> Fitted:

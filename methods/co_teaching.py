@@ -8,7 +8,7 @@ The source is about classes; of numbers, the largest squared errors are left out
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from pydantic import Field
@@ -17,7 +17,7 @@ from pydantic.dataclasses import dataclass
 from benchmark.registry import method
 from benchmark.train import Step, fit_stack
 from benchmark.types import Fitted, Sample
-from methods._soft import First
+from methods._soft import AtOnce, First
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 
 @method("co_teaching", title="Co-teaching τ={forget:g}, one deployed")
 @dataclass(frozen=True)
-class CoTeaching:
-    trains_networks: ClassVar[bool] = False  # at once, as the harness would deploy both
-    builds_on: ClassVar[tuple[str, ...]] = ("benchmark.backbones.mlp",)
-
+class CoTeaching(AtOnce):
     forget: Annotated[float, Field(ge=0, lt=1)] = 0.2
     """Share of each batch that is left out, at best that of wrong labels; the default is that of the source's code."""
 

@@ -3,22 +3,18 @@
 The training is that of ``codistillation``. After Anil et al. 2018, arXiv:1804.03235, who also deploy one.
 """
 
-from typing import ClassVar
-
 from pydantic.dataclasses import dataclass
 
 from benchmark.registry import method
 from benchmark.train import Weight
 from benchmark.types import Fitted, Sample
-from methods._soft import First
+from methods._soft import AtOnce, First
 from methods.codistillation import Codistillation
 
 
 @method("codistillation_one", title="Codistillation λ={lam:g}, one deployed", regression={"lam": 3.0})
 @dataclass(frozen=True)
-class CodistillationOne:
-    trains_networks: ClassVar[bool] = False  # at once, as the harness would deploy both
-
+class CodistillationOne(AtOnce):
     lam: Weight = 300.0
 
     def fit(self, sample: Sample) -> Fitted:

@@ -3,22 +3,20 @@
 Distillation: Hinton et al. 2015, arXiv:1503.02531, at temperature 1. The source distils a larger network.
 """
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from benchmark.registry import method
 from benchmark.types import Fitted, Sample
-from methods._soft import Trained, mixed
+from methods._soft import AtOnce, Trained, mixed
 from methods.svm import SVM
 
 
 @method("distilled_svm", title="Distilled SVM")
 @dataclass(frozen=True)
-class DistilledSVM:
-    trains_networks: ClassVar[bool] = False  # at once, so that the machine counts as cost
-
+class DistilledSVM(AtOnce):
     weight: Annotated[float, Field(ge=0, le=1)] = 1.0
     """Share of the loss on the machine's predictions; the rest is on labels."""
 

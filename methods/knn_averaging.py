@@ -5,7 +5,7 @@ network's activations; here neighbours are those of k-NN on the features.
 """
 
 from dataclasses import dataclass as plain
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field, PositiveInt
@@ -14,23 +14,21 @@ from pydantic.dataclasses import dataclass
 from benchmark.registry import method
 from benchmark.train import fit_stack
 from benchmark.types import Fitted, Sample
-from methods._soft import Trained, of_neighbours
+from methods._soft import AtOnce, Trained, of_neighbours
 
 
 @method("knn_averaging", title="Network averaged with k-NN")
 @dataclass(frozen=True)
-class KNNAveraging:
-    trains_networks: ClassVar[bool] = False  # at once, as the harness would deploy the network alone
-
+class KNNAveraging(AtOnce):
     weight: Annotated[float, Field(ge=0, le=1)] = 0.5
     """Share of the neighbours."""
     k: PositiveInt = 5
 
     def fit(self, sample: Sample) -> Fitted:
-        return WithNeighbours(fit_stack(sample, sample.rows[None]), self.weight, self.k)
+        return WithNeighbours(stack=fit_stack(sample, sample.rows[None]), weight=self.weight, k=self.k)
 
 
-@plain(frozen=True)
+@plain(frozen=True, kw_only=True)
 class WithNeighbours(Trained):
     """The average of a network and the neighbours among its sample."""
 

@@ -4,8 +4,6 @@ Black et al. 2022, Selective Ensembles for Consistent Predictions, arXiv:2111.08
 not significant; here the majority always decides. The probability of a class is its share of votes.
 """
 
-from typing import ClassVar
-
 import numpy as np
 from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass
@@ -13,14 +11,12 @@ from pydantic.dataclasses import dataclass
 from benchmark.registry import method
 from benchmark.train import fit_stack
 from benchmark.types import Fitted, Sample
-from methods._soft import Trained
+from methods._soft import AtOnce, Trained
 
 
 @method("majority_vote", title="Majority vote K={k}", tasks=("classification",))
 @dataclass(frozen=True)
-class MajorityVote:
-    trains_networks: ClassVar[bool] = False  # at once, as the harness would average probabilities
-
+class MajorityVote(AtOnce):
     k: PositiveInt = 5
 
     def fit(self, sample: Sample) -> Fitted:

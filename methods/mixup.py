@@ -5,7 +5,7 @@ with a partner from the same sample.
 """
 
 from dataclasses import replace
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
@@ -14,14 +14,12 @@ from pydantic.dataclasses import dataclass
 from benchmark.registry import method
 from benchmark.train import generator
 from benchmark.types import Fitted, Sample
-from methods._soft import Trained, labels, mixed
+from methods._soft import AtOnce, Trained, labels, mixed
 
 
 @method("mixup", title="Mixup α={alpha:g}")
 @dataclass(frozen=True)
-class Mixup:
-    trains_networks: ClassVar[bool] = False  # of this sample: its rows are not molecules of the pool
-
+class Mixup(AtOnce):
     alpha: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.2
     """Both parameters of the beta distribution of the weights."""
 
@@ -31,4 +29,4 @@ class Mixup:
         share = draws.beta(self.alpha, self.alpha, size=(len(rows), 1))
         x, targets = (share * of[rows] + (1 - share) * of[partners] for of in (sample.x, known))
         pairs = replace(sample, x=x.astype(np.float32), y=sample.y[rows], rows=np.arange(len(rows)))
-        return Trained(mixed(pairs, targets, 1.0))
+        return Trained(mixed(pairs, targets, 1.0), rows)

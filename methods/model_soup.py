@@ -6,7 +6,7 @@ cannot be averaged. If targets are standardised, they are so once, on the sample
 """
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from pydantic import PositiveInt
@@ -15,14 +15,12 @@ from pydantic.dataclasses import dataclass
 from benchmark.registry import method
 from benchmark.train import bootstrap, fit_stack
 from benchmark.types import Fitted, Sample
-from methods._soft import Trained
+from methods._soft import AtOnce, Trained
 
 
 @method("model_soup", title="Model soup K={k}")
 @dataclass(frozen=True)
-class ModelSoup:
-    trains_networks: ClassVar[bool] = False  # at once, as the harness would average predictions
-
+class ModelSoup(AtOnce):
     k: PositiveInt = 5
 
     def fit(self, sample: Sample) -> Fitted:

@@ -6,7 +6,7 @@ train by SGD at a large constant rate; here the optimiser is ERM's. Backbones ot
 
 import math
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field, PositiveInt
@@ -15,14 +15,12 @@ from pydantic.dataclasses import dataclass
 from benchmark.registry import method
 from benchmark.train import fit_stack, generator
 from benchmark.types import Fitted, Sample
+from methods._soft import AtOnce
 
 
 @method("swa_gaussian", title="SWA-Gaussian")
 @dataclass(frozen=True)
-class SWAGaussian:
-    trains_networks: ClassVar[bool] = False  # at once, as the harness would deploy the mean of the weights
-    builds_on: ClassVar[tuple[str, ...]] = ("benchmark.backbones.mlp",)
-
+class SWAGaussian(AtOnce):
     start: Annotated[float, Field(ge=0, lt=1)] = 0.5
     """Share of training after which weights are collected, as in ``swa``; the low rank has the last 20 epochs."""
     draws: PositiveInt = 30

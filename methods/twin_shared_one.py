@@ -3,22 +3,18 @@
 The training is that of ``twin_shared``. After Bhojanapalli et al. 2021, arXiv:2102.03349, who also deploy one.
 """
 
-from typing import ClassVar
-
 from pydantic.dataclasses import dataclass
 
 from benchmark.registry import method
 from benchmark.train import Weight
 from benchmark.types import Fitted, Sample
-from methods._soft import First
+from methods._soft import AtOnce, First
 from methods.twin_shared import TwinShared
 
 
 @method("twin_shared_one", title="Twin-shared λ={lam:g}, one deployed", regression={"lam": 3.0})
 @dataclass(frozen=True)
-class TwinSharedOne:
-    trains_networks: ClassVar[bool] = False  # at once, as the harness would deploy both
-
+class TwinSharedOne(AtOnce):
     lam: Weight = 300.0
 
     def fit(self, sample: Sample) -> Fitted:

@@ -68,9 +68,9 @@ def test_a_share_of_each_label_is_that_of_the_nearest_molecules_other_than_itsel
         x = sample.x.astype(bool)
         search = NearestNeighbors(n_neighbors=len(x), metric="jaccard", algorithm="brute").fit(x)
         distance, order = search.kneighbors(x)
-        means = []
+        means, seen = [], {*sample.rows}
         for i in range(len(x)):
-            ranked = sorted((d, j) for d, j in zip(distance[i], order[i], strict=True) if j != i)
+            ranked = sorted((d, j) for d, j in zip(distance[i], order[i], strict=True) if j != i and j in seen)
             means.append(one_hot(sample)[[j for _, j in ranked[:4]]].mean(axis=0))
         return np.array(means)
 
@@ -292,3 +292,19 @@ def test_an_edit_of_the_perceptron_changes_the_code_of_a_method_that_trains_it_a
 def test_what_is_for_classes_alone_refuses_numbers():
     with pytest.raises(UserError, match="logit_penalty learns classification, not regression: choose another"):
         make_method("logit_penalty", "regression")
+
+
+@pytest.mark.parametrize(
+    "name", ["knn_averaging", "knn_label_smoothing", "distilled_bagging", "mixup", "blend:trees=5"]
+)
+def test_labels_that_a_single_model_would_not_see_change_nothing_unless_the_rows_say_so(name):
+    problem = problem_of("classification")
+    sample = sample_of(problem, 1)
+    fitted = make_method(name, "classification").fit(sample)
+    unseen = np.setdiff1d(np.arange(len(sample)), fitted.rows)
+    y = sample.y.copy()
+    y[unseen] = 1 - y[unseen]
+    other = make_method(name, "classification").fit(replace(sample, y=y))
+    x = problem.evals["id"].x
+    np.testing.assert_array_equal(fitted.predict(x), other.predict(x))
+    assert len(unseen) > 10
