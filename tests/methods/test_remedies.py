@@ -295,7 +295,7 @@ def test_what_is_for_classes_alone_refuses_numbers():
 
 
 @pytest.mark.parametrize(
-    "name", ["knn_averaging", "knn_label_smoothing", "distilled_bagging", "mixup", "blend:trees=5"]
+    "name", ["knn_averaging", "knn_label_smoothing", "distilled_bagging:k=2", "mixup", "blend:trees=5"]
 )
 def test_labels_that_a_single_model_would_not_see_change_nothing_unless_the_rows_say_so(name):
     problem = problem_of("classification")
