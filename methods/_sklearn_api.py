@@ -52,6 +52,8 @@ class _Networks(BaseEstimator):  # type: ignore[misc]
     weight_decay: float = DEFAULTS.weight_decay
     batch_size: int = DEFAULTS.batch_size
     epochs: int = DEFAULTS.epochs
+    standardise: bool | None = DEFAULTS.standardise
+    """Whether the networks learn a regression's targets standardised, whatever unit these have."""
     random_state: int | np.random.RandomState | None = None
     """The benchmark's train seed if an integer: it fixes bootstraps, initialisation and batch order."""
 

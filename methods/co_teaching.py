@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-@method("co_teaching", title="Co-teaching τ={forget:g}, one deployed")
+@method("co_teaching", title="Co-teaching, one deployed")
 @dataclass(frozen=True)
 class CoTeaching(AtOnce):
     forget: Annotated[float, Field(ge=0, lt=1)] = 0.2

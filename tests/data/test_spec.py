@@ -36,7 +36,7 @@ def test_a_toml_anywhere_is_a_dataset(tmp_path):
 
 
 def test_the_recipe_is_the_papers_unless_the_toml_says_otherwise(tmp_path):
-    paper = {"hidden": 256, "lr": 1e-3, "weight_decay": 1e-4, "batch_size": 64, "epochs": 30}
+    paper = {"hidden": 256, "lr": 1e-3, "weight_decay": 1e-4, "batch_size": 64, "epochs": 30, "standardise": None}
     assert load_spec("bace").recipe.model_dump() == paper
     changed = load_spec(written(tmp_path, BACE + "\n[recipe]\nepochs = 20\n"))
     assert changed.recipe.model_dump() == paper | {"epochs": 20}

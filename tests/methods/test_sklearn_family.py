@@ -149,7 +149,7 @@ def test_two_workers_predict_what_one_does():
         (TREE + ":max_depth=deep", f"{TREE}: The 'max_depth' parameter of DecisionTreeClassifier must be"),
         (TREE + ":max_depth=f()", f"{TREE}: max_depth=f(): Value error, expected a number, true, false, none, or a"),
         (LOGISTIC + ":C=inf", f"{LOGISTIC}: C=inf: Value error, expected a number"),
-        ("sklern:sklearn.svm.SVC", "unknown method 'sklern': did you mean 'sklearn'?"),
+        ("sklern:sklearn.svm.SVC", "unknown method 'sklern': did you mean 'sklearn' or 'blend'?"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_answered_with_what_is_wrong_and_what_to_do(text, message):
