@@ -13,6 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from markupsafe import Markup
 
+from benchmark.data.checks import families
 from benchmark.measure.basics import LOST
 from benchmark.measure.catalogue import QUALITY
 from benchmark.measure.catalogue import scorecard as measures
@@ -273,6 +274,7 @@ class Site:
             figures=[figure for figure in self.figures if figure.dataset == dataset.name],
             bibtex="\n".join(citation.sources([dataset])),
             health=self.health.get(dataset.name, ""),
+            related=list(families.listed(dataset.name).itertuples()),
             run_link=self._run_link,
         )
 

@@ -7,6 +7,7 @@ tell each other; what they are called does not matter.
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -16,6 +17,7 @@ from benchmark.data.catalogue import how_to_get
 from benchmark.data.checks.molecules import Molecules, molecules
 from benchmark.data.spec import DatasetSpec
 from benchmark.errors import UserError
+from benchmark.files import shipped_datasets
 
 FEWEST = 20
 """Fewest shared molecules of a pair that is compared: with fewer, a correlation says little."""
@@ -132,6 +134,21 @@ def contradictions(table: pd.DataFrame, specs: Mapping[str, DatasetSpec]) -> lis
                 + " and ".join(wrong)
             )
     return lines
+
+
+@cache
+def _listed() -> pd.DataFrame:
+    table = pd.read_csv(shipped_datasets() / "overlaps.csv").fillna({"one": ""})
+    swapped = {"first": "second", "second": "first", "of_first": "of_second", "of_second": "of_first"}
+    return pd.concat([table, table.rename(columns=swapped)], ignore_index=True)
+
+
+def listed(name: str) -> pd.DataFrame:
+    """Return the rows of the shipped table of ``pairs`` that a dataset is in, as ``first``: its family, its group, the
+    others; those that share most first."""
+    found = _listed().query("first == @name")
+    near = found["one"].map({"family": 0, "group": 1, "": 2})
+    return found.assign(near=near).sort_values(["near", "shared", "second"], ascending=[True, False, True])
 
 
 def family(spec: DatasetSpec) -> str:

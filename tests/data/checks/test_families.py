@@ -11,7 +11,7 @@ import pytest
 from rdkit import Chem
 from scipy.stats import pearsonr, spearmanr
 
-from benchmark.data.checks.families import comparable, contradictions, one, pairs
+from benchmark.data.checks.families import comparable, contradictions, listed, one, pairs
 from benchmark.data.problem import labels
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import as_written, dataset_names, load_spec
@@ -30,6 +30,17 @@ def test_every_published_verdict_follows_from_its_numbers():
     for row in PUBLISHED.itertuples():
         if min(abs(abs(row.pearson) - 0.7), abs(abs(row.spearman) - 0.7), abs(row.share - 0.5)) > 1e-4:
             assert row.one == one(row.share, row.pearson, row.spearman), row
+
+
+def test_a_dataset_is_listed_with_all_that_share_its_molecules_its_family_first():
+    first, second = (PUBLISHED[PUBLISHED[side] == "bbbp"] for side in ("first", "second"))
+    found = listed("bbbp")
+    assert sorted(found["second"]) == sorted([*first["second"], *second["first"]])
+    assert set(found["of_first"]) == {*first["of_first"], *second["of_second"]}
+    assert found.iloc[0]["one"] == "family"
+    places = [("family", "group", "").index(one) for one in found["one"]]
+    assert places == sorted(places)
+    assert listed("a_table_of_ones_own").empty
 
 
 def labelled(name: str) -> dict[str, float]:

@@ -160,6 +160,15 @@ def test_what_could_not_be_read_and_the_health_of_data_are_shown(built: Path) ->
     assert "python -m benchmark health d1" in (built / "datasets" / "d1.html").read_text()
 
 
+def test_a_dataset_page_lists_those_that_share_its_molecules(make_cell) -> None:
+    results = collect([make_cell("bbbp", "erm"), make_cell("d0", "erm")])
+    site = Site(results, results, "runs", {})
+    text = {dataset.name: site.dataset(dataset) for dataset in results.datasets}
+    (row,) = (line for line in text["bbbp"].splitlines() if "<code>bbb_martins</code>" in line)
+    assert "one family" in row
+    assert "Datasets that share molecules" not in text["d0"]
+
+
 class Page:
     """A browser on the site, driven by CSS selectors."""
 
