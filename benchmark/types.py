@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import ClassVar, Literal, Protocol, get_args
+from typing import Any, ClassVar, Literal, Protocol, get_args
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -211,17 +211,31 @@ class Predictions:
         """Return the two runs of each halving of which both are here, train seeds 2j − 1 and 2j."""
         place = {seed: i for i, seed in enumerate(self.seeds)}
         pairs = [(place[seed], place[seed + 1]) for seed in self.seeds if seed % 2 and seed + 1 in place]
-        return [replace(self.only(pair), sampling=PAPER) for pair in pairs]
+        return [self._part(**self._runs(pair), sampling=PAPER) for pair in pairs]
 
     def only(self, runs: Sequence[int]) -> Predictions:
         """Select retrainings by position, in this order."""
-        return replace(self, seeds=tuple(self.seeds[run] for run in runs), values=self.values[list(runs)])
+        return self._part(**self._runs(runs))
 
     def on(self, rows: np.ndarray) -> Predictions:
         """Select test examples by a boolean mask (T,) or by position."""
-        return replace(self, ids=self.ids[rows], y=self.y[rows], values=self.values[:, rows])
+        return self._part(ids=self.ids[rows], y=self.y[rows], values=self.values[:, rows])
+
+    def _runs(self, runs: Sequence[int]) -> dict[str, Any]:
+        return {"seeds": tuple(self.seeds[run] for run in runs), "values": self.values[list(runs)]}
+
+    def _part(self, **fields: Any) -> Predictions:
+        """Return a selection, without a second look at each value: statistics select many thousand times."""
+        part: Predictions = object.__new__(type(self))
+        part.__dict__.update(self.__dict__, computed={}, **fields)
+        part._check_shape()
+        return part
 
     def __post_init__(self) -> None:
+        self._check_shape()
+        self._check_values()
+
+    def _check_shape(self) -> None:
         want = (len(self.seeds), len(self.ids))
         if 0 in want:
             raise ValueError(f"predictions need at least one seed and one example, got {want[0]} and {want[1]}")
@@ -232,6 +246,8 @@ class Predictions:
                 f"predictions must have shape (seeds, examples, {outputs}) = ({want[0]}, {want[1]}, {outputs}), "
                 f"got {self.values.shape}"
             )
+
+    def _check_values(self) -> None:
         finite = np.isfinite(self.values)
         if not finite.all():
             s, t, c = np.argwhere(~finite)[0]

@@ -81,6 +81,31 @@ def write_method(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[s
     return write
 
 
+COUNTED = """
+from dataclasses import dataclass
+from typing import ClassVar
+
+from benchmark.registry import method
+from methods.svm import SVM
+
+
+@method("counted", title="SVM on counts")
+@dataclass(frozen=True)
+class Counted(SVM):
+    features: ClassVar[tuple[str, ...]] = ("morgan_counts:64:1",)
+
+    def fit(self, sample):
+BODY
+        return super().fit(sample)
+"""
+
+
+@pytest.fixture
+def method_with_features(write_method: Callable[[str, str, str], Path]) -> str:
+    """Name of a method that reads features of its own, ``morgan_counts:64:1``."""
+    return write_method("counted", COUNTED, "").stem
+
+
 class MlflowServer:
     """A real ``mlflow server`` on loopback."""
 

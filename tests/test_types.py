@@ -121,3 +121,14 @@ def test_a_cell_with_fewer_seeds_has_their_predictions_and_is_named_after_them()
 def test_train_seeds_are_spelled_so_that_the_command_line_reads_them_back(seeds: tuple[int, ...], spelled: str) -> None:
     assert replace(KEY, seeds=seeds).spelled_seeds == spelled
     assert tuple(parse_seeds(spelled)) == seeds
+
+
+def test_a_selection_has_the_values_selected_and_computes_anew():
+    whole = replace(RIGHT)
+    whole.computed["churn"] = np.zeros(1)
+    part = whole.only([1]).on(np.array([True, False, True]))
+    assert (part.seeds, part.ids.tolist(), part.y.tolist()) == ((9,), ["one", "three"], [0, 1])
+    assert part.values.shape == (1, 2, 2)
+    assert part.computed == {}
+    with pytest.raises(ValueError, match="at least one seed and one example, got 0 and 3"):
+        whole.only([])

@@ -161,6 +161,7 @@ def assert_each_once_and_whole(titles: dict[str, int]) -> None:
     assert {run.data.tags["mlflow.parentRunId"] for run in nested} == {cell.run_id for cell in cells}
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_driver_killed_repeatedly_loses_and_duplicates_nothing(here, drive, capsys) -> None:
     chance = random.Random(5)
@@ -324,6 +325,7 @@ def assert_no_leftovers(folder: Path) -> None:
     assert [path.name for path in folder.glob(".*") if path.is_dir()] == []
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_drivers_that_start_at_once_on_a_new_store_all_finish(here: Path) -> None:
     output = script("""
@@ -356,6 +358,7 @@ assert at_once(apart, range(3)) == [0, 0, 0]
     assert_each_once_and_whole(WHOLE)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_drivers_whose_stores_meet_the_same_new_dataset_at_once_record_all(here: Path) -> None:
     """MLflow looks for a dataset before inserting it; here all drivers look before any inserts."""

@@ -123,7 +123,9 @@ def wait_until(reached: Callable[[], bool]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("served", [False, True], ids=["direct", "through a server"])
+@pytest.mark.parametrize(
+    "served", [False, pytest.param(True, marks=pytest.mark.long)], ids=["direct", "through a server"]
+)
 def test_runs_are_explained_in_postgresql(
     postgres: str,
     mlflow_server: Callable[[str], Any],
