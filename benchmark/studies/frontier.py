@@ -21,6 +21,19 @@ from benchmark.store.cell import Cell
 from benchmark.types import Sampling, Task
 
 
+METHODS: dict[Task, str] = {
+    "classification": (
+        "swa mc_dropout deep_ensemble bagging:k=2 bagging twin twin_shared codistillation gradient_boosting linear svm "
+        "multi_kernel knn gaussian_process random_forest extra_trees"
+    ),
+    "regression": (
+        "swa mc_dropout deep_ensemble bagging:k=2 bagging twin twin_shared codistillation gradient_boosting linear svm "
+        "knn gaussian_process"
+    ),
+}
+"""Forests take minutes a fit on 2,048 bits and numbers, hence not on regressions."""
+
+
 @study("frontier", title="Accuracy, churn and cost of every method")
 @dataclass(frozen=True)
 class Frontier(GridStudy):
@@ -29,11 +42,8 @@ class Frontier(GridStudy):
     task: Task = "classification"
     seeds: str = "20"
     sampling: Sampling = "halves"
-    methods: str = (
-        "swa mc_dropout deep_ensemble bagging:k=2 bagging twin twin_shared codistillation gradient_boosting linear svm "
-        "multi_kernel knn gaussian_process random_forest extra_trees"
-    )
-    """Methods beside ERM, separated by spaces."""
+    methods: str = ""
+    """Methods beside ERM, separated by spaces; by default those in ``METHODS`` for the task."""
 
     def report(self, lab: Lab) -> Report:
         datasets = [d for d in expand(self.dataset) if load_spec(d).task == self.task]
@@ -43,7 +53,7 @@ class Frontier(GridStudy):
             raise UserError(
                 f"dataset={self.dataset}: {n} families of {self.task}s; an interval over families takes two or more"
             )
-        methods = list(dict.fromkeys(["erm", *self.methods.split()]))
+        methods = list(dict.fromkeys(["erm", *(self.methods or METHODS[self.task]).split()]))
         cells = lab.cells(methods, datasets, splits, retrainings(self.seeds), self.sampling)
         found = {m: self._by_family(cells, m, families) for m in methods}
         titles = {m: cells[datasets[0], m][0].title for m in methods}

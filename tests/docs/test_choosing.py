@@ -10,21 +10,42 @@ import pytest
 from benchmark.files import CHECKOUT
 
 PAGE = (CHECKOUT / "docs" / "choosing.md").read_text(encoding="utf-8")
-FRONTIER = CHECKOUT / "leaderboard" / "published" / "0.1.0" / "tables" / "study-frontier-frontier.csv"
+CLASSES, NUMBERS = PAGE.split("## If the target is a number")
+TABLES = CHECKOUT / "leaderboard" / "published" / "0.1.0" / "tables"
 
 
 @pytest.fixture(scope="module")
 def frontier() -> pd.DataFrame:
-    return pd.read_csv(FRONTIER).set_index("Method")
+    return pd.read_csv(TABLES / "study-frontier-frontier.csv").set_index("Method")
+
+
+@pytest.fixture(scope="module")
+def of_numbers() -> pd.DataFrame:
+    return pd.read_csv(TABLES / "study-frontier-task-regression-frontier.csv").set_index("Method")
+
+
+def assert_as_published(text: str, frontier: pd.DataFrame, columns: list[str], digits: int) -> None:
+    rows = re.findall(r"^\| ([^|]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", text, flags=re.M)
+    assert [row[0] for row in rows] == [title for title in frontier.index if title in {row[0] for row in rows}]
+    for title, *figures in rows:
+        assert figures == [f"{frontier.loc[title, column]:.{digits}f}" for column in columns], title
+    assert rows[-1][0] == "ERM"
 
 
 def test_the_table_has_the_published_figures_from_the_calmest_to_erm(frontier: pd.DataFrame) -> None:
-    rows = re.findall(r"^\| ([^|]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", PAGE, flags=re.M)
-    columns = ["Churn (%)", "Accuracy (%)", "Cost / ERM's"]
-    assert [row[0] for row in rows] == [title for title in frontier.index if title in {row[0] for row in rows}]
-    for title, *figures in rows:
-        assert figures == [f"{frontier.loc[title, column]:.1f}" for column in columns], title
-    assert rows[-1][0] == "ERM"
+    assert_as_published(CLASSES, frontier, ["Churn (%)", "Accuracy (%)", "Cost / ERM's"], 1)
+
+
+def test_the_table_of_regressions_has_the_published_figures(of_numbers: pd.DataFrame) -> None:
+    assert_as_published(NUMBERS, of_numbers, ["Churn / ERM's", "MAE / ERM's", "Cost / ERM's"], 2)
+
+
+def test_what_is_said_of_regressions_follows_from_the_published_figures(of_numbers: pd.DataFrame) -> None:
+    assert of_numbers["MAE / ERM's"].idxmin() == "Gaussian process"
+    remarks = pd.read_csv(TABLES / "halves" / "wide-regression.csv").set_index("Method")["Remarks"]
+    assert "† on" not in remarks["Gaussian process"]
+    shown = re.findall(r"† on ([^;]*)", remarks["SVM"])
+    assert [len(names.split(", ")) for names in shown] == [3]
 
 
 def test_what_is_said_of_methods_follows_from_the_published_figures(frontier: pd.DataFrame) -> None:
