@@ -20,7 +20,6 @@ from benchmark.settings import parse_splits
 from benchmark.store.cell import Cell
 from benchmark.types import Sampling, Task
 
-
 METHODS: dict[Task, str] = {
     "classification": (
         "swa mc_dropout deep_ensemble bagging:k=2 bagging twin twin_shared codistillation gradient_boosting linear svm "
