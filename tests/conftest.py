@@ -81,29 +81,15 @@ def write_method(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[s
     return write
 
 
-COUNTED = """
-from dataclasses import dataclass
-from typing import ClassVar
-
-from benchmark.registry import method
-from methods.svm import SVM
-
-
-@method("counted", title="SVM on counts")
-@dataclass(frozen=True)
-class Counted(SVM):
-    features: ClassVar[tuple[str, ...]] = ("morgan_counts:64:1",)
-
-    def fit(self, sample):
-BODY
-        return super().fit(sample)
-"""
-
-
 @pytest.fixture
-def method_with_features(write_method: Callable[[str, str, str], Path]) -> str:
-    """Name of a method that reads features of its own, ``morgan_counts:64:1``."""
-    return write_method("counted", COUNTED, "").stem
+def small_table(tmp_path: Path) -> str:
+    """Path of the TOML of 90 small molecules, of which even slow features are computed at once."""
+    from benchmark.data.author import describe_file, write_dataset
+
+    rows = (f"{'NOS'[i % 3]}{'C' * (i // 3 + 1)},{i % 2}" for i in range(90))
+    file = tmp_path / "small.csv"
+    file.write_text("\n".join(["smiles,active", *rows, ""]))
+    return str(write_dataset(file, "small", tmp_path, describe_file(file, target="active", split="random:0.5")))
 
 
 class MlflowServer:

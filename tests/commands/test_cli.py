@@ -217,39 +217,27 @@ def test_a_run_logs_the_model_of_a_cell_that_is_recorded_already_and_registers_i
 
 @pytest.mark.slow
 def test_a_method_with_features_of_its_own_is_trained_recorded_and_ranked_beside_erm(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, method_with_features: str
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, small_table: str
 ) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     monkeypatch.chdir(tmp_path)
-    name = "b3db_measured@epochs=2@train=200"
-    words = [
-        "run",
-        "--method",
-        f"erm,{method_with_features}",
-        "--dataset",
-        name,
-        "--seeds",
-        "2",
-        "--jobs",
-        "1",
-        "--device",
-        "cpu",
-    ]
+    name = f"{small_table}@epochs=2"
+    words = ["run", "--method", "erm,multi_kernel", "--dataset", name, "--seeds", "2", "--jobs", "1", "--device", "cpu"]
     assert call(*words) == 0
     assert "2 cells trained" in capsys.readouterr().out
-    own, erm = sorted(Store().cells(), key=lambda cell: cell.key.method)
-    assert (own.key.method, own.key.problem) == ("counted", erm.key.problem)
+    erm, own = sorted(Store().cells(), key=lambda cell: cell.key.method)
+    assert (own.key.method, own.key.problem) == ("multi_kernel", erm.key.problem)
     assert own.facts.dataset.features == erm.facts.dataset.features == ("morgan:2048:2",)
-    variant = load_problem(f"{name}@features=morgan_counts.64.1")
-    by_hand = retrain(make_method(method_with_features, "classification"), variant, [1, 2])
+    variant = load_problem(f"{name}@features=morgan_counts.4096.2+atom_pairs.4096+rdkit_descriptors")
+    by_hand = retrain(make_method("multi_kernel", "classification"), variant, [1, 2])
     for evalset, p in by_hand.items():
         assert p.ids.tolist() == own.predictions[evalset].ids.tolist() == erm.predictions[evalset].ids.tolist()
         assert own.predictions[evalset].values.tolist() == p.values.tolist()
     assert call(*words) == 0
     assert "2 already recorded" in capsys.readouterr().out
     assert call("build", "--out", "site", which=leaderboard_app) == 0
-    board = (tmp_path / "site" / "tables" / f"{name}-id.csv").read_text(encoding="utf-8")
-    assert "SVM on counts" in board
+    board = (tmp_path / "site" / "tables" / "small@epochs=2-id.csv").read_text(encoding="utf-8")
+    assert "Multi-kernel SVM" in board
     assert "ERM" in board
 
 

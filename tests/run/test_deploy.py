@@ -92,7 +92,6 @@ def test_a_model_gives_each_test_molecule_the_recorded_prediction_of_the_first_s
     [
         *((name, "paper") for name in ("twin", "anchor", "bagging:k=2", "mc_dropout:passes=3", "swa")),
         *((name, "paper") for name in ("random_forest:trees=10", "svm", "knn", "gaussian_process", "linear")),
-        pytest.param("multi_kernel", "halves", marks=pytest.mark.long),
         ("sklearn:sklearn.naive_bayes.BernoulliNB", "paper"),
         ("erm", "nested"),
         ("twin", "halves"),
@@ -108,8 +107,8 @@ def test_every_kind_of_method_has_a_model(method, sampling):
 
 
 @pytest.mark.slow
-def test_a_model_of_a_method_with_features_of_its_own_computes_them(method_with_features):
-    cell = planned(method_with_features, seeds=(1, 2), sampling="halves")
+def test_a_model_of_a_method_with_features_of_its_own_computes_them(small_table):
+    cell = planned("multi_kernel", small_table, (1, 2), "halves")
     recorded(cell)
     failed, said = log(cell)
     assert failed == 0, said
