@@ -386,6 +386,7 @@ assert at_once(together, range(2)) == [0, 0]
     assert_each_once_and_whole(WHOLE)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_drivers_with_one_outbox_record_each_cell_once(here: Path) -> None:
     output = script("""
@@ -513,6 +514,7 @@ def test_a_store_on_a_full_disk_costs_no_prediction(here, small_disk, monkeypatc
     assert_each_once_and_whole({"ERM": 2})
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_full_disk_under_a_new_store_is_named_and_leaves_nothing(here, small_disk, monkeypatch, capsys) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{small_disk}/mlflow.db")

@@ -519,6 +519,7 @@ def server(mlflow_server: Callable[[str], Any], tmp_path: Path, monkeypatch: pyt
     return mlflow_server(f"sqlite:///{tmp_path}/server.db")
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_server_that_goes_away_costs_no_prediction(server: Any) -> None:
     plans = [planned("erm", [1, 2]), planned("swa", [1, 2])]
