@@ -4,7 +4,7 @@ For each train seed, trials of λ minimise the churn between two independent twi
 pool, while accuracy may fall below that of λ = 0 by a tolerance. The median over seeds is then trained and compared.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -20,6 +20,7 @@ from benchmark.lab.text import summary
 from benchmark.measure.catalogue import ACCURACY, CHURN
 from benchmark.registry import make_method
 from benchmark.settings import parse_seeds, parse_splits
+from benchmark.store.cell import Cell
 from benchmark.types import Method
 
 
@@ -40,7 +41,8 @@ class BayesLambda(GridStudy):
     def report(self, lab: Lab) -> Report:
         (split,) = parse_splits(self.canonical_seed)
         seeds = retrainings(self.seeds)
-        rows, curves, answer = list[SheetRow](), {}, []
+        compared = list[tuple[SheetRow, Sequence[Cell], Sequence[Cell]]]()
+        curves, answer = {}, []
         for name in classifications(expand(self.dataset)):
             spec = load_spec(name)
             title, twin = spec.title, make_method("twin", spec.task)
@@ -49,19 +51,23 @@ class BayesLambda(GridStudy):
             best, lam = tuned(record)
             texts = ["erm", "twin", f"twin:lam={lam!r}"]
             cells = [lab.cells(texts, [name], [split], seeds)[name, text] for text in texts]
-            evalsets = list(cells[2][0].predictions)
             selected = f"λ = {cells[1][0].key.params['lam']:g}"
             for other, against in ((selected, cells[1]), ("ERM", cells[0])):
-                deltas = [Measured(q, cells[2], against, e) for q in ("accuracy", "churn") for e in evalsets]
-                rows.append([title, other, Sampled(best), f"{lam:g}", *deltas])
+                compared.append(([title, other, Sampled(best), f"{lam:g}"], cells[2], against))
             answer.append(
                 f"{title}: median λ = {lam:g} of {len(best)} train seeds ({', '.join(f'{b:.3g}' for b in best)}): "
                 f"{summary(cells[2])}. {selected}: {summary(cells[1])}. ERM: {summary(cells[0])}."
             )
             tried = [trial for trials in record["trials"] for trial in trials if trial[0] > 0]
             curves[title] = [Point(trial[0], Sampled(np.array([trial[2]]))) for trial in tried]
-        compared = (head(ACCURACY, versus=True), head(CHURN, versus=True))
-        heads = [replace(h, text=f"{e.upper()} {h.text}") for h in compared for e in evalsets]
+        tests = list(dict.fromkeys(e for _, ours, _ in compared for e in ours[0].predictions))
+        measures = {"accuracy": head(ACCURACY, versus=True), "churn": head(CHURN, versus=True)}
+        columns = [(quantity, test) for quantity in measures for test in tests]
+        rows: list[SheetRow] = [
+            [*first, *(Measured(q, ours, against, e) if e in ours[0].predictions else "–" for q, e in columns)]
+            for first, ours, against in compared
+        ]
+        heads = [replace(measures[q], text=f"{e.upper()} {measures[q].text}") for q, e in columns]
         header: list[str | Head] = ["Dataset", "Against", Head("Mean λ", digits=4), "Median λ", *heads]
         caption = f"Twin at the tuned λ, as a difference to the rule's λ or ERM at equal bootstraps; split {split}."
         sheet = Sheet("tuned", "Tuned λ against the rule's and ERM", caption, header, rows)

@@ -95,6 +95,29 @@ def test_a_tuned_lambda_is_said_beside_the_rules_and_erm(told) -> None:
     ]
 
 
+def test_a_dataset_without_an_ood_test_stands_beside_one_that_has_it(told) -> None:
+    class WithoutOOD(told):
+        def cells(self, methods, datasets, *rest):
+            found = super().cells(methods, datasets, *rest)
+            if datasets == ["dili"]:
+                for cells in found.values():
+                    del cells[0].predictions["ood"]
+            return found
+
+    trials = [[[0.0, -0.1, 0.1, 0.8], [100.0, -0.05, 0.05, 0.8]]]
+    records = {f"{dataset}, split 99, seeds 3, 50 trials, 3 folds": {"trials": trials} for dataset in ("dili", "bace")}
+    figures = {"erm": (20, 8), "twin": (22, 2), "twin:lam=100.0": (21, 3)}
+    lab = WithoutOOD(lambda dataset, method: figures[method], records)
+    (sheet,) = BayesLambda(dataset="dili,bace", seeds="2").report(lab).sheets
+    heads = [head if isinstance(head, str) else head.text for head in sheet.header]
+    at = {head: heads.index(head) for head in heads if head.startswith(("ID", "OOD"))}
+    assert len(at) == 4
+    for row in sheet.rows:
+        assert {head for head, i in at.items() if row[i] == "–"} == (
+            {head for head in at if head.startswith("OOD")} if row[0] == "DILI" else set()
+        )
+
+
 def test_campaigns_are_said_by_the_spread_of_what_they_find_and_drawn_by_method(told) -> None:
     study = BOLoop(dataset="esol", methods="erm bagging", acquisitions="greedy ei", trajectories=2, budget=3)
     settings = "2 trajectories, 50 + 3"
