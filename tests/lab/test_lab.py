@@ -51,6 +51,12 @@ pytestmark = pytest.mark.slow
 SMALL = "b3db_measured@batch_size=16@epochs=1@hidden=16@lr=0.01"
 TINY = f"{SMALL}@train=100"
 USUAL = {"dataset": TINY, "seeds": "3"}
+FAMILIES: Mapping[str, str] = {
+    "dataset": f"{TINY},{TINY.replace('b3db_measured', 'bace')}",
+    "seeds": "4",
+    "sampling": "paper",
+    "methods": "knn",
+}
 SETTINGS: Mapping[str, Mapping[str, str]] = {
     "bayes-lambda": {**USUAL, "tuned": "1,3", "trials": "6", "folds": "2"},
     "bo-loop": {
@@ -64,16 +70,12 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
     "access": {**USUAL, "methods": "bagging:k=2 twin:lam=30"},
     "decomposition": {**USUAL, "levels": "2"},
     "flip-rows": {"dataset": TINY, "halvings": "8"},
-    "frontier": {
-        "dataset": f"{TINY},{TINY.replace('b3db_measured', 'bace')}",
-        "seeds": "4",
-        "sampling": "paper",
-        "methods": "knn",
-    },
+    "frontier": FAMILIES,
     "knobs": {"dataset": TINY, "seeds": "6"},
     "n-scaling": {"dataset": SMALL, "seeds": "3", "sizes": "50-80-100"},
     "n-scaling-disjoint": {"dataset": TINY, "methods": "erm", "halvings": "3"},
     "overlap": {**USUAL, "knob": TINY},
+    "remedies": FAMILIES,
     "representations": {"dataset": TINY, "seeds": "4", "methods": "knn", "representations": "atom_pairs.64"},
 }
 
@@ -140,7 +142,11 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
         patch.setattr(selection, "LAMBDAS", {"classification": (10, 300)})
         patch.setattr(weight_decay, "DECAYS", (1e-5, 1e-1))
         patch.setattr(overlap, "SHARES", (0, 1))
-        names = [name for name in discover() if name not in ("bo-loop", "frontier") or "CHURN_DATA_DIR" in os.environ]
+        names = [
+            name
+            for name in discover()
+            if name not in ("bo-loop", "frontier", "remedies") or "CHURN_DATA_DIR" in os.environ
+        ]
         for name in names:
             code, said = study(name, settings_of(name))
             assert code == 0, said
