@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from benchmark.errors import UserError
 from benchmark.types import Sampling
 
-DEFAULT_SEEDS: Mapping[Sampling, str] = {"paper": "10", "nested": "10", "halves": "20"}
+DEFAULT_SEEDS: Mapping[Sampling, str] = {"paper": "10", "nested": "10", "halves": "20", "update": "10"}
 """Train seeds of a result on the leaderboard. Ten halvings cost as much as ten retrainings on the whole."""
 
 

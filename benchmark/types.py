@@ -21,7 +21,7 @@ Reads = Literal["numbers", "smiles", "pixels"]
 """Input of a backbone: numbers (float32), bytes of SMILES or pixels (both uint8)."""
 MLP = "mlp"
 """Default backbone."""
-Sampling = Literal["halves", "nested", "paper"]
+Sampling = Literal["halves", "nested", "paper", "update"]
 SAMPLINGS: tuple[Sampling, ...] = get_args(Sampling)
 """What a retraining may see of the training pool; ``benchmark.train.resampling.draw`` defines each."""
 PAPER: Sampling = "paper"
@@ -111,6 +111,8 @@ class Problem:
     backbone: str = MLP
     fingerprints: Mapping[str, str] = field(default_factory=dict)
     about: DatasetFacts = field(default_factory=DatasetFacts)
+    known: np.ndarray | None = None
+    """Rows (O,) of the training pool that were there before an update, for methods that use an earlier model."""
 
     @property
     def fingerprint(self) -> str:
@@ -123,6 +125,7 @@ class Problem:
         """Hex digits that change with anything in the problem: equal digests mean equal problems."""
         tests = [(name, test.digest) for name, test in self.evals.items()]
         parts = (self.name, self.backbone, self.canonical_seed, self.fingerprint, self.train.digest, tests)
+        parts += () if self.known is None else (self.known.tolist(),)
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     def without_tests(self) -> Problem:
@@ -151,6 +154,8 @@ class Sample:
     """Rows that ``bootstrap`` draws from, with repeats: all rows under ``paper``, otherwise ``rows``."""
     recipe: Recipe = field(default_factory=Recipe)
     backbone: str = MLP
+    known: np.ndarray | None = None
+    """Rows (O,) of the sample that were there before an update; None if there was no earlier model."""
 
     def __len__(self) -> int:
         return len(self.y)

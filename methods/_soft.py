@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmark.train import Step, fit_stack
 from benchmark.train.stack import Stack
-from benchmark.types import Sample
+from benchmark.types import Fitted, Sample
 from methods._estimator import kernel_for
 
 if TYPE_CHECKING:  # PyTorch takes seconds to import: methods are listed without it
@@ -100,3 +100,14 @@ class First(Trained):
 
     def predict(self, x: np.ndarray) -> np.ndarray:
         return np.asarray(self.stack.each(x)[0])
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The mean of predictors that learned from ``rows`` (N,)."""
+
+    parts: tuple[Fitted, ...]
+    rows: np.ndarray
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        return np.asarray(np.mean([part.predict(x) for part in self.parts], axis=0))

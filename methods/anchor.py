@@ -1,5 +1,7 @@
 """Anchor: one network pulled towards an incumbent, the ERM of train seed 0, which is trained first (distillation).
 
+Under ``update``, the incumbent is the earlier model of the update, as with all methods there.
+
 After Jiang et al. 2022, Churn Reduction via Distillation, arXiv:2106.02654, who mix the losses on labels and on the
 incumbent's probabilities; here the symmetric disagreement of ``twin`` is added to the fit loss, on the network's own
 batches.
@@ -8,7 +10,6 @@ All retrainings share the incumbent and thereby its bootstrap, right or wrong, s
 Any comparison with methods that share nothing between retrainings should say so. The incumbent must be kept for ever.
 """
 
-from functools import cache
 from typing import ClassVar
 
 from pydantic.dataclasses import dataclass
@@ -16,8 +17,8 @@ from pydantic.dataclasses import dataclass
 from benchmark.errors import UserError
 from benchmark.registry import method
 from benchmark.train import Step, Weight, at_seed, disagreement, fit_stack
-from benchmark.train.device import DEVICES
 from benchmark.types import Fitted, Sample, Sampling
+from methods._incumbent import erm, incumbent
 
 INCUMBENT = 0
 """The train seed of the incumbent."""
@@ -26,7 +27,8 @@ INCUMBENT = 0
 @method("anchor", title="Anchor λ={lam:g}", regression={"lam": 3.0})
 @dataclass(frozen=True)
 class Anchor:
-    samplings: ClassVar[tuple[Sampling, ...]] = ("paper",)
+    samplings: ClassVar[tuple[Sampling, ...]] = ("paper", "update")
+    incumbent: ClassVar[str] = "erm"
 
     lam: Weight = 300.0
     """Weight of the disagreement with the incumbent, like that of ``twin``'s consistency loss."""
@@ -35,26 +37,19 @@ class Anchor:
         import torch
         from torch import Tensor
 
-        from benchmark.train import bank
-
-        if sample.seed == INCUMBENT:
+        if sample.sampling == "update":
+            outputs = incumbent(sample).predict(sample.x)
+        elif sample.seed == INCUMBENT:
             raise UserError(f"anchor: train seed {INCUMBENT} is the incumbent's; omit it")
-        earlier = at_seed(sample, INCUMBENT)
-        incumbent = fit_stack(earlier, earlier.rows[None])
-
-        @cache
-        def target(device: torch.device) -> Tensor:  # (R, C), computed on first use
-            (outcome,) = bank.predict_all(
-                [[bank.on_its_own(incumbent)]], {"pool": sample.x}, device=DEVICES[device.type]
-            )
-            if isinstance(outcome, str):
-                raise RuntimeError(f"the incumbent: {outcome}")
-            outputs = torch.from_numpy(outcome.values["pool"][0]).to(device)
-            return outputs.clamp(min=1e-12).log() if sample.task == "classification" else outputs
+        else:
+            outputs = erm(at_seed(sample, INCUMBENT)).predict(sample.x)
+        target = torch.from_numpy(outputs)
+        if sample.task == "classification":
+            target = target.clamp(min=1e-12).log()
 
         def pull(step: Step) -> Tensor:
             outputs = step.outputs[0, 0]
-            wanted = step.unit.standardised(target(outputs.device)[step.rows[0]])
+            wanted = step.unit.standardised(target.to(outputs.device)[step.rows[0]])
             return self.lam * disagreement(sample.task, outputs, wanted)
 
         return fit_stack(sample, sample.rows[None], coupling=pull)

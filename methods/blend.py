@@ -4,16 +4,13 @@ An ensemble of different kinds of models: their errors are less alike than those
 doi:10.1007/3-540-45014-9_1). All three see ERM's training rows.
 """
 
-from dataclasses import dataclass as plain
-
-import numpy as np
 from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass
 
 from benchmark.registry import method
 from benchmark.train import fit_stack
 from benchmark.types import Fitted, Sample
-from methods._soft import AtOnce, Trained
+from methods._soft import AtOnce, Mean, Trained
 from methods.random_forest import RandomForest
 from methods.svm import SVM
 
@@ -26,14 +23,3 @@ class Blend(AtOnce):
     def fit(self, sample: Sample) -> Fitted:
         network = Trained(fit_stack(sample, sample.rows[None]))
         return Mean((network, SVM().fit(sample), RandomForest(self.trees).fit(sample)), sample.rows)
-
-
-@plain(frozen=True)
-class Mean:
-    """The mean of predictors that learned from ``rows`` (N,)."""
-
-    parts: tuple[Fitted, ...]
-    rows: np.ndarray
-
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        return np.asarray(np.mean([part.predict(x) for part in self.parts], axis=0))

@@ -70,7 +70,7 @@ def rdkit_descriptors(molecules: Sequence[Mol]) -> np.ndarray:
 
 def own_columns(table: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:
     """Return the table's columns except target, SMILES, id, split and those to ignore."""
-    other = {LINE, REPEATED, spec.target, spec.smiles, spec.id, spec.split_column, *spec.ignore}
+    other = {LINE, REPEATED, spec.target, spec.smiles, spec.id, spec.split_column, spec.dated, *spec.ignore}
     return table[[name for name in table.columns if name not in other]]
 
 

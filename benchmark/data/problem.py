@@ -109,7 +109,23 @@ def split_rows(spec: DatasetSpec, rows: Rows, canonical_seed: int) -> Split:
             f"{spec.name}: the training pool of canonical seed {canonical_seed} has {len(split.train)} rows: "
             f"train={spec.train} is too many"
         )
+    if spec.split.startswith("time:"):
+        return replace(split, train=split.train[: spec.train])
     return replace(split, train=first_rows(split.train, spec.train, canonical_seed))
+
+
+def known_rows(spec: DatasetSpec, rows: Rows, split: Split, canonical_seed: int) -> np.ndarray | None:
+    """Return the places (O,) in the training pool of the rows before the last ``spec.new``; None if that is not given.
+
+    These are the pool of the same dataset with ``new`` rows fewer. Raises UserError if fewer than two are left.
+    """
+    if spec.new is None:
+        return None
+    before = len(split.train) - spec.new
+    if before < 2:
+        raise UserError(f"{spec.name}: the training pool has {len(split.train)} rows: new={spec.new} is too many")
+    earlier = split_rows(spec.model_copy(update={"train": before}), rows, canonical_seed)
+    return np.flatnonzero(np.isin(split.train, earlier.train))
 
 
 def given(name: str, backbone: str, x: np.ndarray, scaled: np.ndarray, train: np.ndarray) -> np.ndarray:
@@ -158,8 +174,10 @@ def load_problem(dataset: str, canonical_seed: int = 99) -> Problem:
             f"{spec.name}: all {len(split.train)} rows of the training pool of canonical seed {canonical_seed} have "
             f"the same {what}: there is nothing to learn"
         )
-    x = given(spec.name, spec.backbone, rows.x, rows.scaled, split.train)
-    _check_finite(spec, rows, split.train, x)
+    known = known_rows(spec, rows, split, canonical_seed)
+    scaled_on = split.train if known is None else split.train[known]  # as the earlier model has it
+    x = given(spec.name, spec.backbone, rows.x, rows.scaled, scaled_on)
+    _check_finite(spec, rows, scaled_on, x)
     ids, smiles = used["id"].to_numpy(dtype=str), used["smiles"].to_numpy(dtype=str)
 
     def take(index: np.ndarray) -> Examples:
@@ -180,8 +198,10 @@ def load_problem(dataset: str, canonical_seed: int = 99) -> Problem:
             "features": digest(rows.x),
             "labels": digest(y),
             "split": digest(np.concatenate(list(split.parts().values()))),
+            **({} if known is None else {"known": digest(known)}),
             **started_from(spec.backbone),
         },
+        known=known,
     )
 
 

@@ -18,6 +18,7 @@ from benchmark.data import features, images, readers, sources, values
 from benchmark.data.compositions import reduced
 from benchmark.data.readers import LINE, MISSING, REPEATED
 from benchmark.data.spec import DatasetSpec
+from benchmark.data.splits import moments
 from benchmark.errors import UserError, did_you_mean
 from benchmark.source import fingerprint
 
@@ -131,6 +132,7 @@ def _require_columns(raw: pd.DataFrame, spec: DatasetSpec) -> None:
             spec.id,
             spec.target,
             spec.split_column,
+            spec.dated,
             *spec.ignore,
             *spec.groups,
             *(column for column, *_ in spec.where),
@@ -200,7 +202,12 @@ def _prepare(
     keys = table["canonical"] if spec.smiles else names
     if "composition" in spec.features:  # formulas of unit cells spell one composition in several ways
         keys = pd.Series(reduced(names.tolist()), index=names.index)
-    table[["target", "merged"]] = values.merged(table["target"], keys, remaining(), raw, spec)
+    if spec.merge and spec.split.startswith("time:"):  # a later measurement must not change an earlier target
+        when = pd.Series(moments(table["part"].tolist()), index=table.index).where(remaining())
+        table["merged"] = when > when.groupby(keys).transform("min")
+    one_each = values.merged(table["target"], keys, remaining(), raw, spec)
+    table["target"] = one_each["target"]
+    table["merged"] |= one_each["merged"]
     table["used"] = remaining()
     used = table["used"].to_numpy()
     if not used.any():

@@ -21,7 +21,7 @@ UNVERIFIED = ("tadf", "hf")
 MOST_BYTES = 2**24
 """The largest TOML; one of 20,000 columns to ignore has half a megabyte."""
 
-BY_COLUMN = ("given", "group", "ood")
+BY_COLUMN = ("given", "group", "ood", "time")
 """Kinds of splits that read a column of the table."""
 
 NOT_OF_MOLECULES = ("columns", "composition", "pixels", "smiles")
@@ -40,9 +40,13 @@ def _spelled(features: str) -> str:
 
 
 class Settings(Recipe):
-    """Settings after ``@`` in the name of a variant: its pool's size, backbone, features, and fields of its recipe."""
+    """Settings after ``@`` in the name of a variant: its pool, split, backbone, features, and fields of its recipe."""
 
     train: PoolSize | None = None
+    new: Annotated[int, Field(ge=1)] | None = None
+    """The last rows of the pool that an earlier model did not have, for methods that use one."""
+    split: Literal["", "time"] = ""
+    """``time`` splits by the column that the TOML names in ``dated``."""
     backbone: str = MLP
     features: Annotated[str, AfterValidator(_spelled)] = ""
     """Features of molecules in place of the dataset's; a dot stands for the colon, which no file's name may hold."""
@@ -81,7 +85,9 @@ class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
     ignore: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     split: str
+    dated: str = ""
     train: PoolSize | None = None
+    new: int | None = None
     backbone: str = MLP
     licence: str = "unknown"
     cite: str = ""
@@ -105,7 +111,7 @@ class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
     def split_column(self) -> str:
         """Column that a split reads; empty for other splits."""
         kind, _, column = self.split.partition(":")
-        return column if kind in BY_COLUMN else ""
+        return (time_column(column)[0] if kind == "time" else column) if kind in BY_COLUMN else ""
 
     @property
     def cut(self) -> str:
@@ -124,6 +130,18 @@ class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
         if self.split.startswith("scaffold") and not self.smiles:
             raise PydanticCustomError("split", "a scaffold split needs the field 'smiles'; use random:0.8")
         return self
+
+
+def time_column(text: str) -> tuple[str, float]:
+    """Return the column of a split ``time:COLUMN`` or ``time:COLUMN:SHARE``, and the pool's share, by default 0.8.
+
+    >>> time_column("assay_date"), time_column("assay_date:0.7"), time_column("Date: assay")
+    (('assay_date', 0.8), ('assay_date', 0.7), ('Date: assay', 0.8))
+    """
+    column, colon, share = text.rpartition(":")
+    if colon and re.fullmatch(r"0?\.\d+", share):
+        return column, float(share)
+    return text, 0.8
 
 
 def dataset_names() -> list[str]:
@@ -197,7 +215,12 @@ def _variant(spec: DatasetSpec, settings: str) -> DatasetSpec:
         "title": ", ".join([spec.title, *spelled]),
         "group": "variant",
         "train": values.pop("train", spec.train),
+        "new": values.pop("new", spec.new),
     }
+    if values.pop("split", ""):
+        if not spec.dated:
+            raise UserError(f"{changes['name']}: the dataset has no dates: name their column in 'dated', in its TOML")
+        changes["split"] = f"time:{spec.dated}"
     if given_features := values.pop("features", ""):
         features = _of_molecules(spec, tuple(given_features.replace(".", ":").split("+")))
         spec = spec.model_copy(update={"features": features})

@@ -1,10 +1,12 @@
-"""Canonical splits by their names in the TOMLs: ``scaffold:0.8``, ``random:0.8``, ``group:COLUMN`` and others."""
+"""Canonical splits by their names in the TOMLs: ``scaffold:0.8``, ``random:0.8``, ``time:COLUMN`` and others."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
+from benchmark.data.spec import time_column
 from benchmark.errors import UserError
 
 
@@ -100,6 +102,53 @@ def ood_split(parts: Sequence[str], seed: int) -> Split:
     return Split(given.train[inside.train], {"id": given.train[inside.tests["id"]], "ood": np.sort(tests)})
 
 
+def moments(texts: Sequence[str]) -> np.ndarray:
+    """Return dates as numbers (N,) in their order, nan for an empty text.
+
+    Dates are numbers, such as years; names with numbers, such as E-0123; or as in 2024-03-31, 31.03.2024 or 03/31/2024.
+    Raises UserError for one that is none of these, and if all could be read with the day and with the month first.
+
+    >>> moments(["2015", "2016.5", ""]), float(np.diff(moments(["31/03/2024", "01/04/2024"]))[0])
+    (array([2015. , 2016.5,    nan]), 1.0)
+    """
+    column = pd.Series([*texts], dtype=object).astype(str).str.strip()
+    there = (column != "").to_numpy()
+    known = column[there]
+    numbered = known.str.extract(r"^(\D*)(\d+)$")
+    one_prefix = len(known) > 0 and bool(numbered.notna().all(axis=None)) and numbered[0].nunique() == 1
+    found = pd.to_numeric(numbered[1] if one_prefix else known, errors="coerce")
+    if not np.isfinite(found).all():
+        slashed = known.str.replace(r"[.-]", "/", regex=True)
+        readings = [pd.to_datetime(known, format="ISO8601", errors="coerce", utc=True)]
+        readings += [pd.to_datetime(slashed, format=f, errors="coerce", utc=True) for f in ("%d/%m/%Y", "%m/%d/%Y")]
+        whole = [reading for reading in readings if reading.notna().all()]
+        if not whole:
+            wrong = known[max(readings, key=lambda reading: reading.notna().sum()).isna()].iloc[0]
+            raise UserError(f"{wrong!r} is no date: write dates as in 2024-03-31, or as numbers such as years")
+        if len(whole) > 1 and not whole[0].equals(whole[1]):
+            wrong = known[whole[0] != whole[1]].iloc[0]
+            raise UserError(f"{wrong!r} could have the day or the month first: write dates as in 2024-03-31")
+        found = (whole[0] - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
+    out = np.full(len(column), np.nan)
+    out[there] = found
+    return out
+
+
+def time_split(dates: Sequence[str], share: float) -> Split:
+    """Split rows by their dates (``moments``): the pool, in the order of time, and the later rows as the ID test.
+
+    Rows of one date stay together: the pool ends with the date that brings it nearest to ``share`` of the rows. Rows of
+    one date keep their order, and rows without a date are left out.
+    """
+    when = moments(dates)
+    order = np.argsort(when, kind="stable")[: int(np.isfinite(when).sum())].astype(np.int64)
+    ends = np.flatnonzero(np.diff(when[order])) + 1  # places of a first row with a later date
+    if len(ends) == 0:
+        return Split(order, {"id": order[:0]})
+    end = ends[np.argmin(np.abs(ends - share * len(order)))]
+    return Split(order[:end], {"id": order[end:]})
+
+
 def make_split(name: str, seed: int, scaffolds: Sequence[str], parts: Sequence[str]) -> Split:
     """Return the split called ``name`` of rows with these scaffolds and these entries in the split column.
 
@@ -116,6 +165,8 @@ def make_split(name: str, seed: int, scaffolds: Sequence[str], parts: Sequence[s
         split = ood_split(parts, seed)
     elif kind == "group" and text:
         split = group_split(parts, seed)
+    elif kind == "time" and text:
+        split = time_split(parts, time_column(text)[1])
     elif kind == "scaffold" and 0 <= share <= 1:
         split = scaffold_split(scaffolds, seed, share)
     elif kind == "random" and 0 <= share <= 1:
@@ -123,7 +174,7 @@ def make_split(name: str, seed: int, scaffolds: Sequence[str], parts: Sequence[s
     else:
         raise UserError(
             f"unknown split {name!r}: expected scaffold:SHARE or random:SHARE with a share between 0 and 1, as in "
-            "scaffold:0.8, or given:COLUMN, group:COLUMN or ood:COLUMN"
+            "scaffold:0.8, or given:COLUMN, group:COLUMN, ood:COLUMN or time:COLUMN"
         )
     for part, rows in split.parts().items():
         if len(rows) == 0:

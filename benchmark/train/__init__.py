@@ -2,13 +2,24 @@
 
 from benchmark.train.group import Step
 from benchmark.train.losses import Weight, consistency, disagreement
-from benchmark.train.resampling import at_seed, bootstrap, draw, generator, overlap, overlapping, shards
+from benchmark.train.resampling import (
+    at_seed,
+    before_update,
+    bootstrap,
+    draw,
+    generator,
+    overlap,
+    overlapping,
+    partner,
+    shards,
+)
 from benchmark.train.stack import fit_stack
 
 __all__ = [
     "Step",
     "Weight",
     "at_seed",
+    "before_update",
     "bootstrap",
     "consistency",
     "disagreement",
@@ -17,5 +28,6 @@ __all__ = [
     "generator",
     "overlap",
     "overlapping",
+    "partner",
     "shards",
 ]

@@ -40,13 +40,16 @@ def draw(problem: Problem, sampling: Sampling, seed: int) -> tuple[Sample, np.nd
 
     ``paper``: the pool; a single model is trained on a bootstrap of it (paper, section Cross-sample prediction churn).
     ``nested``: that bootstrap alone. ``halves``: train seeds 2j − 1 and 2j get the two halves of the j-th random
-    halving of the pool, two independent samples; of an odd number of rows, one is left out.
+    halving of the pool, two independent samples; of an odd number of rows, one is left out. ``update``: the pool, with
+    nothing resampled, and the rows that an earlier model knew.
     """
     n = len(problem.train)
     if sampling == "halves":
         order = generator("halving", (seed + 1) // 2).permutation(n)
         places = np.sort(order[: n // 2] if seed % 2 else order[n // 2 : n // 2 * 2])
         rows = resampled = np.arange(len(places))
+    elif sampling == "update":
+        places = rows = resampled = np.arange(n)
     else:
         places, rows = np.arange(n), _draws("bootstrap", seed, 0, n)
         resampled = places
@@ -56,7 +59,32 @@ def draw(problem: Problem, sampling: Sampling, seed: int) -> tuple[Sample, np.nd
     pool = problem.train
     parts = pool.x[places], pool.y[places], pool.smiles[places], rows, resampled  # copies: a view leads to its base
     about = seed, sampling, problem.task, problem.n_outputs
-    return Sample(*about, *parts, problem.recipe, problem.backbone), places
+    known = problem.known if sampling == "update" else None
+    return Sample(*about, *parts, problem.recipe, problem.backbone, known), places
+
+
+def partner(seed: int) -> int:
+    """Return the other train seed of a pair: 2j for 2j − 1, and 2j − 1 for 2j.
+
+    An update is compared with the earlier model of the partner, so that the two share data but no randomness.
+    """
+    return seed + 1 if seed % 2 else seed - 1
+
+
+def before_update(sample: Sample) -> Sample:
+    """Return the sample that the earlier model had, under the train seed of the partner.
+
+    Its features are as in ``sample``: standardised on all of its rows. Raises UserError if there was no earlier model.
+    """
+    if sample.known is None:
+        raise UserError(
+            "there is no earlier model: the method needs --sampling update and a variant that says how many rows are "
+            "new, as in bace@train=600@new=100"
+        )
+    known = sample.known
+    rows = np.arange(len(known))
+    parts = {"x": sample.x[known], "y": sample.y[known], "smiles": sample.smiles[known]}
+    return replace(sample, seed=partner(sample.seed), **parts, rows=rows, resampled=rows, known=None)
 
 
 def at_seed(sample: Sample, seed: int) -> Sample:

@@ -23,7 +23,7 @@ from benchmark.types import PAPER, REFERENCE, SAMPLINGS, Sampling, Task
 
 GROUPS = ("dev", "headline", "borderline", "excluded", "regression", "wide", "extra", "scope", "variant")
 """Groups of datasets in display order; the paper's main tables show the first two together."""
-LEADING: tuple[Sampling, ...] = ("halves", "paper", "nested")
+LEADING: tuple[Sampling, ...] = ("halves", "paper", "nested", "update")
 """Samplings in the order in which decisions go by them."""
 LONGEST = 150
 """Characters of a title in an address."""

@@ -19,6 +19,7 @@ TRAINED_ON: Mapping[Sampling, str] = {
     "halves": "were compared in pairs that saw disjoint halves of the training pool",
     "nested": "used different bootstraps of the training set",
     "paper": "used different bootstraps of the training set",
+    "update": "were trained on the same rows",
 }
 NONE = "No published results to compare with ({folder}): pass a folder of exported results with --store."
 

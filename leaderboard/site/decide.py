@@ -19,6 +19,7 @@ NOTES: Mapping[Sampling, str] = {
     "model that is retrained on mostly the same data flips less.",
     "nested": "Flips between two models that were trained on bootstraps of a dataset (sampling nested).",
     "paper": "Flips between two models that may have been trained on the same molecules (sampling paper).",
+    "update": "Flips between two models that were trained on the same molecules (sampling update): by chance alone.",
 }
 
 

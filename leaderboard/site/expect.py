@@ -16,6 +16,7 @@ BETWEEN: Mapping[Sampling, str] = {
     "halves": "two models that were trained on the two halves of the training rows",
     "nested": "two models that were trained on bootstraps of the training rows and saw nothing else",
     "paper": "two models that were trained on bootstraps of the training rows",
+    "update": "two models that were trained on the same rows",
 }
 
 

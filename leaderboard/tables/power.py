@@ -89,6 +89,7 @@ def table(results: Results, delta: float | None, methods: tuple[str, str], datas
 UNIT: Mapping[Sampling, str] = {
     "paper": "retrainings",
     "nested": "retrainings",
+    "update": "retrainings",
     "halves": "halvings (two retrainings each)",
 }
 LEFT_OUT = "Regressions are left out, as each has its own unit: name one with --dataset, and give --delta in its unit."
@@ -99,6 +100,7 @@ _OF_RUNS = (
 NOTES: Mapping[Sampling, str] = {
     "paper": _OF_RUNS,
     "nested": _OF_RUNS,
+    "update": _OF_RUNS,
     "halves": "The variance comes from the pilot's halvings of one training pool; it does not include the variance "
     "between pools.",
 }

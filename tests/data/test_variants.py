@@ -98,7 +98,10 @@ def test_a_variant_of_a_group_is_one_of_each_of_its_datasets():
     ("name", "message"),
     [
         ("bace@trian=200", "unknown setting of bace: 'trian': did you mean 'train'?"),
-        ("bace@split=random", "unknown setting of bace: 'split': known: " + ", ".join(Settings.model_fields)),
+        ("bace@loss=hinge", "unknown setting of bace: 'loss': known: " + ", ".join(Settings.model_fields)),
+        ("bace@split=random", "bace@split=random: Input should be '' or 'time'"),
+        ("bace@split=time", "bace@split=time: the dataset has no dates: name their column in 'dated', in its TOML"),
+        ("bace@new=0", "bace@new=0: Input should be greater than or equal to 1"),
         ("bace@fold=1of3", "unknown setting of bace: 'fold'"),
         ("bacee@train=200", "unknown dataset 'bacee': did you mean 'bace'?"),
         ("mine.toml@train=200", f"{Path('mine.toml').resolve()}: no such file"),

@@ -72,6 +72,8 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
     "flip-rows": {"dataset": TINY, "halvings": "8"},
     "frontier": FAMILIES,
     "knobs": {"dataset": TINY, "seeds": "6"},
+    "label-floor": {"dataset": TINY, "seeds": "4"},
+    "updates": {"dataset": SMALL, "seeds": "4", "cuts": "2", "methods": "average_incumbent knn"},
     "n-scaling": {"dataset": SMALL, "seeds": "3", "sizes": "50-80-100"},
     "n-scaling-disjoint": {"dataset": TINY, "methods": "erm", "halvings": "3"},
     "overlap": {**USUAL, "knob": TINY},

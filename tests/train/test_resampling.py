@@ -84,7 +84,7 @@ def test_a_bootstrap_draws_only_from_its_sample(sampling):
     assert rows.shape == (3, len(sample.rows))
     assert set(rows.ravel()) <= set(sample.resampled) <= set(range(len(sample)))
     # a molecule drawn c times for the sample, c ~ Poisson(1), is missing from its bootstrap with probability exp(−c)
-    share = {"paper": 1 - np.exp(-1), "halves": 1 - np.exp(-1), "nested": 1 - np.exp(np.exp(-1) - 1)}[sampling]
+    share = 1 - np.exp(np.exp(-1) - 1) if sampling == "nested" else 1 - np.exp(-1)
     of = len(PROBLEM.train) if sampling == "nested" else len(sample)
     assert [len(np.unique(own)) / of for own in rows] == pytest.approx([share] * 3, abs=0.02)
 

@@ -1,0 +1,77 @@
+"""What an update of a model changes: flips, good and bad ones, and a list of the highest ranks that turns over."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmark.types import Predictions, Task
+
+TOP = 0.1
+"""Share of the test examples that a list of the highest predictions holds."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Changes from old to new predictions, (R,) each, for R pairs of runs on T examples: shares of the examples.
+
+    A class flips if it differs; a number flips if it moves by more than the tolerance. A flip is bad if right turns
+    wrong, or if the error grows; good if wrong turns right, or if the error does not grow.
+    """
+
+    flips: np.ndarray
+    good: np.ndarray
+    bad: np.ndarray
+    turnover: np.ndarray
+    """Share of the top list that is replaced."""
+
+
+def changes(old: np.ndarray, new: np.ndarray, y: np.ndarray, task: Task, tolerance: float = 0.0) -> Changes:
+    """Compare outputs (R, T, C) of R old models with those of R new ones, run by run, given the labels (T,).
+
+    >>> old, new = np.array([[[0.9, 0.1], [0.4, 0.6]]]), np.array([[[0.2, 0.8], [0.7, 0.3]]])
+    >>> found = changes(old, new, np.array([1, 1]), "classification")
+    >>> found.flips, found.good, found.bad
+    (array([1.]), array([0.5]), array([0.5]))
+    """
+    if task == "classification":
+        before, after = old.argmax(axis=2), new.argmax(axis=2)
+        flips, was, now = before != after, before == y, after == y
+        good, bad = flips & ~was & now, flips & was & ~now
+    else:
+        flips = np.abs(new[..., 0] - old[..., 0]) > tolerance
+        grows = np.abs(new[..., 0] - y) > np.abs(old[..., 0] - y)
+        good, bad = flips & ~grows, flips & grows
+    lists = [_top(values[..., -1]) for values in (old, new)]
+    kept = (lists[0] & lists[1]).sum(axis=1) / lists[0].sum(axis=1)
+    return Changes(flips.mean(axis=1), good.mean(axis=1), bad.mean(axis=1), 1 - kept)
+
+
+def _top(scores: np.ndarray) -> np.ndarray:
+    """Return masks (R, T) of the highest tenth of the scores (R, T); of equal ones, the first."""
+    order = np.argsort(-scores, axis=1, kind="stable")[:, : math.ceil(TOP * scores.shape[1])]
+    mask = np.zeros(scores.shape, dtype=bool)
+    np.put_along_axis(mask, order, True, axis=1)
+    return mask
+
+
+def paired(old: Predictions, new: Predictions) -> tuple[np.ndarray, np.ndarray]:
+    """Return outputs (S, T, C) of the old models of the partners of the new runs' train seeds, and of the new runs.
+
+    Train seeds 2j − 1 and 2j are partners. Raises ValueError for other test examples or a seed without its partner.
+    """
+    if not np.array_equal(old.ids, new.ids):
+        raise ValueError("old and new predictions are of different examples")
+    place = {seed: i for i, seed in enumerate(old.seeds)}
+    partners = [seed + 1 if seed % 2 else seed - 1 for seed in new.seeds]
+    if lacking := set(partners) - set(place):
+        raise ValueError(f"the old model has no train seed {min(lacking)}")
+    return old.values[[place[seed] for seed in partners]], new.values
+
+
+def by_pair(values: np.ndarray) -> np.ndarray:
+    """Average values (S,) of train seeds 1, 2, 3, 4, … over the two of each pair: (S / 2,).
+
+    The two share both of their models' seeds, so a pair is the unit of replication.
+    """
+    return values.reshape(-1, 2).mean(axis=1)

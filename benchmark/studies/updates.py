@@ -1,0 +1,251 @@
+"""What an update of a model changes, and which part of it would have changed anyway. Beyond the paper.
+
+A team retrains its model when new rows arrive. For each of several cut points, the old model has the rows up to the
+cut, the new model these and the next ones. The share of predictions that flip is compared with that between two models
+trained on the old rows alone: flips by chance. The difference is what the new rows said.
+
+Rows come in the order of their dates if the dataset's split is one in time, and in random order otherwise; with dates,
+all test rows are later than all rows of the pool. Methods that use the earlier model, ERM at another train seed, are
+compared with ERM trained anew; the earlier model of others is their own.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from benchmark.data.spec import expand, load_spec
+from benchmark.errors import UserError
+from benchmark.lab.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow
+from benchmark.lab.study import Lab, retrainings, study
+from benchmark.lab.text import percent, student
+from benchmark.measure.catalogue import QUALITY
+from benchmark.measure.updates import by_pair, changes, paired
+from benchmark.registry import make_method
+from benchmark.settings import lone_halves
+from benchmark.store.cell import Cell
+from benchmark.types import REFERENCE, Task
+
+METHODS = "average_incumbent anchor distilled_incumbent rcp_anchor focal_distillation bagging extended_bagging svm"
+KEPT = "ERM, seed kept"
+"""ERM trained anew from the initial weights of the earlier model, as where the random seed is fixed."""
+
+
+class Outcome(NamedTuple):
+    """What the updates of one method change on one dataset, (S / 2,) each: means over cuts, by pair of train seeds."""
+
+    quality: np.ndarray
+    """Accuracy or MAE of the new models."""
+    gain: np.ndarray
+    """How much more accurate the new models are than the old ones: accuracy, or MAE with the opposite sign."""
+    flips: np.ndarray
+    chance: np.ndarray
+    good: np.ndarray
+    bad: np.ndarray
+    turnover: np.ndarray
+
+
+Found = Mapping[str, Mapping[str, Outcome]]
+"""Outcomes by dataset and title of the method, ERM first."""
+
+
+@study("updates", title="What an update of a model changes")
+@dataclass(frozen=True)
+class Updates:
+    dataset: str = (
+        "chembl_cyp1a2@split=time,chembl_cyp2c9@split=time,moonshot_mpro@split=time,expansionrx_caco2@split=time,"
+        "bace,bbb_martins,dili"
+    )
+    """By default four sets in the order of time, and three in random order."""
+    canonical_seed: int = 99
+    seeds: str = "10"
+    methods: str = METHODS
+    """Methods beside ERM, separated by spaces."""
+    cuts: Annotated[int, Field(ge=1, le=20)] = 3
+    """Number of updates."""
+    start: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    """Share of the training pool that the first old model has."""
+    tolerance: Annotated[float, Field(ge=0)] = 0.0
+    """Regression: a change above this, in the target's unit, is a flip; 0 stands for the MAE of ERM's old models."""
+
+    def report(self, lab: Lab) -> Report:
+        seeds = retrainings(self.seeds)
+        if alone := lone_halves(seeds):
+            raise UserError(f"seeds={self.seeds}: train seeds 2j-1 and 2j are compared; {alone[0]} has no partner")
+        names = expand(self.dataset)
+        found = {name: self._outcomes(lab, name, seeds) for name in names}
+        answer, sheets, charts = list[str](), list[Sheet](), list[Chart]()
+        for task in ("classification", "regression"):
+            some = {name: of for name, of in found.items() if load_spec(name).task == task}
+            if some:
+                answer += _sentences(task, some)
+                sheets.append(self._sheet(task, some))
+                charts.append(self._chart(task, some))
+        return Report(answer, sheets, charts)
+
+    def _outcomes(self, lab: Lab, name: str, seeds: Sequence[int]) -> dict[str, Outcome]:
+        """Return the outcome of each method on a dataset, by title, ERM first."""
+        spec = load_spec(name)
+        grid = [[self.canonical_seed], seeds, "update"]
+        (whole,) = lab.cells([REFERENCE], [name], *grid)[name, REFERENCE]  # type: ignore[arg-type]
+        pool = whole.facts.rows["train"]
+        sizes = sorted({max(2, round(n)) for n in np.linspace(self.start * pool, pool, self.cuts + 1)})
+        if len(sizes) <= self.cuts:
+            raise UserError(f"{name}: a pool of {pool} rows is too small for {self.cuts} updates: set fewer cuts")
+        methods = list(dict.fromkeys([REFERENCE, *self.methods.split()]))
+        earlier = {m: _incumbent(m, spec.task) for m in methods}
+        alone = list(dict.fromkeys([*(m for m in methods if not earlier[m]), *filter(None, earlier.values())]))
+        pools = [f"{name}@train={n}" for n in sizes]
+        grown = [f"{name}@train={n}@new={n - m}" for m, n in pairwise(sizes)]
+        cells = dict(lab.cells(alone, pools, *grid))  # type: ignore[arg-type]
+        if users := [m for m in methods if earlier[m]]:
+            cells |= lab.cells(users, grown, *grid)  # type: ignore[arg-type]
+        outcomes = {}
+        tolerance = self.tolerance
+        if not tolerance:
+            olds = [cells[one, REFERENCE][0].predictions["id"] for one in pools[:-1]]
+            tolerance = float(np.mean([QUALITY[spec.task].mean(p) for p in olds]))
+        for m in methods:
+            updates = [
+                (cells[old, earlier[m] or m][0], cells[new if earlier[m] else later, m][0])
+                for old, later, new in zip(pools, pools[1:], grown, strict=False)
+            ]
+            outcomes[updates[0][1].title] = outcome(updates, spec.task, tolerance)
+            if m == REFERENCE:
+                outcomes[KEPT] = outcome(updates, spec.task, tolerance, same_seed=True)
+            elif earlier[m]:  # trained again on the old rows, the earlier model would not be trained by this method
+                of = outcomes[updates[0][1].title]
+                outcomes[updates[0][1].title] = of._replace(chance=np.full(len(of.flips), np.nan))
+        return outcomes
+
+    def _where(self) -> str:
+        return (
+            f"ID test of split {self.canonical_seed}, {self.cuts} updates from {percent(self.start)} of the pool to all"
+        )
+
+    def _sheet(self, task: Task, found: Found) -> Sheet:
+        rows = list[SheetRow]()
+        for where, order, of in [*_mean(found), *((_title(name), _order(name), of) for name, of in found.items())]:
+            erm = next(iter(of.values()))
+            for title, one in of.items():
+                known = not np.isnan(one.chance).any()
+                parts = [Sampled(one.chance), Sampled(one.flips - one.chance)] if known else ["–", "–"]
+                shares = [one.good, one.bad, one.turnover]
+                deltas = [one.bad - erm.bad, one.quality - erm.quality]
+                versus = ["–", "–"] if one is erm else [Sampled(delta) for delta in deltas]
+                rows.append(
+                    [
+                        where,
+                        order,
+                        title,
+                        Sampled(one.quality),
+                        Sampled(one.flips),
+                        *parts,
+                        *map(Sampled, shares),
+                        *versus,
+                    ]
+                )
+        if task == "classification":
+            quality, delta = Head("Accuracy (%)", 100, 1, most=1), Head("Δ accuracy (pp)", 100, 1, signed=True)
+        else:
+            quality, delta = Head("MAE", 1, 3), Head("Δ MAE", 1, 3, signed=True)
+        heads = [quality, Head("Flips (%)", 100, 1, most=1), Head("by chance (%)", 100, 1, most=1)]
+        heads += [Head("by new rows (pp)", 100, 1, signed=True)]
+        heads += [Head(f"{kind} (%)", 100, 1, most=1) for kind in ("Good flips", "Bad flips", "Top list replaced")]
+        heads += [Head("Δ bad flips (pp)", 100, 1, signed=True), delta]
+        tolerance = f"{self.tolerance:g}" if self.tolerance else "the MAE of ERM's old models"
+        flip = "" if task == "classification" else f" A number flips if it moves by more than {tolerance}."
+        caption = (
+            f"{self._where()}. By chance: flips between two models trained on the old rows alone; by new rows: the "
+            f"rest. Δ: difference from ERM trained anew, at equal seeds. {quality.text.partition(' (')[0]} is that of "
+            f"the new models.{flip} Intervals of a dataset hold for other random seeds at these cut points, those of a "
+            "mean for other families; they are not adjusted for their number."
+        )
+        return Sheet(f"updates-{task}", f"Updates, {task}", caption, ["Dataset", "Order", "Method", *heads], rows)
+
+    def _chart(self, task: Task, found: Found) -> Chart:
+        scope, _, of = (*_mean(found), *((_title(name), _order(name), of) for name, of in found.items()))[0]
+        erm = next(iter(of.values()))
+        sign, scale, what = (1, 100, "Δ accuracy (pp)") if task == "classification" else (-1, 1, "Fall of MAE")
+        series = {
+            title: [Point(Sampled(sign * (one.quality - erm.quality)), Sampled(one.bad - erm.bad), title)]
+            for title, one in of.items()
+            if one is not erm
+        }
+        about = f"{scope}. {self._where()}. Differences from ERM trained anew."
+        x, y = Axis(what, scale), Axis("Δ bad flips (pp)", 100)
+        return Chart(f"updates-{task}", f"Bad flips and accuracy, {task}", about, x, y, series, joined=False)
+
+
+def _title(name: str) -> str:
+    return load_spec(name).title.removesuffix(", split=time")
+
+
+def _order(name: str) -> str:
+    return "time" if load_spec(name).split.startswith("time:") else "random"
+
+
+def _mean(found: Found) -> list[tuple[str, str, Mapping[str, Outcome]]]:
+    """Return the outcomes of all datasets as one, with a value for each family; nothing for a single family."""
+    families: dict[str, list[str]] = {}
+    for name in found:
+        families.setdefault(load_spec(name).family, []).append(name)
+    if len(families) < 2:
+        return []
+    titles = next(iter(found.values()))
+
+    def of(title: str) -> Outcome:
+        parts = [[[p.mean() for p in found[name][title]] for name in names] for names in families.values()]
+        return Outcome(*np.array([np.mean(part, axis=0) for part in parts]).T)
+
+    return [(f"mean of {len(families)} families", "", {title: of(title) for title in titles})]
+
+
+def _sentences(task: Task, found: Found) -> list[str]:
+    """Say how much an update changes, what part is chance, and which methods reduce bad flips."""
+    scope, _, of = (*_mean(found), *((_title(name), _order(name), of) for name, of in found.items()))[0]
+    erm = next(iter(of.values()))
+    said = student(erm.flips - erm.chance)
+    answer = [
+        f"{scope[:1].upper()}{scope[1:]}, {task}: an update of ERM flips {percent(erm.flips.mean(), 1)} of the test "
+        f"predictions; {percent(erm.chance.mean(), 1)} flip when the model is only trained again on the same rows. The "
+        f"new rows account for {said}. {percent(erm.bad.mean(), 1)} are bad flips, {percent(erm.good.mean(), 1)} good."
+    ]
+    fewer = []
+    for title, one in of.items():
+        less = student(one.bad - erm.bad)
+        if one is not erm and less.high < 0:
+            worse = student(one.quality - erm.quality)
+            quality = f"accuracy {worse}" if task == "classification" else f"MAE {worse.value:+.3f}".replace("-", "−")
+            fewer.append(f"{title} ({less}; {quality})")
+    if fewer:
+        answer.append(f"Bad flips are shown to be fewer than with ERM trained anew with {'; '.join(fewer)}.")
+    else:
+        answer.append("No method is shown to have fewer bad flips than ERM trained anew.")
+    return answer
+
+
+def _incumbent(text: str, task: Task) -> str:
+    """Return the method of the earlier model that a method uses; empty for a method that uses none."""
+    return str(getattr(type(make_method(text, task, sampling="update")), "incumbent", ""))
+
+
+def outcome(updates: Sequence[tuple[Cell, Cell]], task: Task, tolerance: float, same_seed: bool = False) -> Outcome:
+    """Average the updates from old to new cells over cut points.
+
+    A new run is compared with the old one of its seed's partner, or with that of its own seed with ``same_seed``.
+    """
+    rows = []
+    for old, new in updates:
+        before, after = old.predictions["id"], new.predictions["id"]
+        both = (before.values, after.values) if same_seed else paired(before, after)
+        said = changes(*both, after.y, task, tolerance)
+        chance = changes(*paired(before, before), before.y, task, tolerance)
+        quality, was = (QUALITY[task].of_runs(p) for p in (after, before))
+        gain = (quality - was) * (1 if task == "classification" else -1)
+        parts = quality, gain, said.flips, chance.flips, said.good, said.bad, said.turnover
+        rows.append([by_pair(values) for values in parts])
+    return Outcome(*np.mean(rows, axis=0))

@@ -1,0 +1,19 @@
+"""Average of old and new: the mean of the predictions of the earlier model and of ERM on all rows.
+
+The cheap control of every method that uses an earlier model. Both models have to be kept.
+"""
+
+from pydantic.dataclasses import dataclass
+
+from benchmark.registry import method
+from benchmark.train import fit_stack
+from benchmark.types import Fitted, Sample
+from methods._incumbent import Updates, incumbent
+from methods._soft import Mean, Trained
+
+
+@method("average_incumbent", title="Average of old and new")
+@dataclass(frozen=True)
+class AverageIncumbent(Updates):
+    def fit(self, sample: Sample) -> Fitted:
+        return Mean((incumbent(sample), Trained(fit_stack(sample, sample.rows[None]))), sample.rows)

@@ -1,0 +1,26 @@
+"""Distilled incumbent: a network that learns the labels and the predictions of the earlier model.
+
+Jiang et al. 2022, Churn Reduction via Distillation, arXiv:2106.02654: the loss mixes that on labels and the
+cross-entropy to the earlier model's probabilities. They select the weight on validation data; here it is a
+hyperparameter.
+"""
+
+from typing import Annotated
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from benchmark.registry import method
+from benchmark.types import Fitted, Sample
+from methods._incumbent import Updates, incumbent
+from methods._soft import Trained, mixed
+
+
+@method("distilled_incumbent", title="Distilled incumbent, weight {weight:g}")
+@dataclass(frozen=True)
+class DistilledIncumbent(Updates):
+    weight: Annotated[float, Field(ge=0, le=1)] = 0.5
+    """Share of the loss on the earlier model's predictions; the rest is on labels."""
+
+    def fit(self, sample: Sample) -> Fitted:
+        return Trained(mixed(sample, incumbent(sample).predict(sample.x), self.weight))

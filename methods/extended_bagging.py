@@ -1,0 +1,33 @@
+"""Extended bagging: the bootstraps of the earlier bag are kept, and each is extended by new rows.
+
+The earlier model is a bag of networks. Each network is trained again from its initial weights on its earlier bootstrap
+and on as many draws from the new rows as there are new rows, so that the members stay alike from month to month.
+"""
+
+from typing import ClassVar
+
+import numpy as np
+from pydantic import PositiveInt
+from pydantic.dataclasses import dataclass
+
+from benchmark.registry import method
+from benchmark.train import before_update, bootstrap, fit_stack, generator
+from benchmark.types import Fitted, Sample
+from methods._incumbent import Updates
+from methods._soft import Trained
+
+
+@method("extended_bagging", title="Bagging extended, K={k}")
+@dataclass(frozen=True)
+class ExtendedBagging(Updates):
+    incumbent: ClassVar[str] = "bagging"
+
+    k: PositiveInt = 5
+
+    def fit(self, sample: Sample) -> Fitted:
+        earlier = before_update(sample)
+        kept = np.asarray(sample.known)[bootstrap(earlier, self.k)]
+        new = np.setdiff1d(sample.rows, np.asarray(sample.known))
+        draws = [generator("resampling", sample.seed, k).integers(0, len(new), len(new)) for k in range(self.k)]
+        rows = np.concatenate([kept, new[np.stack(draws)]], axis=1)
+        return Trained(fit_stack(sample, rows, initialisation=earlier.seed, batches=earlier.seed))

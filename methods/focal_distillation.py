@@ -1,0 +1,48 @@
+"""Focal distillation: the new network stays close to the earlier one, most of all where that is right.
+
+Yan et al. 2021, Positive-Congruent Training, arXiv:2011.09161: the distance to the earlier model's outputs has weight
+``alpha`` on every molecule, and ``beta`` more where the earlier model is right, so that fewer predictions turn wrong.
+The distance is the divergence of the probabilities at temperature 1 (their FD-KL); of a regression, the squared error.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pydantic.dataclasses import dataclass
+
+from benchmark.registry import method
+from benchmark.train import Step, Weight, fit_stack
+from benchmark.types import Fitted, Sample
+from methods._incumbent import Updates, incumbent, was_right
+from methods._soft import Trained
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@method("focal_distillation", title="Focal distillation α={alpha:g} β={beta:g}")
+@dataclass(frozen=True)
+class FocalDistillation(Updates):
+    alpha: Weight = 1.0
+    beta: Weight = 5.0
+
+    def fit(self, sample: Sample) -> Fitted:
+        import torch
+
+        old = incumbent(sample).predict(sample.x)
+        wanted = torch.from_numpy(np.ascontiguousarray(old, dtype=np.float32))
+        weights = torch.from_numpy((self.alpha + self.beta * was_right(sample, old)).astype(np.float32))
+
+        def stay(step: Step) -> Tensor:
+            outputs, rows = step.outputs[0, 0], step.rows[0]
+            target, weight = wanted.to(outputs.device)[rows], weights.to(outputs.device)[rows]
+            if sample.task == "regression":
+                distances = (outputs - step.unit.standardised(target)).square().mean(-1)
+            else:
+                log_old = target.clamp(min=1e-12).log()
+                distances = (target * (log_old - outputs.log_softmax(-1))).sum(-1)
+            return (weight * distances).mean()
+
+        return Trained(fit_stack(sample, sample.rows[None], coupling=stay))

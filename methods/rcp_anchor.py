@@ -1,0 +1,29 @@
+"""RCP anchor: where the earlier model is right, the targets are mixed with its predictions.
+
+Milani Fard et al. 2016, Launch and Iterate: Reducing Prediction Churn, NeurIPS 29: the anchor of their stabilisation
+operator RCP ("regress to corrected prediction"). They also damp the labels where the earlier model is wrong, which
+changes nothing here, as the others' weights are all one.
+"""
+
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from benchmark.registry import method
+from benchmark.types import Fitted, Sample
+from methods._incumbent import Updates, incumbent, was_right
+from methods._soft import Trained, labels, mixed
+
+
+@method("rcp_anchor", title="RCP anchor α={alpha:g}")
+@dataclass(frozen=True)
+class RCPAnchor(Updates):
+    alpha: Annotated[float, Field(ge=0, le=1)] = 0.5
+    """Share of the earlier model's prediction where it is right."""
+
+    def fit(self, sample: Sample) -> Fitted:
+        old, own = incumbent(sample).predict(sample.x), labels(sample)
+        targets = np.where(was_right(sample, old)[:, None], self.alpha * old + (1 - self.alpha) * own, own)
+        return Trained(mixed(sample, targets, 1.0))

@@ -1,0 +1,153 @@
+"""Splits in the order of time, and pools that grow: no row of the future reaches an earlier model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmark.data.problem import load_problem
+from benchmark.data.splits import make_split, moments
+from benchmark.errors import UserError
+from benchmark.registry import make_method
+from benchmark.run.runner import retrain
+from benchmark.train import before_update, draw
+from benchmark.types import Problem
+from methods._incumbent import incumbent
+
+
+@pytest.mark.parametrize(
+    ("texts", "days"),
+    [
+        (["2015", "2016.5", ""], [2015, 2016.5, np.nan]),
+        (["E-0000007", "E-0000123"], [7, 123]),
+        (["1970-01-03", "1970-01-02T12:00:00Z"], [2, 1.5]),
+        (["31.01.1970", "01.02.1970"], [30, 31]),
+        (["31/01/1970", "1/2/1970"], [30, 31]),
+        (["01/31/1970", "2/1/1970"], [30, 31]),
+        (["", ""], [np.nan, np.nan]),
+    ],
+)
+def test_dates_are_read_as_people_write_them(texts: list[str], days: list[float]) -> None:
+    np.testing.assert_array_equal(moments(texts), days)
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (["2024-01-31", "soon"], "'soon' is no date: write dates as in 2024-03-31, or as numbers such as years"),
+        (["2024-02-31", "2024-03-01"], "'2024-02-31' is no date"),
+        (["03/04/2024", "05/06/2024"], "'03/04/2024' could have the day or the month first"),
+        (["A-1", "B-2"], "'A-1' is no date"),
+    ],
+)
+def test_a_text_that_is_no_date_is_named(texts: list[str], message: str) -> None:
+    with pytest.raises(UserError) as caught:
+        moments(texts)
+    assert str(caught.value).startswith(message)
+
+
+def test_the_pool_is_in_the_order_of_time_and_the_test_is_later() -> None:
+    split = make_split(
+        "time:day:0.5",
+        99,
+        [""] * 7,
+        ["2024-03-03", "2024-01-01", "", "2024-02-02", "2024-03-03", "2024-01-01", "2024-03-04"],
+    )
+    assert (split.train.tolist(), split.tests["id"].tolist()) == ([1, 5, 3], [0, 4, 6]), "row 2 has no date"
+
+
+def test_rows_of_one_date_stay_together() -> None:
+    years = ["2001"] * 3 + ["2002"] * 6 + ["2003"]
+    split = make_split("time:year", 1, [""] * 10, years)
+    assert len(split.train) == 9, "nearer to 8 than 3"
+    with pytest.raises(UserError, match="leaves no row in 'id'"):
+        make_split("time:year", 1, [""] * 3, ["2001"] * 3)
+
+
+def described(folder: Path, table: pd.DataFrame, **fields: str) -> str:
+    """Write a table with its TOML, and return the path of the latter."""
+    import hashlib
+
+    (folder / "own.csv").write_text(table.to_csv(index=False))
+    more = {"title": "Own", "task": "regression", "group": "extra", "target": "y", "split": "time:day"} | fields
+    more |= {"source": "file:own.csv", "sha256": hashlib.sha256((folder / "own.csv").read_bytes()).hexdigest()}
+    lines = [f'{name} = "{value}"' for name, value in more.items()]
+    (folder / "own.toml").write_text("\n".join(lines))
+    return str(folder / "own.toml")
+
+
+MOLECULES = ["C" * n + end for n in range(1, 21) for end in ("O", "N", "Cl", "F")]
+
+
+def table_of(molecules: list[str]) -> pd.DataFrame:
+    days = pd.date_range("2024-01-01", periods=len(molecules)).strftime("%Y-%m-%d")
+    return pd.DataFrame({"smiles": molecules, "y": np.arange(len(molecules)) % 7 + 0.5, "day": days})
+
+
+def test_a_later_measurement_does_not_change_an_earlier_target(tmp_path: Path) -> None:
+    table = table_of(MOLECULES)
+    again = table.iloc[:4].assign(y=100.0, day="2024-12-31")
+    same_day = table.iloc[:1].assign(y=2.5)
+    both = pd.concat([table, again, same_day])
+    toml = described(tmp_path, both, smiles="smiles", features="X", merge="mean").removesuffix("X")
+    text = Path(toml).read_text().replace('features = "X"', 'features = ["morgan:64:2"]')
+    Path(toml).write_text(text)
+    problem = load_problem(toml)
+    assert len(problem.train) + len(problem.evals["id"]) == len(table)
+    assert problem.train.y[:4].tolist() == [1.5, 1.5, 2.5, 3.5], "the mean of one day, and no value of December"
+
+
+@pytest.fixture(scope="module")
+def problems(tmp_path_factory: pytest.TempPathFactory) -> tuple[Problem, Problem, Problem]:
+    """The old pool, the new one, and the new one after everything later than the old pool was changed."""
+    table = table_of(MOLECULES)
+    poisoned = table.copy()
+    poisoned.loc[40:, "y"] = -50.0 - np.arange(len(table) - 40)
+    poisoned.loc[40:, "smiles"] = ["Br" + "C" * (n + 1) + "Br" for n in range(len(table) - 40)]
+    found = []
+    for part in (table, poisoned):
+        toml = Path(described(tmp_path_factory.mktemp("time"), part, smiles="smiles", features="X"))
+        features = '["morgan:64:2", "rdkit_descriptors"]'
+        toml.write_text(toml.read_text().replace('features = "X"', f"features = {features}"))
+        found.append(str(toml))
+    settings = "@epochs=3@hidden=16"
+    whole, changed = (load_problem(f"{toml}{settings}@train=60@new=20") for toml in found)
+    return load_problem(f"{found[0]}{settings}@train=40"), whole, changed
+
+
+def test_the_earlier_model_of_an_update_is_the_one_that_was_trained_then(problems) -> None:
+    old, new, _ = problems
+    sample = draw(new, "update", 1)[0]
+    np.testing.assert_array_equal(before_update(sample).x, old.train.x)
+    trained = retrain(make_method("erm", "regression"), old, (2,), "update")["id"].values[0]
+    np.testing.assert_array_equal(incumbent(sample).predict(old.evals["id"].x), trained)
+
+
+def test_no_row_of_the_future_and_no_test_row_reaches_an_earlier_model(problems) -> None:
+    _, new, poisoned = problems
+    assert not np.array_equal(new.train.y, poisoned.train.y)
+    assert not np.array_equal(new.evals["id"].y, poisoned.evals["id"].y)
+    ours, theirs = (incumbent(draw(of, "update", 1)[0]) for of in (new, poisoned))
+    x = new.train.x
+    np.testing.assert_array_equal(ours.predict(x), theirs.predict(x))
+    fresh, changed = (
+        retrain(make_method("erm", "regression"), of, (1,), "update")["id"].values for of in (new, poisoned)
+    )
+    assert not np.array_equal(fresh, changed), "the new model does see them"
+
+
+def test_random_pools_grow_by_their_new_rows() -> None:
+    old, new = load_problem("b3db_measured@train=100"), load_problem("b3db_measured@train=150@new=50")
+    np.testing.assert_array_equal(new.train.ids[new.known], old.train.ids)
+    assert load_problem("b3db_measured@train=150").known is None
+    with pytest.raises(UserError, match="new=149 is too many"):
+        load_problem("b3db_measured@train=150@new=149")
+
+
+def test_without_an_earlier_model_the_error_says_how_to_have_one() -> None:
+    sample = draw(load_problem("b3db_measured@train=100"), "update", 1)[0]
+    with pytest.raises(UserError, match="there is no earlier model: the method needs --sampling update and a variant"):
+        before_update(sample)
