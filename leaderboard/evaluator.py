@@ -160,6 +160,8 @@ def _flips(old: "Runs", new: "Runs") -> "tuple[dict[str, Estimate], pd.DataFrame
     from leaderboard.scoring.review import changed, join
     from leaderboard.scoring.score import score
 
+    if "values" in (old.kind, new.kind):
+        raise UserError("a classifier predicts classes or probabilities, but these are regression values")
     verdict = gate(old, new, max_flips=1.0)
     with look():
         figure = figures.flips(verdict.estimates, TITLES, f"{verdict.n} examples, against {old.source}")

@@ -21,6 +21,10 @@ TABLE = (
 Truth = Annotated[Path | None, typer.Option(help="Table with example_id and y_true. [default: the column y_true]")]
 Kind = Annotated[str, typer.Option(help="Contents: probabilities, labels or values. [default: inferred]")]
 CI = typer.Option(help="Source of variation in the intervals: runs, examples, both, or paper (too narrow).")
+Tolerance = Annotated[
+    float | None,
+    typer.Option(min=0, help="Regression: a change above this (target's unit) is a flip. [default: the old MAE]"),
+]
 Tracking = Annotated[str, typer.Option(help="MLflow store. [default: MLFLOW_TRACKING_URI, or mlflow.db here]")]
 LARGE = 2**23
 """Bytes of a file that takes a second or more to read."""
@@ -183,16 +187,21 @@ def gate(
         Literal["local", "virtualenv", "uv"],
         typer.Option(help="Where models predict: in this environment, or in one made from each model's requirements."),
     ] = "local",
+    tolerance: Tolerance = None,
     tracking_uri: Tracking = "",
     truth: Truth = None,
     kind: Kind = "",
+    form: Annotated[
+        Literal["text", "markdown", "json", "junit"],
+        typer.Option("--format", help="What is printed: for people, a pull request, a program, or a CI system."),
+    ] = "text",
 ) -> None:
     """Decide whether a candidate may replace a model: exit code 0 if so, 1 for too many flips, 2 for bad input."""
     limit = _share(max_flips, "--max-flips")
     bad = _share(max_bad_flips, "--max-bad-flips") if max_bad_flips else None
     typer.echo(f"comparing {baseline} with {candidate}", err=True)
-    from leaderboard.scoring import models, sources
-    from leaderboard.scoring.gate import TITLES, gate
+    from leaderboard.scoring import models, sources, verdicts
+    from leaderboard.scoring.gate import gate
 
     given = (baseline, candidate)
     of_models = [source for source in given if sources.is_model(source)]
@@ -211,13 +220,50 @@ def gate(
         if differing:
             typer.echo(f"warning: {source} was logged with other versions: {'; '.join(differing)}", err=True)
             typer.echo("  --env-manager virtualenv or uv installs those", err=True)
-    result = gate(read[0], read[1], limit, bad, sure)
-    _echo_columns(read)
-    for name, e in result.estimates.items():
-        typer.echo(f"{TITLES[name]:>22}  {e.value:7.2%}  [{e.low:.2%}, {e.high:.2%}]")
-    typer.echo(f"{result.n} examples; {result.interval}")
-    typer.echo("passed" if result.passed else f"failed: {'; '.join(result.reasons)}")
+    result = gate(read[0], read[1], limit, bad, sure, tolerance)
+    if form == "text":
+        _echo_columns(read)
+    typer.echo(verdicts.FORMATS[form](result, f"{baseline} → {candidate}"), nl=False)
     raise typer.Exit(0 if result.passed else 1)
+
+
+def update(
+    old: Annotated[str, typer.Argument(help=f"The old model. {TABLE}")],
+    new: Annotated[str, typer.Argument(help="The new model, for the same examples.")],
+    retrained: Annotated[
+        str, typer.Option(help="The old model, trained again on the same rows with another random seed.")
+    ] = "",
+    tolerance: Tolerance = None,
+    top: Annotated[int, typer.Option(min=1, help="Number of examples to show.")] = 20,
+    html: Annotated[Path | None, typer.Option(help="Write a page to this file.")] = None,
+    json: Annotated[Path | None, typer.Option(help="Write everything to this file as JSON; - prints it.")] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(help="Write the report to this file in Markdown; - prints it.")
+    ] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write all examples to this file.")] = None,
+    tracking_uri: Tracking = "",
+    truth: Truth = None,
+    kind: Kind = "",
+) -> None:
+    """Say what an update of a model changes, for better or worse, and which part of it is chance."""
+    from leaderboard.scoring import reports
+    from leaderboard.scoring import update as updates
+
+    read = [_read([source], kind, truth, tracking_uri)[0] for source in (old, new, *filter(None, [retrained]))]
+    result = updates.update(read[0], read[1], read[2] if retrained else None, tolerance)
+    source = f"{old} → {new}"
+    if html:
+        _write(html, updates.to_html(result, source))
+    if csv:
+        _write(csv, result.examples.to_csv(index=False))
+    for path, text in ((json, updates.to_json(result)), (markdown, updates.to_markdown(result, top))):
+        if path and str(path) != "-":
+            _write(path, text)
+        elif path:
+            typer.echo(text, nl=False)
+    if "-" not in (str(json), str(markdown)):
+        _echo_columns(read)
+        reports.terminal([updates.table(result), updates.first(result, top)], updates.sentences(result))
 
 
 def interval_kind(text: str) -> IntervalKind:

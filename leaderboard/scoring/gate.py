@@ -1,6 +1,7 @@
 """A gate for replacing a model by a candidate: how many predictions would flip, for better or worse."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import betaincinv, stdtrit  # scipy.stats takes seconds to import
@@ -16,7 +17,8 @@ TITLES = {
     "good": "good (wrong to right)",
     "other": "wrong to wrong",
 }
-"""What the estimates of a gate are called."""
+OF_VALUES = {"flips": "flips", "bad": "bad (the error grows)", "good": "good (the error falls)"}
+"""What the estimates of a gate are called, of classes and of values."""
 INTERVALS = {
     "one": "95 % Clopper-Pearson interval over examples: the range expected for these two models on other examples",
     "many": "95 % Clopper-Pearson interval for the effective number of predictions, given the variances over runs and "
@@ -38,36 +40,33 @@ class Gate:
     passed: bool
     reasons: tuple[str, ...]
     interval: str
+    tolerance: float | None = None
+    """The change of a regression's value that counts as a flip."""
+
+    def title(self, name: str) -> str:
+        """Return what an estimate is called."""
+        return TITLES[name] if self.tolerance is None else OF_VALUES[name]
 
 
 def gate(
-    baseline: Runs, candidate: Runs, max_flips: float, max_bad_flips: float | None = None, sure: bool = False
+    baseline: Runs,
+    candidate: Runs,
+    max_flips: float,
+    max_bad_flips: float | None = None,
+    sure: bool = False,
+    tolerance: float | None = None,
 ) -> Gate:
     """Compare models run by run, matching runs by name if there are several.
 
-    Shares must not exceed their limits (0 to 1); with ``sure``, nor must the upper ends of their intervals. Raises
-    UserError for a regression, for runs with different names, for a limit on bad flips without truth, and for anything
-    ``join`` refuses.
+    Shares must not exceed their limits (0 to 1); with ``sure``, nor must the upper ends of their intervals. A value of
+    a regression flips if it moves by more than ``tolerance``, by default the baseline's MAE. Raises UserError for runs
+    with different names, for a limit on bad flips without truth, and for anything ``flipped`` refuses.
     """
-    if "values" in (baseline.kind, candidate.kind):
-        raise UserError("a gate counts flips between classes, but these are regression values (see --kind)")
-    r = len(baseline.names)
-    if r != len(candidate.names) or (r > 1 and set(baseline.names) != set(candidate.names)):
-        raise UserError(
-            f"the runs differ: {', '.join(baseline.names)} in {baseline.source}, {', '.join(candidate.names)} in "
-            f"{candidate.source}; expected one run each, or runs with the same names"
-        )
-    both = join(baseline, candidate)
-    classes = both.predicted_classes()
-    after = [r + (candidate.names.index(name) if r > 1 else 0) for name in baseline.names]
-    flips = classes[:r] != classes[after]
-    kinds = {"flips": flips}
-    if both.y is not None:
-        old, new = classes[:r] == both.y, classes[after] == both.y
-        kinds |= {"bad": old & ~new, "good": ~old & new, "other": flips & ~old & ~new}
-    elif max_bad_flips is not None:
-        raise UserError("--max-bad-flips needs true classes: give --truth, or a column y_true")
-    estimates = {name: _estimate(cases) for name, cases in kinds.items()}
+    found = flipped(baseline, candidate, tolerance)
+    kinds = found.kinds
+    if "bad" not in kinds and max_bad_flips is not None:
+        raise UserError("--max-bad-flips needs true classes or values: give --truth, or a column y_true")
+    estimates = {name: share_of(cases) for name, cases in kinds.items()}
     reasons = []
     for name, limit in (("flips", max_flips), ("bad", max_bad_flips)):
         if limit is None:
@@ -77,10 +76,61 @@ def gate(
             end = "the upper end of the interval, " if sure else ""
             title = "bad flips" if name == "bad" else "flips"
             reasons.append(f"{title}: {end}{value:.2%}{',' if sure else ''} is above {limit:.2%}")
-    return Gate(estimates, flips.shape[1], r, not reasons, tuple(reasons), INTERVALS["one" if r == 1 else "many"])
+    runs, examples = kinds["flips"].shape
+    interval = INTERVALS["one" if runs == 1 else "many"]
+    beyond = found.tolerance if found.both.kind == "values" else None
+    return Gate(estimates, examples, runs, not reasons, tuple(reasons), interval, beyond)
 
 
-def _estimate(cases: np.ndarray) -> Estimate:
+class Flipped(NamedTuple):
+    """Which predictions of two models differ, run by run."""
+
+    kinds: dict[str, np.ndarray]
+    """Masks (R, T) by name: flips and, with truth, bad, good and, of classes, other."""
+    old: np.ndarray
+    new: np.ndarray
+    """Predicted classes, or values, (R, T)."""
+    both: Runs
+    tolerance: float
+    """The change of a value that counts as a flip; 0 for classes."""
+
+
+def flipped(old: Runs, new: Runs, tolerance: float | None = None) -> Flipped:
+    """Compare the predictions of two models run by run, matching runs by name if there are several.
+
+    A class flips if it differs, for better if it becomes right and for worse if it was. A value flips if it moves by
+    more than ``tolerance``, by default the MAE of ``old``: for worse if its error grows. Raises UserError for runs with
+    different names, for values without a tolerance and without truth, and for anything ``join`` refuses.
+    """
+    r = len(old.names)
+    if r != len(new.names) or (r > 1 and set(old.names) != set(new.names)):
+        raise UserError(
+            f"the runs differ: {', '.join(old.names)} in {old.source}, {', '.join(new.names)} in {new.source}; "
+            "expected one run each, or runs with the same names"
+        )
+    both = join(old, new)
+    values = both.values if both.kind == "values" else both.predicted_classes()
+    after = values[[r + (new.names.index(name) if r > 1 else 0) for name in old.names]]
+    before, y = values[:r], both.y
+    if both.kind != "values":
+        kinds = {"flips": before != after}
+        if y is not None:
+            was, now = before == y, after == y
+            kinds |= {"bad": was & ~now, "good": ~was & now, "other": kinds["flips"] & ~was & ~now}
+        return Flipped(kinds, before, after, both, 0.0)
+    if tolerance is None:
+        if y is None:
+            raise UserError("values always differ a little: give --tolerance, the change that counts as a flip")
+        tolerance = float(np.abs(before - y).mean())
+    flips = np.abs(after - before) > tolerance
+    kinds = {"flips": flips}
+    if y is not None:
+        grows = np.abs(after - y) > np.abs(before - y)
+        kinds |= {"bad": flips & grows, "good": flips & ~grows}
+    return Flipped(kinds, before, after, both, tolerance)
+
+
+def share_of(cases: np.ndarray) -> Estimate:
     """Estimate the share of ``cases`` (R, T), with its interval for other examples and, if R > 1, other runs.
 
     Runs and examples are both samples: a molecule that flips tends to flip in all runs, and a run that flips many

@@ -146,9 +146,9 @@ def to_json(score: Score, where: Standing) -> str:
         "classes": score.runs.classes,
         "n_examples": len(score.runs.ids),
         "interval": score.kind,
-        **{name: _ends(estimate) for name, estimate in score.estimates.items()},
-        "scorecard": {measure.key: _ends(value) for measure, value in score.card},
-        "per_class": {name: {"n": n, "churn": _ends(estimate)} for name, (n, estimate) in score.per_class.items()},
+        **{name: ends(estimate) for name, estimate in score.estimates.items()},
+        "scorecard": {measure.key: ends(value) for measure, value in score.card},
+        "per_class": {name: {"n": n, "churn": ends(estimate)} for name, (n, estimate) in score.per_class.items()},
         "flips": vars(score.flips) if score.flips else None,
         "notes": sentences(score),
         "standing": list(where.sentences),
@@ -161,7 +161,7 @@ def to_json(score: Score, where: Standing) -> str:
     return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
 
 
-def _ends(estimate: Estimate) -> dict[str, float | None]:
+def ends(estimate: Estimate) -> dict[str, float | None]:
     ends = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
     return {name: None if math.isnan(x) else x for name, x in ends.items()}
 

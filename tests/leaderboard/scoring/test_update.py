@@ -1,0 +1,152 @@
+"""Updates of any model: flips by chance and by new rows, against counts by hand and a simulation with known truth."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree as xml
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm, ttest_1samp
+from typer.testing import CliRunner
+
+from benchmark.errors import UserError
+from leaderboard.__main__ import app
+from leaderboard.scoring import update as reports
+from leaderboard.scoring.gate import gate
+from leaderboard.scoring.runs import Runs
+from leaderboard.scoring.update import update
+
+RUN = CliRunner()
+
+
+def of(values: np.ndarray, y: np.ndarray | None = None) -> Runs:
+    return Runs.of(np.asarray(values), y)
+
+
+def test_one_run_of_each_is_counted_by_hand() -> None:
+    y = np.array([0] * 10 + [1] * 10)
+    old, new, again = y.copy(), y.copy(), y.copy()
+    old[:4], new[0], new[12:14], again[[4, 0, 1]] = 1, 1, 0, 1
+    found = update(of(old[None], y), of(new[None], y), of(again[None], y)).estimates
+    assert {name: round(20 * e.value) for name, e in found.items()} == {
+        "flips": 5,  # examples 1, 2, 3 and 12, 13; 0 stays wrong
+        "chance": 3,  # 2, 3 and 4
+        "new_rows": 2,
+        "good": 3,
+        "bad": 2,
+        "other": 0,
+        "before": 16,
+        "after": 17,
+        "gain": 1,
+    }
+    assert np.isnan(found["gain"].low), "five examples differ: too few for an interval"
+
+
+def test_the_difference_has_students_interval_over_examples() -> None:
+    rng = np.random.default_rng(0)
+    old, new, again = (rng.integers(0, 3, (1, 300)) for _ in range(3))
+    found = update(of(old), of(new), of(again)).estimates
+    difference = (old != new)[0].astype(float) - (old != again)[0]
+    expected = ttest_1samp(difference, 0).confidence_interval()
+    one = found["new_rows"]
+    np.testing.assert_allclose((one.value, one.low, one.high), (difference.mean(), expected.low, expected.high))
+    assert set(found) == {"flips", "chance", "new_rows"}, "without truth, flips are neither good nor bad"
+
+
+def test_without_retraining_chance_is_unknown_and_the_report_says_how_to_know_it() -> None:
+    values = np.array([[0, 1, 0, 1]])
+    found = update(of(values), of(1 - values))
+    assert set(found.estimates) == {"flips"}
+    assert "give its predictions as --retrained" in reports.sentences(found)[0]
+
+
+def test_several_old_runs_are_compared_with_each_other() -> None:
+    old = np.array([[0, 0, 0, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+    found = update(of(old), of(old)).estimates
+    assert (found["flips"].value, found["chance"].value) == (0, pytest.approx(4 / 12))
+
+
+@pytest.mark.parametrize("said", [0.0, 0.1])
+def test_new_rows_account_for_what_a_simulation_put_in(said: float) -> None:
+    """The interval covers the truth in 95 % of the cases, and excludes 0 where the new rows said something."""
+    rng = np.random.default_rng(1)
+    covered, excluded, repeats, examples = 0, 0, 200, 400
+    for _ in range(repeats):
+        signal = rng.choice([-1.0, 1.0], examples) * rng.uniform(0.5, 3, examples)
+        moves = rng.random(examples) < said
+        moved = np.where(moves, -signal, signal)
+        old, new, again = (of((s + rng.normal(size=(3, examples)) > 0).astype(int)) for s in (signal, moved, signal))
+        stays = norm.cdf(np.abs(signal))
+        truth = said * np.mean((2 * stays - 1) ** 2)
+        one = update(old, new, again).estimates["new_rows"]
+        covered += one.low <= truth <= one.high
+        excluded += one.low > 0
+    assert covered / repeats > 0.92, "it errs on the wide side"
+    assert (excluded / repeats > 0.9) if said else (excluded / repeats < 0.05)
+
+
+def test_values_flip_beyond_the_tolerance() -> None:
+    y = np.array([1.0, 2.0, 3.0, 4.0])
+    old, new = y + np.array([0.1, 0.1, 0.1, 0.5]), y + np.array([0.1, 0.6, 0.0, 0.0])
+    found = update(of(old[None], y), of(new[None], y), tolerance=0.45)
+    assert {name: e.value for name, e in found.estimates.items() if name in ("flips", "good", "bad")} == {
+        "flips": 0.5,
+        "good": 0.25,
+        "bad": 0.25,
+    }
+    assert update(of(old[None], y), of(new[None], y)).tolerance == pytest.approx(0.2), "the MAE before"
+    with pytest.raises(UserError, match="give --tolerance, the change that counts as a flip"):
+        update(of(old[None]), of(new[None]))
+    judged = gate(of(old[None], y), of(new[None], y), 0.6, 0.2, tolerance=0.45)
+    assert (judged.passed, judged.reasons) == (False, ("bad flips: 25.00% is above 20.00%",))
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> list[str]:
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 2, 120)
+    paths = []
+    for name, share in (("old", 0.1), ("new", 0.3), ("again", 0.15)):
+        flips = rng.random((2, 120)) < share
+        frame = [
+            pd.DataFrame({"run": r, "example_id": [f"m{i}" for i in range(120)], "y_pred": y ^ flips[r], "y_true": y})
+            for r in range(2)
+        ]
+        paths.append(str(tmp_path / f"{name}.csv"))
+        pd.concat(frame).to_csv(paths[-1], index=False)
+    return paths
+
+
+def test_the_command_writes_page_json_markdown_and_csv(tables: list[str], tmp_path: Path) -> None:
+    files = {kind: tmp_path / f"u.{kind}" for kind in ("html", "json", "markdown", "csv")}
+    words = [word for kind, path in files.items() for word in (f"--{kind}", str(path))]
+    result = RUN.invoke(app, ["update", *tables[:2], "--retrained", tables[2], *words])
+    assert result.exit_code == 0, result.output
+    assert "flip if the old model were only trained again on the same rows" in " ".join(result.output.split())
+    content = json.loads(files["json"].read_text())
+    assert content["flips"]["value"] - content["chance"]["value"] == pytest.approx(content["new_rows"]["value"])
+    rows = pd.read_csv(files["csv"])
+    assert rows["flips"].mean() == pytest.approx(content["flips"]["value"])
+    assert (rows["flips"] - rows["by_chance"]).is_monotonic_decreasing
+    headline = f"The update flips {100 * content['flips']['value']:.1f} % of the predictions"
+    assert f"<h1>{headline}</h1>" in files["html"].read_text()
+    assert files["markdown"].read_text().startswith(f"### {headline}\n")
+
+
+def test_a_gate_speaks_to_pull_requests_programs_and_ci_systems(tables: list[str]) -> None:
+    said = {
+        form: RUN.invoke(app, ["gate", *tables[:2], "--max-flips", "5%", "--format", form])
+        for form in ("text", "markdown", "json", "junit")
+    }
+    assert {result.exit_code for result in said.values()} == {1}
+    content = json.loads(said["json"].stdout)
+    (reason,) = content["reasons"]
+    assert not content["passed"]
+    assert said["text"].stdout.splitlines()[-1] == f"failed: {reason}"
+    assert said["markdown"].stdout.startswith(f"### ❌ Gate failed: {reason}\n")
+    suite = xml.fromstring(said["junit"].stdout)
+    assert suite.get("failures") == "1"
+    assert suite.find("testcase/failure").get("message") == reason
