@@ -19,6 +19,7 @@ for command in (
     data.new_dataset,
     data.doctor,
     train.study,
+    train.update,
     train.status,
     train.plan,
     methods.check,

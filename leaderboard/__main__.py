@@ -74,6 +74,37 @@ def explain(
 
 
 @app.command()
+def own(
+    dataset: Annotated[str, typer.Option(help="Datasets to show, separated by commas. [default: your own]")] = "",
+    store: Annotated[str, STORE] = "",
+) -> None:
+    """Compare the methods on your own data: churn and accuracy against ERM, which to use, and which molecules flip."""
+    from leaderboard.explain import own as owns
+    from leaderboard.read.source import read
+    from leaderboard.scoring import reports
+
+    results, _ = read(store)
+    names = [name.strip() for name in dataset.split(",") if name.strip()]
+    datasets = owns.owned(results, names)
+    if not datasets:
+        raise UserError(
+            f"no results on {dataset or 'data of your own'}: describe a table with python -m benchmark new-dataset, "
+            "and run methods on it"
+        )
+    for one in datasets:
+        found = owns.own(one)
+        reports.terminal([found.table], found.sentences)
+        if found.flips is not None and len(found.flips.table):
+            table, page = owns.write(one, found.flips)
+            typer.echo(
+                f"With {found.flips.cell.title}, these test molecules {'flip' if one.task == 'classification' else 'change'} most:"
+            )
+            for line in owns.fragile(one, found.flips):
+                typer.echo(f"  {line}")
+            typer.echo(f"All {len(found.flips.table)} of {found.flips.n}: {table}\nWith structures: {page}")
+
+
+@app.command()
 def export(
     out: Annotated[Path, typer.Argument(help="Folder for the results; an earlier export is replaced.")],
     store: Annotated[str, STORE] = "",

@@ -12,7 +12,7 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmark.commands.options import DEFAULT_DATASET, CanonicalSeeds, Offline, SamplingOption, Seeds, console, say
-from benchmark.data.spec import as_written, dataset_names, expand, load_spec
+from benchmark.data.spec import DatasetSpec, as_written, dataset_names, expand, load_spec
 from benchmark.errors import UserError
 
 
@@ -135,43 +135,72 @@ def families(
 
 def new_dataset(
     file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or SDF, plain or .gz.")],
-    target: Annotated[str, typer.Option(help="The column to predict.")],
+    target: Annotated[
+        str, typer.Option(help="The column to predict; several, separated by commas, make one dataset each.")
+    ],
     smiles: Annotated[str, typer.Option(help="The SMILES column; default: the one named so.")] = "",
     id_column: Annotated[str, typer.Option("--id", help="A column that names the rows.")] = "",
     task: Annotated[str, typer.Option(help="classification or regression; default: inferred from the column.")] = "",
     positive: Annotated[str, typer.Option(help="The text of class 1, or '>= median' to binarise a number.")] = "",
-    split: Annotated[str, typer.Option(help="scaffold:0.8, random:0.8 or given:COLUMN.")] = "",
+    split: Annotated[
+        str, typer.Option(help="scaffold:0.8, random:0.8, time:COLUMN, group:COLUMN or given:COLUMN.")
+    ] = "",
+    merge: Annotated[str, typer.Option(help="Targets of a molecule on several lines: mean, majority or drop.")] = "",
     name: Annotated[str, typer.Option(help="The dataset's name; default: the file's.")] = "",
     to: Annotated[Path | None, typer.Option(help="Folder of the TOML; default: the registry, datasets/.")] = None,
 ) -> None:
     """Make a dataset from a table: inspect the file, write its TOML, and report faults."""
-    from benchmark.data.author import describe_file, write_dataset
+    from benchmark.data.author import columns_of, describe_file, offers, write_dataset
 
-    described = describe_file(
-        file, target=target, smiles=smiles, id_column=id_column, task=task, split=split, positive=positive
-    )
-    class_one = f"; class 1 is {described['positive']!r}" if "positive" in described else ""
-    features = ", ".join(described["features"])
-    say(f"{file}: {described['rows']:,} rows")
-    say(f"  {described['task']} of {target!r}{class_one}; split {described['split']}; features {features}")
-    path = write_dataset(file, name, to, described)
-    spec = load_spec(str(path))
-    say(f"wrote {path}")
-    if not spec.smiles:
+    targets = [target] if target in columns_of(file) else [one.strip() for one in target.split(",") if one.strip()]
+    options = {"smiles": smiles, "id_column": id_column, "task": task, "positive": positive, "split": split}
+    every = [describe_file(file, target=one, merge=merge, **options) for one in targets]
+    say(f"{file}: {every[0]['rows']:,} rows")
+    specs = []
+    for described in every:
+        kind = f"{described['task']} of {described['target']!r}"
+        kind += f"; class 1 is {described['positive']!r}" if "positive" in described else ""
+        kind += f"; classes {', '.join(described['classes'])}" if "classes" in described else ""
+        say(f"  {kind}; split {described['split']}; features {', '.join(described['features'])}")
+        path = write_dataset(file, name, to, described, one_of_several=len(every) > 1)
+        specs.append(load_spec(str(path)))
+        say(f"wrote {path}")
+    for line in offers(file, every[0]):
+        say(f"  {line}")
+    first = specs[0]
+    if not first.smiles:
         hint = "if a column holds SMILES, remove the TOML and name the column with --smiles"
-        say(f"  no SMILES: {spec.id!r} names the rows, and the numbers are the features; {hint}")
+        say(f"  no SMILES: {first.id!r} names the rows, and the numbers are the features; {hint}")
         from benchmark.data.rows import feature_columns
 
-        say(f"  features: {', '.join(feature_columns(spec))}")
-        if spec.ignore:
-            say(f"  not features, because some values are not numbers: {', '.join(spec.ignore)}")
-    spelled = shlex.quote(spec.spelled)
-    run = f"next: python -m benchmark run --method erm,twin --dataset {spelled} --site site"
-    launch = f"or:   mlflow run . --env-manager local -P method=twin -P dataset={spelled}"
+        say(f"  features: {', '.join(feature_columns(first))}")
+        if first.ignore:
+            say(f"  not features, because some values are not numbers: {', '.join(first.ignore)}")
     from benchmark.data.checks.health import examine
     from benchmark.data.checks.health_text import to_text
 
-    say(f"{to_text(examine(spec, 99, overlaps=True, expectation=True, through=_shown))}\n{run}\n{launch}")
+    for spec in specs:
+        report = examine(spec, 99, expectation=True)
+        say(to_text(report))
+        if not spec.merge and any(repeat.conflict for repeat in report.repeats):
+            rule = "mean" if spec.task == "regression" else "majority"
+            say(f"  to have one target for each molecule, remove the TOML and add --merge {rule}, or --merge drop")
+    spelled = shlex.quote(",".join(spec.spelled for spec in specs))
+    say(f"next: python -m benchmark run --method erm,svm,bagging,twin --dataset {spelled} --site site")
+    say(f"or:   python -m benchmark update --dataset {spelled}")
+    say(f"or:   mlflow run . --env-manager local -P method=twin -P dataset={spelled}")
+    for spec in specs:
+        for line in _shared(spec):
+            say(line)
+
+
+def _shared(spec: DatasetSpec) -> list[str]:
+    """Return the lines on known datasets with the same molecules, for which each of them is read."""
+    from benchmark.data.checks.health import examine
+    from benchmark.data.checks.health_text import to_text
+
+    lines = to_text(examine(spec, 99, overlaps=True, through=_shown)).splitlines()
+    return [line for line in lines if line.lstrip().startswith("shares ")]
 
 
 def _shown(names: list[str]) -> Iterable[str]:

@@ -74,6 +74,33 @@ def _resumable() -> Iterator[None]:
 
 
 @_resumable()
+def update(
+    dataset: options.Datasets,
+    cuts: Annotated[int, typer.Option(help="Number of updates.", min=1, max=20)] = 5,
+    start: Annotated[str, typer.Option(help="Share of the training rows that the first model has.")] = "0.5",
+    method: Annotated[
+        str, typer.Option(help="Methods to compare with ERM trained anew, separated by commas. [default: a choice]")
+    ] = "",
+    tolerance: Annotated[
+        float, typer.Option(help="Regression: a change above this is a flip. [default: the MAE of the old models]")
+    ] = 0.0,
+    canonical_seed: Annotated[int, typer.Option(help="Seed of the train/test split.")] = 99,
+    seeds: Annotated[str, typer.Option(help="Train seeds, an even number of them.")] = "10",
+    jobs: options.Jobs = None,
+    device: options.DeviceOption = "auto",
+    offline: options.Offline = False,
+) -> None:
+    """Retrain as rows arrive: what each update changes, what would have changed anyway, and what helps.
+
+    Rows arrive in the order of their dates if the dataset is split by time, otherwise in random order.
+    """
+    given: dict[str, Any] = {"dataset": dataset, "cuts": cuts, "start": start, "canonical_seed": canonical_seed}
+    given |= {"seeds": seeds, "tolerance": tolerance or "", "methods": " ".join(method.split(",")) if method else ""}
+    settings = [f"{name}={value}" for name, value in given.items() if value != ""]
+    study("updates", settings=settings, jobs=jobs, device=device, offline=offline)
+
+
+@_resumable()
 def run(
     method: options.Methods,
     dataset: options.Datasets = options.DEFAULT_DATASET,
@@ -133,6 +160,9 @@ def run(
         unlogged = deploy.log_models(cells, force=force, jobs=jobs, register=register, report=say)
     if not tally.trouble:
         _explain(cells, whole=site is not None)
+        mine = dict.fromkeys(cell.key.dataset for cell in cells if cell.problem.about.group == "own")
+        if mine and len(tally.failed) < len(cells):
+            _leaderboard("own", "--dataset", ",".join(mine))
     built = site if site and not tally.trouble and _leaderboard("build", "--out", str(site)) else None
     _summary(tally, cells, built)
     raise typer.Exit(1 if unlogged or (site and built is None) else tally.exit_code)

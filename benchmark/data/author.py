@@ -17,11 +17,20 @@ from benchmark.data.problem import load_problem, plain
 from benchmark.data.readers import LINE, MISSING
 from benchmark.data.sources import contents
 from benchmark.data.spec import load_spec
+from benchmark.data.splits import moments
 from benchmark.errors import UserError, did_you_mean
 from benchmark.files import home, own_datasets, shipped_datasets
 
 POSITIVE = re.compile(r"\+|y|yes|pos|positive|t|true|active|toxic|hit|pass|inhibitor|binder|high|1", re.IGNORECASE)
 """Texts that mean class 1 in a column with two values."""
+NAMES = re.compile(r"(^|[\W_])(id|name|identifier|number|no|code)$|(compound|molecule|sample|batch)s?$", re.IGNORECASE)
+"""Names of columns that name molecules."""
+MERGES = ("mean", "majority", "drop")
+MOST_CLASSES = 10
+FEWEST_OF_CLASS = 10
+"""Rows of the rarest of three or more classes; fewer are taken for a typing error."""
+OWN = "own"
+"""The group of a user's datasets, which are never averaged with others."""
 NEGATED = ("in", "non-", "non", "not ", "not_", "no ", "un")
 
 
@@ -34,25 +43,23 @@ def describe_file(
     task: str = "",
     split: str = "",
     positive: str = "",
+    merge: str = "",
 ) -> dict[str, Any]:
     """Return the TOML's fields for ``file``, inferring those not given. Raises UserError naming row and column."""
     if task not in ("", "classification", "regression"):
         raise did_you_mean("task", task, ["classification", "regression"])
-    try:
-        content = contents(file)
-    except OSError as error:
-        raise UserError(f"cannot read {file}: {error}") from error
-    table = readers.read(content, str(file))
-    columns = [name for name in table.columns if name != LINE]
+    if merge not in ("", *MERGES):
+        raise did_you_mean("--merge", merge, list(MERGES))
+    content, table, columns = _read(file)
     for column in (target, *filter(None, (smiles, id_column))):
         if column not in columns:
             raise did_you_mean(f"column of {file.name}", column, columns)
     smiles = smiles or _smiles_column(columns)
     texts = set() if smiles else _not_numbers(table[columns])
-    id_column = id_column or ("" if smiles else _id_column(table, columns, target, texts))
+    id_column = id_column or (_names(table, columns, target) if smiles else _id_column(table, columns, target, texts))
     fields = {
         "title": file.name.partition(".")[0],
-        "group": "extra",
+        "group": OWN,
         "source": f"file:{file.resolve()}",
         "sha256": hashlib.sha256(content).hexdigest(),
         "rows": len(table),
@@ -60,6 +67,7 @@ def describe_file(
         **({"id": id_column} if id_column else {}),
         "target": target,
         **_task(table, target, task, positive, file.name),
+        **({"merge": merge} if merge else {}),
         "features": ["morgan:2048:2"] if smiles else ["columns"],
         "split": split or ("scaffold:0.8" if smiles else "random:0.8"),
     }
@@ -68,6 +76,53 @@ def describe_file(
     if fields["task"] == "regression":  # its unit may be any
         fields["recipe"] = {"standardise": True}
     return fields
+
+
+def _read(file: Path) -> tuple[bytes, pd.DataFrame, list[str]]:
+    """Return the content of a file, its table and the names of its columns. Raises UserError."""
+    try:
+        content = contents(file)
+    except OSError as error:
+        raise UserError(f"cannot read {file}: {error}") from error
+    table = readers.read(content, str(file))
+    return content, table, [name for name in table.columns if name != LINE]
+
+
+def offers(file: Path, fields: dict[str, Any]) -> list[str]:
+    """Return what else the columns of a table could be used for: dates to split by, and groups to keep together."""
+    _, table, columns = _read(file)
+    used = {fields["target"], fields.get("smiles"), fields.get("id"), fields["split"].partition(":")[2]}
+    lines = []
+    for name in columns:
+        texts = table[name].str.strip()
+        there = texts[~texts.isin(MISSING)]
+        if name in used or len(there) < 0.5 * len(table):
+            continue
+        if _are_dates(there):
+            lines.append(f"{name!r} holds dates: --split time:{name} tests on the latest fifth of the rows")
+        elif pd.to_numeric(there, errors="coerce").isna().all() and 2 <= there.nunique() <= len(there) / 2:
+            lines.append(f"{name!r} has {there.nunique()} different texts: --split group:{name} keeps each together")
+    return lines
+
+
+def _are_dates(texts: pd.Series) -> bool:
+    """Return whether all texts are dates; numbers are not, as they may be anything."""
+    if texts.nunique() < 3 or not texts.str.contains(r"^\d{1,4}[-./]\d{1,2}[-./]\d{1,4}").all():
+        return False
+    try:
+        moments(texts.tolist())
+    except UserError:
+        return False
+    return True
+
+
+def _names(table: pd.DataFrame, columns: Sequence[str], target: str) -> str:
+    """Return the first column that is called like a name or an id and has another text in each row; else ``""``."""
+    for name in columns:
+        texts = table[name].str.strip()
+        if name != target and NAMES.search(name) and texts.is_unique and not texts.isin(MISSING).any():
+            return name
+    return ""
 
 
 def _smiles_column(columns: Sequence[str]) -> str:
@@ -108,7 +163,8 @@ def _task(table: pd.DataFrame, target: str, task: str, positive: str, file: str)
     numeric = bool(numbers.notna().all())
     if len(values) == 1:
         raise UserError(f"{column} holds only {values[0]!r}: there is nothing to learn")
-    if task == "regression" or not (task or positive or len(values) == 2 or words == ["false", "true"]):
+    few = len(values) <= MOST_CLASSES and bool(numbers.isna().all())
+    if task == "regression" or not (task or positive or len(values) == 2 or words == ["false", "true"] or few):
         if not task and len(values) == 3 and {"0", "1"} < set(values) and np.isfinite(numbers).all():
             raise _classes(column, plain(texts), table, "; to predict them as numbers, use --task regression")
         if numeric:
@@ -128,9 +184,11 @@ def _task(table: pd.DataFrame, target: str, task: str, positive: str, file: str)
         return {"task": "classification", "positive": positive}
     if values == ["0", "1"] or words == ["false", "true"]:
         return {"task": "classification"}
-    if len(values) != 2:
+    if len(values) == 2:
+        return {"task": "classification", "positive": _class_one(values)}
+    if len(values) > MOST_CLASSES or numeric or Counter(texts).most_common()[-1][1] < FEWEST_OF_CLASS:
         raise _classes(column, texts, table)
-    return {"task": "classification", "positive": _class_one(values)}
+    return {"task": "classification", "classes": values}
 
 
 def _number_hint(text: str) -> str:
@@ -176,13 +234,28 @@ def _describes(toml: Path, file: Path) -> bool:
         return False
 
 
-def write_dataset(file: Path, name: str, folder: Path | None, fields: dict[str, Any]) -> Path:
+def columns_of(file: Path) -> list[str]:
+    """Return the names of a table's columns. Raises UserError if it cannot be read."""
+    return _read(file)[2]
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\W+", "_", text.lower()).strip("_")
+
+
+def write_dataset(
+    file: Path, name: str, folder: Path | None, fields: dict[str, Any], one_of_several: bool = False
+) -> Path:
     """Write ``folder/name.toml`` (default: the registry) and load it.
+
+    The name of ``one_of_several`` datasets from one file ends with its target.
 
     Raises UserError for a name that is taken and for an unusable dataset, in which case no file is left behind.
     """
     folder = (folder or own_datasets()).resolve()
-    default = re.sub(r"\W+", "_", file.name.partition(".")[0].lower()).strip("_")
+    default = _plain(file.name.partition(".")[0])
+    if one_of_several:
+        name = f"{name or default}_{_plain(fields['target'])}"
     if name not in ("", default):  # titles distinguish several datasets from one file
         fields = fields | {"title": name}
     name = name or default

@@ -46,8 +46,9 @@ def _spelled(number: str) -> str:
 
 
 def labels(spec: DatasetSpec, table: pd.DataFrame) -> np.ndarray:
-    """Return the class 0/1 (int64) or target (float32) of each row of ``table``, which has ``target`` and ``line``.
+    """Return the class (int64) or target (float32) of each row of ``table``, which has ``target`` and ``line``.
 
+    Classes are 0 and 1, or the places in ``classes`` of the spec.
     ``positive`` in the spec is the text of class 1, or ``>= median`` (paper, section Datasets) or ``>= 5`` to binarise
     a number; without it the column must hold 0 and 1, or false and true. Raises UserError naming line and value.
     """
@@ -75,6 +76,13 @@ def labels(spec: DatasetSpec, table: pd.DataFrame) -> np.ndarray:
                 )
             return y
         classes = numbers >= (numbers.median() if spec.cut == "median" else float(spec.cut))
+    elif spec.classes:
+        target = plain(target)
+        known = plain(pd.Series(spec.classes, dtype=str)).tolist()
+        refuse((~target.isin(known)).to_numpy(), f"one of {', '.join(spec.classes)}")
+        if lacking := [text for text in known if not (target == text).any()]:
+            raise UserError(f"{column}: no row is {lacking[0]!r}: remove it from 'classes'")
+        return target.map(known.index).to_numpy(dtype=np.int64)
     elif spec.positive is not None:
         target, positive = plain(target), plain(pd.Series([spec.positive])).iloc[0]
         counts = Counter(target).most_common()
@@ -186,7 +194,7 @@ def load_problem(dataset: str, canonical_seed: int = 99) -> Problem:
     return Problem(
         name=spec.name,
         task=spec.task,
-        n_outputs=2 if spec.task == "classification" else 1,
+        n_outputs=len(spec.classes) or 2 if spec.task == "classification" else 1,
         train=take(split.train),
         evals={name: take(index) for name, index in split.tests.items()},
         canonical_seed=canonical_seed,

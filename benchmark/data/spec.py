@@ -62,7 +62,9 @@ class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
     path: Path = Path()
     title: str
     task: Task
-    group: Literal["dev", "headline", "borderline", "excluded", "regression", "scope", "wide", "extra", "variant"]
+    group: Literal[
+        "dev", "headline", "borderline", "excluded", "regression", "scope", "wide", "extra", "own", "variant"
+    ]
     family: str = ""
     family_group: str = ""
     suites: tuple[str, ...] = ()
@@ -77,6 +79,7 @@ class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
     target_name: str = ""
     unit: str = ""
     positive: str | None = None
+    classes: tuple[str, ...] = ()
     where: tuple[tuple[str, ...], ...] = ()
     limits: tuple[float, float] | None = None
     log10: bool = False
@@ -125,6 +128,8 @@ class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
             raise PydanticCustomError("sha256", "a {scheme}: source needs the sha256 of its file", {"scheme": scheme})
         if not (self.smiles or self.id):
             raise PydanticCustomError("smiles", "name the SMILES column, or 'id' for rows that are not molecules")
+        if self.classes and (len(set(self.classes)) < 3 or self.positive or self.task == "regression"):
+            raise PydanticCustomError("classes", "expected three or more different texts, without 'positive'")
         if self.cut and self.cut != "median" and not re.fullmatch(r"-?\d+(\.\d+)?", self.cut):
             raise PydanticCustomError("positive", "expected the text of class 1, '>= median' or '>= ' and a number")
         if self.split.startswith("scaffold") and not self.smiles:

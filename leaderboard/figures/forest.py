@@ -16,7 +16,7 @@ LINE = 0.16
 """Inches from one method to the next in panels with a line per method."""
 GROUPS = {
     "forest": ("headline datasets", ("dev", "headline")),
-    "forest-other": ("other datasets", ("borderline", "excluded", "extra", "scope")),
+    "forest-other": ("other datasets", ("own", "borderline", "excluded", "extra", "scope")),
 }
 
 

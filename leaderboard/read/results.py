@@ -21,7 +21,7 @@ from benchmark.measure.catalogue import churn
 from benchmark.store.cell import Cell, Facts, Record
 from benchmark.types import PAPER, REFERENCE, SAMPLINGS, Sampling, Task
 
-GROUPS = ("dev", "headline", "borderline", "excluded", "regression", "wide", "extra", "scope", "variant")
+GROUPS = ("own", "dev", "headline", "borderline", "excluded", "regression", "wide", "extra", "scope", "variant")
 """Groups of datasets in display order; the paper's main tables show the first two together."""
 LEADING: tuple[Sampling, ...] = ("halves", "paper", "nested", "update")
 """Samplings in the order in which decisions go by them."""

@@ -7,7 +7,7 @@ from leaderboard.read.results import Results, slug
 from leaderboard.stats.intervals import Estimate
 from leaderboard.tables.boards import SUSPICIONS, BoardRow, boards
 from leaderboard.tables.layouts import listed
-from leaderboard.tables.summary import CONTROL, Summary, SummaryRow, summaries
+from leaderboard.tables.summary import CONTROL, OWN, Summary, SummaryRow, summaries
 from leaderboard.tables.table import spelled
 
 Ends = list[float | None]
@@ -42,7 +42,7 @@ def choices(results: Results) -> list[dict[str, object]]:
     }
     choices = []
     for summary in summaries(front, "both"):
-        if summary.task != "classification" or summary.group == "variant":
+        if summary.task != "classification" or summary.group in ("variant", OWN):
             continue
         if len(summary.datasets) < 2 or summary.reference is None:
             continue
@@ -69,8 +69,9 @@ def choices(results: Results) -> list[dict[str, object]]:
         unit = dataset.unit if dataset.task == "regression" else ""  # flips have no unit
         choices.append(
             _choice(dataset.name, "One dataset", dataset.title, dataset.task, unit, NOTES[part.sampling], methods)
+            | {"own": dataset.group == OWN}
         )
-    return choices
+    return sorted(choices, key=lambda choice: not choice.get("own"))  # the page opens on the first
 
 
 def _choice(

@@ -20,6 +20,7 @@ from leaderboard.tables.order import Resolution, lacking, order, resolution, res
 from leaderboard.tables.table import Value
 
 GROUP_TITLES = {
+    "own": "Your own",
     "wide": "Headline and wide",
     "headline": "Headline",
     "borderline": "Borderline",
@@ -31,9 +32,11 @@ GROUP_TITLES = {
     "variant": "Variants of datasets",
 }
 """Sets of datasets to choose from, by the groups of datasets. Development datasets count as headline, as in the paper's
-main table; "wide" has the headline datasets (or regressions) besides those of its own; "all" excludes variants."""
+main table; "wide" has the headline datasets (or regressions) besides those of its own; "all" excludes variants and
+datasets of the user's own, which are never averaged with others."""
 NARROW: Mapping[Task, str] = {"classification": "headline", "regression": "regression"}
 """The paper's datasets of a task, which "wide" has too."""
+OWN = "own"
 CONTROL = "control, not ranked"
 YOURS = "yours"
 """The badge of results that are neither published nor submitted."""
@@ -223,8 +226,8 @@ def sets(results: Results) -> dict[tuple[Task, str], tuple[Dataset, ...]]:
         members = {group: {group} for group in GROUP_TITLES if group in present}
         if "wide" in members:
             members["wide"].add(NARROW[task])
-        if len(members) > 1:
-            members["all"] = present
+        if len(members.keys() - {OWN}) > 1:
+            members["all"] = present - {OWN}
         found |= {(task, group): tuple(d for d in datasets if _group(d) in of) for group, of in members.items()}
         if variants := results.variants(task):
             found[task, "variant"] = variants

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
@@ -59,11 +59,13 @@ class Repeat:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the split: its rows, the share of class 1 (or mean and standard deviation of the target), and the
-    numbers of rows whose molecules are in the training pool, exactly or as near-duplicates (``NEAR``)."""
+    """A part of the split: its rows, the share of class 1 (or those of three or more classes, or mean and standard
+    deviation of the target), and the numbers of rows whose molecules are in the training pool, exactly or as
+    near-duplicates (``NEAR``)."""
 
     rows: int
     positive: float | None = None
+    classes: Mapping[str, float] | None = None
     mean: float | None = None
     sd: float | None = None
     in_train: int | None = None
@@ -147,7 +149,7 @@ def examine(
         repeats=repeats,
         parts=_parts(spec, rows, split, y),
         unit=spec.unit,
-        properties=properties(spec, rows, split, y, conflicting) if expectation else None,
+        properties=properties(spec, rows, split, y, conflicting) if expectation and not spec.classes else None,
         overlaps=None if shared is None else tuple(shared),
         not_compared=tuple(unread),
     )
@@ -193,7 +195,9 @@ def _parts(spec: DatasetSpec, rows: Rows, split: Split, y: np.ndarray) -> dict[s
     for name, index in split.parts().items():
         values = y[index]
         about: dict[str, Any] = (
-            {"positive": float(values.mean())}
+            {"classes": {name: float((values == c).mean()) for c, name in enumerate(spec.classes)}}
+            if spec.classes
+            else {"positive": float(values.mean())}
             if spec.task == "classification"
             else {"mean": float(values.mean()), "sd": float(values.std())}
         )

@@ -99,6 +99,8 @@ def to_text(health: Health) -> str:
         line = f"  {name:5} {part.rows:6,} rows, "
         if part.positive is not None:
             line += f"{part.positive:.1%} of class 1"
+        elif part.classes is not None:
+            line += ", ".join(f"{share:.1%} {name}" for name, share in part.classes.items())
         else:
             line += f"target {part.mean:.3g} on average, standard deviation {part.sd:.3g}"
         if part.in_train is not None:

@@ -43,7 +43,7 @@ def molecules(spec: DatasetSpec) -> Molecules:
     Raises UserError if the dataset cannot be read.
     """
     name, _, _ = spec.name.partition("@")
-    reading = spec.model_dump(include=(rows.READ | {"task", "positive"}) - {"split"})
+    reading = spec.model_dump(include=(rows.READ | {"task", "positive", "classes"}) - {"split"})
     code = fingerprint(readers.read, readers.clean, rows.load_table, _described)
 
     def make() -> tuple[bytes, ...]:
