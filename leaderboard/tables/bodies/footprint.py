@@ -50,6 +50,6 @@ def footprint(method: str, params: Mapping[str, Any], task: Task) -> Footprint |
 
 def _smallest(task: Task) -> Sample:
     """Return sixteen examples of one feature: enough to divide them, though nothing is trained."""
-    y, rows = np.zeros(16), np.arange(16)
-    x, n_outputs = np.zeros((16, 1), dtype=np.float32), 2 if task == "classification" else 1
+    rows, x = np.arange(16), np.zeros((16, 1), dtype=np.float32)
+    y, n_outputs = (rows % 2, 2) if task == "classification" else (np.zeros(16), 1)
     return Sample(1, PAPER, task, n_outputs, x, y, np.full(16, ""), rows, rows)
