@@ -38,7 +38,7 @@ class Knob(NamedTuple):
 
     def title(self, cell: Cell) -> str:
         """Return the title of the method without its hyperparameter, from one of its cells."""
-        return re.split(rf",? (λ|{self.name})=|, {self.name}", cell.title)[0]
+        return re.split(rf",? (λ|{self.name})=|, {self.name}", cell.title, flags=re.IGNORECASE)[0]
 
 
 LAMBDAS = {"classification": (3, 10, 30, 100, 300), "regression": (0.3, 1, 3, 10)}

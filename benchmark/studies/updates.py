@@ -56,7 +56,7 @@ Found = Mapping[str, Mapping[str, Outcome]]
 @dataclass(frozen=True)
 class Updates:
     dataset: str = (
-        "chembl_cyp1a2@split=time,chembl_cyp2c9@split=time,moonshot_mpro@split=time,expansionrx_caco2@split=time,"
+        "chembl_cyp1a2@split=time,moonshot_mpro@split=time,chembl_pxr@split=time,expansionrx_mbpb@split=time,"
         "bace,bbb_martins,dili"
     )
     """By default four sets in the order of time, and three in random order."""

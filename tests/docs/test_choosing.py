@@ -64,3 +64,53 @@ def test_what_is_said_of_methods_follows_from_the_published_figures(frontier: pd
     assert networks.idxmin() == "Twin-shared λ=100"
     assert churn["Codistillation λ=100"] < churn["Twin-shared λ=100"]
     assert 0.7 < accuracy["ERM"] - accuracy["Codistillation λ=100"] < 1
+
+
+def study(name: str) -> pd.DataFrame:
+    (path,) = TABLES.rglob(f"study-{name}.csv")
+    return pd.read_csv(path)
+
+
+def test_what_is_said_of_remedies_follows_from_the_published_figures() -> None:
+    found = study("remedies-frontier").set_index("Method")
+    churn, accuracy = found["Churn (%)"], found["Accuracy (%)"]
+    useless = [t for t in found.index if t.startswith(("Label smoothing", "Mixup", "Logit penalty", "Confidence"))]
+    assert len(useless) == 4
+    assert (churn[useless] > churn["ERM"]).all()
+    for title in ("Distilled SVM", "Twin-shared λ=100, one deployed", "Codistillation λ=100, one deployed"):
+        assert churn["SVM"] < churn[title] < churn["ERM"] - 5
+        assert accuracy["SVM"] > accuracy[title]
+    assert len(found) == 34
+
+
+def test_what_is_said_of_features_follows_from_the_published_figures() -> None:
+    found = study("representations-representations")
+    mean = found[(found["Dataset"] == "mean of 5 families") & (found["Features"] == "atom_pairs:4096")].set_index(
+        "Method"
+    )
+    assert (-mean["Δ churn (pp)"]).round(1).to_dict() == {"ERM": 5.3, "SVM": 3.8, "Random forest": 4.9}
+    assert (mean["Δ churn (pp) high"] < 0).all()
+    assert (mean["Δ accuracy (pp)"].round(1).min(), mean["Δ accuracy (pp)"].round(1).max()) == (0.9, 1.6)
+    assert (mean["Δ accuracy (pp) low"] > 0).all()
+
+
+def test_what_is_said_of_equal_accuracy_follows_from_the_published_figures() -> None:
+    found = study("knobs-selected").set_index("Method")["Churn (%) at ERM's accuracy"]
+    figures = re.search(
+        r"a network flips ([\d.]+) %, .*? leaves\s+([\d.]+) %, .*? regression ([\d.]+) %, .*? SVM ([\d.]+) %",
+        PAGE,
+        re.S,
+    )
+    assert figures is not None
+    titles = ("Random forest", "Logistic or ridge regression", "Multi-kernel SVM")
+    assert [float(f) for f in figures.groups()[1:]] == [round(found[title], 1) for title in titles]
+    erm = study("representations-representations").query("Dataset == 'BACE' and Method == 'ERM'").iloc[0]
+    assert float(figures[1]) == round(erm["Churn (%)"], 1)
+
+
+def test_what_is_said_of_noise_follows_from_the_published_figures() -> None:
+    found = study("label-floor-worlds")
+    found = found[found["Dataset"] != "BBBP"]  # of the family of BBB-Martins, which it follows
+    gone = 1 - found["Churn, without noise (%)"] / found["Churn, drawn anew (%)"]
+    both = gone.groupby(found["Method"]).mean()
+    assert {method: round(100 * share) for method, share in both.items()} == {"ERM": 60, "SVM": 35}
