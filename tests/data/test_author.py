@@ -14,7 +14,7 @@ import pytest
 from rdkit.Chem import MolFromSmiles, MolToSmiles, SDWriter
 
 from benchmark.data import author, sources
-from benchmark.data.author import describe_file, write_dataset
+from benchmark.data.author import columns_of, describe_file, offers, write_dataset
 from benchmark.data.checks.health import Left, Repeat, examine
 from benchmark.data.problem import load_problem
 from benchmark.data.rows import load_rows
@@ -181,8 +181,8 @@ def test_class_one_is_the_text_that_is_given(tmp_path):
     [
         (["0.5", "7", ">10"], r"assay\.csv: column 'y', line 4: expected a number.* found '>10'"),
         (
-            ["low", "middle", "high"],
-            r"assay\.csv: column 'y': expected two classes, found 3: 'low' .*'high' is on line 4",
+            ["low", "middle", "high", "none"],
+            r"assay\.csv: column 'y': expected two classes, found 4: 'low' .*'none' is on line 5",
         ),
         (["", "NA", "nan"], r"assay\.csv: column 'y' is empty"),
         (["active"], r"'y' holds only 'active'"),
@@ -222,6 +222,61 @@ def test_a_third_class_is_named_with_its_line_and_how_many_rows_each_has(tmp_pat
     rows.to_csv(tmp_path / "assay.csv", index=False)
     counts = r"found 3: 'active' \(18\), 'inactive' \(17\), 'unclear' \(1\); 'unclear' is on line 22"
     refusal(tmp_path / "assay.csv", counts, **given)
+
+
+def test_three_words_are_classes_if_each_has_ten_rows(tmp_path):
+    spec = dataset(csv(tmp_path, ["low", "middle", "high"]))
+    assert (spec.task, spec.classes) == ("classification", ("high", "low", "middle"))
+    problem = load_problem(str(spec.path))
+    assert problem.n_outputs == 3
+    assert labelled(spec) == {s: [1, 2, 0][i % 3] for i, s in enumerate(SMILES)}
+    found = examine(spec, 99).parts["train"].classes
+    assert sum(found.values()) == pytest.approx(1)
+
+
+def test_repeats_with_other_targets_follow_the_rule_that_is_given(tmp_path):
+    rows = table(["1.5", "2.5", "4"])
+    rows = pd.concat([rows, rows.head(1).assign(y="3.5"), rows.iloc[1:2]])
+    rows.to_csv(tmp_path / "assay.csv", index=False)
+    spec = dataset(tmp_path / "assay.csv", merge="mean")
+    assert labelled(spec)[SMILES[0]] == 2.5
+    assert SMILES[0] not in labelled(dataset(tmp_path / "assay.csv", name="strict", merge="drop"))
+    with pytest.raises(UserError, match="unknown --merge 'median': did you mean 'mean'"):
+        describe_file(tmp_path / "assay.csv", target="y", merge="median")
+
+
+def test_names_dates_and_groups_are_noticed(tmp_path):
+    rows = table(["0", "1"])
+    rows["Compound ID"] = [f"X-{i}" for i in range(len(rows))]
+    rows["measured"] = [f"2024-{1 + i % 12:02}-{1 + i // 12:02}" for i in range(len(rows))]
+    rows["series"] = ["A", "B", "C"] * 12
+    rows["remark"] = [f"text {i}" for i in range(len(rows))]
+    rows["dose"] = range(len(rows))
+    rows.to_csv(tmp_path / "assay.csv", index=False)
+    fields = describe_file(tmp_path / "assay.csv", target="y")
+    assert fields["id"] == "Compound ID"
+    assert offers(tmp_path / "assay.csv", fields) == [
+        "'measured' holds dates: --split time:measured tests on the latest fifth of the rows",
+        "'series' has 3 different texts: --split group:series keeps each together",
+    ]
+    assert len(offers(tmp_path / "assay.csv", fields | {"split": "time:measured"})) == 1
+    spec = dataset(tmp_path / "assay.csv", split="time:measured")
+    problem = load_problem(str(spec.path))
+    days = dict(zip(rows["Compound ID"], rows["measured"], strict=True))
+    pool, test = ([days[i] for i in of.ids.tolist()] for of in (problem.train, problem.evals["id"]))
+    assert pool == sorted(pool)
+    assert max(pool) < min(test)
+
+
+def test_several_targets_of_a_file_are_told_apart_by_name(tmp_path):
+    rows = table(["0", "1"])
+    rows["IC50 [nM]"] = np.linspace(1, 9, len(rows))
+    rows.to_csv(tmp_path / "assay.csv", index=False)
+    assert columns_of(tmp_path / "assay.csv") == ["SMILES", "y", "IC50 [nM]"]
+    for target, name in (("y", "assay_y"), ("IC50 [nM]", "assay_ic50_nm")):
+        fields = describe_file(tmp_path / "assay.csv", target=target)
+        path = write_dataset(tmp_path / "assay.csv", "", tmp_path, fields, one_of_several=True)
+        assert load_spec(str(path)).title == name
 
 
 def test_zero_one_and_a_third_number_are_a_regression_only_where_it_is_asked_for(tmp_path):
@@ -465,7 +520,7 @@ def test_the_toml_holds_what_was_seen_and_nothing_is_guessed_about_the_origin(tm
     assert path == tmp_path / "my_assay_2024.toml"
     assert tomllib.loads(path.read_text(encoding="utf-8")) == {
         "title": "My assay (2024)",
-        "group": "extra",
+        "group": "own",
         "source": "file:My assay (2024).csv",
         "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
         "rows": 36,
