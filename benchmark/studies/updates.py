@@ -164,7 +164,7 @@ class Updates:
             f"the new models.{flip} Intervals of a dataset hold for other random seeds at these cut points, those of a "
             "mean for other families; they are not adjusted for their number."
         )
-        return Sheet(f"updates-{task}", f"Updates, {task}", caption, ["Dataset", "Order", "Method", *heads], rows)
+        return Sheet(task, f"Updates, {task}", caption, ["Dataset", "Order", "Method", *heads], rows)
 
     def _chart(self, task: Task, found: Found) -> Chart:
         scope, _, of = (*_mean(found), *((_title(name), _order(name), of) for name, of in found.items()))[0]
@@ -177,7 +177,7 @@ class Updates:
         }
         about = f"{scope}. {self._where()}. Differences from ERM trained anew."
         x, y = Axis(what, scale), Axis("Δ bad flips (pp)", 100)
-        return Chart(f"updates-{task}", f"Bad flips and accuracy, {task}", about, x, y, series, joined=False)
+        return Chart(task, f"Bad flips and accuracy, {task}", about, x, y, series, joined=False)
 
 
 def _title(name: str) -> str:
