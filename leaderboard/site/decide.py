@@ -71,14 +71,15 @@ def choices(results: Results) -> list[dict[str, object]]:
             _choice(dataset.name, "One dataset", dataset.title, dataset.task, unit, NOTES[part.sampling], methods)
             | {"own": dataset.group == OWN}
         )
-    return sorted(choices, key=lambda choice: not choice.get("own"))  # the page opens on the first
+    return sorted(choices, key=lambda choice: not choice["own"])  # the page opens on the first
 
 
 def _choice(
     key: str, kind: str, title: str, task: str, unit: str, note: str, methods: list[dict[str, object]]
 ) -> dict[str, object]:
     methods = [method for method in methods if method]
-    return {"key": key, "kind": kind, "title": title, "task": task, "unit": unit, "note": note, "methods": methods}
+    about = {"key": key, "kind": kind, "title": title, "task": task, "unit": unit, "note": note}
+    return {**about, "own": False, "methods": methods}
 
 
 def _low(title: str, summary: Summary, rows: Mapping[str, Mapping[str, BoardRow]]) -> str:

@@ -50,7 +50,7 @@ CLAIMS = (
 
 def gains(results: Results, kind: IntervalKind) -> Body | None:
     """Return a row per method: its mean Δ churn and mean rank on the headline datasets under each sampling."""
-    found = [one for part in reversed(results.every) if (one := headline(part, kind)) is not None]
+    found = [one for part in _sharing(results) if (one := headline(part, kind)) is not None]
     if len(found) < 2:
         return None
     rows_of = [{row.spelled: row for row in one.rows} for one in found]
@@ -80,9 +80,14 @@ def _over(one: Summary) -> str:
     return f"{one.datasets[0].sampling}: mean over {names}; each family counts once."
 
 
+def _sharing(results: Results) -> list[Results]:
+    """Return the results under the samplings that share out data, all but ``update``, in the order of the tables."""
+    return [part for part in reversed(results.every) if part.sampling != "update"]
+
+
 def claims(results: Results, kind: IntervalKind) -> Body | None:
     """Return a row per question: the answer and the mean difference under each sampling, on the same datasets."""
-    parts = results.every[::-1]
+    parts = _sharing(results)
     if len(parts) < 2:
         return None
     rows: list[tuple[TableCell, ...]] = []
