@@ -209,10 +209,11 @@ def _sentences(task: Task, found: Found) -> list[str]:
     scope, _, of = (*_mean(found), *((_title(name), _order(name), of) for name, of in found.items()))[0]
     erm = next(iter(of.values()))
     said = student(erm.flips - erm.chance)
+    where = scope.replace("mean of", "Mean of") if len(found) > 1 else scope
     answer = [
-        f"{scope[:1].upper()}{scope[1:]}, {task}: an update of ERM flips {percent(erm.flips.mean(), 1)} of the test "
-        f"predictions; {percent(erm.chance.mean(), 1)} flip when the model is only trained again on the same rows. The "
-        f"new rows account for {said}. {percent(erm.bad.mean(), 1)} are bad flips, {percent(erm.good.mean(), 1)} good."
+        f"{where}, {task}: an update of ERM flips {percent(erm.flips.mean(), 1)} of the test predictions; "
+        f"{percent(erm.chance.mean(), 1)} flip when the model is only trained again on the same rows. The new rows "
+        f"account for {said}. {percent(erm.bad.mean(), 1)} are bad flips, {percent(erm.good.mean(), 1)} good."
     ]
     fewer = []
     for title, one in of.items():

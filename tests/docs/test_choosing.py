@@ -114,3 +114,22 @@ def test_what_is_said_of_noise_follows_from_the_published_figures() -> None:
     gone = 1 - found["Churn, without noise (%)"] / found["Churn, drawn anew (%)"]
     both = gone.groupby(found["Method"]).mean()
     assert {method: round(100 * share) for method, share in both.items()} == {"ERM": 60, "SVM": 35}
+
+
+def test_what_is_said_of_updates_follows_from_the_published_figures() -> None:
+    found = study("updates-classification")
+    mean = found[found["Dataset"] == "mean of 3 families"].set_index("Method")
+    erm, old, svm = (mean.loc[title] for title in ("ERM", "Average of old and new", "SVM"))
+    assert (round(erm["Flips (%)"], 1), round(erm["by chance (%)"], 1)) == (7.6, 2.9)
+    assert [round(one["Bad flips (%)"], 1) for one in (svm, erm, old)] == [1.2, 3.4, 1.7]
+    assert svm["by chance (%)"] == 0
+    assert abs(old["Δ accuracy (pp)"]) < 0.3
+    single = found[(found["Method"] == "Average of old and new") & (found["Order"] == "random")]
+    assert len(single) == 3
+    assert (single["Δ bad flips (pp) high"] < 0).all()
+    assert old["Δ bad flips (pp) high"] >= 0
+    learned = ["Anchor λ=300", "Distilled incumbent, weight 0.5", "RCP anchor α=0.5", "Focal distillation α=1 β=5"]
+    assert mean.loc[learned, "Bad flips (%)"].min() > old["Bad flips (%)"]
+    numbers = study("updates-regression").set_index(["Dataset", "Method"])
+    moonshot = numbers.loc["SARS-CoV-2 Mpro (Moonshot)"]["MAE"]
+    assert round(100 * (moonshot["Average of old and new"] / moonshot["ERM"] - 1)) == 9
