@@ -148,10 +148,18 @@ def new_dataset(
     merge: Annotated[str, typer.Option(help="Targets of a molecule on several lines: mean, majority or drop.")] = "",
     name: Annotated[str, typer.Option(help="The dataset's name; default: the file's.")] = "",
     to: Annotated[Path | None, typer.Option(help="Folder of the TOML; default: the registry, datasets/.")] = None,
+    update: Annotated[
+        bool, typer.Option("--update", help="Make the next version of the dataset, with the same columns and split.")
+    ] = False,
 ) -> None:
     """Make a dataset from a table: inspect the file, write its TOML, and report faults."""
     from benchmark.data.author import columns_of, describe_file, offers, write_dataset
 
+    if update:
+        _next_version(file, name, bool(target or smiles or id_column or task or positive or split or merge or to))
+        return
+    if not target:
+        raise UserError("--target: expected the column to predict, or --update for a dataset that is described already")
     targets = [target] if target in columns_of(file) else [one.strip() for one in target.split(",") if one.strip()]
     options = {"smiles": smiles, "id_column": id_column, "task": task, "positive": positive, "split": split}
     every = [describe_file(file, target=one, merge=merge, **options) for one in targets]
@@ -192,6 +200,19 @@ def new_dataset(
     for spec in specs:
         for line in _shared(spec):
             say(line)
+
+
+def _next_version(file: Path, name: str, others: bool) -> None:
+    from benchmark.data.author import next_version
+
+    if others:
+        raise UserError("--update takes columns, task and split from the version before: give --name alone with it")
+    path, last, found = next_version(file, name)
+    spec = load_spec(str(path))
+    say(f"wrote {path}, after {last}: {found.added:,} molecules are new, {found.removed:,} are gone")
+    say(f"  {found.kept:,} are the same, {found.changed:,} have other targets; {last} stays as it is")
+    say(f"next: python -m benchmark update --dataset {spec.spelled}")
+    say(f"or:   python -m benchmark run --method erm,svm --dataset {last},{spec.spelled}")
 
 
 def _shared(spec: DatasetSpec) -> list[str]:

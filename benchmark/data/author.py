@@ -1,10 +1,13 @@
 """Datasets from a user's own tables: read the file, infer the fields, write the TOML."""
 
+import gzip
 import hashlib
 import os
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +18,9 @@ import tomli_w
 from benchmark.data import features, readers
 from benchmark.data.problem import load_problem, plain
 from benchmark.data.readers import LINE, MISSING
+from benchmark.data.rows import load_table
 from benchmark.data.sources import contents
-from benchmark.data.spec import load_spec
+from benchmark.data.spec import DatasetSpec, load_spec
 from benchmark.data.splits import moments
 from benchmark.errors import UserError, did_you_mean
 from benchmark.files import home, own_datasets, shipped_datasets
@@ -277,9 +281,95 @@ def write_dataset(
         with path.open("xb") as toml:
             toml.write(tomli_w.dumps(fields).encode())
         load_problem(str(path))
+        if folder == own_datasets().resolve():
+            _keep(file, folder)
     except BaseException as error:  # after an interruption too, no untested dataset may remain
         path.unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise UserError(f"cannot write {path}: {error}") from error
         raise
     return path
+
+
+VERSIONS = "versions"
+"""Folder beside the TOMLs with a copy of each table, so that an earlier version can be read when a file is replaced."""
+
+
+def _keep(file: Path, folder: Path) -> None:
+    """Keep a compressed copy of a table, under the sha256 of its content."""
+    content = contents(file)
+    path = _kept(folder, hashlib.sha256(content).hexdigest())
+    if not path.exists():
+        path.parent.mkdir(exist_ok=True)
+        _replace(path, gzip.compress(content, mtime=0))
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all."""
+    hidden = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        hidden.write_bytes(content)
+        os.replace(hidden, path)
+    finally:
+        hidden.unlink(missing_ok=True)
+
+
+def _kept(folder: Path, sha256: str) -> Path:
+    return folder / VERSIONS / f"{sha256[:16]}.gz"
+
+
+@dataclass(frozen=True)
+class Changed:
+    """Molecules (or named rows) of a new version that were not in the old one, the other way round, and in both but
+    with another target."""
+
+    added: int
+    removed: int
+    changed: int
+    kept: int
+
+
+def next_version(file: Path, name: str) -> tuple[Path, str, Changed]:
+    """Describe ``file`` as the next version of the dataset ``name`` (default: the file's); return its TOML, the name of
+    the version before, and what has changed.
+
+    The fields are those of the version before, which stays, with a kept copy of its table as its source. Raises
+    UserError if there is no such dataset, if the table has not changed, and if the new one cannot be used.
+    """
+    folder = own_datasets().resolve()
+    base = name or _plain(file.name.partition(".")[0])
+    found = (re.fullmatch(rf"{re.escape(base)}_v(\d+)", path.stem) for path in folder.glob(f"{base}_v*.toml"))
+    numbers = [1, *(int(one[1]) for one in found if one)]
+    last = base if max(numbers) == 1 else f"{base}_v{max(numbers)}"
+    toml = folder / f"{last}.toml"
+    if not toml.is_file():
+        raise UserError(f"{toml}: no such dataset to update: describe it first without --update, or give its --name")
+    fields = tomllib.loads(toml.read_text(encoding="utf-8"))
+    content = contents(file)
+    digest = hashlib.sha256(content).hexdigest()
+    if digest == fields["sha256"]:
+        raise UserError(f"{file} is the table of {last}: nothing has changed")
+    kept = _kept(folder, fields["sha256"])
+    source = load_spec(str(toml)).source.removeprefix("file:")
+    if kept.is_file() and Path(source).resolve() != kept:
+        before = toml.read_text(encoding="utf-8")
+        after = re.sub(r"(?m)^source *=.*$", lambda _: f'source = "file:{VERSIONS}/{kept.name}"', before, count=1)
+        _replace(toml, after.encode())
+    number = max(numbers) + 1
+    fields |= {"source": f"file:{file.resolve()}", "sha256": digest}
+    fields |= {"rows": len(_read(file)[1]), "family": fields.get("family", base), "previous": last}
+    fields.pop("parsable", None)
+    path = write_dataset(file, f"{base}_v{number}", None, fields)
+    return path, last, _changed(load_spec(last), load_spec(path.stem))
+
+
+def _changed(old: DatasetSpec, new: DatasetSpec) -> Changed:
+    def targets(spec: DatasetSpec) -> pd.Series:
+        table = load_table(spec)
+        table = table[table["used"]]
+        return table.groupby(table["canonical"] if spec.smiles else table["id"])["target"].agg(lambda of: sorted(of))
+
+    before, after = targets(old), targets(new)
+    both = before.index.intersection(after.index)
+    changed = int(sum(before[key] != after[key] for key in both))
+    return Changed(len(after) - len(both), len(before) - len(both), changed, len(both) - changed)

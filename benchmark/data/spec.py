@@ -92,6 +92,7 @@ class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
     train: PoolSize | None = None
     new: int | None = None
     backbone: str = MLP
+    previous: str = ""
     licence: str = "unknown"
     cite: str = ""
     notes: str = ""

@@ -14,7 +14,7 @@ import pytest
 from rdkit.Chem import MolFromSmiles, MolToSmiles, SDWriter
 
 from benchmark.data import author, sources
-from benchmark.data.author import columns_of, describe_file, offers, write_dataset
+from benchmark.data.author import Changed, columns_of, describe_file, next_version, offers, write_dataset
 from benchmark.data.checks.health import Left, Repeat, examine
 from benchmark.data.problem import load_problem
 from benchmark.data.rows import load_rows
@@ -649,3 +649,56 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, content, message):
         file.write_bytes(content)
     with pytest.raises(UserError, match=message):
         describe_file(file, target="y")
+
+
+# Versions
+
+
+def monthly(monkeypatch, folder):
+    monkeypatch.setenv("CHURN_HOME", str(folder))
+    return folder / "datasets"
+
+
+def test_a_second_and_a_third_version_leave_the_earlier_ones_as_they_are(tmp_path, monkeypatch):
+    registry = monthly(monkeypatch, tmp_path)
+    file = tmp_path / "assay.csv"
+    whole = table(["0", "1"])
+    whole.head(30).to_csv(file, index=False)
+    write_dataset(file, "", None, describe_file(file, target="y", split="random:0.7"))
+    first = labelled(load_spec("assay"))
+
+    second = whole.head(33).copy()
+    second.loc[0, "y"] = "1"
+    second.drop(index=5).to_csv(file, index=False)  # in place of the first
+    path, last, changed = next_version(file, "")
+    assert (path, last) == (registry / "assay_v2.toml", "assay")
+    assert changed == Changed(added=3, removed=1, changed=1, kept=28)
+    for cached in (load_rows, sources.verified):
+        cached.cache_clear()
+    assert labelled(load_spec("assay")) == first
+    spec = load_spec("assay_v2")
+    assert (spec.previous, spec.family, spec.split, spec.title) == ("assay", "assay", "random:0.7", "assay_v2")
+
+    whole.to_csv(tmp_path / "new.csv", index=False)
+    path, last, changed = next_version(tmp_path / "new.csv", "assay")
+    assert (path.stem, last, changed.added) == ("assay_v3", "assay_v2", 4)
+    assert len(labelled(load_spec("assay_v2"))) == 32
+    assert len(labelled(load_spec("assay_v3"))) == 36
+
+
+def test_a_version_is_refused_where_nothing_has_changed_or_nothing_is_known(tmp_path, monkeypatch):
+    registry = monthly(monkeypatch, tmp_path)
+    file = csv(tmp_path, ["0", "1"])
+    with pytest.raises(UserError, match=r"assay\.toml: no such dataset to update: describe it first without --update"):
+        next_version(file, "")
+    write_dataset(file, "", None, describe_file(file, target="y"))
+    before = {path: path.read_bytes() for path in registry.rglob("*") if path.is_file()}
+    with pytest.raises(UserError, match=r"assay\.csv is the table of assay: nothing has changed"):
+        next_version(file, "")
+    table(["0"]).to_csv(file, index=False)
+    with pytest.raises(UserError, match="one class"):
+        next_version(file, "")
+    kept = {path: path.read_bytes() for path in registry.rglob("*") if path.is_file() and path.suffix != ".toml"}
+    assert kept == {path: content for path, content in before.items() if path.suffix != ".toml"}
+    assert not (registry / "assay_v2.toml").exists()
+    assert labelled(load_spec("assay")), "the table of the first version is read from its copy"

@@ -1,0 +1,73 @@
+"""The end of a run on own data: the table of methods, the one to use, and the molecules that flip."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from leaderboard.explain import own
+from leaderboard.read.results import Results, collect
+from leaderboard.site.decide import choices
+from leaderboard.tables.summary import sets
+
+
+@pytest.fixture
+def results(make_cell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Results:
+    monkeypatch.setenv("CHURN_HOME", str(tmp_path))
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+
+    def cell(dataset: str, group: str, method: str, flips: float, seconds: float = 1.0):
+        wrong = rng.random((6, 200)) < flips
+        p = np.where(y ^ wrong, 0.9, 0.1)
+        values = np.stack([1 - p, p], axis=2)
+        return make_cell(method, values, y=y, dataset=dataset, seconds=seconds, about={"group": group})
+
+    cells = [
+        cell("assays", "own", "erm", 0.15),
+        cell("assays", "own", "svm", 0.02),
+        cell("assays", "own", "random_forest", 0.0, 50.0),
+        cell("demo", "extra", "erm", 0.15),
+        cell("demo", "extra", "twin", 0.01),
+        cell("bace", "dev", "erm", 0.15),
+        cell("bace", "dev", "twin", 0.01),
+    ]
+    return collect(cells, "memory")
+
+
+def test_own_datasets_are_shown_and_others_only_by_name(results: Results) -> None:
+    assert [d.name for d in own.owned(results)] == ["assays"]
+    assert [d.name for d in own.owned(results, ["demo"])] == ["demo"]
+
+
+def test_the_calmest_method_within_the_limits_is_advised(results: Results) -> None:
+    (dataset,) = own.owned(results)
+    found = own.own(dataset)
+    (sentence,) = found.sentences
+    assert sentence.startswith("Use SVM: it has the least churn among methods that lose at most 1 point of accuracy")
+    assert "It is shown to churn less than ERM." in sentence
+    assert [str(row[0]).split()[0] for row in found.table.rows] == ["RANDOM_FOREST", "SVM", "ERM"]
+    assert found.flips is not None
+    assert found.flips.cell.title == "SVM", "the forest takes 50 times ERM's compute"
+
+
+def test_own_data_are_never_averaged_with_others_and_decide_opens_on_them(results: Results) -> None:
+    of = sets(results)
+    assert [d.name for d in of["classification", "own"]] == ["assays"]
+    assert {d.name for d in of["classification", "all"]} == {"bace", "demo"}
+    first = choices(results)[0]
+    assert (first["key"], first["own"]) == ("assays", True)
+
+
+def test_the_molecules_that_flip_are_written(results: Results, tmp_path: Path) -> None:
+    (dataset,) = own.owned(results)
+    flips = own.own(dataset).flips
+    assert flips is not None
+    table, page = own.write(dataset, flips)
+    assert table == tmp_path / "reports" / "assays-flips.csv"
+    assert len(pd.read_csv(table)) == len(flips.table) > 0
+    assert "<html" in page.read_text()
+    assert len(own.fragile(dataset, flips)) == min(own.FRONT, len(flips.table))
