@@ -51,6 +51,10 @@ def build(
 @app.command()
 def explain(
     dataset: Annotated[str, typer.Option(help="Only these datasets, separated by commas, and not the board.")] = "",
+    then_own: Annotated[
+        str,
+        typer.Option("--own", metavar="DATASETS", help="Then compare the methods on these, as the command own does."),
+    ] = "",
     store: Annotated[str, typer.Option(help="MLflow store. [default: MLFLOW_TRACKING_URI]")] = "",
 ) -> None:
     """Explain runs in MLflow: differences from ERM with intervals, flips, figures, views, and a board of methods.
@@ -71,6 +75,8 @@ def explain(
     typer.echo(f"{done.runs} runs: {done.changed} explained anew, {done.runs - done.changed} unchanged")
     for address in done.boards:
         typer.echo(f"board of methods: {address}")
+    if then_own:
+        own(then_own, store or uri())
 
 
 @app.command()

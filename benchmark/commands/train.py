@@ -159,10 +159,8 @@ def run(
     if log_models and not tally.trouble:
         unlogged = deploy.log_models(cells, force=force, jobs=jobs, register=register, report=say)
     if not tally.trouble:
-        _explain(cells, whole=site is not None)
         mine = dict.fromkeys(cell.key.dataset for cell in cells if cell.problem.about.group == "own")
-        if mine and len(tally.failed) < len(cells):
-            _leaderboard("own", "--dataset", ",".join(mine))
+        _explain(cells, whole=site is not None, own=list(mine) if len(tally.failed) < len(cells) else [])
     built = site if site and not tally.trouble and _leaderboard("build", "--out", str(site)) else None
     _summary(tally, cells, built)
     raise typer.Exit(1 if unlogged or (site and built is None) else tally.exit_code)
@@ -176,9 +174,10 @@ def _leaderboard(*words: str) -> bool:
     return not subprocess.run([sys.executable, "-m", "leaderboard", *words], check=False).returncode
 
 
-def _explain(cells: Sequence[Planned], *, whole: bool) -> None:
+def _explain(cells: Sequence[Planned], *, whole: bool, own: Sequence[str]) -> None:
     """Explain the runs of the experiments in which something has changed, or with ``whole`` all, in MLflow.
 
+    Then compare the methods on the user's ``own`` datasets.
     A failure costs nothing else: it is reported with the command that tries again.
     """
     from benchmark.store.explaining import Explained
@@ -187,8 +186,9 @@ def _explain(cells: Sequence[Planned], *, whole: bool) -> None:
 
     datasets = sorted({cell.key.dataset for cell in cells})
     words = ["explain", *([] if whole else ["--dataset", ",".join(datasets)])]
+    words += ["--own", ",".join(own)] if own else []
     try:
-        explained = not Explained(Store(), datasets).pending() or _leaderboard(*words)
+        explained = not (own or Explained(Store(), datasets).pending()) or _leaderboard(*words)
     except TrackingError as error:
         say(str(error))
         explained = False

@@ -30,8 +30,7 @@ def _about(gate: Gate) -> str:
 def _markdown(gate: Gate, source: str) -> str:
     rows = [(gate.title(name), Value.of(estimate, 100, 2)) for name, estimate in gate.estimates.items()]
     table = Table("gate", "Gate", "", ("Predictions that change", "Share (%)"), tuple(rows))
-    icon = "✅" if gate.passed else "❌"
-    parts = [f"### {icon} Gate {_verdict(gate)}", f"`{source}`", to_markdown(table)]
+    parts = [f"### Gate {_verdict(gate)}", f"`{source}`", to_markdown(table)]
     return "\n\n".join([*parts, f"{_about(gate)}."]) + "\n"
 
 

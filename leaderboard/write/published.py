@@ -76,7 +76,7 @@ def write(results: Results, folder: Path, tables: bool = True) -> None:
                 rounded = gather(new)
                 (new / FILE).write_text(expected.content(rounded), encoding="utf-8")
                 for part in rounded.by_sampling:
-                    _write_tables(part, new / "tables" / ("" if part.sampling == PAPER else part.sampling))
+                    write_tables(part, new / "tables" / ("" if part.sampling == PAPER else part.sampling))
     except OSError as error:
         raise UserError(f"cannot write the results to {folder}: {error}") from error
 
@@ -93,7 +93,8 @@ def pack(molecules: Mapping[str, structures.Molecules]) -> bytes:
     return content.getvalue()
 
 
-def _write_tables(results: Results, folder: Path) -> None:
+def write_tables(results: Results, folder: Path) -> None:
+    """Write the tables of the boards and studies under one sampling as CSV, JSON and LaTeX."""
     folder.mkdir(parents=True, exist_ok=True)
     of_studies = [studies.table(one, sheet) for one in studies.told(results)[0] for sheet in one.report.sheets]
     for table in [*build(results), *of_studies]:

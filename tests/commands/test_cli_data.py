@@ -288,6 +288,7 @@ def elsewhere(database: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 def test_a_messy_table_is_trained_on_and_its_report_is_kept_with_the_result(
     folder: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setenv("CHURN_DATA_DIR", str(folder))  # with few datasets to compare with
     assert make(folder) == 0
     toml = folder / "messy.toml"
     capsys.readouterr()
@@ -317,8 +318,9 @@ def test_a_messy_table_is_trained_on_and_its_report_is_kept_with_the_result(
 
 
 def test_a_clean_dataset_is_trained_on_without_a_warning(
-    folder: Path, elsewhere: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setenv("CHURN_DATA_DIR", str(folder))  # with few datasets to compare with
     many = ["C" * n + smiles for n in range(8) for smiles in GOOD]
     rows = [f"{smiles},{i % 2}" for i, smiles in enumerate(dict.fromkeys(map(CanonSmiles, many)))]
     (folder / "messy.csv").write_text("\n".join(["SMILES,potency", *rows]))

@@ -329,7 +329,15 @@ def test_the_json_is_valid_and_holds_everything(tmp_path):
     assert back == json.loads(json.dumps(asdict(health)))
     assert [left["line"] for left in back["left_out"]] == [8, 9, 10, 11, 11]
     assert [repeat["lines"] for repeat in back["repeats"]] == [[2, 3], [4, 12]]
-    numbers = {"rows": 3, "positive": pytest.approx(1 / 3), "mean": None, "sd": None, "in_train": 1, "near_train": 2}
+    numbers = {
+        "rows": 3,
+        "positive": pytest.approx(1 / 3),
+        "classes": None,
+        "mean": None,
+        "sd": None,
+        "in_train": 1,
+        "near_train": 2,
+    }
     assert back["parts"]["id"] == numbers
 
 

@@ -206,11 +206,14 @@ def test_no_published_method_would_be_marked_by_the_quick_numbers(sampling):
 
 
 @pytest.mark.parametrize("dataset", ["dili", "skin_reaction", DATASET])
-def test_no_published_method_is_a_mixture_of_others(dataset):
+def test_no_published_method_is_a_mixture_of_others_but_the_blend(dataset):
     for cell in filter(of_suite, shipped()):
         if cell.key.dataset == dataset and cell.key.sampling == "halves":
             number = audit.evidence(cell, rivals_of(cell), "id", ["mixture"])["mixture"]
-            assert number > 2 * audit.LIMITS["mixture"], cell.title
+            if cell.key.method == "blend":
+                assert number < audit.LIMITS["mixture"], "the mean of a network, an SVM and a forest"
+            else:
+                assert number > 2 * audit.LIMITS["mixture"], cell.title
 
 
 def test_published_retrainings_that_see_the_same_rows_are_recognised():

@@ -62,7 +62,9 @@ def test_a_file_that_does_not_belong_is_refused(copied, name):
 
 def test_predictions_outside_the_folder_of_a_sampling_are_refused(copied):
     (copied / FILE).rename(copied / "predictions" / "b3db_measured.parquet")
-    refused(copied, r"predictions/b3db_measured\.parquet'.* halves, nested, paper, as in predictions/halves/DATASET")
+    refused(
+        copied, r"predictions/b3db_measured\.parquet'.* halves, nested, paper, update, as in predictions/halves/DATASET"
+    )
 
 
 def test_variants_of_datasets_are_not_accepted(copied):
