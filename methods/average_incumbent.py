@@ -9,7 +9,7 @@ $$
 
 Source: ours, as a control.
 
-Cost: one network is trained beside the earlier one, and both are asked for a prediction.
+Cost: trains one network beside the earlier one; a prediction asks both.
 """
 
 from pydantic.dataclasses import dataclass

@@ -9,7 +9,7 @@ $$
 
 Source: ours; on ensembles of different models, Dietterich 2000, doi:10.1007/3-540-45014-9_1.
 
-Cost: one network, one ``svm`` and one ``random_forest`` are trained, and all three are asked for a prediction.
+Cost: trains one network, one ``svm`` and one ``random_forest``; a prediction asks all three.
 """
 
 from pydantic import PositiveInt

@@ -14,9 +14,9 @@ Source: Han et al. 2018, arXiv:1804.06872.
 
 Difference: they raise the share that is left out from 0 to the rate of wrong labels within ten of 200 epochs and give
 both networks the same batches; here it is constant, and each network has batches of its own. The source is about
-classes; in a regression, the largest squared errors are left out. It makes no claim about churn.
+classes; in a regression, the largest squared errors are left out. The source makes no claim about churn.
 
-Cost: two networks are trained, and one is asked for a prediction.
+Cost: trains two coupled networks; a prediction asks one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-r"""Codistillation with one network deployed, which has been fitted to one of the two shards.
+r"""Codistillation, one deployed: one of two coupled networks on disjoint shards is deployed, and the other serves
+training alone.
 
 The training is that of ``codistillation``. The consistency loss also compares the networks on the molecules of the
 other shard, without their labels.
@@ -11,7 +12,7 @@ Source: after Anil et al. 2018, arXiv:1804.03235.
 
 Difference: they also deploy one; the training differs as that of ``codistillation`` does.
 
-Cost: two coupled networks are trained, each on half of the rows, and one is asked for a prediction.
+Cost: trains two coupled networks, each on half of the rows; a prediction asks one.
 """
 
 from pydantic.dataclasses import dataclass

@@ -11,7 +11,7 @@ Source: Hinton et al. 2015, arXiv:1503.02531.
 
 Difference: the temperature is 1, and the labels are not used.
 
-Cost: k networks are trained, and then one more, which alone is asked for a prediction.
+Cost: trains k networks and then one more; a prediction asks the last alone.
 """
 
 import numpy as np

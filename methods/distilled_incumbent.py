@@ -11,7 +11,7 @@ Source: Jiang et al. 2022, Churn Reduction via Distillation, arXiv:2106.02654.
 
 Difference: they select the weight on validation data; here it is a hyperparameter.
 
-Cost: one network is trained beside the earlier one, and it alone is asked for a prediction.
+Cost: trains one network beside the earlier one; a prediction asks the new one alone.
 """
 
 from typing import Annotated

@@ -10,7 +10,7 @@ Source: Hinton et al. 2015, arXiv:1503.02531.
 
 Difference: the source distils a larger network; here the teacher is ``svm``, and the temperature is 1.
 
-Cost: one ``svm`` and one network are trained, and the network alone is asked for a prediction.
+Cost: trains one ``svm`` and one network; a prediction asks the network.
 """
 
 from typing import Annotated

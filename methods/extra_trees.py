@@ -11,7 +11,7 @@ Source: Geurts et al. 2006, doi:10.1007/s10994-006-6226-1.
 
 Difference: none; it is scikit-learn's implementation with its defaults.
 
-Cost: no network; T trees.
+Cost: grows as many trees as ``trees`` and trains no network.
 """
 
 from typing import Any

@@ -6,7 +6,7 @@ regression, the squared difference.
 
 $$
 L_B(\theta) + \frac{1}{|B|} \sum_{(x, y) \in B}
-\left( \alpha + \beta \, \mathbb{1}\left[\arg\max_j p_{\mathrm{old}}(x)_j = y\right] \right)
+\left( \alpha + \beta \, \mathbb{1}\left[\mathrm{argmax}_j p_{\mathrm{old}}(x)_j = y\right] \right)
 \sum_{c=1}^{C} p_{\mathrm{old}}(x)_c \log \frac{p_{\mathrm{old}}(x)_c}{p_\theta(x)_c}
 $$
 
@@ -15,7 +15,7 @@ Source: Yan et al. 2021, Positive-Congruent Training, arXiv:2011.09161.
 Difference: of the distances that they compare, this is the one of probabilities (their FD-KL), at temperature 1. The
 case of a regression is ours: the earlier model is right where its error is not above its median error.
 
-Cost: one network is trained beside the earlier one, and it alone is asked for a prediction.
+Cost: trains one network beside the earlier one; a prediction asks the new one alone.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ al. 2023 (GAUCHE), arXiv:2212.04450.
 Difference: one ratio of noise to signal serves all classes, and the probabilities of more than two classes are scaled
 to sum to 1.
 
-Cost: no network; one eigendecomposition and one Cholesky factorisation of the training rows.
+Cost: takes one eigendecomposition and one Cholesky factorisation of a matrix of all training rows; trains no network.
 """
 
 from dataclasses import dataclass

@@ -11,7 +11,7 @@ Source: Friedman 2001, doi:10.1214/aos/1013203451; Ke et al. 2017 (LightGBM, Neu
 
 Difference: scikit-learn's implementation, which follows LightGBM.
 
-Cost: no network; as many trees as iterations, in a classification of more than two classes one for each class.
+Cost: grows one tree in each iteration, or one for each class if there are more than two; trains no network.
 """
 
 from typing import Annotated, Any

@@ -12,7 +12,7 @@ Source: Cover and Hart 1967, doi:10.1109/TIT.1967.1053964.
 Difference: none. It is equivalent to scikit-learn's with ``metric="jaccard"``, but many times faster, as one matrix
 product gives all similarities.
 
-Cost: no network; nothing is trained, and a prediction compares with all training rows.
+Cost: trains nothing; a prediction compares a molecule with all training rows.
 """
 
 from typing import Any, NamedTuple

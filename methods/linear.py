@@ -12,7 +12,7 @@ doi:10.2307/2347628.
 
 Difference: none; scikit-learn's implementations with its defaults.
 
-Cost: no network; one convex problem.
+Cost: solves one convex problem and trains no network.
 """
 
 from typing import Annotated, Any

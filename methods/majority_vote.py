@@ -3,14 +3,14 @@ r"""Majority vote: the class that most of k networks predict, which differ in in
 The networks are those of a deep ensemble. The probability of a class is its share of votes.
 
 $$
-\hat p(x)_c = \frac{1}{K} \sum_{k=1}^{K} \mathbb{1}\left[\arg\max_j p_{\theta_k}(x)_j = c\right]
+\hat p(x)_c = \frac{1}{K} \sum_{k=1}^{K} \mathbb{1}\left[\mathrm{argmax}_j p_{\theta_k}(x)_j = c\right]
 $$
 
 Source: Black et al. 2022, Selective Ensembles for Consistent Predictions, arXiv:2111.08230.
 
 Difference: they also abstain where the vote is not significant; here the majority always decides.
 
-Cost: k networks are trained, and k are asked for a prediction.
+Cost: trains k networks; a prediction asks all of them.
 """
 
 import numpy as np

@@ -11,7 +11,7 @@ Source: Zhang et al. 2018, arXiv:1710.09412.
 
 Difference: they mix anew in each batch; here each training row is mixed once, before training.
 
-Cost: one network is trained, and one is asked for a prediction.
+Cost: trains one network; a prediction asks it.
 """
 
 from dataclasses import replace

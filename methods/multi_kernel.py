@@ -2,8 +2,8 @@ r"""Multi-kernel SVM: a support vector machine on the mean of two kernels, which
 
 One is the Tanimoto kernel on bits, of counted Morgan substructures and of atom pairs; the other is Gaussian on numbers,
 RDKit's descriptors, each within three standard deviations. For rows that are not molecules, these are the dataset's own
-bits and numbers. Two views of a molecule tell with less error than one which training rows are like it, and a small
-``C`` averages over many of them. Probabilities are those of ``svm``.
+bits and numbers. Two descriptions of a molecule find the training rows that are like it with less error than one, and a
+small ``C`` averages over many of these rows. Probabilities are those of ``svm``.
 
 $$
 k(a, b) = \frac{1}{2} \left[ k_{\mathrm{Tanimoto}}(a_{\mathrm{bits}}, b_{\mathrm{bits}})
@@ -14,7 +14,7 @@ Source: the unweighted mean is the plainest multiple kernel learning: Gönen and
 
 Difference: the choice of features and the rule for ``C`` are ours.
 
-Cost: no network; as ``svm``.
+Cost: as ``svm``; trains no network.
 """
 
 from dataclasses import dataclass as plain

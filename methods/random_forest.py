@@ -1,4 +1,4 @@
-r"""Random forest (scikit-learn): trees on bootstraps, each split chosen among a random part of the features.
+r"""Random forest (scikit-learn): the average of trees on bootstraps, with each split chosen among some of the features.
 
 The forest is grown on the rows that ERM is trained on, and resamples them once more for each of its T trees.
 
@@ -11,7 +11,7 @@ Source: Breiman 2001, doi:10.1023/A:1010933404324.
 Difference: scikit-learn's defaults: its trees give probabilities, which are averaged, and regression trees consider all
 features at each split.
 
-Cost: no network; T trees.
+Cost: grows as many trees as ``trees`` and trains no network.
 """
 
 from typing import Any

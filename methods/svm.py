@@ -1,4 +1,4 @@
-r"""Support vector machine (scikit-learn): a Tanimoto kernel on bits and a Gaussian kernel on other features.
+r"""Support vector machine (scikit-learn): the widest margin, with a Tanimoto kernel on bits, otherwise a Gaussian one.
 
 Probabilities are Platt's: a sigmoid of the decision function, fitted to its values on five held-out folds. The formula
 has the Tanimoto kernel of two fingerprints a and b, with the numbers of their ones in bars, the decision function, and
@@ -16,7 +16,7 @@ doi:10.1016/j.neunet.2005.07.009.
 Difference: unlike with scikit-learn's ``SVC(probability=True)``, the folds are the same every time and keep the repeats
 of a molecule in the bootstrap together: a model that has seen them would be overconfident.
 
-Cost: no network; one machine, and five more on the folds for probabilities.
+Cost: trains one machine, and for probabilities five more on the folds; trains no network.
 """
 
 from dataclasses import dataclass as plain

@@ -1,4 +1,5 @@
-r"""Twin-shared with one network deployed: the other one serves training alone, so a prediction costs one pass.
+r"""Twin-shared, one deployed: one of two coupled networks on the same rows is deployed, and the other serves training
+alone.
 
 The training is that of ``twin_shared``.
 
@@ -10,7 +11,7 @@ Source: after Bhojanapalli et al. 2021, arXiv:2102.03349.
 
 Difference: they also deploy one; the training differs as that of ``twin_shared`` does.
 
-Cost: two coupled networks are trained, and one is asked for a prediction.
+Cost: trains two coupled networks; a prediction asks one.
 """
 
 from pydantic.dataclasses import dataclass
