@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -51,27 +52,26 @@ GROUPS: Mapping[str, Sequence[str]] = {
 }
 INTRO = r"""# Methods
 
-Every method is one file in `methods/`. This page is made from these files and from the published results, so it says what the
-code does. Which method to use is another question, which [choosing](choosing.md) answers.
+Every method is one file in `methods/`. This page is made from these files and from the published results, so it says
+what the code does. Which method to use is another question, which [choosing](choosing.md) answers.
 
-Set a hyperparameter with `--method twin:lam=30` or `--set lam=30`. All methods see the same rows and initial weights at a
-train seed, so that differences between them are paired.
-
+Set a hyperparameter with `--method twin:lam=30` or `--set lam=30`. All methods see the same rows and initial weights at
+a train seed, so that differences between them are paired.
 """
 NOTATION = r"""## Notation
 
-$x$ are the features of a molecule, $y$ is its class or number, and $C$ is the number of classes. A network with the weights
-$\theta$ has the outputs $f_\theta(x)$, logits or one number; $p_\theta(x)$ are its class probabilities, or its number. The
-prediction of a method is $\hat p(x)$. $S$ are the rows that a single model is trained on at a train seed, $S_k$ those of
-network $k$, and $B$ is a batch of them. The fit loss is the cross-entropy or the squared error:
+$x$ are the features of a molecule, $y$ is its class or number, and $C$ is the number of classes. A network with the
+weights $\theta$ has the outputs $f_\theta(x)$, logits or one number; $p_\theta(x)$ are its class probabilities, or its
+number. The prediction of a method is $\hat p(x)$. $S$ are the rows that a single model is trained on at a train seed,
+$S_k$ those of network $k$, and $B$ is a batch of them. The fit loss is the cross-entropy or the squared error:
 
 $$
 L_S(\theta) = \frac{1}{|S|} \sum_{(x, y) \in S} \ell(\theta; x, y), \qquad
 \ell(\theta; x, y) = -\log p_\theta(x)_y \quad \text{or} \quad (f_\theta(x) - y)^2
 $$
 
-The disagreement of two networks on a batch is the symmetric Kullback–Leibler divergence in nats or, in a regression, the
-squared difference:
+The disagreement of two networks on a batch is the symmetric Kullback–Leibler divergence in nats or, in a regression,
+the squared difference:
 
 $$
 D_B(\theta, \theta') = \frac{1}{|B|} \sum_{x \in B} \frac{1}{2} \sum_{c=1}^{C}
@@ -79,8 +79,9 @@ D_B(\theta, \theta') = \frac{1}{|B|} \sum_{x \in B} \frac{1}{2} \sum_{c=1}^{C}
 \quad \text{or} \quad \frac{1}{|B|} \sum_{x \in B} \left( f_\theta(x) - f_{\theta'}(x) \right)^2
 $$
 
-Formulas are written for classes; in a regression, numbers take the place of probabilities and of labels of 0 and 1. AdamW lowers
-each loss for the number of epochs in the dataset's recipe, by default %(epochs)d; it is not run to the minimum.
+Formulas are written for classes; in a regression, numbers take the place of probabilities and of labels of 0 and 1.
+AdamW lowers each loss for the number of epochs in the dataset's recipe, by default %(epochs)d; it is not run to the
+minimum.
 
 ## What a retraining sees
 
@@ -91,28 +92,28 @@ each loss for the number of epochs in the dataset's recipe, by default %(epochs)
 | `halves` | one half of a random halving of the pool | that half |
 | `update` | the whole pool, and which rows an earlier model knew | all rows |
 
-For each method, *Sees* is the share of the rows of the training pool that one retraining has learned from under each sampling,
-measured on synthetic data and rounded down. A method runs under the samplings that are listed; the others do not grant what it needs.
+For each method, *Sees* is the share of the rows of the training pool that one retraining has learned from under each
+sampling, measured on synthetic data and rounded down. A method runs under the samplings that are listed; the others do
+not grant what it needs.
 
 ## How defaults were selected
 
-The weight λ of a consistency loss is the largest that the paper's rule admits: on BACE (for `resnet50` on Waterbirds) it may cost
-%(tolerance)g percentage points of accuracy. The rule selects another value under some samplings and on other backbones, which
-is then the default there:
+The weight λ of a consistency loss is the largest that the paper's rule admits: on BACE (for `resnet50` on Waterbirds)
+it may cost %(tolerance)g percentage points of accuracy. The rule selects another value under some samplings and on
+other backbones, which is then the default there:
 
 %(selected)s
 
-The default `C` of [multi_kernel](#multi_kernel) was selected by a rule of its own. For the others, the description says where a
-default comes from; where it says nothing, no selection is recorded. The study `knobs` selects the main hyperparameter of
-%(knobs)d methods by one rule, and shows what other values do on BACE.
+The default `C` of [multi_kernel](#multi_kernel) was selected by a rule of its own. For the others, the description says
+where a default comes from; where it says nothing, no selection is recorded. The study `knobs` selects the main
+hyperparameter of %(knobs)d methods by one rule, and shows what other values do on BACE.
 
 ## Figures
 
-*Published* are means over families of datasets from the results of version %(version)s, with 95 %% intervals for other families:
-of the studies `frontier`, `remedies` and `updates`. A mean over families has wide intervals, because families differ;
-two methods are to be compared by their paired difference, which the pages of the leaderboard have. *Time* is the time of a fit
-there, in units of ERM's, and differs between machines.
-
+*Published* are means over families of datasets from the results of version %(version)s, with 95 %% intervals for
+other families: of the studies `frontier`, `remedies` and `updates`. A mean over families has wide intervals, because
+families differ; two methods are to be compared by their paired difference, which the pages of the leaderboard have.
+*Time* is the time of a fit there, in units of ERM's, and differs between machines.
 """
 
 
@@ -158,7 +159,7 @@ def described(cls: type) -> dict[str, str]:
     for base in reversed(cls.__mro__[:-1]):
         tree = ast.parse(inspect.getsource(base))
         body = next(node for node in tree.body if isinstance(node, ast.ClassDef)).body
-        for field, text in zip(body, body[1:], strict=False):
+        for field, text in pairwise(body):
             if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(text, ast.Expr):
                 found[field.target.id] = " ".join(ast.literal_eval(text.value).split())
     return {field.name: found[field.name] for field in fields(cls) if field.name in found}
@@ -207,7 +208,7 @@ def typical_seed(problem: Problem) -> int:
 
 
 def cost(cls: type) -> str:
-    """Return how many networks are trained and asked: as the docstring says, otherwise as the description of training."""
+    """Return how many networks are trained and asked, from the docstring or from the description of training."""
     if text := about(cls.name).labelled.get("Cost"):
         return capital(text)
     method = registry.make_method(cls.name, cls.tasks[0])
@@ -246,36 +247,54 @@ def published(key: str) -> Published:
     return Published(rows.set_index("Method"), caption.removeprefix("Mean over ").partition(",")[0])
 
 
+class Means(NamedTuple):
+    """A published table, and what of it is shown: its columns by the names in the sentence, their unit and digits."""
+
+    key: str
+    task: Task
+    sampling: Sampling
+    columns: Mapping[str, str]
+    unit: str = " %"
+    digits: int = 1
+
+    def show(self, row: pd.Series, intervals: bool = True) -> str:
+        """Return the figures of a method as text."""
+        parts = []
+        for name, column in self.columns.items():
+            ends = [f"{row[f'{column} {end}']:.{self.digits}f}" for end in ("low", "high")]
+            interval = f" [{', '.join(ends)}]" if intervals and "nan" not in ends else ""
+            parts.append(f"{name} {row[column]:.{self.digits}f}{self.unit}{interval}")
+        return ", ".join(parts)
+
+
+BOTH = {"churn": "Churn (%)", "accuracy": "Accuracy (%)"}
+RATIOS = {"churn": "Churn / ERM's", "MAE": "MAE / ERM's"}
+UPDATES = {"flips": "Flips (%)", "bad flips": "Bad flips (%)", "accuracy": "Accuracy (%)"}
+TABLES = (
+    Means("frontier-frontier", "classification", "halves", BOTH),
+    Means("remedies-frontier", "classification", "halves", BOTH),
+    Means("frontier-task-regression-frontier", "regression", "halves", RATIOS, " × ERM's", 2),
+    Means("updates-classification", "classification", "update", UPDATES),
+)
+"""Of the methods in several tables for a task and sampling, the first is shown. The last is for methods of updates."""
+
+
 def figures(cls: type) -> Iterator[str]:
-    """Yield sentences with a method's published means, and ERM's beside them."""
-    for key, task, sampling, columns in (
-        ("frontier-frontier", "classification", "halves", {"churn": "Churn (%)", "accuracy": "Accuracy (%)"}),
-        ("remedies-frontier", "classification", "halves", {"churn": "Churn (%)", "accuracy": "Accuracy (%)"}),
-        ("frontier-task-regression-frontier", "regression", "halves", {"churn": "Churn / ERM's", "MAE": "MAE / ERM's"}),
-        (
-            *("updates-classification", "classification", "update"),
-            {"flips": "Flips (%)", "bad flips": "Bad flips (%)", "accuracy": "Accuracy (%)"},
-        ),
-    ):
-        if task not in cls.tasks or (key.startswith("updates") and "halves" in granted(cls)):
+    """Yield sentences with a method's published means, and those of ERM beside percentages."""
+    told: set[tuple[Task, Sampling]] = {("classification", "update")} if "halves" in granted(cls) else set()
+    for means in TABLES:
+        about_what = means.task, means.sampling
+        if means.task not in cls.tasks or means.sampling not in granted(cls) or about_what in told:
             continue
-        table, families = published(key)
-        title = registry.title(registry.make_method(cls.name, task, sampling=sampling), task)
-        if title not in table.index or (key == "remedies-frontier" and title in published("frontier-frontier").rows.index):
+        table, families = published(means.key)
+        title = registry.title(registry.make_method(cls.name, means.task, sampling=means.sampling), means.task)
+        if title not in table.index:
             continue
-        unit = " × ERM's" if task == "regression" else " %"
-        digits = 2 if task == "regression" else 1
-
-        def one(name: str, column: str, row: pd.Series) -> str:
-            low, high = row[f"{column} low"], row[f"{column} high"]
-            interval = f" [{low:.{digits}f}, {high:.{digits}f}]" if low == low else ""
-            return f"{name} {row[column]:.{digits}f}{unit}{interval}"
-
-        own = ", ".join(one(name, column, table.loc[title]) for name, column in columns.items())
+        told.add(about_what)
         time = f"; time {table.loc[title, COST]:.1f}" if COST in table else ""
-        beside = [f"{name} {table.loc['ERM', column]:.{digits}f} %" for name, column in columns.items()]
-        erm = "" if title == "ERM" or task == "regression" else f"; ERM has {', '.join(beside)}"
-        yield f"{families} of {task}s under `{sampling}`: {own}{time}{erm}."
+        of_erm = title != "ERM" and means.task == "classification"
+        erm = f"; ERM has {means.show(table.loc['ERM'], intervals=False)}" if of_erm else ""
+        yield f"{families} of {means.task}s under `{means.sampling}`: {means.show(table.loc[title])}{time}{erm}."
 
 
 def section(name: str) -> str:
@@ -317,7 +336,9 @@ def overview() -> str:
 
 def selected() -> str:
     lines = ["| backbone | sampling | λ |", "| --- | --- | --- |"]
-    usual = {task: getattr(registry.make_method("twin", task), "lam") for task in ("classification", "regression")}
+    usual = {
+        task: registry.params(registry.make_method("twin", task))["lam"] for task in ("classification", "regression")
+    }
     chosen = {(MLP, PAPER): usual, **SELECTED}
     for (backbone, sampling), values in chosen.items():
         lam = ", ".join(f"{value:g} ({task})" for task, value in values.items())
