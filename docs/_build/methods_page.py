@@ -1,7 +1,4 @@
-"""Make the page on methods from their docstrings, their hyperparameters and the published results.
-
-mkdocs-gen-files runs this file while the site is built.
-"""
+"""The page on methods, made from their docstrings, their hyperparameters and the published results."""
 
 from __future__ import annotations
 
@@ -350,6 +347,7 @@ def selected() -> str:
     return "\n".join(lines)
 
 
+@cache
 def page() -> str:
     """Return the page as Markdown with formulas between ``$`` and ``$$``."""
     values = {
@@ -363,10 +361,3 @@ def page() -> str:
     for group, names in GROUPS.items():
         parts += [f"## {group}", *map(section, names)]
     return "\n\n".join(parts) + "\n"
-
-
-if __name__ == "<run_path>":  # by mkdocs-gen-files
-    import mkdocs_gen_files
-
-    with mkdocs_gen_files.open("methods.md", "w") as file:
-        file.write(page())
