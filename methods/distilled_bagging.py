@@ -4,7 +4,7 @@ Only the one network is deployed. It learns the networks' predictions of molecul
 which are close to the labels. The teacher's prediction is q; in a regression, the squared difference is minimised.
 
 $$
--\sum_{c=1}^{C} q(x)_c \log p_\theta(x)_c, \qquad q(x) = \frac{1}{K} \sum_{k=1}^{K} p_{\theta_k}(x)
+-\sum_{c=1}^{C} q(x)_c \log\, p_\theta(x)_c, \qquad q(x) = \frac{1}{K} \sum_{k=1}^{K} p_{\theta_k}(x)
 $$
 
 Source: Hinton et al. 2015, arXiv:1503.02531.

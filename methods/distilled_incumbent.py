@@ -4,7 +4,7 @@ The loss mixes that on labels and the cross-entropy to the earlier model's proba
 squared differences.
 
 $$
-(1 - w) \, \ell(\theta; x, y) - w \sum_{c=1}^{C} p_{\mathrm{old}}(x)_c \log p_\theta(x)_c
+(1 - w) \, \ell(\theta; x, y) - w \sum_{c=1}^{C} p_{\mathrm{old}}(x)_c \log\, p_\theta(x)_c
 $$
 
 Source: Jiang et al. 2022, Churn Reduction via Distillation, arXiv:2106.02654.

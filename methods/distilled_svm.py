@@ -3,7 +3,7 @@ r"""Distilled SVM: one network that learns the predictions of a support vector m
 The machine's prediction is q; in a regression, squared differences take the place of both terms.
 
 $$
-(1 - w) \, \ell(\theta; x, y) - w \sum_{c=1}^{C} q(x)_c \log p_\theta(x)_c
+(1 - w) \, \ell(\theta; x, y) - w \sum_{c=1}^{C} q(x)_c \log\, p_\theta(x)_c
 $$
 
 Source: Hinton et al. 2015, arXiv:1503.02531.

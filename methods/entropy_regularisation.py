@@ -3,7 +3,7 @@ r"""Entropy regularisation: predictions of low entropy are rewarded, as confiden
 The mean entropy H of the predictions on a batch is added to the fit loss.
 
 $$
-L_B(\theta) + \beta \, \frac{1}{|B|} \sum_{x \in B} H(p_\theta(x)), \qquad H(p) = -\sum_c p_c \log p_c
+L_B(\theta) + \beta \, \frac{1}{|B|} \sum_{x \in B} H(p_\theta(x)), \qquad H(p) = -\sum_c p_c \log\, p_c
 $$
 
 Source: Bhojanapalli et al. 2021, arXiv:2102.03349, who find that it reduces the churn between retrainings on the same

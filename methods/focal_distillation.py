@@ -6,8 +6,8 @@ regression, the squared difference.
 
 $$
 L_B(\theta) + \frac{1}{|B|} \sum_{(x, y) \in B}
-\left( \alpha + \beta \, \mathbb{1}\left[\mathrm{argmax}_j p_{\mathrm{old}}(x)_j = y\right] \right)
-\sum_{c=1}^{C} p_{\mathrm{old}}(x)_c \log \frac{p_{\mathrm{old}}(x)_c}{p_\theta(x)_c}
+\left( \alpha + \beta \, \left[\mathrm{argmax}_j p_{\mathrm{old}}(x)_j = y\right] \right)
+\sum_{c=1}^{C} p_{\mathrm{old}}(x)_c \log\, \frac{p_{\mathrm{old}}(x)_c}{p_\theta(x)_c}
 $$
 
 Source: Yan et al. 2021, Positive-Congruent Training, arXiv:2011.09161.

@@ -4,7 +4,7 @@ The similarity is Tanimoto's of bits, or the Euclidean distance of other feature
 counts repeatedly. NN is the set of the k nearest rows.
 
 $$
-\hat p(x)_c = \frac{1}{k} \sum_{j \in \mathrm{NN}_k(x)} \mathbb{1}[y_j = c]
+\hat p(x)_c = \frac{1}{k} \sum_{j \in \mathrm{NN}_k(x)} [y_j = c]
 $$
 
 Source: Cover and Hart 1967, doi:10.1109/TIT.1967.1053964.

@@ -3,7 +3,7 @@ r"""Averaging with neighbours: a network's prediction is averaged with the mean 
 The neighbours, NN in the formula, are those of k-NN among the molecules that the network was trained on.
 
 $$
-\hat p(x)_c = (1 - w) \, p_\theta(x)_c + \frac{w}{k} \sum_{j \in \mathrm{NN}_k(x)} \mathbb{1}[y_j = c]
+\hat p(x)_c = (1 - w) \, p_\theta(x)_c + \frac{w}{k} \sum_{j \in \mathrm{NN}_k(x)} [y_j = c]
 $$
 
 Source: Khandelwal et al. 2020, arXiv:1911.00172, who interpolate a network and k-NN.

@@ -3,8 +3,8 @@ r"""Label smoothing by neighbours: a share of each label is replaced by the mean
 The neighbours of a training molecule are those of k-NN among the other training molecules, NN in the formula.
 
 $$
--\sum_{c=1}^{C} \tilde y_c \log p_\theta(x)_c, \qquad
-\tilde y_c = (1 - \alpha) \, \mathbb{1}[c = y] + \frac{\alpha}{k} \sum_{j \in \mathrm{NN}_k(x)} \mathbb{1}[c = y_j]
+-\sum_{c=1}^{C} \tilde y_c \log\, p_\theta(x)_c, \qquad
+\tilde y_c = (1 - \alpha) \, [c = y] + \frac{\alpha}{k} \sum_{j \in \mathrm{NN}_k(x)} [c = y_j]
 $$
 
 Source: Bahri and Jiang 2021, arXiv:2102.05140, who propose it against churn.

@@ -3,8 +3,8 @@ r"""Label smoothing: a share of each label is spread evenly over the classes.
 The network learns that no label is certain, so its probabilities stay away from 0 and 1.
 
 $$
--\sum_{c=1}^{C} \tilde y_c \log p_\theta(x)_c, \qquad
-\tilde y_c = (1 - \alpha) \, \mathbb{1}[c = y] + \frac{\alpha}{C}
+-\sum_{c=1}^{C} \tilde y_c \log\, p_\theta(x)_c, \qquad
+\tilde y_c = (1 - \alpha) \, [c = y] + \frac{\alpha}{C}
 $$
 
 Source: Szegedy et al. 2016, arXiv:1512.00567.

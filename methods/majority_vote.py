@@ -3,7 +3,7 @@ r"""Majority vote: the class that most of k networks predict, which differ in in
 The networks are those of a deep ensemble. The probability of a class is its share of votes.
 
 $$
-\hat p(x)_c = \frac{1}{K} \sum_{k=1}^{K} \mathbb{1}\left[\mathrm{argmax}_j p_{\theta_k}(x)_j = c\right]
+\hat p(x)_c = \frac{1}{K} \sum_{k=1}^{K} \left[\mathrm{argmax}_j p_{\theta_k}(x)_j = c\right]
 $$
 
 Source: Black et al. 2022, Selective Ensembles for Consistent Predictions, arXiv:2111.08230.

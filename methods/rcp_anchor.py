@@ -4,10 +4,10 @@ Where it is wrong, the target is the label. In a regression, the earlier model i
 median error.
 
 $$
--\sum_{c=1}^{C} \tilde y_c \log p_\theta(x)_c, \qquad
+-\sum_{c=1}^{C} \tilde y_c \log\, p_\theta(x)_c, \qquad
 \tilde y_c = \begin{cases}
-\alpha \, p_{\mathrm{old}}(x)_c + (1 - \alpha) \, \mathbb{1}[c = y] & \text{if the old model is right} \\
-\mathbb{1}[c = y] & \text{otherwise}
+\alpha \, p_{\mathrm{old}}(x)_c + (1 - \alpha) \, [c = y] & \text{if the old model is right} \\
+[c = y] & \text{otherwise}
 \end{cases}
 $$
 

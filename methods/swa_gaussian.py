@@ -1,8 +1,8 @@
 r"""SWA-Gaussian: predictions averaged over networks drawn from a Gaussian around the mean of ERM's later weights.
 
 The weights at the ends of the later epochs give the mean, the variances (the diagonal matrix V) and up to 20 directions
-of low rank (the columns of D, deviations of the last epochs from the running mean). Backbones other than the perceptron
-cannot be drawn.
+of low rank (the R columns of D, deviations of the last epochs from the running mean). Backbones other than the
+perceptron cannot be drawn.
 
 $$
 \theta_m \sim \mathcal{N}\left(\bar\theta,\; \frac{1}{2} V + \frac{1}{2(R - 1)} D D^\top\right), \qquad

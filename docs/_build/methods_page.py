@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
@@ -64,7 +65,7 @@ $S_k$ those of network $k$, and $B$ is a batch of them. The fit loss is the cros
 
 $$
 L_S(\theta) = \frac{1}{|S|} \sum_{(x, y) \in S} \ell(\theta; x, y), \qquad
-\ell(\theta; x, y) = -\log p_\theta(x)_y \quad \text{or} \quad (f_\theta(x) - y)^2
+\ell(\theta; x, y) = -\log\, p_\theta(x)_y \quad \text{or} \quad (f_\theta(x) - y)^2
 $$
 
 The disagreement of two networks on a batch is the symmetric Kullback–Leibler divergence in nats or, in a regression,
@@ -72,13 +73,13 @@ the squared difference:
 
 $$
 D_B(\theta, \theta') = \frac{1}{|B|} \sum_{x \in B} \frac{1}{2} \sum_{c=1}^{C}
-\left( p_\theta(x)_c - p_{\theta'}(x)_c \right) \log \frac{p_\theta(x)_c}{p_{\theta'}(x)_c}
+\left( p_\theta(x)_c - p_{\theta'}(x)_c \right) \log\, \frac{p_\theta(x)_c}{p_{\theta'}(x)_c}
 \quad \text{or} \quad \frac{1}{|B|} \sum_{x \in B} \left( f_\theta(x) - f_{\theta'}(x) \right)^2
 $$
 
-Formulas are written for classes; in a regression, numbers take the place of probabilities and of labels of 0 and 1.
-AdamW lowers each loss for the number of epochs in the dataset's recipe, by default %(epochs)d; it is not run to the
-minimum.
+$[c = y]$ is 1 where the statement in brackets is true, otherwise 0. Formulas are written for classes; in a regression,
+numbers take the place of probabilities and of labels of 0 and 1. AdamW lowers each loss for the number of epochs in
+the dataset's recipe, by default %(epochs)d; it is not run to the minimum.
 
 ## What a retraining sees
 
@@ -321,7 +322,13 @@ def section(name: str) -> str:
     if difference := text.labelled.get("Difference"):
         facts.append(f"*Difference from the source*: {capital(difference)}")
     lines.append("\n".join(f"- {fact}" for fact in facts))
-    return "\n\n".join(line.replace("``", "`") for line in lines)
+    return linked("\n\n".join(line.replace("``", "`") for line in lines))
+
+
+def linked(text: str) -> str:
+    """Return text with links at the numbers of arXiv and at DOIs."""
+    text = re.sub(r"arXiv:(\d{4}\.\d{5})", r"[\g<0>](https://arxiv.org/abs/\1)", text)
+    return re.sub(r"doi:(10\.[\w.:/-]*\w)", r"[\g<0>](https://doi.org/\1)", text)
 
 
 def overview() -> str:
