@@ -146,6 +146,9 @@ def new_dataset(
         str, typer.Option(help="scaffold:0.8, random:0.8, time:COLUMN, group:COLUMN or given:COLUMN.")
     ] = "",
     merge: Annotated[str, typer.Option(help="Targets of a molecule on several lines: mean, majority or drop.")] = "",
+    one_hot: Annotated[
+        str, typer.Option(help="Columns of texts to use as features, one for each different text; separated by commas.")
+    ] = "",
     name: Annotated[str, typer.Option(help="The dataset's name; default: the file's.")] = "",
     to: Annotated[Path | None, typer.Option(help="Folder of the TOML; default: the registry, datasets/.")] = None,
     update: Annotated[
@@ -156,20 +159,22 @@ def new_dataset(
     from benchmark.data.author import columns_of, describe_file, offers, write_dataset
 
     if update:
-        _next_version(file, name, bool(target or smiles or id_column or task or positive or split or merge or to))
+        _next_version(file, name, bool(target or smiles or id_column or task or positive or split or merge or one_hot or to))
         return
     if not target:
         raise UserError("--target: expected the column to predict, or --update for a dataset that is described already")
     targets = [target] if target in columns_of(file) else [one.strip() for one in target.split(",") if one.strip()]
     options = {"smiles": smiles, "id_column": id_column, "task": task, "positive": positive, "split": split}
-    every = [describe_file(file, target=one, merge=merge, **options) for one in targets]
+    texts = [one.strip() for one in one_hot.split(",") if one.strip()]
+    every = [describe_file(file, target=one, merge=merge, one_hot=texts, **options) for one in targets]
     say(f"{file}: {every[0]['rows']:,} rows")
     specs = []
     for described in every:
         kind = f"{described['task']} of {described['target']!r}"
         kind += f"; class 1 is {described['positive']!r}" if "positive" in described else ""
         kind += f"; classes {', '.join(described['classes'])}" if "classes" in described else ""
-        say(f"  {kind}; split {described['split']}; features {', '.join(described['features'])}")
+        features = [*described["features"], *(f"categories of {name!r}" for name in texts)]
+        say(f"  {kind}; split {described['split']}; features {', '.join(features)}")
         path = write_dataset(file, name, to, described, one_of_several=len(every) > 1)
         specs.append(load_spec(str(path)))
         say(f"wrote {path}")
