@@ -1,4 +1,7 @@
-"""The page on methods, made from their docstrings, their hyperparameters and the published results."""
+"""Write docs/methods.md from the docstrings and hyperparameters of methods and from the published results.
+
+Run it after a change of any of them; tests compare.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import inspect
 import json
 import re
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache
@@ -18,7 +22,7 @@ import pandas as pd
 
 from benchmark import registry
 from benchmark.backbones import SELECTED
-from benchmark.files import published_results
+from benchmark.files import CHECKOUT, published_results
 from benchmark.lab.selection import TOLERANCES
 from benchmark.run.check import synthetic
 from benchmark.studies.knobs import knobs_of
@@ -321,8 +325,13 @@ def section(name: str) -> str:
     facts.append(f"*Source*: {capital(text.labelled['Source'])}")
     if difference := text.labelled.get("Difference"):
         facts.append(f"*Difference from the source*: {capital(difference)}")
-    lines.append("\n".join(f"- {fact}" for fact in facts))
-    return linked("\n\n".join(line.replace("``", "`") for line in lines))
+    lines = [line if line.startswith(("$$", "|")) else wrapped(linked(line)) for line in lines]
+    lines.append("\n".join(wrapped(linked(f"- {fact}"), "  ") for fact in facts))
+    return "\n\n".join(line.replace("``", "`") for line in lines)
+
+
+def wrapped(text: str, indent: str = "") -> str:
+    return textwrap.fill(text, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def linked(text: str) -> str:
@@ -354,7 +363,6 @@ def selected() -> str:
     return "\n".join(lines)
 
 
-@cache
 def page() -> str:
     """Return the page as Markdown with formulas between ``$`` and ``$$``."""
     values = {
@@ -368,3 +376,7 @@ def page() -> str:
     for group, names in GROUPS.items():
         parts += [f"## {group}", *map(section, names)]
     return "\n\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    (CHECKOUT / "docs" / "methods.md").write_text(page(), encoding="utf-8")

@@ -17,15 +17,16 @@ METHODS = {name: cls for name, cls in discover()[0].items() if cls.__module__ ==
 DOCUMENTED = [*METHODS, *families()]
 
 
-@pytest.fixture(scope="module")
-def page() -> str:
-    return BUILD["page"]()
+PAGE = (CHECKOUT / "docs" / "methods.md").read_text(encoding="utf-8")
+_parts = re.split(r"^### `(\w+)`$", PAGE, flags=re.M)[1:]
+SECTIONS = {
+    name: text.split("\n## ")[0].replace("\n  ", " ") for name, text in zip(_parts[::2], _parts[1::2], strict=True)
+}
 
 
-@pytest.fixture(scope="module")
-def sections(page: str) -> dict[str, str]:
-    parts = re.split(r"^### `(\w+)`$", page, flags=re.M)[1:]
-    return {name: text.split("\n## ")[0] for name, text in zip(parts[::2], parts[1::2], strict=True)}
+@pytest.mark.slow
+def test_the_page_is_made_of_the_methods():
+    assert BUILD["page"]() == PAGE, "run python docs/_build/methods_page.py"
 
 
 def test_every_method_is_in_one_group():
@@ -53,32 +54,31 @@ def test_every_hyperparameter_of_a_method_is_described(name):
     assert all(text.endswith(".") for text in described.values())
 
 
-@pytest.mark.slow
-def test_a_section_has_the_title_defaults_sampling_and_cost_of_its_method(sections):
-    assert sorted(sections) == sorted(DOCUMENTED)
+def test_a_section_has_the_title_defaults_sampling_and_cost_of_its_method():
+    assert sorted(SECTIONS) == sorted(DOCUMENTED)
     for name, cls in METHODS.items():
         for key, value in params(make_method(name, cls.tasks[0])).items():
             usual = str(value).lower() if value is None or isinstance(value, bool) else f"{value:g}"
-            assert re.search(rf"^\| `{key}` \| {re.escape(usual)}[ ,]", sections[name], flags=re.M), (name, key)
-        assert re.search(r"^- \*Sees\* \d+ %", sections[name], flags=re.M), name
-        assert re.search(r"^- \*Cost\*: [A-Z].*\.$", sections[name], flags=re.M), name
-    assert "| `lam` | 300, 3 for regressions, 100 under `halves` |" in sections["twin"]
-    assert "Trains 2 networks, with 4 forward passes and 1 backward pass of a batch in a step" in sections["twin"]
-    assert "*Sees* 63 % under `paper` and `nested`, 50 % under `halves`, 100 % under `update`" in sections["erm"]
-    assert "*Sees* 99 % under `paper`" in sections["bagging"]
+            assert re.search(rf"^\| `{key}` \| {re.escape(usual)}[ ,]", SECTIONS[name], flags=re.M), (name, key)
+        assert re.search(r"^- \*Sees\* \d+ %", SECTIONS[name], flags=re.M), name
+        assert re.search(r"^- \*Cost\*: [A-Z].*\.$", SECTIONS[name], flags=re.M), name
+    assert "| `lam` | 300, 3 for regressions, 100 under `halves` |" in SECTIONS["twin"]
+    assert "Trains 2 networks, with 4 forward passes and 1 backward pass of a batch in a step" in SECTIONS["twin"]
+    assert "*Sees* 63 % under `paper` and `nested`, 50 % under `halves`, 100 % under `update`" in SECTIONS["erm"]
+    assert "*Sees* 99 % under `paper`" in SECTIONS["bagging"]
 
 
-@pytest.mark.slow
-def test_every_method_with_published_results_has_them(page, sections):
+def test_every_method_with_published_results_has_them():
+    text = " ".join(SECTIONS.values())
     tables = published_results() / "tables"
     for key in ("study-frontier-frontier", "study-remedies-frontier"):
         for _, row in pd.read_csv(tables / f"{key}.csv").iterrows():
             if row["Method"] != "Bagging K=2" and (key != "study-remedies-frontier" or row["Method"] not in SHOWN):
                 interval = f"[{row['Churn (%) low']:.1f}, {row['Churn (%) high']:.1f}]"
-                assert f"churn {row['Churn (%)']:.1f} % {interval}" in page, row["Method"]
-    assert page.count("families of classifications under `halves`: churn") == len(SHOWN) + 17
-    assert "flips 4.0 % [0.0, 8.9], bad flips 1.7 %" in sections["average_incumbent"]
-    assert "Published" not in sections["erm_whole"]
+                assert f"churn {row['Churn (%)']:.1f} % {interval}" in text, row["Method"]
+    assert text.count("families of classifications under `halves`: churn") == len(SHOWN) + 17
+    assert "flips 4.0 % [0.0, 8.9], bad flips 1.7 %" in SECTIONS["average_incumbent"]
+    assert "Published" not in SECTIONS["erm_whole"]
 
 
 SHOWN = set(pd.read_csv(published_results() / "tables" / "study-frontier-frontier.csv")["Method"]) - {"Bagging K=2"}
