@@ -5,9 +5,11 @@ as labels that are wrong are learned last. E is the rest of the batch: the rows 
 smallest.
 
 $$
-\sum_{k=1}^{2} \frac{1}{|E_k|} \sum_{(x, y) \in E_k} \ell(\theta_k; x, y), \qquad
-E_k \subset B_k, \quad |E_k| = \left\lfloor (1 - \mathrm{forget}) |B_k| \right\rfloor, \qquad
-\hat p(x) = p_{\theta_1}(x)
+\sum_{k=1}^{2} \frac{1}{|E_k|} \sum_{(x, y) \in E_k} \ell(\theta_k; x, y), \qquad \hat p(x) = p_{\theta_1}(x)
+$$
+
+$$
+E_k \subset B_k, \quad |E_k| = \left\lfloor (1 - \mathrm{forget}) |B_k| \right\rfloor
 $$
 
 Source: Han et al. 2018, arXiv:1804.06872.

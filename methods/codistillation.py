@@ -5,8 +5,11 @@ draws and takes half as many steps. The loss is that of ``twin``.
 
 $$
 L_{B_1}(\theta_1) + L_{B_2}(\theta_2)
-+ \lambda \, \frac{1}{2} \left[ D_{B_1}(\theta_1, \theta_2) + D_{B_2}(\theta_1, \theta_2) \right], \qquad
-S_1 \cap S_2 = \emptyset, \quad |S_1| = |S_2| = \left\lfloor \frac{|S|}{2} \right\rfloor
++ \lambda \, \frac{1}{2} \left[ D_{B_1}(\theta_1, \theta_2) + D_{B_2}(\theta_1, \theta_2) \right]
+$$
+
+$$
+S_1 \cap S_2 = \emptyset, \qquad \lvert S_1 \rvert = \lvert S_2 \rvert = \left\lfloor \frac{|S|}{2} \right\rfloor
 $$
 
 Source: Prastalo and Jablonka 2026, appendix on the overlap spectrum; after Anil et al. 2018, arXiv:1804.03235.

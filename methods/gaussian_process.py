@@ -8,7 +8,10 @@ mean label, W the diagonal matrix of the number of times that each molecule was 
 to the signal variance s², and Φ the normal distribution function.
 
 $$
-\mu(x) = m + k^\top (K + r W^{-1})^{-1} (y - m), \qquad
+\mu(x) = m + k^\top (K + r W^{-1})^{-1} (y - m)
+$$
+
+$$
 v(x) = s^2 \left[ 1 - k^\top (K + r W^{-1})^{-1} k + r \right], \qquad
 \hat p(x) = \Phi\left( \frac{\mu(x)}{\sqrt{v(x)}} \right)
 $$

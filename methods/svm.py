@@ -5,7 +5,10 @@ has the Tanimoto kernel of two fingerprints a and b, with the numbers of their o
 the sigmoid σ with its parameters u and v.
 
 $$
-k(a, b) = \frac{a^\top b}{|a| + |b| - a^\top b}, \qquad
+k(a, b) = \frac{a^\top b}{\lvert a \rvert + \lvert b \rvert - a^\top b}
+$$
+
+$$
 g(x) = \sum_{i=1}^{N} \alpha_i y_i \, k(x_i, x) + b, \quad 0 \le \alpha_i \le C, \qquad
 \hat p(x) = \sigma(u \, g(x) + v)
 $$

@@ -6,7 +6,10 @@ all of these batches is added with the weight λ. The networks are averaged at p
 
 $$
 L_{B_1}(\theta_1) + L_{B_2}(\theta_2)
-+ \lambda \, \frac{1}{2} \left[ D_{B_1}(\theta_1, \theta_2) + D_{B_2}(\theta_1, \theta_2) \right], \qquad
++ \lambda \, \frac{1}{2} \left[ D_{B_1}(\theta_1, \theta_2) + D_{B_2}(\theta_1, \theta_2) \right]
+$$
+
+$$
 \hat p(x) = \frac{1}{2} \left[ p_{\theta_1}(x) + p_{\theta_2}(x) \right]
 $$
 
