@@ -1,4 +1,4 @@
-"""What MkDocs does beyond its plugins: generated pages, notebooks, files of the repository, their links, and formulas."""
+"""What MkDocs does here beyond its plugins: generated pages, notebooks, files of the repository, links, formulas."""
 
 from __future__ import annotations
 
@@ -35,6 +35,8 @@ FILES = {
 }
 """Pages that are files of the repository, by their place on the site."""
 log = logging.getLogger("mkdocs.hooks")
+planned: set[str] = set()
+"""Pages that the navigation names and nobody has written yet; links to them become text."""
 slug = slugify(case="lower")
 
 
@@ -76,6 +78,7 @@ def _expanded(nav: list[Any], files: Files) -> list[Any]:
             )
         elif what.endswith(".md") and what not in files.src_uris:
             log.info("not written yet: %s", what)
+            planned.add(what)
         else:
             entries.append(entry)
     return entries
@@ -121,6 +124,9 @@ def _rewrite(link: Element, href: str) -> None:
     page = re.sub(r"\.ipynb$", ".md", page) if uri != re.sub(r"\.ipynb$", ".md", page) else page
     if page in Links.files.src_uris:
         link.set("href", posixpath.relpath(page, posixpath.dirname(uri) or ".") + fragment)
+    elif page in planned:
+        link.tag = "span"
+        del link.attrib["href"]
     elif (CHECKOUT / path).exists() and not path.startswith(".."):
         if parts.fragment and path.endswith(".md") and parts.fragment not in _anchors(path):
             log.warning("%s links to %s, but %s has no heading of that name", uri, href, path)
