@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, cast
 
 import typer
 from typer.cli import get_docs_for_click
@@ -31,21 +31,21 @@ INDEX = ("dataset", "name", "task", "rows", "train", "test", "conflicts")
 PACKAGES = ("benchmark", "methods", "leaderboard")
 BEYOND: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "types": (
-        "What methods get and give",
+        "Types",
         tuple(
             f"benchmark.types.{name}"
             for name in ("Sample", "Fitted", "Method", "Problem", "Examples", "Predictions", "Recipe", "Sampling")
         ),
     ),
     "writing": (
-        "What methods are written with",
+        "Writing methods",
         (
             *("benchmark.registry.method", "benchmark.train.bootstrap", "benchmark.train.fit_stack"),
             *("benchmark.train.generator", "methods._estimator.Estimators", "benchmark.train.backbone.Backbone"),
         ),
     ),
     "studies": (
-        "What studies are written with",
+        "Writing studies",
         (
             *("benchmark.lab.study.study", "benchmark.lab.study.Study", "benchmark.lab.study.Lab"),
             *(f"benchmark.lab.report.{name}" for name in ("Report", "Sheet", "Chart", "Measured", "Sampled", "Head")),
@@ -94,12 +94,21 @@ def pages() -> Iterator[tuple[str, str]]:
 
 def cli() -> str:
     """Return the page of both command lines, as typer describes them."""
-    parts = ["# Command line\n", "The console script `churn` has the commands of both packages.\n"]
+    parts = ["# Command line", "The console script `churn` has the commands of both packages, in any folder."]
     for name, app in PROGRAMS.items():
-        command = typer.main.get_command(app)
-        context = typer.Context(command, info_name=f"python -m {name}")
-        parts.append(get_docs_for_click(obj=command, ctx=context, indent=1, name=f"python -m {name}"))
-    return "\n".join(parts)
+        command = cast(Any, typer.main.get_command(app))
+        program = f"python -m {name}"
+        context = typer.Context(command, info_name=program)
+        text = get_docs_for_click(obj=command, ctx=context, indent=1, name=program)
+        listed = (
+            f"* [`{one}`](#python--m-{name}-{one}): {of.help.partition(chr(10))[0]}"
+            for one, of in command.commands.items()
+        )
+        # typer cuts what it says of a command in the list of commands
+        parts.append(
+            re.sub(r"(?<=\*\*Commands\*\*:\n\n)(\* .*\n)+", lambda _, lines=listed: "\n".join(lines) + "\n", text)
+        )
+    return "\n\n".join(parts)
 
 
 def public(package: str) -> list[str]:
@@ -200,6 +209,7 @@ def dataset(spec: DatasetSpec, specs: Sequence[DatasetSpec]) -> str:
     target = spec.target_name or spec.target
     parts = [
         f"# {spec.title}",
+        "[All datasets](index.md)",
         f"{target[:1].upper()}{target[1:]}{f' ({spec.unit})' if spec.unit else ''}.",
         *([spec.notes] if spec.notes else []),
         "```sh\n"
@@ -207,7 +217,7 @@ def dataset(spec: DatasetSpec, specs: Sequence[DatasetSpec]) -> str:
         f"python -m benchmark health {spec.name}\n"
         "```",
         "## Facts",
-        table(("", ""), _facts(spec)),
+        table(("fact", "value"), _facts(spec)),
         *_reference(spec),
         *_health(spec),
         *_relatives(spec, specs),
