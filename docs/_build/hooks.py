@@ -148,8 +148,18 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
     def formula(found: re.Match[str]) -> str:
         latex = unescape(found[2])
         try:
-            return convert(latex, display="block" if found[1] == "div" else "inline")
+            mathml: str = convert(latex, display="block" if found[1] == "div" else "inline")
         except Exception as error:
             raise ValueError(f"{page.file.src_uri}: the formula {latex} cannot be set: {error!r}") from error
+        if unknown := re.search(r">(\\[A-Za-z]+)<", mathml):
+            raise ValueError(f"{page.file.src_uri}: the formula {latex} has the unknown command {unknown[1]}")
+        return mathml
 
     return re.sub(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', formula, html, flags=re.S)
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Name the search for screen readers, which the theme leaves out."""
+    return output.replace(
+        'data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"'
+    )
