@@ -159,7 +159,11 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
-    """Name the search for screen readers, which the theme leaves out."""
-    return output.replace(
-        'data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"'
+    """Name the search for screen readers, which the theme leaves out, and load what it needs on disk only there."""
+    search = 'data-md-component="search" role="dialog"'
+    output = output.replace(search, f'{search} aria-label="Search"')
+    return re.sub(
+        r'<script src="([\w./]*iframe-worker\.js)"></script>',
+        r"""<script>location.protocol==="file:"&&document.write('<script src="\1"><\/script>')</script>""",
+        output,
     )

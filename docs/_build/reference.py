@@ -121,7 +121,8 @@ def public(package: str) -> list[str]:
 def api(title: str, objects: Any, package: Any = None) -> str:
     """Return a page of the API."""
     about = [] if package is None else [re.sub(r"::$", ":", package.__doc__, flags=re.M)]
-    return "\n\n".join([f"# {title}", *about, *(f"::: {name}" for name in objects)]) + "\n"
+    options = "" if package is None else "\n    options:\n      inherited_members: true"
+    return "\n\n".join([f"# {title}", *about, *(f"::: {name}{options}" for name in objects)]) + "\n"
 
 
 def table(head: tuple[str, ...], rows: Any) -> str:
@@ -177,10 +178,11 @@ def measures() -> str:
 
 
 def first_sentence(function: Any) -> str:
+    """Return what a function returns, as its docstring says, without the shape."""
     text = " ".join((function.__doc__ or "").split())
-    return (
-        re.split(r"(?<=[^.A-Z])[.:;] ", text + " ")[0].removeprefix("Return the ").removeprefix("Return ").rstrip(". ")
-    )
+    text = re.split(r"(?<=[^.A-Z])[.:;] ", text + " ")[0].rstrip(". ")
+    text = re.sub(r",? \([RTJC][^()]*\)( of bool)?|,? \(paper, [^()]*\)", "", text)
+    return re.sub(r"^Return (the )?", "", text)
 
 
 def index(specs: Sequence[DatasetSpec]) -> str:
