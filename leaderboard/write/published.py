@@ -35,6 +35,9 @@ from leaderboard.write.latex import to_latex
 BITS = 12
 """Binary digits of predictions; with all 24, few numbers of the tables would change in their last digit."""
 
+SUMS = "SHA256SUMS"
+"""File with the sha256 of every other file of a folder, as ``sha256sum -c`` reads it: it tells whether one changed."""
+
 
 def write(results: Results, folder: Path, tables: bool = True) -> None:
     """Write the cells of ``results`` to ``folder``, replacing it atomically.
@@ -77,8 +80,16 @@ def write(results: Results, folder: Path, tables: bool = True) -> None:
                 (new / FILE).write_text(expected.content(rounded), encoding="utf-8")
                 for part in rounded.by_sampling:
                     write_tables(part, new / "tables" / ("" if part.sampling == PAPER else part.sampling))
+            (new / SUMS).write_text(sums(new), encoding="utf-8")
     except OSError as error:
         raise UserError(f"cannot write the results to {folder}: {error}") from error
+
+
+def sums(folder: Path) -> str:
+    """Return the content of ``SUMS`` for the files that ``folder`` has now."""
+    paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    lines = [f"{hashlib.sha256(paths[n].read_bytes()).hexdigest()}  {n}\n" for n in sorted(paths) if n != SUMS]
+    return "".join(lines)
 
 
 def pack(molecules: Mapping[str, structures.Molecules]) -> bytes:
