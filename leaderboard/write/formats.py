@@ -99,9 +99,9 @@ def to_json(table: Table) -> str:
 def from_json(text: str) -> Table:
     """Return the table that ``to_json`` wrote."""
     whole = json.loads(text)
-    rows = tuple(tuple(cell if isinstance(cell, str) else _value(cell) for cell in row) for row in whole.pop("rows"))
-    lists = {name: tuple(whole.pop(name)) for name in ("header", "notes", "datasets")}
-    return Table(rows=rows, over=tuple((name, span) for name, span in whole.pop("over")), **lists, **whole)
+    rows = tuple(tuple(cell if isinstance(cell, str) else _value(cell) for cell in row) for row in whole["rows"])
+    lists = {name: tuple(whole[name]) for name in ("header", "notes", "datasets")}
+    return Table(**{**whole, **lists, "rows": rows, "over": tuple((name, span) for name, span in whole["over"])})
 
 
 def _value(cell: Mapping[str, Any]) -> Value:
