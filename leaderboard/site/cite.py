@@ -29,12 +29,7 @@ def files(repository: str = "") -> Iterator[tuple[str, str]]:
         tables = list(cited.tables(folder))
         for one in tables:
             root = "../" * (2 + one.name.count("/"))
-            content = page(
-                "cite.html",
-                root=root,
-                one=one,
-                table=to_html(one.table, addressed=True),
-            )
+            content = page("cite.html", root=root, one=one, table=to_html(one.table, addressed=True))
             yield f"{HOME}/{one.version}/{one.name}.html", content
             yield f"{HOME}/{one.version}/{one.name}.csv", one.csv.read_text(encoding="utf-8")
         groups = {place: [one for one in tables if one.name.startswith(f"{place}/")] for place in (*LEADING, "studies")}

@@ -3,7 +3,7 @@
 A released version of the published results is frozen, so its tables, the names of their cells and the numbers in them
 stay as they are; corrected results are another version. TABLE is the sampling and key of a table, or ``studies`` and
 the key of a study's table; CELL is made by ``leaderboard.tables.addresses``. The site has a page for each table at
-``cite/VERSION/TABLE.html``.
+``cite/VERSION/TABLE.html``. The board of a dataset is ``SAMPLING/datasets/DATASET-TEST``.
 """
 
 import difflib
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmark.errors import UserError
-from benchmark.types import PAPER
+from benchmark.types import PAPER, SAMPLINGS
 from leaderboard.read.published import PUBLISHED
 from leaderboard.tables.addresses import addresses
 from leaderboard.tables.table import Table, Value
@@ -59,20 +59,33 @@ class Frozen:
 
 
 def versions() -> list[Path]:
-    """Return the folders of the published results that come with the suite, one for each version."""
-    return sorted(path.parent for path in PUBLISHED.parent.glob("*/manifest.json"))
+    """Return the folders of the published results that come with the suite, one for each version, oldest first."""
+    folders = [path.parent for path in PUBLISHED.parent.glob("*/manifest.json")]
+    return sorted(folders, key=lambda folder: [int(number) for number in re.findall(r"\d+", folder.name)])
 
 
 def tables(folder: Path) -> Iterator[Frozen]:
-    """Yield the tables of one version of the published results."""
-    for path in sorted((folder / "tables").rglob("*.json")):
-        sampling = path.relative_to(folder / "tables").parent.as_posix()
-        study = path.stem.startswith(STUDY)
-        place = "studies" if study else PAPER if sampling == "." else sampling
-        csv = path.with_suffix(".csv")
-        digest = hashlib.sha256(csv.read_bytes()).hexdigest()
-        table = from_json(path.read_text(encoding="utf-8"))
-        yield Frozen(folder.name, f"{place}/{path.stem.removeprefix(STUDY)}", table, csv, digest)
+    """Yield the tables of one version of the published results, in the order of their names."""
+    return (_frozen(folder.name, name, path) for name, path in _paths(folder).items())
+
+
+def _paths(folder: Path) -> dict[str, Path]:
+    """Return the JSON file of each table of a version, by the table's part of addresses."""
+    found = {}
+    for path in (folder / "tables").rglob("*.json"):
+        *places, key = path.relative_to(folder / "tables").parts
+        if key.startswith(STUDY):
+            places = ["studies"]
+        elif not places or places[0] not in SAMPLINGS:
+            places = [PAPER, *places]
+        found["/".join([*places, key.removeprefix(STUDY).removesuffix(".json")])] = path
+    return dict(sorted(found.items()))
+
+
+def _frozen(version: str, name: str, path: Path) -> Frozen:
+    csv = path.with_suffix(".csv")
+    digest = hashlib.sha256(csv.read_bytes()).hexdigest()
+    return Frozen(version, name, from_json(path.read_text(encoding="utf-8")), csv, digest)
 
 
 def find(address: str) -> tuple[Frozen, str]:
@@ -87,13 +100,14 @@ def find(address: str) -> tuple[Frozen, str]:
     folders = {folder.name: folder for folder in versions()}
     if version not in folders:
         raise UserError(f"{address}: no results {version} come with the suite; there are {', '.join(folders)}")
-    found = {table.name: table for table in tables(folders[version])}
+    found = _paths(folders[version])
     name = name.removesuffix(".html")
     if name not in found:
         raise UserError(f"{address}: results {version} have no table {name!r}; {_alike(name, found)}")
-    if cell and cell not in found[name].cells:
-        raise UserError(f"{address}: the table {name} has no cell {cell!r}; {_alike(cell, found[name].cells)}")
-    return found[name], cell
+    one = _frozen(version, name, found[name])
+    if cell and cell not in one.cells:
+        raise UserError(f"{address}: the table {name} has no cell {cell!r}; {_alike(cell, one.cells)}")
+    return one, cell
 
 
 def _alike(name: str, names: Iterable[str]) -> str:
