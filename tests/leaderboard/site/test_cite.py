@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from itertools import islice
 
@@ -31,6 +32,20 @@ def test_each_published_table_has_a_page_with_its_cells_its_data_and_what_to_cit
 def test_the_index_leads_to_each_table(pages: dict[str, str]) -> None:
     links = set(re.findall(r'<li><a href="([^"]+)"', pages["cite/index.html"]))
     assert links == {path.removeprefix("cite/") for path in pages if path.endswith(".html")} - {"index.html"}
+
+
+def test_each_link_leads_to_a_page_of_the_site_or_a_place_on_its_own(pages: dict[str, str]) -> None:
+    names = ("index", "compare", "expect", "tables", "definitions")
+    known = {*pages, *(f"{name}.html" for name in names), "citation.bib", "static/site.css", "static/site.js"}
+    for path in ("cite/index.html", "cite/0.1.0/halves/places.html", "cite/0.1.0/halves/datasets/bace-id.html"):
+        for link in re.findall(r' (?:href|src)="([^"]+)"', pages[path]):
+            target, _, place = link.partition("#")
+            if target.startswith("data:"):
+                continue
+            if not target:
+                assert f'id="{place}"' in pages[path]
+            else:
+                assert posixpath.normpath(posixpath.join(posixpath.dirname(path), target)) in known, link
 
 
 def test_a_page_stays_the_same_on_another_day_and_in_another_build(
