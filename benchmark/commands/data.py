@@ -137,7 +137,7 @@ def new_dataset(
     file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or SDF, plain or .gz.")],
     target: Annotated[
         str, typer.Option(help="The column to predict; several, separated by commas, make one dataset each.")
-    ],
+    ] = "",
     smiles: Annotated[str, typer.Option(help="The SMILES column; default: the one named so.")] = "",
     id_column: Annotated[str, typer.Option("--id", help="A column that names the rows.")] = "",
     task: Annotated[str, typer.Option(help="classification or regression; default: inferred from the column.")] = "",

@@ -51,21 +51,9 @@ SHORT = {"gate", "score-any-model"}
 """Tutorials that take less than half a minute."""
 RUN_BY = {"docs/mlflow.md": "tests/docs/test_mlflow.py", "docs/deploy.md": "tests/run/test_served.py"}
 """Pages whose Python is run by a test of their own."""
-FOREIGN = {
-    "cd",
-    "cp",
-    "curl",
-    "dask",
-    "docker",
-    "echo",
-    "export",
-    "git",
-    "ls",
-    "pre-commit",
-    "sha256sum",
-    "uv",
-    "xdg-open",
-}
+FOREIGN = set(
+    "cat cd cp curl dask docker echo export git head ls mkdocs mypy pre-commit pytest ruff sha256sum uv xdg-open".split()
+)
 """Programs of others, whose options are not checked."""
 HOME = "/home/you/churn"
 """The folder that outputs show in place of the one that the tutorial was run in."""
