@@ -1,4 +1,4 @@
-"""What the pages tell a reader to do works: each tutorial runs as it stands, and every other block is checked.
+"""What the pages tell a reader to do works: tutorials and notebooks run as they stand, every other block is checked.
 
 A tutorial (``docs/tutorials/*.md``) runs in an empty folder, block after block:
 
@@ -9,8 +9,10 @@ A tutorial (``docs/tutorials/*.md``) runs in an empty folder, block after block:
   long hexadecimal names may differ. After ``<!-- numbers vary -->``, for what networks have learned, all numbers may,
   because they depend on the kind of CPU in the last bits.
 
-``python tests/docs/test_snippets.py --write [PAGE…]`` runs tutorials and writes the shown outputs anew. Elided lines
-stay elided where the words around them are the same; otherwise the whole output is written, to be shortened by hand.
+A notebook (``docs/notebooks/*.ipynb``) runs in an empty folder, too, and must not fail.
+
+``python tests/docs/test_snippets.py --write [PAGE…]`` runs tutorials and notebooks and writes their outputs anew. Elided
+lines stay elided where the words around them are the same; otherwise the whole output is written, to be shortened by hand.
 
 On all other pages, commands are parsed without being run, Python is run, and YAML, TOML and JSON are read.
 """
@@ -47,7 +49,8 @@ PAGES = {
     for page in sorted(CHECKOUT.glob(pattern))
     if page.stem not in ("CHANGELOG", "RESULTS") and page not in TUTORIALS.values()
 }
-SHORT = {"gate", "score-any-model"}
+NOTEBOOKS = {page.stem: page for page in sorted((CHECKOUT / "docs" / "notebooks").glob("*.ipynb"))}
+SHORT = {"gate"}
 """Tutorials that take less than half a minute."""
 RUN_BY = {"docs/mlflow.md": "tests/docs/test_mlflow.py", "docs/deploy.md": "tests/run/test_served.py"}
 """Pages whose Python is run by a test of their own."""
@@ -253,6 +256,62 @@ def test_numbers_may_differ_only_where_a_note_says_so() -> None:
     assert placed(loose, "accuracy 10.9 %\n") is None
 
 
+# Notebooks
+
+
+def executed(path: Path, folder: Path) -> Any:
+    """Run a notebook in an empty folder, and return it with what its cells print and show. Raises on an error."""
+    import nbclient
+    import nbformat
+
+    environment = surroundings(folder)
+    if "CHURN_DATA_DIR" in os.environ:
+        environment["CHURN_DATA_DIR"] = os.environ["CHURN_DATA_DIR"]
+    else:
+        del environment["CHURN_OFFLINE"]  # the table of DILI is downloaded
+    notebook = nbformat.read(path, as_version=4)
+    client = nbclient.NotebookClient(
+        notebook, timeout=1200, record_timing=False, resources={"metadata": {"path": str(folder)}}
+    )
+    client.execute(env=environment)
+    return nbformat.reads(nbformat.writes(notebook).replace(str(folder), HOME), as_version=4)
+
+
+def write_notebook(path: Path) -> None:
+    import nbformat
+
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder).resolve() / "churn"
+        home.mkdir()
+        notebook = executed(path, home)
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            output.get("data", {}).pop("text/html", None)  # the plain text says the same in a tenth of the bytes
+    nbformat.write(notebook, path)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("name", NOTEBOOKS)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+def test_a_notebook_runs_without_an_error_and_shows_what_its_cells_show(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("nbclient", reason="install the extra docs to run notebooks")
+    home = tmp_path / "churn"
+    home.mkdir()
+    committed = json.loads(NOTEBOOKS[name].read_text(encoding="utf-8"))
+    for before, after in zip(committed["cells"], executed(NOTEBOOKS[name], home).cells, strict=True):
+        kinds = [{output["output_type"] for output in cell.get("outputs", ())} for cell in (before, after)]
+        assert kinds[0] == kinds[1], before["source"]
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebook_is_committed_as_it_ran_from_top_to_bottom(name: str) -> None:
+    cells = json.loads(NOTEBOOKS[name].read_text(encoding="utf-8"))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
+    assert not [output for cell in code for output in cell["outputs"] if output["output_type"] == "error"]
+
+
 # Other pages
 
 
@@ -419,5 +478,6 @@ def test_the_python_of_a_page_runs(block: Block, given: dict[str, Any]) -> None:
 if __name__ == "__main__":
     if sys.argv[1:2] != ["--write"]:
         sys.exit("usage: python tests/docs/test_snippets.py --write [PAGE…], as in --write gate")
-    for name in sys.argv[2:] or TUTORIALS:
-        write(TUTORIALS[Path(name).stem])
+    for name in sys.argv[2:] or [*TUTORIALS, *NOTEBOOKS]:
+        stem = Path(name).stem
+        write(TUTORIALS[stem]) if stem in TUTORIALS else write_notebook(NOTEBOOKS[stem])
