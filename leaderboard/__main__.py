@@ -102,10 +102,10 @@ def own(
         reports.terminal([found.table], found.sentences)
         if found.flips is not None and len(found.flips.table):
             table, page = owns.write(one, found.flips)
-            typer.echo(f"With {found.flips.cell.title}, these test molecules change most:")
+            typer.echo(f"With {found.flips.cell.title}, these test examples change most:")
             for line in owns.fragile(one, found.flips):
                 typer.echo(f"  {line}")
-            typer.echo(f"All {len(found.flips.table)} of {found.flips.n}: {table}\nWith structures: {page}")
+            typer.echo(f"The {len(found.flips.table)} of {found.flips.n} that change: {table}\nAs a page: {page}")
 
 
 @app.command()

@@ -136,7 +136,10 @@ def families(
 def new_dataset(
     file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or SDF, plain or .gz.")],
     target: Annotated[
-        str, typer.Option(help="The column to predict; several, separated by commas, make one dataset each.")
+        str,
+        typer.Option(
+            help="The column to predict; several, separated by commas, make one dataset each. [unless --update]"
+        ),
     ] = "",
     smiles: Annotated[str, typer.Option(help="The SMILES column; default: the one named so.")] = "",
     id_column: Annotated[str, typer.Option("--id", help="A column that names the rows.")] = "",
@@ -159,7 +162,9 @@ def new_dataset(
     from benchmark.data.author import columns_of, describe_file, offers, write_dataset
 
     if update:
-        _next_version(file, name, bool(target or smiles or id_column or task or positive or split or merge or one_hot or to))
+        _next_version(
+            file, name, bool(target or smiles or id_column or task or positive or split or merge or one_hot or to)
+        )
         return
     if not target:
         raise UserError("--target: expected the column to predict, or --update for a dataset that is described already")
@@ -214,8 +219,10 @@ def _next_version(file: Path, name: str, others: bool) -> None:
         raise UserError("--update takes columns, task and split from the version before: give --name alone with it")
     path, last, found = next_version(file, name)
     spec = load_spec(str(path))
-    say(f"wrote {path}, after {last}: {found.added:,} molecules are new, {found.removed:,} are gone")
-    say(f"  {found.kept:,} are the same, {found.changed:,} have other targets; {last} stays as it is")
+    what = "molecules" if spec.smiles else "rows"
+    say(f"wrote {path}, the version after {last}, which stays as it is")
+    counts = f"{found.added:,} new, {found.removed:,} gone, {found.changed:,} with another target, {found.kept:,} same"
+    say(f"  {what}: {counts}")
     say(f"next: python -m benchmark update --dataset {spec.spelled}")
     say(f"or:   python -m benchmark run --method erm,svm --dataset {last},{spec.spelled}")
 

@@ -99,6 +99,7 @@ def offers(file: Path, fields: dict[str, Any]) -> list[str]:
     """Return what else the columns of a table could be used for: dates to split by, and groups to keep together."""
     _, table, columns = _read(file)
     used = {fields["target"], fields.get("smiles"), fields.get("id"), fields["split"].partition(":")[2]}
+    used |= {name for name, *_ in fields.get("one_hot", [])}
     lines = []
     for name in columns:
         texts = table[name].str.strip()

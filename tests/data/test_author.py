@@ -257,7 +257,8 @@ def test_names_dates_and_groups_are_noticed(tmp_path):
     assert fields["id"] == "Compound ID"
     assert offers(tmp_path / "assay.csv", fields) == [
         "'measured' holds dates: --split time:measured tests on the latest fifth of the rows",
-        "'series' has 3 different texts: --split group:series keeps each together; --one-hot series makes them features",
+        "'series' has 3 different texts: --split group:series keeps each together; "
+        "--one-hot series makes them features",
     ]
     assert len(offers(tmp_path / "assay.csv", fields | {"split": "time:measured"})) == 1
     spec = dataset(tmp_path / "assay.csv", split="time:measured")
@@ -275,7 +276,9 @@ def test_texts_become_features_one_for_each_category(tmp_path, smiles):
     if not smiles:
         rows["dose"] = range(len(rows))
     rows.to_csv(tmp_path / "assay.csv", index=False)
-    spec = dataset(tmp_path / "assay.csv", one_hot=["series"])
+    fields = describe_file(tmp_path / "assay.csv", target="y", one_hot=["series"])
+    assert offers(tmp_path / "assay.csv", fields) == []
+    spec = load_spec(str(write_dataset(tmp_path / "assay.csv", "mine", tmp_path, fields)))
     assert spec.one_hot == (("series", "A", "B", "C"),)
     loaded = load_rows(spec)
     numbers = 2048 if smiles else 1
