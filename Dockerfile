@@ -1,0 +1,18 @@
+# The suite with the versions that were tested, on the CPU. One image for the three services of compose.yaml.
+FROM python:3.11-slim-bookworm
+
+RUN pip install --no-cache-dir torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu
+WORKDIR /suite
+COPY constraints.txt requirements.txt ./
+RUN pip install --no-cache-dir -c constraints.txt -r requirements.txt "psycopg[binary]"
+COPY . .
+RUN pip install --no-cache-dir --no-deps . && rm -rf build
+
+# Nothing runs as root. All that is written lies in /data: the store, the cache, the site, own datasets and methods.
+RUN useradd --create-home churn && install -d -o churn /data /data/site
+USER churn
+WORKDIR /data
+ENV CHURN_HOME=/data CHURN_CACHE_DIR=/data/cache
+VOLUME /data
+ENTRYPOINT ["churn"]
+CMD ["run", "--method", "erm,twin", "--dataset", "b3db_measured", "--site", "site"]
