@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable
+from runpy import run_path
 
 import yaml
 from packaging.requirements import Requirement
@@ -30,9 +31,9 @@ def pins(lines: Iterable[str]) -> dict[str, str]:
 
 def required() -> set[str]:
     """Return the names of all packages that the project and the extras in the lock require directly."""
-    unused = SourceFileLoader("lock", str(CHECKOUT / ".github" / "scripts" / "lock")).load_module().UNUSED
+    unused = run_path(str(CHECKOUT / ".github" / "scripts" / "lock"), run_name="lock")["UNUSED"]
     texts = [line for line in (CHECKOUT / "requirements.txt").read_text().splitlines() if not line.startswith("#")]
-    texts += [text for extra, list_ in PROJECT["optional-dependencies"].items() if extra not in unused for text in list_]
+    texts += [text for extra, of in PROJECT["optional-dependencies"].items() if extra not in unused for text in of]
     return {canonicalize_name(Requirement(text).name) for text in texts}
 
 
