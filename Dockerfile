@@ -1,10 +1,10 @@
 # The suite with the versions that were tested, on the CPU. One image for the three services of compose.yaml.
 FROM python:3.11-slim-bookworm
 
-RUN pip install --no-cache-dir torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu
 WORKDIR /suite
 COPY constraints.txt requirements.txt ./
-RUN pip install --no-cache-dir -c constraints.txt -r requirements.txt "psycopg[binary]"
+RUN pip install --no-cache-dir --no-deps -c constraints.txt torch --index-url https://download.pytorch.org/whl/cpu \
+ && pip install --no-cache-dir -c constraints.txt -r requirements.txt "psycopg[binary]"
 COPY . .
 RUN pip install --no-cache-dir --no-deps . && rm -rf build
 
