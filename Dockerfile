@@ -9,8 +9,8 @@ COPY . .
 RUN pip install --no-cache-dir --no-deps . && rm -rf build
 
 # Nothing runs as root. All that is written lies in /data: the store, the cache, the site, own datasets and methods.
-RUN useradd --create-home churn && install -d -o churn /data /data/site
-USER churn
+RUN useradd --create-home --uid 1000 churn && install -d -o 1000 /data /data/site
+USER 1000
 WORKDIR /data
 ENV CHURN_HOME=/data CHURN_CACHE_DIR=/data/cache
 VOLUME /data
