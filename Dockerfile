@@ -1,6 +1,11 @@
 # The suite with the versions that were tested, on the CPU. One image for the three services of compose.yaml.
 FROM python:3.11-slim-bookworm
 
+# What RDKit draws molecules with, and the program that joblib ends its workers with.
+# hadolint ignore=DL3008
+RUN apt-get update \
+ && apt-get install --yes --no-install-recommends libexpat1 libxext6 libxrender1 procps \
+ && rm -rf /var/lib/apt/lists/*
 WORKDIR /suite
 COPY constraints.txt requirements.txt ./
 RUN pip install --no-cache-dir --no-deps -c constraints.txt torch --index-url https://download.pytorch.org/whl/cpu \
