@@ -93,7 +93,9 @@ def to_json(table: Table) -> str:
     """Return the whole table; a cell is a text or an object with text, value, low, high, mark and flags."""
     rows = [[cell if isinstance(cell, str) else _object(cell) for cell in row] for row in table.rows]
     whole = {name: getattr(table, name) for name in ("key", "title", "caption", "kind", "datasets", "notes", "over")}
-    return json.dumps({**whole, "header": table.header, "rows": rows}, ensure_ascii=False, indent=1) + "\n"
+    about = json.dumps({**whole, "header": table.header}, ensure_ascii=False, indent=1).removesuffix("\n}")
+    lines = ",\n".join(f"  {json.dumps(row, ensure_ascii=False)}" for row in rows)  # one for each row, as in a CSV
+    return f'{about},\n "rows": [\n{lines}\n ]\n}}\n'
 
 
 def from_json(text: str) -> Table:
