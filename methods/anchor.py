@@ -3,8 +3,9 @@ r"""Anchor: one network pulled towards an incumbent, the ERM of train seed 0, wh
 Under ``update``, the incumbent is the earlier model of the update, as with all methods there. The weights of the
 incumbent have the index 0 in the formula.
 
-All retrainings share the incumbent and thereby its bootstrap, right or wrong, so part of their agreement comes from it.
-Any comparison with methods that share nothing between retrainings should say so. The incumbent must be kept for ever.
+All retrainings share the incumbent and its bootstrap, so part of their agreement comes from it, whether it is right or
+wrong. Any comparison with methods that share nothing between retrainings should say so. The incumbent must be kept for
+ever.
 
 $$
 L_B(\theta) + \lambda \, D_B(\theta, \theta_0)

@@ -1,7 +1,7 @@
 r"""Blend: the mean prediction of a network, a support vector machine and a random forest on the same molecules.
 
-An ensemble of different kinds of models: their errors are less alike than those of several networks. All three see
-ERM's training rows.
+The errors of different kinds of models are less alike than those of several networks. All three see ERM's training
+rows.
 
 $$
 \hat p(x) = \frac{1}{3} \left[ p_\theta(x) + p_{\mathrm{svm}}(x) + p_{\mathrm{forest}}(x) \right]

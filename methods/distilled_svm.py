@@ -1,6 +1,6 @@
 r"""Distilled SVM: one network that learns the predictions of a support vector machine on the same molecules.
 
-The machine's prediction is q; in a regression, squared differences take the place of both terms.
+The support vector machine's prediction is q; in a regression, squared differences take the place of both terms.
 
 $$
 (1 - w) \, \ell(\theta; x, y) - w \sum_{c=1}^{C} q(x)_c \log\, p_\theta(x)_c

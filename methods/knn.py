@@ -1,7 +1,7 @@
 r"""k nearest neighbours: the labels of the most similar training rows, averaged.
 
-The similarity is Tanimoto's of bits, or the Euclidean distance of other features. A row that the bootstrap repeats
-counts repeatedly. NN is the set of the k nearest rows.
+Rows are compared by the Tanimoto similarity of bits, or by the Euclidean distance of other features. A row that the
+bootstrap repeats counts each time. NN is the set of the k nearest rows.
 
 $$
 \hat p(x)_c = \frac{1}{k} \sum_{j \in \mathrm{NN}_k(x)} [y_j = c]

@@ -1,9 +1,10 @@
 r"""Multi-kernel SVM: a support vector machine on the mean of two kernels, which describe a molecule more richly.
 
-One is the Tanimoto kernel on bits, of counted Morgan substructures and of atom pairs; the other is Gaussian on numbers,
-RDKit's descriptors, each within three standard deviations. For rows that are not molecules, these are the dataset's own
-bits and numbers. Two descriptions of a molecule find the training rows that are like it with less error than one, and a
-small ``C`` averages over many of these rows. Probabilities are those of ``svm``.
+One is the Tanimoto kernel on bits, which are counted Morgan substructures and atom pairs. The other is a Gaussian
+kernel on numbers, which are RDKit's descriptors, each cut off at three standard deviations. For rows that are not
+molecules, these are the dataset's own bits and numbers. Two descriptions of a molecule find the training rows that are
+like it with less error than one, and a small ``C`` averages over many of these rows. Probabilities are those of
+``svm``.
 
 $$
 k(a, b) = \frac{1}{2} \left[ k_{\mathrm{Tanimoto}}(a_{\mathrm{bits}}, b_{\mathrm{bits}})

@@ -54,18 +54,19 @@ GROUPS: Mapping[str, Sequence[str]] = {
 }
 INTRO = r"""# Methods
 
-Every method is one file in `methods/`. This page is made from these files and from the published results, so it says
-what the code does. Which method to use is another question, which [choosing](choosing.md) answers.
+Look up what each method does, what it costs, where it comes from, and how it performs in the published results. Every
+method is one file in `methods/`, and this page is made from these files and from the published results. To decide on a
+method, read [Which method to choose](choosing.md).
 
-Set a hyperparameter with `--method twin:lam=30` or `--set lam=30`. All methods see the same rows and initial weights at
-a train seed, so that differences between them are paired.
+Set a hyperparameter with `--method twin:lam=30` or `--set lam=30`. At a train seed, all methods get the same rows and
+initial weights, so differences between them are paired.
 """
 NOTATION = r"""## Notation
 
 $x$ are the features of a molecule, $y$ is its class or number, and $C$ is the number of classes. A network with the
-weights $\theta$ has the outputs $f_\theta(x)$, logits or one number; $p_\theta(x)$ are its class probabilities, or its
-number. The prediction of a method is $\hat p(x)$. $S$ are the rows that a single model is trained on at a train seed,
-$S_k$ those of network $k$, and $B$ is a batch of them. The fit loss is the cross-entropy or the squared error:
+weights $\theta$ has the outputs $f_\theta(x)$, which are logits or one number. $p_\theta(x)$ are its class probabilities,
+or its number. The prediction of a method is $\hat p(x)$. $S$ are the rows that a single model is trained on at a train
+seed, $S_k$ are those of network $k$, and $B$ is a batch of them. The fit loss is the cross-entropy or the squared error:
 
 $$
 L_S(\theta) = \frac{1}{|S|} \sum_{(x, y) \in S} \ell(\theta; x, y), \qquad
@@ -81,9 +82,9 @@ D_B(\theta, \theta') = \frac{1}{|B|} \sum_{x \in B} \frac{1}{2} \sum_{c=1}^{C}
 \quad \text{or} \quad \frac{1}{|B|} \sum_{x \in B} \left( f_\theta(x) - f_{\theta'}(x) \right)^2
 $$
 
-$[c = y]$ is 1 where the statement in brackets is true, otherwise 0. Formulas are written for classes; in a regression,
+$[c = y]$ is 1 if the statement in brackets is true, and 0 otherwise. Formulas are written for classes. In a regression,
 numbers take the place of probabilities and of labels of 0 and 1. AdamW lowers each loss for the number of epochs in
-the dataset's recipe, by default %(epochs)d; it is not run to the minimum.
+the dataset's recipe, by default %(epochs)d, and is not run to the minimum.
 
 ## What a retraining sees
 
@@ -96,7 +97,7 @@ the dataset's recipe, by default %(epochs)d; it is not run to the minimum.
 
 For each method, *Sees* is the share of the rows of the training pool that one retraining has learned from under each
 sampling, measured on synthetic data and rounded down. A method runs under the samplings that are listed; the others do
-not grant what it needs.
+not give it what it needs.
 
 ## How defaults were selected
 
@@ -106,16 +107,16 @@ other backbones, which is then the default there:
 
 %(selected)s
 
-The default `C` of [multi_kernel](#multi_kernel) was selected by a rule of its own. For the others, the description says
-where a default comes from; where it says nothing, no selection is recorded. The study `knobs` selects the main
+The default `C` of [multi_kernel](#multi_kernel) was selected by a rule of its own. For the other methods, the description
+says where a default comes from. If it says nothing, no selection is recorded. The study `knobs` selects the main
 hyperparameter of %(knobs)d methods by one rule, and shows what other values do on BACE.
 
 ## Figures
 
-*Published* are means over families of datasets from the results of version %(version)s, with 95 %% intervals for
-other families: of the studies `frontier`, `remedies` and `updates`. A mean over families has wide intervals, because
-families differ; two methods are to be compared by their paired difference, which the pages of the leaderboard have.
-*Time* is the time of a fit there, in units of ERM's, and differs between machines.
+*Published* figures are means over families of datasets from the studies `frontier`, `remedies` and `updates`, in the
+results of version %(version)s, with 95 %% intervals for other families. A mean over families has a wide interval, because
+families differ. To compare two methods, use their paired difference, which is on the pages of the leaderboard. *Time* is
+the time of a fit there, in units of ERM's, and differs between machines.
 """
 
 
