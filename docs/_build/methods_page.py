@@ -64,9 +64,10 @@ initial weights, so differences between them are paired.
 NOTATION = r"""## Notation
 
 $x$ are the features of a molecule, $y$ is its class or number, and $C$ is the number of classes. A network with the
-weights $\theta$ has the outputs $f_\theta(x)$, which are logits or one number. $p_\theta(x)$ are its class probabilities,
-or its number. The prediction of a method is $\hat p(x)$. $S$ are the rows that a single model is trained on at a train
-seed, $S_k$ are those of network $k$, and $B$ is a batch of them. The fit loss is the cross-entropy or the squared error:
+weights $\theta$ has the outputs $f_\theta(x)$, which are logits or one number. $p_\theta(x)$ are its class
+probabilities, or its number. The prediction of a method is $\hat p(x)$. $S$ are the rows that a single model is trained
+on at a train seed, $S_k$ are those of network $k$, and $B$ is a batch of them. The fit loss is the cross-entropy or the
+squared error:
 
 $$
 L_S(\theta) = \frac{1}{|S|} \sum_{(x, y) \in S} \ell(\theta; x, y), \qquad
@@ -107,16 +108,16 @@ other backbones, which is then the default there:
 
 %(selected)s
 
-The default `C` of [multi_kernel](#multi_kernel) was selected by a rule of its own. For the other methods, the description
-says where a default comes from. If it says nothing, no selection is recorded. The study `knobs` selects the main
-hyperparameter of %(knobs)d methods by one rule, and shows what other values do on BACE.
+The default `C` of [multi_kernel](#multi_kernel) was selected by a rule of its own. For the other methods, the
+description says where a default comes from. If it says nothing, no selection is recorded. The study `knobs` selects the
+main hyperparameter of %(knobs)d methods by one rule, and shows what other values do on BACE.
 
 ## Figures
 
 *Published* figures are means over families of datasets from the studies `frontier`, `remedies` and `updates`, in the
-results of version %(version)s, with 95 %% intervals for other families. A mean over families has a wide interval, because
-families differ. To compare two methods, use their paired difference, which is on the pages of the leaderboard. *Time* is
-the time of a fit there, in units of ERM's, and differs between machines.
+results of version %(version)s, with 95 %% intervals for other families. A mean over families has a wide interval,
+because families differ. To compare two methods, use their paired difference, which is on the pages of the leaderboard.
+*Time* is the time of a fit there, in units of ERM's, and differs between machines.
 """
 
 
