@@ -213,6 +213,28 @@ def compare_methods(
 
 
 @app.command()
+def cite(
+    address: Annotated[
+        str,
+        typer.Argument(help="Address of a number or table, e.g. 0.1.0/halves/places#svm.churn. [default: list tables]"),
+    ] = "",
+) -> None:
+    """Print the published number at an address that never changes, and the BibTeX of its table."""
+    from leaderboard.write import cited
+    from leaderboard.write.formats import to_markdown
+
+    if not address:
+        for folder in cited.versions():
+            for one in cited.tables(folder):
+                typer.echo(f"{one.version}/{one.name}  {one.table.title}")
+        return
+    one, cell = cited.find(address)
+    typer.echo(f"{one.table.title}: {one.table.caption}")
+    typer.echo(f"\n{cell}: {one.text(cell)}\n" if cell else f"\n{to_markdown(one.table)}")
+    typer.echo(one.bibtex, nl=False)
+
+
+@app.command()
 def moved(
     before: Annotated[Path, typer.Argument(help="Folder of results exported before.")],
     store: Annotated[str, STORE] = "",

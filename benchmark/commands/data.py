@@ -86,6 +86,9 @@ def health(
     ],
     canonical_seed: Annotated[int, typer.Option(help="Seed of the train/test split.")] = 99,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    csv: Annotated[
+        Path | None, typer.Option(help="Only write this table of figures, with a line for each dataset.")
+    ] = None,
     offline: Offline = False,
 ) -> None:
     """Examine datasets: unusable rows, repetitions, conflicts, class balance, leaks, and shared molecules."""
@@ -95,6 +98,14 @@ def health(
     if not 0 <= canonical_seed < 2**32:
         raise UserError(f"canonical seed {canonical_seed}: expected a number from 0 to {2**32 - 1}")
     names = dict.fromkeys(name for words in datasets for name in expand(words))
+    if csv:
+        from benchmark.data.checks.health_table import to_csv
+
+        errors = Console(stderr=True)
+        shown = track(names, "examining datasets", console=errors, transient=True) if errors.is_terminal else names
+        csv.write_text(to_csv(examine(load_spec(name), canonical_seed, expectation=True) for name in shown), "utf-8")
+        say(f"wrote {csv}")
+        return
     reports = [
         examine(load_spec(name), canonical_seed, overlaps=True, expectation=True, through=_shown) for name in names
     ]
