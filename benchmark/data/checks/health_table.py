@@ -72,5 +72,5 @@ def properties(spec: DatasetSpec) -> Properties | None:
     if "knn_churn" not in line:
         return None
     share = line.get("train_positive")
-    minority = None if share is None else min(share, 1 - share)
-    return Properties(spec.task, line["train"], minority, **{field: line.get(field) for field in OF_TABLE})
+    of: dict[str, Any] = {field: line.get(field) for field in OF_TABLE}
+    return Properties(spec.task, line["train"], None if share is None else min(share, 1 - share), **of)
