@@ -9,7 +9,7 @@
 # # Churn of your own model
 #
 # Which predictions would change if the training set had been drawn again, and does another method change fewer? A
-# random forest and a twin-bootstrap on a table of molecules; any scikit-learn classifier can take the forest's place.
+# random forest and a twin-bootstrap on a table of molecules; any scikit-learn estimator can take the forest's place.
 #
 #     python docs/your_own_model.py [TABLE.csv SMILES_COLUMN TARGET_COLUMN [RETRAININGS]]
 #
@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from rdkit import Chem, rdBase
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.model_selection import train_test_split
 
 from benchmark import load_problem
@@ -33,20 +33,20 @@ from benchmark.data import readers
 from benchmark.data.features import morgan
 from benchmark.data.problem import plain
 from benchmark.errors import UserError, did_you_mean
-from benchmark.measure.catalogue import ACCURACY, CHURN
-from benchmark.types import Predictions
+from benchmark.measure.catalogue import QUALITY, churn
+from benchmark.types import Predictions, Task
 from leaderboard import score
 from leaderboard.stats.intervals import Estimate
 from leaderboard.tables.columns import estimate
-from methods import TwinBootstrapClassifier, retrain
+from methods import TwinBootstrapClassifier, TwinBootstrapRegressor, retrain
 
 RETRAININGS = 10  # of each model; below three there is no interval
 REVIEW = 0.1  # the share of molecules that you could measure or look at again
 
 # %% [markdown]
 # ## A table
-# A column of SMILES and a column of classes: 0 and 1, or words. In a notebook, set `words`
-# to name them, as in `["assays.csv", "SMILES", "active"]`.
+# A column of SMILES and a column of classes (0 and 1, or words) or of numbers, of which more than ten differ. In a
+# notebook, set `words` to name them, as in `["assays.csv", "SMILES", "active"]`.
 
 # %%
 words = [] if "ipykernel" in sys.modules else sys.argv[1:]  # in a notebook, they are its kernel's
@@ -79,19 +79,21 @@ try:
         )
     table[target] = plain(table[target].str.strip())
     rows = table[target].value_counts()  # of each class
-    if len(rows) < 2 or rows.min() < 10:
+    numeric = bool(np.isfinite(pd.to_numeric(table[target], errors="coerce")).all())
+    task: Task = "regression" if numeric and len(rows) > 10 else "classification"
+    if task == "classification" and (len(rows) < 2 or rows.min() < 10):
         raise UserError(
-            f"{path}: column {target!r}: expected two or more classes of at least 10 rows each, found {len(rows)} "
-            f"different values, of which {rows.index[-1]!r} has {rows.min()} rows: leave rare classes out; numbers are "
-            "for python -m benchmark new-dataset"
+            f"{path}: column {target!r}: expected numbers, or two or more classes of at least 10 rows each, found "
+            f"{len(rows)} different values, of which {rows.index[-1]!r} has {rows.min()} rows: leave rare classes out"
         )
 except (UserError, OSError) as error:
     print(f"error: {error}", file=sys.stderr)
     sys.exit(2)
 
 X = morgan([molecule for molecule in molecules if molecule is not None], 2048, 2)
-y = table[target].to_numpy(dtype=str)
-print(f"{len(table)} molecules of {len(raw)} in {path}; classes: {', '.join(map(str, np.unique(y)))}")
+y = table[target].to_numpy(dtype=float if task == "regression" else str)
+what = f"numbers from {y.min():g} to {y.max():g}" if task == "regression" else f"classes: {', '.join(np.unique(y))}"
+print(f"{len(table)} molecules of {len(raw)} in {path}; {what}")
 
 # %% [markdown]
 # ## Retrainings
@@ -99,41 +101,50 @@ print(f"{len(table)} molecules of {len(raw)} in {path}; classes: {', '.join(map(
 # test, hold out whole scaffolds, as `python -m benchmark new-dataset` does.)
 
 # %%
-train, test = train_test_split(np.arange(len(y)), test_size=0.2, random_state=0, stratify=y)
+of_classes = task == "classification"
+train, test = train_test_split(np.arange(len(y)), test_size=0.2, random_state=0, stratify=y if of_classes else None)
 seeds = tuple(range(1, RETRAININGS + 1))  # of the bootstraps, the same for both models
-classes, truth = np.unique(y, return_inverse=True)
-models = {"random forest": RandomForestClassifier(n_estimators=500), "twin": TwinBootstrapClassifier()}
+classes, truth = np.unique(y, return_inverse=True) if of_classes else (y[:0], y)
+if of_classes:
+    models = {"random forest": RandomForestClassifier(n_estimators=500), "twin": TwinBootstrapClassifier()}
+else:
+    models = {"random forest": RandomForestRegressor(n_estimators=200), "twin": TwinBootstrapRegressor()}
 runs = {name: retrain(model, X[train], y[train], X[test], seeds) for name, model in models.items()}  # (R, T, C)
 
 # %% [markdown]
 # ## Churn
-# The share of held-out molecules whose class differs between two retrainings, averaged over all pairs of them. The
-# intervals leave one retraining out at a time: pairs share retrainings and are not independent.
+# The share of held-out molecules whose class differs between two retrainings, or the mean absolute difference of their
+# numbers, averaged over all pairs. The intervals leave one retraining out at a time: pairs share retrainings and are
+# not independent.
 
 
 # %%
-def percent(estimate: Estimate, unit: str = "%") -> str:
-    value = f"{100 * estimate.value:5.1f} {unit}"
+def shown(estimate: Estimate, unit: str = "%") -> str:
+    scale, digits, unit = (100, 1, f" {unit}") if of_classes else (1, 3, "")
+    value = f"{scale * estimate.value:5.{digits}f}{unit}"
     if np.isnan(estimate.low):  # all retrainings agree, or there are fewer than five molecules
         return f"{value} (no interval)"
-    return f"{value} ({100 * estimate.low:.1f} to {100 * estimate.high:.1f})"
+    return f"{value} ({scale * estimate.low:.{digits}f} to {scale * estimate.high:.{digits}f})"
 
 
-scores = {name: score(values, truth[test]) for name, values in runs.items()}
+quality = QUALITY[task]
+title = quality.title if quality.title.isupper() else quality.title.lower()
+scores = {name: score(values if of_classes else values[..., 0], truth[test]) for name, values in runs.items()}
 for name, found in scores.items():
-    print(f"{name:>14}: accuracy {percent(found.estimates['accuracy'])}, churn {percent(found.churn)}")
+    print(f"{name:>14}: {title} {shown(found.estimates[quality.key])}, churn {shown(found.churn)}")
 
 # %% [markdown]
 # ## The flip list
-# The molecules whose class most retrainings dispute, for the model that you have; where that is equal, those that it is
-# least sure of. `flips` is the share of pairs of retrainings that differ there.
+# The molecules on which retrainings differ most, for the model that you have; where that is equal, those that it is
+# least sure of. `flips` is the share of pairs of retrainings whose class differs there, or the mean difference.
 
 # %%
 mine = scores["random forest"]
+mean = runs["random forest"].mean(axis=0)
 flip_list = pd.DataFrame(
     {
         smiles: table[smiles].to_numpy()[test],
-        "predicted": classes[runs["random forest"].mean(axis=0).argmax(axis=1)],
+        "predicted": classes[mean.argmax(axis=1)] if of_classes else mean[:, 0],
         "flips": mine.example_churn,
         "with the twin": scores["twin"].example_churn,
     }
@@ -141,10 +152,14 @@ flip_list = pd.DataFrame(
 flip_list.to_csv(path.with_name(f"{path.stem}-flips.csv"), index=False, float_format="%.3f")
 reviewed = flip_list.head(round(REVIEW * len(flip_list)))
 fragile = int((flip_list["flips"] > 0).sum())
-print(f"\n{fragile} of {len(flip_list)} molecules changed their class at least once with the random forest; the first:")
+changed = f"{fragile} of {len(flip_list)} molecules changed their class at least once" if of_classes else "Differences"
+print(f"\n{changed} with the random forest; the first:")
 print(reviewed.head(10).to_string(index=False, float_format="{:.2f}".format))
 share = reviewed["flips"].sum() / max(flip_list["flips"].sum(), 1e-12)
-print(f"Reviewing the first {REVIEW:.0%} covers {share:.0%} of these retrainings' flips; of others', somewhat fewer.")
+of_them = "flips" if of_classes else "differences"
+print(
+    f"Reviewing the first {REVIEW:.0%} covers {share:.0%} of these retrainings' {of_them}; of others', somewhat fewer."
+)
 
 # %% [markdown]
 # ## The decision
@@ -153,17 +168,17 @@ print(f"Reviewing the first {REVIEW:.0%} covers {share:.0%} of these retrainings
 
 # %%
 twin, forest = (
-    Predictions(seeds, test.astype(str), truth[test], runs[name], "classification")
-    for name in ("twin", "random forest")
+    Predictions(seeds, test.astype(str), truth[test], runs[name], task) for name in ("twin", "random forest")
 )
-fewer = estimate(CHURN, [(twin, forest)])
-better = estimate(ACCURACY, [(twin, forest)])
-print(f"\nTwin less random forest: churn {percent(fewer, 'pp')}, accuracy {percent(better, 'pp')}")
-if fewer.high < 0 and better.high >= 0:
-    print("Decision: the twin. It changes fewer predictions, and no loss of accuracy can be seen.")
+fewer = estimate(churn(task), [(twin, forest)])
+better = estimate(quality, [(twin, forest)])
+print(f"\nTwin less random forest: churn {shown(fewer, 'pp')}, {title} {shown(better, 'pp')}")
+worse = better.high < 0 if of_classes else better.low > 0
+if fewer.high < 0 and not worse:
+    print("Decision: the twin. It has less churn, and no loss of accuracy can be seen.")
 elif fewer.high < 0:
-    print("Decision: yours. The twin changes fewer predictions and is less accurate; weigh one against the other.")
+    print("Decision: yours. The twin has less churn and is less accurate; weigh one against the other.")
 elif fewer.low > 0:
-    print("Decision: the random forest. It changes fewer predictions.")
+    print("Decision: the random forest. It has less churn.")
 else:
     print("Decision: none yet. No interval of the difference in churn excludes 0; more retrainings narrow it.")

@@ -102,10 +102,10 @@ def own(
         reports.terminal([found.table], found.sentences)
         if found.flips is not None and len(found.flips.table):
             table, page = owns.write(one, found.flips)
-            typer.echo(f"With {found.flips.cell.title}, these test molecules change most:")
+            typer.echo(f"With {found.flips.cell.title}, these test examples change most:")
             for line in owns.fragile(one, found.flips):
                 typer.echo(f"  {line}")
-            typer.echo(f"All {len(found.flips.table)} of {found.flips.n}: {table}\nWith structures: {page}")
+            typer.echo(f"The {len(found.flips.table)} of {found.flips.n} that change: {table}\nAs a page: {page}")
 
 
 @app.command()
@@ -210,6 +210,28 @@ def compare_methods(
     pairs = pairwise.pairs_in(datasets, ours, theirs, pairwise.measures_of(datasets[0].task, also), kind)
     table = pairwise.to_table(pairs, kind)
     typer.echo("\n\n".join([*pairwise.answer(pairs, part, kind), to_markdown(table), table.caption]))
+
+
+@app.command()
+def cite(
+    address: Annotated[
+        str,
+        typer.Argument(help="Address of a number or table, e.g. 0.1.0/halves/places#svm.churn. [default: list tables]"),
+    ] = "",
+) -> None:
+    """Print the published number at an address that never changes, and the BibTeX of its table."""
+    from leaderboard.write import cited
+    from leaderboard.write.formats import to_markdown
+
+    if not address:
+        for folder in cited.versions():
+            for one in cited.tables(folder):
+                typer.echo(f"{one.version}/{one.name}  {one.table.title}")
+        return
+    one, cell = cited.find(address)
+    typer.echo(f"{one.table.title}: {one.table.caption}")
+    typer.echo(f"\n{cell}: {one.text(cell)}\n" if cell else f"\n{to_markdown(one.table)}")
+    typer.echo(one.bibtex, nl=False)
 
 
 @app.command()

@@ -1,4 +1,15 @@
-"""TITLE: one sentence on what it does, with the DOI or arXiv number of its source."""
+r"""TITLE: one sentence on what it does.
+
+Two or three sentences on the idea, in plain English, with the meaning of the symbols in the formula.
+
+$$
+\hat p(x) = \frac{1}{K} \sum_{k=1}^{K} p_{\theta_k}(x)
+$$
+
+Source: authors and year, with the DOI or arXiv number.
+
+Difference: what differs from the source.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +26,7 @@ class Template:
     """Fields are hyperparameters: set them with ``--method NAME:k=3``."""
 
     k: int = 2
+    """What it is, and where its default comes from."""
 
     def fit(self, sample: Sample) -> Fitted:
         """Return an object whose ``predict(x)`` gives probabilities (rows, classes) or targets (rows, 1).

@@ -1,13 +1,21 @@
-"""Anchor: one network pulled towards an incumbent, the ERM of train seed 0, which is trained first (distillation).
+r"""Anchor: one network pulled towards an incumbent, the ERM of train seed 0, which is trained first (distillation).
 
-Under ``update``, the incumbent is the earlier model of the update, as with all methods there.
-
-After Jiang et al. 2022, Churn Reduction via Distillation, arXiv:2106.02654, who mix the losses on labels and on the
-incumbent's probabilities; here the symmetric disagreement of ``twin`` is added to the fit loss, on the network's own
-batches.
+Under ``update``, the incumbent is the earlier model of the update, as with all methods there. The weights of the
+incumbent have the index 0 in the formula.
 
 All retrainings share the incumbent and thereby its bootstrap, right or wrong, so part of their agreement comes from it.
 Any comparison with methods that share nothing between retrainings should say so. The incumbent must be kept for ever.
+
+$$
+L_B(\theta) + \lambda \, D_B(\theta, \theta_0)
+$$
+
+Source: after Jiang et al. 2022, Churn Reduction via Distillation, arXiv:2106.02654.
+
+Difference: they mix the losses on labels and on the incumbent's probabilities, as ``distilled_incumbent`` does; here
+the symmetric disagreement of ``twin`` is added to the fit loss, on the network's own batches.
+
+Cost: trains one network beside the incumbent, which all retrainings share; a prediction asks the new one alone.
 """
 
 from typing import ClassVar
@@ -31,7 +39,7 @@ class Anchor:
     incumbent: ClassVar[str] = "erm"
 
     lam: Weight = 300.0
-    """Weight of the disagreement with the incumbent, like that of ``twin``'s consistency loss."""
+    """Weight of the disagreement with the incumbent; the default is that of ``twin``."""
 
     def fit(self, sample: Sample) -> Fitted:
         import torch

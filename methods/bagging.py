@@ -1,4 +1,15 @@
-"""Bagging: the average of k networks on k bootstraps. Breiman 1996, doi:10.1007/BF00058655; paper, Methods."""
+r"""Bagging: the average of k networks on k bootstraps.
+
+Each network is trained on rows of its own, drawn with replacement from what the sampling lets a retraining resample.
+
+$$
+\min_{\theta_k} L_{S_k}(\theta_k), \qquad \hat p(x) = \frac{1}{K} \sum_{k=1}^{K} p_{\theta_k}(x)
+$$
+
+Source: Breiman 1996, doi:10.1007/BF00058655; Prastalo and Jablonka 2026, section Methods.
+
+Difference: none from the paper. Breiman averages trees and other predictors; here they are networks.
+"""
 
 from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass
@@ -12,6 +23,7 @@ from benchmark.types import Fitted, Sample
 @dataclass(frozen=True)
 class Bagging:
     k: PositiveInt = 5
+    """Number of networks; the paper sets 5 beforehand and adds 2, the compute of a twin."""
 
     def fit(self, sample: Sample) -> Fitted:
         return fit_stack(sample, bootstrap(sample, self.k))

@@ -1,7 +1,15 @@
-"""Blend: the mean prediction of a network, a support vector machine and a random forest on the same molecules.
+r"""Blend: the mean prediction of a network, a support vector machine and a random forest on the same molecules.
 
-An ensemble of different kinds of models: their errors are less alike than those of several networks (Dietterich 2000,
-doi:10.1007/3-540-45014-9_1). All three see ERM's training rows.
+An ensemble of different kinds of models: their errors are less alike than those of several networks. All three see
+ERM's training rows.
+
+$$
+\hat p(x) = \frac{1}{3} \left[ p_\theta(x) + p_{\mathrm{svm}}(x) + p_{\mathrm{forest}}(x) \right]
+$$
+
+Source: ours; on ensembles of different models, Dietterich 2000, doi:10.1007/3-540-45014-9_1.
+
+Cost: trains one network, one ``svm`` and one ``random_forest``; a prediction asks all three.
 """
 
 from pydantic import PositiveInt
@@ -19,6 +27,7 @@ from methods.svm import SVM
 @dataclass(frozen=True)
 class Blend(AtOnce):
     trees: PositiveInt = 500
+    """Number of trees of the forest, as in ``random_forest``."""
 
     def fit(self, sample: Sample) -> Fitted:
         network = Trained(fit_stack(sample, sample.rows[None]))

@@ -1,9 +1,24 @@
-"""Co-teaching: two networks on the same rows, each of which learns only what the other finds easy; one is deployed.
+r"""Co-teaching: two networks on the same rows, each of which learns only what the other finds easy; one is deployed.
 
-Han et al. 2018, arXiv:1804.06872: at each step, a network leaves out the share of a batch on which the other's loss is
-largest, as labels that are wrong are learned last. They raise that share from 0 to the rate of wrong labels within ten
-of 200 epochs and give both networks the same batches; here it is constant, and each network has batches of its own.
-The source is about classes; of numbers, the largest squared errors are left out. It makes no claim about churn.
+At each step, a network leaves out the share ``forget`` of its batch on which the loss of the other network is largest,
+as labels that are wrong are learned last. E is the rest of the batch: the rows on which the other network's loss is
+smallest.
+
+$$
+\sum_{k=1}^{2} \frac{1}{|E_k|} \sum_{(x, y) \in E_k} \ell(\theta_k; x, y), \qquad \hat p(x) = p_{\theta_1}(x)
+$$
+
+$$
+E_k \subset B_k, \quad |E_k| = \left\lfloor (1 - \mathrm{forget}) |B_k| \right\rfloor
+$$
+
+Source: Han et al. 2018, arXiv:1804.06872.
+
+Difference: they raise the share that is left out from 0 to the rate of wrong labels within ten of 200 epochs and give
+both networks the same batches; here it is constant, and each network has batches of its own. The source is about
+classes; in a regression, the largest squared errors are left out. The source makes no claim about churn.
+
+Cost: trains two coupled networks; a prediction asks one.
 """
 
 from __future__ import annotations

@@ -1,9 +1,23 @@
-"""Codistillation: two networks on disjoint shards, pulled together by a consistency loss (paper, overlap appendix).
+r"""Codistillation: two networks on disjoint shards, pulled together by a consistency loss.
 
-After Anil et al. 2018, arXiv:1804.03235, where each network learns from stale copies of the others after a burn-in;
-here both are pulled together on both batches from the first step, as in ``twin``. ERM's bootstrap is divided between
-the two networks, so each has half as many draws and takes half as many steps. If the whole pool is divided instead
-(``whole``), all retrainings contain the same molecules, and their agreement says nothing about resampling.
+ERM's rows are divided between the two networks, so that no molecule is in both shards; each network has half as many
+draws and takes half as many steps. The loss is that of ``twin``.
+
+$$
+L_{B_1}(\theta_1) + L_{B_2}(\theta_2)
++ \lambda \, \frac{1}{2} \left[ D_{B_1}(\theta_1, \theta_2) + D_{B_2}(\theta_1, \theta_2) \right]
+$$
+
+$$
+S_1 \cap S_2 = \emptyset, \qquad \lvert S_1 \rvert = \lvert S_2 \rvert = \left\lfloor \frac{|S|}{2} \right\rfloor
+$$
+
+Source: Prastalo and Jablonka 2026, appendix on the overlap spectrum; after Anil et al. 2018, arXiv:1804.03235.
+
+Difference: Anil et al. let each network learn from stale copies of the others after a burn-in; here both are pulled
+together on both batches from the first step, as in ``twin``. The paper divides the whole pool (``whole``): then all
+retrainings contain the same molecules, and their agreement says nothing about resampling. By default, a bootstrap is
+divided here.
 """
 
 from pydantic.dataclasses import dataclass

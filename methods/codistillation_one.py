@@ -1,6 +1,18 @@
-"""Codistillation with one network deployed, which has seen one of the two shards.
+r"""Codistillation, one deployed: one of two coupled networks on disjoint shards is deployed, and the other serves
+training alone.
 
-The training is that of ``codistillation``. After Anil et al. 2018, arXiv:1804.03235, who also deploy one.
+The training is that of ``codistillation``. The consistency loss also compares the networks on the molecules of the
+other shard, without their labels.
+
+$$
+\hat p(x) = p_{\theta_1}(x)
+$$
+
+Source: after Anil et al. 2018, arXiv:1804.03235.
+
+Difference: they also deploy one; the training differs as that of ``codistillation`` does.
+
+Cost: trains two coupled networks, each on half of the rows; a prediction asks one.
 """
 
 from pydantic.dataclasses import dataclass
@@ -16,6 +28,7 @@ from methods.codistillation import Codistillation
 @dataclass(frozen=True)
 class CodistillationOne(AtOnce):
     lam: Weight = 300.0
+    """Weight of the consistency loss, as in ``twin``."""
 
     def fit(self, sample: Sample) -> Fitted:
         return First(Codistillation(self.lam).fit(sample))

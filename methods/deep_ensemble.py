@@ -1,6 +1,15 @@
-"""Deep ensemble: the average of k networks on one sample, which differ in initialisation and batch order.
+r"""Deep ensemble: the average of k networks on one sample, which differ in initialisation and batch order.
 
-Lakshminarayanan et al. 2017, arXiv:1612.01474; paper, section Methods.
+All networks are trained on the rows of ERM, so averaging removes the randomness of training and none of that of the
+data.
+
+$$
+\min_{\theta_k} L_S(\theta_k), \qquad \hat p(x) = \frac{1}{K} \sum_{k=1}^{K} p_{\theta_k}(x)
+$$
+
+Source: Lakshminarayanan et al. 2017, arXiv:1612.01474; Prastalo and Jablonka 2026, section Methods.
+
+Difference: as in the paper, without the adversarial training of Lakshminarayanan et al.
 """
 
 import numpy as np
@@ -16,6 +25,7 @@ from benchmark.types import Fitted, Sample
 @dataclass(frozen=True)
 class DeepEnsemble:
     k: PositiveInt = 5
+    """Number of networks; the paper sets 5 beforehand, after the source."""
 
     def fit(self, sample: Sample) -> Fitted:
         return fit_stack(sample, np.tile(sample.rows, (self.k, 1)))

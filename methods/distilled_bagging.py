@@ -1,7 +1,17 @@
-"""Distilled bagging: one network that learns the mean prediction of k networks on k bootstraps.
+r"""Distilled bagging: one network that learns the mean prediction of k networks on k bootstraps.
 
-Hinton et al. 2015, arXiv:1503.02531, at temperature 1 and without labels. Only the one network is deployed. It
-learns the networks' predictions of molecules that most of them were trained on, which are close to the labels.
+Only the one network is deployed. It learns the networks' predictions of molecules that most of them were trained on,
+which are close to the labels. The teacher's prediction is q; in a regression, the squared difference is minimised.
+
+$$
+-\sum_{c=1}^{C} q(x)_c \log\, p_\theta(x)_c, \qquad q(x) = \frac{1}{K} \sum_{k=1}^{K} p_{\theta_k}(x)
+$$
+
+Source: Hinton et al. 2015, arXiv:1503.02531.
+
+Difference: the temperature is 1, and the labels are not used.
+
+Cost: trains k networks and then one more; a prediction asks the last alone.
 """
 
 import numpy as np
@@ -18,6 +28,7 @@ from methods._soft import AtOnce, Trained, mixed
 @dataclass(frozen=True)
 class DistilledBagging(AtOnce):
     k: PositiveInt = 5
+    """Number of networks to learn from, as in ``bagging``."""
 
     def fit(self, sample: Sample) -> Fitted:
         teachers = fit_stack(sample, bootstrap(sample, self.k))

@@ -1,8 +1,17 @@
-"""Distilled incumbent: a network that learns the labels and the predictions of the earlier model.
+r"""Distilled incumbent: a network that learns the labels and the predictions of the earlier model.
 
-Jiang et al. 2022, Churn Reduction via Distillation, arXiv:2106.02654: the loss mixes that on labels and the
-cross-entropy to the earlier model's probabilities. They select the weight on validation data; here it is a
-hyperparameter.
+The loss mixes that on labels and the cross-entropy to the earlier model's probabilities; in a regression, both are
+squared differences.
+
+$$
+(1 - w) \, \ell(\theta; x, y) - w \sum_{c=1}^{C} p_{\mathrm{old}}(x)_c \log\, p_\theta(x)_c
+$$
+
+Source: Jiang et al. 2022, Churn Reduction via Distillation, arXiv:2106.02654.
+
+Difference: they select the weight on validation data; here it is a hyperparameter.
+
+Cost: trains one network beside the earlier one; a prediction asks the new one alone.
 """
 
 from typing import Annotated
@@ -20,7 +29,7 @@ from methods._soft import Trained, mixed
 @dataclass(frozen=True)
 class DistilledIncumbent(Updates):
     weight: Annotated[float, Field(ge=0, le=1)] = 0.5
-    """Share of the loss on the earlier model's predictions; the rest is on labels."""
+    """Share of the loss on the earlier model's predictions, w in the formula; the rest is on labels."""
 
     def fit(self, sample: Sample) -> Fitted:
         return Trained(mixed(sample, incumbent(sample).predict(sample.x), self.weight))

@@ -1,6 +1,16 @@
-"""Distilled SVM: one network that learns the predictions of a support vector machine on the same molecules.
+r"""Distilled SVM: one network that learns the predictions of a support vector machine on the same molecules.
 
-Distillation: Hinton et al. 2015, arXiv:1503.02531, at temperature 1. The source distils a larger network.
+The machine's prediction is q; in a regression, squared differences take the place of both terms.
+
+$$
+(1 - w) \, \ell(\theta; x, y) - w \sum_{c=1}^{C} q(x)_c \log\, p_\theta(x)_c
+$$
+
+Source: Hinton et al. 2015, arXiv:1503.02531.
+
+Difference: the source distils a larger network; here the teacher is ``svm``, and the temperature is 1.
+
+Cost: trains one ``svm`` and one network; a prediction asks the network.
 """
 
 from typing import Annotated
@@ -18,7 +28,7 @@ from methods.svm import SVM
 @dataclass(frozen=True)
 class DistilledSVM(AtOnce):
     weight: Annotated[float, Field(ge=0, le=1)] = 1.0
-    """Share of the loss on the machine's predictions; the rest is on labels."""
+    """Share of the loss on the machine's predictions, w in the formula; the rest is on labels."""
 
     def fit(self, sample: Sample) -> Fitted:
         return Trained(mixed(sample, SVM().fit(sample).predict(sample.x), self.weight))

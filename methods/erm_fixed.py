@@ -1,6 +1,15 @@
-"""ERM with some of its three sources of randomness held fixed, to find out which of them flips predictions. Ours.
+r"""ERM, partly fixed: some of its three sources of randomness are the same in all retrainings, to find out which flips
+predictions.
 
-This is the instrument of the study ``decomposition``, not a method to be ranked.
+This is the instrument of the study ``decomposition``, not a method to be ranked. The trained network is a function A of
+the train seeds of its rows, its initial weights and its batches. Each is the train seed s of the retraining unless it
+is fixed.
+
+$$
+\theta = A(s_{\mathrm{data}}, s_{\mathrm{initialisation}}, s_{\mathrm{batches}})
+$$
+
+Source: ours.
 """
 
 from typing import ClassVar
@@ -21,9 +30,9 @@ class ERMFixed:
     data: NonNegativeInt | None = None
     """Train seed whose bootstrap all retrainings share; by default each draws its own."""
     initialisation: NonNegativeInt | None = None
-    """The same for the initial weights."""
+    """Train seed whose initial weights all retrainings share; by default each draws its own."""
     batches: NonNegativeInt | None = None
-    """The same for the order of the batches."""
+    """Train seed whose order of batches all retrainings share; by default each draws its own."""
 
     def fit(self, sample: Sample) -> Fitted:
         rows = (sample if self.data is None else at_seed(sample, self.data)).rows

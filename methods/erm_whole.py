@@ -1,6 +1,13 @@
-"""ERM on the whole training pool, an unranked control that shows the effect on churn of seeing every row.
+r"""ERM on the whole training pool: an unranked control that shows the effect on churn of seeing every row.
 
-Nothing is resampled, so retrainings differ only in their initial weights and in the order of their batches.
+Nothing is resampled, so retrainings differ only in their initial weights and in the order of their batches. P is the
+training pool.
+
+$$
+\min_\theta L_P(\theta), \qquad \hat p(x) = p_\theta(x)
+$$
+
+Source: ours, as a control.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,16 @@
-"""Extended bagging: the bootstraps of the earlier bag are kept, and each is extended by new rows.
+r"""Extended bagging: the bootstraps of the earlier bag are kept, and each is extended by new rows.
 
 The earlier model is a bag of networks. Each network is trained again from its initial weights on its earlier bootstrap
 and on as many draws from the new rows as there are new rows, so that the members stay alike from month to month.
+
+$$
+S_k = S_k^{\mathrm{old}} \cup \mathrm{Bootstrap}_k(\mathrm{new\ rows}), \qquad
+\hat p(x) = \frac{1}{K} \sum_{k=1}^{K} p_{\theta_k}(x)
+$$
+
+Source: ours; bagging is Breiman's (1996, doi:10.1007/BF00058655).
+
+Cost: trains k networks; a prediction asks all of them.
 """
 
 from typing import ClassVar
@@ -23,6 +32,7 @@ class ExtendedBagging(Updates):
     incumbent: ClassVar[str] = "bagging"
 
     k: PositiveInt = 5
+    """Number of networks, as in ``bagging``."""
 
     def fit(self, sample: Sample) -> Fitted:
         earlier = before_update(sample)

@@ -1,8 +1,17 @@
-"""Extremely randomised trees (scikit-learn): a forest with random thresholds and no second bootstrap.
+r"""Extremely randomised trees (scikit-learn): a forest with random thresholds and no second bootstrap.
 
-Geurts et al. 2006, doi:10.1007/s10994-006-6226-1. With scikit-learn's defaults, regression trees consider all features
-at each split. A bit has only one threshold, so on fingerprints these trees are nearly identical and averaging helps
-little: expect a churn close to that of a single tree.
+With scikit-learn's defaults, regression trees consider all features at each split. A bit has only one threshold, so on
+fingerprints these trees are nearly identical and averaging helps little: expect a churn close to that of a single tree.
+
+$$
+\hat p(x) = \frac{1}{T} \sum_{t=1}^{T} p_t(x)
+$$
+
+Source: Geurts et al. 2006, doi:10.1007/s10994-006-6226-1.
+
+Difference: none; it is scikit-learn's implementation with its defaults.
+
+Cost: grows as many trees as ``trees`` and trains no network.
 """
 
 from typing import Any
@@ -18,6 +27,7 @@ from methods._estimator import Estimators, TrainingSet
 @dataclass(frozen=True)
 class ExtraTrees(Estimators):
     trees: PositiveInt = 500
+    """Number of trees, T in the formula."""
 
     def trained(self, data: TrainingSet) -> Any:
         from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor

@@ -1,8 +1,21 @@
-"""Focal distillation: the new network stays close to the earlier one, most of all where that is right.
+r"""Focal distillation: the new network stays close to the earlier one, most of all where that is right.
 
-Yan et al. 2021, Positive-Congruent Training, arXiv:2011.09161: the distance to the earlier model's outputs has weight
-``alpha`` on every molecule, and ``beta`` more where the earlier model is right, so that fewer predictions turn wrong.
-The distance is the divergence of the probabilities at temperature 1 (their FD-KL); of a regression, the squared error.
+The distance to the earlier model's outputs has weight ``alpha`` on every molecule, and ``beta`` more where the earlier
+model is right, so that fewer predictions turn wrong. The distance is the divergence of the probabilities; in a
+regression, the squared difference.
+
+$$
+L_B(\theta) + \frac{1}{|B|} \sum_{(x, y) \in B}
+\left( \alpha + \beta \, \left[\mathrm{argmax}_j p_{\mathrm{old}}(x)_j = y\right] \right)
+\sum_{c=1}^{C} p_{\mathrm{old}}(x)_c \log\, \frac{p_{\mathrm{old}}(x)_c}{p_\theta(x)_c}
+$$
+
+Source: Yan et al. 2021, Positive-Congruent Training, arXiv:2011.09161.
+
+Difference: of the distances that they compare, this is the one of probabilities (their FD-KL), at temperature 1. The
+case of a regression is ours: the earlier model is right where its error is not above its median error.
+
+Cost: trains one network beside the earlier one; a prediction asks the new one alone.
 """
 
 from __future__ import annotations
@@ -26,7 +39,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class FocalDistillation(Updates):
     alpha: Weight = 1.0
+    """Weight of the distance on every molecule."""
     beta: Weight = 5.0
+    """Weight that is added where the earlier model is right."""
 
     def fit(self, sample: Sample) -> Fitted:
         import torch

@@ -1,9 +1,28 @@
-"""Gaussian process with a Tanimoto kernel on bits and a Gaussian kernel on other features.
+r"""Gaussian process: exact inference with a Tanimoto kernel on bits and a Gaussian kernel on other features.
 
-Rasmussen and Williams 2006 (ISBN 026218253X), chapter 2; the kernel on molecules: Griffiths et al. 2023 (GAUCHE),
-arXiv:2212.04450. Inference is exact, also for classes: labels of ±1 are regressed, and the probability of a class is
-that of a positive label (section 6.5, least-squares classification). Laplace's approximation would require a Newton
-iteration with a Cholesky factorisation per step for every set of hyperparameters.
+It has no hyperparameters to set: noise and signal variances maximise the marginal likelihood. Inference is exact, also
+for classes: labels of ±1 are regressed, and the probability of a class is that of a positive label (least-squares
+classification). Laplace's approximation would require a Newton iteration with a Cholesky factorisation per step for
+every set of hyperparameters. In the formula, K has the similarities of the training rows and k those with x, m is the
+mean label, W the diagonal matrix of the number of times that each molecule was drawn, r the ratio of the noise variance
+to the signal variance s², and Φ the normal distribution function.
+
+$$
+\mu(x) = m + k^\top (K + r W^{-1})^{-1} (y - m)
+$$
+
+$$
+v(x) = s^2 \left[ 1 - k^\top (K + r W^{-1})^{-1} k + r \right], \qquad
+\hat p(x) = \Phi\left( \frac{\mu(x)}{\sqrt{v(x)}} \right)
+$$
+
+Source: Rasmussen and Williams 2006 (ISBN 026218253X), chapter 2 and section 6.5; the kernel on molecules: Griffiths et
+al. 2023 (GAUCHE), arXiv:2212.04450.
+
+Difference: one ratio of noise to signal serves all classes, and the probabilities of more than two classes are scaled
+to sum to 1.
+
+Cost: takes one eigendecomposition and one Cholesky factorisation of a matrix of all training rows; trains no network.
 """
 
 from dataclasses import dataclass

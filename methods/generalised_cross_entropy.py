@@ -1,7 +1,14 @@
-"""Generalised cross-entropy, which gives labels that the network doubts less weight than cross-entropy does.
+r"""Generalised cross-entropy: labels that the network doubts have less weight than with cross-entropy.
 
-Zhang and Sabuncu 2018, arXiv:1805.07836: the loss (1 − p^q) / q of the probability p of the label lies between
-cross-entropy (q → 0) and the mean absolute error (q = 1). Their truncated variant is not used.
+The loss lies between cross-entropy (q → 0) and the mean absolute error (q = 1).
+
+$$
+\ell(\theta; x, y) = \frac{1 - p_\theta(x)_y^{\,q}}{q}
+$$
+
+Source: Zhang and Sabuncu 2018, arXiv:1805.07836.
+
+Difference: their truncated variant is not used.
 """
 
 from __future__ import annotations
@@ -23,6 +30,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class GeneralisedCrossEntropy:
     q: Annotated[float, Field(gt=0, le=1)] = 0.7
+    """Exponent of the probability of the label: near 0 it is cross-entropy, at 1 the absolute error."""
 
     def fit(self, sample: Sample) -> Fitted:
         import torch

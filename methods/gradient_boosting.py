@@ -1,6 +1,17 @@
-"""Gradient boosting of trees on histograms (scikit-learn's, after LightGBM).
+r"""Gradient boosting (scikit-learn): trees on histograms, each fitted to the gradient of the loss of those before it.
 
-Friedman 2001, doi:10.1214/aos/1013203451; Ke et al. 2017 (LightGBM, NeurIPS).
+F is the score before the softmax or, in a regression, the prediction; ν is the learning rate ``rate``.
+
+$$
+F_m(x) = F_{m-1}(x) + \nu \, h_m(x), \qquad
+h_m(x_i) \approx -\frac{\partial \ell(y_i, F_{m-1}(x_i))}{\partial F_{m-1}(x_i)}
+$$
+
+Source: Friedman 2001, doi:10.1214/aos/1013203451; Ke et al. 2017 (LightGBM, NeurIPS).
+
+Difference: scikit-learn's implementation, which follows LightGBM.
+
+Cost: grows one tree in each iteration, or one for each class if there are more than two; trains no network.
 """
 
 from typing import Annotated, Any
@@ -16,8 +27,9 @@ from methods._estimator import Estimators, TrainingSet, are_bits
 @dataclass(frozen=True)
 class GradientBoosting(Estimators):
     trees: PositiveInt = 100
+    """Number of iterations."""
     rate: Annotated[float, Field(gt=0, le=1)] = 0.1
-    """Learning rate, the factor that shrinks each tree."""
+    """Learning rate, the factor that shrinks each tree, ν in the formula."""
 
     def trained(self, data: TrainingSet) -> Any:
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor

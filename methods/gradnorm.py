@@ -1,9 +1,18 @@
-"""Twin-bootstrap with a λ that balances gradients at each step: GradNorm in the space of the networks' outputs.
+r"""GradNorm twin: twin-bootstrap with a λ that balances gradients at each step, in the space of the networks' outputs.
 
-After Chen et al. 2018, arXiv:1711.02257, who learn the weights of several tasks by gradient descent, so that the norms
-of their gradients with respect to shared weights keep pace with how fast each task is learnt. Here there are two losses
-and no shared weights. The fit loss has weight 1. At each step and train seed, the weight of the consistency loss makes
-the norm of its gradient with respect to the networks' outputs ``ratio`` times that of the fit loss.
+The fit loss has weight 1. At each step and train seed, the weight of the consistency loss makes the norm of its
+gradient with respect to the networks' outputs f ``ratio`` times that of the fit loss. No gradient flows through λ.
+
+$$
+\lambda_t = \mathrm{ratio} \cdot
+\frac{\left\| \nabla_f \left[ L_{B_1}(\theta_1) + L_{B_2}(\theta_2) \right] \right\|}
+{\left\| \nabla_f \, \frac{1}{2} \left[ D_{B_1}(\theta_1, \theta_2) + D_{B_2}(\theta_1, \theta_2) \right] \right\|}
+$$
+
+Source: after Chen et al. 2018, arXiv:1711.02257.
+
+Difference: they learn the weights of several tasks by gradient descent, so that the norms of their gradients with
+respect to shared weights keep pace with how fast each task is learnt. Here there are two losses and no shared weights.
 """
 
 from typing import Any

@@ -1,7 +1,18 @@
-"""k nearest neighbours, by Tanimoto similarity of bits or Euclidean distance of other features.
+r"""k nearest neighbours: the labels of the most similar training rows, averaged.
 
-Cover and Hart 1967, doi:10.1109/TIT.1967.1053964. Equivalent to scikit-learn's with ``metric="jaccard"``, but many
-times faster, as one matrix product gives all similarities.
+The similarity is Tanimoto's of bits, or the Euclidean distance of other features. A row that the bootstrap repeats
+counts repeatedly. NN is the set of the k nearest rows.
+
+$$
+\hat p(x)_c = \frac{1}{k} \sum_{j \in \mathrm{NN}_k(x)} [y_j = c]
+$$
+
+Source: Cover and Hart 1967, doi:10.1109/TIT.1967.1053964.
+
+Difference: none. It is equivalent to scikit-learn's with ``metric="jaccard"``, but many times faster, as one matrix
+product gives all similarities.
+
+Cost: trains nothing; a prediction compares a molecule with all training rows.
 """
 
 from typing import Any, NamedTuple
@@ -18,6 +29,7 @@ from methods._estimator import Estimators, Kernel, TrainingSet, kernel_for
 @dataclass(frozen=True)
 class KNN(Estimators):
     k: PositiveInt = 5
+    """Number of neighbours; the default is scikit-learn's."""
 
     def trained(self, data: TrainingSet) -> Any:
         return Neighbours(self.k, kernel_for(data.x), data.x, data.y)

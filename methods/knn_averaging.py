@@ -1,7 +1,16 @@
-"""Averaging with neighbours: a network's prediction is averaged with the mean label of the most similar molecules.
+r"""Averaging with neighbours: a network's prediction is averaged with the mean label of the most similar molecules.
 
-The interpolation of a network and k-NN of Khandelwal et al. 2020, arXiv:1911.00172, who look for neighbours among the
-network's activations; here neighbours are those of k-NN on the features.
+The neighbours, NN in the formula, are those of k-NN among the molecules that the network was trained on.
+
+$$
+\hat p(x)_c = (1 - w) \, p_\theta(x)_c + \frac{w}{k} \sum_{j \in \mathrm{NN}_k(x)} [y_j = c]
+$$
+
+Source: Khandelwal et al. 2020, arXiv:1911.00172, who interpolate a network and k-NN.
+
+Difference: they look for neighbours among the network's activations; here neighbours are those of k-NN on the features.
+
+Cost: trains one network; a prediction asks it and looks up neighbours, so the training rows must be kept.
 """
 
 from dataclasses import dataclass as plain
@@ -21,8 +30,9 @@ from methods._soft import AtOnce, Trained, of_neighbours
 @dataclass(frozen=True)
 class KNNAveraging(AtOnce):
     weight: Annotated[float, Field(ge=0, le=1)] = 0.5
-    """Share of the neighbours."""
+    """Share of the neighbours, w in the formula."""
     k: PositiveInt = 5
+    """Number of neighbours, as in ``knn``."""
 
     def fit(self, sample: Sample) -> Fitted:
         return WithNeighbours(stack=fit_stack(sample, sample.rows[None]), weight=self.weight, k=self.k)

@@ -1,6 +1,16 @@
-"""Label smoothing: a share of each label is spread evenly over the classes. Szegedy et al. 2016, arXiv:1512.00567.
+r"""Label smoothing: a share of each label is spread evenly over the classes.
 
-A regression has no classes: there the same share of each label is moved to the mean label, which is not in the source.
+The network learns that no label is certain, so its probabilities stay away from 0 and 1.
+
+$$
+-\sum_{c=1}^{C} \tilde y_c \log\, p_\theta(x)_c, \qquad
+\tilde y_c = (1 - \alpha) \, [c = y] + \frac{\alpha}{C}
+$$
+
+Source: Szegedy et al. 2016, arXiv:1512.00567.
+
+Difference: a regression has no classes. There, the same share of each label is moved to the mean label, which is not in
+the source.
 """
 
 from typing import Annotated

@@ -1,7 +1,16 @@
-"""Majority vote of k networks that differ in initialisation and batch order.
+r"""Majority vote: the class that most of k networks predict, which differ in initialisation and batch order.
 
-Black et al. 2022, Selective Ensembles for Consistent Predictions, arXiv:2111.08230, who also abstain where the vote is
-not significant; here the majority always decides. The probability of a class is its share of votes.
+The networks are those of a deep ensemble. The probability of a class is its share of votes.
+
+$$
+\hat p(x)_c = \frac{1}{K} \sum_{k=1}^{K} \left[\mathrm{argmax}_j p_{\theta_k}(x)_j = c\right]
+$$
+
+Source: Black et al. 2022, Selective Ensembles for Consistent Predictions, arXiv:2111.08230.
+
+Difference: they also abstain where the vote is not significant; here the majority always decides.
+
+Cost: trains k networks; a prediction asks all of them.
 """
 
 import numpy as np
@@ -18,6 +27,7 @@ from methods._soft import AtOnce, Trained
 @dataclass(frozen=True)
 class MajorityVote(AtOnce):
     k: PositiveInt = 5
+    """Number of networks, as in ``deep_ensemble``."""
 
     def fit(self, sample: Sample) -> Fitted:
         return Votes(fit_stack(sample, np.tile(sample.rows, (self.k, 1))))

@@ -1,6 +1,14 @@
-"""MC dropout: one network with dropout that stays on at prediction, averaged over many passes.
+r"""MC dropout: one network with dropout that stays on at prediction, averaged over many passes.
 
-Gal and Ghahramani 2016, arXiv:1506.02142; paper, section Methods.
+Each of the T passes sets every hidden unit to zero with probability ``p``; the mask m says which.
+
+$$
+\hat p(x) = \frac{1}{T} \sum_{t=1}^{T} p_{\theta, m_t}(x)
+$$
+
+Source: Gal and Ghahramani 2016, arXiv:1506.02142; Prastalo and Jablonka 2026, section Methods.
+
+Difference: as in the paper, except that training uses AdamW, as with all networks here.
 """
 
 from typing import Annotated
@@ -17,9 +25,9 @@ from benchmark.types import Fitted, Sample
 @dataclass(frozen=True)
 class MCDropout:
     p: Annotated[float, Field(ge=0, lt=1)] = 0.2
-    """Dropout rate after each hidden layer."""
+    """Dropout rate after each hidden layer; the default is the paper's."""
     passes: PositiveInt = 20
-    """Stochastic forward passes averaged at prediction (T in the paper)."""
+    """Forward passes with dropout that are averaged at prediction; the default is the paper's T."""
 
     def fit(self, sample: Sample) -> Fitted:
         return fit_stack(sample, sample.rows[None], dropout=self.p, passes=self.passes)

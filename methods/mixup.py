@@ -1,7 +1,17 @@
-"""Mixup: the network is trained on weighted means of two molecules' features and labels.
+r"""Mixup: the network is trained on weighted means of two molecules' features and labels.
 
-Zhang et al. 2018, arXiv:1710.09412. They mix anew in each batch; here each training row is mixed once, before training,
-with a partner from the same sample.
+Each training row is mixed with a partner from the same sample, with a random weight w.
+
+$$
+\tilde x = w \, x_i + (1 - w) \, x_j, \qquad \tilde y = w \, y_i + (1 - w) \, y_j, \qquad
+w \sim \mathrm{Beta}(\alpha, \alpha)
+$$
+
+Source: Zhang et al. 2018, arXiv:1710.09412.
+
+Difference: they mix anew in each batch; here each training row is mixed once, before training.
+
+Cost: trains one network; a prediction asks it.
 """
 
 from dataclasses import replace

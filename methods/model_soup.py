@@ -1,8 +1,20 @@
-"""Model soup: one network with the mean weights of k networks that start from one initialisation.
+r"""Model soup: one network with the mean weights of k networks that start from one initialisation.
 
-Wortsman et al. 2022, arXiv:2203.05482, average fine-tuned networks with different hyperparameters; here the k networks
-differ in their bootstraps of the training rows and share the batch order. Backbones other than the paper's perceptron
-cannot be averaged. If targets are standardised, they are so once, on the sample: weights of one soup share a unit.
+The k networks differ in their bootstraps of the training rows and share the batch order. Backbones other than the
+paper's perceptron cannot be averaged. If targets are standardised, they are so once, on the sample: weights of one soup
+share a unit.
+
+$$
+\min_{\theta_k} L_{S_k}(\theta_k), \qquad \bar\theta = \frac{1}{K} \sum_{k=1}^{K} \theta_k, \qquad
+\hat p(x) = p_{\bar\theta}(x)
+$$
+
+Source: Wortsman et al. 2022, arXiv:2203.05482.
+
+Difference: they average networks that were fine-tuned with different hyperparameters; here the networks are trained
+from their initialisation, with the same hyperparameters, on different bootstraps.
+
+Cost: trains k networks; a prediction asks one.
 """
 
 from dataclasses import replace
@@ -22,6 +34,7 @@ from methods._soft import AtOnce, Trained
 @dataclass(frozen=True)
 class ModelSoup(AtOnce):
     k: PositiveInt = 5
+    """Number of networks whose weights are averaged, as in ``bagging``."""
 
     def fit(self, sample: Sample) -> Fitted:
         rows, mean, deviation = bootstrap(sample, self.k), 0.0, 1.0

@@ -1,6 +1,17 @@
-"""Random forest (scikit-learn) on the same bootstraps as the networks.
+r"""Random forest (scikit-learn): the average of trees on bootstraps, with each split chosen among some of the features.
 
-Breiman 2001, doi:10.1023/A:1010933404324.
+The forest is grown on the rows that ERM is trained on, and resamples them once more for each of its T trees.
+
+$$
+\hat p(x) = \frac{1}{T} \sum_{t=1}^{T} p_t(x)
+$$
+
+Source: Breiman 2001, doi:10.1023/A:1010933404324.
+
+Difference: scikit-learn's defaults: its trees give probabilities, which are averaged, and regression trees consider all
+features at each split.
+
+Cost: grows as many trees as ``trees`` and trains no network.
 """
 
 from typing import Any
@@ -16,6 +27,7 @@ from methods._estimator import Estimators, TrainingSet
 @dataclass(frozen=True)
 class RandomForest(Estimators):
     trees: PositiveInt = 500
+    """Number of trees, T in the formula."""
     leaf: PositiveInt = 1
     """Fewest training rows in a leaf."""
 

@@ -1,8 +1,23 @@
-"""RCP anchor: where the earlier model is right, the targets are mixed with its predictions.
+r"""RCP anchor: where the earlier model is right, the targets are mixed with its predictions.
 
-Milani Fard et al. 2016, Launch and Iterate: Reducing Prediction Churn, NeurIPS 29: the anchor of their stabilisation
-operator RCP ("regress to corrected prediction"). They also damp the labels where the earlier model is wrong, which
-changes nothing here, as the others' weights are all one.
+Where it is wrong, the target is the label. In a regression, the earlier model is right where its error is not above its
+median error.
+
+$$
+-\sum_{c=1}^{C} \tilde y_c \log\, p_\theta(x)_c, \qquad
+\tilde y_c = \begin{cases}
+\alpha \, p_{\mathrm{old}}(x)_c + (1 - \alpha) \, [c = y] & \text{if the old model is right} \\
+[c = y] & \text{otherwise}
+\end{cases}
+$$
+
+Source: Milani Fard et al. 2016, Launch and Iterate: Reducing Prediction Churn, NeurIPS 29: the anchor of their
+stabilisation operator RCP ("regress to corrected prediction").
+
+Difference: they also damp the labels where the earlier model is wrong, which changes nothing here, as the others'
+weights are all one.
+
+Cost: trains one network beside the earlier one; a prediction asks the new one alone.
 """
 
 from typing import Annotated

@@ -1,10 +1,25 @@
-"""Support vector machine (scikit-learn) with a Tanimoto kernel on bits and a Gaussian kernel on other features.
+r"""Support vector machine (scikit-learn): the widest margin, with a Tanimoto kernel on bits, otherwise a Gaussian one.
 
-Cortes and Vapnik 1995, doi:10.1007/BF00994018; the kernel: Ralaivola et al. 2005, doi:10.1016/j.neunet.2005.07.009.
+Probabilities are Platt's: a sigmoid of the decision function, fitted to its values on five held-out folds. The formula
+has the Tanimoto kernel of two fingerprints a and b, with the numbers of their ones in bars, the decision function, and
+the sigmoid σ with its parameters u and v.
 
-Probabilities are Platt's: a sigmoid of the decision function, fitted to its values on five held-out folds. Unlike with
-``SVC(probability=True)``, the folds are the same every time and keep the repeats of a molecule in the bootstrap
-together: a model that has seen them would be overconfident.
+$$
+k(a, b) = \frac{a^\top b}{\lvert a \rvert + \lvert b \rvert - a^\top b}
+$$
+
+$$
+g(x) = \sum_{i=1}^{N} \alpha_i y_i \, k(x_i, x) + b, \quad 0 \le \alpha_i \le C, \qquad
+\hat p(x) = \sigma(u \, g(x) + v)
+$$
+
+Source: Cortes and Vapnik 1995, doi:10.1007/BF00994018; the kernel: Ralaivola et al. 2005,
+doi:10.1016/j.neunet.2005.07.009.
+
+Difference: unlike with scikit-learn's ``SVC(probability=True)``, the folds are the same every time and keep the repeats
+of a molecule in the bootstrap together: a model that has seen them would be overconfident.
+
+Cost: trains one machine, and for probabilities five more on the folds; trains no network.
 """
 
 from dataclasses import dataclass as plain
@@ -22,7 +37,8 @@ from methods._estimator import Estimators, Kernel, TrainingSet, kernel_for
 @dataclass(frozen=True)
 class SVM(Estimators):
     C: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
-    """Weight of errors relative to the margin. The targets of a regression are standardised first."""
+    """Weight of errors relative to the margin; the default is scikit-learn's. The targets of a regression are
+    standardised first."""
 
     def trained(self, data: TrainingSet) -> Any:
         from sklearn.calibration import CalibratedClassifierCV

@@ -1,7 +1,19 @@
-"""SWA-Gaussian: predictions averaged over networks drawn from a Gaussian around the mean of ERM's later weights.
+r"""SWA-Gaussian: predictions averaged over networks drawn from a Gaussian around the mean of ERM's later weights.
 
-Maddox et al. 2019, arXiv:1902.02476. The weights at the ends of the later epochs give mean, diagonal and low rank. They
-train by SGD at a large constant rate; here the optimiser is ERM's. Backbones other than the perceptron cannot be drawn.
+The weights at the ends of the later epochs give the mean, the variances (the diagonal matrix V) and up to 20 directions
+of low rank (the R columns of D, deviations of the last epochs from the running mean). Backbones other than the
+perceptron cannot be drawn.
+
+$$
+\theta_m \sim \mathcal{N}\left(\bar\theta,\; \frac{1}{2} V + \frac{1}{2(R - 1)} D D^\top\right), \qquad
+\hat p(x) = \frac{1}{M} \sum_{m=1}^{M} p_{\theta_m}(x)
+$$
+
+Source: Maddox et al. 2019, arXiv:1902.02476.
+
+Difference: they train by SGD at a large constant rate; here the optimiser and its rate are ERM's.
+
+Cost: trains one network; a prediction asks as many as are drawn.
 """
 
 import math
@@ -24,6 +36,7 @@ class SWAGaussian(AtOnce):
     start: Annotated[float, Field(ge=0, lt=1)] = 0.5
     """Share of training after which weights are collected, as in ``swa``; the low rank has the last 20 epochs."""
     draws: PositiveInt = 30
+    """Number of networks drawn, M in the formula."""
 
     def fit(self, sample: Sample) -> Fitted:
         from benchmark.train.loop import one_thread, train

@@ -1,4 +1,20 @@
-"""Twin-bootstrap: networks on independent bootstraps, pulled together by a consistency loss (paper, Algorithm 1)."""
+r"""Twin-bootstrap: networks on independent bootstraps, pulled together by a consistency loss.
+
+At each step, every network is fitted to a batch of its own bootstrap, and the disagreement of all pairs of networks on
+all of these batches is added with the weight λ. The networks are averaged at prediction. Without the consistency loss
+(λ = 0), this is bagging. The formula is the loss of a step for two networks.
+
+$$
+L_{B_1}(\theta_1) + L_{B_2}(\theta_2)
++ \lambda \, \frac{1}{2} \left[ D_{B_1}(\theta_1, \theta_2) + D_{B_2}(\theta_1, \theta_2) \right]
+$$
+
+$$
+\hat p(x) = \frac{1}{2} \left[ p_{\theta_1}(x) + p_{\theta_2}(x) \right]
+$$
+
+Source: Prastalo and Jablonka 2026, section Methods, Algorithm 1.
+"""
 
 from typing import Annotated
 

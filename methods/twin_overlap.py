@@ -1,7 +1,18 @@
-"""Twin-bootstrap with an adjustable overlap of the two networks' training data, from none to all. Ours.
+r"""Twin-overlap: twin-bootstrap with an adjustable overlap of the two networks' training data, from none to all.
 
 At share 0 the networks have no molecule in common, as in codistillation (but with N draws each, from half of the pool);
-at share 1 they are twin-shared. At 0.5 they share 39 % of the pool, about as much as twin-bootstrap's bootstraps.
+at share 1 they are twin-shared. At 0.5 they share 39 % of the pool, about as much as twin-bootstrap's bootstraps. The
+loss is that of ``twin``; the formula says how draw i of the two networks is made, where u is drawn evenly from [0, 1],
+s is a draw from ERM's rows, and a and b are draws from two random halves of the molecules.
+
+$$
+(S_{1,i}, S_{2,i}) = \begin{cases}
+(s_i, s_i) & \text{if } u_i < \mathrm{share} \\
+(a_i, b_i) & \text{otherwise}
+\end{cases}
+$$
+
+Source: ours, to look between the three points of the paper's appendix on the overlap spectrum.
 """
 
 from typing import Annotated
@@ -20,7 +31,8 @@ class TwinOverlap:
     lam: Weight = 300.0
     """Weight of the consistency loss, as in ``twin``."""
     share: Annotated[float, Field(ge=0, le=1)] = 0.5
-    """Probability that both networks share a draw of training data; see ``benchmark.train.overlap``."""
+    """Probability that both networks share a draw of training data; see ``benchmark.train.overlap``. The default gives
+    about the overlap of ``twin``."""
 
     def fit(self, sample: Sample) -> Fitted:
         rows = overlapping(sample, self.share)

@@ -1,6 +1,17 @@
-"""Twin-shared: two networks on the same data, pulled together by a consistency loss (paper, overlap appendix).
+r"""Twin-shared: two networks on the same rows, pulled together by a consistency loss.
 
-They differ only in initialisation and batch order. After Bhojanapalli et al. 2021, arXiv:2102.03349.
+The networks differ only in initialisation and batch order. The loss is that of ``twin``, with both batches from the
+same rows.
+
+$$
+L_{B_1}(\theta_1) + L_{B_2}(\theta_2)
++ \lambda \, \frac{1}{2} \left[ D_{B_1}(\theta_1, \theta_2) + D_{B_2}(\theta_1, \theta_2) \right], \qquad
+S_1 = S_2 = S
+$$
+
+Source: Prastalo and Jablonka 2026, appendix on the overlap spectrum; after Bhojanapalli et al. 2021, arXiv:2102.03349.
+
+Difference: none from the paper. Bhojanapalli et al. deploy one of the two networks, as in ``twin_shared_one``.
 """
 
 import numpy as np

@@ -1,6 +1,17 @@
-"""Twin-shared with one network deployed: the other one serves training alone, so a prediction costs one pass.
+r"""Twin-shared, one deployed: one of two coupled networks on the same rows is deployed, and the other serves training
+alone.
 
-The training is that of ``twin_shared``. After Bhojanapalli et al. 2021, arXiv:2102.03349, who also deploy one.
+The training is that of ``twin_shared``.
+
+$$
+\hat p(x) = p_{\theta_1}(x)
+$$
+
+Source: after Bhojanapalli et al. 2021, arXiv:2102.03349.
+
+Difference: they also deploy one; the training differs as that of ``twin_shared`` does.
+
+Cost: trains two coupled networks; a prediction asks one.
 """
 
 from pydantic.dataclasses import dataclass
@@ -16,6 +27,7 @@ from methods.twin_shared import TwinShared
 @dataclass(frozen=True)
 class TwinSharedOne(AtOnce):
     lam: Weight = 300.0
+    """Weight of the consistency loss, as in ``twin``."""
 
     def fit(self, sample: Sample) -> Fitted:
         return First(TwinShared(self.lam).fit(sample))

@@ -86,6 +86,9 @@ def health(
     ],
     canonical_seed: Annotated[int, typer.Option(help="Seed of the train/test split.")] = 99,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    csv: Annotated[
+        Path | None, typer.Option(help="Only write this table of figures, with a line for each dataset.")
+    ] = None,
     offline: Offline = False,
 ) -> None:
     """Examine datasets: unusable rows, repetitions, conflicts, class balance, leaks, and shared molecules."""
@@ -95,6 +98,14 @@ def health(
     if not 0 <= canonical_seed < 2**32:
         raise UserError(f"canonical seed {canonical_seed}: expected a number from 0 to {2**32 - 1}")
     names = dict.fromkeys(name for words in datasets for name in expand(words))
+    if csv:
+        from benchmark.data.checks.health_table import to_csv
+
+        errors = Console(stderr=True)
+        shown = track(names, "examining datasets", console=errors, transient=True) if errors.is_terminal else names
+        csv.write_text(to_csv(examine(load_spec(name), canonical_seed, expectation=True) for name in shown), "utf-8")
+        say(f"wrote {csv}")
+        return
     reports = [
         examine(load_spec(name), canonical_seed, overlaps=True, expectation=True, through=_shown) for name in names
     ]
@@ -136,8 +147,11 @@ def families(
 def new_dataset(
     file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or SDF, plain or .gz.")],
     target: Annotated[
-        str, typer.Option(help="The column to predict; several, separated by commas, make one dataset each.")
-    ],
+        str,
+        typer.Option(
+            help="The column to predict; several, separated by commas, make one dataset each. [unless --update]"
+        ),
+    ] = "",
     smiles: Annotated[str, typer.Option(help="The SMILES column; default: the one named so.")] = "",
     id_column: Annotated[str, typer.Option("--id", help="A column that names the rows.")] = "",
     task: Annotated[str, typer.Option(help="classification or regression; default: inferred from the column.")] = "",
@@ -146,6 +160,9 @@ def new_dataset(
         str, typer.Option(help="scaffold:0.8, random:0.8, time:COLUMN, group:COLUMN or given:COLUMN.")
     ] = "",
     merge: Annotated[str, typer.Option(help="Targets of a molecule on several lines: mean, majority or drop.")] = "",
+    one_hot: Annotated[
+        str, typer.Option(help="Columns of texts to use as features, one for each different text; separated by commas.")
+    ] = "",
     name: Annotated[str, typer.Option(help="The dataset's name; default: the file's.")] = "",
     to: Annotated[Path | None, typer.Option(help="Folder of the TOML; default: the registry, datasets/.")] = None,
     update: Annotated[
@@ -156,20 +173,24 @@ def new_dataset(
     from benchmark.data.author import columns_of, describe_file, offers, write_dataset
 
     if update:
-        _next_version(file, name, bool(target or smiles or id_column or task or positive or split or merge or to))
+        _next_version(
+            file, name, bool(target or smiles or id_column or task or positive or split or merge or one_hot or to)
+        )
         return
     if not target:
         raise UserError("--target: expected the column to predict, or --update for a dataset that is described already")
     targets = [target] if target in columns_of(file) else [one.strip() for one in target.split(",") if one.strip()]
     options = {"smiles": smiles, "id_column": id_column, "task": task, "positive": positive, "split": split}
-    every = [describe_file(file, target=one, merge=merge, **options) for one in targets]
+    texts = [one.strip() for one in one_hot.split(",") if one.strip()]
+    every = [describe_file(file, target=one, merge=merge, one_hot=texts, **options) for one in targets]
     say(f"{file}: {every[0]['rows']:,} rows")
     specs = []
     for described in every:
         kind = f"{described['task']} of {described['target']!r}"
         kind += f"; class 1 is {described['positive']!r}" if "positive" in described else ""
         kind += f"; classes {', '.join(described['classes'])}" if "classes" in described else ""
-        say(f"  {kind}; split {described['split']}; features {', '.join(described['features'])}")
+        features = [*described["features"], *(f"categories of {name!r}" for name in texts)]
+        say(f"  {kind}; split {described['split']}; features {', '.join(features)}")
         path = write_dataset(file, name, to, described, one_of_several=len(every) > 1)
         specs.append(load_spec(str(path)))
         say(f"wrote {path}")
@@ -209,8 +230,10 @@ def _next_version(file: Path, name: str, others: bool) -> None:
         raise UserError("--update takes columns, task and split from the version before: give --name alone with it")
     path, last, found = next_version(file, name)
     spec = load_spec(str(path))
-    say(f"wrote {path}, after {last}: {found.added:,} molecules are new, {found.removed:,} are gone")
-    say(f"  {found.kept:,} are the same, {found.changed:,} have other targets; {last} stays as it is")
+    what = "molecules" if spec.smiles else "rows"
+    say(f"wrote {path}, the version after {last}, which stays as it is")
+    counts = f"{found.added:,} new, {found.removed:,} gone, {found.changed:,} with another target, {found.kept:,} same"
+    say(f"  {what}: {counts}")
     say(f"next: python -m benchmark update --dataset {spec.spelled}")
     say(f"or:   python -m benchmark run --method erm,svm --dataset {last},{spec.spelled}")
 

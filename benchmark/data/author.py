@@ -31,6 +31,7 @@ NAMES = re.compile(r"(^|[\W_])(id|name|identifier|number|no|code)$|(compound|mol
 """Names of columns that name molecules."""
 MERGES = ("mean", "majority", "drop")
 MOST_CLASSES = 10
+MOST_CATEGORIES = 100
 FEWEST_OF_CLASS = 10
 """Rows of the rarest of three or more classes; fewer are taken for a typing error."""
 OWN = "own"
@@ -48,6 +49,7 @@ def describe_file(
     split: str = "",
     positive: str = "",
     merge: str = "",
+    one_hot: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return the TOML's fields for ``file``, inferring those not given. Raises UserError naming row and column."""
     if task not in ("", "classification", "regression"):
@@ -55,7 +57,7 @@ def describe_file(
     if merge not in ("", *MERGES):
         raise did_you_mean("--merge", merge, list(MERGES))
     content, table, columns = _read(file)
-    for column in (target, *filter(None, (smiles, id_column))):
+    for column in (target, *filter(None, (smiles, id_column)), *one_hot):
         if column not in columns:
             raise did_you_mean(f"column of {file.name}", column, columns)
     smiles = smiles or _smiles_column(columns)
@@ -73,10 +75,11 @@ def describe_file(
         **_task(table, target, task, positive, file.name),
         **({"merge": merge} if merge else {}),
         "features": ["morgan:2048:2"] if smiles else ["columns"],
+        **({"one_hot": [[name, *_categories(table, name, file.name)] for name in one_hot]} if one_hot else {}),
         "split": split or ("scaffold:0.8" if smiles else "random:0.8"),
     }
     if not smiles:
-        fields["ignore"] = [c for c in columns if c in texts - {target, id_column}]
+        fields["ignore"] = [c for c in columns if c in texts - {target, id_column, *one_hot}]
     if fields["task"] == "regression":  # its unit may be any
         fields["recipe"] = {"standardise": True}
     return fields
@@ -96,6 +99,7 @@ def offers(file: Path, fields: dict[str, Any]) -> list[str]:
     """Return what else the columns of a table could be used for: dates to split by, and groups to keep together."""
     _, table, columns = _read(file)
     used = {fields["target"], fields.get("smiles"), fields.get("id"), fields["split"].partition(":")[2]}
+    used |= {name for name, *_ in fields.get("one_hot", [])}
     lines = []
     for name in columns:
         texts = table[name].str.strip()
@@ -105,8 +109,23 @@ def offers(file: Path, fields: dict[str, Any]) -> list[str]:
         if _are_dates(there):
             lines.append(f"{name!r} holds dates: --split time:{name} tests on the latest fifth of the rows")
         elif pd.to_numeric(there, errors="coerce").isna().all() and 2 <= there.nunique() <= len(there) / 2:
-            lines.append(f"{name!r} has {there.nunique()} different texts: --split group:{name} keeps each together")
+            line = f"{name!r} has {there.nunique()} different texts: --split group:{name} keeps each together"
+            if there.nunique() <= MOST_CATEGORIES:
+                line += f"; --one-hot {name} makes them features"
+            lines.append(line)
     return lines
+
+
+def _categories(table: pd.DataFrame, name: str, file: str) -> list[str]:
+    """Return the different texts of a column in alphabetical order. Raises UserError for fewer than 2 or too many."""
+    texts = table[name].str.strip()
+    categories = sorted(set(texts[~texts.isin(MISSING)]))
+    if not 2 <= len(categories) <= MOST_CATEGORIES:
+        raise UserError(
+            f"{file}: column {name!r}: expected 2 to {MOST_CATEGORIES} different texts for --one-hot, "
+            f"found {len(categories)}"
+        )
+    return categories
 
 
 def _are_dates(texts: pd.Series) -> bool:
@@ -357,7 +376,11 @@ def next_version(file: Path, name: str) -> tuple[Path, str, Changed]:
         _replace(toml, after.encode())
     number = max(numbers) + 1
     fields |= {"source": f"file:{file.resolve()}", "sha256": digest}
-    fields |= {"rows": len(_read(file)[1]), "family": fields.get("family", base), "previous": last}
+    table = _read(file)[1]
+    fields |= {"rows": len(table), "family": fields.get("family", base), "previous": last}
+    if "one_hot" in fields:  # a category keeps its place, and new ones come after the known
+        known = [(one, _categories(table, one[0], file.name)) for one in fields["one_hot"] if one[0] in table]
+        fields["one_hot"] = [[*one, *(text for text in now if text not in one[1:])] for one, now in known]
     fields.pop("parsable", None)
     path = write_dataset(file, f"{base}_v{number}", None, fields)
     return path, last, _changed(load_spec(last), load_spec(path.stem))

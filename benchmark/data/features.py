@@ -69,8 +69,9 @@ def rdkit_descriptors(molecules: Sequence[Mol]) -> np.ndarray:
 
 
 def own_columns(table: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:
-    """Return the table's columns except target, SMILES, id, split and those to ignore."""
+    """Return the table's columns except target, SMILES, id, split, those to ignore and those of categories."""
     other = {LINE, REPEATED, spec.target, spec.smiles, spec.id, spec.split_column, spec.dated, *spec.ignore}
+    other |= {name for name, *_ in spec.one_hot}
     return table[[name for name in table.columns if name not in other]]
 
 
@@ -85,6 +86,8 @@ def numbers_in(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 def columns(table: pd.DataFrame, spec: DatasetSpec) -> np.ndarray:
     """Return ``own_columns`` as float64 (N, D). Raises UserError with line and column of a value that is no number."""
     own = own_columns(table, spec)
+    if own.empty and spec.one_hot:
+        return np.empty((len(table), 0))
     if own.empty:
         raise UserError(
             f"{spec.name}: features 'columns': the table has no numbers besides {spec.target!r}; if a column holds "
@@ -100,6 +103,13 @@ def columns(table: pd.DataFrame, spec: DatasetSpec) -> np.ndarray:
             f"found {own.iloc[row, column]!r} (list columns that are not features in 'ignore')"
         )
     return values
+
+
+def one_hot(table: pd.DataFrame, spec: DatasetSpec) -> np.ndarray:
+    """Return a 0/1 column (N, K) uint8 for each category of the columns in ``spec.one_hot``; other texts have no 1."""
+    return np.column_stack(
+        [table[name].str.strip() == category for name, *categories in spec.one_hot for category in categories]
+    ).astype(np.uint8)
 
 
 def _composition(table: pd.DataFrame, spec: DatasetSpec) -> np.ndarray:
@@ -158,6 +168,8 @@ def featurise(molecules: Sequence[Mol], table: pd.DataFrame, spec: DatasetSpec) 
             example = SPELLED.get(kind, "").replace("BITS", "2048").replace("RADIUS", "2")
             expected = f"{SPELLED[kind]}, as in {example}" if example else f"{kind}, without a number"
             raise UserError(f"features {name!r}: expected {expected}") from error
+    if spec.one_hot:
+        blocks.append(one_hot(table, spec))
     scaled = np.concatenate([np.full(block.shape[1], block.dtype != np.uint8) for block in blocks])
     return np.concatenate(blocks, axis=1), scaled
 

@@ -41,14 +41,14 @@ class Featuriser:
     def of(cls, spec: DatasetSpec, rows: Rows, train: np.ndarray) -> Self:
         """Return the featuriser of a dataset whose training pool are the used rows ``train``.
 
-        Raises UserError for images, and for a column of numbers that is called ``smiles``.
+        Raises UserError for images, and for a column of numbers or categories that is called ``smiles``.
         """
         refuse_images(spec)
         numbers = tuple(feature_columns(spec)) if "columns" in spec.features else ()
-        if SMILES in numbers:
+        if SMILES in (*numbers, *(name for name, *_ in spec.one_hot)):
             raise UserError(
-                f"{spec.name}: a deployed model reads molecules from the column {SMILES!r}, which holds numbers "
-                "in this dataset: rename it in the file"
+                f"{spec.name}: a deployed model reads molecules from the column {SMILES!r}, which holds something "
+                "else in this dataset: rename it in the file"
             )
         keep, scaler = np.ones(len(rows.scaled), dtype=bool), None
         if spec.backbone == MLP and rows.scaled.any():
@@ -65,12 +65,17 @@ class Featuriser:
         """Whether a table needs the column of SMILES."""
         return any(name != "columns" for name in self.fields["features"])
 
+    @property
+    def texts(self) -> list[str]:
+        """Columns of categories that a table must have."""
+        return [name for name, *_ in self.fields["one_hot"]]
+
     def __call__(self, table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
         """Return features (G, D) of the rows that can be read, and for all rows (T,) why not, empty for the G.
 
         A number may be missing: it becomes the mean of the training pool. Raises UserError for a missing column.
         """
-        wanted = [SMILES, *self.numbers] if self.reads_molecules else list(self.numbers)
+        wanted = [*([SMILES] if self.reads_molecules else []), *self.numbers, *self.texts]
         if missing := [name for name in wanted if name not in table.columns]:
             raise UserError(f"the table has no column {missing[0]!r}: expected {', '.join(wanted)}")
         reasons = np.full(len(table), "", dtype=object)
@@ -87,6 +92,8 @@ class Featuriser:
             wrong = given.notna().to_numpy() & ~(np.abs(values) <= LARGEST) & (reasons == "")
             reasons[wrong] = [f"column {name!r}: expected a number, found {value!r}" for value in given[wrong]]
             texts[name] = [str(float(value)) for value in values]
+        for name in self.texts:
+            texts[name] = [text if isinstance(text, str) else "" for text in table[name]]
         good = np.flatnonzero(reasons == "")
         if len(good) == 0:
             return np.empty((0, int(self.keep.sum())), dtype=np.float32), reasons
@@ -119,10 +126,12 @@ def inputs_of(spec: DatasetSpec, rows: Rows) -> pd.DataFrame:
     """Return the table that gives a featuriser the used rows of its own dataset, in their order."""
     used = rows.table["used"].to_numpy()
     table = {SMILES: rows.used["smiles"].tolist()} if spec.smiles else {}
-    if "columns" in spec.features:
+    if "columns" in spec.features or spec.one_hot:
         path, content = sources.obtain(spec)
         raw = readers.clean(readers.read(content, str(path)), content, spec)[used]
-        table |= dict(zip(feature_columns(spec), columns(raw, spec).T, strict=True))
+        if "columns" in spec.features:
+            table |= dict(zip(feature_columns(spec), columns(raw, spec).T, strict=True))
+        table |= {name: raw[name].tolist() for name, *_ in spec.one_hot}
     return pd.DataFrame(table)
 
 

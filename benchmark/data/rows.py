@@ -35,6 +35,7 @@ READ = {
     "merge",
     "features",
     "ignore",
+    "one_hot",
     "groups",
     "split",
 }
@@ -135,6 +136,7 @@ def _require_columns(raw: pd.DataFrame, spec: DatasetSpec) -> None:
             spec.dated,
             *spec.ignore,
             *spec.groups,
+            *(column for column, *_ in spec.one_hot),
             *(column for column, *_ in spec.where),
         ),
     ):

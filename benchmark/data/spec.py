@@ -86,6 +86,7 @@ class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
     merge: Literal["", "mean", "majority", "drop"] = ""
     features: tuple[str, ...] = Field(min_length=1)
     ignore: tuple[str, ...] = ()
+    one_hot: tuple[tuple[str, ...], ...] = ()
     groups: tuple[str, ...] = ()
     split: str
     dated: str = ""
@@ -131,6 +132,8 @@ class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
             raise PydanticCustomError("smiles", "name the SMILES column, or 'id' for rows that are not molecules")
         if self.classes and (len(set(self.classes)) < 3 or self.positive or self.task == "regression"):
             raise PydanticCustomError("classes", "expected three or more different texts, without 'positive'")
+        if any(len(set(one)) < max(3, len(one)) for one in self.one_hot):
+            raise PydanticCustomError("one_hot", "expected lists of a column and its two or more different texts")
         if self.cut and self.cut != "median" and not re.fullmatch(r"-?\d+(\.\d+)?", self.cut):
             raise PydanticCustomError("positive", "expected the text of class 1, '>= median' or '>= ' and a number")
         if self.split.startswith("scaffold") and not self.smiles:

@@ -69,7 +69,7 @@ def entropy(p: Predictions) -> np.ndarray:
 
 
 def right(p: Predictions) -> np.ndarray:
-    """Mark correct predictions, (R, T) of bool."""
+    """Return which predictions are correct, (R, T) of bool."""
     return np.asarray(predicted_class(p.values) == p.y)
 
 

@@ -151,7 +151,7 @@ def _log(store: "Store", cell: Planned, record: Cell, jobs: int | None) -> tuple
     featuriser = Featuriser.of(spec, rows, split.train)
     inputs = inputs_of(spec, rows)
     columns = {SMILES: "string"} if featuriser.reads_molecules else {}
-    columns |= dict.fromkeys(featuriser.numbers, "double")
+    columns |= dict.fromkeys(featuriser.numbers, "double") | dict.fromkeys(featuriser.texts, "string")
     inputs = inputs[list(columns)]
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "model.pkl"
@@ -307,7 +307,7 @@ def _example(spec: DatasetSpec, inputs: pd.DataFrame, test: np.ndarray) -> pd.Da
         if SMILES in rows:
             rows[SMILES] = KNOWN[: len(rows)]
         for name in rows.columns.drop(SMILES, errors="ignore"):
-            rows[name] = float(inputs[name].median())
+            rows[name] = "" if inputs[name].dtype == object else float(inputs[name].median())
     return rows
 
 

@@ -12,7 +12,7 @@ from leaderboard.read.results import Dataset, Results
 from leaderboard.read.structures import of_tests
 from leaderboard.site.explorer import drawings
 from leaderboard.stats.intervals import described
-from leaderboard.tables.boards import BoardRow, board
+from leaderboard.tables.boards import MARKS, BoardRow, board
 from leaderboard.tables.columns import absolute, versus
 from leaderboard.tables.summary import OWN
 from leaderboard.tables.table import Table, Value, spelled
@@ -60,7 +60,8 @@ def own(dataset: Dataset) -> Own:
     entry = next(e for e in dataset.entries if e.title == chosen.title)
     split = min(entry.cells)
     erm = dataset.reference.cells.get(split) if dataset.reference else None
-    return Own(table, [_advice(dataset, chosen)], flips(entry.cells[split], erm))
+    marks = [text for sign, text in MARKS.items() if any(sign in row.marks for row in whole.rows)]
+    return Own(table, [*marks, _advice(dataset, chosen)], flips(entry.cells[split], erm))
 
 
 def _chosen(dataset: Dataset, rows: Sequence[BoardRow]) -> BoardRow | None:

@@ -26,6 +26,8 @@ Tolerance = Annotated[
     typer.Option(min=0, help="Regression: a change above this (target's unit) is a flip. [default: the old MAE]"),
 ]
 Tracking = Annotated[str, typer.Option(help="MLflow store. [default: MLFLOW_TRACKING_URI, or mlflow.db here]")]
+SHORT, LONG = 5, 20
+"""Numbers of the most fragile examples that ``score`` shows."""
 LARGE = 2**23
 """Bytes of a file that takes a second or more to read."""
 Store = Annotated[Path | None, typer.Option(help="Folder of exported results. [default: shipped with the suite]")]
@@ -52,7 +54,13 @@ def score(
     tolerance: Annotated[
         float | None, typer.Option(help="Regression: a change that matters, in the target's unit. [default: 0.5 SD]")
     ] = None,
-    top: Annotated[int, typer.Option(min=1, help="Number of the most fragile examples to show.")] = 20,
+    top: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of the most fragile examples. [default: 5; 20 with --more and on the page]"),
+    ] = None,
+    more: Annotated[
+        bool, typer.Option("--more", help="Print the scorecard, churn by class and the published methods, too.")
+    ] = False,
     html: Annotated[Path | None, typer.Option(help="Write a page to this file.")] = None,
     json: Annotated[Path | None, typer.Option(help="Write everything to this file as JSON; - prints it.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Write all examples to this file, most fragile first.")] = None,
@@ -75,14 +83,14 @@ def score(
     result = score(runs, kind=interval_kind(ci), tolerance=tolerance)
     printed = json is None or str(json) != "-"
     if printed:
-        shown = (reports.facts(result), reports.scorecard(result), reports.by_class(result))
-        tables = [*shown, reports.triage(result, top)]
+        detail = [reports.scorecard(result), reports.by_class(result)] if more else []
+        tables = [reports.facts(result), *detail, reports.triage(result, top or (LONG if more else SHORT))]
         reports.terminal([table for table in tables if table], reports.sentences(result))
     from leaderboard.scoring import review, standing  # after the score: the published results take seconds to read
 
     where = standing.standing(result, standing.published_results(store, leading=True), store)
     if html:
-        _write(html, reports.to_html(result, where, top))
+        _write(html, reports.to_html(result, where, top or LONG))
     if csv:
         _write(csv, review.fragile(result).to_csv(index=False))
     if not printed:
@@ -90,7 +98,8 @@ def score(
         return
     if json:
         _write(json, reports.to_json(result, where))
-    reports.terminal([where.table] if where.table else [], where.sentences)
+    hint = [] if more else ["With --more: the scorecard, churn by class, more examples and the published methods."]
+    reports.terminal([where.table] if more and where.table else [], [*where.sentences, *hint])
 
 
 def triage(

@@ -8,7 +8,7 @@ from benchmark.errors import UserError
 from benchmark.files import inside
 from benchmark.store.staging import replacing, sweep
 from leaderboard.read.results import Results
-from leaderboard.site import chemistry
+from leaderboard.site import chemistry, cite
 from leaderboard.site.pages import files, homes
 from leaderboard.stats.intervals import IntervalKind
 from leaderboard.tables.prepare import prepare
@@ -40,7 +40,8 @@ def write(
 ) -> Path:
     """Write the site of ``results`` to the folder ``out``, whole or not at all, and return its first page.
 
-    Each sampling has pages of its own, in a folder of its name unless it is the first.
+    Each sampling has pages of its own, in a folder of its name unless it is the first. A site of the results that come
+    with the suite also has pages to cite, for each of their versions.
 
     ``kind`` applies to all intervals; ``health`` holds health reports by dataset; ``repository`` is the address that
     pages link to; ``rdkit`` adds RDKit's build for browsers. Raises UserError as ``claim`` does, if that build cannot
@@ -60,6 +61,11 @@ def write(
                     path = inside(new, f"{folders[part.sampling]}{name}")
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_bytes(content if isinstance(content, bytes) else content.encode())
+            if cite.has(results):
+                for name, content in cite.files(repository):
+                    path = inside(new, name)
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_text(content, encoding="utf-8")
             published.write(results, new / "results", tables=False)
             downloads = {"citation.bib": (new / "citation.bib").read_bytes()}
             for sampling, home in folders.items():

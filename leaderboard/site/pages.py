@@ -27,7 +27,7 @@ from leaderboard.read.published import file_of
 from leaderboard.read.results import Dataset, Results, slug
 from leaderboard.read.structures import molecules as known
 from leaderboard.read.structures import withheld
-from leaderboard.site import citation, compare, decide, expect, explorer, regions, sentences
+from leaderboard.site import citation, cite, compare, decide, expect, explorer, regions, sentences
 from leaderboard.site.names import Names
 from leaderboard.stats.intervals import INTERVAL_KINDS, Estimate, IntervalKind, described
 from leaderboard.tables import catalogue as tables
@@ -236,6 +236,7 @@ class Site:
             "datasets": self.results.datasets,
             "parquet": _parquet,
             "bibtex": citation.bibtex(self.results),
+            "cited": cite.has(self.whole),
         }
         yield "tables.html", self.page("tables.html", **contents)
         yield "expect.html", self.expect()

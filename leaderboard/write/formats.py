@@ -4,20 +4,23 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from markupsafe import Markup
 
+from leaderboard.tables.addresses import addresses
 from leaderboard.tables.table import Table, Value, one_line
 from leaderboard.write.templates import render
 
 
-def to_html(table: Table, named: Callable[[str], str] = str) -> Markup:
+def to_html(table: Table, named: Callable[[str], str] = str, addressed: bool = False) -> Markup:
     """Return a ``table`` element with its caption; ``data-value`` holds numbers at full precision.
 
-    ``named`` turns a text of a cell into one with links.
+    ``named`` turns a text of a cell into one with links. With ``addressed``, each cell is a link to itself.
     """
-    return Markup(render("table.html", table=table, numeric=table.numeric(), named=named))
+    places = addresses(table) if addressed else ()
+    return Markup(render("table.html", table=table, numeric=table.numeric(), named=named, places=places))
 
 
 def to_csv(table: Table) -> str:
@@ -90,7 +93,22 @@ def to_json(table: Table) -> str:
     """Return the whole table; a cell is a text or an object with text, value, low, high, mark and flags."""
     rows = [[cell if isinstance(cell, str) else _object(cell) for cell in row] for row in table.rows]
     whole = {name: getattr(table, name) for name in ("key", "title", "caption", "kind", "datasets", "notes", "over")}
-    return json.dumps({**whole, "header": table.header, "rows": rows}, ensure_ascii=False, indent=1) + "\n"
+    about = json.dumps({**whole, "header": table.header}, ensure_ascii=False, indent=1).removesuffix("\n}")
+    lines = ",\n".join(f"  {json.dumps(row, ensure_ascii=False)}" for row in rows)  # one for each row, as in a CSV
+    return f'{about},\n "rows": [\n{lines}\n ]\n}}\n'
+
+
+def from_json(text: str) -> Table:
+    """Return the table that ``to_json`` wrote."""
+    whole = json.loads(text)
+    rows = tuple(tuple(cell if isinstance(cell, str) else _value(cell) for cell in row) for row in whole["rows"])
+    lists = {name: tuple(whole[name]) for name in ("header", "notes", "datasets")}
+    return Table(**{**whole, **lists, "rows": rows, "over": tuple((name, span) for name, span in whole["over"])})
+
+
+def _value(cell: Mapping[str, Any]) -> Value:
+    low, high, number = (math.nan if cell[name] is None else cell[name] for name in ("low", "high", "value"))
+    return Value(cell["text"], number, low, high, cell["mark"], cell["flags"])
 
 
 def _object(value: Value) -> dict[str, str | float | None]:

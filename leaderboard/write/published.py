@@ -28,12 +28,17 @@ from leaderboard.read.jobs import Job, digest, made
 from leaderboard.read.published import EXAMPLE, FORMAT, column_of, file_of, gather
 from leaderboard.read.results import Results
 from leaderboard.tables import expected, studies
+from leaderboard.tables.boards import boards, to_table
 from leaderboard.tables.catalogue import build, stamp
+from leaderboard.tables.table import Table
 from leaderboard.write.formats import to_csv, to_json
 from leaderboard.write.latex import to_latex
 
 BITS = 12
 """Binary digits of predictions; with all 24, few numbers of the tables would change in their last digit."""
+
+SUMS = "SHA256SUMS"
+"""File with the sha256 of every other file of a folder, as ``sha256sum -c`` reads it: it tells whether one changed."""
 
 
 def write(results: Results, folder: Path, tables: bool = True) -> None:
@@ -77,8 +82,16 @@ def write(results: Results, folder: Path, tables: bool = True) -> None:
                 (new / FILE).write_text(expected.content(rounded), encoding="utf-8")
                 for part in rounded.by_sampling:
                     write_tables(part, new / "tables" / ("" if part.sampling == PAPER else part.sampling))
+            (new / SUMS).write_text(sums(new), encoding="utf-8")
     except OSError as error:
         raise UserError(f"cannot write the results to {folder}: {error}") from error
+
+
+def sums(folder: Path) -> str:
+    """Return the content of ``SUMS`` for the files that ``folder`` has now."""
+    paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    lines = [f"{hashlib.sha256(paths[n].read_bytes()).hexdigest()}  {n}\n" for n in sorted(paths) if n != SUMS]
+    return "".join(lines)
 
 
 def pack(molecules: Mapping[str, structures.Molecules]) -> bytes:
@@ -94,13 +107,22 @@ def pack(molecules: Mapping[str, structures.Molecules]) -> bytes:
 
 
 def write_tables(results: Results, folder: Path) -> None:
-    """Write the tables of the boards and studies under one sampling as CSV, JSON and LaTeX."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write the tables of the boards and studies under one sampling as CSV, JSON and LaTeX.
+
+    The boards of single datasets are in a folder ``datasets``, as CSV and JSON alone.
+    """
+    (folder / "datasets").mkdir(parents=True, exist_ok=True)
     of_studies = [studies.table(one, sheet) for one in studies.told(results)[0] for sheet in one.report.sheets]
     for table in [*build(results), *of_studies]:
-        texts = {"csv": to_csv(table), "json": to_json(table), "tex": to_latex(table, stamp(results, table))}
-        for suffix, text in texts.items():
-            inside(folder, f"{table.key}.{suffix}").write_text(text, encoding="utf-8")
+        inside(folder, f"{table.key}.tex").write_text(to_latex(table, stamp(results, table)), encoding="utf-8")
+        _write(table, folder)
+    for board in boards(results):
+        _write(to_table(board), folder / "datasets")
+
+
+def _write(table: Table, folder: Path) -> None:
+    for suffix, text in (("csv", to_csv(table)), ("json", to_json(table))):
+        inside(folder, f"{table.key}.{suffix}").write_text(text, encoding="utf-8")
 
 
 def _name(cells: Sequence[Cell]) -> str:

@@ -1,4 +1,4 @@
-"""The command line agrees with the README and MLproject; mistakes give one plain message and exit code 2."""
+"""The command line agrees with the documentation and MLproject; mistakes give one plain message and exit code 2."""
 
 import re
 import shlex
@@ -23,6 +23,7 @@ from benchmark.store.tracking import Store
 from leaderboard.__main__ import app as leaderboard_app
 
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+GUIDES = {path.name: path.read_text(encoding="utf-8") for path in (CHECKOUT / "docs").glob("*.md")}
 APPS = {"benchmark": app, "leaderboard": leaderboard_app}
 
 
@@ -59,7 +60,7 @@ def test_the_first_screen_of_the_readme_has_exactly_the_two_commands() -> None:
     ]
 
 
-@pytest.mark.parametrize("file", ["README.md", "CONTRIBUTING.md", "MLproject", "datasets/README.md", "docs/deploy.md"])
+@pytest.mark.parametrize("file", ["README.md", "CONTRIBUTING.md", "MLproject", "datasets/README.md"])
 def test_every_command_in_the_documents_exists_with_its_options(file: str) -> None:
     commands = commands_in((CHECKOUT / file).read_text(encoding="utf-8"))
     assert commands or file in ("CONTRIBUTING.md", "datasets/README.md")
@@ -67,25 +68,26 @@ def test_every_command_in_the_documents_exists_with_its_options(file: str) -> No
         assert_understood(words)
 
 
-def test_the_readme_names_every_command_every_method_and_every_backbone() -> None:
-    from benchmark.registry import discover
+def test_the_readme_is_a_door_of_at_most_120_lines() -> None:
+    assert len(README.splitlines()) <= 120
+
+
+def test_the_guides_name_every_command_of_the_benchmark() -> None:
+    named = {words[1] for text in (README, *GUIDES.values()) for words in commands_in(text) if words[0] == "benchmark"}
+    assert named == set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+
+
+def test_the_guides_name_every_backbone() -> None:
     from benchmark.train.backbone import names
 
-    named = {words[1] for words in commands_in(README) if words[0] == "benchmark"}
-    assert named == set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
-    methods, _ = discover()
-    of_methods, _, others = README.partition("## Methods")[2].partition("### Backbones")
-    of_backbones = others.partition("\n##")[0]
-    rows = re.findall(r"^\| (`.*?) \|", of_methods, flags=re.M)
-    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == set(methods)
-    assert sorted(re.findall(r"^\| `(\w+)` \|", of_backbones, flags=re.M)) == names()
+    table = GUIDES["backbones.md"].partition("\n## ")[0]
+    assert sorted(re.findall(r"^\| `(\w+)` \|", table, flags=re.M)) == names()
 
 
-def test_the_readme_names_every_study() -> None:
+def test_the_guides_name_every_study() -> None:
     from benchmark.lab.study import discover
 
-    table = README.partition("## Studies")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| (`.*?) \|", table, flags=re.M)
+    rows = re.findall(r"^\| (`.*?) \|", GUIDES["studies.md"], flags=re.M)
     assert sorted(name for row in rows for name in re.findall(r"`([\w-]+)`", row)) == list(discover())
 
 

@@ -265,6 +265,21 @@ def test_a_target_must_be_named(folder: Path, capsys: pytest.CaptureFixture[str]
     assert "--target" in capsys.readouterr().err
 
 
+def test_the_next_version_takes_its_columns_from_the_one_before(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CHURN_HOME", str(folder))
+    file = folder / "messy.csv"
+    assert call("new-dataset", str(file), "--target", "potency") == 0
+    file.write_bytes(file.read_bytes() + b"CCCCCCO,active\r\n")
+    assert call("new-dataset", str(file), "--update") == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "molecules: 1 new, 0 gone, 0 with another target, 37 same" in printed
+    assert call("new-dataset", str(file), "--update", "--target", "potency") == 2
+    assert "--update takes columns, task and split from the version before" in capsys.readouterr().err
+    assert load_spec("messy_v2").target == "potency"
+
+
 # From table to result
 
 

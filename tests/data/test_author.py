@@ -257,7 +257,8 @@ def test_names_dates_and_groups_are_noticed(tmp_path):
     assert fields["id"] == "Compound ID"
     assert offers(tmp_path / "assay.csv", fields) == [
         "'measured' holds dates: --split time:measured tests on the latest fifth of the rows",
-        "'series' has 3 different texts: --split group:series keeps each together",
+        "'series' has 3 different texts: --split group:series keeps each together; "
+        "--one-hot series makes them features",
     ]
     assert len(offers(tmp_path / "assay.csv", fields | {"split": "time:measured"})) == 1
     spec = dataset(tmp_path / "assay.csv", split="time:measured")
@@ -266,6 +267,49 @@ def test_names_dates_and_groups_are_noticed(tmp_path):
     pool, test = ([days[i] for i in of.ids.tolist()] for of in (problem.train, problem.evals["id"]))
     assert pool == sorted(pool)
     assert max(pool) < min(test)
+
+
+@pytest.mark.parametrize("smiles", [True, False])
+def test_texts_become_features_one_for_each_category(tmp_path, smiles):
+    rows = table(["0", "1"]).rename(columns={} if smiles else {"SMILES": "material"})
+    rows["series"] = ["B", " A", "", "C"] * 9
+    if not smiles:
+        rows["dose"] = range(len(rows))
+    rows.to_csv(tmp_path / "assay.csv", index=False)
+    fields = describe_file(tmp_path / "assay.csv", target="y", one_hot=["series"])
+    assert offers(tmp_path / "assay.csv", fields) == []
+    spec = load_spec(str(write_dataset(tmp_path / "assay.csv", "mine", tmp_path, fields)))
+    assert spec.one_hot == (("series", "A", "B", "C"),)
+    loaded = load_rows(spec)
+    numbers = 2048 if smiles else 1
+    assert loaded.x.shape == (36, numbers + 3)
+    np.testing.assert_array_equal(loaded.x[:4, numbers:], [[0, 1, 0], [1, 0, 0], [0, 0, 0], [0, 0, 1]])
+    assert not loaded.scaled[numbers:].any()
+
+
+def test_a_column_with_one_text_or_too_many_has_no_categories(tmp_path):
+    rows = table(["0", "1"])
+    rows["one"] = "A"
+    pd.concat([rows] * 3).assign(many=[f"text {i}" for i in range(108)]).to_csv(tmp_path / "assay.csv", index=False)
+    for name, found in (("one", 1), ("many", 108)):
+        refusal(
+            tmp_path / "assay.csv",
+            rf"assay\.csv: column '{name}': expected 2 to 100 different texts for --one-hot, found {found}",
+            one_hot=[name],
+        )
+
+
+def test_a_new_version_keeps_the_places_of_categories_and_adds_new_ones_at_the_end(tmp_path, monkeypatch):
+    monthly(monkeypatch, tmp_path)
+    file = tmp_path / "assay.csv"
+    rows = table(["0", "1"])
+    rows["series"] = ["M", "N"] * 18
+    rows.head(30).to_csv(file, index=False)
+    write_dataset(file, "", None, describe_file(file, target="y", split="random:0.7", one_hot=["series"]))
+    rows.loc[30:, "series"] = "A"
+    rows.to_csv(file, index=False)
+    path, _, _ = next_version(file, "")
+    assert load_spec(str(path)).one_hot == (("series", "M", "N", "A"),)
 
 
 def test_several_targets_of_a_file_are_told_apart_by_name(tmp_path):

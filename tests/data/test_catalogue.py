@@ -71,8 +71,8 @@ def test_every_entry_says_who_what_when_and_where_to_find_it(entry):
     assert entry.count("{") == entry.count("}")
 
 
-def test_the_readme_shows_a_summary_of_the_registry_and_a_table_all_of_it():
-    assert summary_markdown() in (CHECKOUT / "README.md").read_text(encoding="utf-8")
+def test_the_guide_shows_a_summary_of_the_registry_and_a_table_all_of_it():
+    assert summary_markdown() in (CHECKOUT / "docs" / "datasets.md").read_text(encoding="utf-8")
     assert markdown() in (shipped_datasets() / "TABLE.md").read_text(encoding="utf-8")
 
 

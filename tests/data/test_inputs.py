@@ -53,6 +53,22 @@ def test_features_of_a_table_of_numbers_are_those_of_the_dataset_to_the_bit(stag
     np.testing.assert_array_equal(x[places], problem.evals["id"].x)
 
 
+def test_categories_are_read_from_their_column_and_an_unknown_one_has_no_feature():
+    group = ("group", "A", "B", "C")
+    spec = MEASURED.model_copy(update={"features": ("morgan:64:1",), "one_hot": (group,)})
+    featuriser, rows, split = made(spec)
+    table = inputs_of(spec, rows)
+    assert list(table.columns) == ["smiles", "group"]
+    x, _ = featuriser(table)
+    np.testing.assert_array_equal(x, given(spec.name, spec.backbone, rows.x, rows.scaled, split.train))
+    assert set(x[:, 64:].sum(axis=0)) - {0}
+    x, reasons = featuriser(pd.DataFrame({"smiles": ["CCO", "CCO"], "group": ["Z", None]}))
+    assert not x[:, 64:].any()
+    assert (reasons == "").all()
+    with pytest.raises(UserError, match="the table has no column 'group': expected smiles, group"):
+        featuriser(pd.DataFrame({"smiles": ["CCO"]}))
+
+
 def test_a_backbone_that_reads_smiles_gets_their_bytes():
     spec = load_spec("b3db_measured@backbone=gin")
     featuriser, rows, _ = made(spec)

@@ -46,6 +46,24 @@ def test_a_table_gives_churn_a_flip_list_and_a_decision(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_column_of_numbers_is_a_regression(tmp_path):
+    train = load_problem("b3db_measured").train
+    table = pd.DataFrame({"structure": train.smiles, "length": [f"{len(text) / 3:.2f}" for text in train.smiles]})
+    table.head(100).to_csv(tmp_path / "assay.csv", index=False)
+    done = guide(tmp_path, "assay.csv", "structure", "length", "3")
+    assert done.returncode == 0, done.stderr
+    assert "numbers from " in done.stdout
+    assert "Decision: " in done.stdout
+    flips = pd.read_csv(tmp_path / "assay-flips.csv")
+    known = table.drop_duplicates("structure").set_index("structure")["length"].astype(float)
+    errors = (flips["predicted"] - known[flips["structure"]].to_numpy()).abs()
+    (line,) = [line for line in done.stdout.splitlines() if "random forest: MAE" in line]
+    said, churn = (float(line.split(word)[1].split("(")[0]) for word in ("MAE", "churn"))
+    assert errors.mean() <= said + 0.001, "the mean of the runs errs no more than they do on average"
+    assert churn == pytest.approx(flips["flips"].mean(), abs=0.001)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -53,13 +71,13 @@ def test_a_table_gives_churn_a_flip_list_and_a_decision(tmp_path):
         ("nowhere.csv structure class", "error: [Errno 2] No such file or directory: 'nowhere.csv'"),
         ("assay.csv structure clas", "unknown column of assay.csv 'clas': did you mean 'class'?"),
         ("assay.csv structure class ten", "error: retrainings 'ten': expected a number of at least 2"),
-        ("assay.csv structure number", "classes of at least 10 rows each, found 20 different values, of which "),
+        ("assay.csv structure word", "classes of at least 10 rows each, found 20 different values, of which "),
         ("assay.csv number class", "error: assay.csv: no row has both a SMILES that RDKit can parse in 'number' and"),
     ],
 )
 def test_bad_input_gets_one_message_and_no_demonstration(tmp_path, words, said):
-    rows = [f"{'C' * (i + 1)},{'ab'[i % 2]},{i / 7}" for i in range(20)]
-    (tmp_path / "assay.csv").write_text("\n".join(["structure,class,number", *rows]))
+    rows = [f"{'C' * (i + 1)},{'ab'[i % 2]},{i / 7},text {i}" for i in range(20)]
+    (tmp_path / "assay.csv").write_text("\n".join(["structure,class,number,word", *rows]))
     done = guide(tmp_path, *words.split())
     assert done.returncode == 2
     assert done.stdout == ""

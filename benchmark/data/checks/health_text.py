@@ -155,7 +155,7 @@ def to_lines(health: Health) -> list[str]:
 
 
 def _first(lines: list[str], limit: int = 20) -> list[str]:
-    more = [f"… and {len(lines) - limit} more; all are in health.json"] if len(lines) > limit else []
+    more = [f"… and {len(lines) - limit} more: all are listed by health --json"] if len(lines) > limit else []
     return [f"    {line}" for line in [*lines[:limit], *more]]
 
 

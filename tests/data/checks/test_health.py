@@ -362,9 +362,9 @@ def test_the_text_shows_twenty_lines_of_a_kind_and_the_json_all(tmp_path):
     health = examine(dataset(tmp_path, balanced(*unparsable, *conflicts)), 0)
     lines = to_text(health).splitlines()
     assert sum("not a SMILES" in line for line in lines) == 20
-    assert "    … and 5 more; all are in health.json" in lines
+    assert "    … and 5 more: all are listed by health --json" in lines
     assert sum(line.startswith("    lines ") for line in lines) == 20
-    assert "    … and 3 more; all are in health.json" in lines
+    assert "    … and 3 more: all are listed by health --json" in lines
     back = json.loads(health.to_json())
     assert (len(back["left_out"]), len(back["repeats"])) == (25, 23)
 

@@ -22,7 +22,7 @@ from benchmark.types import PAPER, Sampling
 from leaderboard.__main__ import app
 from leaderboard.read import published
 from leaderboard.read.results import Results, collect
-from leaderboard.write.published import BITS, packed_outputs, write_tables
+from leaderboard.write.published import BITS, SUMS, packed_outputs, sums, write_tables
 from leaderboard.write.published import write as write_published
 
 
@@ -44,6 +44,14 @@ def test_results_of_each_sampling_come_back_under_it(results: Results, tmp_path:
     assert (tmp_path / "0" / "tables" / "halves" / "ranks.csv").is_file() == (
         tmp_path / "0" / "tables" / "ranks.csv"
     ).is_file()
+    for folder in (tmp_path / "0" / "tables", tmp_path / "0" / "tables" / "halves"):
+        assert {path.name for path in (folder / "datasets").iterdir()} == {
+            f"{d.name}-{evalset}.{suffix}"
+            for d in results.datasets
+            for evalset in d.evalsets
+            for suffix in ("csv", "json")
+        }
+    assert (tmp_path / "0" / SUMS).read_text() == sums(tmp_path / "0")
     back = published.read(tmp_path / "0")
     assert sorted(cell.key.digest for cell in back) == sorted(cell.key.digest for cell in (*paper, *halves))
     assert all(p.sampling == cell.key.sampling for cell in back for p in cell.predictions.values())

@@ -61,6 +61,18 @@ def test_score_writes_a_page_and_all_numbers(tmp_path, store):
     assert f"{100 * content['churn']['value']:.1f} %" in page.read_text(encoding="utf-8")
 
 
+def test_score_is_short_unless_more_is_asked_for(tmp_path, store):
+    files = [one_run(tmp_path / f"{r}.csv") for r in range(3)]
+    short, long = (run("score", *files, "--store", store, *more).output for more in ([], ["--more"]))
+    assert len(short.splitlines()) < 45
+    for part in ("Churn (%)", "The 5 most fragile", "ERM, plain training", "With --more"):
+        assert part in " ".join(short.split())
+    for part in ("Scorecard", "By true class", "Among the published results"):
+        assert part not in short
+        assert part in long
+    assert "The 20 most fragile" in " ".join(long.split())
+
+
 def test_triage_ranks_flips_first_and_says_what_is_in_sample(tmp_path, store):
     a, b, out = one_run(tmp_path / "a.csv"), one_run(tmp_path / "b.csv"), tmp_path / "review.csv"
     result = run("triage", a, b, "--review", "30%", "--out", str(out), "--store", store)

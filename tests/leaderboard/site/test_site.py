@@ -259,6 +259,16 @@ def test_only_a_method_with_runs_says_how_to_open_their_store(make_cell, tmp_pat
     assert "MLflow" not in (methods / "calm.html").read_text()
 
 
+def test_the_page_of_a_method_says_what_it_is_and_leaves_formulas_to_the_documentation(
+    make_cell, tmp_path: Path
+) -> None:
+    page = site.write(collect([make_cell("d", "erm", seeds=(1, 2))]), tmp_path / "site").parent / "methods" / "erm.html"
+    text = page.read_text()
+    assert "one network on one bootstrap" in text
+    assert "Source: Prastalo and Jablonka 2026" in text
+    assert "$$" not in text
+
+
 def test_a_store_that_is_neither_folder_nor_address_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no such folder"):
         read(str(tmp_path / "reslts"))

@@ -4,6 +4,7 @@ Retrainings are simulated: a run gives each of 240 test examples a logit, made o
 run and noise, and says class 1 where it is positive. The fixed parts are the same for all runs, as a test set is.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm, rankdata
 
+from benchmark.files import CHECKOUT
 from benchmark.measure import sets
 from benchmark.measure.basics import pseudo_values
 from benchmark.measure.catalogue import ACCURACY, drift
@@ -56,6 +58,13 @@ def covered(estimates: list[Estimate], truth: float) -> float:
     return float(np.mean([e.low <= truth <= e.high for e in estimates]))
 
 
+def as_the_page_says(found: float, pattern: str) -> bool:
+    """Tell whether docs/statistics.md has ``found`` in whole per cent where the first group of ``pattern`` matches."""
+    text = " ".join((CHECKOUT / "docs" / "statistics.md").read_text(encoding="utf-8").split())
+    (said,) = re.findall(pattern, text)
+    return 100 * found == pytest.approx(int(said), abs=0.6)
+
+
 def test_the_simulation_has_the_churn_that_the_formula_gives() -> None:
     matrices = churn(labels(np.random.default_rng(0), 400, 20, MODERATE))
     means = matrices[:, *np.triu_indices(20, 1)].mean(axis=1)
@@ -66,7 +75,11 @@ def test_the_simulation_has_the_churn_that_the_formula_gives() -> None:
 @pytest.mark.parametrize("r", [5, 10, 20])
 def test_the_default_interval_covers_95_percent(r: int, logits: np.ndarray) -> None:
     matrices = churn(labels(np.random.default_rng(r), TRIALS, r, logits))
-    assert 0.92 <= covered([jackknife([m]) for m in matrices], true_churn(logits)) <= 0.98
+    found = covered([jackknife([m]) for m in matrices], true_churn(logits))
+    assert 0.92 <= found <= 0.98
+    low = {5: r"(\d+), \d+ and \d+", 10: r"\d+, (\d+) and \d+", 20: r"\d+, \d+ and (\d+)"}[r]
+    said = rf"\| {r} \| (\d+) %" if logits is MODERATE else f"leaving one out covers {low} %"
+    assert as_the_page_says(found, said)
 
 
 @pytest.mark.parametrize("r", [5, 10])
@@ -83,14 +96,18 @@ def test_where_whole_runs_shift_together_at_low_churn_it_covers_less() -> None:
     rng = np.random.default_rng(5)
     logits = 30 * FIXED
     matrices = churn(labels(rng, TRIALS, 5, logits, shift=rng.normal(scale=2, size=(TRIALS, 5, 1))))
-    assert 0.84 <= covered([jackknife([m]) for m in matrices], true_churn(logits, shift=2)) <= 0.92
+    found = covered([jackknife([m]) for m in matrices], true_churn(logits, shift=2))
+    assert 0.84 <= found <= 0.92
+    assert as_the_page_says(found, r"five retrainings cover only (\d+) %")
 
 
 @pytest.mark.parametrize(("r", "most"), [(5, 0.80), (10, 0.75), (20, 0.65)])
 def test_the_papers_interval_covers_far_less(r: int, most: float) -> None:
     matrices = churn(labels(np.random.default_rng(r), 400, r, MODERATE))
     estimates = [pair_bootstrap([m], resamples=1000) for m in matrices]
-    assert covered(estimates, true_churn(MODERATE)) <= most
+    found = covered(estimates, true_churn(MODERATE))
+    assert found <= most
+    assert as_the_page_says(found, rf"\| {r} \| \d+ % \| (\d+) %")
 
 
 def equal_methods(estimate: Callable[[np.ndarray], Estimate], trials: int, r: int, logits: np.ndarray) -> float:
@@ -104,11 +121,15 @@ def equal_methods(estimate: Callable[[np.ndarray], Estimate], trials: int, r: in
 @pytest.mark.parametrize("logits", [MODERATE, LOW], ids=["moderate", "low"])
 @pytest.mark.parametrize("r", [5, 10, 20])
 def test_two_equal_methods_rarely_differ_significantly(r: int, logits: np.ndarray) -> None:
-    assert equal_methods(lambda matrix: jackknife([matrix]), TRIALS, r, logits) <= 0.07
+    found = equal_methods(lambda matrix: jackknife([matrix]), TRIALS, r, logits)
+    assert found <= 0.07
+    assert r != 10 or logits is LOW or as_the_page_says(found, r"seem to differ in (\d+) %")
 
 
 def test_two_equal_methods_often_differ_significantly_by_the_papers_interval() -> None:
-    assert equal_methods(lambda matrix: pair_bootstrap([matrix], resamples=1000), 400, 10, MODERATE) >= 0.2
+    found = equal_methods(lambda matrix: pair_bootstrap([matrix], resamples=1000), 400, 10, MODERATE)
+    assert found >= 0.2
+    assert as_the_page_says(found, r"ten retrainings, and in (\d+) % with the paper's")
 
 
 @pytest.mark.parametrize("scale", [1.5, 25])

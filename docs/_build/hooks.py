@@ -1,0 +1,169 @@
+"""What MkDocs does here beyond its plugins: generated pages, notebooks, files of the repository, links, formulas."""
+
+from __future__ import annotations
+
+import logging
+import posixpath
+import re
+from functools import cache
+from html import unescape
+from typing import Any
+from urllib.parse import urlsplit
+from xml.etree.ElementTree import Element
+
+import notebooks
+import reference
+from latex2mathml.converter import convert
+from markdown import Extension, Markdown
+from markdown.treeprocessors import Treeprocessor
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+from pymdownx.slugs import slugify
+
+from benchmark.files import CHECKOUT
+
+FILES = {
+    "community/contributing.md": "CONTRIBUTING.md",
+    "community/governance.md": "GOVERNANCE.md",
+    "community/security.md": "SECURITY.md",
+    "community/code-of-conduct.md": "CODE_OF_CONDUCT.md",
+    "reference/changelog.md": "CHANGELOG.md",
+    "reference/dataset-files.md": "datasets/README.md",
+    "reference/submissions.md": "submissions/README.md",
+    "reference/paper-numbers.md": "RESULTS.md",
+}
+"""Pages that are files of the repository, by their place on the site."""
+log = logging.getLogger("mkdocs.hooks")
+planned: set[str] = set()
+"""Pages that the navigation names and nobody has written yet; links to them become text."""
+slug = slugify(case="lower")
+
+
+def on_config(config: MkDocsConfig) -> None:
+    config.markdown_extensions.append(Links())  # type: ignore[arg-type]
+    if board := config.extra["board"]:
+        config.nav.append({"Leaderboard": board})
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    for uri, path in FILES.items():
+        if (CHECKOUT / path).is_file():
+            files.append(File.generated(config, uri, abs_src_path=str(CHECKOUT / path)))
+    for uri, text in reference.pages():
+        files.append(File.generated(config, uri, content=text))
+    for file in list(files):
+        if file.src_uri.endswith(".ipynb"):
+            for uri, content in notebooks.page(file.src_uri, file.content_bytes):
+                files.append(File.generated(config, uri, content=content))
+    config.nav = _expanded(config.nav, files)
+    return files
+
+
+def _expanded(nav: list[Any], files: Files) -> list[Any]:
+    """Return the navigation with the pages of a folder in place of ``folder/*``."""
+    entries: list[Any] = []
+    for entry in nav:
+        ((title, what),) = entry.items() if isinstance(entry, dict) else ((None, entry),)
+        if isinstance(what, list):
+            if inner := _expanded(what, files):
+                entries.append({title: inner})
+        elif what.endswith("/*"):
+            folder = what.removesuffix("*")
+            listed = re.findall(r"[\w/.-]+\.md", repr(nav))
+            entries += sorted(
+                file.src_uri
+                for file in files.documentation_pages()
+                if file.src_uri.startswith(folder) and file.src_uri not in listed
+            )
+        elif what.endswith(".md") and what not in files.src_uris:
+            log.info("not written yet: %s", what)
+            planned.add(what)
+        else:
+            entries.append(entry)
+    return entries
+
+
+class Links(Extension):
+    """Rewrites links to files of the repository, so that one text works there and on the site."""
+
+    page: Page
+    config: MkDocsConfig
+    files: Files
+
+    def extendMarkdown(self, md: Markdown) -> None:
+        md.treeprocessors.register(_Links(md), "repository-links", 5)  # before MkDocs checks the links, at 0
+
+
+class _Links(Treeprocessor):
+    def run(self, root: Element) -> None:
+        for element in root.iter("a"):
+            if href := element.get("href"):
+                _rewrite(element, href)
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> None:
+    Links.page, Links.config, Links.files = page, config, files
+
+
+def _rewrite(link: Element, href: str) -> None:
+    """Lead ``link`` to the page that a file of the repository has become, or to the file in the repository.
+
+    Without the repository's address, only the text of the latter remains. What is not there is left to MkDocs, which
+    warns.
+    """
+    parts = urlsplit(href)
+    if parts.scheme or parts.netloc or not parts.path:
+        return
+    uri = Links.page.file.src_uri
+    home = FILES.get(uri, f"docs/{uri}")
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(home), parts.path))
+    pages = {source: place for place, source in FILES.items()}
+    fragment = f"#{parts.fragment}" if parts.fragment else ""
+    page = pages.get(path, path.removeprefix("docs/") if path.startswith("docs/") else "")
+    page = re.sub(r"\.ipynb$", ".md", page) if uri != re.sub(r"\.ipynb$", ".md", page) else page
+    if page in Links.files.src_uris:
+        link.set("href", posixpath.relpath(page, posixpath.dirname(uri) or ".") + fragment)
+    elif page in planned:
+        link.tag = "span"
+        del link.attrib["href"]
+    elif (CHECKOUT / path).exists() and not path.startswith(".."):
+        if parts.fragment and path.endswith(".md") and parts.fragment not in _anchors(path):
+            log.warning("%s links to %s, but %s has no heading of that name", uri, href, path)
+        if repository := Links.config.extra["repository"]:
+            link.set("href", f"{repository}/blob/main/{path}{fragment}")
+        else:
+            link.tag = "span"
+            del link.attrib["href"]
+
+
+@cache
+def _anchors(path: str) -> set[str]:
+    return {slug(line, "-") for line in re.findall(r"^#+ +(.+)$", (CHECKOUT / path).read_text("utf-8"), re.M)}
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Put MathML in place of the formulas that the extension arithmatex has found."""
+
+    def formula(found: re.Match[str]) -> str:
+        latex = unescape(found[2])
+        try:
+            mathml: str = convert(latex, display="block" if found[1] == "div" else "inline")
+        except Exception as error:
+            raise ValueError(f"{page.file.src_uri}: the formula {latex} cannot be set: {error!r}") from error
+        if unknown := re.search(r">(\\[A-Za-z]+)<", mathml):
+            raise ValueError(f"{page.file.src_uri}: the formula {latex} has the unknown command {unknown[1]}")
+        return mathml
+
+    return re.sub(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', formula, html, flags=re.S)
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Name the search for screen readers, which the theme leaves out, and load what it needs on disk only there."""
+    search = 'data-md-component="search" role="dialog"'
+    output = output.replace(search, f'{search} aria-label="Search"')
+    return re.sub(
+        r'<script src="([\w./]*iframe-worker\.js)"></script>',
+        r"""<script>location.protocol==="file:"&&document.write('<script src="\1"><\/script>')</script>""",
+        output,
+    )

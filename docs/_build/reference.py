@@ -1,0 +1,326 @@
+"""The pages that are made from the program: command line, API, datasets, studies and measures."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, cast
+
+import typer
+from typer.cli import get_docs_for_click
+
+import benchmark.__main__
+import leaderboard.__main__
+from benchmark.data.catalogue import rows_text, summary
+from benchmark.data.checks import families, health_table
+from benchmark.data.checks.health import NEAR, REASONS
+from benchmark.data.checks.health_text import to_expect
+from benchmark.data.sources import origin
+from benchmark.data.spec import DatasetSpec, as_written, dataset_names
+from benchmark.files import shipped_datasets
+from benchmark.lab import study
+from benchmark.measure.catalogue import CATALOGUE
+from benchmark.types import MLP, TASKS
+
+PROGRAMS = {"benchmark": benchmark.__main__.app, "leaderboard": leaderboard.__main__.app}
+BIBTEX = (shipped_datasets() / "datasets.bib").read_text(encoding="utf-8")
+INDEX = ("dataset", "name", "task", "rows", "train", "test", "conflicts")
+PACKAGES = ("benchmark", "methods", "leaderboard")
+BEYOND: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "types": (
+        "Types",
+        tuple(
+            f"benchmark.types.{name}"
+            for name in ("Sample", "Fitted", "Method", "Problem", "Examples", "Predictions", "Recipe", "Sampling")
+        ),
+    ),
+    "writing": (
+        "Writing methods",
+        (
+            *("benchmark.registry.method", "benchmark.train.bootstrap", "benchmark.train.fit_stack"),
+            *("benchmark.train.generator", "methods._estimator.Estimators", "benchmark.train.backbone.Backbone"),
+        ),
+    ),
+    "studies": (
+        "Writing studies",
+        (
+            *("benchmark.lab.study.study", "benchmark.lab.study.Study", "benchmark.lab.study.Lab"),
+            *(f"benchmark.lab.report.{name}" for name in ("Report", "Sheet", "Chart", "Measured", "Sampled", "Head")),
+        ),
+    ),
+    "measures": (
+        "Measures",
+        (
+            "benchmark.measure.measure.Measure",
+            "benchmark.measure.catalogue",
+            "benchmark.measure.ranking",
+            "benchmark.measure.sets",
+            "benchmark.measure.conformal",
+            "benchmark.measure.abstention",
+            "benchmark.measure.updates",
+        ),
+    ),
+    "intervals": ("Intervals", ("leaderboard.stats.intervals",)),
+    "scores": (
+        "Scores",
+        (
+            "leaderboard.scoring.score.Score",
+            "leaderboard.scoring.score.Flips",
+            "leaderboard.scoring.runs.Runs",
+            "leaderboard.evaluator.ChurnEvaluator",
+        ),
+    ),
+}
+"""Pages of the API beside those of the packages: a title, and what is on them."""
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Yield the place and the Markdown of each generated page."""
+    yield "reference/cli.md", cli()
+    yield "reference/studies.md", studies()
+    yield "reference/measures.md", measures()
+    for package in PACKAGES:
+        yield f"reference/api/{package}.md", api(f"`{package}`", public(package), importlib.import_module(package))
+    for name, (title, objects) in BEYOND.items():
+        yield f"reference/api/{name}.md", api(title, objects)
+    shipped = [spec for spec in map(as_written, dataset_names()) if spec.path.parent == shipped_datasets()]
+    yield "reference/datasets/index.md", index(shipped)
+    for spec in shipped:
+        yield f"reference/datasets/{spec.name}.md", dataset(spec, shipped)
+
+
+def cli() -> str:
+    """Return the page of both command lines, as typer describes them."""
+    parts = ["# Command line", "The console script `churn` has the commands of both packages, in any folder."]
+    for name, app in PROGRAMS.items():
+        command = cast(Any, typer.main.get_command(app))
+        program = f"python -m {name}"
+        context = typer.Context(command, info_name=program)
+        text = get_docs_for_click(obj=command, ctx=context, indent=1, name=program)
+        listed = (
+            f"* [`{one}`](#python--m-{name}-{one}): {of.help.partition(chr(10))[0]}"
+            for one, of in command.commands.items()
+        )
+        # typer cuts what it says of a command in the list of commands
+        parts.append(
+            re.sub(r"(?<=\*\*Commands\*\*:\n\n)(\* .*\n)+", lambda _, lines=listed: "\n".join(lines) + "\n", text)
+        )
+    return "\n\n".join(parts)
+
+
+def public(package: str) -> list[str]:
+    """Return where the public names of a package are defined."""
+    module = importlib.import_module(package)
+    found = [getattr(module, name) for name in module.__all__ if not name.startswith("_")]
+    return [f"{one.__module__}.{one.__qualname__}" for one in found]
+
+
+def api(title: str, objects: Any, package: Any = None) -> str:
+    """Return a page of the API."""
+    about = [] if package is None else [re.sub(r"::$", ":", package.__doc__, flags=re.M)]
+    options = "" if package is None else "\n    options:\n      inherited_members: true"
+    return "\n\n".join([f"# {title}", *about, *(f"::: {name}{options}" for name in objects)]) + "\n"
+
+
+def table(head: tuple[str, ...], rows: Any) -> str:
+    """Return a table in Markdown."""
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def studies() -> str:
+    """Return the page of all studies with their settings."""
+    parts = [
+        "# All studies",
+        "Run one with `python -m benchmark study NAME`, and set what is listed with `--set SETTING=VALUE`.",
+    ]
+    for name, kind in study.discover().items():
+        about = (importlib.import_module(kind.__module__).__doc__ or "").strip()
+        rows = [(f"`{field.name}`", f"`{field.default}`" if field.default != "" else "") for field in fields(kind)]
+        own = kind.__doc__ if kind.__doc__ and not kind.__doc__.startswith(f"{kind.__name__}(") else ""
+        parts += [f"## `{name}`", f"**{kind.title}**", own or about, table(("setting", "default"), rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def measures() -> str:
+    """Return the page of all measures."""
+    parts = [
+        "# All measures",
+        "All measures are computed from recorded predictions. *Per* says what a measure has one value for: each *run* "
+        "(one retraining), each *pair* of runs, or *all* runs together; values are averaged over runs or pairs. *Key* "
+        "is the name in MLflow (`id/KEY`), in files, and after `--measure`.",
+    ]
+    for task in TASKS:
+        parts += [f"## {task.capitalize()}"]
+        rows = []
+        for measure in CATALOGUE:
+            if measure.task != task:
+                continue
+            function = measure.each or measure.per_run or measure.per_pair or measure.per_set
+            assert function is not None
+            says = measure.help or first_sentence(function)
+            kind = "run" if measure.each or measure.per_run else "pair" if measure.per_pair else "all"
+            rows.append(
+                (
+                    measure.name,
+                    f"`{measure.key}`",
+                    says,
+                    kind,
+                    measure.unit,
+                    "higher" if measure.better > 0 else "lower",
+                )
+            )
+        parts.append(table(("measure", "key", "definition", "per", "unit", "better"), rows))
+    return "\n\n".join(parts) + "\n"
+
+
+def first_sentence(function: Any) -> str:
+    """Return what a function returns, as its docstring says, without the shape."""
+    text = " ".join((function.__doc__ or "").split())
+    text = re.split(r"(?<=[^.A-Z])[.:;] ", text + " ")[0].rstrip(". ")
+    text = re.sub(r",? \([RTJC][^()]*\)( of bool)?|,? \(paper, [^()]*\)", "", text)
+    return re.sub(r"^Return (the )?", "", text)
+
+
+def index(specs: Sequence[DatasetSpec]) -> str:
+    """Return the index of datasets, with a table for each suite and group."""
+    parts = [
+        "# All datasets",
+        f"The suite has {len(specs)} datasets. Each is listed under every suite and group that it belongs to. *Train* "
+        "and *test* are rows of the paper's split (canonical seed 99); a second number under *test* is the test set "
+        "out of distribution. *Conflicts* are molecules on several rows with different targets.",
+    ]
+    for (name, *_), members in summary(specs):
+        parts += [f"## `{name}`", table(INDEX, (_line(spec) for spec in members))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _line(spec: DatasetSpec) -> tuple[Any, ...]:
+    found = health_table.listed().get(spec.name, {})
+    tests = " + ".join(f"{found[part]:,}" for part in ("id", "ood") if part in found)
+    train = f"{found['train']:,}" if found else "–"
+    name = f"[{spec.title}]({spec.name}.md)"
+    return name, f"`{spec.name}`", spec.task, rows_text(spec), train, tests or "–", found.get("conflicting", "–")
+
+
+def dataset(spec: DatasetSpec, specs: Sequence[DatasetSpec]) -> str:
+    """Return the page of a dataset: what it is, where it comes from, its split, and what its health report says."""
+    target = spec.target_name or spec.target
+    parts = [
+        f"# {spec.title}",
+        "[All datasets](index.md)",
+        f"{target[:1].upper()}{target[1:]}{f' ({spec.unit})' if spec.unit else ''}.",
+        *([spec.notes] if spec.notes else []),
+        "```sh\n"
+        f"python -m benchmark run --method erm,twin --dataset {spec.name}\n"
+        f"python -m benchmark health {spec.name}\n"
+        "```",
+        "## Facts",
+        table(("fact", "value"), _facts(spec)),
+        *_reference(spec),
+        *_health(spec),
+        *_relatives(spec, specs),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _facts(spec: DatasetSpec) -> Iterator[tuple[str, str]]:
+    yield "Name", f"`{spec.name}`"
+    yield "Task", spec.task
+    classes = ", ".join(spec.classes) or (f"class 1 is {spec.positive}" if spec.positive else "")
+    if classes:
+        yield "Classes", classes
+    yield "Group", f"`{spec.group}`"
+    if spec.suites:
+        yield "Suites", ", ".join(f"`{suite}`" for suite in spec.suites)
+    yield "Family", f"`{families.family(spec)}`"
+    if families.group(spec) != families.family(spec):
+        yield "Group of families", f"`{families.group(spec)}`"
+    yield "Rows", rows_text(spec)
+    yield "Features", ", ".join(f"`{name}`" for name in spec.features)
+    yield "Split", f"`{spec.split}`" + (f"; by date with `@split=time` (`{spec.dated}`)" if spec.dated else "")
+    if spec.backbone != MLP:
+        yield "Backbone", f"`{spec.backbone}`"
+    page = "" if spec.source.startswith("hf:") else (origin(spec).page or origin(spec).url)
+    yield "Source", f"[`{spec.source}`]({page})" if page else f"`{spec.source}`"
+    if spec.sha256:
+        yield "SHA-256 of the file", f"`{spec.sha256}`"
+    yield "Licence", spec.licence
+
+
+def _reference(spec: DatasetSpec) -> Iterator[str]:
+    """Yield the section on citation, with the entry of datasets.bib."""
+    if not spec.cite:
+        return
+    entry = re.search(rf"^@\w+\{{{re.escape(spec.cite)},$.*?^\}}", BIBTEX, re.M | re.S)
+    assert entry, f"datasets.bib has no {spec.cite}"
+    yield "## Cite"
+    if doi := re.search(r"\bdoi\s*=\s*\{(.+?)\}", entry[0]):
+        yield f"<https://doi.org/{doi[1]}>"
+    elif arxiv := re.search(r"\beprint\s*=\s*\{(.+?)\}", entry[0]):
+        yield f"<https://arxiv.org/abs/{arxiv[1]}>"
+    yield f"```bibtex\n{entry[0]}\n```"
+
+
+def _health(spec: DatasetSpec) -> Iterator[str]:
+    """Yield the sections on the split and on the health of a dataset."""
+    found = health_table.listed().get(spec.name)
+    if found is None:
+        return
+    regression = spec.task == "regression"
+    yield "## The paper's split"
+    head = ("part", "rows", *(() if regression else ("class 1",)), "in the training pool", "nearly so")
+    rows = []
+    for part, words in (
+        ("train", "training pool"),
+        ("id", "test, in distribution"),
+        ("ood", "test, out of distribution"),
+    ):
+        if part in found:
+            share = f"{found[f'{part}_positive']:.1%}" if f"{part}_positive" in found else "–"
+            shared = (found.get(f"{part}_{kind}_train", "–") for kind in ("in", "near"))
+            rows.append((words, f"{found[part]:,}", *(() if regression else (share,)), *shared))
+    yield table(head, rows)
+    yield (
+        "Canonical seed 99. The last two columns count test rows whose molecule is in the training pool, or has a "
+        f"Tanimoto similarity of at least {NEAR} to one that is."
+    )
+    yield "## Health"
+    left = [f"{found[reason]:,} left out: {words}" for reason, words in REASONS.items() if found[reason]]
+    what = "molecules" if spec.smiles else "rows with equal features"
+    yield "\n".join(
+        f"- {line}"
+        for line in (
+            f"{found['used']:,} of {found['rows']:,} rows of the file are used",
+            *left,
+            f"{found['repeats']:,} {what} on several rows, {found['conflicting']:,} of them with different targets",
+        )
+    )
+    if (of := health_table.properties(spec)) is not None and (churn := to_expect(of, spec.unit)):
+        yield f"{churn}."
+
+
+def _relatives(spec: DatasetSpec, specs: Sequence[DatasetSpec]) -> Iterator[str]:
+    """Yield the section on datasets that share molecules."""
+    titles = {one.name: one.title for one in specs}
+    shared = families.listed(spec.name)
+    if shared.empty:
+        return
+    yield "## Datasets that share molecules"
+    yield table(
+        ("dataset", "shared molecules", "of the smaller", "correlation of labels", "one"),
+        (
+            (
+                f"[{titles[row.second]}]({row.second}.md)",
+                f"{row.shared:,}",
+                f"{row.share:.0%}",
+                "–" if math.isnan(row.pearson) else f"{row.pearson:.2f}",
+                row.one or "–",
+            )
+            for row in shared.itertuples()
+        ),
+    )
+    yield "[The rule of families](../dataset-files.md#families) says which datasets count as one."

@@ -1,0 +1,116 @@
+"""Addresses of published numbers, which never change: VERSION/TABLE#CELL, as in ``0.1.0/halves/places#svm.churn``.
+
+A released version of the published results is frozen, so its tables, the names of their cells and the numbers in them
+stay as they are; corrected results are another version. TABLE is the sampling and key of a table, or ``studies`` and
+the key of a study's table; CELL is made by ``leaderboard.tables.addresses``. The site has a page for each table at
+``cite/VERSION/TABLE.html``. The board of a dataset is ``SAMPLING/datasets/DATASET-TEST``.
+"""
+
+import difflib
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmark.errors import UserError
+from benchmark.types import PAPER, SAMPLINGS
+from leaderboard.read.published import PUBLISHED
+from leaderboard.tables.addresses import addresses
+from leaderboard.tables.table import Table, Value
+from leaderboard.write.formats import from_json
+
+STUDY = "study-"
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """A published table. ``name`` is its part of addresses and ``sha256`` that of its CSV file."""
+
+    version: str
+    name: str
+    table: Table
+    csv: Path
+    sha256: str
+
+    @property
+    def cells(self) -> Mapping[str, str | Value]:
+        """The cells that have an address, by it."""
+        pairs = zip(addresses(self.table), self.table.rows, strict=True)
+        return {address: cell for of_row, row in pairs for address, cell in zip(of_row, row, strict=True) if address}
+
+    def text(self, cell: str) -> str:
+        """Return the number or text at the address of a cell, as pages show it."""
+        found = self.cells[cell]
+        return found if isinstance(found, str) else " ".join(filter(None, (found.text, found.flags)))
+
+    @property
+    def bibtex(self) -> str:
+        """The entry to cite the table by."""
+        title = re.sub(r"([&%$#_{}])", r"\\\1", self.table.title)
+        note = f"churn-benchmark, results {self.version}, table {self.name}, SHA-256 of its CSV {self.sha256}"
+        return f"""@misc{{churnbenchmark:{self.version}/{self.name},
+  author  = {{{{The churn-benchmark authors}}}},
+  title   = {{{title}}},
+  version = {{{self.version}}},
+  note    = {{{note}}},
+}}
+"""
+
+
+def versions() -> list[Path]:
+    """Return the folders of the published results that come with the suite, one for each version, oldest first."""
+    folders = [path.parent for path in PUBLISHED.parent.glob("*/manifest.json")]
+    return sorted(folders, key=lambda folder: [int(number) for number in re.findall(r"\d+", folder.name)])
+
+
+def tables(folder: Path) -> Iterator[Frozen]:
+    """Yield the tables of one version of the published results, in the order of their names."""
+    return (_frozen(folder.name, name, path) for name, path in _paths(folder).items())
+
+
+def _paths(folder: Path) -> dict[str, Path]:
+    """Return the JSON file of each table of a version, by the table's part of addresses."""
+    found = {}
+    for path in (folder / "tables").rglob("*.json"):
+        *places, key = path.relative_to(folder / "tables").parts
+        if key.startswith(STUDY):
+            places = ["studies"]
+        elif not places or places[0] not in SAMPLINGS:
+            places = [PAPER, *places]
+        found["/".join([*places, key.removeprefix(STUDY).removesuffix(".json")])] = path
+    return dict(sorted(found.items()))
+
+
+def _frozen(version: str, name: str, path: Path) -> Frozen:
+    csv = path.with_suffix(".csv")
+    digest = hashlib.sha256(csv.read_bytes()).hexdigest()
+    return Frozen(version, name, from_json(path.read_text(encoding="utf-8")), csv, digest)
+
+
+def find(address: str) -> tuple[Frozen, str]:
+    """Return the table at an address, and the address of the cell in it, empty if none is given.
+
+    ``address`` may be that of a page, and lack its version, which is then that of the suite. Raises UserError for a
+    version, table or cell that does not exist, naming those that are spelled alike.
+    """
+    page, _, cell = address.rpartition("cite/")[2].partition("#")
+    first, _, rest = page.partition("/")
+    version, name = (first, rest) if first[:1].isdigit() else (PUBLISHED.name, page)
+    folders = {folder.name: folder for folder in versions()}
+    if version not in folders:
+        raise UserError(f"{address}: no results {version} come with the suite; there are {', '.join(folders)}")
+    found = _paths(folders[version])
+    name = name.removesuffix(".html")
+    if name not in found:
+        raise UserError(f"{address}: results {version} have no table {name!r}; {_alike(name, found)}")
+    one = _frozen(version, name, found[name])
+    if cell and cell not in one.cells:
+        raise UserError(f"{address}: the table {name} has no cell {cell!r}; {_alike(cell, one.cells)}")
+    return one, cell
+
+
+def _alike(name: str, names: Iterable[str]) -> str:
+    every = list(names)
+    some = difflib.get_close_matches(name, every, n=5, cutoff=0.3) or every[:5]
+    return f"try {', '.join(some)}"

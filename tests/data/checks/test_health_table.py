@@ -1,0 +1,67 @@
+"""The shipped table of the health of datasets has a line for each, as the examination finds it."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from benchmark.__main__ import app
+from benchmark.data.checks import health_table
+from benchmark.data.checks.health import examine
+from benchmark.data.spec import as_written, dataset_names, load_spec
+from benchmark.files import shipped_datasets
+
+SHIPPED = pd.read_csv(shipped_datasets() / "health.csv").set_index("dataset", drop=False)
+BEHIND_PACKAGE = ["b3db_measured", "b3db_logbb"]
+FROM_FILES = ["bace", "dili", "esol"]
+
+
+def assert_shipped(name: str) -> None:
+    report = examine(load_spec(name), 99, expectation=True)
+    found = pd.read_csv(io.StringIO(health_table.to_csv([report]))).set_index("dataset", drop=False)
+    pd.testing.assert_series_equal(found.loc[name], SHIPPED.loc[name], rtol=1e-3, check_dtype=False)
+
+
+@pytest.mark.parametrize("name", BEHIND_PACKAGE)
+def test_the_lines_of_datasets_that_are_always_here_are_up_to_date(name: str) -> None:
+    assert_shipped(name)
+
+
+@pytest.mark.parametrize("name", FROM_FILES)
+def test_the_lines_of_datasets_with_a_file_are_up_to_date(name: str, staged_data: Path) -> None:
+    assert_shipped(name)
+
+
+def test_every_dataset_but_images_has_a_line_that_agrees_with_its_toml() -> None:
+    shipped = [name for name in dataset_names() if as_written(name).path.parent == shipped_datasets()]
+    tables = [name for name in shipped if not as_written(name).source.startswith("hf:")]
+    assert SHIPPED.index.tolist() == tables
+    for spec in map(as_written, tables):
+        line = SHIPPED.loc[spec.name]
+        assert line["rows"] == spec.rows, spec.name
+        assert spec.parsable is None or pd.isna(line["parsable"]) or line["parsable"] == spec.parsable, spec.name
+        assert line["train"] + line["id"] + (0 if pd.isna(line["ood"]) else line["ood"]) <= line["used"] <= line["rows"]
+
+
+def test_properties_come_back_from_the_table() -> None:
+    spec = load_spec("b3db_measured")
+    back, found = health_table.properties(spec), examine(spec, 99, expectation=True).properties
+    assert back is not None
+    assert found is not None
+    assert back.rows == found.rows
+    for field in ("minority", *health_table.OF_TABLE):
+        assert getattr(back, field) == (getattr(found, field) and pytest.approx(getattr(found, field), rel=1e-3)), field
+
+
+def test_a_table_of_several_datasets_is_written(tmp_path: Path) -> None:
+    out = tmp_path / "health.csv"
+    result = CliRunner().invoke(app, ["health", *BEHIND_PACKAGE, "--csv", str(out)])
+    assert result.exit_code == 0, result.output
+    assert f"wrote {out}" in "".join(result.output.split("\n"))
+    table = pd.read_csv(out)
+    assert table.columns.tolist() == list(health_table.COLUMNS)
+    assert table["dataset"].tolist() == BEHIND_PACKAGE

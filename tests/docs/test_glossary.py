@@ -1,0 +1,69 @@
+"""The glossary has each term once, in order, and every term that the board and the commands show."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from benchmark.files import CHECKOUT
+from benchmark.types import SAMPLINGS
+from leaderboard.tables.boards import MARKS, SUSPICIONS
+
+PAGE = (CHECKOUT / "docs" / "glossary.md").read_text(encoding="utf-8")
+_parts = re.split(r"^## (.+)$", PAGE, flags=re.M)
+TERMS = {term: " ".join(text.split()) for term, text in zip(_parts[1::2], _parts[2::2], strict=True)}
+CODE = (CHECKOUT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("## Terms of the code")[2]
+CODE = CODE.partition("\n## ")[0]
+
+
+def slug(term: str) -> str:
+    return re.sub(r"[^\w\- ]", "", term.lower()).replace(" ", "-")
+
+
+def test_terms_are_in_alphabetical_order_and_come_once():
+    assert len(TERMS) == PAGE.count("\n## ")
+    order = [term.lower().replace("-", " ") for term in TERMS]
+    assert order == sorted(order)
+    assert len({*map(slug, TERMS)}) == len(TERMS)
+
+
+@pytest.mark.parametrize("term", TERMS)
+def test_a_term_is_explained_in_at_most_three_sentences(term):
+    assert 1 <= len(re.findall(r"\.(?= [A-Z]|$)", TERMS[term])) <= 3
+
+
+def test_every_link_leads_to_a_term():
+    targets = re.findall(r"\]\(#([^)]+)\)", PAGE) + re.findall(r"\]\(glossary\.md#([^)]+)\)", CODE)
+    assert len(targets) > 50
+    assert {*targets} <= {*map(slug, TERMS)}
+
+
+def test_no_term_is_defined_in_the_architecture_too():
+    of_code = {name.lower() for cell in re.findall(r"^\| (\*.+?\*) \|", CODE, flags=re.M) for name in _named(cell)}
+    assert {"problem", "stack", "lab"} <= of_code
+    assert not of_code & {term.lower() for term in TERMS}
+
+
+def _named(cell: str) -> list[str]:
+    return re.findall(r"\*(.+?)\*", cell)
+
+
+def test_the_places_of_terms_exist():
+    files = re.findall(r"`((?:benchmark|leaderboard|methods)/[\w./]*)`", CODE)
+    assert len(files) > 20
+    assert all((CHECKOUT / path).exists() for path in files)
+
+
+def test_every_sampling_mark_and_badge_is_a_term():
+    named = {re.sub(r" \(.*\)", "", term).lower() for term in TERMS}
+    assert {*SAMPLINGS, "collapsed", "control", *SUSPICIONS} <= named
+    assert {"baseline", "verified", "self-reported", "yours"} <= named
+    signs = {sign for term in TERMS for sign in re.findall(r"\((.)\)", term)}
+    assert {sign[0] for sign in MARKS if not sign.isalpha()} <= signs
+
+
+@pytest.mark.parametrize("mark", SUSPICIONS)
+def test_a_mark_of_submissions_means_what_the_board_says(mark):
+    said = SUSPICIONS[mark].partition(": ")[2]
+    assert TERMS[mark.capitalize()].lower().endswith(said.lower())

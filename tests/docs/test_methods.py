@@ -1,0 +1,94 @@
+"""The page on methods says of each what it is, with its formula and its source."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from dataclasses import fields
+
+import pandas as pd
+import pytest
+
+from benchmark.files import CHECKOUT, published_results
+from benchmark.registry import discover, families, make_method, params
+
+BUILD = runpy.run_path(str(CHECKOUT / "docs" / "_build" / "methods_page.py"))
+METHODS = {name: cls for name, cls in discover()[0].items() if cls.__module__ == f"methods.{name}"}
+DOCUMENTED = [*METHODS, *families()]
+
+
+PAGE = (CHECKOUT / "docs" / "methods.md").read_text(encoding="utf-8")
+_parts = re.split(r"^### `(\w+)`$", PAGE, flags=re.M)[1:]
+SECTIONS = {
+    name: text.split("\n## ")[0].replace("\n  ", " ") for name, text in zip(_parts[::2], _parts[1::2], strict=True)
+}
+
+
+@pytest.mark.slow
+def test_the_page_is_made_of_the_methods():
+    assert BUILD["page"]() == PAGE, "run python docs/_build/methods_page.py"
+
+
+def test_every_method_is_in_one_group():
+    listed = [name for names in BUILD["GROUPS"].values() for name in names]
+    assert sorted(listed) == sorted(DOCUMENTED)
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_the_docstring_of_a_method_has_title_formula_source_and_what_differs(name):
+    text = BUILD["about"](name)
+    assert len(text.title) < 60
+    assert text.idea
+    assert re.match(r"[A-Z]|``", text.rest[0])
+    assert name in families() or any(BUILD["is_formula"](part) for part in text.rest)
+    cited = re.search(r"arXiv:\d{4}\.\d{5}|doi:10\.|ISBN|NeurIPS|JMLR|Prastalo", text.labelled["Source"])
+    assert cited or text.labelled["Source"].startswith(("ours", "the documentation"))
+    alone = not cited or text.labelled["Source"].startswith("ours") or name in ("erm", "twin")
+    assert alone or text.labelled["Difference"]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_hyperparameter_of_a_method_is_described(name):
+    described = BUILD["described"](METHODS[name])
+    assert list(described) == [field.name for field in fields(METHODS[name])]
+    assert all(text.endswith(".") for text in described.values())
+
+
+def test_a_section_has_the_title_defaults_sampling_and_cost_of_its_method():
+    assert sorted(SECTIONS) == sorted(DOCUMENTED)
+    for name, cls in METHODS.items():
+        for key, value in params(make_method(name, cls.tasks[0])).items():
+            usual = str(value).lower() if value is None or isinstance(value, bool) else f"{value:g}"
+            assert re.search(rf"^\| `{key}` \| {re.escape(usual)}[ ,]", SECTIONS[name], flags=re.M), (name, key)
+        assert re.search(r"^- \*Sees\* \d+ %", SECTIONS[name], flags=re.M), name
+        assert re.search(r"^- \*Cost\*: [A-Z].*\.$", SECTIONS[name], flags=re.M), name
+    assert "| `lam` | 300, 3 for regressions, 100 under `halves` |" in SECTIONS["twin"]
+    assert "Trains 2 networks, with 4 forward passes and 1 backward pass of a batch in a step" in SECTIONS["twin"]
+    assert "*Sees* 63 % under `paper` and `nested`, 50 % under `halves`, 100 % under `update`" in SECTIONS["erm"]
+    assert "*Sees* 99 % under `paper`" in SECTIONS["bagging"]
+
+
+def test_every_method_with_published_results_has_them():
+    text = " ".join(SECTIONS.values())
+    tables = published_results() / "tables"
+    for key in ("study-frontier-frontier", "study-remedies-frontier"):
+        for _, row in pd.read_csv(tables / f"{key}.csv").iterrows():
+            if row["Method"] != "Bagging K=2" and (key != "study-remedies-frontier" or row["Method"] not in SHOWN):
+                interval = f"[{row['Churn (%) low']:.1f}, {row['Churn (%) high']:.1f}]"
+                assert f"churn {row['Churn (%)']:.1f} % {interval}" in text, row["Method"]
+    assert text.count("families of classifications under `halves`: churn") == len(SHOWN) + 17
+    assert "flips 4.0 % [0.0, 8.9], bad flips 1.7 %" in SECTIONS["average_incumbent"]
+    assert "Published" not in SECTIONS["erm_whole"]
+
+
+SHOWN = set(pd.read_csv(published_results() / "tables" / "study-frontier-frontier.csv")["Method"]) - {"Bagging K=2"}
+"""Titles in the table over most families, which the page prefers to the one over the paper's."""
+
+
+def test_formulas_use_only_commands_that_become_mathml():
+    convert = pytest.importorskip("latex2mathml.converter").convert
+    texts = [part for name in DOCUMENTED for part in BUILD["about"](name).rest if BUILD["is_formula"](part)]
+    texts += re.findall(r"\$\$.*?\$\$|(?<!\$)\$[^$\n]+\$", BUILD["NOTATION"], flags=re.S)
+    assert len(texts) > 50
+    for text in texts:
+        assert "\\" not in convert(text.strip("$\n")), text

@@ -1,0 +1,227 @@
+"""The page on the paper's claims says what the published results say, where it gives no interval (see test_figures)."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+import pytest
+
+from benchmark.files import CHECKOUT
+from leaderboard.read.published import PUBLISHED
+from leaderboard.tables.addresses import spelled
+from leaderboard.tables.table import Value
+from leaderboard.write import cited
+
+PAGE = (CHECKOUT / "docs" / "paper.md").read_text(encoding="utf-8")
+RESULTS = (CHECKOUT / "RESULTS.md").read_text(encoding="utf-8")
+TABLES = PUBLISHED / "tables"
+DATASETS = ["DILI", "CYP2D6-Sub", "Pgp", "BACE (dev)", "BBB-Martins", "BBBP", "MOF-thermal", "AMES"]
+SAMPLINGS = ("", "halves/")
+
+
+def table(name: str, index: str = "Dataset") -> pd.DataFrame:
+    return pd.read_csv(TABLES / f"{name}.csv").set_index(index)
+
+
+def row(start: str) -> list[str]:
+    """Return the cells of the row of the page whose claim starts so."""
+    (found,) = (line for line in PAGE.splitlines() if line.startswith(f"| {start}"))
+    return [cell.strip() for cell in found.strip("|").split("|")]
+
+
+def numbers(text: str) -> list[float]:
+    return [float(number.replace("−", "-")) for number in re.findall(r"[−+]?\d+(?:\.\d+)?", text)]
+
+
+def flags(address: str) -> str:
+    one, cell = cited.find(address)
+    value = one.cells[cell]
+    assert isinstance(value, Value)
+    return value.flags
+
+
+def twin(columns: pd.Index) -> str:
+    (found,) = (c for c in columns if re.fullmatch(r"Twin-bootstrap λ=\d+", c))
+    return found
+
+
+def test_the_shares_of_values_that_agree_are_those_of_the_comparison() -> None:
+    agree, decided, share = re.search(r"^(\d+) of (\d+) decided values agree \((\d+) %\)", RESULTS, re.M).groups()
+    assert f"of {decided} published values that our intervals can decide, {agree} agree ({share} %)" in " ".join(
+        PAGE.split()
+    )
+
+
+def test_ranges_of_churn_and_of_differences_in_accuracy_are_those_of_the_datasets() -> None:
+    claims = ("Two retrainings of ERM differ on", "… while their accuracies differ", "Churn is 3 to 14 times")
+    for column, sampling in enumerate(SAMPLINGS, 1):
+        found = table(f"{sampling}magnitudes")
+        assert list(found.index) == DATASETS
+        churn, drift = found["Each prediction: Churn (%)"], found["Aggregate accuracy: |Δ accuracy| (pp)"]
+        for claim, values, digits in zip(claims, (churn, drift, churn / drift), (1, 1, 0), strict=True):
+            ends = numbers(re.sub(r"\[.*?\]", "", row(claim)[column]))
+            assert ends == [round(values.min(), digits), round(values.max(), digits)], claim
+
+
+def test_churn_exceeds_every_drift_and_is_largest_for_the_rarer_class() -> None:
+    rarer = row("The rarer class churns")
+    for column, sampling in enumerate(SAMPLINGS, 1):
+        drift = table(f"{sampling}drift")
+        measured = [c for c in drift if c.startswith("Between") and not c.endswith((" low", " high"))]
+        assert len(measured) == 5
+        assert (drift[measured].lt(drift["Churn (%)"], axis=0)).all(axis=None)
+        ratio = table(f"{sampling}per-class")["Ratio"]
+        assert numbers(rarer[column]) == [round(ratio[name], 1) for name in ("CYP2D6-Sub", "BBB-Martins", "BBBP")]
+
+
+def test_weight_decay_moves_churn_nowhere() -> None:
+    found = table("study-weight-decay-decays")
+    assert set(found.index) == {"BACE", "BBBP"}
+    assert not ((found["Δ churn (pp) low"] > 0) | (found["Δ churn (pp) high"] < 0)).any()
+
+
+def test_relative_reductions_are_those_of_the_datasets() -> None:
+    for column, sampling in enumerate(SAMPLINGS, 1):
+        main, kl = table(f"{sampling}main"), table(f"{sampling}distributional")
+        erm, nats = main["ERM churn (%)"], kl["ERM sym-KL (nats)"]
+        gone = -100 * main.select_dtypes("number").div(erm, axis=0)
+        bagging, coupled = gone["Bagging K=5"], gone[twin(main.columns)]
+        assert numbers(row("Bagging with K=5 reduces churn")[column])[:2] == [
+            round(bagging.min()),
+            round(bagging.max()),
+        ]
+        assert numbers(row("Twin-bootstrap reduces churn")[column])[0] == round(coupled.median())
+        further = 100 * (1 - (100 - coupled) / (100 - gone["Bagging K=2"]))
+        assert numbers(row("It churns less than bagging with K=2")[column])[0] == round(further.median())
+        fold = nats / (nats + kl["Bagging K=5"])
+        ends = numbers(row("Bagging reduces sym-KL")[column])
+        assert [fold.min(), fold.max()] == pytest.approx(ends, abs=0.5 if min(ends) > 5 else 0.05)
+        coupled_fold = (nats + kl["Bagging K=5"]) / (nats + kl[twin(kl.columns)])
+        assert numbers(row("… and twin-bootstrap by another")[column]) == [round(coupled_fold.median())]
+    for name in DATASETS:
+        assert flags(f"paper/main#{spelled(name)}.bagging-k-5") == "*"
+
+
+def test_marks_and_stars_are_those_of_the_tables() -> None:
+    for name in (
+        "paper/main#mof-thermal.twin-bootstrap-lambda-300",
+        "halves/main#mof-thermal.twin-bootstrap-lambda-100",
+    ):
+        assert "†" in flags(name).split()
+    for sampling, lam, starred in (("paper", 300, 8), ("halves", 100, 0)):
+        one, _ = cited.find(f"{sampling}/top-k")
+        cells = [cell for address, cell in one.cells.items() if address.endswith(f".twin-bootstrap-lambda-{lam}")]
+        assert sum("*" in cell.flags.split() for cell in cells) == starred
+        assert len(cells) == 8
+        for method in ("deep-ensemble-k-5", "swa", "mc-dropout"):
+            one, _ = cited.find(f"{sampling}/main")
+            cells = [cell for address, cell in one.cells.items() if address.endswith(f".{method}")]
+            assert not [cell for cell in cells if cell.number > 0 and "*" in cell.flags.split()]
+    halves = table("halves/top-k")["Twin-bootstrap λ=100"]
+    assert numbers(row("Twin-bootstrap raises the overlap")[2]) == [round(halves.min(), 2), round(halves.max(), 2)]
+
+
+def test_compute_is_as_measured() -> None:
+    for column, sampling in enumerate(SAMPLINGS, 1):
+        found = table(f"{sampling}compute", "Method")["Measured: CPU time (× ERM)"]
+        titles = [
+            twin(found.index[[f"λ={300 if not sampling else 100}" in title for title in found.index]]),
+            "Bagging K=2",
+        ]
+        assert numbers(row("… at equal compute")[column]) == [round(found[title], 1) for title in titles]
+
+
+def test_what_is_said_of_ranks_and_splits_holds() -> None:
+    groups = table("ranks", "Method")["Group"]
+    assert groups["Twin-bootstrap λ=300"] == groups["Bagging K=5"] == "A"
+    ranks = table("halves/ranks", "Method")
+    assert len(ranks) == 34
+    assert set(ranks["Group"]["Twin-bootstrap λ=100"]) & {"A", "F"}
+    assert ranks["Mean rank"].idxmin() == "Multi-kernel SVM"
+    splits = pd.read_csv(TABLES / "splits.csv").ffill()
+    single = splits[splits["Split"].isin(["7", "42", "99"])]
+    assert len(single) == 24
+    assert (single[["Bagging K=5, Δ", "Twin-bootstrap λ=300, Δ"]] < 0).all(axis=None)
+
+
+def test_what_is_said_of_lambda_holds() -> None:
+    tolerance = table("study-lambda-rule-canonical-seed-99-7-42-tolerance", "Tolerance")
+    assert tolerance.loc[0.02].tolist() == [300, 300, 300]
+    assert tolerance.loc[0.01].to_dict() == {"Split 99": 300, "Split 7": 100, "Split 42": 300}
+    (tuned,) = TABLES.glob("study-bayes-lambda-*-tuned.csv")
+    found = pd.read_csv(tuned).ffill().set_index(["Against", "Dataset"])
+    rule = found.loc["λ = 300"]
+    low, high = rule["ID Δ churn (pp) low"], rule["ID Δ churn (pp) high"]
+    assert ((low > 0).sum(), (high < 0).sum(), ((low <= 0) & (high >= 0)).sum()) == (3, 0, 5)
+    assert (rule["ID Δ accuracy (pp) low"] > 0).sum() == 5
+    assert (found.loc["ERM"]["ID Δ churn (pp) high"] < 0).sum() == 8
+    knob = table("study-overlap-knob")
+    assert (knob["Δ churn (pp) high"] < 0).all()
+
+
+def test_what_is_said_of_regressions_holds() -> None:
+    for column, sampling in enumerate(SAMPLINGS, 1):
+        found = pd.read_csv(TABLES / f"{sampling}regression.csv")
+        found["Dataset"] = found["Dataset"].ffill()
+        found = found[found["Dataset"].str.startswith(("ESOL", "FreeSolv", "Lipo"))].set_index("Method")
+        share = found["Churn (% of MAE)"]["ERM"]
+        assert numbers(row("In regressions, churn is")[column]) == [round(share.min()), round(share.max())]
+        gone = -found["Δ churn (% of ERM's)"]
+        for claim, method in (
+            ("On ESOL, FreeSolv and Lipophilicity", "Twin-bootstrap λ=3"),
+            ("… more than bagging with K=2", "Bagging K=2"),
+            ("… and less than bagging with K=5", "Bagging K=5"),
+        ):
+            said = row(claim)[column].removeprefix("by ").partition(" %")[0]
+            assert numbers(said) == [round(gone[method].min()), round(gone[method].max())], claim
+        worse = found.loc[["Twin-bootstrap λ=3", "Bagging K=2", "Bagging K=5"], "Δ MAE"] > 0
+        assert len(worse) == 9
+        assert worse.all() if sampling else not worse.any()
+
+
+def test_what_is_said_of_triage_holds() -> None:
+    found = table("triage")
+    seen = "Seen flips, top 10 % (%): "
+    assert (found[f"{seen}churn"] > found[f"{seen}entropy"]).all()
+    shown = found["Flips in the top 10 % (%): difference low"] > 0
+    assert shown[shown].index.tolist() == ["BACE (dev)"]
+    assert (found["AuPC: difference high"] < 0).sum() == 7
+
+
+def test_what_is_said_of_review_and_of_single_molecules_holds() -> None:
+    reviewed = re.search(r"triage.html`\): BACE: .*?top 30 % contain ([\d.]+) %", RESULTS)[1]
+    assert row("With one extra retraining, the 30 %")[1].startswith(f"{reviewed} % on BACE")
+    several, never = re.search(r"BACE: (\d+) of 242 test examples flip .*?; (\d+) of them never flip", RESULTS).groups()
+    assert row("Molecules that flip in 36 %")[1] == f"{never} of {several} such molecules on BACE"
+
+
+def test_methods_as_accurate_as_erm_churn_ten_points_less() -> None:
+    found = table("halves/places", "Method")
+    good = found[found["Δ accuracy (pp) low"] > 0]
+    assert good["Δ churn (pp)"].min() < -10
+
+
+def test_each_verdict_is_one_of_those_explained() -> None:
+    rows = [line for line in PAGE.splitlines() if re.match(r"\| (?!The paper|---)", line)]
+    assert len(rows) == 45
+    assert f"of {len(rows)} true claims" in PAGE
+    verdicts = ("**holds**", "**whole pool only**", "**does not hold**", "**open**")
+    assert all(line.strip("|").split("|")[3].strip().startswith(verdicts) for line in rows)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_two_methods_differ_as_the_page_says() -> None:
+    from leaderboard.read.source import read
+    from leaderboard.tables import pairwise
+
+    results = read(str(PUBLISHED))[0]
+    datasets = pairwise.datasets_on(results, "headline")
+    pairs = pairwise.pairs_in(
+        datasets, "Twin-bootstrap λ=300", "Bagging K=5", pairwise.measures_of("classification", [])
+    )
+    text = " ".join(pairwise.answer(pairs, results, "runs"))
+    value = re.search(r"Δ churn \(pp\) (\S+ \[.*?\])", text)[1]
+    assert value in " ".join(PAGE.split()).replace(" pp [", " [")
+    assert "p = 0.27 after Holm's adjustment" in text

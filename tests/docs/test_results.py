@@ -1,0 +1,70 @@
+"""The pages on statistics and on citing results say what the suite does."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from benchmark.files import CHECKOUT
+from leaderboard.read.published import PUBLISHED
+from leaderboard.write import cited
+
+DOCS = CHECKOUT / "docs"
+DEFINITIONS = (CHECKOUT / "leaderboard" / "templates" / "definitions.html").read_text(encoding="utf-8")
+
+
+def text(page: str) -> str:
+    return (DOCS / f"{page}.md").read_text(encoding="utf-8")
+
+
+def test_the_coverage_on_real_data_is_that_of_the_page_of_definitions() -> None:
+    cells = [
+        re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)
+        for row in re.findall(r"<tr>(<th scope=\"row\".*?)</tr>", DEFINITIONS)
+    ]
+    on_site = {row[0]: row[1:] for row in cells if len(row) == 5}
+    on_page = [[cell.strip() for cell in line.strip("|").split("|")] for line in text("statistics").splitlines()]
+    shown = {row[0]: row[1:] for row in on_page if row[0].startswith(("DILI,", "BACE,"))}
+    assert len(shown) == 8
+    assert shown.items() <= on_site.items()
+    churns = [float(row[3].split()[0]) for name, row in shown.items() if "churn of" in name]
+    lowest, highest = re.search(r"hold the true churn in (\d+) to (\d+) %", " ".join(text("paper").split())).groups()
+    assert (round(min(churns)), round(max(churns))) == (int(lowest), int(highest))
+
+
+@pytest.mark.parametrize("sentence", ["97 % of the cases, and", "68 %", "2.7 times too narrow"])
+def test_other_simulations_are_those_of_the_page_of_definitions(sentence: str) -> None:
+    for page in (text("statistics"), DEFINITIONS):
+        plain = " ".join(page.split()).replace("a factor of 2.7", "2.7 times too narrow")
+        assert sentence in plain
+
+
+def test_the_entry_and_the_snippet_on_citing_are_those_of_the_suite() -> None:
+    page = text("results")
+    one, _ = cited.find("halves/places")
+    assert one.bibtex in page
+    (snippet,) = re.findall(r"```python\n(.*?)```", page, flags=re.S)
+    scope: dict[str, object] = {}
+    exec(snippet, scope)
+    assert scope["cell"] == "svm.churn"
+    for address in re.findall(r"^python -m leaderboard cite (\S+)$", page, flags=re.M):
+        cited.find(address)
+    for folder in re.findall(r"leaderboard/published/[0-9.]+[\w/.]*", page):
+        assert (CHECKOUT / folder).exists(), folder
+
+
+def test_the_answers_on_places_are_those_of_the_tables() -> None:
+    for sampling, place in (("paper", "1"), ("halves", "10")):
+        one, cell = cited.find(f"{sampling}/places#bagging-k-5.place")
+        assert one.text(cell) == place
+    assert PUBLISHED.name in text("results")
+
+
+@pytest.mark.parametrize("name", ["paper", "nested", "halves", "update"])
+def test_each_drawing_is_shown_with_a_text_for_those_who_cannot_see_it(name: str) -> None:
+    drawing = (DOCS / "assets" / f"sampling-{name}.svg").read_text(encoding="utf-8")
+    assert len(drawing) < 6000
+    assert "<title" in drawing
+    assert "<desc" in drawing
+    assert re.search(rf"!\[[^\]]{{60,}}\]\(assets/sampling-{name}\.svg\)", text("protocols"))

@@ -1,0 +1,173 @@
+"""The documentation site: it is built without a warning, whole, and without requests to other hosts."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+import typer
+
+import benchmark.__main__
+import leaderboard.__main__
+from benchmark.data.spec import as_written
+from benchmark.files import CHECKOUT, shipped_datasets
+from benchmark.measure.catalogue import CATALOGUE
+
+pytest.importorskip("mkdocs", reason="the extra [docs] is not installed")
+DOCS = CHECKOUT / "docs"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
+        cwd=CHECKOUT,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1", "REPOSITORY": "", "BOARD": "../"},
+        capture_output=True,
+        text=True,
+    )
+    assert built.returncode == 0, built.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def modules() -> Iterator[dict[str, ModuleType]]:
+    sys.path.insert(0, str(DOCS / "_build"))
+    yield {name: importlib.import_module(name) for name in ("hooks", "notebooks", "docstrings")}
+    sys.path.remove(str(DOCS / "_build"))
+
+
+def read(site: Path, page: str) -> str:
+    return (site / page).read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", ["benchmark", "leaderboard"])
+def test_every_command_and_option_is_on_the_page_of_the_command_line(site: Path, program: str) -> None:
+    app = {"benchmark": benchmark.__main__.app, "leaderboard": leaderboard.__main__.app}[program]
+    page = read(site, "reference/cli.html")
+    commands: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    assert len(commands) > 10
+    for name, command in commands.items():
+        assert f'id="python--m-{program}-{name}"' in page
+        for option in (option for one in command.params for option in one.opts if option.startswith("--")):
+            assert option in page, f"{name} {option}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("package", ["benchmark", "methods", "leaderboard"])
+def test_every_public_name_has_its_signature_on_the_page_of_its_package(site: Path, package: str) -> None:
+    page = read(site, f"reference/api/{package}.html")
+    for name in importlib.import_module(package).__all__:
+        assert name.startswith("_") or re.search(rf'<h2 id="[\w.]+\.{name}"', page), name
+
+
+@pytest.mark.slow
+def test_every_dataset_has_a_page_with_its_licence_and_the_index_leads_to_it(site: Path) -> None:
+    index = read(site, "reference/datasets/index.html")
+    for path in shipped_datasets().glob("*.toml"):
+        page = read(site, f"reference/datasets/{path.stem}.html")
+        assert as_written(path.stem).licence.split("<")[0] in page
+        assert f'href="{path.stem}.html"' in index
+
+
+@pytest.mark.slow
+def test_every_measure_and_study_is_listed(site: Path) -> None:
+    measures, studies = read(site, "reference/measures.html"), read(site, "reference/studies.html")
+    assert all(f"<code>{measure.key}</code>" in measures for measure in CATALOGUE)
+    files = [path for path in (CHECKOUT / "benchmark" / "studies").glob("*.py") if path.stem != "__init__"]
+    assert len(re.findall("<h2 id=", studies)) >= len(files)
+
+
+@pytest.mark.slow
+def test_no_page_asks_another_host_for_anything(site: Path) -> None:
+    for path in site.rglob("*.html"):
+        asked = re.findall(
+            r'<(?:script|img|link|iframe|source)\b[^>]*?\b(?:src|href)="?(https?:)?//', path.read_text("utf-8")
+        )
+        assert not asked, path
+
+
+@pytest.mark.slow
+def test_files_of_the_repository_are_pages_whose_links_lead_to_pages(site: Path) -> None:
+    page = read(site, "community/contributing.html")
+    assert 'href="../architecture.html"' in page
+    assert 'href="../reference/dataset-files.html#pretrained-features"' in page
+    assert "datasets/TABLE.md" in page
+    assert 'TABLE.md"' not in page  # without the address of a repository, only the text of such a link remains
+
+
+@pytest.mark.slow
+def test_the_search_knows_the_pages(site: Path) -> None:
+    found = {entry["location"] for entry in json.loads(read(site, "search/search_index.json"))["docs"]}
+    assert {"updates.html", "reference/datasets/bace.html", "reference/cli.html"} <= found
+
+
+def test_formulas_become_mathml(modules: dict[str, ModuleType]) -> None:
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="page.md"))
+    show = modules["hooks"].on_page_content
+    html = show(r'<p><span class="arithmatex">\(a &lt; \frac{1}{2}\)</span></p>', page=page, config=None, files=None)
+    assert re.fullmatch(r"<p><math [^>]*>.*<mo>&#x0003C;</mo>.*<mfrac>.*</math></p>", html)
+    with pytest.raises(ValueError, match=r"page\.md: the formula a\^ cannot be set"):
+        show(r'<div class="arithmatex">\[a^\]</div>', page=page, config=None, files=None)
+
+
+def test_a_formula_with_a_misspelt_command_is_an_error(modules: dict[str, ModuleType]) -> None:
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="page.md"))
+    with pytest.raises(ValueError, match=r"has the unknown command \\fracc"):
+        modules["hooks"].on_page_content(
+            r'<span class="arithmatex">\(\fracc{1}{2}\)</span>', page=page, config=None, files=None
+        )
+
+
+def test_a_notebook_becomes_a_page_with_its_outputs_and_no_script(modules: dict[str, ModuleType]) -> None:
+    table = '<style scoped>td {}</style><table border="1" class="dataframe"><tr><td>12</td></tr></table>'
+    notebook = {
+        "cells": [
+            {"cell_type": "markdown", "id": "a", "metadata": {}, "source": "# Title\n\nText."},
+            {
+                "cell_type": "code",
+                "id": "b",
+                "metadata": {},
+                "execution_count": 1,
+                "source": "frame",
+                "outputs": [
+                    {
+                        "output_type": "execute_result",
+                        "execution_count": 1,
+                        "metadata": {},
+                        "data": {"text/html": table},
+                    },
+                    {"output_type": "display_data", "metadata": {}, "data": {"image/png": "aGVsbG8="}},
+                ],
+            },
+        ],
+        "metadata": {"language_info": {"name": "python"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    made = dict(modules["notebooks"].page("notebooks/one.ipynb", json.dumps(notebook).encode()))
+    text = made.pop("notebooks/one.md")
+    assert text.startswith("# Title\n\n[Download this notebook](one.ipynb)")
+    assert "```python\nframe\n```" in text
+    assert "<table><tr><td>12</td></tr></table>" in text
+    assert "<style" not in text
+    ((place, picture),) = made.items()
+    assert picture == b"hello"
+    assert f"]({place.removeprefix('notebooks/')})" in text
+
+
+def test_doctests_are_fenced_in_docstrings(modules: dict[str, ModuleType]) -> None:
+    docstring = SimpleNamespace(value="Do it::\n\n    code\n\n>>> 1 + 1\n2\n\nMore.")
+    modules["docstrings"].Plain().on_object(obj=SimpleNamespace(docstring=docstring))
+    assert docstring.value == "Do it:\n\n    code\n\n```pycon\n>>> 1 + 1\n2\n```\n\nMore."

@@ -1,0 +1,61 @@
+"""Pages of published numbers with addresses that never change."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from itertools import islice
+
+import pytest
+
+from leaderboard.read.published import PUBLISHED
+from leaderboard.read.results import Results
+from leaderboard.site import cite
+from leaderboard.write import cited
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, str]:
+    return dict(cite.files())
+
+
+def test_each_published_table_has_a_page_with_its_cells_its_data_and_what_to_cite(pages: dict[str, str]) -> None:
+    for one in cited.tables(PUBLISHED):
+        path = f"cite/{one.version}/{one.name}"
+        page = pages[f"{path}.html"]
+        assert re.findall(r'<td id="([^"]+)"', page) == list(one.cells)
+        assert re.findall(r'<td id="[^"]+"[^>]*><a href="#([^"]+)">', page) == list(one.cells)
+        assert one.sha256 in page
+        assert pages[f"{path}.csv"] == one.csv.read_text(encoding="utf-8")
+
+
+def test_the_index_leads_to_each_table(pages: dict[str, str]) -> None:
+    links = set(re.findall(r'<li><a href="([^"]+)"', pages["cite/index.html"]))
+    assert links == {path.removeprefix("cite/") for path in pages if path.endswith(".html")} - {"index.html"}
+
+
+def test_each_link_leads_to_a_page_of_the_site_or_a_place_on_its_own(pages: dict[str, str]) -> None:
+    names = ("index", "compare", "expect", "tables", "definitions")
+    known = {*pages, *(f"{name}.html" for name in names), "citation.bib", "static/site.css", "static/site.js"}
+    for path in ("cite/index.html", "cite/0.1.0/halves/places.html", "cite/0.1.0/halves/datasets/bace-id.html"):
+        for link in re.findall(r' (?:href|src)="([^"]+)"', pages[path]):
+            target, _, place = link.partition("#")
+            if target.startswith("data:"):
+                continue
+            if not target:
+                assert f'id="{place}"' in pages[path]
+            else:
+                assert posixpath.normpath(posixpath.join(posixpath.dirname(path), target)) in known, link
+
+
+def test_a_page_stays_the_same_on_another_day_and_in_another_build(
+    pages: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    assert dict(islice(cite.files(), 100)).items() <= pages.items()
+
+
+def test_only_a_site_of_the_published_results_has_such_pages() -> None:
+    assert cite.has(Results((), source=str(PUBLISHED)))
+    assert not cite.has(Results((), source="sqlite:///mlflow.db"))
+    assert not cite.has(Results((), source=f"sqlite:///mlflow.db, {PUBLISHED}"))

@@ -1,0 +1,126 @@
+"""Addresses of published numbers: they lead to the numbers, and neither changes."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from benchmark.errors import UserError
+from benchmark.files import CHECKOUT
+from leaderboard.__main__ import app
+from leaderboard.read.published import PUBLISHED
+from leaderboard.write import cited
+from leaderboard.write.formats import to_csv, to_json
+from leaderboard.write.published import SUMS, sums
+
+RELEASED = CHECKOUT / "leaderboard" / "published.sha256"
+
+
+@pytest.fixture(scope="module")
+def tables() -> dict[str, cited.Frozen]:
+    return {one.name: one for folder in cited.versions() for one in cited.tables(folder)}
+
+
+def test_each_number_of_each_published_table_has_an_address_of_its_own(tables: dict[str, cited.Frozen]) -> None:
+    assert len(tables) > 100
+    for one in tables.values():
+        numbers = sum(
+            not isinstance(cell, str) and cell.number == cell.number for row in one.table.rows for cell in row
+        )
+        found = [cell for cell in one.cells.values() if not isinstance(cell, str) and cell.number == cell.number]
+        named = sum(not isinstance(row[0], str) for row in one.table.rows)
+        assert numbers - named <= len(found) <= numbers, one.name
+        assert all(re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+", address) for address in one.cells), one.name
+
+
+def test_a_table_read_from_its_file_is_written_to_the_same_bytes(tables: dict[str, cited.Frozen]) -> None:
+    for one in tables.values():
+        assert to_json(one.table) == one.csv.with_suffix(".json").read_text(encoding="utf-8"), one.name
+        assert to_csv(one.table) == one.csv.read_text(encoding="utf-8"), one.name
+
+
+@pytest.mark.parametrize(
+    ("address", "file", "row", "column"),
+    [
+        ("halves/places#svm.churn", "halves/places.csv", {"Method": "SVM"}, "Churn (%)"),
+        (
+            "0.1.0/paper/main#bace.twin-bootstrap-lambda-300",
+            "main.csv",
+            {"Dataset": "BACE (dev)"},
+            "Twin-bootstrap λ=300",
+        ),
+        ("paper/samplings#swa.halves-delta-churn", "samplings.csv", {"Method": "SWA"}, "halves: Δ churn (pp)"),
+        (
+            "https://churn.example/board/cite/0.1.0/studies/access-access.html#bagging-k-5.bace.from-seeing-more",
+            "study-access-access.csv",
+            {"Method": "Bagging K=5", "Dataset": "BACE"},
+            "From seeing more (pp)",
+        ),
+    ],
+)
+def test_an_address_leads_to_its_number_today_as_ever(
+    address: str, file: str, row: dict[str, str], column: str
+) -> None:
+    """These addresses are spelled out because they may be in print: a change of how they are made would break them."""
+    frozen, cell = cited.find(address)
+    data = pd.read_csv(cited.PUBLISHED.parent / "0.1.0" / "tables" / file)
+    expected = data[(data[list(row)] == pd.Series(row)).all(axis=1)].iloc[0]
+    assert frozen.cells[cell].number == expected[column]
+    assert frozen.sha256 == hashlib.sha256((PUBLISHED.parent / "0.1.0" / "tables" / file).read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("halves/place#svm.churn", "no table 'halves/place'; try halves/places"),
+        ("halves/places#svm.chrn", "no cell 'svm.chrn'; try svm.churn"),
+        ("99.0.0/halves/places", "no results 99.0.0 come with the suite; there are 0.1.0"),
+    ],
+)
+def test_an_address_that_leads_nowhere_is_refused_with_what_is_spelled_alike(address: str, said: str) -> None:
+    with pytest.raises(UserError, match=re.escape(said)):
+        cited.find(address)
+
+
+def test_the_command_prints_the_number_and_what_to_cite(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        app(["cite", "halves/places#svm.churn"])
+    frozen, cell = cited.find("halves/places#svm.churn")
+    said = capsys.readouterr().out
+    assert f"svm.churn: {frozen.cells[cell].text}" in said
+    assert frozen.sha256 in said
+    with pytest.raises(SystemExit):
+        app(["cite"])
+    assert f"{frozen.version}/{frozen.name}  {frozen.table.title}" in capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize("folder", cited.versions(), ids=lambda folder: folder.name)
+def test_each_file_of_published_results_has_the_checksum_listed_with_them(folder: Path) -> None:
+    assert (folder / SUMS).read_text(encoding="utf-8") == sums(folder), (
+        f"files in {folder} differ from its {SUMS}: restore them, or before the release write both anew with "
+        f"python -m leaderboard export {folder} --store {folder}"
+    )
+
+
+def released() -> dict[str, str]:
+    """Return the sha256 of the checksums of each released version."""
+    lines = RELEASED.read_text(encoding="utf-8").splitlines()
+    return {line.split()[1].split("/")[1]: line.split()[0] for line in lines if not line.startswith("#")}
+
+
+def test_a_released_version_has_not_changed() -> None:
+    for version, digest in released().items():
+        content = (PUBLISHED.parent / version / SUMS).read_bytes()
+        assert hashlib.sha256(content).hexdigest() == digest, f"results {version} are released: publish another version"
+
+
+def test_each_version_with_a_date_in_the_changelog_is_frozen() -> None:
+    changelog = (CHECKOUT / "CHANGELOG.md").read_text(encoding="utf-8")
+    dated = set(re.findall(r"^## \[?(\d+\.\d+\.\d+)\]?.*\d{4}-\d\d-\d\d", changelog, flags=re.M))
+    published = {folder.name for folder in cited.versions()}
+    missing = (dated & published) - set(released())
+    assert not missing, f"{missing}: cd leaderboard && sha256sum published/VERSION/{SUMS} >> {RELEASED.name}"
