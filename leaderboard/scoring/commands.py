@@ -25,7 +25,9 @@ Tolerance = Annotated[
     float | None,
     typer.Option(min=0, help="Regression: a change above this (target's unit) is a flip. [default: the old MAE]"),
 ]
-Tracking = Annotated[str, typer.Option(help="MLflow store. [default: MLFLOW_TRACKING_URI, or mlflow.db here]")]
+Tracking = Annotated[
+    str, typer.Option(help="MLflow store. [default: MLFLOW_TRACKING_URI, or mlflow.db in this folder]")
+]
 SHORT, LONG = 5, 20
 """Numbers of the most fragile examples that ``score`` shows."""
 LARGE = 2**23
@@ -35,7 +37,8 @@ Store = Annotated[Path | None, typer.Option(help="Folder of exported results. [d
 
 def score(
     predictions: Annotated[
-        list[str] | None, typer.Argument(help=f"{TABLE} Of several tables, each is one run.", show_default=False)
+        list[str] | None,
+        typer.Argument(help=f"{TABLE} If you give several tables, each is one run.", show_default=False),
     ] = None,
     experiment: Annotated[str, typer.Option(help="Read the finished runs of this MLflow experiment instead.")] = "",
     table: Annotated[
@@ -59,7 +62,7 @@ def score(
         typer.Option(min=1, help="Number of the most fragile examples. [default: 5; 20 with --more and on the page]"),
     ] = None,
     more: Annotated[
-        bool, typer.Option("--more", help="Print the scorecard, churn by class and the published methods, too.")
+        bool, typer.Option("--more", help="Also print the scorecard, churn by class and the published methods.")
     ] = False,
     html: Annotated[Path | None, typer.Option(help="Write a page to this file.")] = None,
     json: Annotated[Path | None, typer.Option(help="Write everything to this file as JSON; - prints it.")] = None,
@@ -73,7 +76,7 @@ def score(
     _check(store)
     sources = predictions or []
     if bool(sources) == bool(experiment) or (query and not experiment):
-        raise UserError("expected tables of predictions, or --experiment and with it, if you like, --filter")
+        raise UserError("expected tables of predictions, or --experiment, to which --filter may be added")
     if table and not experiment and not any(source.startswith("runs:/") for source in sources):
         raise UserError(f"--table {table} is the artifact of a run: expected a run (runs:/RUN_ID) or --experiment")
     said = f"the experiment {experiment!r}" if experiment else ""
@@ -98,13 +101,18 @@ def score(
         return
     if json:
         _write(json, reports.to_json(result, where))
-    hint = [] if more else ["With --more: the scorecard, churn by class, more examples and the published methods."]
+    hint = [] if more else ["Add --more for the scorecard, churn by class, more examples and the published methods."]
     reports.terminal([where.table] if more and where.table else [], [*where.sentences, *hint])
 
 
 def triage(
     first: Annotated[str, typer.Argument(metavar="PREDICTIONS_A", help="Table of one run's predictions.")],
-    second: Annotated[str, typer.Argument(metavar="PREDICTIONS_B", help="The same examples after one retraining.")],
+    second: Annotated[
+        str,
+        typer.Argument(
+            metavar="PREDICTIONS_B", help="Table of predictions for the same examples after one retraining."
+        ),
+    ],
     share: Annotated[str, typer.Option("--review", help="Share of the examples to review, e.g. 30%.")] = "30%",
     out: Annotated[Path, typer.Option(help="CSV of the examples, most fragile first.")] = Path("review.csv"),
     tracking_uri: Tracking = "",
@@ -149,7 +157,7 @@ def triage(
         typer.echo(
             f"On {len(shares)} published datasets, the first {part:.0%} as ranked by two runs of ERM "
             f"contain {np.mean(shares):.0%} of the flips in other runs ({min(shares):.0%} to {max(shares):.0%}): "
-            "expect as many."
+            "expect a similar share."
         )
     if result.score.margin is None:
         typer.echo("The published runs break ties by probability; with labels alone, ties keep their input order.")
@@ -158,10 +166,12 @@ def triage(
 def power(
     delta: Annotated[
         float | None,
-        typer.Option(help="Difference in churn: in pp, or in a regression's unit with --dataset. [default: 1 pp]"),
+        typer.Option(
+            help="Difference in churn to resolve: in pp, or with --dataset in a regression's unit. [default: 1 pp]"
+        ),
     ] = None,
-    dataset: Annotated[str, typer.Option(help="One dataset. [default: all classifications]")] = "",
-    methods: Annotated[str, typer.Option(help="The two methods, comma-separated.")] = "erm,twin",
+    dataset: Annotated[str, typer.Option(help="One dataset. [default: all classification datasets]")] = "",
+    methods: Annotated[str, typer.Option(help="The two methods, separated by a comma.")] = "erm,twin",
     store: Annotated[str, typer.Option(help="MLflow store, or a folder of exported results.")] = "",
 ) -> None:
     """Estimate how many retrainings are needed to resolve a difference between two methods, and what ten resolve."""
@@ -216,7 +226,7 @@ def gate(
     of_models = [source for source in given if sources.is_model(source)]
     if bool(of_models) != (data is not None):
         found = f"{of_models[0]} is a model" if of_models else "neither of the two is a model"
-        raise UserError(f"{found}: expected --data, the rows to predict for, with models and only with models")
+        raise UserError(f"{found}: give --data, the rows to predict for, if and only if one of the two is a model")
     rows = models.data_of(data, target) if data else None
     read = []
     for source in given:
@@ -228,7 +238,7 @@ def gate(
         read += [runs]
         if differing:
             typer.echo(f"warning: {source} was logged with other versions: {'; '.join(differing)}", err=True)
-            typer.echo("  --env-manager virtualenv or uv installs those", err=True)
+            typer.echo("  to predict with those versions, add --env-manager virtualenv or uv", err=True)
     result = gate(read[0], read[1], limit, bad, sure, tolerance)
     if form == "text":
         _echo_columns(read)
@@ -254,7 +264,7 @@ def update(
     truth: Truth = None,
     kind: Kind = "",
 ) -> None:
-    """Say what an update of a model changes, for better or worse, and which part of it is chance."""
+    """Report what an update of a model changes, for better or worse, and which part of that is chance."""
     from leaderboard.scoring import reports
     from leaderboard.scoring import update as updates
 
@@ -317,7 +327,7 @@ def _read(
 
 def _check(store: Path | None) -> None:
     if store and not (store / "manifest.json").is_file():
-        raise UserError(f"--store {store}: no manifest.json of exported results there")
+        raise UserError(f"--store {store}: expected a folder of exported results, found no manifest.json in it")
 
 
 def _write(path: Path, text: str) -> None:

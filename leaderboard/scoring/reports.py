@@ -47,7 +47,7 @@ def scorecard(score: Score, meanings: bool = False) -> Table | None:
         return None
     columns = ("Measure", "Estimate", "Meaning")[: 2 + meanings]
     rows = [(m.title, absolute(m).show(value), m.help)[: len(columns)] for m, value in score.card]
-    caption = "What decisions rest on besides churn."
+    caption = "Measures that decisions depend on besides churn."
     if score.runs.kind == "probabilities":
         caption += f" Class 1 is {score.runs.classes[1]}, against all others."
     if any(m.key == "beyond_tolerance" and m.needs_truth for m, _ in score.card):
