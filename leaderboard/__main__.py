@@ -12,7 +12,7 @@ from benchmark.types import Sampling
 from leaderboard.scoring import commands
 
 app = App(help="Turn the runs in the tracking store into a leaderboard.")
-STORE = typer.Option(help="MLflow store, or a folder of exported results. [default: MLFLOW_TRACKING_URI]")
+STORE = typer.Option(help="MLflow store, or a folder of exported results.", show_default="MLFLOW_TRACKING_URI")
 
 
 @app.command()
@@ -61,7 +61,7 @@ def explain(
             "--own", metavar="DATASETS", help="Then compare the methods on these datasets, as the command own does."
         ),
     ] = "",
-    store: Annotated[str, typer.Option(help="MLflow store. [default: MLFLOW_TRACKING_URI]")] = "",
+    store: Annotated[str, typer.Option(help="MLflow store.", show_default="MLFLOW_TRACKING_URI")] = "",
 ) -> None:
     """Explain runs in MLflow: add differences from ERM with intervals, flips, figures, views and a board of methods.
 
@@ -87,7 +87,7 @@ def explain(
 
 @app.command()
 def own(
-    dataset: Annotated[str, typer.Option(help="Datasets to show, separated by commas. [default: your own]")] = "",
+    dataset: Annotated[str, typer.Option(help="Datasets to show, separated by commas.", show_default="your own")] = "",
     store: Annotated[str, STORE] = "",
 ) -> None:
     """Compare the methods on your own data: churn and accuracy against ERM, which to use, and which molecules flip."""
@@ -158,7 +158,7 @@ def study(
 
 @app.command()
 def compare(
-    file: Annotated[Path | None, typer.Argument(help="CSV of published numbers. [default: the paper's]")] = None,
+    file: Annotated[Path | None, typer.Argument(help="CSV of published numbers.", show_default="the paper's")] = None,
     store: Annotated[str, STORE] = "",
     markdown: Annotated[Path | None, typer.Option(help="Write a report to this Markdown file instead.")] = None,
 ) -> None:
@@ -190,11 +190,11 @@ def compare_methods(
     ] = "headline",
     sampling: Annotated[
         Sampling | None,
-        typer.Option(help="What a retraining could see. [default: the sampling that decisions are based on]"),
+        typer.Option(help="What a retraining could see.", show_default="the sampling that decisions are based on"),
     ] = None,
     ci: Annotated[str, commands.CI] = "runs",
     store: Annotated[
-        str, typer.Option(help="MLflow store, or a folder of exported results. [default: published]")
+        str, typer.Option(help="MLflow store, or a folder of exported results.", show_default="shipped with the suite")
     ] = "",
 ) -> None:
     """Compare two methods: which churns less, which is more accurate, by how much, and how certain is that?"""
@@ -224,7 +224,9 @@ def compare_methods(
 def cite(
     address: Annotated[
         str,
-        typer.Argument(help="Address of a number or table, e.g. 0.1.0/halves/places#svm.churn. [default: list tables]"),
+        typer.Argument(
+            help="Address of a number or table, e.g. 0.1.0/halves/places#svm.churn.", show_default="list all tables"
+        ),
     ] = "",
 ) -> None:
     """Print the published number at an address that never changes, and the BibTeX of its table."""
@@ -378,7 +380,7 @@ def submit(
 def verify(
     method: Annotated[str, typer.Argument(help="Submitted method with code in methods/.")],
     submissions: Annotated[Path, SUBMISSIONS] = Path("submissions"),
-    dataset: Annotated[str, typer.Option(help="Dataset to run. [default: one at random]")] = "",
+    dataset: Annotated[str, typer.Option(help="Dataset to run.", show_default="one at random")] = "",
     sampling: Annotated[Sampling, typer.Option(help="Sampling to run under, whose results are marked.")] = "halves",
 ) -> None:
     """Rerun a submitted method on one random dataset, and mark what was rerun as verified if the results agree.

@@ -155,12 +155,16 @@ def new_dataset(
     target: Annotated[
         str,
         typer.Option(
-            help="The column to predict; several, separated by commas, make a dataset each. [required unless --update]"
+            help="The column to predict; several, separated by commas, make a dataset each. Required unless --update."
         ),
     ] = "",
-    smiles: Annotated[str, typer.Option(help="The SMILES column. [default: the one with SMILES in its name]")] = "",
+    smiles: Annotated[
+        str, typer.Option(help="The SMILES column.", show_default="the one with SMILES in its name")
+    ] = "",
     id_column: Annotated[str, typer.Option("--id", help="A column that names the rows.")] = "",
-    task: Annotated[str, typer.Option(help="classification or regression. [default: inferred from the column]")] = "",
+    task: Annotated[
+        str, typer.Option(help="classification or regression.", show_default="inferred from the column")
+    ] = "",
     positive: Annotated[
         str, typer.Option(help="The text that marks class 1, or '>= median' to turn numbers into two classes.")
     ] = "",
@@ -177,8 +181,10 @@ def new_dataset(
         str,
         typer.Option(help="Text columns to use as features, one feature for each distinct text; separated by commas."),
     ] = "",
-    name: Annotated[str, typer.Option(help="Name of the dataset. [default: the file's]")] = "",
-    to: Annotated[Path | None, typer.Option(help="Folder for the TOML. [default: the registry, datasets/]")] = None,
+    name: Annotated[str, typer.Option(help="Name of the dataset.", show_default="the file's")] = "",
+    to: Annotated[
+        Path | None, typer.Option(help="Folder for the TOML.", show_default="the registry, datasets/")
+    ] = None,
     update: Annotated[
         bool, typer.Option("--update", help="Make the next version of the dataset, with the same columns and split.")
     ] = False,

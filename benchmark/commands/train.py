@@ -79,10 +79,11 @@ def update(
     cuts: Annotated[int, typer.Option(help="Number of updates.", min=1, max=20)] = 5,
     start: Annotated[str, typer.Option(help="Share of the training rows that the first model is trained on.")] = "0.5",
     method: Annotated[
-        str, typer.Option(help="Methods to compare with ERM trained anew, separated by commas. [default: a selection]")
+        str,
+        typer.Option(help="Methods to compare with ERM trained anew, separated by commas.", show_default="a selection"),
     ] = "",
     tolerance: Annotated[
-        float, typer.Option(help="Regression: a change above this is a flip. [default: the MAE of the old models]")
+        float, typer.Option(help="Regression: a change above this is a flip.", show_default="the MAE of the old models")
     ] = 0.0,
     canonical_seed: Annotated[int, typer.Option(help="Seed of the train/test split.")] = 99,
     seeds: Annotated[str, typer.Option(help="Train seeds, an even number of them.")] = "10",

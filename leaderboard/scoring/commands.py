@@ -18,21 +18,21 @@ TABLE = (
     "Parquet, CSV or MLflow's JSON of predictions, long (run, example_id, p0… or y_pred) or wide (a column per run), "
     "or a table that a run has logged: runs:/RUN_ID/ARTIFACT."
 )
-Truth = Annotated[Path | None, typer.Option(help="Table with example_id and y_true. [default: the column y_true]")]
-Kind = Annotated[str, typer.Option(help="Contents: probabilities, labels or values. [default: inferred]")]
+Truth = Annotated[Path | None, typer.Option(help="Table with example_id and y_true.", show_default="the column y_true")]
+Kind = Annotated[str, typer.Option(help="Contents: probabilities, labels or values.", show_default="inferred")]
 CI = typer.Option(help="Source of variation in the intervals: runs, examples, both, or paper (too narrow).")
 Tolerance = Annotated[
     float | None,
-    typer.Option(min=0, help="Regression: a change above this (target's unit) is a flip. [default: the old MAE]"),
+    typer.Option(min=0, help="Regression: a change above this (target's unit) is a flip.", show_default="the old MAE"),
 ]
 Tracking = Annotated[
-    str, typer.Option(help="MLflow store. [default: MLFLOW_TRACKING_URI, or mlflow.db in this folder]")
+    str, typer.Option(help="MLflow store.", show_default="MLFLOW_TRACKING_URI, or mlflow.db in this folder")
 ]
 SHORT, LONG = 5, 20
 """Numbers of the most fragile examples that ``score`` shows."""
 LARGE = 2**23
 """Bytes of a file that takes a second or more to read."""
-Store = Annotated[Path | None, typer.Option(help="Folder of exported results. [default: shipped with the suite]")]
+Store = Annotated[Path | None, typer.Option(help="Folder of exported results.", show_default="shipped with the suite")]
 
 
 def score(
@@ -44,7 +44,7 @@ def score(
     table: Annotated[
         str,
         typer.Option(
-            "--table", "--metric-table", help="Artifact that holds a run's predictions. [default: its only table]"
+            "--table", "--metric-table", help="Artifact that holds a run's predictions.", show_default="its only table"
         ),
     ] = "",
     query: Annotated[
@@ -55,11 +55,14 @@ def score(
     kind: Kind = "",
     ci: Annotated[str, CI] = "runs",
     tolerance: Annotated[
-        float | None, typer.Option(help="Regression: a change that matters, in the target's unit. [default: 0.5 SD]")
+        float | None,
+        typer.Option(help="Regression: a change that matters, in the target's unit.", show_default="0.5 SD"),
     ] = None,
     top: Annotated[
         int | None,
-        typer.Option(min=1, help="Number of the most fragile examples. [default: 5; 20 with --more and on the page]"),
+        typer.Option(
+            min=1, help="Number of the most fragile examples.", show_default="5; 20 with --more and on the page"
+        ),
     ] = None,
     more: Annotated[
         bool, typer.Option("--more", help="Also print the scorecard, churn by class and the published methods.")
@@ -167,12 +170,14 @@ def power(
     delta: Annotated[
         float | None,
         typer.Option(
-            help="Difference in churn to resolve: in pp, or with --dataset in a regression's unit. [default: 1 pp]"
+            help="Difference in churn to resolve: in pp, or with --dataset in a regression's unit.", show_default="1 pp"
         ),
     ] = None,
-    dataset: Annotated[str, typer.Option(help="One dataset. [default: all classification datasets]")] = "",
+    dataset: Annotated[str, typer.Option(help="One dataset.", show_default="all classification datasets")] = "",
     methods: Annotated[str, typer.Option(help="The two methods, separated by a comma.")] = "erm,twin",
-    store: Annotated[str, typer.Option(help="MLflow store, or a folder of exported results.")] = "",
+    store: Annotated[
+        str, typer.Option(help="MLflow store, or a folder of exported results.", show_default="shipped with the suite")
+    ] = "",
 ) -> None:
     """Estimate how many retrainings are needed to resolve a difference between two methods, and what ten resolve."""
     names = [name.strip() for name in methods.split(",") if name.strip()]
@@ -201,7 +206,7 @@ def gate(
     data: Annotated[
         Path | None, typer.Option(help="Parquet or CSV of rows that models are to predict for; example_id names a row.")
     ] = None,
-    target: Annotated[str, typer.Option(help="Column of --data with the true classes. [default: y_true]")] = "",
+    target: Annotated[str, typer.Option(help="Column of --data with the true classes.", show_default="y_true")] = "",
     env_manager: Annotated[
         Literal["local", "virtualenv", "uv"],
         typer.Option(help="Where models predict: in this environment, or in one made from each model's requirements."),

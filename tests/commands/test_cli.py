@@ -52,6 +52,21 @@ def assert_understood(words: list[str]) -> None:
             assert word.partition("=")[0] in options, f"{module} {command} has no option {word}"
 
 
+@pytest.mark.parametrize("module", APPS)
+def test_no_help_has_square_brackets_which_rich_would_take_for_markup_and_leave_out(module: str) -> None:
+    for name, command in typer.main.get_command(APPS[module]).commands.items():  # type: ignore[attr-defined]
+        texts = [command.help, *(getattr(parameter, "help", None) for parameter in command.params)]
+        assert not [text for text in texts if "[" in (text or "")], name
+
+
+def test_help_shows_a_default_that_is_told_in_words(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert call("run", "--help") == 0
+    assert "one per core" in capsys.readouterr().out
+
+
 def test_the_first_screen_of_the_readme_has_exactly_the_two_commands() -> None:
     blocks = re.findall(r"```sh\n(.*?)```", README.partition("\n## ")[0], flags=re.S)
     assert [block.strip() for block in blocks] == [
