@@ -17,7 +17,7 @@ RUN pip install --no-cache-dir --no-deps . && rm -rf build
 RUN useradd --create-home --uid 1000 churn && install -d -o 1000 /data /data/site
 USER 1000
 WORKDIR /data
-ENV CHURN_HOME=/data CHURN_CACHE_DIR=/data/cache
+ENV CHURN_HOME=/data CHURN_CACHE_DIR=/data/cache MPLCONFIGDIR=/tmp/matplotlib
 VOLUME /data
 ENTRYPOINT ["churn"]
 CMD ["run", "--method", "erm,twin", "--dataset", "b3db_measured", "--site", "site"]

@@ -111,7 +111,7 @@ def own(
             typer.echo(f"With {found.flips.cell.title}, these test examples change most:")
             for line in owns.fragile(one, found.flips):
                 typer.echo(f"  {line}")
-            typer.echo(f"All {len(found.flips.table)} of {found.flips.n} that change: {table}\nAs a page: {page}")
+            typer.echo(f"The {len(found.flips.table)} of {found.flips.n} that change: {table}\nAs a page: {page}")
 
 
 @app.command()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -35,6 +37,13 @@ TASKS: list[Task] = ["classification", "regression"]
 def own_registry(monkeypatch):
     """Discard a test's registrations after it."""
     monkeypatch.setattr(registry, "_methods", dict(registry._methods))
+
+
+def test_a_folder_of_ones_own_methods_does_not_hide_those_of_the_suite(tmp_path):
+    (tmp_path / "methods").mkdir()
+    (tmp_path / "methods" / "mine.py").touch()
+    found = subprocess.check_output([sys.executable, "-c", "import methods; print(methods.__file__)"], cwd=tmp_path)
+    assert Path(found.decode().strip()) == CHECKOUT / "methods" / "__init__.py"
 
 
 def test_every_file_in_methods_is_a_method_of_that_name_but_the_family_of_scikit_learn():

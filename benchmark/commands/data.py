@@ -91,7 +91,8 @@ def health(
     canonical_seed: Annotated[int, typer.Option(help="Seed of the train/test split.")] = 99,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     csv: Annotated[
-        Path | None, typer.Option(help="Write figures to this CSV, one line for each dataset, and print no report.")
+        Path | None,
+        typer.Option(help="Write figures to this CSV, one line for each dataset on this machine, and print no report."),
     ] = None,
     offline: Offline = False,
 ) -> None:
@@ -103,12 +104,17 @@ def health(
         raise UserError(f"canonical seed {canonical_seed}: expected a number from 0 to {2**32 - 1}")
     names = dict.fromkeys(name for words in datasets for name in expand(words))
     if csv:
+        from benchmark.data.checks.families import comparable
         from benchmark.data.checks.health_table import to_csv
 
+        specs = comparable(map(load_spec, names))
         errors = Console(stderr=True)
-        shown = track(names, "examining datasets", console=errors, transient=True) if errors.is_terminal else names
-        csv.write_text(to_csv(examine(load_spec(name), canonical_seed, expectation=True) for name in shown), "utf-8")
-        say(f"wrote {csv}")
+        shown = track(specs, "examining datasets", console=errors, transient=True) if errors.is_terminal else specs
+        csv.write_text(to_csv(examine(spec, canonical_seed, expectation=True) for spec in shown), encoding="utf-8")
+        absent = sorted({*names} - {spec.spelled for spec in specs})
+        say(f"wrote {csv}, with {len(specs)} of {len(names)} datasets")
+        if absent:
+            say(f"left out, because their table is not here: {', '.join(absent)}")
         return
     reports = [
         examine(load_spec(name), canonical_seed, overlaps=True, expectation=True, through=_shown) for name in names

@@ -25,9 +25,6 @@ from benchmark.files import CHECKOUT
 
 FILES = {
     "community/contributing.md": "CONTRIBUTING.md",
-    "community/governance.md": "GOVERNANCE.md",
-    "community/security.md": "SECURITY.md",
-    "community/code-of-conduct.md": "CODE_OF_CONDUCT.md",
     "reference/changelog.md": "CHANGELOG.md",
     "reference/dataset-files.md": "datasets/README.md",
     "reference/submissions.md": "submissions/README.md",
@@ -35,8 +32,6 @@ FILES = {
 }
 """Pages that are files of the repository, by their place on the site."""
 log = logging.getLogger("mkdocs.hooks")
-planned: set[str] = set()
-"""Pages that the navigation names and nobody has written yet; links to them become text."""
 slug = slugify(case="lower")
 
 
@@ -48,8 +43,7 @@ def on_config(config: MkDocsConfig) -> None:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     for uri, path in FILES.items():
-        if (CHECKOUT / path).is_file():
-            files.append(File.generated(config, uri, abs_src_path=str(CHECKOUT / path)))
+        files.append(File.generated(config, uri, abs_src_path=str(CHECKOUT / path)))
     for uri, text in reference.pages():
         files.append(File.generated(config, uri, content=text))
     for file in list(files):
@@ -76,9 +70,6 @@ def _expanded(nav: list[Any], files: Files) -> list[Any]:
                 for file in files.documentation_pages()
                 if file.src_uri.startswith(folder) and file.src_uri not in listed
             )
-        elif what.endswith(".md") and what not in files.src_uris:
-            log.info("not written yet: %s", what)
-            planned.add(what)
         else:
             entries.append(entry)
     return entries
@@ -124,9 +115,6 @@ def _rewrite(link: Element, href: str) -> None:
     page = re.sub(r"\.ipynb$", ".md", page) if uri != re.sub(r"\.ipynb$", ".md", page) else page
     if page in Links.files.src_uris:
         link.set("href", posixpath.relpath(page, posixpath.dirname(uri) or ".") + fragment)
-    elif page in planned:
-        link.tag = "span"
-        del link.attrib["href"]
     elif (CHECKOUT / path).exists() and not path.startswith(".."):
         if parts.fragment and path.endswith(".md") and parts.fragment not in _anchors(path):
             log.warning("%s links to %s, but %s has no heading of that name", uri, href, path)

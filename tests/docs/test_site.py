@@ -32,7 +32,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     built = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
         cwd=CHECKOUT,
-        env=os.environ | {"NO_MKDOCS_2_WARNING": "1", "REPOSITORY": "", "BOARD": "../"},
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1", "REPOSITORY": "", "BOARD": "https://board.example/"},
         capture_output=True,
         text=True,
     )

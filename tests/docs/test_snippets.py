@@ -54,7 +54,21 @@ SHORT = {"gate"}
 """Tutorials that take less than half a minute."""
 RUN_BY = {"docs/mlflow.md": "tests/docs/test_mlflow.py", "docs/deploy.md": "tests/run/test_served.py"}
 """Pages whose Python is run by a test of their own."""
-FOREIGN = {"cd", "cp", "curl", "dask", "docker", "echo", "export", "git", "ls", "mkdocs", "mypy", "pre-commit"}
+FOREIGN = {
+    "cd",
+    "codespell",
+    "cp",
+    "curl",
+    "dask",
+    "docker",
+    "echo",
+    "export",
+    "git",
+    "ls",
+    "mkdocs",
+    "mypy",
+    "pre-commit",
+}
 FOREIGN |= {"pytest", "ruff", "sha256sum", "uv", "xdg-open"}
 """Programs of others, whose options are not checked."""
 HOME = "/home/you/churn"
@@ -478,7 +492,7 @@ def test_each_block_of_a_page_is_run_parsed_or_read() -> None:
                     for step in job["steps"]:
                         for words in commands(step.get("run", "")):
                             check(words, {"train.py", "predict.py"})
-            elif block.kind not in ("sh", "python", "text"):
+            elif block.kind not in ("sh", "python", "text", "bibtex"):
                 uncovered.append(f"{name}:{block.line}: a block of {block.kind or 'no language'}")
     assert not uncovered
     for name, test in RUN_BY.items():

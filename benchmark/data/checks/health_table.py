@@ -63,7 +63,8 @@ def to_csv(reports: Iterable[Health]) -> str:
 def listed() -> Mapping[str, Mapping[str, Any]]:
     """Return the shipped table: figures by column for each dataset, without those that do not apply."""
     found = pd.read_csv(shipped_datasets() / "health.csv", dtype=dict.fromkeys(COUNTS, "Int64"))
-    return {str(row.pop("dataset")): row for row in (line.dropna().to_dict() for _, line in found.iterrows())}
+    lines: Iterable[dict[Any, Any]] = (line.dropna().to_dict() for _, line in found.iterrows())
+    return {str(line.pop("dataset")): line for line in lines}
 
 
 def properties(spec: DatasetSpec) -> Properties | None:
@@ -72,5 +73,5 @@ def properties(spec: DatasetSpec) -> Properties | None:
     if "knn_churn" not in line:
         return None
     share = line.get("train_positive")
-    minority = None if share is None else min(share, 1 - share)
-    return Properties(spec.task, line["train"], minority, **{field: line.get(field) for field in OF_TABLE})
+    of: dict[str, Any] = {field: line.get(field) for field in OF_TABLE}
+    return Properties(spec.task, line["train"], None if share is None else min(share, 1 - share), **of)
