@@ -398,7 +398,7 @@ def verify(
     rerun = verify.rerun(submission, sampling, dataset)
     for check in rerun.checks:
         typer.echo(str(check))
-    typer.echo(f"around each process: {', '.join(rerun.walls)}")
+    typer.echo(f"each process was confined by: {', '.join(rerun.walls)}")
     if not rerun.agrees:
         typer.echo(f"{method} stays self-reported", err=True)
         raise typer.Exit(1)

@@ -60,7 +60,7 @@ def list_(
             table.add_row(spec.spelled, rows_text(spec), spec.task, spec.group, family, here)
         console.print(table)
     for remedy in dict.fromkeys(remedies[spec.name] for spec in specs if remedies[spec.name]):
-        say(f"not here: {', '.join(spec.name for spec in specs if remedies[spec.name] == remedy)}: {remedy}")
+        say(f"not on this machine: {', '.join(spec.name for spec in specs if remedies[spec.name] == remedy)}: {remedy}")
     if datasets:
         return
     from benchmark.registry import discover, families
@@ -114,7 +114,7 @@ def health(
         absent = sorted({*names} - {spec.spelled for spec in specs})
         say(f"wrote {csv}, with {len(specs)} of {len(names)} datasets")
         if absent:
-            say(f"left out, because their table is not here: {', '.join(absent)}")
+            say(f"left out, because their tables are not on this machine: {', '.join(absent)}")
         return
     reports = [
         examine(load_spec(name), canonical_seed, overlaps=True, expectation=True, through=_shown) for name in names

@@ -86,7 +86,9 @@ def sentences(score: Score) -> list[str]:
             f"each direction because neither run comes first{rest}."
         )
     if score.runs.size > CARD:
-        lines.append(f"There is no scorecard above {CARD:,} predicted numbers: score a sample of the examples for one.")
+        lines.append(
+            f"Above {CARD:,} predicted numbers, there is no scorecard: to get one, score fewer of the examples."
+        )
     if score.example_churn.max() > 0:
         ordered = score.example_churn[score.ranking]
         tenth = math.ceil(len(ordered) / 10)

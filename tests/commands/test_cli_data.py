@@ -90,7 +90,7 @@ def test_the_list_of_everything_names_every_dataset_and_says_what_is_here(capsys
     states = dict(re.findall(r"^(\w+) .* (yes|no) *$", output, flags=re.M))
     assert set(states) == set(dataset_names())
     assert {name for name, here in states.items() if here == "yes"} == {"b3db", "b3db_logbb", "b3db_measured"}
-    absent = re.findall(r"^not here: ([\w, ]+): \S", output, flags=re.M)
+    absent = re.findall(r"^not on this machine: ([\w, ]+): \S", output, flags=re.M)
     assert {name for names in absent for name in names.split(", ")} == {n for n, here in states.items() if here == "no"}
     assert "2,039 of 2,050" in output
     assert "Twin-bootstrap" in output
