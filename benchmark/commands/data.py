@@ -260,8 +260,8 @@ def _next_version(file: Path, name: str, others: bool) -> None:
     spec = load_spec(str(path))
     what = "molecules" if spec.smiles else "rows"
     say(f"wrote {path}, the next version of {last}, which is unchanged")
-    others = f"{found.changed:,} with another target, {found.kept:,} unchanged"
-    say(f"  {what}: {found.added:,} new, {found.removed:,} removed, {others}")
+    rest = f"{found.changed:,} with another target, {found.kept:,} unchanged"
+    say(f"  {what}: {found.added:,} new, {found.removed:,} removed, {rest}")
     say(f"next: python -m benchmark update --dataset {spec.spelled}")
     say(f"or:   python -m benchmark run --method erm,svm --dataset {last},{spec.spelled}")
 
