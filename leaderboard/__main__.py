@@ -12,7 +12,7 @@ from benchmark.types import Sampling
 from leaderboard.scoring import commands
 
 app = App(help="Turn the runs in the tracking store into a leaderboard.")
-STORE = typer.Option(help="MLflow store, or a folder of exported results. [default: MLFLOW_TRACKING_URI]")
+STORE = typer.Option(help="MLflow store, or a folder of exported results.", show_default="MLFLOW_TRACKING_URI")
 
 
 @app.command()
@@ -21,13 +21,15 @@ def build(
     ci: Annotated[str, commands.CI] = "runs",
     store: Annotated[str, STORE] = "",
     published: Annotated[bool, typer.Option("--published", help="Add published results on the same datasets.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Take nothing from earlier builds.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Compute everything anew, without the cache of earlier builds.")
+    ] = False,
     repository: Annotated[str, typer.Option(help="Address of the repository that the pages link to.")] = "",
     rdkit: Annotated[bool, typer.Option("--rdkit", help="Add structure search: RDKit for browsers, 3 MB.")] = False,
 ) -> None:
     """Write the leaderboard as pages, LaTeX, CSV and JSON.
 
-    What earlier builds made from the same cells is taken from the cache.
+    Results that an earlier build computed from the same cells are taken from the cache.
     """
     from leaderboard import site
     from leaderboard.read import jobs
@@ -50,16 +52,20 @@ def build(
 
 @app.command()
 def explain(
-    dataset: Annotated[str, typer.Option(help="Only these datasets, separated by commas, and not the board.")] = "",
+    dataset: Annotated[
+        str, typer.Option(help="Explain only these datasets, separated by commas, and leave out the board.")
+    ] = "",
     then_own: Annotated[
         str,
-        typer.Option("--own", metavar="DATASETS", help="Then compare the methods on these, as the command own does."),
+        typer.Option(
+            "--own", metavar="DATASETS", help="Then compare the methods on these datasets, as the command own does."
+        ),
     ] = "",
-    store: Annotated[str, typer.Option(help="MLflow store. [default: MLFLOW_TRACKING_URI]")] = "",
+    store: Annotated[str, typer.Option(help="MLflow store.", show_default="MLFLOW_TRACKING_URI")] = "",
 ) -> None:
-    """Explain runs in MLflow: differences from ERM with intervals, flips, figures, views, and a board of methods.
+    """Explain runs in MLflow: add differences from ERM with intervals, flips, figures, views and a board of methods.
 
-    ``benchmark run`` does this for the datasets that it trains on. What is up to date is left as it is.
+    ``benchmark run`` does this for the datasets that it trains on. Only explanations that are out of date are written.
     """
     typer.echo("explaining runs in the tracking store", err=True)
     from benchmark.store.opening import nothing_at, uri
@@ -81,7 +87,7 @@ def explain(
 
 @app.command()
 def own(
-    dataset: Annotated[str, typer.Option(help="Datasets to show, separated by commas. [default: your own]")] = "",
+    dataset: Annotated[str, typer.Option(help="Datasets to show, separated by commas.", show_default="your own")] = "",
     store: Annotated[str, STORE] = "",
 ) -> None:
     """Compare the methods on your own data: churn and accuracy against ERM, which to use, and which molecules flip."""
@@ -121,7 +127,7 @@ def export(
     for line in results.unreadable:
         typer.echo(f"warning: {line}", err=True)
     if results.unreadable and store and out.resolve() == Path(store).resolve():
-        raise UserError(f"{out}: what cannot be read there would be lost: export to another folder")
+        raise UserError(f"{out}: results there that cannot be read would be lost: export to another folder")
     published.write(results, out)
     datasets = [dataset for part in results.by_sampling for dataset in part.datasets]
     typer.echo(f"{sum(len(entry.cells) for d in datasets for entry in d.entries)} cells: {out.resolve()}")
@@ -152,7 +158,7 @@ def study(
 
 @app.command()
 def compare(
-    file: Annotated[Path | None, typer.Argument(help="CSV of published numbers. [default: the paper's]")] = None,
+    file: Annotated[Path | None, typer.Argument(help="CSV of published numbers.", show_default="the paper's")] = None,
     store: Annotated[str, STORE] = "",
     markdown: Annotated[Path | None, typer.Option(help="Write a report to this Markdown file instead.")] = None,
 ) -> None:
@@ -176,20 +182,22 @@ def compare_methods(
     first: Annotated[str, typer.Argument(help="Name of a method, e.g. twin, or its title.")],
     second: Annotated[str, typer.Argument(help="Another method.")],
     measure: Annotated[
-        str, typer.Option(help="More measures of the scorecard, separated by commas, e.g. auroc,top_10pc_jaccard.")
+        str,
+        typer.Option(help="Additional measures of the scorecard, separated by commas, e.g. auroc,top_10pc_jaccard."),
     ] = "",
     on: Annotated[
         str, typer.Option(help="headline, wide, regression, wide-regression, or names of datasets separated by commas.")
     ] = "headline",
     sampling: Annotated[
-        Sampling | None, typer.Option(help="What a retraining could see. [default: what decisions go by]")
+        Sampling | None,
+        typer.Option(help="What a retraining could see.", show_default="the sampling that decisions are based on"),
     ] = None,
     ci: Annotated[str, commands.CI] = "runs",
     store: Annotated[
-        str, typer.Option(help="MLflow store, or a folder of exported results. [default: published]")
+        str, typer.Option(help="MLflow store, or a folder of exported results.", show_default="shipped with the suite")
     ] = "",
 ) -> None:
-    """Compare two methods: which churns less, which is more accurate, by how much, and is it certain?"""
+    """Compare two methods: which churns less, which is more accurate, by how much, and how certain is that?"""
     from leaderboard.read import published
     from leaderboard.read.source import read
     from leaderboard.tables import pairwise
@@ -216,7 +224,9 @@ def compare_methods(
 def cite(
     address: Annotated[
         str,
-        typer.Argument(help="Address of a number or table, e.g. 0.1.0/halves/places#svm.churn. [default: list tables]"),
+        typer.Argument(
+            help="Address of a number or table, e.g. 0.1.0/halves/places#svm.churn.", show_default="list all tables"
+        ),
     ] = "",
 ) -> None:
     """Print the published number at an address that never changes, and the BibTeX of its table."""
@@ -236,18 +246,18 @@ def cite(
 
 @app.command()
 def moved(
-    before: Annotated[Path, typer.Argument(help="Folder of results exported before.")],
+    before: Annotated[Path, typer.Argument(help="Folder of an earlier export.")],
     store: Annotated[str, STORE] = "",
     csv: Annotated[Path | None, typer.Option(help="Write every cell to this file.")] = None,
 ) -> None:
-    """Print what moved since an earlier export in the cells that other code has trained again."""
+    """Print how results have changed since an earlier export, for cells that were trained again with other code."""
     from leaderboard.paper import moved
     from leaderboard.read.source import read
     from leaderboard.write.formats import to_markdown
 
     found = list(moved.moves(read(str(before))[0], read(store)[0]))
     if not found:
-        raise UserError(f"{before}: no cell there has been trained again by other code in this store")
+        raise UserError(f"{before}: this store has no cell of that export trained again with other code")
     typer.echo(f"{moved.sentence(found)}\n\n{to_markdown(moved.by_method(found))}")
     if csv:
         moved.write(found, csv)
@@ -312,7 +322,7 @@ def pack(
 def validate(
     folder: Annotated[Path, SUBMISSION],
     submissions: Annotated[Path, SUBMISSIONS] = Path("submissions"),
-    comment: Annotated[Path | None, typer.Option(help="Write the place of its results to this Markdown file.")] = None,
+    comment: Annotated[Path | None, typer.Option(help="Write how its results rank to this Markdown file.")] = None,
 ) -> None:
     """Check a submission against the rules without recording it."""
     from leaderboard.read import published
@@ -370,7 +380,7 @@ def submit(
 def verify(
     method: Annotated[str, typer.Argument(help="Submitted method with code in methods/.")],
     submissions: Annotated[Path, SUBMISSIONS] = Path("submissions"),
-    dataset: Annotated[str, typer.Option(help="Dataset to run. [default: one at random]")] = "",
+    dataset: Annotated[str, typer.Option(help="Dataset to run.", show_default="one at random")] = "",
     sampling: Annotated[Sampling, typer.Option(help="Sampling to run under, whose results are marked.")] = "halves",
 ) -> None:
     """Rerun a submitted method on one random dataset, and mark what was rerun as verified if the results agree.
@@ -388,7 +398,7 @@ def verify(
     rerun = verify.rerun(submission, sampling, dataset)
     for check in rerun.checks:
         typer.echo(str(check))
-    typer.echo(f"around each process: {', '.join(rerun.walls)}")
+    typer.echo(f"each process was confined by: {', '.join(rerun.walls)}")
     if not rerun.agrees:
         typer.echo(f"{method} stays self-reported", err=True)
         raise typer.Exit(1)

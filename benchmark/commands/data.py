@@ -19,16 +19,18 @@ from benchmark.errors import UserError
 def list_(
     datasets: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[DATASET]...", help="Show these datasets, groups or suites one by one."),
+        typer.Argument(
+            metavar="[DATASET]...", help="Show each dataset of these names, groups or suites on its own line."
+        ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Show every dataset.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Show every dataset on its own line.")] = False,
     as_markdown: Annotated[
-        bool, typer.Option("--markdown", help="Print only the datasets, as datasets/TABLE.md has them.")
+        bool, typer.Option("--markdown", help="Print only the table of datasets, in Markdown, as in datasets/TABLE.md.")
     ] = False,
 ) -> None:
-    """List suites and groups of datasets, methods and backbones; with names, those datasets.
+    """List the datasets, methods and backbones, or only the datasets that you name.
 
-    It says what is here, and how to get the rest.
+    The list says which datasets are on this machine, and how to get the others.
     """
     from benchmark.data.catalogue import SUMMARY, how_to_get, markdown, rows_text, summary
 
@@ -45,7 +47,9 @@ def list_(
         for cells, members in summary(specs):
             overview.add_row(*cells, f"{sum(not remedies[spec.name] for spec in members)} of {len(members)}")
         console.print(overview)
-        say("For those of one line: python -m benchmark list wide; for every dataset: python -m benchmark list --all")
+        say(
+            "To show the datasets of a line: python -m benchmark list wide; to show all: python -m benchmark list --all"
+        )
         specs = [spec for spec in specs if spec.source.startswith("file:")]
     if specs:
         table = Table("dataset", "rows", "task", "group", "family", "here", **style)
@@ -56,7 +60,7 @@ def list_(
             table.add_row(spec.spelled, rows_text(spec), spec.task, spec.group, family, here)
         console.print(table)
     for remedy in dict.fromkeys(remedies[spec.name] for spec in specs if remedies[spec.name]):
-        say(f"not here: {', '.join(spec.name for spec in specs if remedies[spec.name] == remedy)}: {remedy}")
+        say(f"not on this machine: {', '.join(spec.name for spec in specs if remedies[spec.name] == remedy)}: {remedy}")
     if datasets:
         return
     from benchmark.registry import discover, families
@@ -87,11 +91,12 @@ def health(
     canonical_seed: Annotated[int, typer.Option(help="Seed of the train/test split.")] = 99,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     csv: Annotated[
-        Path | None, typer.Option(help="Only write a table of figures, with a line for each dataset that is here.")
+        Path | None,
+        typer.Option(help="Write figures to this CSV, one line for each dataset on this machine, and print no report."),
     ] = None,
     offline: Offline = False,
 ) -> None:
-    """Examine datasets: unusable rows, repetitions, conflicts, class balance, leaks, and shared molecules."""
+    """Examine datasets for unusable rows, duplicates, conflicting targets, imbalance, leaks and shared molecules."""
     from benchmark.data.checks.health import examine
     from benchmark.data.checks.health_text import to_text
 
@@ -109,7 +114,7 @@ def health(
         absent = sorted({*names} - {spec.spelled for spec in specs})
         say(f"wrote {csv}, with {len(specs)} of {len(names)} datasets")
         if absent:
-            say(f"left out, because their table is not here: {', '.join(absent)}")
+            say(f"left out, because their tables are not on this machine: {', '.join(absent)}")
         return
     reports = [
         examine(load_spec(name), canonical_seed, overlaps=True, expectation=True, through=_shown) for name in names
@@ -122,10 +127,12 @@ def health(
 
 
 def families(
-    csv: Annotated[Path | None, typer.Option(help="File for the table of the pairs that share molecules.")] = None,
+    csv: Annotated[
+        Path | None, typer.Option(help="Write the pairs of datasets that share molecules to this file.")
+    ] = None,
     offline: Offline = False,
 ) -> None:
-    """Compare all pairs of datasets that are here: whether those with the same molecules and labels are one family."""
+    """Compare all datasets on this machine, and check that those with the same molecules and labels are one family."""
     from benchmark.data.checks import families as checks
 
     specs = [as_written(name) for name in dataset_names()]
@@ -138,8 +145,8 @@ def families(
     kinds = table["one"].value_counts()
     say(
         f"{len(here) - len(unread)} of {len(specs)} datasets compared: {len(table):,} pairs share at least "
-        f"{checks.LISTED:.0%} of the smaller one's molecules; {kinds.get('family', 0)} of them must be one family, "
-        f"{kinds.get('group', 0)} more of one group of families"
+        f"{checks.LISTED:.0%} of the smaller one's molecules; {kinds.get('family', 0)} of these pairs must be one "
+        f"family, and {kinds.get('group', 0)} more must be in one group of families"
     )
     if unread:
         say(f"not compared, because their files cannot be read: {', '.join(unread)} (see doctor)")
@@ -150,26 +157,40 @@ def families(
 
 
 def new_dataset(
-    file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet or SDF, plain or .gz.")],
+    file: Annotated[Path, typer.Argument(help="The table: CSV, TSV, Parquet or SDF, uncompressed or .gz.")],
     target: Annotated[
         str,
         typer.Option(
-            help="The column to predict; several, separated by commas, make one dataset each. [unless --update]"
+            help="The column to predict; several, separated by commas, make a dataset each. Required unless --update."
         ),
     ] = "",
-    smiles: Annotated[str, typer.Option(help="The SMILES column; default: the one named so.")] = "",
+    smiles: Annotated[
+        str, typer.Option(help="The SMILES column.", show_default="the one with SMILES in its name")
+    ] = "",
     id_column: Annotated[str, typer.Option("--id", help="A column that names the rows.")] = "",
-    task: Annotated[str, typer.Option(help="classification or regression; default: inferred from the column.")] = "",
-    positive: Annotated[str, typer.Option(help="The text of class 1, or '>= median' to binarise a number.")] = "",
+    task: Annotated[
+        str, typer.Option(help="classification or regression.", show_default="inferred from the column")
+    ] = "",
+    positive: Annotated[
+        str, typer.Option(help="The text that marks class 1, or '>= median' to turn numbers into two classes.")
+    ] = "",
     split: Annotated[
         str, typer.Option(help="scaffold:0.8, random:0.8, time:COLUMN, group:COLUMN or given:COLUMN.")
     ] = "",
-    merge: Annotated[str, typer.Option(help="Targets of a molecule on several lines: mean, majority or drop.")] = "",
-    one_hot: Annotated[
-        str, typer.Option(help="Columns of texts to use as features, one for each different text; separated by commas.")
+    merge: Annotated[
+        str,
+        typer.Option(
+            help="How to treat a molecule on several lines: use the mean or majority of its targets, or drop it."
+        ),
     ] = "",
-    name: Annotated[str, typer.Option(help="The dataset's name; default: the file's.")] = "",
-    to: Annotated[Path | None, typer.Option(help="Folder of the TOML; default: the registry, datasets/.")] = None,
+    one_hot: Annotated[
+        str,
+        typer.Option(help="Text columns to use as features, one feature for each distinct text; separated by commas."),
+    ] = "",
+    name: Annotated[str, typer.Option(help="Name of the dataset.", show_default="the file's")] = "",
+    to: Annotated[
+        Path | None, typer.Option(help="Folder for the TOML.", show_default="the registry, datasets/")
+    ] = None,
     update: Annotated[
         bool, typer.Option("--update", help="Make the next version of the dataset, with the same columns and split.")
     ] = False,
@@ -183,7 +204,7 @@ def new_dataset(
         )
         return
     if not target:
-        raise UserError("--target: expected the column to predict, or --update for a dataset that is described already")
+        raise UserError("--target: expected the column to predict, or --update for a new version of a dataset")
     targets = [target] if target in columns_of(file) else [one.strip() for one in target.split(",") if one.strip()]
     options = {"smiles": smiles, "id_column": id_column, "task": task, "positive": positive, "split": split}
     texts = [one.strip() for one in one_hot.split(",") if one.strip()]
@@ -203,8 +224,8 @@ def new_dataset(
         say(f"  {line}")
     first = specs[0]
     if not first.smiles:
-        hint = "if a column holds SMILES, remove the TOML and name the column with --smiles"
-        say(f"  no SMILES: {first.id!r} names the rows, and the numbers are the features; {hint}")
+        hint = "if a column holds SMILES, remove the TOML and run again with --smiles COLUMN"
+        say(f"  no SMILES: {first.id!r} names the rows, and the columns of numbers are the features; {hint}")
         from benchmark.data.rows import feature_columns
 
         say(f"  features: {', '.join(feature_columns(first))}")
@@ -218,7 +239,7 @@ def new_dataset(
         say(to_text(report))
         if not spec.merge and any(repeat.conflict for repeat in report.repeats):
             rule = "mean" if spec.task == "regression" else "majority"
-            say(f"  to have one target for each molecule, remove the TOML and add --merge {rule}, or --merge drop")
+            say(f"  for one target per molecule, remove the TOML and run again with --merge {rule} or --merge drop")
     spelled = shlex.quote(",".join(spec.spelled for spec in specs))
     say(f"next: python -m benchmark run --method erm,svm,bagging,twin --dataset {spelled} --site site")
     say(f"or:   python -m benchmark update --dataset {spelled}")
@@ -232,13 +253,15 @@ def _next_version(file: Path, name: str, others: bool) -> None:
     from benchmark.data.author import next_version
 
     if others:
-        raise UserError("--update takes columns, task and split from the version before: give --name alone with it")
+        raise UserError(
+            "--update takes the columns, task and split from the previous version: with it, give no option but --name"
+        )
     path, last, found = next_version(file, name)
     spec = load_spec(str(path))
     what = "molecules" if spec.smiles else "rows"
-    say(f"wrote {path}, the version after {last}, which stays as it is")
-    counts = f"{found.added:,} new, {found.removed:,} gone, {found.changed:,} with another target, {found.kept:,} same"
-    say(f"  {what}: {counts}")
+    say(f"wrote {path}, the next version of {last}, which is unchanged")
+    rest = f"{found.changed:,} with another target, {found.kept:,} unchanged"
+    say(f"  {what}: {found.added:,} new, {found.removed:,} removed, {rest}")
     say(f"next: python -m benchmark update --dataset {spec.spelled}")
     say(f"or:   python -m benchmark run --method erm,svm --dataset {last},{spec.spelled}")
 
@@ -281,7 +304,9 @@ def export_protocol(
     sampling: SamplingOption = "halves",
     canonical_seed: CanonicalSeeds = "99",
     seeds: Seeds = "",
-    members: Annotated[int, typer.Option(help="Bootstraps for each train seed, under paper.", min=1)] = 1,
+    members: Annotated[
+        int, typer.Option(help="Bootstraps for each train seed; only with --sampling paper.", min=1)
+    ] = 1,
     offline: Offline = False,
 ) -> None:
     """Write the inputs for a trainer outside the suite: training rows for each seed, test examples without labels.

@@ -108,18 +108,18 @@ def _all_data(default_dataset: str) -> Iterator[Finding]:
         else:
             found[finding.state].append(finding)
     if len(found["ok"]) > FEW:
-        found["ok"] = [Finding("ok", f"data of {len(found['ok'])} other datasets: here")]
+        found["ok"] = [Finding("ok", f"data of {len(found['ok'])} other datasets: on this machine")]
     if len(found["note"]) > FEW:
-        what = f"data of {len(found['note'])} datasets: not here"
+        what = f"data of {len(found['note'])} datasets: not on this machine"
         found["note"] = [Finding("note", what, "python -m benchmark list --all says which, and how to get them")]
     yield from (*found["ok"], *found["note"])
 
 
 def _data(spec: DatasetSpec, vital: bool) -> Finding:
     if absent := how_to_get(spec):
-        return Finding("bad" if vital else "note", f"data of {spec.name}: not here", absent, vital)
+        return Finding("bad" if vital else "note", f"data of {spec.name}: not on this machine", absent, vital)
     if spec.source.startswith("hf:"):
-        return Finding("ok", f"data of {spec.name}: here (not verified)")
+        return Finding("ok", f"data of {spec.name}: on this machine (not verified)")
     path = sources.locate(spec)
     try:
         sources.verified(path, spec)

@@ -20,7 +20,7 @@ def check(
 ) -> None:
     """Check that a method keeps the contract on a small synthetic problem, and list what to fix.
 
-    It runs in a process that reaches no dataset, cache or network.
+    The method runs in a process that cannot reach datasets, the cache or the network.
     """
     from benchmark.run.isolation import isolated
 

@@ -28,22 +28,25 @@ Datasets = Annotated[
 BackboneOption = Annotated[
     str,
     typer.Option(
-        "--backbone", help="Backbone of the networks, as in gin (see list). Default: the dataset's own, usually mlp."
+        "--backbone",
+        help="Backbone of the networks, as in gin (see list).",
+        show_default="the dataset's own, usually mlp",
     ),
 ]
 CanonicalSeeds = Annotated[str, typer.Option(help="Seeds of the train/test split, separated by commas.")]
 Seeds = Annotated[
     str,
     typer.Option(
-        help="Train seeds: a count (10 means 1 to 10), a range (1-10) or a list (1,3,5). Default: 10; 20 under halves."
+        help="Train seeds: a count (10 means 1 to 10), a range (1-10) or a list (1,3,5).",
+        show_default="10; 20 under halves",
     ),
 ]
 SamplingOption = Annotated[
     Sampling,
     typer.Option(
         "--sampling",
-        help="What a retraining may see of the training pool: all of it (paper), one bootstrap (nested), or one half, "
-        "compared with the other (halves).",
+        help="What a retraining may see of the training pool: all of it (paper), one bootstrap (nested), one half, "
+        "compared with the other (halves), or all rows, nothing resampled (update).",
     ),
 ]
 Settings = Annotated[
@@ -59,7 +62,7 @@ def _go_offline(chosen: bool) -> bool:
 
 
 Offline = Annotated[
-    bool, typer.Option("--offline", callback=_go_offline, help="Never touch the network (also: CHURN_OFFLINE=1).")
+    bool, typer.Option("--offline", callback=_go_offline, help="Never use the network (also: CHURN_OFFLINE=1).")
 ]
-Jobs = Annotated[int | None, typer.Option(help="Worker processes; default: one per core.", min=1)]
+Jobs = Annotated[int | None, typer.Option(help="Worker processes.", show_default="one per core", min=1)]
 DeviceOption = Annotated[str, typer.Option("--device", help="cpu, cuda, or auto (a GPU if PyTorch can use one).")]

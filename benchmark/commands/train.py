@@ -77,12 +77,13 @@ def _resumable() -> Iterator[None]:
 def update(
     dataset: options.Datasets,
     cuts: Annotated[int, typer.Option(help="Number of updates.", min=1, max=20)] = 5,
-    start: Annotated[str, typer.Option(help="Share of the training rows that the first model has.")] = "0.5",
+    start: Annotated[str, typer.Option(help="Share of the training rows that the first model is trained on.")] = "0.5",
     method: Annotated[
-        str, typer.Option(help="Methods to compare with ERM trained anew, separated by commas. [default: a choice]")
+        str,
+        typer.Option(help="Methods to compare with ERM trained anew, separated by commas.", show_default="a selection"),
     ] = "",
     tolerance: Annotated[
-        float, typer.Option(help="Regression: a change above this is a flip. [default: the MAE of the old models]")
+        float, typer.Option(help="Regression: a change above this is a flip.", show_default="the MAE of the old models")
     ] = 0.0,
     canonical_seed: Annotated[int, typer.Option(help="Seed of the train/test split.")] = 99,
     seeds: Annotated[str, typer.Option(help="Train seeds, an even number of them.")] = "10",
@@ -90,7 +91,7 @@ def update(
     device: options.DeviceOption = "auto",
     offline: options.Offline = False,
 ) -> None:
-    """Retrain as rows arrive: what each update changes, what would have changed anyway, and what helps.
+    """Retrain as rows arrive, and report what each update changes, what would have changed anyway, and what helps.
 
     Rows arrive in the order of their dates if the dataset is split by time, otherwise in random order.
     """
@@ -111,13 +112,18 @@ def run(
     settings: options.Settings = None,
     force: Annotated[bool, typer.Option("--force", help="Retrain cells that are already recorded.")] = False,
     jobs: options.Jobs = None,
-    site: Annotated[Path | None, typer.Option(help="Then build the leaderboard in this folder.")] = None,
-    scheduler: Annotated[str, typer.Option(help="Scheduler of a Dask cluster to work on, as in tcp://host:8786.")] = "",
-    slurm: Annotated[Path | None, typer.Option(help="Work in Slurm jobs, as configured in this TOML.")] = None,
+    site: Annotated[Path | None, typer.Option(help="After training, build the leaderboard in this folder.")] = None,
+    scheduler: Annotated[
+        str, typer.Option(help="Run on the Dask cluster of this scheduler, as in tcp://host:8786.")
+    ] = "",
+    slurm: Annotated[Path | None, typer.Option(help="Run in Slurm jobs, as configured in this TOML.")] = None,
     device: options.DeviceOption = "auto",
     log_models: Annotated[
         bool,
-        typer.Option("--log-models", help="Then log a model of each cell that MLflow can serve (trains it again)."),
+        typer.Option(
+            "--log-models",
+            help="After training, log a model of each cell for MLflow to serve; this trains it once more.",
+        ),
     ] = False,
     register: Annotated[
         str,
@@ -193,7 +199,7 @@ def _explain(cells: Sequence[Planned], *, whole: bool, own: Sequence[str]) -> No
         say(str(error))
         explained = False
     if not explained:
-        say(f"The runs are recorded, but not explained in MLflow. Try again: {shlex.join(LEADERBOARD + words)}")
+        say(f"The runs are recorded, but not their explanations. To add them: {shlex.join(LEADERBOARD + words)}")
 
 
 def _summary(tally: Tally, cells: Sequence[Planned], built: Path | None) -> None:
@@ -204,7 +210,7 @@ def _summary(tally: Tally, cells: Sequence[Planned], built: Path | None) -> None
     if tally.skipped and not (tally.trained or tally.failed):
         lines.append("There is nothing left to train; --force trains again.")
     if tally.failed and not tally.trouble:
-        lines.append("Each failed run holds its traceback.")
+        lines.append("The traceback of a failed cell is in its MLflow run.")
     if tally.trouble:
         lines += [f"{failed.title}, not recorded:\n{failed.reason}" for failed in tally.failed]
         lines.append(tally.trouble)
@@ -237,12 +243,12 @@ def _summary(tally: Tally, cells: Sequence[Planned], built: Path | None) -> None
 
 @_resumable()
 def study(
-    name: Annotated[str, typer.Argument(help="The study; without it, list all.")] = "",
-    dataset: Annotated[str, typer.Option(help="Datasets or groups, for studies with a choice.")] = "",
+    name: Annotated[str, typer.Argument(help="Name of the study; without it, list all studies.")] = "",
+    dataset: Annotated[str, typer.Option(help="Datasets or groups, for studies that take them.")] = "",
     backbone: options.BackboneOption = "",
     canonical_seed: Annotated[str, typer.Option(help="Seeds of the train/test split, separated by commas.")] = "",
     sampling: Annotated[
-        Sampling | None, typer.Option("--sampling", help="As for run, for studies with a choice.")
+        Sampling | None, typer.Option("--sampling", help="As for run, for studies that take one.")
     ] = None,
     seeds: Annotated[str, typer.Option(help="Train seeds, as for run.")] = "",
     settings: Annotated[
@@ -369,7 +375,7 @@ def speed(
     out: Annotated[Path | None, typer.Option(help="Write the timings to this JSON file.")] = None,
     offline: options.Offline = False,
 ) -> None:
-    """Time the paper's table in a plain per-model PyTorch loop and in the harness (many minutes), and one step."""
+    """Time the paper's table in a plain PyTorch loop and in this suite (many minutes), and the parts of one step."""
     from benchmark.data.problem import load_problem
     from benchmark.run.speed import Timing, compare
     from benchmark.settings import parse_seeds

@@ -161,7 +161,7 @@ def _id_column(table: pd.DataFrame, columns: Sequence[str], target: str, texts: 
         if name != target and name in texts and table[name].is_unique:
             return name
     raise UserError(
-        "no column is called SMILES and none holds a unique name for each row: choose --smiles or --id among "
+        "no column has SMILES in its name, and none holds a unique name for each row: choose --smiles or --id among "
         + ", ".join(columns)
     )
 

@@ -81,7 +81,7 @@ def labels(spec: DatasetSpec, table: pd.DataFrame) -> np.ndarray:
         known = plain(pd.Series(spec.classes, dtype=str)).tolist()
         refuse((~target.isin(known)).to_numpy(), f"one of {', '.join(spec.classes)}")
         if lacking := [text for text in known if not (target == text).any()]:
-            raise UserError(f"{column}: no row is {lacking[0]!r}: remove it from 'classes'")
+            raise UserError(f"{column}: no row has the class {lacking[0]!r}: remove it from 'classes'")
         return target.map(known.index).to_numpy(dtype=np.int64)
     elif spec.positive is not None:
         target, positive = plain(target), plain(pd.Series([spec.positive])).iloc[0]

@@ -124,7 +124,7 @@ def moments(texts: Sequence[str]) -> np.ndarray:
         whole = [reading for reading in readings if reading.notna().all()]
         if not whole:
             wrong = known[max(readings, key=lambda reading: reading.notna().sum()).isna()].iloc[0]
-            raise UserError(f"{wrong!r} is no date: write dates as in 2024-03-31, or as numbers such as years")
+            raise UserError(f"{wrong!r} is not a date: write dates as in 2024-03-31, or as numbers such as years")
         if len(whole) > 1 and not whole[0].equals(whole[1]):
             wrong = known[whole[0] != whole[1]].iloc[0]
             raise UserError(f"{wrong!r} could have the day or the month first: write dates as in 2024-03-31")

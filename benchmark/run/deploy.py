@@ -110,7 +110,7 @@ def log_models(
         name = f"{cell.title} on {cell.key.dataset}, split {cell.key.canonical_seed}"
         if digest not in recorded:
             failed += 1
-            report(f"NO MODEL of {name}: the cell is not recorded")
+            report(f"NO MODEL for {name}: the cell is not recorded")
             continue
         record = recorded[digest]
         model = "" if force else models.find(store, record.run_id)
@@ -122,7 +122,7 @@ def log_models(
                 model, note = _log(store, cell, record, jobs)
             except UserError as error:
                 failed += 1
-                report(f"NO MODEL of {name}: {error}")
+                report(f"NO MODEL for {name}: {error}")
                 continue
             report(f"logged the model of {name}: models:/{model} ({note})")
         if register:

@@ -49,11 +49,11 @@ def _tags(
         "selectedColumns": [f"metrics.`{name}`" for name in names],
         "runsHiddenMode": "SHOW_ALL",
     }
-    sections = [{"uuid": "churn", "name": "Calmest, at what cost", "display": True, "isReordered": True}]
+    sections = [{"uuid": "churn", "name": "Churn and its cost", "display": True, "isReordered": True}]
     sections += [{"uuid": f"churn-{name}", "name": name, "display": False, "isReordered": False} for name in others]
     drawn = [{**chart, "uuid": f"churn-{i}", "metricSectionId": "churn"} for i, chart in enumerate(charts)]
     shown = {"compareRunCharts": drawn, "compareRunSections": sections, "isAccordionReordered": True}
-    views = {TABLE: ("Calmest first", shared), CHARTS: ("Churn and cost (charts)", shared | shown)}
+    views = {TABLE: ("Lowest churn first", shared), CHARTS: ("Churn and cost (charts)", shared | shown)}
     # The names that the menu "Views" lists, around the state that the UI saves.
     return {
         f"mlflow.sharedViewState.{key}": json.dumps({"name": name, "createdAt": i, "state": json.dumps(state)})

@@ -76,7 +76,7 @@ def own_churn(cell: Cell) -> str:
     column = absolute(churn(task))
     text = column.show(column.value([(cell, None)])).text
     if text == MISSING:
-        return "One retraining has no churn."
+        return "A single retraining has no churn."
     if task == "classification":
         return f"Two retrainings disagree on {_with_unit(text, '%')} of the ID test."
     return f"Two retrainings differ by {_with_unit(text, cell.facts.dataset.unit)} on the ID test."
@@ -105,7 +105,7 @@ def difference(pair: Pair) -> str:
     elif change.excludes_zero:
         verdict = "Differs from ERM"
     else:
-        verdict = "Cannot be told from ERM: the interval of the difference in churn contains 0"
+        verdict = "Cannot be distinguished from ERM: the interval of the difference in churn contains 0"
     cost = COMPUTE.value([pair])
     price = f", at {spelled(cost.value)} times the compute" if cost else ""
     return f"**{verdict}**: {'; '.join(texts)}{price}."

@@ -94,7 +94,11 @@ def _advice(dataset: Dataset, row: BoardRow) -> str:
         return f"Stay with ERM: {limit}, none has less churn."
     change = row.estimates.get("delta_churn")
     known = change is not None and change.excludes_zero
-    shown = "It is shown to churn less than ERM." if known else "It is not shown to churn less than ERM."
+    shown = (
+        "These results show that it churns less than ERM."
+        if known
+        else "These results do not show that it churns less than ERM."
+    )
     cost = row.estimates.get("compute")
     price = f" It takes {spelled(cost.value)} times ERM's compute." if cost else ""
     return f"Use {row.title}: it has the least churn {limit}. {shown}{price}"

@@ -112,8 +112,8 @@ def _about(dataset: Dataset, experiment: str) -> str:
     table, charts = (views.address(experiment, view=v, charts=v == views.CHARTS) for v in (views.TABLE, views.CHARTS))
     return "\n\n".join(
         [
-            f"Cross-sample churn on **{markdown(dataset.title)}** ({dataset.facts.spelled_rows}): [all runs, calmest "
-            f"first]({table}) · [charts of churn and cost]({charts})",
+            f"Cross-sample churn on **{markdown(dataset.title)}** ({dataset.facts.spelled_rows}): [all runs, lowest "
+            f"churn first]({table}) · [charts of churn and cost]({charts})",
             to_markdown(_brief(whole, dataset)).strip(),
             f"ID test; Δ is the difference from ERM on the same samples. {described('runs', dataset.sampling)} "
             f"One run per method and canonical split; open it for its flips, figures and retrainings. "

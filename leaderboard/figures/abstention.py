@@ -41,8 +41,8 @@ def abstention(curves: Mapping[str, Curve], over: str, styles: Mapping[str, Styl
         on,
         key="abstention",
         title="Abstaining where retrainings disagree",
-        caption=f"Accuracy and churn of the predictions that are made if a self-consistency of {levels} is asked for "
-        "(from left to right): the share of pairs of the other retrainings that agree on the example. Each pair of "
-        f"retrainings is judged where the others agree. Mean over {over}, ID test.",
+        caption=f"Accuracy and churn of the predictions that are made if a self-consistency of {levels} is required "
+        "(from left to right). Self-consistency is the share of pairs of the other retrainings that agree on the "
+        f"example. Each pair of retrainings is evaluated where the others agree. Mean over {over}, ID test.",
         alt=f"Accuracy where all others agree: {ends}.",
     )

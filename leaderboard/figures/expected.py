@@ -74,9 +74,10 @@ def churn_against(task: Task, of: Sequence[Panel]) -> Figure:
     return finish(
         on,
         key=f"expected-{task}",
-        title=f"ERM's churn against what is known of a dataset, {task}",
+        title=f"ERM's churn against properties of the dataset, {task}",
         caption=f"ERM's churn ({unit}, vertical) on the ID test of each family of datasets, against properties of the "
-        "training pool and, in the last panel, what training tells. ρ is Spearman's rank correlation over families.",
+        "training pool and, in the last panel, a property known only after training. ρ is Spearman's rank "
+        "correlation over families.",
         alt=f"Scatter plots of ERM's churn over families of datasets. Rank correlations: {told}.",
     )
 

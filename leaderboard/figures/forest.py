@@ -140,7 +140,7 @@ def _panel(
 
 
 def _unadjusted(drawn: Iterable[Mapping[str, Estimate]]) -> str:
-    return f"The intervals are not adjusted for their number, {sum(map(len, drawn))}."
+    return f"These {sum(map(len, drawn))} intervals are not adjusted for their number."
 
 
 def _bars(

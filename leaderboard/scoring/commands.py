@@ -18,30 +18,33 @@ TABLE = (
     "Parquet, CSV or MLflow's JSON of predictions, long (run, example_id, p0… or y_pred) or wide (a column per run), "
     "or a table that a run has logged: runs:/RUN_ID/ARTIFACT."
 )
-Truth = Annotated[Path | None, typer.Option(help="Table with example_id and y_true. [default: the column y_true]")]
-Kind = Annotated[str, typer.Option(help="Contents: probabilities, labels or values. [default: inferred]")]
+Truth = Annotated[Path | None, typer.Option(help="Table with example_id and y_true.", show_default="the column y_true")]
+Kind = Annotated[str, typer.Option(help="Contents: probabilities, labels or values.", show_default="inferred")]
 CI = typer.Option(help="Source of variation in the intervals: runs, examples, both, or paper (too narrow).")
 Tolerance = Annotated[
     float | None,
-    typer.Option(min=0, help="Regression: a change above this (target's unit) is a flip. [default: the old MAE]"),
+    typer.Option(min=0, help="Regression: a change above this (target's unit) is a flip.", show_default="the old MAE"),
 ]
-Tracking = Annotated[str, typer.Option(help="MLflow store. [default: MLFLOW_TRACKING_URI, or mlflow.db here]")]
+Tracking = Annotated[
+    str, typer.Option(help="MLflow store.", show_default="MLFLOW_TRACKING_URI, or mlflow.db in this folder")
+]
 SHORT, LONG = 5, 20
 """Numbers of the most fragile examples that ``score`` shows."""
 LARGE = 2**23
 """Bytes of a file that takes a second or more to read."""
-Store = Annotated[Path | None, typer.Option(help="Folder of exported results. [default: shipped with the suite]")]
+Store = Annotated[Path | None, typer.Option(help="Folder of exported results.", show_default="shipped with the suite")]
 
 
 def score(
     predictions: Annotated[
-        list[str] | None, typer.Argument(help=f"{TABLE} Of several tables, each is one run.", show_default=False)
+        list[str] | None,
+        typer.Argument(help=f"{TABLE} If you give several tables, each is one run.", show_default=False),
     ] = None,
     experiment: Annotated[str, typer.Option(help="Read the finished runs of this MLflow experiment instead.")] = "",
     table: Annotated[
         str,
         typer.Option(
-            "--table", "--metric-table", help="Artifact that holds a run's predictions. [default: its only table]"
+            "--table", "--metric-table", help="Artifact that holds a run's predictions.", show_default="its only table"
         ),
     ] = "",
     query: Annotated[
@@ -52,14 +55,17 @@ def score(
     kind: Kind = "",
     ci: Annotated[str, CI] = "runs",
     tolerance: Annotated[
-        float | None, typer.Option(help="Regression: a change that matters, in the target's unit. [default: 0.5 SD]")
+        float | None,
+        typer.Option(help="Regression: a change that matters, in the target's unit.", show_default="0.5 SD"),
     ] = None,
     top: Annotated[
         int | None,
-        typer.Option(min=1, help="Number of the most fragile examples. [default: 5; 20 with --more and on the page]"),
+        typer.Option(
+            min=1, help="Number of the most fragile examples.", show_default="5; 20 with --more and on the page"
+        ),
     ] = None,
     more: Annotated[
-        bool, typer.Option("--more", help="Print the scorecard, churn by class and the published methods, too.")
+        bool, typer.Option("--more", help="Also print the scorecard, churn by class and the published methods.")
     ] = False,
     html: Annotated[Path | None, typer.Option(help="Write a page to this file.")] = None,
     json: Annotated[Path | None, typer.Option(help="Write everything to this file as JSON; - prints it.")] = None,
@@ -73,7 +79,7 @@ def score(
     _check(store)
     sources = predictions or []
     if bool(sources) == bool(experiment) or (query and not experiment):
-        raise UserError("expected tables of predictions, or --experiment and with it, if you like, --filter")
+        raise UserError("expected tables of predictions, or --experiment, to which --filter may be added")
     if table and not experiment and not any(source.startswith("runs:/") for source in sources):
         raise UserError(f"--table {table} is the artifact of a run: expected a run (runs:/RUN_ID) or --experiment")
     said = f"the experiment {experiment!r}" if experiment else ""
@@ -98,13 +104,18 @@ def score(
         return
     if json:
         _write(json, reports.to_json(result, where))
-    hint = [] if more else ["With --more: the scorecard, churn by class, more examples and the published methods."]
+    hint = [] if more else ["Add --more for the scorecard, churn by class, more examples and the published methods."]
     reports.terminal([where.table] if more and where.table else [], [*where.sentences, *hint])
 
 
 def triage(
     first: Annotated[str, typer.Argument(metavar="PREDICTIONS_A", help="Table of one run's predictions.")],
-    second: Annotated[str, typer.Argument(metavar="PREDICTIONS_B", help="The same examples after one retraining.")],
+    second: Annotated[
+        str,
+        typer.Argument(
+            metavar="PREDICTIONS_B", help="Table of predictions for the same examples after one retraining."
+        ),
+    ],
     share: Annotated[str, typer.Option("--review", help="Share of the examples to review, e.g. 30%.")] = "30%",
     out: Annotated[Path, typer.Option(help="CSV of the examples, most fragile first.")] = Path("review.csv"),
     tracking_uri: Tracking = "",
@@ -149,7 +160,7 @@ def triage(
         typer.echo(
             f"On {len(shares)} published datasets, the first {part:.0%} as ranked by two runs of ERM "
             f"contain {np.mean(shares):.0%} of the flips in other runs ({min(shares):.0%} to {max(shares):.0%}): "
-            "expect as many."
+            "expect a similar share."
         )
     if result.score.margin is None:
         typer.echo("The published runs break ties by probability; with labels alone, ties keep their input order.")
@@ -158,11 +169,15 @@ def triage(
 def power(
     delta: Annotated[
         float | None,
-        typer.Option(help="Difference in churn: in pp, or in a regression's unit with --dataset. [default: 1 pp]"),
+        typer.Option(
+            help="Difference in churn to resolve: in pp, or with --dataset in a regression's unit.", show_default="1 pp"
+        ),
     ] = None,
-    dataset: Annotated[str, typer.Option(help="One dataset. [default: all classifications]")] = "",
-    methods: Annotated[str, typer.Option(help="The two methods, comma-separated.")] = "erm,twin",
-    store: Annotated[str, typer.Option(help="MLflow store, or a folder of exported results.")] = "",
+    dataset: Annotated[str, typer.Option(help="One dataset.", show_default="all classification datasets")] = "",
+    methods: Annotated[str, typer.Option(help="The two methods, separated by a comma.")] = "erm,twin",
+    store: Annotated[
+        str, typer.Option(help="MLflow store, or a folder of exported results.", show_default="shipped with the suite")
+    ] = "",
 ) -> None:
     """Estimate how many retrainings are needed to resolve a difference between two methods, and what ten resolve."""
     names = [name.strip() for name in methods.split(",") if name.strip()]
@@ -191,7 +206,7 @@ def gate(
     data: Annotated[
         Path | None, typer.Option(help="Parquet or CSV of rows that models are to predict for; example_id names a row.")
     ] = None,
-    target: Annotated[str, typer.Option(help="Column of --data with the true classes. [default: y_true]")] = "",
+    target: Annotated[str, typer.Option(help="Column of --data with the true classes.", show_default="y_true")] = "",
     env_manager: Annotated[
         Literal["local", "virtualenv", "uv"],
         typer.Option(help="Where models predict: in this environment, or in one made from each model's requirements."),
@@ -216,7 +231,7 @@ def gate(
     of_models = [source for source in given if sources.is_model(source)]
     if bool(of_models) != (data is not None):
         found = f"{of_models[0]} is a model" if of_models else "neither of the two is a model"
-        raise UserError(f"{found}: expected --data, the rows to predict for, with models and only with models")
+        raise UserError(f"{found}: give --data, the rows to predict for, if and only if one of the two is a model")
     rows = models.data_of(data, target) if data else None
     read = []
     for source in given:
@@ -228,7 +243,7 @@ def gate(
         read += [runs]
         if differing:
             typer.echo(f"warning: {source} was logged with other versions: {'; '.join(differing)}", err=True)
-            typer.echo("  --env-manager virtualenv or uv installs those", err=True)
+            typer.echo("  to predict with those versions, add --env-manager virtualenv or uv", err=True)
     result = gate(read[0], read[1], limit, bad, sure, tolerance)
     if form == "text":
         _echo_columns(read)
@@ -254,7 +269,7 @@ def update(
     truth: Truth = None,
     kind: Kind = "",
 ) -> None:
-    """Say what an update of a model changes, for better or worse, and which part of it is chance."""
+    """Report what an update of a model changes, for better or worse, and which part of that is chance."""
     from leaderboard.scoring import reports
     from leaderboard.scoring import update as updates
 
@@ -317,7 +332,7 @@ def _read(
 
 def _check(store: Path | None) -> None:
     if store and not (store / "manifest.json").is_file():
-        raise UserError(f"--store {store}: no manifest.json of exported results there")
+        raise UserError(f"--store {store}: expected a folder of exported results, found no manifest.json in it")
 
 
 def _write(path: Path, text: str) -> None:

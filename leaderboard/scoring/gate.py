@@ -17,7 +17,7 @@ TITLES = {
     "good": "good (wrong to right)",
     "other": "wrong to wrong",
 }
-OF_VALUES = {"flips": "flips", "bad": "bad (the error grows)", "good": "good (the error falls)"}
+OF_VALUES = {"flips": "flips", "bad": "bad (the error increases)", "good": "good (the error decreases)"}
 """What the estimates of a gate are called, of classes and of values."""
 INTERVALS = {
     "one": "95 % Clopper-Pearson interval over examples: the range expected for these two models on other examples",

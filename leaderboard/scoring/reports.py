@@ -47,7 +47,7 @@ def scorecard(score: Score, meanings: bool = False) -> Table | None:
         return None
     columns = ("Measure", "Estimate", "Meaning")[: 2 + meanings]
     rows = [(m.title, absolute(m).show(value), m.help)[: len(columns)] for m, value in score.card]
-    caption = "What decisions rest on besides churn."
+    caption = "Measures that decisions depend on besides churn."
     if score.runs.kind == "probabilities":
         caption += f" Class 1 is {score.runs.classes[1]}, against all others."
     if any(m.key == "beyond_tolerance" and m.needs_truth for m, _ in score.card):
@@ -86,7 +86,9 @@ def sentences(score: Score) -> list[str]:
             f"each direction because neither run comes first{rest}."
         )
     if score.runs.size > CARD:
-        lines.append(f"There is no scorecard above {CARD:,} predicted numbers: score a sample of the examples for one.")
+        lines.append(
+            f"Above {CARD:,} predicted numbers, there is no scorecard: to get one, score fewer of the examples."
+        )
     if score.example_churn.max() > 0:
         ordered = score.example_churn[score.ranking]
         tenth = math.ceil(len(ordered) / 10)

@@ -20,21 +20,21 @@ from leaderboard.write.templates import render
 
 TITLES = {
     "flips": "Predictions that flip",
-    "chance": "Flips by chance: trained again on the same rows",
-    "new_rows": "The difference: what the new rows said",
+    "chance": "Flips by chance (trained again on the same rows)",
+    "new_rows": "The difference: flips due to the new rows",
     "good": "Good flips (wrong to right)",
     "bad": "Bad flips (right to wrong)",
     "other": "Flips from wrong to wrong",
     "before": "Accuracy before",
     "after": "Accuracy after",
-    "gain": "Gain of accuracy",
+    "gain": "Gain in accuracy",
 }
 OF_VALUES = {
-    "good": "Good flips (the error falls)",
-    "bad": "Bad flips (the error grows)",
+    "good": "Good flips (the error decreases)",
+    "bad": "Bad flips (the error increases)",
     "before": "MAE before",
     "after": "MAE after",
-    "gain": "Fall of the MAE",
+    "gain": "Decrease in MAE",
 }
 """Titles that differ in a regression."""
 SHARES = {"flips": "flips in", "by_chance": "by chance in", "good": "good in", "bad": "bad in"}
@@ -141,22 +141,22 @@ def sentences(of: Update) -> list[str]:
     flips, chance = of.estimates["flips"], of.estimates.get("chance")
     if chance is None:
         return [
-            "Which part of these flips is chance is unknown: train the old model again on the same rows, with another "
-            "random seed, and give its predictions as --retrained."
+            "It is unknown how many of these flips are due to chance: to find out, train the old model again on the "
+            "same rows with another random seed, and give its predictions as --retrained."
         ]
     new = of.estimates["new_rows"]
     if flips.value == 0:
         return ["No prediction flips."]
     lines = [
-        f"Of {100 * flips.value:.1f} % of predictions that flip, {100 * chance.value:.1f} pp would be expected to flip "
-        "if the old model were only trained again on the same rows."
+        f"{100 * flips.value:.1f} % of predictions flip; {100 * chance.value:.1f} % would be expected to flip if the "
+        "old model were only trained again on the same rows."
     ]
     if new.low > 0:
-        lines.append(f"The new rows are shown to change {100 * new.value:.1f} pp.")
+        lines.append(f"The new rows account for the difference, {100 * new.value:.1f} pp: its interval excludes 0.")
     elif not np.isnan(new.low):
-        lines.append("No flips beyond chance are shown.")
+        lines.append("The difference is not shown to exceed chance: its interval reaches to 0 or below.")
     if chance.value == 0:
-        lines.append("Trained again, the old model predicts the same: its training has no randomness.")
+        lines.append("The old model predicts the same when it is trained again: its training has no randomness.")
     else:
         lines.append("Averaging several networks, or the old and the new model, reduces flips by chance.")
     return lines

@@ -64,12 +64,12 @@ def _learned(results: Results, task: Task, of: list[Point], title: str) -> str:
     within = f"{found.covered} of {len(found.truth)} families are within their 95 % prediction interval"
     if chosen == "mean":
         return (
-            f"Nothing that is known before training predicts a family left out better than the mean of the others, "
-            f"which is off by {errors[1]} {unit} on average; {within}."
+            f"Nothing that is known before training predicts the churn of a held-out family better than the mean of "
+            f"the other families, which is off by {errors[1]} {unit} on average; {within}."
         )
     gain = Value.of(found.gain(mean), scale, digits, signed=True).text
     return (
-        f"The best prediction before training is from the {PREDICTORS[chosen]}: for a family left out, it is off by "
+        f"The best prediction before training is from the {PREDICTORS[chosen]}: for a held-out family, it is off by "
         f"{errors[0]} {unit} on average, against {errors[1]} {unit} for the mean of the other families (difference "
         f"{gain} {unit}). {within[0].upper()}{within[1:]}, whose median width is "
         f"{spelled(found.width * scale, digits)} {unit}."
@@ -82,7 +82,11 @@ def _related(of: list[Point], task: Task, title: str) -> str:
     known = {name: e for name, e in found.items() if not np.isnan(e.low)}
     sure = [f"{name} (ρ = {spelled(e.value, 2, True)})" for name, e in known.items() if e.excludes_zero]
     open_ = [name for name, e in known.items() if not e.excludes_zero]
-    first = f"Each on its own, these go with {title}'s churn over families: {listed(sure)}." if sure else ""
+    first = (
+        f"Taken one at a time, these properties correlate with {title}'s churn over families: {listed(sure)}."
+        if sure
+        else ""
+    )
     others = "the others" if sure else "all properties"
-    second = f"The intervals of {others} include 0: {listed(open_)}." if open_ else ""
+    second = f"The intervals of the correlations of {others} include 0: {listed(open_)}." if open_ else ""
     return " ".join(filter(None, [first, second]))

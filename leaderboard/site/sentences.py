@@ -119,7 +119,7 @@ def _reference(summary: Summary, erm: SummaryRow) -> Markup:
         return Markup("{}, methods are compared in percent of the values of {}.").format(place, _link(erm))
     churn = erm.estimates.get("churn")
     if churn is None:
-        return Markup("{}, ERM has no churn yet: that takes two retrainings.").format(place)
+        return Markup("{}, ERM has no churn yet: churn needs two retrainings.").format(place)
     return Markup("{}, two retrainings of {} disagree on {} % of the test predictions.").format(
         place, _link(erm), spelled(100 * churn.value)
     )
@@ -150,8 +150,8 @@ def notes(summary: Summary) -> list[str]:
         lines.append(f"Left out until more methods have results: {titles}.")
     if tests := summary.tests():
         lines.append(
-            f"Green and red are not adjusted for the number of differences from ERM: {tests} in this table, with its "
-            "hidden columns."
+            f"Green and red are not adjusted for the number of differences from ERM: {tests} in this table, including "
+            "its hidden columns."
         )
     lines += [text for mark, text in SUSPICIONS.items() if any(mark in row.suspicions for row in summary.rows)]
     ranking = summary.ranking

@@ -192,7 +192,7 @@ async function comparePage() {
     $("#each").hidden = !found.length;
     $("#each").replaceChildren(...(found.length ? each(datasets, found, a, b) : []));
     $("#matrix").replaceChildren(...pairs.rows(a, b, measure));
-    $("#matrix-note").textContent = `Each cell: the row's method less the column's, mean over families, ${measure.title}, and on how many families the row has the better value. Green: the row is better, red: worse, both with p < 0.05 after Holm's adjustment for ${pairs.tests} pairs; otherwise grey.${inUnits(measure, task) ? " Units differ between datasets, so the mean over them has none: compare signs." : ""}`;
+    $("#matrix-note").textContent = `Each cell shows ${measure.title} of the row's method minus that of the column's, as a mean over families, and on how many families the row's method has the better value. Green: the row is better, red: worse, both with p < 0.05 after Holm's adjustment for ${pairs.tests} pairs; grey: neither.${inUnits(measure, task) ? " Units differ between datasets, so the mean over them has none: compare signs." : ""}`;
   }
 
   const inUnits = (m, task) => task === "regression" && ["churn", "mae"].includes(m.key);
@@ -202,10 +202,10 @@ async function comparePage() {
     const better = excludesZero(over) ? Math.sign(over.value) * measure.better : 0;
     const [value, ends] = shown(over, measure);
     const of = (sign) => families.filter((d) => excludesZero(d) && Math.sign(d.value) * measure.better === sign).length;
-    const head = better === 0 ? `Whether ${first} is better than ${second} in ${measure.name} is open` : `${better > 0 ? first : second} is better in ${measure.name}`;
+    const head = better === 0 ? `It is open whether ${first} is better than ${second} in ${measure.name}` : `${better > 0 ? first : second} is better in ${measure.name}`;
     const p = adjusted === undefined || Number.isNaN(adjusted) ? "" : ` p ${adjusted < 0.001 ? "< 0.001" : `= ${adjusted.toPrecision(2)}`} after Holm's adjustment for ${tests} pairs of methods.`;
     const open = families.length - of(1) - of(-1);
-    return make("div", {}, make("h2", {}, head), make("p", {}, `${first} less ${second}, ${measure.title}: ${value} ${ends} on average over ${families.length} ${families.length === 1 ? "family" : "families"} of datasets.${p} ${first} wins on ${of(1)} and loses on ${of(-1)}; on ${open} the interval includes 0.`));
+    return make("div", {}, make("h2", {}, head), make("p", {}, `${first} minus ${second}, ${measure.title}: ${value} ${ends} on average over ${families.length} ${families.length === 1 ? "family" : "families"} of datasets.${p} ${first} wins on ${of(1)} and loses on ${of(-1)}; on ${open} the interval includes 0.`));
   }
 
   /** The table of datasets: a column with a picture for each measure, and what flips under one method alone. */

@@ -46,14 +46,14 @@ const SIMILAR = ["Similarity", (one) => (one.similarity === null ? "–" : numbe
 
 /** What a study found out: the rows that are named for this example. */
 function hangingOn(about, rows, study, i) {
-  const how = `${study.method} was trained on the halves of ${study.halvings} random halvings of the training set: one half of the halvings named rows, the other half tried them.`;
+  const how = `${study.method} was trained on the halves of ${study.halvings} random halvings of the training set: one half of the halvings named rows, and the other half tested them.`;
   const named = study.of[i];
-  if (!named) return [make("p", {}, `${how} This example flips in too few of these models to ask.`)];
-  if (!named.length) return [make("p", {}, `${how} It flips, but no training row changes its probability by five points with 95 % certainty.`)];
+  if (!named) return [make("p", {}, `${how} This example flips in too few of these models to name any row.`)];
+  if (!named.length) return [make("p", {}, `${how} It flips, but no training row changes its probability by at least five points with a posterior probability of 95 %.`)];
   const points = (x) => number(100 * x, 0, true);
   const share = (x) => `${number(100 * x, 0)} %`;
-  return [make("p", {}, `${how} The effect is on the probability of class 1, in points, of having the row in training; effect, shares and p are from the models that took no part in naming it.`),
-    rowTable(about, rows, named, "Training rows that the flips hang on", [labelled(about), SIMILAR,
+  return [make("p", {}, `${how} Effect: by how many percentage points having the row in training changes the probability of class 1. Effect, shares and p come from the models that took no part in naming the row.`),
+    rowTable(about, rows, named, "Training rows that the flips depend on", [labelled(about), SIMILAR,
       ["Effect", (one) => `${points(one.effect)} [${points(one.low)}, ${points(one.high)}]`],
       ["Class 1 with it", (one) => share(one.with)], ["without it", (one) => share(one.without)],
       ["p (one-sided)", (one) => (one.p < 0.001 ? "< 0.001" : number(one.p, 3))],
@@ -63,8 +63,8 @@ function hangingOn(about, rows, study, i) {
 function oneMolecule(about, flips, i, more, [structure, ...words]) {
   const asked = more.hanging.flatMap((study) => hangingOn(about, more.rows, study, i));
   const why = about.task === "classification"
-    ? [`The ${about.most} retrainings of a method at hand are too few to tell which of ${about.train} training rows a flip hangs on: `, make("code", {}, about.command), " trains enough, and this page then names them."]
-    : ["Rows are named for classes only: a regression has no flips."];
+    ? [`The ${about.most} recorded retrainings of a method are too few to tell which of ${about.train} training rows a flip depends on: `, make("code", {}, about.command), " trains enough, and the rebuilt page then names the rows."]
+    : ["Rows are named for classifications only: a regression has no flips."];
   const near = (more.near[i] ?? []).map(([row, similarity]) => ({ row, similarity }));
   return make("article", {},
     make("p", {}, make("a", { href: viewOf("") }, "← All examples")),
@@ -73,8 +73,8 @@ function oneMolecule(about, flips, i, more, [structure, ...words]) {
     make("p", { class: "soft small" }, about.task === "classification"
       ? "A column for each train seed: the probability of class 1, in steps of 0.02; a bar below marks class 1." : "A column for each train seed."),
     retrainings(about, flips, i, more),
-    make("h3", {}, "Training rows that its flips hang on"), ...(asked.length ? asked : [make("p", { class: "note" }, ...why)]),
+    make("h3", {}, "Training rows that its flips depend on"), ...(asked.length ? asked : [make("p", { class: "note" }, ...why)]),
     make("h3", {}, "Nearest training rows"),
     near.length ? rowTable(about, more.rows, near, "Nearest training rows", [labelled(about), SIMILAR])
-      : make("p", { class: "note" }, "The structures of the training rows are not known here."));
+      : make("p", { class: "note" }, "This page was built without the structures of the training rows."));
 }

@@ -304,7 +304,7 @@ def _copies(cell: Cell, others: Iterable[Cell]) -> Iterator[str]:
                 i, j = found
                 yield (
                     f"{file}: train seed {p.seeds[i]}, {evalset!r}: the same as train "
-                    f"seed {other.key.seeds[j]} of {other.key.method!r} but for noise; expected original predictions"
+                    f"seed {other.key.seeds[j]} of {other.key.method!r} apart from noise; expected original predictions"
                 )
                 return
 

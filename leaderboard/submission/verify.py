@@ -155,7 +155,7 @@ def mark(submission: Submission, rerun: Rerun, before: Iterable[Cell] = ()) -> l
     Cells of ``before`` that were verified earlier, with the same predictions, stay verified. The title of all names the
     datasets, as one method has one row in a summary.
     """
-    walls = f"in processes with these walls: {', '.join(rerun.walls)}"
+    walls = f"in processes confined by: {', '.join(rerun.walls)}"
     known = {cell.key.digest: cell.facts.submission for cell in before if cell.facts.status == VERIFIED}
     marked = []
     for cell in submission.cells:

@@ -190,7 +190,7 @@ def to_table(pairs: Sequence[Pairwise], kind: IntervalKind = "runs") -> Table:
     counts = ("Flip under it alone", "Flip under the other alone") if classes else ()
     header = ("Dataset", *(column.title for column in columns), *counts)
     caption = (
-        f"{one.first} less {one.second} at equal train seeds, on the ID test, sampling {one.datasets[0].sampling}."
+        f"{one.first} minus {one.second} at equal train seeds, on the ID test, sampling {one.datasets[0].sampling}."
     )
     if classes:
         caption += (
@@ -228,7 +228,7 @@ def _sentence(pair: Pairwise, adjusted: str) -> str:
     verdict = {
         1: f"{pair.first} is better than {pair.second} in {name}",
         -1: f"{pair.first} is worse than {pair.second} in {name}",
-        0: f"Whether {pair.first} is better than {pair.second} in {name} is open",
+        0: f"It is open whether {pair.first} is better than {pair.second} in {name}",
     }[better]
     wins, ties, losses = pair.wins
     p = "" if np.isnan(pair.mean.p) else f"; {_p(pair.mean.p)}{adjusted}"

@@ -49,7 +49,7 @@ def table(results: Results, delta: float | None, methods: tuple[str, str], datas
     has both methods with four train seeds in common.
     """
     if delta is not None and not 0 < delta < math.inf:
-        raise UserError(f"--delta {delta:g}: a finite difference above 0 expected")
+        raise UserError(f"--delta {delta:g}: expected a finite difference above 0")
     datasets = tuple(d for d in results.datasets if d.group != "variant" or d.name == dataset)
     chosen = [d for d in datasets if (d.name == dataset if dataset else d.task == "classification")]
     if dataset and not chosen:

@@ -52,6 +52,21 @@ def assert_understood(words: list[str]) -> None:
             assert word.partition("=")[0] in options, f"{module} {command} has no option {word}"
 
 
+@pytest.mark.parametrize("module", APPS)
+def test_no_help_has_square_brackets_which_rich_would_take_for_markup_and_leave_out(module: str) -> None:
+    for name, command in typer.main.get_command(APPS[module]).commands.items():  # type: ignore[attr-defined]
+        texts = [command.help, *(getattr(parameter, "help", None) for parameter in command.params)]
+        assert not [text for text in texts if "[" in (text or "")], name
+
+
+def test_help_shows_a_default_that_is_told_in_words(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert call("run", "--help") == 0
+    assert "one per core" in capsys.readouterr().out
+
+
 def test_the_first_screen_of_the_readme_has_exactly_the_two_commands() -> None:
     blocks = re.findall(r"```sh\n(.*?)```", README.partition("\n## ")[0], flags=re.S)
     assert [block.strip() for block in blocks] == [
@@ -73,7 +88,8 @@ def test_the_readme_is_a_door_of_at_most_120_lines() -> None:
 
 
 def test_the_guides_name_every_command_of_the_benchmark() -> None:
-    named = {words[1] for text in (README, *GUIDES.values()) for words in commands_in(text) if words[0] == "benchmark"}
+    told = [words for text in (README, *GUIDES.values()) for words in commands_in(text)]
+    named = {command for module, command, *_ in told if module == "benchmark" and not command.startswith("-")}
     assert named == set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
 
 
@@ -176,7 +192,8 @@ def test_a_missing_data_file_is_listed_with_what_to_do(
         assert part in output
     assert call("list", "bace") == 0
     assert re.search(
-        r"not here: bace: get it from https://\S+/bace\.csv and put it at \S+/molnet/bace\.csv", capsys.readouterr().out
+        r"not on this machine: bace: get it from https://\S+/bace\.csv and put it at \S+/molnet/bace\.csv",
+        capsys.readouterr().out,
     )
 
 

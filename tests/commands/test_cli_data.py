@@ -31,7 +31,7 @@ WARNINGS = [
     "messy: 38 of 41 rows are used",
     "  SMILES that RDKit cannot parse: 2 (line 3, 12)",
     "  no target: 1 (line 7)",
-    "  repetition with conflicting targets: 1 (line 30+31)",
+    "  duplicates with conflicting targets: 1 (line 30+31)",
     "  test set id has 6 rows: too few to measure churn, which needs about 30",
     "  test set ood has 8 rows: too few to measure churn, which needs about 30",
 ]
@@ -90,7 +90,7 @@ def test_the_list_of_everything_names_every_dataset_and_says_what_is_here(capsys
     states = dict(re.findall(r"^(\w+) .* (yes|no) *$", output, flags=re.M))
     assert set(states) == set(dataset_names())
     assert {name for name, here in states.items() if here == "yes"} == {"b3db", "b3db_logbb", "b3db_measured"}
-    absent = re.findall(r"^not here: ([\w, ]+): \S", output, flags=re.M)
+    absent = re.findall(r"^not on this machine: ([\w, ]+): \S", output, flags=re.M)
     assert {name for names in absent for name in names.split(", ")} == {n for n, here in states.items() if here == "no"}
     assert "2,039 of 2,050" in output
     assert "Twin-bootstrap" in output
@@ -274,9 +274,9 @@ def test_the_next_version_takes_its_columns_from_the_one_before(
     file.write_bytes(file.read_bytes() + b"CCCCCCO,active\r\n")
     assert call("new-dataset", str(file), "--update") == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "molecules: 1 new, 0 gone, 0 with another target, 37 same" in printed
+    assert "molecules: 1 new, 0 removed, 0 with another target, 37 unchanged" in printed
     assert call("new-dataset", str(file), "--update", "--target", "potency") == 2
-    assert "--update takes columns, task and split from the version before" in capsys.readouterr().err
+    assert "--update takes the columns, task and split from the previous version" in capsys.readouterr().err
     assert load_spec("messy_v2").target == "potency"
 
 
@@ -411,7 +411,10 @@ def test_a_failure_is_said_once_and_one_train_seed_has_no_churn(
     output = capsys.readouterr().out
     assert "on b3db_measured@train=60, split 99: ValueError: No neighbors found" in output
     assert output.count("No neighbors found") == 1
-    assert "1 cells trained, 0 already recorded, 1 failed.\nEach failed run holds its traceback.\n" in output
+    assert (
+        "1 cells trained, 0 already recorded, 1 failed.\nThe traceback of a failed cell is in its MLflow run.\n"
+        in output
+    )
     assert re.search(r"finished k-NN on .*: accuracy 0\.\d+ \(churn needs at least two retrainings", output)
     assert "nan" not in output
     assert call("run", *words) == 1

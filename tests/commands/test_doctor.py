@@ -59,7 +59,7 @@ def test_every_finding_that_is_not_ok_has_a_remedy() -> None:
 def test_many_datasets_that_need_nothing_share_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     findings = [finding for finding in diagnose(DEFAULT_DATASET) if "data of" in finding.what]
     others = len(dataset_names()) - 3
-    assert [finding.what for finding in findings][-1] == f"data of {others} datasets: not here"
+    assert [finding.what for finding in findings][-1] == f"data of {others} datasets: not on this machine"
     assert len(findings) == 4
     monkeypatch.setattr(doctor, "FEW", others)
     one_by_one = [finding for finding in diagnose(DEFAULT_DATASET) if "data of" in finding.what]
@@ -90,7 +90,7 @@ def test_the_remedy_for_a_broken_file_is_a_whole_one(monkeypatch: pytest.MonkeyP
 def test_a_missing_package_of_the_default_dataset_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "find_spec", lambda name: None)
     (finding,) = [finding for finding in bad() if finding.vital]
-    assert finding.what == f"data of {DEFAULT_DATASET}: not here"
+    assert finding.what == f"data of {DEFAULT_DATASET}: not on this machine"
     assert "pip install qc-B3DB" in finding.remedy
 
 

@@ -50,7 +50,7 @@ def test_a_run_explains_what_it_recorded_once_and_after_a_failure_the_next_does(
     failed = run(tmp_path, "erm,linear")
     assert "1 cells trained, 1 already recorded, 0 failed." in failed.stdout
     remedy = "python -m leaderboard explain --dataset b3db_measured@epochs=1@hidden=16"
-    assert f"The runs are recorded, but not explained in MLflow. Try again: {remedy}" in failed.stdout + failed.stderr
+    assert f"The runs are recorded, but not their explanations. To add them: {remedy}" in failed.stdout + failed.stderr
     assert explained(tmp_path) == 1
     shutil.rmtree(broken)
 

@@ -37,10 +37,10 @@ def test_dates_are_read_as_people_write_them(texts: list[str], days: list[float]
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        (["2024-01-31", "soon"], "'soon' is no date: write dates as in 2024-03-31, or as numbers such as years"),
-        (["2024-02-31", "2024-03-01"], "'2024-02-31' is no date"),
+        (["2024-01-31", "soon"], "'soon' is not a date: write dates as in 2024-03-31, or as numbers such as years"),
+        (["2024-02-31", "2024-03-01"], "'2024-02-31' is not a date"),
         (["03/04/2024", "05/06/2024"], "'03/04/2024' could have the day or the month first"),
-        (["A-1", "B-2"], "'A-1' is no date"),
+        (["A-1", "B-2"], "'A-1' is not a date"),
     ],
 )
 def test_a_text_that_is_no_date_is_named(texts: list[str], message: str) -> None:

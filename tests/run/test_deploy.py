@@ -226,7 +226,7 @@ def test_a_cell_whose_predictions_are_not_found_again_gets_no_model(monkeypatch)
 
 def test_a_cell_that_is_not_recorded_gets_no_model():
     cell = planned("erm", seeds=(11, 12))
-    assert log(cell) == (1, [f"NO MODEL of ERM on {SMALL}, split 99: the cell is not recorded"])
+    assert log(cell) == (1, [f"NO MODEL for ERM on {SMALL}, split 99: the cell is not recorded"])
 
 
 def test_what_cannot_have_a_model_is_refused_before_anything_is_trained(waterbirds):

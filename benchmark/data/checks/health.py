@@ -32,7 +32,7 @@ REASONS = {
     "unparsable": "SMILES that RDKit cannot parse",
     "no_smiles": "no SMILES",
     "no_target": "no target",
-    "repeated": "exact repetition of an earlier row",
+    "repeated": "exact duplicate of an earlier row",
     "not_selected": "not selected by 'where' or 'limits'",
     "merged": "merged into another row of the same molecule, or in conflict with it",
 }

@@ -65,8 +65,8 @@ def to_expect(of: Properties, unit: str = "") -> str:
     more = "".join(f", {between(ends)} with {other.method}" for other, ends in others)
     basis = {
         "knn": f"; a k-NN {'differs by' if regression else 'flips'} {spelled(of.knn_churn)}{shown}",
-        "table": "; from rows and the labels of neighbours",
-        "mean": "; nothing known of this table narrows them",
+        "table": "; predicted from the number of rows and the labels of neighbours",
+        "mean": "; nothing known of this table makes them narrower",
     }[model.predictor]
     return (
         f"Expect {what} between two halves of the training rows with {model.method}{more} (95 % prediction intervals, "
@@ -79,7 +79,7 @@ def to_text(health: Health) -> str:
     h = health
 
     def expected(count: int | None, want: int | None) -> str:
-        return "" if want in (None, count) else f" (expected {want:,}: another RDKit or another file)"
+        return "" if want in (None, count) else f" (expected {want:,}: another version of RDKit or another file)"
 
     lines = [f"{h.title} ({h.dataset}), family {h.family}, canonical seed {h.canonical_seed}, RDKit {h.rdkit}"]
     lines.append(f"  rows in the file       {h.rows:,}{expected(h.rows, h.expected_rows)}")
@@ -93,7 +93,7 @@ def to_text(health: Health) -> str:
             lines += _first([f"line {left.line}: {left.text}".rstrip(": ") for left in rows])
     conflicts = [repeat for repeat in h.repeats if repeat.conflict]
     what = "molecules on several lines" if h.parsable is not None else "rows with equal features"
-    lines.append(f"  {what}: {len(h.repeats)}, of which {len(conflicts)} with conflicting targets")
+    lines.append(f"  {what}: {len(h.repeats)} ({len(conflicts)} with conflicting targets)")
     lines += _first([f"lines {_join(r.lines)}: {r.what}: {_join(r.targets)}" for r in conflicts])
     for name, part in h.parts.items():
         line = f"  {name:5} {part.rows:6,} rows, "
@@ -115,7 +115,7 @@ def to_text(health: Health) -> str:
         lines.append(f"  {to_come}")
     outside = h.used - sum(part.rows for part in h.parts.values())
     if outside:
-        lines.append(f"  {outside:,} rows are in no part of the split")
+        lines.append(f"  {outside:,} rows are in neither the training pool nor a test set")
     for other in h.overlaps or ():
         same = "" if other.same_label is None else f", {other.same_label:,} of them with the same label"
         lines.append(
@@ -143,7 +143,7 @@ def to_lines(health: Health) -> list[str]:
         for reason, words in REASONS.items()
     }
     conflicts = [repeat for repeat in health.repeats if repeat.conflict]
-    kinds["repetition with conflicting targets"] = ["+".join(map(str, repeat.lines)) for repeat in conflicts]
+    kinds["duplicates with conflicting targets"] = ["+".join(map(str, repeat.lines)) for repeat in conflicts]
     troubles = [
         f"{words}: {len(lines)} (line {_join(lines[:12])}{', …' if len(lines) > 12 else ''})"
         for words, lines in kinds.items()

@@ -94,7 +94,7 @@ def test_a_regressions_churn_is_said_in_the_unit_of_its_target(publish: Publish)
 
 def test_where_nothing_narrows_the_range_the_report_says_so(publish: Publish):
     publish(replace(LINE, predictor="mean", coefficients=(-1.0,), covariance=((0.01,),)))
-    assert "; nothing known of this table narrows them)" in to_expect(KNOWN)
+    assert "; nothing known of this table makes them narrower)" in to_expect(KNOWN)
 
 
 def test_another_task_another_sampling_and_no_file_say_nothing(publish: Publish):

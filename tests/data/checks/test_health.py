@@ -154,7 +154,7 @@ def test_materials_are_compared_by_their_features():
     assert health.parts["id"].in_train in (0, 1)
     assert health.parts["id"].near_train is None
     text = to_text(health)
-    assert "rows with equal features: 1, of which 1 with conflicting targets" in text
+    assert "rows with equal features: 1 (1 with conflicting targets)" in text
     assert "SMILES" not in text
     assert "molecules" not in text
 
@@ -350,7 +350,7 @@ def test_the_text_names_every_trouble(tmp_path):
         "SMILES that RDKit cannot parse: 2\n    line 8: not-a-molecule: not a SMILES\n    line 11: C(C)(C)(C)(C)C: ",
         "no SMILES: 1\n    line 9\n",
         "no target: 2\n    line 10: CCC\n    line 11: C(C)(C)(C)(C)C\n",
-        "molecules on several lines: 2, of which 1 with conflicting targets\n    lines 2, 3: CCO: 1, 0\n",
+        "molecules on several lines: 2 (1 with conflicting targets)\n    lines 2, 3: CCO: 1, 0\n",
         "id         3 rows, 33.3% of class 1; in the training pool: 1 identical, 2 (66.7%) including near-duplicates",
     ):
         assert part in text
@@ -375,7 +375,7 @@ def test_a_run_warns_in_a_few_lines(tmp_path):
         "  SMILES that RDKit cannot parse: 2 (line 8, 11)",
         "  no SMILES: 1 (line 9)",
         "  no target: 2 (line 10, 11)",
-        "  repetition with conflicting targets: 1 (line 2+3)",
+        "  duplicates with conflicting targets: 1 (line 2+3)",
         "  test set id has 3 rows: too few to measure churn, which needs about 30",
         "  test set ood has 1 rows: too few to measure churn, which needs about 30",
         "  test set ood has only class 0 in its 1 rows: its accuracy is meaningless; try --split random:0.8 with "

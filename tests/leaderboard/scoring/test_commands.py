@@ -65,7 +65,7 @@ def test_score_is_short_unless_more_is_asked_for(tmp_path, store):
     files = [one_run(tmp_path / f"{r}.csv") for r in range(3)]
     short, long = (run("score", *files, "--store", store, *more).output for more in ([], ["--more"]))
     assert len(short.splitlines()) < 45
-    for part in ("Churn (%)", "The 5 most fragile", "ERM, plain training", "With --more"):
+    for part in ("Churn (%)", "The 5 most fragile", "ERM, plain training", "Add --more"):
         assert part in " ".join(short.split())
     for part in ("Scorecard", "By true class", "Among the published results"):
         assert part not in short
@@ -180,8 +180,8 @@ def test_power_has_published_results_where_nothing_was_run():
         (["--methods", "erm,clam"], "did you mean 'calm'"),
         (["--methods", "erm,calm", "--dataset", "mid"], "no dataset has both"),
         (["--delta", "0"], "above 0"),
-        (["--delta", "nan"], "--delta nan: a finite difference above 0 expected"),
-        (["--delta", "inf"], "--delta inf: a finite difference above 0 expected"),
+        (["--delta", "nan"], "--delta nan: expected a finite difference above 0"),
+        (["--delta", "inf"], "--delta inf: expected a finite difference above 0"),
     ],
 )
 def test_power_names_what_is_wrong(store, words, message):

@@ -50,7 +50,7 @@ def test_the_page_says_the_range_and_what_predicts_best(families: Results):
         in told[1]
     )
     assert f"{found.covered} of 10 families are within" in told[1]
-    assert "these go with ERM's churn over families: Training rows (ρ = +" in told[2]
+    assert "these properties correlate with ERM's churn over families: Training rows (ρ = +" in told[2]
 
 
 def test_every_family_of_the_figure_is_named_where_the_pointer_rests(families: Results):
@@ -69,6 +69,6 @@ def test_every_family_of_the_figure_is_named_where_the_pointer_rests(families: R
 
 def test_a_site_of_few_families_has_the_page_and_says_what_it_takes(built: Path):
     page = (built / "expect.html").read_text(encoding="utf-8")
-    assert "it takes 8 families of datasets of one task" in page
-    assert '<a href="expect.html" aria-current="page">Expect</a>' in page
-    assert 'href="expect.html">Expect</a>' in (built / "index.html").read_text(encoding="utf-8")
+    assert "this page needs 8 families of datasets of one task" in page
+    assert '<a href="expect.html" aria-current="page">What to expect</a>' in page
+    assert 'href="expect.html">What to expect</a>' in (built / "index.html").read_text(encoding="utf-8")
