@@ -37,15 +37,16 @@ def write(
     health: Mapping[str, str] | None = None,
     repository: str = "",
     rdkit: bool = False,
+    docs: str = "",
 ) -> Path:
     """Write the site of ``results`` to the folder ``out``, whole or not at all, and return its first page.
 
     Each sampling has pages of its own, in a folder of its name unless it is the first. A site of the results that come
     with the suite also has pages to cite, for each of their versions.
 
-    ``kind`` applies to all intervals; ``health`` holds health reports by dataset; ``repository`` is the address that
-    pages link to; ``rdkit`` adds RDKit's build for browsers. Raises UserError as ``claim`` does, if that build cannot
-    be had, and if writing fails.
+    ``kind`` applies to all intervals; ``health`` holds health reports by dataset; ``repository`` and ``docs`` are
+    addresses that pages link to; ``rdkit`` adds RDKit's build for browsers. Raises UserError as ``claim`` does, if that
+    build cannot be had, and if writing fails.
     """
     out = claim(out)
     try:
@@ -57,12 +58,12 @@ def write(
             folders = homes(results)
             prepare(results, kind)
             for part in results.by_sampling or (results,):
-                for name, content in files(part, results, kind, health or {}, repository, rdkit):
+                for name, content in files(part, results, kind, health or {}, repository, rdkit, docs):
                     path = inside(new, f"{folders[part.sampling]}{name}")
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_bytes(content if isinstance(content, bytes) else content.encode())
             if cite.has(results):
-                for name, content in cite.files(repository):
+                for name, content in cite.files(repository, docs):
                     path = inside(new, name)
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_text(content, encoding="utf-8")

@@ -18,12 +18,12 @@ def has(results: Results) -> bool:
     return Path(results.source).resolve() == PUBLISHED
 
 
-def files(repository: str = "") -> Iterator[tuple[str, str]]:
+def files(repository: str = "", docs: str = "") -> Iterator[tuple[str, str]]:
     """Yield the path and content of an index, and of a page for each table of every published version.
 
-    ``repository`` is the address that pages link to.
+    ``repository`` and ``docs`` are addresses that pages link to.
     """
-    page = partial(render, repository=repository, here="", once=[], samplings={})
+    page = partial(render, repository=repository, docs=docs, here="", once=[], samplings={})
     versions = []
     for folder in reversed(cited.versions()):
         tables = list(cited.tables(folder))

@@ -68,16 +68,17 @@ def files(
     health: Mapping[str, str],
     repository: str = "",
     rdkit: bool = False,
+    docs: str = "",
 ) -> Iterator[File]:
     """Yield the files of the pages of one sampling's ``results`` one by one, to bound memory.
 
-    ``whole`` are the results of the site, of which they are a part; ``repository`` is an address to link to; ``rdkit``
-    says whether the site has RDKit's build for browsers.
+    ``whole`` are the results of the site, of which they are a part; ``repository`` and ``docs`` are addresses to link
+    to; ``rdkit`` says whether the site has RDKit's build for browsers.
     """
     for name in STATIC:
         yield f"static/{name}", (resources("leaderboard") / "static" / name).read_text(encoding="utf-8")
     yield "citation.bib", citation.bibtex(results)
-    site = Site(results, whole, kind, health, repository, rdkit)
+    site = Site(results, whole, kind, health, repository, rdkit, docs)
     structures = partial(molecules.structures, whole)
     figures = build.drawn(
         chain(build.of_results(results, structures, site.looks), build.of_studies(site.study_reports[0]))
@@ -108,6 +109,7 @@ class Site:
     health: Mapping[str, str]
     repository: str = ""
     rdkit: bool = False
+    docs: str = ""
     figures: list[Figure] = field(default_factory=list)
 
     @property
@@ -192,6 +194,7 @@ class Site:
             tidy_of=path_of,
             archive=ARCHIVE,
             repository=self.repository,
+            docs=self.docs,
             updated=updated(),
             name_of=names.method,
             look_of=names.look_of,

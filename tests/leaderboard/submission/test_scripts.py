@@ -132,11 +132,21 @@ def test_actions_of_a_workflow_are_pinned_to_commits_and_no_second_index_is_aske
     assert "index-url" not in text
 
 
+TRIALS = {"ci.yml": {"wheel"}, "release.yml": {"try"}}
+"""Jobs that install whatever is newest, to find what users will meet."""
+
+
 @pytest.mark.parametrize("workflow", sorted((CHECKOUT / ".github/workflows").glob("*.yml")), ids=lambda path: path.name)
 def test_a_workflow_installs_from_no_index_what_was_checked_by_hash(workflow):
     wheels = '.github/scripts/wheels "$RUNNER_TEMP/wheels"'
     offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "${{ runner.temp }}/wheels"}
-    for job in yaml.safe_load(workflow.read_text(encoding="utf-8"))["jobs"].values():
+    content = yaml.safe_load(workflow.read_text(encoding="utf-8"))
+    for name, job in content["jobs"].items():
+        if name in TRIALS.get(workflow.name, ()):
+            assert content["permissions"] == {"contents": "read"}
+            assert not {"permissions", "environment", "outputs"} & job.keys()
+            assert not re.search(r"upload-artifact|secrets\.|cache", yaml.safe_dump(job))
+            continue
         commands = [step["run"] for step in job["steps"] if "run" in step]
         installs = [step for step in job["steps"] if re.search(r"pip install|\.ci/run", step.get("run", ""))]
         assert [step["env"] for step in installs] == [offline] * len(installs)
