@@ -143,7 +143,8 @@ def run(
     if log_models:
         deploy.refuse(cells, register)
     total = sum(len(cell.key.seeds) for cell in cells)
-    console.print(f"{len(cells)} cells, {total} retrainings; tracking store: {opening.uri()}")
+    what = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
+    console.print(f"{what}, {total} retrainings; tracking store: {opening.uri()}")
     for line in driver.warnings(cells):
         say(line)
     columns = (TextColumn("retrainings"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())

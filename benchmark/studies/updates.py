@@ -74,7 +74,10 @@ class Updates:
     def report(self, lab: Lab) -> Report:
         seeds = retrainings(self.seeds)
         if alone := lone_halves(seeds):
-            raise UserError(f"seeds={self.seeds}: train seeds 2j-1 and 2j are compared; {alone[0]} has no partner")
+            raise UserError(
+                f"seeds={self.seeds}: train seeds 2j-1 and 2j are compared, and {alone[0]} has no partner: give an even "
+                "number of seeds"
+            )
         names = expand(self.dataset)
         found = {name: self._outcomes(lab, name, seeds) for name in names}
         answer, sheets, charts = list[str](), list[Sheet](), list[Chart]()
