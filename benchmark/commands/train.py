@@ -143,8 +143,7 @@ def run(
     if log_models:
         deploy.refuse(cells, register)
     total = sum(len(cell.key.seeds) for cell in cells)
-    what = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
-    console.print(f"{what}, {total} retrainings; tracking store: {opening.uri()}")
+    console.print(f"{_cells(len(cells))}, {total} retrainings; tracking store: {opening.uri()}")
     for line in driver.warnings(cells):
         say(line)
     columns = (TextColumn("retrainings"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
@@ -203,11 +202,15 @@ def _explain(cells: Sequence[Planned], *, whole: bool, own: Sequence[str]) -> No
         say(f"The runs are recorded, but not their explanations. To add them: {shlex.join(LEADERBOARD + words)}")
 
 
+def _cells(n: int) -> str:
+    return f"{n} cell{'s' if n != 1 else ''}"
+
+
 def _summary(tally: Tally, cells: Sequence[Planned], built: Path | None) -> None:
     from benchmark.store import tracking
 
     first = cells[0]
-    lines = [f"{len(tally.trained)} cells trained, {tally.skipped} already recorded, {len(tally.failed)} failed."]
+    lines = [f"{_cells(len(tally.trained))} trained, {tally.skipped} already recorded, {len(tally.failed)} failed."]
     if tally.skipped and not (tally.trained or tally.failed):
         lines.append("There is nothing left to train; --force trains again.")
     if tally.failed and not tally.trouble:

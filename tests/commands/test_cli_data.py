@@ -311,7 +311,7 @@ def test_a_messy_table_is_trained_on_and_its_report_is_kept_with_the_result(
     assert call("run", "--method", "erm", "--dataset", "messy.toml", "--seeds", "2", "--jobs", "1") == 0
     output = capsys.readouterr().out
     assert "\n".join(["", *WARNINGS, ""]) in output
-    assert "1 cells trained" in output
+    assert "1 cell trained" in output
 
     client = MlflowClient()
     experiment = client.get_experiment_by_name("churn/messy")
@@ -343,7 +343,7 @@ def test_a_clean_dataset_is_trained_on_without_a_warning(
     assert "test set" not in capsys.readouterr().out
     assert call("run", "--method", "erm", "--dataset", str(folder / "clean.toml"), "--seeds", "2", "--jobs", "1") == 0
     output = capsys.readouterr().out.splitlines()
-    assert output[0].startswith("1 cells, 2 retrainings; tracking store: ")
+    assert output[0].startswith("1 cell, 2 retrainings; tracking store: ")
     assert output[1].startswith("finished ERM on clean, split 99: accuracy ")
 
 
@@ -412,7 +412,7 @@ def test_a_failure_is_said_once_and_one_train_seed_has_no_churn(
     assert "on b3db_measured@train=60, split 99: ValueError: No neighbors found" in output
     assert output.count("No neighbors found") == 1
     assert (
-        "1 cells trained, 0 already recorded, 1 failed.\nThe traceback of a failed cell is in its MLflow run.\n"
+        "1 cell trained, 0 already recorded, 1 failed.\nThe traceback of a failed cell is in its MLflow run.\n"
         in output
     )
     assert re.search(r"finished k-NN on .*: accuracy 0\.\d+ \(churn needs at least two retrainings", output)

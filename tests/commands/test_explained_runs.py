@@ -48,7 +48,7 @@ def test_a_run_explains_what_it_recorded_once_and_after_a_failure_the_next_does(
     (broken / "__init__.py").touch()
     (broken / "__main__.py").write_text("raise SystemExit('no space left on device')")
     failed = run(tmp_path, "erm,linear")
-    assert "1 cells trained, 1 already recorded, 0 failed." in failed.stdout
+    assert "1 cell trained, 1 already recorded, 0 failed." in failed.stdout
     remedy = "python -m leaderboard explain --dataset b3db_measured@epochs=1@hidden=16"
     assert f"The runs are recorded, but not their explanations. To add them: {remedy}" in failed.stdout + failed.stderr
     assert explained(tmp_path) == 1

@@ -494,7 +494,7 @@ def test_a_disk_that_fills_up_while_training_stops_the_run_and_leaves_no_half_of
     assert [path.name for path in small_disk.iterdir() if path.name != ".lock"] == ["ballast"]
 
     (small_disk / "ballast").unlink()
-    assert "1 cells trained" in rerun(capsys, *SMALL)
+    assert "1 cell trained" in rerun(capsys, *SMALL)
     assert_each_once_and_whole({"ERM": 2})
 
 
