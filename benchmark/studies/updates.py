@@ -75,8 +75,8 @@ class Updates:
         seeds = retrainings(self.seeds)
         if alone := lone_halves(seeds):
             raise UserError(
-                f"seeds={self.seeds}: train seeds 2j-1 and 2j are compared, and {alone[0]} has no partner: give an even "
-                "number of seeds"
+                f"seeds={self.seeds}: train seeds 2j-1 and 2j are compared, and {alone[0]} has no partner: give an "
+                "even number of seeds"
             )
         names = expand(self.dataset)
         found = {name: self._outcomes(lab, name, seeds) for name in names}
