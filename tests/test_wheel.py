@@ -63,6 +63,8 @@ def files_below(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if "__pycache__" not in path.parts}
 
 
+@pytest.mark.slow
+@pytest.mark.long
 def test_everything_works_in_an_empty_folder_and_nothing_is_written_elsewhere(churn: Run, installed: Path) -> None:
     work, before = churn.work, files_below(installed)  # type: ignore[attr-defined]
     listing = churn("list").stdout

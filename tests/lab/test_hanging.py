@@ -92,6 +92,8 @@ def test_named_rows_are_confirmed_by_held_out_halvings_far_more_often_than_the_n
     assert np.mean(named <= hanging.LEVEL) > 2 * np.mean(near <= hanging.LEVEL)
 
 
+@pytest.mark.slow
+@pytest.mark.long
 def test_rows_without_effect_are_seldom_named_and_confirmed_at_the_level_of_the_test() -> None:
     world = World(3, strength=0.0)
     found = hanging.effects(*world.halvings(), world.similarity, world.sign)

@@ -239,6 +239,7 @@ WHOLE = {"Random forest, trees=2": 2, "ERM": 2}
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_kill_after_any_step_of_recording_leaves_one_whole_run(here: Path) -> None:
     """Drivers are killed after their first call to MLflow, their second, … until one finishes."""
     output = script("""
@@ -424,6 +425,7 @@ def test_ctrl_c_while_training_ends_at_once_and_keeps_what_is_finished(here, dri
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_ctrl_c_while_recording_marks_the_run_as_killed_and_keeps_the_cell(here, drive, capsys) -> None:
     words = ("--method", "random_forest:trees=2", "--dataset", "small.toml", "--seeds", "80")
     driver = drive(*words, "--jobs", "2")

@@ -335,6 +335,7 @@ def test_the_table_of_the_wide_order_counts_families_or_groups_once(wide: list[C
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_of_methods_that_are_equal_over_families_hardly_any_seem_to_differ_elsewhere(make_cell):
     """On each family one method is better by chance, with long tails: what differs there says nothing of others."""
     rng, wrong, repetitions = np.random.default_rng(2), 0, 60
