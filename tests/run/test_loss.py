@@ -299,6 +299,7 @@ assert at_once(training, [0]) == [0]
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_kills_while_a_store_is_created_leave_none_or_a_whole_one(here: Path) -> None:
     output = script("""
 from sqlalchemy import event
@@ -411,6 +412,7 @@ assert at_once(together, range(3)) == [0, 0, 0]
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_ctrl_c_while_training_ends_at_once_and_keeps_what_is_finished(here, drive, capsys) -> None:
     words = ("--method", "erm", "--dataset", "small.toml,long.toml", "--seeds", "2")
     driver = drive(*words, "--jobs", "2")
