@@ -30,8 +30,9 @@ class Job:
 def made(jobs: Iterable[Job]) -> Iterator[bytes]:
     """Return the results of ``jobs`` in order, taken from the cache or made and cached.
 
-    Other processes start at once, before the caller consumes the results. A result in the cache is checked, and made
-    again if it is damaged.
+    Other processes start before the caller consumes the results. A result in the cache is checked, and made again if
+    it is damaged. All jobs are collected first: joblib's lock, which is held while it takes tasks from an iterator,
+    would stop every process if a job came from an iterator that itself waits for other jobs.
     """
     order: list[str] = []
     results: dict[str, bytes] = {}
@@ -46,9 +47,8 @@ def made(jobs: Iterable[Job]) -> Iterator[bytes]:
             elif not known:
                 yield job
 
-    new = Parallel(cpu_count(), return_as="generator", pre_dispatch="all")(
-        delayed(_make)(job, _folder() / job.name) for job in missing()
-    )
+    todo = [delayed(_make)(job, _folder() / job.name) for job in missing()]
+    new = Parallel(cpu_count(), return_as="generator", pre_dispatch="all")(todo)
 
     def take() -> Iterator[bytes]:
         results.update(new)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -82,3 +84,19 @@ def test_what_was_made_before_a_failure_is_kept(log: Path, monkeypatch: pytest.M
         list(made([Job("square-1", squared, (1, log)), Job("square-2", fails, (2, log))]))
     assert list(made([Job("square-1", squared, (1, log))])) == [b"1"]
     assert len(list(log.iterdir())) == 1
+
+
+@pytest.mark.slow
+def test_a_job_may_come_from_an_iterator_that_waits_for_other_jobs(log: Path, squared: Make) -> None:
+    def wanted() -> Iterator[Job]:
+        for n in range(4):
+            yield Job(f"square-{n}", squared, (n, log))
+            time.sleep(0.5)  # the result of this job arrives
+            (inner,) = made([Job(f"square-{n + 10}", squared, (n + 10, log))])
+            yield Job(f"square-{inner.decode()}", squared, (int(inner), log))
+
+    found: list[bytes] = []
+    work = threading.Thread(target=lambda: found.extend(made(wanted())), daemon=True)
+    work.start()
+    work.join(timeout=60)
+    assert found == [b"%d" % (m * m) for n in range(4) for m in (n, (n + 10) ** 2)]
