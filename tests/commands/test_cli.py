@@ -220,6 +220,7 @@ def test_the_leaderboard_of_an_empty_store_says_how_to_fill_it(
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_run_logs_the_model_of_a_cell_that_is_recorded_already_and_registers_it(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

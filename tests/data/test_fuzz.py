@@ -181,6 +181,7 @@ def fault(words: list[str], outcomes: Counter[int], capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_whatever_is_in_a_table_or_toml_it_is_a_dataset_or_refused(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("CHURN_DATA_DIR", str(tmp_path / "none"))
     monkeypatch.setenv("CHURN_HOME", str(tmp_path))

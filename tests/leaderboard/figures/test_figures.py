@@ -167,6 +167,7 @@ def test_text_stays_text_at_seven_points_or_more_and_is_escaped(figures):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_equal_results_give_equal_bytes_in_another_process_with_other_settings(figures, tmp_path):
     script = f"""
 import importlib.util, json, random, sys

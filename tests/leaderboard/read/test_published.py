@@ -301,6 +301,7 @@ def test_the_page_of_results_is_made_again_from_the_predictions_that_come_with_t
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_beside_published_results_own_ones_of_fewer_retrainings_give_way_and_are_named() -> None:
     keys = {"dataset": "bace", "method": "erm", "sampling": "paper"}
     shipped = [c for c in published.shipped() if keys.items() <= asdict(c.key).items()]

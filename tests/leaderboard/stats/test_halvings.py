@@ -45,6 +45,7 @@ def test_churn_between_halves_is_unbiased_for_independent_samples_of_half_the_si
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_interval_covers_the_mean_over_all_halvings_of_the_pool_but_not_that_of_other_pools():
     rng = np.random.default_rng(1)
     truth = np.mean([np.mean(predicted(*sample(rng, 60)) != predicted(*sample(rng, 60))) for _ in range(3000)])
