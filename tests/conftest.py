@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gc
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from textwrap import indent
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
 
 import numpy as np
@@ -39,6 +40,11 @@ os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"  # some tests import MLflow befo
 BIRDS = {"train": 6, "validation": 2, "test": 4}
 """Images of each part of the small Waterbirds."""
 
+FLAGS = (
+    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+)
+
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: takes more than about two seconds; left out of the quick tests")
@@ -52,6 +58,23 @@ def staged_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no folder of raw data at {folder}: set CHURN_DATA_DIR to run this test")
     return folder
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A browser without a window, which logs what it asks for."""
+    webdriver = pytest.importorskip("selenium.webdriver")
+    chromium, chromedriver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or chromedriver is None:
+        pytest.skip("no chromium and chromedriver: apt-get install chromium chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in (*FLAGS.split(), "--window-size=1280,1000", f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(chromedriver))
+    yield browser
+    browser.quit()
 
 
 @pytest.fixture

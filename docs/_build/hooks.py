@@ -7,6 +7,7 @@ import posixpath
 import re
 from functools import cache
 from html import unescape
+from io import BytesIO
 from typing import Any
 from urllib.parse import urlsplit
 from xml.etree.ElementTree import Element
@@ -19,6 +20,7 @@ from markdown.treeprocessors import Treeprocessor
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from PIL import Image
 from pymdownx.slugs import slugify
 
 from benchmark.files import CHECKOUT
@@ -131,7 +133,7 @@ def _anchors(path: str) -> set[str]:
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Put MathML in place of the formulas that the extension arithmatex has found."""
+    """Put MathML in place of the formulas that the extension arithmatex has found, and complete the pictures."""
 
     def formula(found: re.Match[str]) -> str:
         latex = unescape(found[2])
@@ -143,15 +145,42 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
             raise ValueError(f"{page.file.src_uri}: the formula {latex} has the unknown command {unknown[1]}")
         return mathml
 
-    return re.sub(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', formula, html, flags=re.S)
+    first = True
+
+    def picture(found: re.Match[str]) -> str:
+        nonlocal first
+        file = files.get_file_from_path(posixpath.normpath(posixpath.join(posixpath.dirname(page.file.src_uri), found[2])))
+        if file is None or found[2].endswith(".svg"):
+            return found[0]
+        with Image.open(BytesIO(file.content_bytes)) as image:
+            size = f'width="{image.width}" height="{image.height}"'
+        order, first = 'fetchpriority="high"' if first else 'loading="lazy"', False
+        return f"{found[1]} {size} {order}"
+
+    html = re.sub(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', formula, html, flags=re.S)
+    return re.sub(r'(<img [^>]*?\bsrc="([^":#]+)[^"]*")', picture, html)
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
-    """Name the search for screen readers, which the theme leaves out, and load what it needs on disk only there."""
+    return _finished(output)
+
+
+def on_post_template(output: str, template_name: str, config: MkDocsConfig) -> str:
+    return _finished(output) if template_name == "404.html" else output
+
+
+def _finished(html: str) -> str:
+    """Name the search for screen readers, show the text before the scripts, and load what disks need only there."""
     search = 'data-md-component="search" role="dialog"'
-    output = output.replace(search, f'{search} aria-label="Search"')
+    html = html.replace(search, f'{search} aria-label="Search"')
+    html = re.sub(
+        r'<script src="([\w./]*/bundle\.\w+\.min\.js)"></script>',
+        r'<script>requestAnimationFrame(()=>setTimeout(()=>document.body.append('
+        r'Object.assign(document.createElement("script"),{src:"\1"}))))</script>',
+        html,
+    )
     return re.sub(
         r'<script src="([\w./]*iframe-worker\.js)"></script>',
         r"""<script>location.protocol==="file:"&&document.write('<script src="\1"><\/script>')</script>""",
-        output,
+        html,
     )

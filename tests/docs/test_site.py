@@ -113,6 +113,31 @@ def test_the_search_knows_the_pages(site: Path) -> None:
     assert {"updates.html", "reference/datasets/bace.html", "reference/cli.html"} <= found
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("start", ["glossary.html", "reference/datasets/bace.html"])
+def test_the_search_works_in_a_browser_from_disk(site: Path, driver: Any, start: str) -> None:
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    driver.get((site / start).as_uri())
+    wait = WebDriverWait(driver, 60, 0.05)
+    wait.until(lambda _: driver.execute_script("return !!window.document$"))  # the scripts of the theme run
+    driver.find_element("css selector", "input[data-md-component=search-query]").send_keys("jackknife")
+    found = wait.until(lambda _: driver.find_elements("css selector", ".md-search-result__link"))
+    assert any("statistics.html" in link.get_attribute("href") for link in found)
+
+
+@pytest.mark.slow
+def test_pictures_keep_their_place_while_they_load_and_later_ones_wait(site: Path) -> None:
+    pictures = re.findall("<img [^>]*>", read(site, "tutorials/reading-the-board.html"))
+    assert all(re.search(r'width="\d+" height="\d+"', picture) for picture in pictures)
+    assert ['loading="lazy"' in picture for picture in pictures] == [False, True, True, True]
+
+
+@pytest.mark.slow
+def test_the_page_for_missing_pages_names_its_search_for_screen_readers(site: Path) -> None:
+    assert 'role="dialog" aria-label="Search"' in read(site, "404.html")
+
+
 def test_formulas_become_mathml(modules: dict[str, ModuleType]) -> None:
     page = SimpleNamespace(file=SimpleNamespace(src_uri="page.md"))
     show = modules["hooks"].on_page_content

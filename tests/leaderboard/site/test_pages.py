@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from itertools import combinations
@@ -26,11 +25,6 @@ from leaderboard.site.pages import Site
 from leaderboard.tables.boards import MARKS
 from leaderboard.tables.pairwise import compared, flipping_alone
 from leaderboard.tables.summary import summaries
-
-FLAGS = (
-    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-)
 
 
 class Links(HTMLParser):
@@ -205,22 +199,6 @@ class Page:
     @property
     def hash(self) -> str:
         return self.run("return location.hash")
-
-
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    webdriver = pytest.importorskip("selenium.webdriver")
-    chromium, chromedriver = shutil.which("chromium"), shutil.which("chromedriver")
-    if chromium is None or chromedriver is None:
-        pytest.skip("no chromium and chromedriver: apt-get install chromium chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in (*FLAGS.split(), "--window-size=1280,1000", f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(chromedriver))
-    yield browser
-    browser.quit()
 
 
 @pytest.fixture
