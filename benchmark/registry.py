@@ -150,7 +150,7 @@ def make_method(
     backbone: str = MLP,
     sampling: Sampling = PAPER,
 ) -> Method:
-    """Return the method that ``text`` names, ``twin`` or ``twin:lam=30:members=3``, with the defaults for ``task``.
+    """Return the method that ``text`` names (``twin`` or ``twin:lam=30:members=3``), with the defaults for ``task``.
 
     On another ``backbone`` or ``sampling``, the default λ is the one the rule selects there, if known. ``overrides``
     are further hyperparameters; ``text`` takes precedence, and those the method does not have are ignored (the caller

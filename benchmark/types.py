@@ -149,7 +149,7 @@ class Sample:
     y: np.ndarray
     smiles: np.ndarray
     rows: np.ndarray
-    """Training rows (N,) of a single model, as ERM is trained on them; an equal number is a repeat of the molecule."""
+    """Training rows (N,) of a single model, as ERM is trained on them; equal numbers are repeats of a molecule."""
     resampled: np.ndarray
     """Rows that ``bootstrap`` draws from, with repeats: all rows under ``paper``, otherwise ``rows``."""
     recipe: Recipe = field(default_factory=Recipe)

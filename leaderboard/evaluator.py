@@ -37,7 +37,7 @@ TABLE, FIGURE = "churn/{}.json", "churn/{}.png"
 
 
 class ChurnEvaluator(ModelEvaluator):
-    """Logs how many predictions flip between a baseline and the evaluated model, which, and for better or worse.
+    """Logs how many predictions flip between a baseline and the evaluated model, which ones, and for better or worse.
 
     ``evaluator_config`` names the ``baseline``: ``models:/name/3``, ``models:/name@alias`` or ``runs:/<run id>/model``.
     Like the evaluated model, it is loaded in this process; both predict for the same data. A classifier gets the

@@ -48,7 +48,7 @@ class Estimators:
 class FittedEstimator:
     """An estimator. A class missing from its training rows has probability 0.
 
-    The class predicted by a classifier without ``predict_proba`` has probability 1.
+    If a classifier has no ``predict_proba``, the class that it predicts has probability 1.
     """
 
     estimator: Any

@@ -188,8 +188,8 @@ def retrain(estimator: Any, X: Any, y: Any, X_new: Any, seeds: Sequence[int]) ->
     Returns probabilities (R, T, C) in the order of the sorted classes, or targets (R, T, 1), as accepted by
     ``leaderboard.score``. ``estimator`` is any scikit-learn estimator or pipeline on arrays or data frames. Its
     ``random_state``, if any, is set to the seed, and it is trained on the same rows as the benchmark's ERM at that
-    seed; the estimators of this module draw their bootstraps themselves. The class predicted by a classifier without
-    ``predict_proba`` has probability 1.
+    seed; the estimators of this module draw their bootstraps themselves. If a classifier has no ``predict_proba``, the
+    class that it predicts has probability 1.
     """
     params = estimator.get_params()
     draws_itself = any(isinstance(part, _Networks) for part in (estimator, *params.values()))

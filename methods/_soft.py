@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # PyTorch takes seconds to import: methods are listed without
 
 
 class AtOnce:
-    """Base class of methods that train their networks in ``fit``, and so count all training and deploy what they like.
+    """Base class of methods that train their networks in ``fit``: all training counts, and they choose what to deploy.
 
     The harness trains the networks of a stack later, deploys all of them, and counts their training alone.
     """

@@ -1,7 +1,7 @@
 r"""Average of old and new: the mean of the predictions of the earlier model and of ERM on all rows.
 
-The cheap control of every method that uses an earlier model. Both models have to be kept. It is not applied again to
-its own result: the earlier model is always ERM.
+A cheap control for every method that uses an earlier model. Both models have to be kept. The average is not averaged
+again at the next update: the earlier model is always ERM.
 
 $$
 \hat p(x) = \frac{1}{2} \left[ p_{\mathrm{old}}(x) + p_\theta(x) \right]

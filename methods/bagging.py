@@ -23,7 +23,7 @@ from benchmark.types import Fitted, Sample
 @dataclass(frozen=True)
 class Bagging:
     k: PositiveInt = 5
-    """Number of networks; the paper sets 5 beforehand and adds 2, the compute of a twin."""
+    """Number of networks; the paper sets 5 in advance, and adds 2 to match the compute of a twin."""
 
     def fit(self, sample: Sample) -> Fitted:
         return fit_stack(sample, bootstrap(sample, self.k))

@@ -1,7 +1,7 @@
 r"""Co-teaching: two networks on the same rows, each of which learns only what the other finds easy; one is deployed.
 
 At each step, a network leaves out the share ``forget`` of its batch on which the loss of the other network is largest,
-as labels that are wrong are learned last. E is the rest of the batch: the rows on which the other network's loss is
+because wrong labels are learned last. E is the rest of the batch: the rows on which the other network's loss is
 smallest.
 
 $$
@@ -14,8 +14,8 @@ $$
 
 Source: Han et al. 2018, arXiv:1804.06872.
 
-Difference: they raise the share that is left out from 0 to the rate of wrong labels within ten of 200 epochs and give
-both networks the same batches; here it is constant, and each network has batches of its own. The source is about
+Difference: they raise the share that is left out from 0 to the rate of wrong labels in the first ten of 200 epochs, and
+give both networks the same batches; here it is constant, and each network has batches of its own. The source is about
 classes; in a regression, the largest squared errors are left out. The source makes no claim about churn.
 
 Cost: trains two coupled networks; a prediction asks one.
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class CoTeaching(AtOnce):
     forget: Annotated[float, Field(ge=0, lt=1)] = 0.2
-    """Share of each batch that is left out, at best that of wrong labels; the default is that of the source's code."""
+    """Share of each batch to leave out, ideally the share of wrong labels; the default is that of the source's code."""
 
     def fit(self, sample: Sample) -> Fitted:
         import torch

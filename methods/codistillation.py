@@ -16,8 +16,8 @@ Source: Prastalo and Jablonka 2026, appendix on the overlap spectrum; after Anil
 
 Difference: Anil et al. let each network learn from stale copies of the others after a burn-in; here both are pulled
 together on both batches from the first step, as in ``twin``. The paper divides the whole pool (``whole``): then all
-retrainings contain the same molecules, and their agreement says nothing about resampling. By default, a bootstrap is
-divided here.
+retrainings contain the same molecules, and their agreement says nothing about resampling. The default here is to divide
+a bootstrap.
 """
 
 from pydantic.dataclasses import dataclass

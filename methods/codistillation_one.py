@@ -1,5 +1,5 @@
-r"""Codistillation, one deployed: one of two coupled networks on disjoint shards is deployed, and the other serves
-training alone.
+r"""Codistillation, one deployed: one of two coupled networks on disjoint shards is deployed, and the other is only
+used in training.
 
 The training is that of ``codistillation``. The consistency loss also compares the networks on the molecules of the
 other shard, without their labels.
@@ -10,7 +10,7 @@ $$
 
 Source: after Anil et al. 2018, arXiv:1804.03235.
 
-Difference: they also deploy one; the training differs as that of ``codistillation`` does.
+Difference: they deploy one, too; the training differs from theirs as that of ``codistillation`` does.
 
 Cost: trains two coupled networks, each on half of the rows; a prediction asks one.
 """

@@ -1,6 +1,6 @@
 r"""Deep ensemble: the average of k networks on one sample, which differ in initialisation and batch order.
 
-All networks are trained on the rows of ERM, so averaging removes the randomness of training and none of that of the
+All networks are trained on the rows of ERM, so averaging removes the randomness of training, but none of that of the
 data.
 
 $$
@@ -25,7 +25,7 @@ from benchmark.types import Fitted, Sample
 @dataclass(frozen=True)
 class DeepEnsemble:
     k: PositiveInt = 5
-    """Number of networks; the paper sets 5 beforehand, after the source."""
+    """Number of networks; the paper sets 5 in advance, following the source."""
 
     def fit(self, sample: Sample) -> Fitted:
         return fit_stack(sample, np.tile(sample.rows, (self.k, 1)))

@@ -1,7 +1,8 @@
 r"""Distilled bagging: one network that learns the mean prediction of k networks on k bootstraps.
 
 Only the one network is deployed. It learns the networks' predictions of molecules that most of them were trained on,
-which are close to the labels. The teacher's prediction is q; in a regression, the squared difference is minimised.
+which are close to the labels. The teacher's prediction is q; in a regression, the squared difference from it is
+minimised.
 
 $$
 -\sum_{c=1}^{C} q(x)_c \log\, p_\theta(x)_c, \qquad q(x) = \frac{1}{K} \sum_{k=1}^{K} p_{\theta_k}(x)

@@ -1,7 +1,7 @@
 r"""Distilled incumbent: a network that learns the labels and the predictions of the earlier model.
 
-The loss mixes that on labels and the cross-entropy to the earlier model's probabilities; in a regression, both are
-squared differences.
+The loss is a weighted sum of the loss on labels and of the cross-entropy with the earlier model's probabilities; in a
+regression, both are squared differences.
 
 $$
 (1 - w) \, \ell(\theta; x, y) - w \sum_{c=1}^{C} p_{\mathrm{old}}(x)_c \log\, p_\theta(x)_c

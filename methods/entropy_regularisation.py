@@ -1,4 +1,4 @@
-r"""Entropy regularisation: predictions of low entropy are rewarded, as confident networks should flip less.
+r"""Entropy regularisation: predictions of low entropy are rewarded, because confident networks should flip less.
 
 The mean entropy H of the predictions on a batch is added to the fit loss.
 

@@ -1,5 +1,5 @@
-r"""ERM, partly fixed: some of its three sources of randomness are the same in all retrainings, to find out which flips
-predictions.
+r"""ERM, partly fixed: some of its three sources of randomness are the same in all retrainings, to find out which of
+them flips predictions.
 
 This is the instrument of the study ``decomposition``, not a method to be ranked. The trained network is a function A of
 the train seeds of its rows, its initial weights and its batches. Each is the train seed s of the retraining unless it

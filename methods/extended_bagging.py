@@ -1,7 +1,7 @@
 r"""Extended bagging: the bootstraps of the earlier bag are kept, and each is extended by new rows.
 
 The earlier model is a bag of networks. Each network is trained again from its initial weights on its earlier bootstrap
-and on as many draws from the new rows as there are new rows, so that the members stay alike from month to month.
+and on as many draws from the new rows as there are new rows, so that each member changes little from month to month.
 
 $$
 S_k = S_k^{\mathrm{old}} \cup \mathrm{Bootstrap}_k(\mathrm{new\ rows}), \qquad

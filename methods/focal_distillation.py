@@ -1,4 +1,4 @@
-r"""Focal distillation: the new network stays close to the earlier one, most of all where that is right.
+r"""Focal distillation: the new network stays close to the earlier one, above all where the earlier one is right.
 
 The distance to the earlier model's outputs has weight ``alpha`` on every molecule, and ``beta`` more where the earlier
 model is right, so that fewer predictions turn wrong. The distance is the divergence of the probabilities; in a
@@ -12,8 +12,8 @@ $$
 
 Source: Yan et al. 2021, Positive-Congruent Training, arXiv:2011.09161.
 
-Difference: of the distances that they compare, this is the one of probabilities (their FD-KL), at temperature 1. The
-case of a regression is ours: the earlier model is right where its error is not above its median error.
+Difference: of the distances that they compare, this is the one between probabilities (their FD-KL), at temperature 1.
+The rule for a regression is ours: the earlier model is right where its error is not above its median error.
 
 Cost: trains one network beside the earlier one; a prediction asks the new one alone.
 """

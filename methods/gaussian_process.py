@@ -3,9 +3,9 @@ r"""Gaussian process: exact inference with a Tanimoto kernel on bits and a Gauss
 It has no hyperparameters to set: noise and signal variances maximise the marginal likelihood. Inference is exact, also
 for classes: labels of ±1 are regressed, and the probability of a class is that of a positive label (least-squares
 classification). Laplace's approximation would require a Newton iteration with a Cholesky factorisation per step for
-every set of hyperparameters. In the formula, K has the similarities of the training rows and k those with x, m is the
-mean label, W the diagonal matrix of the number of times that each molecule was drawn, r the ratio of the noise variance
-to the signal variance s², and Φ the normal distribution function.
+every set of hyperparameters. In the formula, K has the similarities between the training rows and k those with x, m is
+the mean label, W the diagonal matrix of the number of times that each molecule was drawn, r the ratio of the noise
+variance to the signal variance s², and Φ the normal distribution function.
 
 $$
 \mu(x) = m + k^\top (K + r W^{-1})^{-1} (y - m)

@@ -30,7 +30,7 @@ from methods._soft import AtOnce, Trained, of_neighbours
 @dataclass(frozen=True)
 class KNNAveraging(AtOnce):
     weight: Annotated[float, Field(ge=0, le=1)] = 0.5
-    """Share of the neighbours, w in the formula."""
+    """Weight of the neighbours, w in the formula."""
     k: PositiveInt = 5
     """Number of neighbours, as in ``knn``."""
 

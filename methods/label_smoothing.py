@@ -9,7 +9,7 @@ $$
 
 Source: Szegedy et al. 2016, arXiv:1512.00567.
 
-Difference: a regression has no classes. There, the same share of each label is moved to the mean label, which is not in
+Difference: a regression has no classes, so the same share of each label is replaced by the mean label. This is not in
 the source.
 """
 

@@ -1,7 +1,7 @@
 r"""Linear models (scikit-learn): logistic regression for classes, ridge regression for numbers.
 
-The intercept is not penalised. The loss ℓ is the cross-entropy of the softmax; for ridge regression, the squared error,
-with the penalty not halved.
+The intercept is not penalised. The loss ℓ is the cross-entropy of the softmax. In ridge regression it is the squared
+error, and the penalty is not halved.
 
 $$
 \min_{w, b} \sum_{i=1}^{N} \ell(w^\top x_i + b, y_i) + \frac{\mathrm{l2}}{2} \|w\|^2

@@ -1,7 +1,7 @@
 r"""Logit penalty: large logits are penalised, which keeps probabilities away from 0 and 1.
 
-Half of β times the sum of the squared logits f of a molecule is added to the cross-entropy. It is for classes alone:
-with a squared error, a penalty on outputs is the label smoothing of ``label_smoothing``.
+Half of β times the sum of the squared logits f of a molecule is added to the cross-entropy. It is only for classes:
+with a squared error, a penalty on the outputs is the same as ``label_smoothing``.
 
 $$
 L_B(\theta) + \frac{\beta}{2} \, \frac{1}{|B|} \sum_{x \in B} \sum_{c=1}^{C} f_\theta(x)_c^2
@@ -9,7 +9,7 @@ $$
 
 Source: Kornblith et al. 2021, arXiv:2010.16402, section 2.
 
-Difference: theirs is a network for 1,000 classes of images, chosen for its accuracy; they do not measure churn.
+Difference: they use it in a network for 1,000 classes of images, chosen for its accuracy, and do not measure churn.
 """
 
 from pydantic.dataclasses import dataclass

@@ -1,4 +1,4 @@
-r"""Majority vote: the class that most of k networks predict, which differ in initialisation and batch order.
+r"""Majority vote: the class predicted by most of k networks, which differ in initialisation and batch order.
 
 The networks are those of a deep ensemble. The probability of a class is its share of votes.
 

@@ -1,9 +1,9 @@
 """Any scikit-learn estimator: a classifier or regressor, named by its import path, as in
 ``sklearn:sklearn.svm.SVC:C=10``.
 
-The estimator may also be your own, or that of a package that follows scikit-learn's interface. Its parameters are set
-like any hyperparameter, as a number, true, false, none or a word; ``random_state`` is drawn from the train seed, and it
-has one thread. The probability of the class that a classifier without ``predict_proba`` predicts is 1.
+The estimator may also be your own, or one from a package that follows scikit-learn's interface. Its parameters are set
+like any hyperparameter, as a number, true, false, none or a word. Its ``random_state`` is drawn from the train seed,
+and it runs on one thread. If a classifier has no ``predict_proba``, the class that it predicts has probability 1.
 
 Source: the documentation of the estimator.
 

@@ -1,8 +1,8 @@
 r"""Support vector machine (scikit-learn): the widest margin, with a Tanimoto kernel on bits, otherwise a Gaussian one.
 
-Probabilities are Platt's: a sigmoid of the decision function, fitted to its values on five held-out folds. The formula
-has the Tanimoto kernel of two fingerprints a and b, with the numbers of their ones in bars, the decision function, and
-the sigmoid σ with its parameters u and v.
+Probabilities are Platt's: a sigmoid of the decision function, fitted to its values on five held-out folds. The formulas
+are the Tanimoto kernel k of two fingerprints a and b (bars count the ones), the decision function g, and the sigmoid σ
+with its parameters u and v.
 
 $$
 k(a, b) = \frac{a^\top b}{\lvert a \rvert + \lvert b \rvert - a^\top b}
@@ -17,7 +17,7 @@ Source: Cortes and Vapnik 1995, doi:10.1007/BF00994018; the kernel: Ralaivola et
 doi:10.1016/j.neunet.2005.07.009.
 
 Difference: unlike with scikit-learn's ``SVC(probability=True)``, the folds are the same every time and keep the repeats
-of a molecule in the bootstrap together: a model that has seen them would be overconfident.
+of a molecule in the bootstrap together, because a model that has seen one of them would be overconfident.
 
 Cost: trains one machine, and for probabilities five more on the folds; trains no network.
 """

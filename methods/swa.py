@@ -1,6 +1,6 @@
 r"""Stochastic weight averaging: the mean of ERM's weights at the ends of the later epochs.
 
-The network is trained as ERM, and its predictions are made with the mean weights. E is the set of epochs after the
+The network is trained like ERM, and predicts with the mean weights. E is the set of epochs after the
 share ``start`` of training, and θ with the index e are the weights at the end of epoch e.
 
 $$
@@ -9,8 +9,8 @@ $$
 
 Source: Izmailov et al. 2018, arXiv:1803.05407; Prastalo and Jablonka 2026, section Methods.
 
-Difference: Izmailov et al. average at a constant or cyclical learning rate; here, as in the paper, optimiser and rate
-are ERM's.
+Difference: Izmailov et al. average at a constant or cyclical learning rate; here, as in the paper, the optimiser and
+its rate are ERM's.
 """
 
 from typing import Annotated

@@ -34,7 +34,7 @@ from methods._soft import AtOnce
 @dataclass(frozen=True)
 class SWAGaussian(AtOnce):
     start: Annotated[float, Field(ge=0, lt=1)] = 0.5
-    """Share of training after which weights are collected, as in ``swa``; the low rank has the last 20 epochs."""
+    """Share of training after which weights are collected, as in ``swa``; the low-rank part uses the last 20 epochs."""
     draws: PositiveInt = 30
     """Number of networks drawn, M in the formula."""
 

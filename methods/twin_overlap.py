@@ -2,8 +2,8 @@ r"""Twin-overlap: twin-bootstrap with an adjustable overlap of the two networks'
 
 At share 0 the networks have no molecule in common, as in codistillation (but with N draws each, from half of the pool);
 at share 1 they are twin-shared. At 0.5 they share 39 % of the pool, about as much as twin-bootstrap's bootstraps. The
-loss is that of ``twin``; the formula says how draw i of the two networks is made, where u is drawn evenly from [0, 1],
-s is a draw from ERM's rows, and a and b are draws from two random halves of the molecules.
+loss is that of ``twin``. The formula says how draw i of the two networks is made, where u is drawn uniformly from [0,
+1], s is a draw from ERM's rows, and a and b are draws from two random halves of the molecules.
 
 $$
 (S_{1,i}, S_{2,i}) = \begin{cases}
@@ -12,7 +12,7 @@ $$
 \end{cases}
 $$
 
-Source: ours, to look between the three points of the paper's appendix on the overlap spectrum.
+Source: ours, to see what lies between the three points of the paper's appendix on the overlap spectrum.
 """
 
 from typing import Annotated

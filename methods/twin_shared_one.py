@@ -1,5 +1,5 @@
-r"""Twin-shared, one deployed: one of two coupled networks on the same rows is deployed, and the other serves training
-alone.
+r"""Twin-shared, one deployed: one of two coupled networks on the same rows is deployed, and the other is only used in
+training.
 
 The training is that of ``twin_shared``.
 
@@ -9,7 +9,7 @@ $$
 
 Source: after Bhojanapalli et al. 2021, arXiv:2102.03349.
 
-Difference: they also deploy one; the training differs as that of ``twin_shared`` does.
+Difference: they deploy one, too; the training differs from theirs as that of ``twin_shared`` does.
 
 Cost: trains two coupled networks; a prediction asks one.
 """

@@ -18,7 +18,7 @@ class Measured:
     """A measure of predictions, averaged over canonical splits, with its interval over retrainings.
 
     ``key`` is the measure's key in the catalogue; ``cells`` hold one cell per split. With ``versus``, the number is the
-    difference to those cells at equal train seeds.
+    difference from those cells at equal train seeds.
     """
 
     key: str

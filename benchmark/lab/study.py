@@ -49,7 +49,7 @@ class Trainer(Protocol):
 
 
 class Lab(ABC):
-    """A source of cells and records. Raises UserError for a failure, and Missing if it only reads and lacks one."""
+    """A source of cells and records. Raises UserError for a failure, and Missing if it can only read and has none."""
 
     @abstractmethod
     def stored(self, grid: Grid) -> Iterable[Cell]:

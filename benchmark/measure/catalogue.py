@@ -294,7 +294,7 @@ def tolerance_of(p: Predictions) -> float:
 def beyond(tolerance: float | None = None) -> Measure:
     """Return the share of examples that two runs predict further apart than ``tolerance``, in target units.
 
-    Without a tolerance it is that of ``tolerance_of``, which needs the true values.
+    Without ``tolerance``, that of ``tolerance_of`` is used, which needs the true values.
     """
 
     def of_pairs(p: Predictions) -> np.ndarray:

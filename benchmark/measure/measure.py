@@ -23,8 +23,8 @@ Of = Callable[[Predictions], np.ndarray]
 class Measure:
     """A number computed from predictions, and its presentation.
 
-    Exactly one of ``each`` (R, T), ``per_run`` (R,), ``per_pair`` (R, R), symmetric with a zero diagonal, and
-    ``per_set``, a number that describes all runs together, is given.
+    Exactly one of these is given: ``each`` (R, T), ``per_run`` (R,), ``per_pair`` (R, R), symmetric with a zero
+    diagonal, or ``per_set``, a number that describes all runs together.
     ``per_example`` returns the contributions (T,) of the examples, whose mean is the mean over runs or pairs; ``each``
     implies it. A measure without it has no interval over examples.
     """

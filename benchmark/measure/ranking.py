@@ -63,7 +63,7 @@ def share_of(p: Predictions, share: float) -> int:
 def average_precision(p: Predictions) -> np.ndarray:
     """Return the average precision of class 1, ranked by its odds, (R,); nan without an example of it.
 
-    As scikit-learn's: the mean over the examples of class 1 of the precision among all examples that score as high.
+    As in scikit-learn, this is the mean, over the examples of class 1, of the precision among all that score as high.
     """
     true = p.y == 1
     if not true.any():

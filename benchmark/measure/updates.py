@@ -1,4 +1,4 @@
-"""What an update of a model changes: flips, good and bad ones, and a list of the highest ranks that turns over."""
+"""What an update of a model changes: good and bad flips, and how much of a list of highest predictions changes."""
 
 import math
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ def _top(scores: np.ndarray) -> np.ndarray:
 
 
 def paired(old: Predictions, new: Predictions) -> tuple[np.ndarray, np.ndarray]:
-    """Return outputs (S, T, C) of the old models of the partners of the new runs' train seeds, and of the new runs.
+    """Return outputs (S, T, C) of the old models, each at the partner of a new run's train seed, and of the new runs.
 
     Train seeds 2j − 1 and 2j are partners. Raises ValueError for other test examples or a seed without its partner.
     """

@@ -1,7 +1,8 @@
 """λ tuned on each dataset by Bayesian optimisation (paper, appendix "Per-dataset Bayesian optimisation", Algorithm 3).
 
 For each train seed, trials of λ minimise the churn between two independent twins on held-out folds of the training
-pool, while accuracy may fall below that of λ = 0 by a tolerance. The median over seeds is then trained and compared.
+pool, while accuracy may fall below that of λ = 0 by at most a tolerance. Twins with the median λ over seeds are then
+trained and compared.
 """
 
 from collections.abc import Mapping, Sequence

@@ -31,7 +31,7 @@ class BOLoop:
     canonical_seed: str = "99"
     methods: str = "erm bagging twin"
     acquisitions: str = "greedy"
-    """Any of greedy, ucb, ei and thompson, separated by blanks; all but greedy need a method with several networks."""
+    """Any of greedy, ucb, ei and thompson, separated by spaces; all but greedy need a method with several networks."""
     trajectories: Annotated[int, Field(ge=2)] = 20
     initial: PositiveInt = 50
     budget: PositiveInt = 10

@@ -1,5 +1,5 @@
 """Rivals of the twin: distillation from an incumbent, and a twin whose λ balances gradients (see ``methods/anchor.py``
-and ``methods/gradnorm.py``). The rule selects λ of twin and anchor on the dataset itself.
+and ``methods/gradnorm.py``). The paper's rule selects the λ of twin and anchor on the dataset itself.
 """
 
 from dataclasses import dataclass

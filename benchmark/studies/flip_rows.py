@@ -1,11 +1,11 @@
-"""Which training rows flips hang on, and whether naming them is better than pointing to the nearest ones. Beyond the
+"""Which training rows flips depend on, and whether naming them is better than pointing to the nearest ones. Beyond the
 paper.
 
-Many models are trained on random halves of the pool, as the sampling halves does. The first part of the halvings names
-rows for each test molecule that flips, as ``benchmark/lab/hanging.py`` describes; the others, which took no part, say
-for each row whether the probability of class 1 really goes with its presence. Two rivals that know nothing but
-similarity are tried in the same way, with the direction that their labels suggest: as many nearest rows for each
-molecule, and for each named row another one that is equally similar.
+Many models are trained on random halves of the pool, as under the sampling halves. The first half of the halvings names
+rows for each test molecule that flips, as ``benchmark/lab/hanging.py`` describes. The other half, which had no part in
+this, shows for each named row whether the probability of class 1 really changes with its presence. Two rivals that use
+nothing but similarity are tested in the same way, in the direction that the labels of their rows suggest: as many
+nearest rows for each molecule, and for each named row another one that is equally similar.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -44,7 +44,7 @@ class FlipRows:
     canonical_seed: int = 99
     method: str = "erm"
     halvings: Annotated[int, Field(ge=8)] = 300
-    """Half of them name rows, half of them try the names."""
+    """Number of halvings: half of them name rows, and the other half test the named rows."""
 
     def report(self, lab: Lab) -> Report:
         rows, answer = list[SheetRow](), []

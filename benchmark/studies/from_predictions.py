@@ -32,7 +32,8 @@ class FromPredictions(GridStudy, ABC):
     figures: ClassVar[tuple[str, ...]] = ()
 
     dataset: str = "bace,dili,cyp2d6_substrate,pgp_broccatelli,mof_thermal,bbb_martins,bbbp"
-    """The paper's headline datasets except AMES, which takes hours, and TADF, which cannot be downloaded."""
+    """The paper's headline datasets except AMES, which takes hours, and TADF, which has to be downloaded
+    by hand."""
 
     def report(self, lab: Lab) -> Report:
         datasets = classifications(expand(self.dataset))

@@ -30,7 +30,7 @@ METHODS: dict[Task, str] = {
         "knn gaussian_process"
     ),
 }
-"""Forests take minutes a fit on 2,048 bits and numbers, hence not on regressions."""
+"""A forest takes minutes per fit on 2,048 bits and numbers, so regressions leave forests out."""
 
 
 @study("frontier", title="Accuracy, churn and cost of every method")

@@ -1,9 +1,10 @@
 """One rule for the hyperparameter of every method, and the churn of each at equal accuracy. Beyond the paper.
 
-The paper selects λ of the twin so that it buys calm with accuracy, and leaves its baselines at their defaults. Here the
-hyperparameter that trades accuracy for churn is selected by the same rule for all: the calmest setting that costs no
-more than the tolerance of the paper's rule, relative to ERM on the development set. Accuracies still differ, so the
-churn of each method is also interpolated between its settings to the accuracy of ERM.
+The paper selects the λ of the twin so that it gives up accuracy for less churn, and leaves its baselines at their
+defaults. Here the hyperparameter that trades accuracy for churn is selected by the same rule for all methods: the
+setting with the least churn that costs no more accuracy than the tolerance of the paper's rule, relative to ERM on the
+development set. Accuracies still differ, so the churn of each method is also interpolated between its settings to the
+accuracy of ERM.
 """
 
 import re
@@ -130,7 +131,7 @@ def _at(knob: Knob, value: float | None, tried: Mapping[float, Sequence[Cell]]) 
 
 
 def selected(tried: Mapping[float, Sequence[Cell]], erm: Sequence[Cell], tolerance: float) -> float | None:
-    """Return the calmest value whose loss exceeds ERM's by at most ``tolerance``, or None."""
+    """Return the value with the least churn whose loss exceeds ERM's by at most ``tolerance``, or None."""
     admitted = [value for value, cells in tried.items() if loss(cells) - loss(erm) <= tolerance + 1e-9]
     return min(admitted, key=lambda value: mean("churn", tried[value]), default=None)
 

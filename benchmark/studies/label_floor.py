@@ -1,9 +1,9 @@
-"""How much of the churn between halves comes from noisy labels, and how much sits at near-ties. Beyond the paper.
+"""How much of the churn between halves comes from noisy labels, and how much is at near-ties. Beyond the paper.
 
 The noise of real labels is unknown, so it is taken away and put back. The training labels of a pool are replaced by
-the classes that a teacher predicts for them out of fold: the same molecules, and labels without noise. Then labels are
-drawn anew with the teacher's probabilities, so that noise is back in the amount that the teacher cannot explain. If
-churn with drawn labels is like that with the real ones, the difference to churn without noise is the part of noise.
+the classes that a teacher predicts for them out of fold: the same molecules, but labels without noise. Then labels
+are drawn with the teacher's probabilities, which puts back as much noise as the teacher cannot explain. If churn with
+the drawn labels is like churn with the real ones, its difference from churn without noise is the part due to noise.
 What the features do not show counts as noise.
 """
 

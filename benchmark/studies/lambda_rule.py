@@ -22,7 +22,7 @@ class LambdaRule(GridStudy):
     method: str = "twin"
     """Any method with a hyperparameter ``lam``."""
     sampling: Sampling = PAPER
-    """The rule is applied afresh under each."""
+    """The rule is applied separately under each."""
 
     def report(self, lab: Lab) -> Report:
         spec, splits = load_spec(self.dataset), parse_splits(self.canonical_seed)

@@ -1,4 +1,4 @@
-"""Twins of more than two networks, with λ selected anew for each number, against bagging. Beyond the paper."""
+"""Twins of more than two networks, with λ selected for each number, against bagging. Beyond the paper."""
 
 from dataclasses import dataclass
 

@@ -2,8 +2,8 @@
 
 The bootstraps of n-scaling overlap, and all of one size come from one pool. Here each halving draws N/4, N/2 and all
 of the N rows of the training pool at random and shares them out between two models, as the sampling halves does: N/8,
-N/4 and N/2 rows each, none in common. Two such samples of N rows would take 2N rows, so churn at N is extrapolated by a
-power law.
+N/4 and N/2 rows each, none in common. Two disjoint samples of N rows would need 2N rows, so churn at N is extrapolated
+by a power law.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ from benchmark.train import generator
 from benchmark.types import Examples, Method, Problem
 
 PARTS = (4, 2, 1)
-"""The pool is divided by these before it is shared out between two models."""
+"""The number of rows of the pool is divided by these before the rows are shared out between two models."""
 
 
 class Law(NamedTuple):

@@ -1,7 +1,7 @@
 """Overlap between the training data of two coupled networks (paper, appendix "Overlap spectrum").
 
-Codistillation divides one bootstrap between them (0 %), twin-bootstrap gives each its own (about 40 % of the pool in
-both), twin-shared gives both the same (100 %). Beyond the paper: a knob that sweeps the overlap.
+Codistillation divides one bootstrap between them (0 %), twin-bootstrap gives each its own (about 40 % of the pool is in
+both), and twin-shared gives both the same (100 %). Beyond the paper: ``twin_overlap``, which sweeps the overlap.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,5 @@
-"""Remedies of the literature beside the board's methods on the paper's datasets, what fails included. Beyond the paper.
+"""Remedies from the literature, compared with the board's methods on the paper's datasets, including those that fail.
+Beyond the paper.
 
 The comparison is that of the study ``frontier``: families are the unit of replication.
 """

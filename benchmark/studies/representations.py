@@ -109,7 +109,7 @@ Pair = tuple[Change, ...]
 
 
 def _sentence(title: str, scope: str, found: Mapping[str, Pair]) -> str:
-    """Sort representations by what the interval of their change of churn allows to say."""
+    """Sort representations by what the interval of their change of churn allows one to say."""
     kinds: dict[str, list[str]] = {"falls with": [], "rises with": [], "is not shown to change with": []}
     for representation, (churn, accuracy) in found.items():
         kind = "falls with" if churn.high < 0 else "rises with" if churn.low > 0 else "is not shown to change with"

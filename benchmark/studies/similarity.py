@@ -10,7 +10,7 @@ from benchmark.lab.study import Lab, study
 
 BANDS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 1.01)
 FAR = 0.4
-"""A molecule is far from the training set, in the sentence of the answer, below this similarity to all of it."""
+"""Below this similarity to all of the training set, the sentence of the answer calls a molecule far from it."""
 
 
 @study("similarity", title="Flips and similarity to the training set")

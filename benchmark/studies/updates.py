@@ -1,12 +1,12 @@
-"""What an update of a model changes, and which part of it would have changed anyway. Beyond the paper.
+"""What an update of a model changes, and how much of this would have changed anyway. Beyond the paper.
 
-A team retrains its model when new rows arrive. For each of several cut points, the old model has the rows up to the
-cut, the new model these and the next ones. The share of predictions that flip is compared with that between two models
-trained on the old rows alone: flips by chance. The difference is what the new rows said.
+A team retrains its model when new rows arrive. For each of several cut points, the old model is trained on the rows up
+to the cut, and the new model on these and the next ones. The share of predictions that flip is compared with the share
+that flip between two models trained on the old rows alone: flips by chance. The difference is due to the new rows.
 
-Rows come in the order of their dates if the dataset's split is one in time, and in random order otherwise; with dates,
-all test rows are later than all rows of the pool. Methods that use the earlier model, ERM at another train seed, are
-compared with ERM trained anew; the earlier model of others is their own.
+Rows come in the order of their dates if the dataset is split by time, and in random order otherwise; with dates, all
+test rows are later than all rows of the pool. Methods that use the earlier model (ERM at another train seed) are
+compared with ERM that is trained again without it. For all other methods, the earlier model is their own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ from benchmark.types import REFERENCE, Task
 
 METHODS = "average_incumbent anchor distilled_incumbent rcp_anchor focal_distillation bagging extended_bagging svm"
 KEPT = "ERM, seed kept"
-"""ERM trained anew from the initial weights of the earlier model, as where the random seed is fixed."""
+"""ERM trained again from the initial weights of the earlier model, as when the random seed is fixed."""
 
 
 class Outcome(NamedTuple):

@@ -26,7 +26,7 @@ def fit_stack(
     initialisation: int | None = None,
     batches: int | None = None,
 ) -> Stack:
-    """Return K networks that their first use trains by the paper's protocol; predictions average them.
+    """Return K networks, trained by the paper's protocol when they are first used; predictions average them.
 
     ``rows`` (K, N) are the rows of the sample that each network trains on, for example from ``bootstrap``. ``coupling``
     adds a loss between the networks; each then also sees the batches of the others. ``dropout`` is active in training

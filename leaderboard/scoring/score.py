@@ -61,8 +61,8 @@ class Score:
 def churn(values: np.ndarray) -> Estimate:
     """Return the churn of arrays accepted by ``Runs.of``: probabilities (R, T, C), class labels or values (R, T).
 
-    The mean over all pairs of runs of the share of examples whose class differs, or for a regression of |f − f'|, with
-    the 95 % jackknife interval over runs (nan for two runs).
+    It is the mean, over all pairs of runs, of the share of examples whose class differs (for a regression, of
+    |f − f'|), with the 95 % jackknife interval over runs (nan for two runs).
 
     >>> round(churn(np.array([[0, 0, 1, 1], [0, 1, 1, 1], [0, 0, 1, 0]])).value, 4)
     0.3333
@@ -77,11 +77,11 @@ def score(
     kind: IntervalKind = "runs",
     tolerance: float | None = None,
 ) -> Score:
-    """Score arrays accepted by ``Runs.of``, or ``Runs``; ``kind`` is that of the intervals.
+    """Score arrays accepted by ``Runs.of``, or ``Runs``; ``kind`` is the kind of the intervals.
 
-    ``tolerance``, in target units, is that of a regression's flips. Memory beyond ``values`` is limited to a block of
-    examples and one number per example, above ``CARD`` values. Raises UserError for a single run, which has no churn,
-    and for a tolerance that is not positive or not of a regression.
+    ``tolerance``, in target units, is the change above which a regression's prediction flips. Memory beyond ``values``
+    is limited to a block of examples and one number per example, above ``CARD`` values. Raises UserError for a single
+    run, which has no churn, and for a tolerance that is not positive, or that is given for classes.
     """
     runs = values if isinstance(values, Runs) else Runs.of(values, y, ids)
     if len(runs.names) < 2:

@@ -26,11 +26,11 @@ INTERVAL_KINDS: Mapping[IntervalKind, str] = {
 FEWEST_EXAMPLES = 5
 """Number of test examples below which no interval of any kind is given."""
 FEWEST_DIFFERING = 8
-"""Number of differing contributions below which there is no interval over examples: Student's covers too little."""
+"""Number of differing contributions below which there is no interval over examples: it would cover too little."""
 MOST_WITHOUT = 0.25
-"""Share of datasets without an interval up to which their mean has one."""
+"""Largest share of datasets without an interval at which the mean over all datasets still has one."""
 EQUAL = 1e-9
-"""Relative difference up to which numbers are equal: what rounding leaves between equal retrainings is no variance."""
+"""Relative difference up to which numbers count as equal: rounding between equal retrainings is not variance."""
 
 
 def described(kind: IntervalKind, sampling: Sampling = PAPER) -> str:
@@ -219,8 +219,8 @@ def on_log_scale(estimate: Estimate) -> Estimate:
     """Return a symmetric interval of a positive quantity on the log scale, θ · exp(± half-width/θ), without a p-value.
 
     By the delta method, the standard error of log θ is that of θ divided by θ. The jackknife's interval for a mean of
-    |Δ| is too short above and reaches below 0: the distribution is skewed. In simulations of |Δ| of normal values
-    with R = 5 to 20, coverage rises from 92 to 94 % to 94 to 96 %. A mean of 0 has no interval on either scale.
+    |Δ| is too short above the mean and reaches below 0, because the distribution is skewed. In simulations of |Δ| of
+    normal values with R = 5 to 20, coverage rises from 92–94 % to 94–96 %. A mean of 0 has no interval on either scale.
 
     >>> on_log_scale(Estimate(2.0, 1.0, 3.0))
     Estimate(value=2.0, low=1.2130613194252668, high=3.2974425414002564, p=nan)
@@ -258,8 +258,8 @@ def pair_bootstrap(
 def standard_deviation(values: np.ndarray, resamples: int = 10_000, seed: int = 0, level: float = 0.95) -> Estimate:
     """Return the sample standard deviation (ddof 1) of replicates (R,), with the percentile bootstrap over them.
 
-    The interval is too narrow for few replicates, and ends at 0 if most are equal; the paper has it for trajectories.
-    Equal replicates give none.
+    The interval is too narrow for few replicates, and ends at 0 if most are equal; the paper uses it for trajectories.
+    Equal replicates give no interval.
 
     >>> standard_deviation(np.array([1.5, 1.5, 1.5]))
     Estimate(value=0.0, low=nan, high=nan, p=nan)
