@@ -16,7 +16,7 @@ Source: after Jiang et al. 2022, Churn Reduction via Distillation, arXiv:2106.02
 Difference: they mix the losses on labels and on the incumbent's probabilities, as ``distilled_incumbent`` does; here
 the symmetric disagreement of ``twin`` is added to the fit loss, on the network's own batches.
 
-Cost: trains one network beside the incumbent, which all retrainings share; a prediction asks the new one alone.
+Cost: trains one network beside the incumbent, which all retrainings share; a prediction uses the new one alone.
 """
 
 from typing import ClassVar

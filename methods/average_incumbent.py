@@ -9,7 +9,7 @@ $$
 
 Source: ours, as a control.
 
-Cost: trains one network beside the earlier one; a prediction asks both.
+Cost: trains one network beside the earlier one; a prediction uses both.
 """
 
 from pydantic.dataclasses import dataclass

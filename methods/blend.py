@@ -9,7 +9,7 @@ $$
 
 Source: ours; on ensembles of different models, Dietterich 2000, doi:10.1007/3-540-45014-9_1.
 
-Cost: trains one network, one ``svm`` and one ``random_forest``; a prediction asks all three.
+Cost: trains one network, one ``svm`` and one ``random_forest``; a prediction uses all three.
 """
 
 from pydantic import PositiveInt

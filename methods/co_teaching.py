@@ -18,7 +18,7 @@ Difference: they raise the share that is left out from 0 to the rate of wrong la
 give both networks the same batches; here it is constant, and each network has batches of its own. The source is about
 classes; in a regression, the largest squared errors are left out. The source makes no claim about churn.
 
-Cost: trains two coupled networks; a prediction asks one.
+Cost: trains two coupled networks; a prediction uses one.
 """
 
 from __future__ import annotations

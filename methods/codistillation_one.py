@@ -12,7 +12,7 @@ Source: after Anil et al. 2018, arXiv:1804.03235.
 
 Difference: they deploy one, too; the training differs from theirs as that of ``codistillation`` does.
 
-Cost: trains two coupled networks, each on half of the rows; a prediction asks one.
+Cost: trains two coupled networks, each on half of the rows; a prediction uses one.
 """
 
 from pydantic.dataclasses import dataclass

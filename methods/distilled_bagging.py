@@ -12,7 +12,7 @@ Source: Hinton et al. 2015, arXiv:1503.02531.
 
 Difference: the temperature is 1, and the labels are not used.
 
-Cost: trains k networks and then one more; a prediction asks the last alone.
+Cost: trains k networks and then one more; a prediction uses the last alone.
 """
 
 import numpy as np

@@ -11,7 +11,7 @@ Source: Jiang et al. 2022, Churn Reduction via Distillation, arXiv:2106.02654.
 
 Difference: they select the weight on validation data; here it is a hyperparameter.
 
-Cost: trains one network beside the earlier one; a prediction asks the new one alone.
+Cost: trains one network beside the earlier one; a prediction uses the new one alone.
 """
 
 from typing import Annotated

@@ -10,7 +10,7 @@ Source: Hinton et al. 2015, arXiv:1503.02531.
 
 Difference: the source distils a larger network; here the teacher is ``svm``, and the temperature is 1.
 
-Cost: trains one ``svm`` and one network; a prediction asks the network.
+Cost: trains one ``svm`` and one network; a prediction uses the network.
 """
 
 from typing import Annotated

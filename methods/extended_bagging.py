@@ -10,7 +10,7 @@ $$
 
 Source: ours; bagging is Breiman's (1996, doi:10.1007/BF00058655).
 
-Cost: trains k networks; a prediction asks all of them.
+Cost: trains k networks; a prediction uses all of them.
 """
 
 from typing import ClassVar

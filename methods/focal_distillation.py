@@ -15,7 +15,7 @@ Source: Yan et al. 2021, Positive-Congruent Training, arXiv:2011.09161.
 Difference: of the distances that they compare, this is the one between probabilities (their FD-KL), at temperature 1.
 The rule for a regression is ours: the earlier model is right where its error is not above its median error.
 
-Cost: trains one network beside the earlier one; a prediction asks the new one alone.
+Cost: trains one network beside the earlier one; a prediction uses the new one alone.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ Source: Khandelwal et al. 2020, arXiv:1911.00172, who interpolate a network and 
 
 Difference: they look for neighbours among the network's activations; here neighbours are those of k-NN on the features.
 
-Cost: trains one network; a prediction asks it and looks up neighbours, so the training rows must be kept.
+Cost: trains one network; a prediction uses it and looks up neighbours, so the training rows must be kept.
 """
 
 from dataclasses import dataclass as plain

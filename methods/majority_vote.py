@@ -10,7 +10,7 @@ Source: Black et al. 2022, Selective Ensembles for Consistent Predictions, arXiv
 
 Difference: they also abstain where the vote is not significant; here the majority always decides.
 
-Cost: trains k networks; a prediction asks all of them.
+Cost: trains k networks; a prediction uses all of them.
 """
 
 import numpy as np

@@ -11,7 +11,7 @@ Source: Zhang et al. 2018, arXiv:1710.09412.
 
 Difference: they draw new mixtures in each batch; here each training row is mixed once, before training.
 
-Cost: trains one network; a prediction asks it.
+Cost: trains one network; a prediction uses it.
 """
 
 from dataclasses import replace

@@ -14,7 +14,7 @@ Source: Wortsman et al. 2022, arXiv:2203.05482.
 Difference: they average networks that were fine-tuned with different hyperparameters; here the networks are trained
 from their initialisation, with the same hyperparameters, on different bootstraps.
 
-Cost: trains k networks; a prediction asks one.
+Cost: trains k networks; a prediction uses one.
 """
 
 from dataclasses import replace

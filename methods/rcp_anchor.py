@@ -17,7 +17,7 @@ stabilisation operator RCP ("regress to corrected prediction").
 Difference: they also damp the labels where the earlier model is wrong, which changes nothing here, as the others'
 weights are all one.
 
-Cost: trains one network beside the earlier one; a prediction asks the new one alone.
+Cost: trains one network beside the earlier one; a prediction uses the new one alone.
 """
 
 from typing import Annotated

@@ -13,7 +13,7 @@ Source: Maddox et al. 2019, arXiv:1902.02476.
 
 Difference: they train by SGD at a large constant rate; here the optimiser and its rate are ERM's.
 
-Cost: trains one network; a prediction asks as many as are drawn.
+Cost: trains one network; a prediction uses as many as are drawn.
 """
 
 import math

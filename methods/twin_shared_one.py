@@ -11,7 +11,7 @@ Source: after Bhojanapalli et al. 2021, arXiv:2102.03349.
 
 Difference: they deploy one, too; the training differs from theirs as that of ``twin_shared`` does.
 
-Cost: trains two coupled networks; a prediction asks one.
+Cost: trains two coupled networks; a prediction uses one.
 """
 
 from pydantic.dataclasses import dataclass

@@ -225,8 +225,8 @@ def cost(cls: type) -> str:
         raise ValueError(f"methods/{cls.name}.py: the docstring needs a paragraph 'Cost: …'")
     passes = [counted(count.forwards, "forward pass"), counted(count.backwards, "backward pass")]
     networks = counted(count.networks, "network")
-    asked = f"a prediction asks {networks} in {counted(count.passes, 'pass')}"
-    return f"Trains {networks}, with {' and '.join(passes)} of a batch in a step; {asked}."
+    used = f"a prediction uses {networks} in {counted(count.passes, 'pass')}"
+    return f"Trains {networks}, with {' and '.join(passes)} of a batch in a step; {used}."
 
 
 def capital(text: str) -> str:
