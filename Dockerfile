@@ -1,7 +1,7 @@
-# The suite with the versions that were tested, on the CPU. One image for the three services of compose.yaml.
+# The suite with the tested versions of its dependencies, on the CPU. Three services of compose.yaml use this image.
 FROM python:3.11-slim-bookworm
 
-# What RDKit draws molecules with, and the program that joblib ends its workers with.
+# Libraries that RDKit needs to draw molecules, and the tools that joblib needs to end its workers.
 # hadolint ignore=DL3008
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends libexpat1 libxext6 libxrender1 procps \
@@ -13,7 +13,7 @@ RUN pip install --no-cache-dir --no-deps -c constraints.txt torch --index-url ht
 COPY . .
 RUN pip install --no-cache-dir --no-deps . && rm -rf build
 
-# Nothing runs as root. All that is written lies in /data: the store, the cache, the site, own datasets and methods.
+# Nothing runs as root. Everything is written to /data: the store, the cache, the site, your datasets and methods.
 RUN useradd --create-home --uid 1000 churn && install -d -o 1000 /data /data/site
 USER 1000
 WORKDIR /data

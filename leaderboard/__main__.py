@@ -22,7 +22,7 @@ def build(
     store: Annotated[str, STORE] = "",
     published: Annotated[bool, typer.Option("--published", help="Add published results on the same datasets.")] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Compute everything anew, without the cache of earlier builds.")
+        bool, typer.Option("--force", help="Recompute everything, ignoring the cache of earlier builds.")
     ] = False,
     repository: Annotated[str, typer.Option(help="Address of the repository that the pages link to.")] = "",
     docs: Annotated[str, typer.Option(help="Address of the documentation that the pages link to.")] = "",
@@ -59,7 +59,7 @@ def explain(
     then_own: Annotated[
         str,
         typer.Option(
-            "--own", metavar="DATASETS", help="Then compare the methods on these datasets, as the command own does."
+            "--own", metavar="DATASETS", help="Afterwards, compare the methods on these datasets, as own does."
         ),
     ] = "",
     store: Annotated[str, typer.Option(help="MLflow store.", show_default="MLFLOW_TRACKING_URI")] = "",
@@ -79,7 +79,7 @@ def explain(
     done = explain(Store(store or uri()), names, typer.echo)
     for line in done.unreadable:
         typer.echo(f"warning: {line}", err=True)
-    typer.echo(f"{done.runs} runs: {done.changed} explained anew, {done.runs - done.changed} unchanged")
+    typer.echo(f"{done.runs} runs: {done.changed} explained, {done.runs - done.changed} unchanged")
     for address in done.boards:
         typer.echo(f"board of methods: {address}")
     if then_own:
@@ -128,7 +128,9 @@ def export(
     for line in results.unreadable:
         typer.echo(f"warning: {line}", err=True)
     if results.unreadable and store and out.resolve() == Path(store).resolve():
-        raise UserError(f"{out}: results there that cannot be read would be lost: export to another folder")
+        raise UserError(
+            f"{out}: exporting into the store itself would delete its unreadable results: export to another folder"
+        )
     published.write(results, out)
     datasets = [dataset for part in results.by_sampling for dataset in part.datasets]
     typer.echo(f"{sum(len(entry.cells) for d in datasets for entry in d.entries)} cells: {out.resolve()}")
@@ -198,7 +200,7 @@ def compare_methods(
         str, typer.Option(help="MLflow store, or a folder of exported results.", show_default="shipped with the suite")
     ] = "",
 ) -> None:
-    """Compare two methods: which churns less, which is more accurate, by how much, and how certain is that?"""
+    """Compare two methods: which churns less, which is more accurate, by how much, and how certain that is."""
     from leaderboard.read import published
     from leaderboard.read.source import read
     from leaderboard.tables import pairwise
@@ -208,13 +210,16 @@ def compare_methods(
     results = read(store or str(published.PUBLISHED))[0]
     part = next((one for one in results.by_sampling if one.sampling == sampling), None) if sampling else results.front
     if part is None:
-        raise UserError(f"--sampling {sampling}: {results.source} has no such results")
+        has = ", ".join(one.sampling for one in results.by_sampling) or "none"
+        raise UserError(f"--sampling {sampling}: {results.source} has no results under it; it has: {has}")
     datasets = pairwise.datasets_on(part, on)
     if not datasets:
-        raise UserError(f"{results.source} has no {on} dataset under {part.sampling}")
+        raise UserError(
+            f"--on {on}: {results.source} has no such dataset under {part.sampling}: choose another set or sampling"
+        )
     ours, theirs = (pairwise.title_of(datasets, text) for text in (first, second))
     if ours == theirs:
-        raise UserError(f"{first} and {second} are the same method: give two")
+        raise UserError(f"{first} and {second} are the same method: give two different ones")
     also = [key.strip() for key in measure.split(",") if key.strip()]
     pairs = pairwise.pairs_in(datasets, ours, theirs, pairwise.measures_of(datasets[0].task, also), kind)
     table = pairwise.to_table(pairs, kind)
@@ -258,13 +263,13 @@ def moved(
 
     found = list(moved.moves(read(str(before))[0], read(store)[0]))
     if not found:
-        raise UserError(f"{before}: this store has no cell of that export trained again with other code")
+        raise UserError(f"{before}: none of its cells has been trained again with other code in this store")
     typer.echo(f"{moved.sentence(found)}\n\n{to_markdown(moved.by_method(found))}")
     if csv:
         moved.write(found, csv)
 
 
-SUBMISSIONS = typer.Option(help="Folder of all submissions, METHOD/VERSION, searched for copies.")
+SUBMISSIONS = typer.Option(help="Folder of all submissions (METHOD/VERSION), which is searched for copies.")
 SUBMISSION = typer.Argument(help="Folder METHOD/VERSION of the submission.")
 
 
@@ -282,7 +287,7 @@ def schema() -> None:
 def manifest(
     folder: Annotated[Path, SUBMISSION],
     protocol: Annotated[
-        list[Path], typer.Option(help="Folder written by export-protocol; one for each dataset and sampling.")
+        list[Path], typer.Option(help="Folder written by export-protocol; give one for each dataset and sampling.")
     ],
 ) -> None:
     """Write a submission's manifest.json: hashes, numbers of rows, and protocol fingerprints.
@@ -297,11 +302,11 @@ def manifest(
 @app.command()
 def pack(
     method: Annotated[str, typer.Argument(help="Name or title of a method that ran with all train seeds.")],
-    version: Annotated[str, typer.Option(help="Version of the submission, used as folder name.")] = "1.0",
+    version: Annotated[str, typer.Option(help="Version of the submission, used as the folder name.")] = "1.0",
     submissions: Annotated[Path, typer.Option(help="Folder of all submissions.")] = Path("submissions"),
     store: Annotated[str, STORE] = "",
 ) -> None:
-    """Pack the recorded results of a method as a submission; submission.yml is left to complete.
+    """Pack the recorded results of a method as a submission, with a submission.yml for you to complete.
 
     Run the method with --sampling halves first: a submission without these results is marked 'not under halves'.
     """
@@ -313,8 +318,10 @@ def pack(
     names = [path.relative_to(folder).as_posix() for path in sorted(folder.glob("predictions/*/*"))]
     typer.echo("\n  ".join([f"wrote {folder}", *names]))
     if not any(name.startswith("predictions/halves/") for name in names):
-        typer.echo("It has no results under halves and will be marked so; to add them, remove the folder, run with")
-        typer.echo("  --sampling halves, and pack again")
+        typer.echo(
+            "It has no results under halves and will be marked 'not under halves'; to add them, remove the folder,"
+        )
+        typer.echo("  run with --sampling halves, and pack again")
     typer.echo(f"next: add authors and a description to {folder / 'submission.yml'}, then run")
     typer.echo(f"  python -m leaderboard submit {folder}")
 
@@ -323,7 +330,9 @@ def pack(
 def validate(
     folder: Annotated[Path, SUBMISSION],
     submissions: Annotated[Path, SUBMISSIONS] = Path("submissions"),
-    comment: Annotated[Path | None, typer.Option(help="Write how its results rank to this Markdown file.")] = None,
+    comment: Annotated[
+        Path | None, typer.Option(help="Write its places in the rankings to this Markdown file.")
+    ] = None,
 ) -> None:
     """Check a submission against the rules without recording it."""
     from leaderboard.read import published
@@ -382,7 +391,7 @@ def verify(
     method: Annotated[str, typer.Argument(help="Submitted method with code in methods/.")],
     submissions: Annotated[Path, SUBMISSIONS] = Path("submissions"),
     dataset: Annotated[str, typer.Option(help="Dataset to run.", show_default="one at random")] = "",
-    sampling: Annotated[Sampling, typer.Option(help="Sampling to run under, whose results are marked.")] = "halves",
+    sampling: Annotated[Sampling, typer.Option(help="Sampling to run under; only its results are marked.")] = "halves",
 ) -> None:
     """Rerun a submitted method on one random dataset, and mark what was rerun as verified if the results agree.
 

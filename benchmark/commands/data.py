@@ -48,7 +48,8 @@ def list_(
             overview.add_row(*cells, f"{sum(not remedies[spec.name] for spec in members)} of {len(members)}")
         console.print(overview)
         say(
-            "To show the datasets of a line: python -m benchmark list wide; to show all: python -m benchmark list --all"
+            "To show the datasets in a row, e.g. wide: python -m benchmark list wide; to show all: python -m benchmark "
+            "list --all"
         )
         specs = [spec for spec in specs if spec.source.startswith("file:")]
     if specs:
@@ -145,8 +146,8 @@ def families(
     kinds = table["one"].value_counts()
     say(
         f"{len(here) - len(unread)} of {len(specs)} datasets compared: {len(table):,} pairs share at least "
-        f"{checks.LISTED:.0%} of the smaller one's molecules; {kinds.get('family', 0)} of these pairs must be one "
-        f"family, and {kinds.get('group', 0)} more must be in one group of families"
+        f"{checks.LISTED:.0%} of the smaller one's molecules; {kinds.get('family', 0)} of these pairs must be in "
+        f"one family, and {kinds.get('group', 0)} more in one group of families"
     )
     if unread:
         say(f"not compared, because their files cannot be read: {', '.join(unread)} (see doctor)")
@@ -161,7 +162,8 @@ def new_dataset(
     target: Annotated[
         str,
         typer.Option(
-            help="The column to predict; several, separated by commas, make a dataset each. Required unless --update."
+            help="The column to predict; several columns, separated by commas, make one dataset each. Required unless "
+            "--update is given."
         ),
     ] = "",
     smiles: Annotated[
@@ -185,7 +187,9 @@ def new_dataset(
     ] = "",
     one_hot: Annotated[
         str,
-        typer.Option(help="Text columns to use as features, one feature for each distinct text; separated by commas."),
+        typer.Option(
+            help="Text columns to use as features, separated by commas; each distinct text becomes one feature."
+        ),
     ] = "",
     name: Annotated[str, typer.Option(help="Name of the dataset.", show_default="the file's")] = "",
     to: Annotated[
@@ -254,7 +258,7 @@ def _next_version(file: Path, name: str, others: bool) -> None:
 
     if others:
         raise UserError(
-            "--update takes the columns, task and split from the previous version: with it, give no option but --name"
+            "--update takes the columns, task and split from the previous version: give no other option but --name"
         )
     path, last, found = next_version(file, name)
     spec = load_spec(str(path))

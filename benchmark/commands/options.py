@@ -45,13 +45,13 @@ SamplingOption = Annotated[
     Sampling,
     typer.Option(
         "--sampling",
-        help="What a retraining may see of the training pool: all of it (paper), one bootstrap (nested), one half, "
-        "compared with the other (halves), or all rows, nothing resampled (update).",
+        help="What a retraining may see: the whole training pool (paper), one bootstrap of it (nested), one half, "
+        "to be compared with the other half (halves), or every row with nothing resampled (update).",
     ),
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A hyperparameter of the methods that have it."),
+    typer.Option("--set", metavar="NAME=VALUE", help="Set a hyperparameter, for the methods that have it."),
 ]
 
 

@@ -128,7 +128,7 @@ def run(
     register: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="Register the models under this name; auto: one for each dataset and method."
+            metavar="NAME", help="Register the models under this name; auto: a name for each dataset and method."
         ),
     ] = "",
     offline: options.Offline = False,
@@ -359,9 +359,9 @@ def _roofline(problem: Problem) -> Table:
 
     limits = machine()
     cached, beyond = limits.bytes / 1e9, limits.memory / 1e9
-    can = f"{limits.operations / 1e9:.0f} GFLOP/s, {cached:.0f} GB/s in the caches, {beyond:.0f} beyond"
+    can = f"{limits.operations / 1e9:.0f} GFLOP/s, {cached:.0f} GB/s in the caches, {beyond:.0f} GB/s beyond"
     style: dict[str, Any] = {"box": None, "padding": (0, 1, 0, 0), "title_justify": "left", "title_style": ""}
-    head = "one step of one network", "MFLOP", "MB", "at best ms", "measured ms"
+    head = "one step of one network", "MFLOP", "MB", "ms at best", "ms measured"
     table = Table(*head, title=f"one thread of this machine: {can}", **style)
     measured = parts(problem)
     for part in measured:

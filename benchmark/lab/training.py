@@ -55,7 +55,7 @@ class TrainingLab(Lab):
         if outcome.failed:
             first = outcome.failed[0]
             raise UserError(
-                f"{len(outcome.failed)} cells of the study failed, the first was {first.planned.title} on "
+                f"{len(outcome.failed)} cells of the study failed; the first was {first.planned.title} on "
                 f"{first.planned.key.dataset}: {first.error}\n  (traceback in its run)"
             )
         return self.store.cells({cell.key.digest for cell in planned})

@@ -104,7 +104,7 @@ def check_method(cls: type, task: Task) -> list[str]:
         "predictions under halves depend on rows outside the half: fit on sample.x and sample.y": lambda: (
             "halves" not in samplings or sees_its_half()
         ),
-        "trains_networks is wrong: set it to whether fit returns what fit_stack gives": lambda: (
+        "trains_networks is wrong: set it to True if fit returns the result of fit_stack, else to False": lambda: (
             networks == trains_networks(cls)
         ),
     }

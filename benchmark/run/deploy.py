@@ -70,13 +70,13 @@ def refuse(cells: Sequence[Planned], register: str) -> None:
         refuse_images(load_spec(cell.dataset))
         if cell.key.device != CPU.name:
             raise UserError(
-                "--log-models trains on the CPU, so that a model can be served on any machine, and would not get the "
-                "predictions of a GPU again: add --device cpu"
+                "--log-models trains on the CPU, so that a model can be served on any machine, and would not reproduce "
+                "predictions made on a GPU: add --device cpu"
             )
     if register and register != AUTO and len(cells) > 1:
         raise UserError(
-            f"--register {register}: {len(cells)} models cannot be versions of one: name one method and one dataset, "
-            f"or use --register {AUTO}"
+            f"--register {register}: {len(cells)} models cannot be versions of one model: name one method and one "
+            f"dataset, or use --register {AUTO}"
         )
     if register and not re.fullmatch(r"[\w. -]+", register):
         raise UserError(f"--register {register}: expected a name of letters, digits, spaces, '.', '-' and '_'")
@@ -246,7 +246,7 @@ def _compare(record: Cell, values: Mapping[str, np.ndarray]) -> bool:
             raise UserError(
                 f"the retrained predictions differ from the recorded ones by up to "
                 f"{np.abs(values[name] - p.values).max():.2g} on the test {name!r}. These were recorded on "
-                f"{record.facts.device}, with {_spelled(record.facts.versions)}. To record the cell anew here and log "
+                f"{record.facts.device}, with {_spelled(record.facts.versions)}. To record the cell again here and log "
                 "its model, add --force"
             )
     return exact

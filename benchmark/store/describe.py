@@ -18,7 +18,8 @@ SAMPLED: Mapping[Sampling, str] = {
     "nested": "Sampling `nested`: a retraining sees one bootstrap of the training pool and nothing else.",
     "halves": "Sampling `halves`: two retrainings see the two halves of a random halving of the training pool, and "
     "only these two are compared.",
-    "update": "Sampling `update`: a retraining sees all rows up to a date; retrainings differ by chance alone.",
+    "update": "Sampling `update`: a retraining sees every row of the training pool; retrainings differ by chance "
+    "alone.",
 }
 NOTE = "mlflow.note.content"
 """Tag with the description of a run or an experiment in Markdown, which its readers may edit in the UI."""

@@ -66,7 +66,8 @@ class Logged:
             found = self._found(run, path or artifact)
             if found is None:
                 names = ", ".join(_files(self._repository(run))) or "none"
-                raise UserError(f"{source}: the run has no artifact {path or artifact!r}; its artifacts: {names}")
+                what = f"artifact {path or artifact!r}" if path or artifact else "table of predictions"
+                raise UserError(f"{source}: the run has no {what}; its artifacts: {names}")
             return found
 
     def experiment(self, name: str, artifact: str = "", query: str = "") -> tuple[list[Table], int]:

@@ -88,9 +88,10 @@ def load(path: Path) -> Cell:
             lines = (line.partition("  ") for line in (path / SUMS).read_text(encoding="utf-8").splitlines())
             expected = {name: digest for digest, _, name in lines}
             for name in sorted(expected | files):
-                found = _sha256(files[name]) if name in files else "of no such file"
-                if found != expected.get(name):
-                    raise ValueError(f"{name}: sha256 {found}, expected {expected.get(name)}")
+                found = f"sha256 {_sha256(files[name])}" if name in files else "no such file"
+                wanted = f"sha256 {expected[name]}" if name in expected else "no such file"
+                if found != wanted:
+                    raise ValueError(f"{name}: {found}, expected {wanted}")
         head = from_json(files["cell.json"])
         tables = {name.removesuffix(".parquet"): table for name, table in files.items() if name.endswith(".parquet")}
         predictions = {name: from_table(to_frame(read_table(table))) for name, table in tables.items()}

@@ -95,7 +95,7 @@ class Store:
             if unchecked:
                 self.unreadable.append(
                     f"{self.uri}: cells recorded by an earlier version, without checksums: {unchecked}. Damage to "
-                    "their files can go unnoticed; to record them anew, run their commands with --force"
+                    "their files can go unnoticed; to record them again, run their commands with --force"
                 )
 
     def failures(self) -> list[str]:

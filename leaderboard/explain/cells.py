@@ -90,7 +90,7 @@ def difference(pair: Pair) -> str:
         return "This is ERM, the reference that all other methods are compared with."
     if erm is None:
         command = f"python -m benchmark run --method {REFERENCE} --dataset {cell.key.dataset}"
-        return f"There is no ERM with the same train seeds to compare it with. Run: `{command}`"
+        return f"There is no run of ERM with the same train seeds to compare it with. Run: `{command}`"
     texts, found = [], []
     for measure in measures(task):
         column = versus(measure)

@@ -44,7 +44,10 @@ def explain(store: Store, datasets: Collection[str] = (), report: Callable[[str]
     """
     explained = Explained(store, datasets)
     if datasets and not explained.runs:
-        raise UserError(f"{store.uri} has no finished run on {', '.join(datasets)}: name datasets as in churn/NAME")
+        raise UserError(
+            f"{store.uri} has no finished run on {', '.join(datasets)}: datasets are named as in the experiments "
+            "churn/NAME"
+        )
     code = fingerprint(explain)
     outdated, done = explained.pending(code), Written(len(explained.runs))
     with_board = not datasets and bool(explained.runs) and not explained.board_is_current(code)

@@ -85,7 +85,7 @@ def read(path: Path) -> list[Move]:
             rows = [{name: text or "nan" for name, text in row.items()} for row in csv.DictReader(lines)]
         return TypeAdapter(list[Move]).validate_python(rows)
     except (OSError, ValueError) as error:
-        raise UserError(f"{path}: not a table by python -m leaderboard moved --csv: {error}") from error
+        raise UserError(f"{path}: not a table written by python -m leaderboard moved --csv: {error}") from error
 
 
 def sentence(moved: Sequence[Move]) -> str:
@@ -115,7 +115,7 @@ def by_method(moved: Sequence[Move]) -> Table:
         rows.append((method, sampling, *means))
     header = ("Method", "Sampling", "Δ churn (pp)", "Δ accuracy (pp)")
     caption = (
-        "Now less before, at equal train seeds: mean over the headline datasets; each family counts once. No interval "
+        "Now minus before, at equal train seeds: mean over the headline datasets; each family counts once. No interval "
         "where, on some dataset, every retraining predicts the same classes as before."
     )
     return Table("moved", "What moved", caption, header, tuple(rows))

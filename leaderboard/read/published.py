@@ -156,7 +156,8 @@ def _tests(folder: Path, name: str, expected: object) -> dict[str, _Test]:
     path = folder / name
     content = path.read_bytes() if path.is_file() else b""
     if (digest := hashlib.sha256(content).hexdigest()) != expected:
-        raise _Damaged(f"{path}: sha256 {digest if content else 'of no such file'}, expected {str(expected)[:80]}")
+        found = f"sha256 {digest}" if path.is_file() else "no such file"
+        raise _Damaged(f"{path}: {found}, expected sha256 {str(expected)[:80]}")
     try:
         table = read_table(content, ("evalset", "example_id"), vectors=True)
         if missing := {*EXAMPLE} - {*table.column_names}:

@@ -204,7 +204,7 @@ class Results:
             entries = [entry for entry in dataset.entries if name in (entry.title, entry.slug, entry.method)]
             if len(entries) > 1:
                 titles, slugs = ([getattr(entry, part) for entry in entries] for part in ("title", "slug"))
-                raise UserError(f"{name!r} is {' and '.join(titles)} on {dataset.name}: use {' or '.join(slugs)}")
+                raise UserError(f"{name!r} could be {' or '.join(titles)} on {dataset.name}: use {' or '.join(slugs)}")
             if entries:
                 matches[dataset.name] = entries[0]
         if not matches:

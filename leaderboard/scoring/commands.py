@@ -19,7 +19,9 @@ TABLE = (
     "or a table that a run has logged: runs:/RUN_ID/ARTIFACT."
 )
 Truth = Annotated[Path | None, typer.Option(help="Table with example_id and y_true.", show_default="the column y_true")]
-Kind = Annotated[str, typer.Option(help="Contents: probabilities, labels or values.", show_default="inferred")]
+Kind = Annotated[
+    str, typer.Option(help="Kind of predictions: probabilities, labels or values.", show_default="inferred")
+]
 CI = typer.Option(help="Source of variation in the intervals: runs, examples, both, or paper (too narrow).")
 Tolerance = Annotated[
     float | None,
@@ -48,7 +50,7 @@ def score(
         ),
     ] = "",
     query: Annotated[
-        str, typer.Option("--filter", help="Read only runs that meet this, in the syntax of mlflow.search_runs.")
+        str, typer.Option("--filter", help="Read only runs that match this, in the syntax of mlflow.search_runs.")
     ] = "",
     tracking_uri: Tracking = "",
     truth: Truth = None,
@@ -61,7 +63,7 @@ def score(
     top: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Number of the most fragile examples.", show_default="5; 20 with --more and on the page"
+            min=1, help="Number of most fragile examples to show.", show_default="5; 20 with --more and on the page"
         ),
     ] = None,
     more: Annotated[
@@ -79,7 +81,7 @@ def score(
     _check(store)
     sources = predictions or []
     if bool(sources) == bool(experiment) or (query and not experiment):
-        raise UserError("expected tables of predictions, or --experiment, to which --filter may be added")
+        raise UserError("expected either tables of predictions or --experiment; --filter needs --experiment")
     if table and not experiment and not any(source.startswith("runs:/") for source in sources):
         raise UserError(f"--table {table} is the artifact of a run: expected a run (runs:/RUN_ID) or --experiment")
     said = f"the experiment {experiment!r}" if experiment else ""
@@ -170,10 +172,13 @@ def power(
     delta: Annotated[
         float | None,
         typer.Option(
-            help="Difference in churn to resolve: in pp, or with --dataset in a regression's unit.", show_default="1 pp"
+            help="Difference in churn to resolve, in pp; for a regression given as --dataset, in its unit.",
+            show_default="1 pp",
         ),
     ] = None,
-    dataset: Annotated[str, typer.Option(help="One dataset.", show_default="all classification datasets")] = "",
+    dataset: Annotated[
+        str, typer.Option(help="Use only this dataset.", show_default="all classification datasets")
+    ] = "",
     methods: Annotated[str, typer.Option(help="The two methods, separated by a comma.")] = "erm,twin",
     store: Annotated[
         str, typer.Option(help="MLflow store, or a folder of exported results.", show_default="shipped with the suite")
@@ -204,7 +209,7 @@ def gate(
     max_bad_flips: Annotated[str, typer.Option(help="Fail above this share of flips from right to wrong.")] = "",
     sure: Annotated[bool, typer.Option("--sure", help="Apply the limits to the upper ends of the intervals.")] = False,
     data: Annotated[
-        Path | None, typer.Option(help="Parquet or CSV of rows that models are to predict for; example_id names a row.")
+        Path | None, typer.Option(help="Parquet or CSV of the rows for models to predict; example_id names a row.")
     ] = None,
     target: Annotated[str, typer.Option(help="Column of --data with the true classes.", show_default="y_true")] = "",
     env_manager: Annotated[
@@ -217,7 +222,7 @@ def gate(
     kind: Kind = "",
     form: Annotated[
         Literal["text", "markdown", "json", "junit"],
-        typer.Option("--format", help="What is printed: for people, a pull request, a program, or a CI system."),
+        typer.Option("--format", help="Format of the output: for people, a pull request, a program, or a CI system."),
     ] = "text",
 ) -> None:
     """Decide whether a candidate may replace a model: exit code 0 if so, 1 for too many flips, 2 for bad input."""

@@ -91,7 +91,7 @@ def _check_flat(path: Path, schema: pa.Schema) -> None:
     for field in schema:
         if pa.types.is_nested(field.type):
             raise UserError(
-                f"{path}: the column {field.name!r} holds {field.type}: expected one text or number per row"
+                f"{path}: the column {field.name!r} holds {field.type}: expected text or one number per row"
             )
 
 
@@ -99,7 +99,7 @@ def _column(path: Path, name: str, values: list[object]) -> pa.Array:
     try:
         return pa.array(values)
     except (pa.ArrowException, OverflowError) as error:
-        raise UserError(f"{path}: the column {name!r} mixes texts, numbers or other values: {error}") from error
+        raise UserError(f"{path}: the column {name!r} mixes text, numbers or other values: {error}") from error
 
 
 def texts_of(column: pa.Array) -> pa.Array:

@@ -96,8 +96,8 @@ def layout_of(path: Path, kind: str, outside: bool, ordered: bool = False) -> La
     others = [name for name in rest if name != either]
     if either and others and not ((truth or outside) and (run or outputs or predicted)):
         raise UserError(
-            f"{path}: beside {', '.join(map(repr, others))}, the column {either!r} may be the predicted or the true "
-            "class: rename it to y_pred or y_true"
+            f"{path}: with {', '.join(map(repr, others))} in the table, the column {either!r} could be the predicted "
+            "or the true class: rename it to y_pred or y_true"
         )
     if predicted and (not outputs or kind in ("labels", "values")):
         return layout([predicted])
@@ -119,7 +119,7 @@ def _check_one_prediction(path: Path, names: Iterable[str]) -> None:
     found = [name for name in names if name.lower() in PREDICTED]
     if len(found) > 1 and PREDICTED[0] not in map(str.lower, found):
         raise UserError(
-            f"{path}: each of {', '.join(map(repr, found))} may be the predictions: rename the column that is to "
+            f"{path}: each of {', '.join(map(repr, found))} could be the predictions: rename the right one to "
             f"{PREDICTED[0]}"
         )
 
@@ -202,7 +202,7 @@ def runs_of(path: Path, kind: str, seen: Mapping[str, Seen]) -> tuple[str, ...]:
         raise unclear(whole, f"hold whole numbers, but {', '.join(map(repr, fractions))} do not{hint}")
     beyond = [name for name in fractions if not seen[name].within]
     if not kind and 0 < len(beyond) < len(fractions):
-        raise unclear(beyond, "are not within 0 to 1, unlike the others (if they are values, use --kind values)")
+        raise unclear(beyond, "are not between 0 and 1, unlike the others (if they are values, use --kind values)")
     for name in runs if not kind and not fractions and len(runs) > 1 else ():
         classes, others = seen[name].plain(), set().union(*(seen[other].plain() for other in runs if other != name))
         if len(classes - others) > len(classes & others):

@@ -42,7 +42,7 @@ def read(path: Path, kind: str = "", truth: Path | None = None, ordered: bool = 
         outside = None if truth is None else _truth_of(truth, contents.layout.example)
         return _fill(path, contents, outside, truth)
     except pa.ArrowException as error:  # a type that cannot be compared or written as text
-        raise UserError(f"{path}: expected columns of texts and numbers: {error}") from error
+        raise UserError(f"{path}: expected columns of text and numbers: {error}") from error
 
 
 @dataclass

@@ -52,7 +52,8 @@ def together(tables: Sequence[Runs], names: Sequence[str], source: str) -> Runs:
         if truth is not None and other_y is not None and (truth != other_y).any():
             name = str(first.ids[int((truth != other_y).argmax())])
             raise UserError(
-                f"{first.source} and {second.source}: the true value of example {name!r} differs: expected the same"
+                f"{first.source} and {second.source}: the true value of example {name!r} differs: expected the same "
+                "in both"
             )
         truth = other_y if truth is None else truth
         parts.append(more[:, order])
@@ -64,7 +65,7 @@ def _order(first: Runs, second: Runs) -> np.ndarray:
     """Return the positions of the first's examples in the second. Raises UserError for any other difference."""
     where = f"{first.source} and {second.source}"
     if first.kind != second.kind:
-        raise UserError(f"{where}: {first.kind} and {second.kind}; expected the same kind, see --kind")
+        raise UserError(f"{where}: {first.kind} and {second.kind}; expected the same kind in both; set it with --kind")
     position = {name: i for i, name in enumerate(second.ids.tolist())}
     missing = [name for name in first.ids.tolist() if name not in position]
     if missing or len(first.ids) != len(second.ids):
@@ -93,7 +94,7 @@ def review(first: Runs, second: Runs, share: float) -> Review:
     """
     for runs in (first, second):
         if len(runs.names) != 1:
-            raise UserError(f"{runs.source}: expected one run, found {len(runs.names)}; for several, use score")
+            raise UserError(f"{runs.source}: expected one run, found {len(runs.names)}; for several runs, use score")
     result = score_of(join(first, second))
     n = int(np.ceil(share * len(first.ids) - 1e-9))
     churn = result.example_churn[result.ranking]

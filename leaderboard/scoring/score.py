@@ -162,8 +162,8 @@ def _card(runs: Runs, kind: IntervalKind, tolerance: float | None) -> list[tuple
     """Return the measures of the scorecard that ``runs`` allow and boards do not show, where they are defined."""
     if tolerance is not None and (runs.task != "regression" or not 0 < tolerance < np.inf):
         raise UserError(
-            f"a tolerance of {tolerance:g} for {runs.kind}: expected a positive number in the target's unit, for the "
-            "values of a regression"
+            f"--tolerance {tolerance:g}, for {runs.kind}: expected a positive number in the target's unit, and only "
+            "for regression values"
         )
     if runs.size > CARD:
         return []

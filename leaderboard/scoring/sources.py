@@ -54,12 +54,12 @@ def read(
     for runs in found:
         if len(runs.names) > 1:
             raise UserError(
-                f"{runs.source}: found {len(runs.names)} runs ({', '.join(runs.names[:3])}, …): of several tables, "
-                "each must hold one"
+                f"{runs.source}: found {len(runs.names)} runs ({', '.join(runs.names[:3])}, …): if you give "
+                "several tables, each must hold one run"
             )
     names = [name if logged is None else logged.run_id for name, _, logged in paths]
     if repeated := next((name for i, name in enumerate(names) if name in names[:i]), ""):
-        raise UserError(f"{repeated} is given twice: expected a table of each run")
+        raise UserError(f"{repeated} is given twice: give the table of each run once")
     whole = f"the experiment {experiment!r}" if experiment else f"{len(found)} tables"
     return together(found, names, whole), left_out
 
@@ -79,7 +79,7 @@ def _paths(
         if not tables:
             what = f"logged {table}" if table else "logged a table (Parquet, CSV, or JSON by mlflow.log_table)"
             more = f" that meets --filter {query!r}" if query else ""
-            raise UserError(f"experiment {experiment!r}: no finished run{more} has {what}; without one: {left_out}")
+            raise UserError(f"experiment {experiment!r}: no finished run{more} has {what} ({left_out} looked at)")
         return [(found.uri, found.path, found) for found in tables], left_out
     paths: list[tuple[str, Path, Table | None]] = []
     for source in sources:

@@ -154,7 +154,7 @@ def sentences(of: Update) -> list[str]:
     if new.low > 0:
         lines.append(f"The new rows account for the difference, {100 * new.value:.1f} pp: its interval excludes 0.")
     elif not np.isnan(new.low):
-        lines.append("The difference is not shown to exceed chance: its interval reaches to 0 or below.")
+        lines.append("The difference is not shown to exceed chance: its interval reaches 0 or below.")
     if chance.value == 0:
         lines.append("The old model predicts the same when it is trained again: its training has no randomness.")
     else:

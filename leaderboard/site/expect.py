@@ -12,11 +12,11 @@ from leaderboard.tables.expected import Point, best, check, models, with_method
 from leaderboard.tables.layouts import listed
 from leaderboard.tables.table import Value, spelled
 
-BETWEEN: Mapping[Sampling, str] = {
-    "halves": "two models that were trained on the two halves of the training rows",
-    "nested": "two models that were trained on bootstraps of the training rows and saw nothing else",
-    "paper": "two models that were trained on bootstraps of the training rows",
-    "update": "two models that were trained on the same rows",
+TRAINED_ON: Mapping[Sampling, str] = {
+    "halves": "the two halves of the training rows",
+    "nested": "bootstraps of the training rows and saw nothing else",
+    "paper": "bootstraps of the training rows",
+    "update": "the same rows",
 }
 
 
@@ -43,11 +43,11 @@ def _unit(task: Task) -> str:
 def _range(results: Results, task: Task, of: list[Point], title: str) -> str:
     churns = [point.churns[title] for point in of]
     low, middle, high = (_spelled(float(value), task) for value in (min(churns), np.median(churns), max(churns)))
-    between = f"between {BETWEEN[results.sampling]}; the median is {middle}{_unit(task)}."
     if task == "regression":
-        told = f"predictions with {title} differ by {low} to {high}{_unit(task)} on average"
+        told = f"predictions differ by {low} to {high}{_unit(task)} on average (median {middle})"
     else:
-        told = f"{low} to {high}{_unit(task)} of predictions flip with {title}"
+        told = f"{low} to {high}{_unit(task)} of predictions flip (median {middle}{_unit(task)})"
+    between = f"between two models of {title} that were trained on {TRAINED_ON[results.sampling]}."
     return f"{task.capitalize()}: over {len(of)} families of datasets, {told} {between}"
 
 
@@ -69,7 +69,7 @@ def _learned(results: Results, task: Task, of: list[Point], title: str) -> str:
         )
     gain = Value.of(found.gain(mean), scale, digits, signed=True).text
     return (
-        f"The best prediction before training is from the {PREDICTORS[chosen]}: for a held-out family, it is off by "
+        f"The best prediction before training comes from the {PREDICTORS[chosen]}: for a held-out family, it is off by "
         f"{errors[0]} {unit} on average, against {errors[1]} {unit} for the mean of the other families (difference "
         f"{gain} {unit}). {within[0].upper()}{within[1:]}, whose median width is "
         f"{spelled(found.width * scale, digits)} {unit}."
@@ -88,5 +88,5 @@ def _related(of: list[Point], task: Task, title: str) -> str:
         else ""
     )
     others = "the others" if sure else "all properties"
-    second = f"The intervals of the correlations of {others} include 0: {listed(open_)}." if open_ else ""
+    second = f"For {others}, the interval of the correlation includes 0: {listed(open_)}." if open_ else ""
     return " ".join(filter(None, [first, second]))

@@ -82,15 +82,20 @@ def table(dataset: Dataset, method: str, found: Sequence[Region], evalset: str, 
     measure = churn(dataset.task)
     _, delta_scale, digits = measure.shown_delta
     runs = "halvings" if dataset.sampling == "halves" else "retrainings"
+    flips, more = (
+        ("flips cluster", "flip more often")
+        if dataset.task == "classification"
+        else ("predictions change most", "change more")
+    )
     return Table(
         key=f"{dataset.name}-regions",
-        title=f"{dataset.title}: where flips cluster",
-        caption="Scaffolds and functional groups whose molecules flip more often than the others under "
-        f"{method}, found by the first half of the {runs} and measured by the second half, which took no part in the "
-        f"choice ({evalset}, split {split}; at least {FEWEST} molecules). 95 % jackknife intervals over the {runs} of "
-        f"the second half; of {MOST} regions without any difference, about {MOST * 0.025:.1f} would have an interval "
-        "above zero. Regions overlap.",
-        header=("Region", "Molecules", measure.title, "Difference to all others"),
+        title=f"{dataset.title}: where {flips}",
+        caption=f"Scaffolds and functional groups whose molecules {more} than the others under {method}, found with "
+        f"the first half of the {runs} and measured with the second half, which took no part in the choice "
+        f"({evalset}, split {split}; at least {FEWEST} molecules). 95 % jackknife intervals over the {runs} of the "
+        f"second half; of {MOST} regions without any difference, about {MOST * 0.025:.1f} would have an interval above "
+        "zero. Regions overlap.",
+        header=("Region", "Molecules", measure.title, "Difference from all others"),
         rows=tuple(
             (
                 region.name,

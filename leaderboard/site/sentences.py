@@ -32,7 +32,7 @@ def answer(summary: Summary) -> Markup:
         parts += [Markup(_loss(mark, summary.task)) for mark in first.marks]
         unmarked = next((row for row in summary.placed if not row.marks), None)
         if first.marks and unmarked is not None and unmarked is not erm:
-            parts.append(_price(summary, unmarked, "is the next that has no mark"))
+            parts.append(_price(summary, unmarked, "is the next method without a mark"))
     if first is not None:
         parts += [_cheap(row, summary.task) for row in summary.rows if row.lost >= LOST and row.churn < first.churn][:2]
     return Markup(" ").join(parts)
@@ -78,7 +78,7 @@ def elsewhere(summary: Summary, whole: Results, kind: IntervalKind) -> Iterator[
                 sampling,
                 Markup(
                     "<strong>{}</strong> comes first{}. Of the {} pairs of methods that have a mean rank on both "
-                    "boards, the order of {} is reversed there, {} of them with disjoint rank intervals on both (not "
+                    "boards, {} are in reverse order there, {} of them with disjoint rank intervals on both (not "
                     "adjusted for the number of pairs)."
                 ).format(first.title, where, len(pairs), len(swapped), len(apart) or "none"),
             )
@@ -116,7 +116,7 @@ def _reference(summary: Summary, erm: SummaryRow) -> Markup:
     several = len(summary.datasets) > 1
     place = f"Over {summary.over}" if several else f"On {summary.datasets[0].title}"
     if summary.task == "regression":
-        return Markup("{}, methods are compared in percent of the values of {}.").format(place, _link(erm))
+        return Markup("{}, values are given as percentages of those of {}.").format(place, _link(erm))
     churn = erm.estimates.get("churn")
     if churn is None:
         return Markup("{}, ERM has no churn yet: churn needs two retrainings.").format(place)
@@ -159,7 +159,7 @@ def notes(summary: Summary) -> list[str]:
         once = f" ({'; '.join(summary.together)} count once)" if summary.together else ""
         chance = "p < 0.001" if ranking.p < 0.001 else f"p = {ranking.p:.2g}"
         lines.append(
-            f"Friedman's test of the mean ranks over {ranking.n} datasets{once}, whatever accuracy is lost: "
+            f"Friedman's test of the mean ranks over {ranking.n} datasets{once}, regardless of lost accuracy: "
             f"χ² = {ranking.chi2:.1f}, {chance}. Nemenyi's critical difference of mean ranks is "
             f"{ranking.critical_difference:.1f}."
         )

@@ -188,7 +188,7 @@ async function comparePage() {
     const found = a === b ? [] : measures.map((m) => compared(datasets, m, a, b)).filter(Boolean);
     const adjusted = pairs.adjusted.get(`${Math.min(a, b)},${Math.max(a, b)}`);
     $("#verdict").replaceChildren(...(found.length ? found.map((one) => verdict(one, first, second, one.measure === measure ? adjusted : undefined, pairs.tests))
-      : [make("p", {}, a === b ? "Choose two methods." : "No dataset of this kind has both methods at the same train seeds.")]));
+      : [make("p", {}, a === b ? "Choose two different methods." : "No dataset of this kind has both methods at the same train seeds.")]));
     $("#each").hidden = !found.length;
     $("#each").replaceChildren(...(found.length ? each(datasets, found, a, b) : []));
     $("#matrix").replaceChildren(...pairs.rows(a, b, measure));
@@ -202,7 +202,7 @@ async function comparePage() {
     const better = excludesZero(over) ? Math.sign(over.value) * measure.better : 0;
     const [value, ends] = shown(over, measure);
     const of = (sign) => families.filter((d) => excludesZero(d) && Math.sign(d.value) * measure.better === sign).length;
-    const head = better === 0 ? `It is open whether ${first} is better than ${second} in ${measure.name}` : `${better > 0 ? first : second} is better in ${measure.name}`;
+    const head = better === 0 ? `It is unclear whether ${first} is better than ${second} in ${measure.name}` : `${better > 0 ? first : second} is better in ${measure.name}`;
     const p = adjusted === undefined || Number.isNaN(adjusted) ? "" : ` p ${adjusted < 0.001 ? "< 0.001" : `= ${adjusted.toPrecision(2)}`} after Holm's adjustment for ${tests} pairs of methods.`;
     const open = families.length - of(1) - of(-1);
     return make("div", {}, make("h2", {}, head), make("p", {}, `${first} minus ${second}, ${measure.title}: ${value} ${ends} on average over ${families.length} ${families.length === 1 ? "family" : "families"} of datasets.${p} ${first} wins on ${of(1)} and loses on ${of(-1)}; on ${open} the interval includes 0.`));

@@ -46,7 +46,7 @@ const SIMILAR = ["Similarity", (one) => (one.similarity === null ? "–" : numbe
 
 /** What a study found out: the rows that are named for this example. */
 function hangingOn(about, rows, study, i) {
-  const how = `${study.method} was trained on the halves of ${study.halvings} random halvings of the training set: one half of the halvings named rows, and the other half tested them.`;
+  const how = `${study.method} was trained on the halves of ${study.halvings} random halvings of the training set: half of the halvings named rows, and the other half tested them.`;
   const named = study.of[i];
   if (!named) return [make("p", {}, `${how} This example flips in too few of these models to name any row.`)];
   if (!named.length) return [make("p", {}, `${how} It flips, but no training row changes its probability by at least five points with a posterior probability of 95 %.`)];
@@ -63,8 +63,8 @@ function hangingOn(about, rows, study, i) {
 function oneMolecule(about, flips, i, more, [structure, ...words]) {
   const asked = more.hanging.flatMap((study) => hangingOn(about, more.rows, study, i));
   const why = about.task === "classification"
-    ? [`The ${about.most} recorded retrainings of a method are too few to tell which of ${about.train} training rows a flip depends on: `, make("code", {}, about.command), " trains enough, and the rebuilt page then names the rows."]
-    : ["Rows are named for classifications only: a regression has no flips."];
+    ? [`The ${about.most} recorded retrainings of a method are too few to tell which of ${about.train} training rows a flip depends on: `, make("code", {}, about.command), " trains enough of them; rebuild the site, and this page names the rows."]
+    : ["Rows are named only for classifications: a regression has no flips."];
   const near = (more.near[i] ?? []).map(([row, similarity]) => ({ row, similarity }));
   return make("article", {},
     make("p", {}, make("a", { href: viewOf("") }, "← All examples")),

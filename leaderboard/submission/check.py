@@ -65,7 +65,8 @@ def validate(path: Path, submissions: Path | None = None, published: Sequence[Ce
     folder = open_folder(path)
     if folder.manifest.suite.split(".")[:2] != __version__.split(".")[:2]:
         raise UserError(
-            f"manifest.json: suite {folder.manifest.suite[:40]!r}, expected {__version__}: export the protocol again"
+            f"manifest.json: suite {folder.manifest.suite[:40]!r}, expected {__version__}: export the protocol again "
+            "with this version"
         )
     cells: list[Cell] = []
     errors: list[str] = []
@@ -91,7 +92,7 @@ def validate(path: Path, submissions: Path | None = None, published: Sequence[Ce
     if method := next((taken[key] for key in map(slug, names) if key in taken), None):
         errors.append(
             f"submission.yml: name: {folder.description.name!r} is taken by {method!r}, or so similar that both "
-            "pages would have one address; choose another"
+            "pages would have the same address; choose another"
         )
     errors += [line for cell in cells for line in _copies(cell, others)]
     if errors:

@@ -43,7 +43,9 @@ def decode(content: bytes, n_outputs: int) -> dict[str, Any]:
         raise BadFile("not a Parquet file: expected PAR1 at both ends")
     footer = int.from_bytes(content[-8:-4], "little")
     if footer > min(MAX_FOOTER, len(content) - 12):
-        raise BadFile(f"its footer claims {footer} bytes; allowed are {MAX_FOOTER}, and no more than the file has")
+        raise BadFile(
+            f"its footer claims {footer} bytes; at most {MAX_FOOTER} are allowed, and no more than the file has"
+        )
     file = pq.ParquetFile(
         pa.BufferReader(content),
         read_dictionary=list(TEXTS),
@@ -79,7 +81,7 @@ def _check_schema(file: Any, n_outputs: int) -> None:
     wanted |= {"y_pred": floats} if n_outputs == 1 else {f"p{c}": floats for c in range(n_outputs)}
     allowed = {"y_pred": integers} | wanted
     if file.metadata.num_columns > 1000:
-        raise BadFile(f"it has {file.metadata.num_columns} columns")
+        raise BadFile(f"it has {file.metadata.num_columns} columns; at most 1000 are allowed")
     columns = [file.schema.column(i) for i in range(file.metadata.num_columns)]
     expected = ", ".join(wanted)
     for column in columns:

@@ -137,7 +137,9 @@ def _entries(path: Path) -> Iterator[str]:
     with os.scandir(path) as entries:
         for count, entry in enumerate(entries):
             if count > 1000:
-                raise UserError(f"{path.name}: more than 1000 files")
+                raise UserError(
+                    f"{path.name}: more than 1000 files; a submission has one for each dataset and sampling"
+                )
             yield entry.name
 
 

@@ -228,7 +228,7 @@ def _sentence(pair: Pairwise, adjusted: str) -> str:
     verdict = {
         1: f"{pair.first} is better than {pair.second} in {name}",
         -1: f"{pair.first} is worse than {pair.second} in {name}",
-        0: f"It is open whether {pair.first} is better than {pair.second} in {name}",
+        0: f"It is unclear whether {pair.first} is better than {pair.second} in {name}",
     }[better]
     wins, ties, losses = pair.wins
     p = "" if np.isnan(pair.mean.p) else f"; {_p(pair.mean.p)}{adjusted}"

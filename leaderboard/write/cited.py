@@ -99,7 +99,7 @@ def find(address: str) -> tuple[Frozen, str]:
     version, name = (first, rest) if first[:1].isdigit() else (PUBLISHED.name, page)
     folders = {folder.name: folder for folder in versions()}
     if version not in folders:
-        raise UserError(f"{address}: no results {version} come with the suite; there are {', '.join(folders)}")
+        raise UserError(f"{address}: no results {version} come with the suite; choose {', '.join(folders)}")
     found = _paths(folders[version])
     name = name.removesuffix(".html")
     if name not in found:

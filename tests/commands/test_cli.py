@@ -139,7 +139,10 @@ def test_the_environment_of_mlflow_run_is_built_from_the_same_list() -> None:
         ),
         (["run", "--method", "twin", "--set", "lam"], "expected NAME=VALUE, found 'lam'"),
         (["run", "--method", "erm", "--register", "mine"], "there is no model to register: add --log-models"),
-        (["run", "--method", "erm,twin", "--log-models", "--register", "mine"], "2 models cannot be versions of one"),
+        (
+            ["run", "--method", "erm,twin", "--log-models", "--register", "mine"],
+            "2 models cannot be versions of one model",
+        ),
         (["run", "--method", "twin:lam=much"], "lam=much"),
         (["run", "--method", "twin:lam=-1"], "lam=-1: Input should be greater than or equal to 0"),
         (["run", "--method", "erm", "--seeds", "ten"], "seeds 'ten': expected a count"),

@@ -183,7 +183,7 @@ def test_logits_are_rejected_as_probabilities(registered):
 
 @pytest.mark.parametrize(("fit", "trains_networks"), [(keeps_the_contract, False), (is_no_stack, True)])
 def test_a_method_that_is_wrong_about_training_networks_is_reported(registered, fit, trains_networks):
-    message = "trains_networks is wrong: set it to whether fit returns what fit_stack gives"
+    message = "trains_networks is wrong: set it to True if fit returns the result of fit_stack, else to False"
     assert check_method(registered(fit, trains_networks=trains_networks), "classification") == [message]
     assert check_method(registered(fit, trains_networks=not trains_networks), "classification") == []
 

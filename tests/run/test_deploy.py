@@ -234,7 +234,7 @@ def test_what_cannot_have_a_model_is_refused_before_anything_is_trained(waterbir
     gpu = replace(erm, key=replace(erm.key, device="cuda"))
     with pytest.raises(UserError, match="add --device cpu"):
         deploy.refuse([gpu], "")
-    with pytest.raises(UserError, match="2 models cannot be versions of one"):
+    with pytest.raises(UserError, match="2 models cannot be versions of one model"):
         deploy.refuse([erm, twin], "mine")
     with pytest.raises(UserError, match=r"mine/1: expected a name of letters"):
         deploy.refuse([erm], "mine/1")

@@ -51,11 +51,11 @@ def test_no_flipped_bit_is_read(saved: tuple[Cell, Path]) -> None:
 def test_a_file_that_was_added_or_taken_away_is_named(saved: tuple[Cell, Path]) -> None:
     _, path = saved
     (path / "ood.parquet").write_bytes((path / "id.parquet").read_bytes())
-    with pytest.raises(UserError, match=r"ood.parquet: sha256 .*, expected None"):
+    with pytest.raises(UserError, match=r"ood.parquet: sha256 .*, expected no such file"):
         outbox.load(path)
     (path / "ood.parquet").unlink()
     (path / "id.parquet").unlink()
-    with pytest.raises(UserError, match=r"id.parquet: sha256 of no such file"):
+    with pytest.raises(UserError, match=r"id.parquet: no such file, expected sha256"):
         outbox.load(path)
 
 

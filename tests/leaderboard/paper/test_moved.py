@@ -62,7 +62,7 @@ def test_moves_come_back_from_their_file(generations, tmp_path: Path):
     assert again[1].difference == pytest.approx(moved[1].difference, rel=1e-6)
     assert to_markdown(by_method(again[1:])) == to_markdown(by_method(moved[1:]))
     (tmp_path / "bad.csv").write_text("dataset,low\nbace,much\n")
-    with pytest.raises(UserError, match="not a table by python -m leaderboard moved"):
+    with pytest.raises(UserError, match="not a table written by python -m leaderboard moved"):
         read(tmp_path / "bad.csv")
 
 

@@ -179,7 +179,8 @@ SMILES = ["C" * (t + 1) for t in range(7)]
 def test_a_column_that_may_be_the_predicted_or_the_true_class_is_not_guessed(predicted, name, path):
     table = long(**predicted, **{name: np.tile(Y, 3)}).drop(columns="y_true")
     with pytest.raises(
-        UserError, match=rf"beside .*'{list(predicted)[-1]}'.*, the column '{name}' may be .*y_pred or y_true"
+        UserError,
+        match=rf"with .*'{list(predicted)[-1]}' in the table, the column '{name}' could be .*y_pred or y_true",
     ):
         read(save(table, path))
 
@@ -218,7 +219,7 @@ def test_a_column_about_the_examples_is_no_run_and_is_told(of_runs, name, column
     [
         (FRACTIONS.assign(cv=range(7)), "'cv' hold whole numbers, but 'r0', 'r1', 'r2' do not", None),
         (3 * FRACTIONS.assign(charge=[0, 1, -1, 0, 0, 0, 2]), "'charge' hold whole numbers", None),
-        (FRACTIONS.assign(logp=5 * P1[0]), "'logp' are not within 0 to 1, unlike the others", "values"),
+        (FRACTIONS.assign(logp=5 * P1[0]), "'logp' are not between 0 and 1, unlike the others", "values"),
         (WHOLE.assign(cv=range(7)), "'cv' has mostly classes that no other column has", "labels"),
         (WHOLE.replace({0: "no", 1: "yes"}).assign(logp=P1[0]), "'r0', 'logp' have no class in common", None),
         (pd.DataFrame({"a": ["yes"] * 7, "b": ["no"] * 7}), "'a', 'b' have no class in common", None),
@@ -258,12 +259,12 @@ def test_numbers_that_are_no_64_bit_integers_are_classes_and_names_of_runs(path)
 def test_a_column_of_lists_is_refused(column, tmp_path):
     table = long(y_pred=1).astype({column: object})
     table[column] = [[1, 2]] * len(table)
-    with pytest.raises(UserError, match=rf"the column '{column}' holds list<.*expected one text or number per row"):
+    with pytest.raises(UserError, match=rf"the column '{column}' holds list<.*expected text or one number per row"):
         read(save(table, tmp_path / "p.parquet"))
 
 
 def test_bytes_that_are_no_text_are_refused(tmp_path):
-    with pytest.raises(UserError, match=r"p\.parquet: expected columns of texts and numbers"):
+    with pytest.raises(UserError, match=r"p\.parquet: expected columns of text and numbers"):
         read(save(long(y_pred=b"\xff"), tmp_path / "p.parquet"))
 
 

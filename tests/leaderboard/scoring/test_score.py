@@ -93,7 +93,7 @@ def test_a_tolerance_is_in_the_targets_unit_and_only_of_a_regression():
     for wrong in (0, -1, np.inf, np.nan):
         with pytest.raises(UserError, match="expected a positive number in the target's unit"):
             score(values, y, tolerance=wrong)
-    with pytest.raises(UserError, match="a tolerance of 1 for labels"):
+    with pytest.raises(UserError, match="--tolerance 1, for labels"):
         score(np.array([[0, 1], [1, 1]]), tolerance=1)
 
 

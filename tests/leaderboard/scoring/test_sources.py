@@ -187,23 +187,23 @@ def test_what_is_unclear_or_missing_is_named(tracking, runs_of):
     empty = tracking.run(experiment, {"a.json": filled})
     for words, message in [
         ([f"runs:/{two}"], f"runs:/{two}: several of its artifacts may be its predictions (a.json, b.csv): name one"),
-        ([f"runs:/{none}"], "the run has no artifact ''; its artifacts: none"),
+        ([f"runs:/{none}"], "the run has no table of predictions; its artifacts: none"),
         ([f"runs:/{two}/c.json"], "the run has no artifact 'c.json'; its artifacts: a.json, b.csv"),
         ([f"runs:/{two}/../../x.csv"], "the run has no artifact '../../x.csv'"),
         (["runs:/0123456789abcdef0123456789abcdef"], "has no run '0123456789abcdef0123456789abcdef'"),
-        ([f"runs:/{unclear}"], "each of 'prediction', 'outputs' may be the predictions: rename"),
-        ([f"runs:/{lists}"], "the column 'outputs' holds list<item: double>: expected one text or number per row"),
+        ([f"runs:/{unclear}"], "each of 'prediction', 'outputs' could be the predictions: rename"),
+        ([f"runs:/{lists}"], "the column 'outputs' holds list<item: double>: expected text or one number per row"),
         ([f"runs:/{good}", f"runs:/{shorter}"], "40 and 10 examples; expected the same ones, but '11' is in"),
         ([f"runs:/{good}", f"runs:/{other}"], "the true value of example '1' differs: expected the same"),
         ([f"runs:/{good}", f"runs:/{several}"], f"runs:/{several}/a.parquet: found 2 runs (0, 1, …)"),
         ([f"runs:/{good}", f"runs:/{good}"], f"{good} is given twice"),
         ([f"runs:/{empty}"], f"runs:/{empty}/a.json, row 1, column 'p1': expected a finite number, found None"),
         (["--experiment", "wrnog"], "unknown experiment 'wrnog': did you mean 'wrong'?"),
-        (["--experiment", "wrong", "--table", "z.csv"], "no finished run has logged z.csv; without one: 9"),
+        (["--experiment", "wrong", "--table", "z.csv"], "no finished run has logged z.csv (9 looked at)"),
         (["--experiment", "wrong", "--filter", "seed = 1"], "--filter 'seed = 1': Invalid"),
         (["models:/m/3"], "models:/m/3 is a model: expected a table of predictions; gate compares models"),
         (["a.csv", "--table", "a.json"], "--table a.json is the artifact of a run"),
-        ([], "expected tables of predictions, or --experiment"),
+        ([], "expected either tables of predictions or --experiment"),
     ]:
         result = run("score", *words, "--tracking-uri", tracking.uri)
         assert isinstance(result.exception, UserError), (words, result.output, result.exception)
@@ -216,7 +216,7 @@ def test_what_is_unclear_or_missing_is_named(tracking, runs_of):
         ("[1, 2]", "expected a table as mlflow.log_table writes it"),
         ("{", "expected a table as mlflow.log_table writes it"),
         ('{"columns": ["y_pred"], "data": [[1], [1, 2]]}', "row 2 does not have a value for each of 1 columns"),
-        ('{"columns": ["id", "y_pred"], "data": [["a", "x"], ["b", 1]]}', "the column 'y_pred' mixes texts, numbers"),
+        ('{"columns": ["id", "y_pred"], "data": [["a", "x"], ["b", 1]]}', "the column 'y_pred' mixes text, numbers"),
         ('{"columns": ["id", "y_pred"], "data": []}', "no rows: expected predictions"),
         ("[" * 100_000, "expected a table as mlflow.log_table writes it"),
     ],

@@ -128,7 +128,7 @@ def test_a_constant_is_not_ranked_among_regressions_and_a_loss_of_precision_is_n
     assert summary.by_rank[0].title == "SHRUNK"
     assert row_of(summary, "SHRUNK").marks == ("† on R0, R1, R2",)
     answer = str(sentences.answer(summary))
-    assert answer.startswith("Over 3 datasets, methods are compared in percent of the values of"), "ERM has churn"
+    assert answer.startswith("Over 3 datasets, values are given as percentages of those of"), "ERM has churn"
     assert "CALM</a></strong> churns least of the methods that keep accuracy" in answer
     assert "SHRUNK</a> churns less. But on R0, R1, R2, its MAE is more than 5 % above ERM's." in answer
 
@@ -285,8 +285,8 @@ def test_the_first_page_says_where_methods_rank_in_another_order(make_cell) -> N
     (said,) = sentences.elsewhere(summary_of(whole.front), whole, "runs")
     assert said[0] == "paper"
     assert said[1] == (
-        "<strong>CALM</strong> comes first. Of the 3 pairs of methods that have a mean rank on both boards, the order "
-        "of 1 is reversed there, 1 of them with disjoint rank intervals on both (not adjusted for the number of "
+        "<strong>CALM</strong> comes first. Of the 3 pairs of methods that have a mean rank on both boards, 1 "
+        "are in reverse order there, 1 of them with disjoint rank intervals on both (not adjusted for the number of "
         "pairs)."
     )
     same = collect([*paper, *(replace(cell, key=replace(cell.key, sampling="halves")) for cell in paper)])

@@ -68,7 +68,7 @@ def test_whoever_packs_without_halves_is_told_of_the_mark(forests, tmp_path, mon
     done = CliRunner().invoke(app, words, catch_exceptions=False)
     assert done.exit_code == 0
     assert f"\n  predictions/paper/{DATASET}.parquet\n" in done.output
-    assert "no results under halves and will be marked so" in done.output
+    assert "no results under halves and will be marked 'not under halves'" in done.output
 
 
 def test_what_cannot_be_packed_is_named(forests, tmp_path):
@@ -78,7 +78,7 @@ def test_what_cannot_be_packed_is_named(forests, tmp_path):
     ):
         pack(forests, "random-forest-trees-3", "1.0", tmp_path)
     with pytest.raises(
-        UserError, match=r"'random_forest' is Random forest, trees=. and Random forest, trees=. on b3db_measured"
+        UserError, match=r"'random_forest' could be Random forest, trees=. or Random forest, trees=. on b3db_measured"
     ):
         pack(forests, "random_forest", "1.0", tmp_path)
     with pytest.raises(UserError, match="unknown method 'random_forst': did you mean 'random_forest'"):

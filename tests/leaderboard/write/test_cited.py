@@ -78,7 +78,7 @@ def test_an_address_leads_to_its_number_today_as_ever(
     [
         ("halves/place#svm.churn", "no table 'halves/place'; try halves/places"),
         ("halves/places#svm.chrn", "no cell 'svm.chrn'; try svm.churn"),
-        ("99.0.0/halves/places", "no results 99.0.0 come with the suite; there are 0.1.0"),
+        ("99.0.0/halves/places", "no results 99.0.0 come with the suite; choose 0.1.0"),
     ],
 )
 def test_an_address_that_leads_nowhere_is_refused_with_what_is_spelled_alike(address: str, said: str) -> None:
