@@ -48,7 +48,7 @@ def list_(
             overview.add_row(*cells, f"{sum(not remedies[spec.name] for spec in members)} of {len(members)}")
         console.print(overview)
         say(
-            "To show the datasets in a row, e.g. wide: python -m benchmark list wide; to show all: python -m benchmark "
+            "To show the datasets of a row, e.g. wide: python -m benchmark list wide; to show all: python -m benchmark "
             "list --all"
         )
         specs = [spec for spec in specs if spec.source.startswith("file:")]
