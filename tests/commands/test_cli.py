@@ -239,6 +239,7 @@ def test_a_run_logs_the_model_of_a_cell_that_is_recorded_already_and_registers_i
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_method_with_features_of_its_own_is_trained_recorded_and_ranked_beside_erm(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, small_table: str
 ) -> None:

@@ -441,6 +441,7 @@ def test_a_copied_folder_is_a_dataset_of_the_same_results(
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_variant_goes_all_the_way_by_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -33,6 +33,7 @@ def explained(home: Path) -> int:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_run_explains_what_it_recorded_once_and_after_a_failure_the_next_does(tmp_path: Path) -> None:
     first = run(tmp_path, "erm,knn")
     assert "sampling paper: 2 runs written" in first.stdout

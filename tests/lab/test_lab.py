@@ -421,6 +421,7 @@ def test_the_leaderboard_names_a_study_that_is_not_finished_and_one_that_does_no
 # Kills
 
 
+@pytest.mark.long
 def test_a_study_that_is_killed_goes_on_and_nothing_is_there_twice(ran: Ran) -> None:
     settings = {"dataset": SMALL, "seeds": "3", "sizes": "30-35-40-45-55-60"}
     options = [word for setting in settings.items() for word in ("--set", "=".join(setting))]

@@ -469,6 +469,8 @@ def fill_up(disk: Path) -> None:
 SMALL = ("--method", "erm", "--dataset", "small.toml", "--seeds", "2")
 
 
+@pytest.mark.slow
+@pytest.mark.long
 def test_a_full_disk_under_the_outbox_is_reported_before_anything_is_trained(
     here, small_disk, monkeypatch, capsys
 ) -> None:
@@ -502,6 +504,8 @@ def test_a_disk_that_fills_up_while_training_stops_the_run_and_leaves_no_half_of
     assert_each_once_and_whole({"ERM": 2})
 
 
+@pytest.mark.slow
+@pytest.mark.long
 def test_a_store_on_a_full_disk_costs_no_prediction(here, small_disk, monkeypatch, capsys) -> None:
     tracking.Store()  # the database is elsewhere, the artifacts on the full disk
     (here / "mlruns").symlink_to(small_disk)
@@ -534,6 +538,8 @@ def test_a_full_disk_under_a_new_store_is_named_and_leaves_nothing(here, small_d
     assert_each_once_and_whole({"ERM": 2})
 
 
+@pytest.mark.slow
+@pytest.mark.long
 def test_a_full_disk_under_a_store_is_named_and_costs_no_prediction(here, small_disk, monkeypatch, capsys) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{small_disk}/mlflow.db")
     tracking.Store()

@@ -158,6 +158,7 @@ def test_power_knows_nothing_from_a_pilot_without_variance(store):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_power_has_published_results_where_nothing_was_run():
     one, every = run("power", "--dataset", "bace"), run("power")
     assert one.exit_code == every.exit_code == 0

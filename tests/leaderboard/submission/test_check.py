@@ -53,6 +53,7 @@ def test_a_model_trained_outside_gives_exactly_what_it_gives_inside(good, inside
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_so_does_a_regression(tmp_path):
     protocol = export(REGRESSION, tmp_path / "protocol").parent
     forest = train_outside(protocol, own_forest)

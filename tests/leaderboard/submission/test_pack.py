@@ -94,6 +94,7 @@ def test_what_cannot_be_packed_is_named(forests, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_in_a_fresh_store_a_submission_is_placed_and_shown_among_the_published_results(good, tmp_path, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     words = ["submit", str(good), "--submissions", str(good.parents[1]), "--out", str(tmp_path / "site")]
