@@ -133,7 +133,7 @@ def _anchors(path: str) -> set[str]:
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Put MathML in place of the formulas that the extension arithmatex has found, and complete the pictures."""
+    """Put MathML in place of the formulas of arithmatex, complete the pictures, and keep units with their numbers."""
 
     def formula(found: re.Match[str]) -> str:
         latex = unescape(found[2])
@@ -158,7 +158,13 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
         return f"{found[1]} {size} {order}"
 
     html = re.sub(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', formula, html, flags=re.S)
-    return re.sub(r'(<img [^>]*?\bsrc="([^":#]+)[^"]*")', picture, html)
+    html = re.sub(r'(<img [^>]*?\bsrc="([^":#]+)[^"]*")', picture, html)
+    return re.sub(r"<pre.*?</pre>|(?<=\d) (?=%|pp\b)", _unbroken, html, flags=re.S)
+
+
+def _unbroken(found: re.Match[str]) -> str:
+    """Keep a number and its unit on one line, but leave what a program printed as it is."""
+    return "\u00a0" if found[0] == " " else found[0]
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:

@@ -155,6 +155,15 @@ def test_a_formula_with_a_misspelt_command_is_an_error(modules: dict[str, Module
         )
 
 
+def test_a_number_and_its_unit_stay_on_one_line_but_printed_output_is_left_as_it_is(
+    modules: dict[str, ModuleType],
+) -> None:
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="page.md"))
+    html = "<p>8 to 22 % and 1.4 pp [0.8, 2.0]</p><pre>18.33 %\n12 pp</pre><p>7 ppm</p>"
+    shown = modules["hooks"].on_page_content(html, page=page, config=None, files=None)
+    assert shown == "<p>8 to 22\u00a0% and 1.4\u00a0pp [0.8, 2.0]</p><pre>18.33 %\n12 pp</pre><p>7 ppm</p>"
+
+
 def test_a_notebook_becomes_a_page_with_its_outputs_and_no_script(modules: dict[str, ModuleType]) -> None:
     table = '<style scoped>td {}</style><table border="1" class="dataframe"><tr><td>12</td></tr></table>'
     notebook = {
