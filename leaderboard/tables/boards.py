@@ -22,10 +22,10 @@ SAME_NUMBER = 1e-6
 SUSPICIONS = {
     "copy": "Copy: the predictions of a retraining are nearly those of a published retraining.",
     "mixture": "Mixture: the predictions are nearly a weighted mean of published predictions and true labels.",
-    "alike": "Alike: retrainings differ less than half as much as those of every method of the suite.",
+    "alike": "Alike: retrainings differ less than a third as much as those of every method of the suite.",
     "unrelated": "Unrelated: a retraining's predictions do not depend on its training rows as those of the suite do.",
-    "implausible": "Implausible: more accurate than every method of the suite, and right on more than half of what "
-    "their mean prediction gets wrong.",
+    "implausible": "Implausible: more accurate than every method of the suite, and repeats few of the errors of the "
+    "most accurate one.",
 }
 """What the predictions of a submission may show about their origin; a row with such a mark is not ranked."""
 MARKS = {
