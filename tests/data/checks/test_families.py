@@ -96,6 +96,7 @@ def test_the_published_pairs_of_some_datasets_are_computed_again():
 @pytest.mark.slow
 @pytest.mark.usefixtures("staged_data")
 def test_the_published_pairs_are_those_of_all_datasets():
+    pytest.importorskip("pymatgen.core")  # some datasets have formulas
     again, unread = pairs(comparable(list(SPECS.values())))
     assert unread == []
     pd.testing.assert_frame_equal(again, PUBLISHED, atol=1e-4, check_dtype=False)
