@@ -159,6 +159,7 @@ def test_the_tables_name_every_family_and_count_those_within_their_interval(worl
 
 @pytest.mark.long
 @pytest.mark.slow
+@pytest.mark.usefixtures("staged_data")
 def test_the_published_file_is_what_the_published_predictions_give(monkeypatch: pytest.MonkeyPatch):
     pytest.importorskip("pymatgen.core")  # some datasets have formulas
     monkeypatch.setattr("leaderboard.read.properties.published", lambda: ((), {}))  # computed again from the data
