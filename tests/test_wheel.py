@@ -83,11 +83,13 @@ def test_everything_works_in_an_empty_folder_and_nothing_is_written_elsewhere(ch
     assert files_below(installed) == before
 
 
+@pytest.mark.long
 def test_without_results_a_build_is_an_error_and_makes_no_store(churn: Run, tmp_path: Path) -> None:
     assert "there is no tracking store at" in churn("build", cwd=tmp_path, code=2).stderr
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 def test_what_comes_with_the_suite_is_in_the_wheel(churn: Run, installed: Path) -> None:
     version = (CHECKOUT / "leaderboard" / "published").glob("*/manifest.json")
     for manifest in version:

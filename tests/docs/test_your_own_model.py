@@ -48,6 +48,7 @@ def test_a_table_gives_churn_a_flip_list_and_a_decision(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_column_of_numbers_is_a_regression(tmp_path):
     train = load_problem("b3db_measured").train
     table = pd.DataFrame({"structure": train.smiles, "length": [f"{len(text) / 3:.2f}" for text in train.smiles]})

@@ -345,6 +345,7 @@ assert at_once(start, range(3)) == [0, 0, 0]
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_drivers_that_record_the_same_cells_at_once_leave_each_once(here: Path) -> None:
     script("""
 done = [result for planned, result in runner.run(cells, 1) if isinstance(result, Cell)]

@@ -285,6 +285,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_memory_grows_by_little_more_than_the_array_of_predictions(tmp_path):
     def peak(r: int) -> int:
         p = np.random.default_rng(0).random(r * 10_000, dtype=np.float32)
