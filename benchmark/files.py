@@ -4,8 +4,10 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from shlex import quote
 
@@ -53,6 +55,19 @@ def own_datasets() -> Path:
 def own_methods() -> Path:
     """Return the folder of the user's methods, which may not exist."""
     return home() / "methods"
+
+
+def hash_of(files: Sequence[Path]) -> str:
+    """Return 16 hex digits of the content of files, in this order."""
+    digests = (hashlib.sha256(file.read_bytes()).digest() for file in files)
+    return hashlib.sha256(b"".join(digests)).hexdigest()[:16]
+
+
+@cache
+def program(*packages: str) -> str:
+    """Return 16 hex digits of all Python files of some of the suite's packages: names content that they compute."""
+    folders = [Path(import_module(package).__path__[0]) for package in packages]
+    return hash_of([file for folder in folders for file in sorted(folder.rglob("*.py"))])
 
 
 def offline() -> bool:

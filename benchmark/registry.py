@@ -28,12 +28,18 @@ _families: dict[str, tuple[str, Family]] = {}
 
 
 def method(
-    name: str, *, title: str, regression: Mapping[str, Any] | None = None, tasks: Sequence[Task] = TASKS
+    name: str,
+    *,
+    title: str,
+    regression: Mapping[str, Any] | None = None,
+    tasks: Sequence[Task] = TASKS,
+    revision: int = 1,
 ) -> Callable[[T], T]:
     """Register a frozen dataclass as the method ``name``.
 
     ``title`` is shown in tables and may use the fields, as in ``"Bagging K={k}"``; ``regression`` holds the defaults
-    that differ for regression, and ``tasks`` are those that it can learn. Raises ValueError if the file has another
+    that differ for regression, and ``tasks`` are those that it can learn. Raise the ``revision`` of a method of the
+    suite with each change of its predictions. Raises ValueError if the file has another
     name, or another file registered this one.
     """
 
@@ -44,6 +50,7 @@ def method(
         if cls.__module__.startswith("methods.") and cls.__module__ != f"methods.{name}":
             raise ValueError(f"method {name!r} is in {cls.__module__}: a method and its file have the same name")
         _methods[name] = describe(cls, name, title=title, regression=regression, tasks=tasks)
+        cls.revision = revision  # type: ignore[attr-defined]
         return cls
 
     return register
@@ -58,7 +65,7 @@ def describe(
             f"method {name!r}: {cls.__name__} is not a dataclass: put @dataclass(frozen=True) below @method"
         )
     cls.name, cls.title, cls.regression = name, title, dict(regression or {})  # type: ignore[attr-defined]
-    cls.tasks = tuple(tasks)  # type: ignore[attr-defined]
+    cls.tasks, cls.revision = tuple(tasks), 1  # type: ignore[attr-defined]
     return cls
 
 

@@ -23,7 +23,7 @@ class AtOnce:
     """
 
     trains_networks: ClassVar[bool] = False
-    builds_on: ClassVar[tuple[str, ...]] = ("benchmark.backbones.mlp",)
+    builds_on: ClassVar[tuple[str, ...]] = ("mlp", "trainer")
 
 
 def labels(sample: Sample) -> np.ndarray:

@@ -12,6 +12,8 @@ Source: ours; on ensembles of different models, Dietterich 2000, doi:10.1007/3-5
 Cost: trains one network, one ``svm`` and one ``random_forest``; a prediction uses all three.
 """
 
+from typing import ClassVar
+
 from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass
 
@@ -26,6 +28,8 @@ from methods.svm import SVM
 @method("blend", title="Network, SVM and forest")
 @dataclass(frozen=True)
 class Blend(AtOnce):
+    builds_on: ClassVar[tuple[str, ...]] = ("mlp", "trainer", "svm", "random_forest")
+
     trees: PositiveInt = 500
     """Number of trees of the forest, as in ``random_forest``."""
 

@@ -13,7 +13,7 @@ Difference: the source distils a larger network; here the teacher is ``svm``, an
 Cost: trains one ``svm`` and one network; a prediction uses the network.
 """
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -27,6 +27,8 @@ from methods.svm import SVM
 @method("distilled_svm", title="Distilled SVM")
 @dataclass(frozen=True)
 class DistilledSVM(AtOnce):
+    builds_on: ClassVar[tuple[str, ...]] = ("mlp", "trainer", "svm")
+
     weight: Annotated[float, Field(ge=0, le=1)] = 1.0
     """Share of the loss on the machine's predictions, w in the formula; the rest is on labels."""
 

@@ -31,7 +31,7 @@ from methods._estimator import Estimators, TrainingSet
 SET_HERE = {"random_state", "n_jobs"}
 """Parameters that users cannot set: they follow from the train seed and the single thread of a worker."""
 TAKEN = {
-    *("name", "title", "regression", "tasks", "builds_on", "trains_networks"),
+    *("name", "title", "regression", "tasks", "revision", "builds_on", "trains_networks"),
     *("kind", "path", "doubt", "fit", "trained"),
 }
 """Attributes of a method, which cannot also be names of parameters."""
@@ -114,7 +114,7 @@ def wrap(path: str) -> type:
         [(name, VALUE, field(default=default)) for name, default in defaults.items()],
         bases=(Wrapped,),
         frozen=True,
-        namespace={"__module__": __name__, "kind": kind, "path": path, "builds_on": (kind,)},
+        namespace={"__module__": __name__, "kind": kind, "path": path},
     )
     tasks: tuple[Task, ...] = ("classification",) if is_classifier(example) else ("regression",)
     return describe(cls, f"sklearn:{path}", title=kind.__name__, tasks=tasks)

@@ -78,18 +78,6 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.fixture
-def edited_sources() -> Callable[[], None]:
-    """Forget what was read of the sources, as a new process does, after an edit of one of them."""
-    from benchmark import source
-
-    def forget() -> None:
-        for cached in (source._of, source._is_ours, source._parsed, source._digest):
-            cached.cache_clear()
-
-    return forget
-
-
-@pytest.fixture
 def write_method(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], Path]:
     """``write_method("mine", code, body)`` writes the user's method ``mine``; ``body`` replaces BODY in its ``fit``."""
     monkeypatch.setenv("CHURN_HOME", str(tmp_path / "home"))

@@ -28,6 +28,7 @@ from rdkit import Chem
 from benchmark.backbones._smiles import smiles_bytes
 from benchmark.data.features import FEATURES, SPELLED
 from benchmark.registry import discover, make_method
+from benchmark.revisions import code_of
 from benchmark.run.runner import retrain
 from benchmark.train.backbone import find, names
 from benchmark.types import SAMPLINGS, Examples, Problem, Recipe, Sampling, Task
@@ -113,9 +114,10 @@ def cases() -> Iterator[Case]:
         yield from (Case("mc_dropout:passes=2", "dense", "paper", backbone), Case("erm", "scaled", "paper", backbone))
 
 
-def code_of(case: Case) -> str:
+def code(case: Case) -> str:
     """The parts that the predictions depend on, with their revisions."""
-    return f"{case.method.partition(':')[0]}@1 {case.backbone}@1 trainer@1 {case.sampling}@1"
+    task = problem(case.problem).task
+    return code_of(make_method(case.method, task), case.backbone, case.sampling)
 
 
 def predicted(case: Case) -> list[float]:
@@ -228,7 +230,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.mark.usefixtures("models")
 def test_predictions_are_those_of_their_revisions(golden: dict[str, Any]) -> None:
     chosen = [case for case in cases() if not case.needs or find_spec(case.needs)]
-    now = {case.name: (code_of(case), predicted(case)) for case in chosen}
+    now = {case.name: (code(case), predicted(case)) for case in chosen}
     stored = golden["predictions"]
     assert now.keys() <= stored.keys(), "cases without predictions: write the file again"
     tolerance = HERE if golden["processor"] == processor() else ELSEWHERE
@@ -267,7 +269,7 @@ def write() -> None:
     with tempfile.TemporaryDirectory() as folder:
         small_models(Path(folder))
         os.environ["CHURN_MODEL_DIR"] = folder
-        lines = {case.name: [code_of(case), predicted(case)] for case in cases()}
+        lines = {case.name: [code(case), predicted(case)] for case in cases()}
     libraries = {name: version(name) for name in ("torch", "scikit-learn", "numpy", "rdkit")}
     about = {"processor": processor(), "libraries": libraries}
     about |= {"features": {kind: described(kind) for kind in FEATURES}}

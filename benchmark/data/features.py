@@ -128,6 +128,8 @@ FEATURES: dict[str, Callable[..., np.ndarray]] = {
     "rdkit_descriptors": rdkit_descriptors,
 }
 """Features of molecules; all but bits are standardised."""
+REVISIONS = dict.fromkeys(FEATURES, 1)
+"""Raised when the features change."""
 SPELLED = {
     "morgan": "morgan:BITS:RADIUS",
     "morgan_counts": "morgan_counts:BITS:RADIUS",

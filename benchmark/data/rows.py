@@ -20,7 +20,7 @@ from benchmark.data.readers import LINE, MISSING, REPEATED
 from benchmark.data.spec import DatasetSpec
 from benchmark.data.splits import moments
 from benchmark.errors import UserError, did_you_mean
-from benchmark.source import fingerprint
+from benchmark.files import program
 
 EXCLUDED = ("repeated", "no_smiles", "no_target", "unparsable", "not_selected", "merged")
 """Reasons to exclude a row, in ``Rows.table``."""
@@ -79,7 +79,7 @@ def load_rows(spec: DatasetSpec) -> Rows:
     path, content = sources.obtain(spec)
     version = spec.sha256[:16] or hashlib.sha256(content).hexdigest()[:16]
     name, _, _ = spec.name.partition("@")  # variants have the same rows
-    code = fingerprint(readers.read, readers.clean, _prepare)
+    code = program("benchmark.data")
     reading = spec.model_dump(include=READ)
     key = cache.named(name, [version, reading, rdBase.rdkitVersion, code])
 

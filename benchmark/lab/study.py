@@ -71,8 +71,9 @@ class Lab(ABC):
     def record(self, key: str, dataset: str, canonical_seed: int, make: Callable[..., Content], *given: Any) -> Content:
         """Return the record ``key``, computed by ``make(trainer, *given)`` on first use.
 
-        ``make`` is a top-level function. The record is recomputed when its code, the code of a method in ``given`` or
-        the data of ``dataset`` on this split changes; ``key`` must name everything else that it depends on.
+        ``make`` is a top-level function. The record is recomputed when the revision of the study, that of a part of a
+        method in ``given``, or the data of ``dataset`` on this split changes; ``key`` must name everything else that it
+        depends on.
         """
 
 
@@ -81,6 +82,7 @@ class Study(Protocol):
 
     name: ClassVar[str]
     title: ClassVar[str]
+    revision: ClassVar[int]
 
     def report(self, lab: Lab) -> Report:
         """Return the answer, from the cells and records of ``lab``."""
@@ -102,11 +104,12 @@ class GridStudy:
 _studies: dict[str, type] = {}
 
 
-def study(name: str, *, title: str) -> Callable[[T], T]:
-    """Register a frozen dataclass as the study ``name``."""
+def study(name: str, *, title: str, revision: int = 1) -> Callable[[T], T]:
+    """Register a frozen dataclass as the study ``name``. Raise its ``revision`` when what it records changes."""
 
     def register(cls: T) -> T:
         cls.name, cls.title, cls.regression = name, title, {}  # type: ignore[attr-defined]
+        cls.revision = revision  # type: ignore[attr-defined]
         _studies[name] = cls
         return cls
 

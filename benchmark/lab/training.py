@@ -11,9 +11,8 @@ from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
 from benchmark.lab.report import Report
 from benchmark.lab.study import REPORT, Content, Lab, Study
+from benchmark.revisions import code_of
 from benchmark.run import driver
-from benchmark.run.runner import code_fingerprint
-from benchmark.source import fingerprint
 from benchmark.store import tracking
 from benchmark.store.cell import Cell, Grid, Record
 from benchmark.train.device import Device
@@ -62,8 +61,8 @@ class TrainingLab(Lab):
 
     def record(self, key: str, dataset: str, canonical_seed: int, make: Callable[..., Content], *given: Any) -> Content:
         problem = load_problem(dataset, canonical_seed)
-        methods = [code_fingerprint(value, problem.backbone) for value in given if hasattr(value, "fit")]
-        code = hashlib.sha256(" ".join([fingerprint(make), *methods, problem.fingerprint]).encode()).hexdigest()[:16]
+        methods = [code_of(value, problem.backbone) for value in given if hasattr(value, "fit")]
+        code = self._code(*methods, problem.fingerprint)
         for record in self.store.records():
             if (record.study, record.key, record.code) == (self.study.name, key, code):
                 return record.content
@@ -72,9 +71,14 @@ class TrainingLab(Lab):
         self.store.log_record(Record(self.study.name, key, code, content))
         return content
 
+    def _code(self, *parts: str) -> str:
+        """Return 16 hex digits of the revision of the study and of what else a record depends on."""
+        revision = f"{self.study.name}@{self.study.revision}"
+        return hashlib.sha256(" ".join([revision, *parts]).encode()).hexdigest()[:16]
+
     def finish(self, report: Report) -> None:
         """Record that the study is finished, so that the leaderboard shows it."""
         settings = asdict(self.study)  # type: ignore[call-overload]
-        record = Record(self.study.name, REPORT, fingerprint(type(self.study)), {"settings": settings})
+        record = Record(self.study.name, REPORT, self._code(), {"settings": settings})
         if record not in self.store.records():
             self.store.log_record(record, "\n\n".join(report.answer))

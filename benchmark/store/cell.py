@@ -17,8 +17,10 @@ from pydantic import (
     StringConstraints,
     TypeAdapter,
     ValidationError,
+    model_validator,
 )
 
+from benchmark.store import revisions
 from benchmark.types import MLP, PAPER, DatasetFacts, Predictions, Recipe, Sampling
 
 
@@ -42,6 +44,8 @@ def _distinct(seeds: tuple[int, ...]) -> tuple[int, ...]:
 
 Name = Annotated[str, StringConstraints(pattern=r"^\w[\w.:-]*(@\w+=[\w.+-]+)*$"), AfterValidator(_short)]
 """Name of a dataset or method, safe as a file name: no path separators or line breaks."""
+Code = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{16}|\S+@\S+( \S+@\S+)*)$", max_length=1000)]
+"""Parts with their revisions, or the fingerprint of code that version 0.1.0 wrote and nobody knows any more."""
 Hex = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -72,7 +76,8 @@ class CellKey:
     canonical_seed: Seed
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1), AfterValidator(_distinct)]
     problem: Hex
-    code: Hex
+    code: Code
+    """The parts that the predictions depend on, with their revisions (see ``benchmark.revisions``)."""
     device: Title = "cpu"
     sampling: Sampling = PAPER
 
@@ -80,8 +85,9 @@ class CellKey:
 
     @property
     def digest(self) -> str:
-        """Sixteen hex digits that name the cell on disk and in the store."""
-        return digest(asdict(self))
+        """Sixteen hex digits that name the cell on disk and in the store: for what version 0.1.0 trained, its own."""
+        parts, _, _ = self.code.rpartition(" ")
+        return digest(asdict(self) | {"code": revisions.fingerprint_of(parts) or self.code})
 
     @property
     def kind(self) -> tuple[str, int, str, str, Sampling]:
@@ -98,7 +104,7 @@ class CellKey:
 
 
 def digest(key: Any) -> str:
-    """Return the digest of an encoded key, also of one by an earlier version, which had fewer fields."""
+    """Return the digest of an encoded key."""
     return hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -136,8 +142,6 @@ class Facts(BaseModel, frozen=True, extra="forbid"):
     commit: str = "unknown"
     modified: bool | None = None
     """True if files differed from the commit; None if unknown."""
-    reference_code: str = ""
-    """``CellKey.code`` that ERM had when the cell was trained, by which its code can be compared; empty if unknown."""
     device: str = "unknown"
     wall_seconds: Seconds = 0.0
     """CPU seconds of all retrainings together."""
@@ -148,6 +152,14 @@ class Facts(BaseModel, frozen=True, extra="forbid"):
     rows_seen: float | None = Field(None, ge=0, le=1)
     """Share of the training pool's rows that a predictor was trained on, repeats counted once; None if unknown."""
     submission: Submission | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_fingerprints(cls, content: Any) -> Any:
+        """Leave out the fingerprint of ERM's code, which version 0.1.0 noted: keys have revisions now."""
+        if isinstance(content, Mapping):
+            return {name: value for name, value in content.items() if name != "reference_code"}
+        return content
 
     @property
     def status(self) -> str:
@@ -220,13 +232,16 @@ def encode(cell: Cell) -> dict[str, Any]:
 
 
 def decode_key(content: Any, expected: str | None = None) -> CellKey:
-    """Return the key from the output of ``encode``.
+    """Return the key from the output of ``encode``, with revisions in place of a fingerprint by version 0.1.0.
 
     Raises ValueError naming the invalid field, and if the key has another digest than ``expected``.
     """
-    if expected is not None and digest(content) != expected:
-        raise ValueError(f"key: it was changed: its digest is {digest(content)}, expected {expected[:80]}")
-    return _validated("key", _KEY, content)
+    key: CellKey = _validated("key", _KEY, content)
+    if parts := revisions.earlier().get(key.code):
+        key = replace(key, code=f"{parts} {key.sampling}@1")
+    if expected is not None and expected not in (digest(content), key.digest):
+        raise ValueError(f"key: it was changed: its digest is {key.digest}, expected {expected[:80]}")
+    return key
 
 
 def decode_record(content: Any) -> Record:

@@ -15,6 +15,9 @@ from benchmark.train.resampling import (
 )
 from benchmark.train.stack import fit_stack
 
+REVISION = 1
+"""Raised when the training loop, its losses or its optimiser change predictions."""
+
 __all__ = [
     "Step",
     "Weight",

@@ -55,6 +55,8 @@ class Backbone:
     """Base class of network architectures: one subclass per file of ``benchmark/backbones``, named after the file."""
 
     reads: ClassVar[Reads]
+    revision: ClassVar[int] = 1
+    """Raised when its predictions change."""
     recipe: ClassVar[Recipe]
     """Training settings, which a dataset can override."""
     extra: ClassVar[str] = ""

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from benchmark.files import cache_folder, read_arrays, write_arrays
-from benchmark.source import fingerprint
+from benchmark.train import REVISION
 from benchmark.train.backbone import find
 from benchmark.train.device import CPU, Device
 from benchmark.train.group import Group
@@ -39,8 +39,8 @@ class StackPredictions:
 
 
 def code(backbone: str = MLP) -> str:
-    """Return 16 hex digits of the code that trains and evaluates networks of a backbone."""
-    return fingerprint(train, evaluate, f"benchmark.backbones.{backbone}")
+    """Return the revisions of the trainer and of a backbone."""
+    return f"trainer@{REVISION} {backbone}@{find(backbone).revision}"
 
 
 @dataclass(frozen=True)

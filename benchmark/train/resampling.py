@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from benchmark.errors import UserError
-from benchmark.types import Problem, Sample, Sampling
+from benchmark.types import SAMPLINGS, Problem, Sample, Sampling
 
 Stream = Literal[
     "bootstrap",
@@ -28,6 +28,9 @@ Stream = Literal[
 ]
 STREAMS: dict[Stream, int] = {stream: number for number, stream in enumerate(get_args(Stream))}
 """The number of each stream, which keys its generators: append to ``Stream``, never reorder it."""
+
+REVISIONS: dict[Sampling, int] = dict.fromkeys(SAMPLINGS, 1)
+"""Raised when the sample of a retraining changes."""
 
 
 def generator(stream: Stream, seed: int, member: int = 0) -> np.random.Generator:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from benchmark.errors import UserError
-from benchmark.source import fingerprint
+from benchmark.files import program
 from benchmark.store import views
 from benchmark.store.describe import SAMPLED
 from benchmark.store.explaining import Explained, Explanation
@@ -48,7 +48,7 @@ def explain(store: Store, datasets: Collection[str] = (), report: Callable[[str]
             f"{store.uri} has no finished run on {', '.join(datasets)}: datasets are named as in the experiments "
             "churn/NAME"
         )
-    code = fingerprint(explain)
+    code = program("benchmark", "leaderboard")
     outdated, done = explained.pending(code), Written(len(explained.runs))
     with_board = not datasets and bool(explained.runs) and not explained.board_is_current(code)
     if not (outdated or with_board):

@@ -8,8 +8,7 @@ from importlib.metadata import version
 
 from joblib import hash
 
-from benchmark.files import named
-from benchmark.source import fingerprint
+from benchmark.files import named, program
 from benchmark.types import TASKS
 from leaderboard.figures import abstention, charts, pareto, ranks, triage
 from leaderboard.figures.cases import cases
@@ -45,7 +44,16 @@ def _drawn(drawing: Drawing) -> bytes:
 
 
 def _name(drawing: Drawing) -> str:
-    return named("figure", [version("matplotlib"), fingerprint(drawing.draw, look), hash(drawing.given)], ".json")
+    return named(
+        "figure",
+        [
+            version("matplotlib"),
+            f"{drawing.draw.__module__}.{drawing.draw.__qualname__}",
+            program("benchmark", "leaderboard"),
+            hash(drawing.given),
+        ],
+        ".json",
+    )
 
 
 def _encode(figure: Figure | None) -> bytes:

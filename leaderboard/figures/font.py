@@ -11,8 +11,7 @@ from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmark.files import kept, named
-from benchmark.source import fingerprint
+from benchmark.files import kept, named, program
 
 NAME = "DejaVu Sans cut"
 WHOLE = "DejaVu Sans"
@@ -26,7 +25,7 @@ def families() -> tuple[str, str]:
     """Return the names of the fonts, in order of preference."""
     from matplotlib import font_manager
 
-    name = named("font", [version("matplotlib"), fingerprint(_cut)], ".ttf")
+    name = named("font", [version("matplotlib"), program("leaderboard.figures")], ".ttf")
     folder = TemporaryDirectory(prefix="churn-font-")
     atexit.register(folder.cleanup)
     path = Path(folder.name) / "cut.ttf"

@@ -7,8 +7,7 @@ from dataclasses import asdict
 from benchmark.data.checks.expected import Properties, published
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
-from benchmark.files import named
-from benchmark.source import fingerprint
+from benchmark.files import named, program
 from leaderboard.read.jobs import Job, made
 from leaderboard.read.results import Dataset
 
@@ -61,7 +60,11 @@ def _here(name: str) -> bool:
 def _name(dataset: Dataset) -> str:
     from rdkit import rdBase
 
-    return named("properties", [fingerprint(_computed), rdBase.rdkitVersion, dataset.name, _problem(dataset)], ".json")
+    return named(
+        "properties",
+        [program("benchmark", "leaderboard"), rdBase.rdkitVersion, dataset.name, _problem(dataset)],
+        ".json",
+    )
 
 
 def _computed(name: str, split: int, problem: str) -> bytes:

@@ -8,10 +8,9 @@ import numpy as np
 from joblib import Parallel, cpu_count, delayed
 
 from benchmark.errors import UserError
-from benchmark.files import kept, named
+from benchmark.files import kept, named, program
 from benchmark.measure.basics import predicted_class
 from benchmark.measure.catalogue import churn
-from benchmark.source import fingerprint
 from benchmark.store.cell import Record
 from benchmark.types import Predictions
 from leaderboard.figures import molecules
@@ -118,7 +117,9 @@ def drawings(smiles: Mapping[str, str]) -> dict[str, str]:
     """Draw every molecule that RDKit can draw, by id; cached, since a molecule takes 3 ms."""
     from rdkit import rdBase  # imported only for drawing
 
-    name = named("drawings", [rdBase.rdkitVersion, fingerprint(molecules.draw), WIDTH, HEIGHT, dict(smiles)], ".json")
+    name = named(
+        "drawings", [rdBase.rdkitVersion, program("leaderboard.figures"), WIDTH, HEIGHT, dict(smiles)], ".json"
+    )
 
     def make() -> tuple[bytes]:
         texts = list(smiles.items())

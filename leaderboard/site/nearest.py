@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmark.data.checks.neighbours import similarities
-from benchmark.files import kept, named
-from benchmark.source import fingerprint
+from benchmark.files import kept, named, program
 from benchmark.store.cell import Record
 from leaderboard.read.results import Dataset
 from leaderboard.read.structures import Molecules
@@ -64,7 +63,7 @@ def nearest(rows: np.ndarray, tests: np.ndarray) -> tuple[np.ndarray, np.ndarray
     from rdkit import rdBase  # what reads results starts without it
 
     texts = hashlib.sha256("\n".join([*rows, "", *tests]).encode()).hexdigest()
-    name = named("nearest", [rdBase.rdkitVersion, fingerprint(similarities), NEAREST, texts], ".npy")
+    name = named("nearest", [rdBase.rdkitVersion, program("benchmark.data"), NEAREST, texts], ".npy")
 
     def make() -> tuple[bytes]:
         similarity = similarities(tests.tolist(), rows.tolist())

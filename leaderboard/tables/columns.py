@@ -10,7 +10,7 @@ import numpy as np
 from benchmark.measure.catalogue import Drift, boards
 from benchmark.measure.measure import Measure, Of
 from benchmark.store.cell import Cell
-from benchmark.types import PAPER, REFERENCE, Predictions, Sampling, Task
+from benchmark.types import PAPER, Predictions, Sampling, Task
 from leaderboard.read.results import Dataset, Entry
 from leaderboard.stats.intervals import (
     FEWEST_EXAMPLES,
@@ -110,9 +110,9 @@ UNLIKE = "‡"
 def differences(pairs: Sequence[Pair]) -> tuple[str, ...]:
     """Return what else than the method differs between cells and ERM's, in words.
 
-    That is the code that both use, the versions of libraries, the kind of device, and uncommitted changes in only one
-    of them. The commit is not compared, because most commits change no prediction, nor is the version of Python or the
-    model of the CPU. What is unknown is not compared either.
+    That is the revision of a part that both use, the versions of libraries, the kind of device, and uncommitted changes
+    in only one of them. The commit is not compared, because most commits change no prediction, nor is the version of
+    Python or the model of the CPU. What is unknown is not compared either.
     """
     found = (text for cell, erm in pairs if erm is not None and erm is not cell for text in _differences(cell, erm))
     return tuple(dict.fromkeys(found))
@@ -120,10 +120,11 @@ def differences(pairs: Sequence[Pair]) -> tuple[str, ...]:
 
 def _differences(cell: Cell, erm: Cell) -> Iterator[str]:
     mine, theirs = cell.facts, erm.facts
-    codes = [one.key.code if one.key.method == REFERENCE else one.facts.reference_code for one in (cell, erm)]
-    if all(codes) and codes[0] != codes[1]:
-        yield f"code {codes[0]}, ERM's {codes[1]}"
-    ignored = {"python", "suite"} if all(codes) or mine.submission else {"python"}
+    revisions = [dict(part.split("@") for part in one.key.code.split() if "@" in part) for one in (cell, erm)]
+    for part in sorted(revisions[0].keys() & revisions[1].keys()):
+        if revisions[0][part] != revisions[1][part]:
+            yield f"{part} {revisions[0][part]}, ERM's {revisions[1][part]}"
+    ignored = {"python", "suite"} if all(revisions) or mine.submission else {"python"}
     for library in sorted((mine.versions.keys() & theirs.versions.keys()) - ignored):
         if mine.versions[library] != theirs.versions[library]:
             yield f"{library} {mine.versions[library]}, ERM's {theirs.versions[library]}"

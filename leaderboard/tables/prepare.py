@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from benchmark.files import named
-from benchmark.source import fingerprint
+from benchmark.files import named, program
 from leaderboard.read.jobs import Job, digest, made
 from leaderboard.read.results import Dataset, Results
 from leaderboard.stats.intervals import Estimate, IntervalKind
@@ -45,7 +44,9 @@ def prepare(results: Results, kind: IntervalKind) -> None:
 
 def _name(dataset: Dataset, kinds: Kinds, curved: bool) -> str:
     cells = [[e.title, e.method, [[s, digest(cell)] for s, cell in e.cells.items()]] for e in dataset.entries]
-    return named("boards", [fingerprint(_computed), kinds, curved, dataset.name, dataset.notes, cells], ".json")
+    return named(
+        "boards", [program("benchmark", "leaderboard"), kinds, curved, dataset.name, dataset.notes, cells], ".json"
+    )
 
 
 def _bare(dataset: Dataset) -> Dataset:

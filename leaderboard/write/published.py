@@ -18,8 +18,7 @@ import pyarrow.parquet as pq
 from benchmark import __version__
 from benchmark.data.checks.expected import FILE
 from benchmark.errors import UserError
-from benchmark.files import inside, named
-from benchmark.source import fingerprint
+from benchmark.files import inside, named, program
 from benchmark.store.cell import Cell, encode
 from benchmark.store.staging import replacing
 from benchmark.types import PAPER
@@ -127,7 +126,7 @@ def _write(table: Table, folder: Path) -> None:
 
 def _name(cells: Sequence[Cell]) -> str:
     versions = [version("pyarrow"), version("pandas")]
-    return named("predictions", [fingerprint(_parquet), versions, [digest(cell) for cell in cells]], ".parquet")
+    return named("predictions", [program("leaderboard.write"), versions, [digest(cell) for cell in cells]], ".parquet")
 
 
 def _bare(cells: Sequence[Cell]) -> list[Cell]:

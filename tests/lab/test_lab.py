@@ -463,18 +463,23 @@ def first(trainer: LocalTrainer, *given: object) -> dict[str, str]:
     return {"made": "first"}
 
 
-def again(trainer: LocalTrainer, *given: object) -> dict[str, str]:
-    return {"made": "again"}
-
-
-def test_a_record_is_made_again_by_other_code_or_another_method(ran: Ran) -> None:
+def test_a_record_is_made_again_for_another_revision_of_the_study_or_another_method(
+    ran: Ran, monkeypatch: pytest.MonkeyPatch
+) -> None:
     of, (bagging, twin) = ("code", "b3db_logbb", 99), (make_method(name, "regression") for name in ("bagging", "twin"))
-    made = [lab("bo-loop", []).record(*of, first, bagging)["made"] for _ in range(2)]
-    made.append(lab("bo-loop", []).record(*of, again, bagging)["made"])
-    assert made == ["first", "first", "again"]
-    records = len(lab("bo-loop", []).store.records())
-    lab("bo-loop", []).record(*of, again, twin)
-    assert len(lab("bo-loop", []).store.records()) == records + 1
+
+    def records() -> int:
+        return len(lab("bo-loop", []).store.records())
+
+    before = records()
+    for _ in range(2):
+        lab("bo-loop", []).record(*of, first, bagging)
+    assert records() == before + 1
+    lab("bo-loop", []).record(*of, first, twin)
+    assert records() == before + 2
+    monkeypatch.setattr(type(lab("bo-loop", []).study), "revision", 2)
+    lab("bo-loop", []).record(*of, first, twin)
+    assert records() == before + 3
 
 
 def noted(trainer: LocalTrainer, made: list[str], dataset: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from benchmark.errors import UserError
 from benchmark.registry import make_method
-from benchmark.run.runner import code_fingerprint, retrain
+from benchmark.run.runner import retrain
 from benchmark.train import bootstrap, fit_stack, generator
 from benchmark.types import Problem, Task
 from methods._soft import of_neighbours
@@ -279,14 +279,6 @@ def test_networks_drawn_from_the_weights_of_one_epoch_are_that_of_swa(start):
     problem = problem_of("classification")
     drawn, swa = (predicted(problem, f"{name}:start={start}") for name in ("swa_gaussian", "swa"))
     np.testing.assert_allclose(drawn, swa, atol=1e-5)
-
-
-@pytest.mark.parametrize("name", ["co_teaching", "swa_gaussian"])
-def test_an_edit_of_the_perceptron_changes_the_code_of_a_method_that_trains_it_at_once(name, monkeypatch):
-    method = make_method(name, "classification")
-    usual = code_fingerprint(method)
-    monkeypatch.setattr(type(method), "builds_on", ())
-    assert code_fingerprint(method) != usual
 
 
 def test_what_is_for_classes_alone_refuses_numbers():

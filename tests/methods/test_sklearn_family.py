@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import re
 import shlex
-import shutil
-import subprocess
-import sys
 import warnings
+from importlib.metadata import version
 
 import numpy as np
 import pytest
@@ -18,8 +17,8 @@ from typer.testing import CliRunner
 
 from benchmark.__main__ import app
 from benchmark.errors import UserError
-from benchmark.files import CHECKOUT
 from benchmark.registry import make_method, params, spelled, title
+from benchmark.revisions import code_of
 from benchmark.run import runner
 from benchmark.run.check import synthetic
 from benchmark.run.driver import plan_grid
@@ -176,83 +175,32 @@ class Majority(ClassifierMixin, BaseEstimator):
 """
 
 
-def test_an_estimator_of_ones_own_is_trained_anew_when_its_file_changes(tmp_path, monkeypatch, edited_sources):
+def test_an_estimator_of_ones_own_is_trained_anew_when_its_file_changes(tmp_path, monkeypatch):
     path = tmp_path / "own_majority.py"
     path.write_text(OWN)
     monkeypatch.syspath_prepend(tmp_path)
     method = make_method("sklearn:own_majority.Majority:bonus=2", "classification")
     assert params(method) == {"bonus": 2, "inner": None}  # ``name`` is an attribute of methods, ``table`` not plain
-    before = runner.code_fingerprint(method)
-    path.write_text(OWN + "# a remark\n")
-    edited_sources()
-    assert runner.code_fingerprint(method) == before
+    before = code_of(method)
+    assert re.fullmatch(r"sklearn:own_majority.Majority@[0-9a-f]{16} paper@1", before)
     path.write_text(OWN.replace("return self", "return self or None"))
-    edited_sources()
-    assert runner.code_fingerprint(method) != before
+    assert code_of(method) != before
 
 
-def test_an_estimator_is_trained_anew_when_a_file_changes_that_it_derives_from(tmp_path, monkeypatch, edited_sources):
+def test_an_estimator_is_trained_anew_when_a_file_changes_that_it_derives_from(tmp_path, monkeypatch):
     (tmp_path / "own_base.py").write_text(OWN)
     (tmp_path / "own_child.py").write_text("import own_base\n\n\nclass Child(own_base.Majority):\n    pass\n")
     monkeypatch.syspath_prepend(tmp_path)
     method = make_method("sklearn:own_child.Child", "classification")
-    before = runner.code_fingerprint(method)
+    before = code_of(method)
     (tmp_path / "own_base.py").write_text(OWN.replace("return self", "return self or None"))
-    edited_sources()
-    assert runner.code_fingerprint(method) != before
+    assert code_of(method) != before
 
 
-NAMES = ("knn", "erm", "multi_kernel")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("edited", "old", "new", "changed"),
-    [
-        ("methods/_estimator.py", "np.divide(common, either", "np.divide(either, common", {"knn", "multi_kernel"}),
-        ("methods/knn.py", 'kind="stable"', 'kind="heapsort"', {"knn"}),
-        ("benchmark/train/loop.py", "CLIP = 1.0", "CLIP = 2.0", {"erm"}),
-        ("benchmark/train/loop.py", "The training loop", "The only training loop", set()),
-        ("benchmark/train/adamw.py", "0.999, 1e-8", "0.999, 1e-7", {"erm"}),
-        ("benchmark/train/kernels.py", "gradient[i] * scale", "scale * gradient[i]", {"erm"}),
-        (
-            "benchmark/train/resampling.py",
-            'Literal[\n    "bootstrap",',
-            'Literal[\n    "x",\n    "bootstrap",',
-            {"erm", "knn", "multi_kernel"},
-        ),
-        ("methods/multi_kernel.py", '"atom_pairs:4096"', '"atom_pairs:2048"', {"multi_kernel"}),
-        ("methods/svm.py", "StratifiedGroupKFold(5)", "StratifiedGroupKFold(4)", {"multi_kernel"}),
-        (
-            "benchmark/data/features.py",
-            "GetAtomPairGenerator(fpSize=n_bits, countSimulation=True)",
-            "GetAtomPairGenerator(fpSize=n_bits)",
-            {"multi_kernel"},
-        ),
-        (
-            "benchmark/data/features.py",
-            "GetMorganGenerator(radius=radius, fpSize=n_bits),",
-            "GetMorganGenerator(),",
-            set(),
-        ),
-    ],
-)
-def test_a_cell_is_keyed_by_the_code_that_makes_it(edited, old, new, changed, tmp_path):
-    for folder in ("methods", "benchmark"):
-        shutil.copytree(CHECKOUT / folder, tmp_path / folder)
-
-    def codes():
-        script = (
-            "from benchmark.registry import make_method; from benchmark.run.runner import code_fingerprint;"
-            f"print(*[code_fingerprint(make_method(name, 'classification')) for name in {NAMES}])"
-        )
-        run = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
-        return dict(zip(NAMES, run.stdout.split(), strict=True))
-
-    before, path = codes(), tmp_path / edited
-    assert path.read_text().count(old) == 1
-    path.write_text(path.read_text().replace(old, new))
-    assert {name for name, code in codes().items() if code != before[name]} == changed
+def test_an_estimator_of_another_package_is_keyed_by_the_version_of_the_package():
+    pytest.importorskip("lightgbm", reason="the extra [boosting] is not installed")
+    method = make_method("sklearn:lightgbm.LGBMClassifier", "classification")
+    assert code_of(method) == f"sklearn:lightgbm.LGBMClassifier@{version('lightgbm')} paper@1"
 
 
 @pytest.mark.parametrize(("text", "task"), [(TREE, "classification"), (RIDGE, "regression")])

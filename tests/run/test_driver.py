@@ -8,7 +8,7 @@ import pytest
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
 from benchmark.run.driver import plan_grid, warnings
-from benchmark.run.runner import code_fingerprint, run
+from benchmark.run.runner import run
 from benchmark.store.cell import Cell, Grid
 from methods.multi_kernel import MultiKernel
 
@@ -31,10 +31,10 @@ def test_a_method_that_needs_another_sample_is_no_entry_where_it_is_hidden(metho
         plan_grid(Grid(["erm", method], [DATASET], [99], [1, 2], sampling), {})
 
 
-def test_samplings_are_cells_of_their_own_and_erm_is_the_same_code_in_all():
+def test_samplings_are_cells_of_their_own_and_keys_say_so():
     cells = [plan_grid(Grid(["erm"], [DATASET], [99], [1, 2], s), {})[0] for s in ("paper", "nested", "halves")]
     assert len({cell.key.digest for cell in cells}) == 3
-    assert len({cell.key.code for cell in cells}) == 1
+    assert [cell.key.code for cell in cells] == [f"erm@1 mlp@1 trainer@1 {s}@1" for s in ("paper", "nested", "halves")]
 
 
 def test_lambda_is_the_one_selected_under_the_sampling_and_where_none_was_a_warning_says_so():
@@ -81,11 +81,3 @@ def test_methods_with_features_of_their_own_are_trained_beside_others_as_alone(q
     (alone,) = (outcome for _, outcome in run(both[1:], jobs=1, fresh=True) if isinstance(outcome, Cell))
     np.testing.assert_array_equal(together["multi_kernel"], alone.predictions["id"].values)
     assert not np.array_equal(together["multi_kernel"], together["svm"])
-
-
-def test_the_code_of_a_method_is_that_of_the_features_that_it_names_too(monkeypatch):
-    codes = set()
-    for features in (("morgan_counts:4096:2", "atom_pairs:4096"), ("atom_pairs:4096",), ("rdkit_descriptors",), ()):
-        monkeypatch.setattr(MultiKernel, "features", features)
-        codes.add(code_fingerprint(MultiKernel()))
-    assert len(codes) == 4

@@ -40,27 +40,21 @@ def test_predictions_do_not_depend_on_workers_companions_or_other_seeds() -> Non
         assert np.array_equal(values[[1, 3]], fewer.predictions[evalset].values)
 
 
-def test_no_fit_is_charged_for_the_import_of_its_library() -> None:
+def test_no_fit_is_charged_for_imports_and_compilation() -> None:
+    """Of two equal cells that one process trains, the first costs as much as the second."""
     script = """
-import sys
 from benchmark.registry import make_method
 from benchmark.run import runner
 from benchmark.run.check import synthetic
 
-problem, work, loaded = synthetic("classification"), runner._work, []
-cells = [runner.plan(problem, make_method(text, problem.task), [1]) for text in ("svm", "random_forest:trees=2")]
-before = {"sklearn.svm", "sklearn.ensemble"} & set(sys.modules)
-
-def noted(*given):
-    loaded.append({"sklearn.svm", "sklearn.ensemble"} <= set(sys.modules))
-    return work(*given)
-
-runner._work = noted
-results = [type(result).__name__ for _, result in runner.run(cells, jobs=1, fresh=True)]
-print(before, loaded, results.count("Cell"))
+problem = synthetic("classification")
+for text in ("svm", "random_forest:trees=2", "erm"):
+    unit = runner._Unit({0: make_method(text, problem.task)}, {0: ""}, "paper", (1,), True, runner.CPU)
+    first, second = (runner._work(problem, unit)[1][0].seconds for _ in range(2))
+    print(text, first < 0.2 + 2 * second, first, second)
 """
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == "set() [True] 2"
+    assert result.stdout.count("True") == 3, result.stdout
 
 
 def test_estimators_trained_by_an_interrupted_call_are_not_trained_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +177,6 @@ def test_the_rows_that_a_predictor_learned_from_are_counted_once_and_kept_with_t
         assert facts["bagging"].rows_seen == pytest.approx(share(2), abs=1e-4)
         assert facts["erm_whole"].rows_seen == 1
         assert [name for name, of in facts.items() if of.control] == ["erm_whole"]
-        assert {of.reference_code for of in facts.values()} == {cells[0].key.code}
 
 
 def test_a_predictor_that_does_not_say_what_it_learned_from_has_no_share_of_rows() -> None:

@@ -102,6 +102,17 @@ def test_a_key_that_differs_from_its_digest_is_refused_and_one_of_an_earlier_ver
     assert decode_key(earlier, digest(earlier)) == KEY
 
 
+def test_a_key_by_version_0_1_0_is_read_with_revisions_and_keeps_its_digest() -> None:
+    old = content()["key"] | {"method": "erm", "code": "74c926de3d8aa10e"}
+    key = decode_key(old, digest(old))
+    assert (key.code, key.digest) == (f"erm@1 mlp@1 trainer@1 {KEY.sampling}@1", digest(old))
+    again = decode_key(asdict(key), key.digest)
+    assert again == key
+    newer = replace(key, code=key.code.replace("mlp@1", "mlp@2"))
+    assert newer.digest != key.digest
+    assert decode_key(asdict(newer), newer.digest) == newer
+
+
 def test_only_a_submission_may_have_taken_an_unknown_time() -> None:
     texts = dict.fromkeys(("status", "name", "authors", "licence", "compute", "training_data", "sha256"), "x")
     cell = content() | {"fit_seconds": float("nan")}

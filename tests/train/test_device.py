@@ -19,8 +19,9 @@ import torch
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
 from benchmark.registry import make_method
+from benchmark.revisions import code_of
 from benchmark.run.check import synthetic
-from benchmark.run.runner import code_fingerprint, plan
+from benchmark.run.runner import plan
 from benchmark.train import bank
 from benchmark.train.device import CPU, CUDA, Device, device
 from benchmark.types import Problem, Recipe
@@ -132,5 +133,5 @@ def test_a_cell_of_a_gpu_is_another_cell_and_says_how_to_fill_it() -> None:
     problem = synthetic("classification")
     cpu, cuda = (plan(problem, make_method("erm", problem.task), [1, 2], where) for where in (CPU, CUDA))
     assert cpu.key.digest != cuda.key.digest
-    assert cpu.key.code == cuda.key.code == code_fingerprint(cpu.method)
+    assert cpu.key.code == cuda.key.code == code_of(cpu.method)
     assert cuda.command == f"{cpu.command} --device cuda"

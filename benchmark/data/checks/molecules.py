@@ -11,11 +11,11 @@ import numpy as np
 from rdkit import Chem, rdBase
 
 from benchmark import files as cache
-from benchmark.data import readers, rows
+from benchmark.data import rows
 from benchmark.data.compositions import reduced
 from benchmark.data.problem import labels
 from benchmark.data.spec import DatasetSpec
-from benchmark.source import fingerprint
+from benchmark.files import program
 
 MARKS = re.compile(r"[@/\\]|\[\d")
 """What states stereochemistry or an isotope in a SMILES."""
@@ -44,7 +44,7 @@ def molecules(spec: DatasetSpec) -> Molecules:
     """
     name, _, _ = spec.name.partition("@")
     reading = spec.model_dump(include=(rows.READ | {"task", "positive", "classes"}) - {"split"})
-    code = fingerprint(readers.read, readers.clean, rows.load_table, _described)
+    code = program("benchmark.data")
 
     def make() -> tuple[bytes, ...]:
         packed = io.BytesIO()

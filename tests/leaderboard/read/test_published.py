@@ -17,7 +17,7 @@ from benchmark.files import CHECKOUT
 from benchmark.registry import make_method
 from benchmark.run import runner
 from benchmark.run.check import synthetic
-from benchmark.store.cell import Cell, Record
+from benchmark.store.cell import Cell, Record, decode_key
 from benchmark.types import PAPER, Sampling
 from leaderboard.__main__ import app
 from leaderboard.read import published
@@ -286,9 +286,20 @@ def test_published_results_are_written_again_byte_for_byte(tmp_path: Path) -> No
     lines = [
         set((folder / "manifest.json").read_text().splitlines()) for folder in (tmp_path / "again", published.PUBLISHED)
     ]
-    again, kept = ({line.rstrip(",") for line in of if '{"key":' in line or '"study":' in line} for of in lines)
+    again, kept = (
+        {_revised(line.rstrip(",")) for line in of if '{"key":' in line or '"study":' in line} for of in lines
+    )
     assert again <= kept
     assert len(again) > len(some)
+
+
+def _revised(line: str) -> str:
+    """An encoded cell or record, with revisions in place of the fingerprints of code that version 0.1.0 wrote."""
+    content = json.loads(line)
+    if "facts" in content:
+        content["key"]["code"] = decode_key(content["key"]).code
+        content["facts"].pop("reference_code", None)
+    return json.dumps(content)
 
 
 @pytest.mark.slow

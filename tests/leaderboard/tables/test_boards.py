@@ -254,12 +254,16 @@ def with_versions(one: Cell, **changes: str) -> Cell:
     )
 
 
+def with_code(one: Cell, code: str) -> Cell:
+    return replace(one, key=replace(one.key, code=code))
+
+
 @pytest.mark.parametrize(
     ("mine", "theirs", "said"),
     [
         (with_versions(CALM, torch="2.12.0"), with_versions(ERM), "torch 2.12.0, ERM's 2.13.0"),
         (with_versions(CALM, suite="0.2.0"), with_versions(ERM), "suite 0.2.0, ERM's 0.1.0"),
-        (CALM.with_facts(reference_code="0" * 16), ERM, f"code {'0' * 16}, ERM's c"),
+        (with_code(CALM, "calm@1 mlp@2"), with_code(ERM, "erm@1 mlp@1"), "mlp 2, ERM's 1"),
         (replace(CALM, key=replace(CALM.key, device="cuda")), ERM, "device cuda, ERM's cpu"),
         (CALM.with_facts(modified=True), ERM.with_facts(modified=False), "uncommitted changes in it alone"),
         (CALM.with_facts(modified=False), ERM.with_facts(modified=True), "uncommitted changes in ERM alone"),
@@ -283,7 +287,10 @@ def test_a_difference_from_an_erm_of_other_code_versions_or_device_is_marked(
     ("mine", "theirs"),
     [
         (with_versions(CALM, python="3.12.1", pillow="9"), with_versions(ERM)),
-        (with_versions(CALM, suite="0.2.0").with_facts(reference_code="c"), with_versions(ERM)),
+        (
+            with_code(with_versions(CALM, suite="0.2.0"), "calm@1 mlp@1"),
+            with_code(with_versions(ERM), "erm@1 mlp@1"),
+        ),
         (CALM.with_facts(commit="1" * 40), ERM.with_facts(commit="2" * 40)),
         (CALM.with_facts(device="cpu (x86_64, AVX512)"), ERM.with_facts(device="cpu (x86_64)")),
         (CALM.with_facts(modified=True), ERM.with_facts(modified=True)),

@@ -1,0 +1,22 @@
+"""Results of version 0.1.0, which named code by a fingerprint of its text: the revisions behind each."""
+
+import csv
+from functools import cache
+from pathlib import Path
+
+
+@cache
+def earlier() -> dict[str, str]:
+    """Return the revisions by fingerprint, without the sampling."""
+    with Path(__file__).with_name("codes.csv").open(encoding="utf-8", newline="") as lines:
+        return {row["code"]: row["revisions"] for row in csv.DictReader(lines)}
+
+
+@cache
+def _fingerprints() -> dict[str, str]:
+    return {revisions: code for code, revisions in earlier().items()}
+
+
+def fingerprint_of(revisions: str) -> str:
+    """Return the fingerprint that version 0.1.0 gave to these revisions; empty if it had none."""
+    return _fingerprints().get(revisions, "")
