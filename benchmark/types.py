@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Protocol, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -18,9 +18,9 @@ from pydantic import BaseModel, ConfigDict, Field
 Task = Literal["classification", "regression"]
 TASKS: tuple[Task, ...] = ("classification", "regression")
 Reads = Literal["numbers", "smiles", "pixels"]
-"""Input of a backbone: numbers (float32), bytes of SMILES or pixels (both uint8)."""
+"""What a learner reads: features that are numbers, SMILES, or features that are pixels (uint8)."""
 MLP = "mlp"
-"""Default backbone."""
+"""The learner of a dataset that names none."""
 Sampling = Literal["halves", "nested", "paper", "update"]
 SAMPLINGS: tuple[Sampling, ...] = get_args(Sampling)
 """What a retraining may see of the training pool; ``benchmark.train.resampling.draw`` defines each."""
@@ -67,6 +67,20 @@ class DatasetFacts(BaseModel):
 
 
 @dataclass(frozen=True)
+class Inputs:
+    """What a model predicts from: features ``x`` (T, D) and ``smiles`` (T,), empty if the rows are not molecules."""
+
+    x: np.ndarray
+    smiles: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __getitem__(self, rows: Any) -> Inputs:
+        return Inputs(self.x[rows], self.smiles[rows])
+
+
+@dataclass(frozen=True)
 class Examples:
     """Rows of a table: features ``x`` (N, D) float32, labels ``y`` (N,), stable ``ids`` and ``smiles`` (N,).
 
@@ -90,6 +104,11 @@ class Examples:
     def __len__(self) -> int:
         return len(self.ids)
 
+    @property
+    def inputs(self) -> Inputs:
+        """The rows without their labels."""
+        return Inputs(self.x, self.smiles)
+
     @cached_property
     def digest(self) -> str:
         """Hex digits that change with any byte of the rows."""
@@ -109,6 +128,7 @@ class Problem:
     canonical_seed: int = 0
     recipe: Recipe = field(default_factory=Recipe)
     backbone: str = MLP
+    """The learner of pipelines that name none."""
     fingerprints: Mapping[str, str] = field(default_factory=dict)
     about: DatasetFacts = field(default_factory=DatasetFacts)
     known: np.ndarray | None = None
@@ -133,6 +153,11 @@ class Problem:
         return replace(self, evals={})
 
 
+def partner(seed: int) -> int:
+    """Return the other train seed of a pair: 2j for 2j − 1, and 2j − 1 for 2j."""
+    return seed + 1 if seed % 2 else seed - 1
+
+
 @dataclass(frozen=True)
 class Sample:
     """Everything that one retraining may see: no test set, no other row of the training pool, and no way to one.
@@ -153,35 +178,62 @@ class Sample:
     resampled: np.ndarray
     """Rows that ``bootstrap`` draws from, with repeats: all rows under ``paper``, otherwise ``rows``."""
     recipe: Recipe = field(default_factory=Recipe)
-    backbone: str = MLP
     known: np.ndarray | None = None
     """Rows (O,) of the sample that were there before an update; None if there was no earlier model."""
+    member: int = 0
+    """Number of the model among those of the retraining: the randomness of each is its own."""
+    targets: np.ndarray | None = None
+    """What to learn in place of ``y``, if it is not that: class probabilities (R, C), or numbers (R, 1)."""
+    batches: int | None = None
+    """Train seed that keys the order of batches, if it is not ``seed``."""
+    device: str = "cpu"
+    """Name of PyTorch's device to train on."""
 
     def __len__(self) -> int:
         return len(self.y)
 
+    @property
+    def inputs(self) -> Inputs:
+        """The molecules without their labels."""
+        return Inputs(self.x, self.smiles)
 
-class Fitted(Protocol):
+    @property
+    def labels(self) -> np.ndarray:
+        """The labels as targets: one-hot (R, C), or the numbers of a regression (R, 1)."""
+        return self.y[:, None] if self.task == "regression" else np.eye(self.n_outputs)[self.y]
+
+    @cached_property
+    def earlier(self) -> Sample | None:
+        """What the model before an update was trained on; None if there was none.
+
+        Its features are as in this sample: standardised on all rows. Its train seed is that of the other retraining of
+        a pair, so that an update shares no randomness with the model that it is compared with.
+        """
+        if self.known is None:
+            return None
+        rows = np.arange(len(self.known))
+        parts = {"x": self.x[self.known], "y": self.y[self.known], "smiles": self.smiles[self.known]}
+        return replace(self, seed=partner(self.seed), **parts, rows=rows, resampled=rows, known=None)
+
+    def of(self, rows: np.ndarray, member: int = 0) -> Sample:
+        """Return the same sample for a single model that is trained on ``rows`` (N,), as one of several members."""
+        return replace(self, rows=rows, member=self.member + member)
+
+    def towards(self, targets: np.ndarray, weight: float = 1.0) -> Sample:
+        """Return the same sample with labels replaced by the mean of ``targets``, of this ``weight``, and themselves.
+
+        A loss that is linear in the target, such as the cross-entropy, is then the mean of the losses on both; so is
+        the squared error, up to a constant. ``targets`` are class probabilities (R, C), or numbers (R, 1).
+        """
+        mean = (1 - weight) * self.labels + weight * targets
+        return replace(self, targets=np.ascontiguousarray(mean, dtype=np.float32))
+
+
+class Model(Protocol):
     """A trained predictor; its optional ``rows``, an array of any shape, are the rows of the sample it learned from."""
 
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        """Return class probabilities (T, C), or targets (T, 1) of a regression, for ``x`` (T, D)."""
-
-
-class Method(Protocol):
-    """A training method: a frozen dataclass registered with ``@method``; its fields are the hyperparameters.
-
-    Optional class variables: ``trains_networks`` (False if ``fit`` trains by itself instead of returning
-    ``fit_stack(…)``), ``samplings`` (those under which it may run, by default all), ``features`` (those of molecules
-    that it reads in place of the dataset's, as a TOML names them) and ``control`` (True if it is only there to compare
-    others with, and has no rank).
-    """
-
-    name: ClassVar[str]
-    title: ClassVar[str]
-
-    def fit(self, sample: Sample) -> Fitted:
-        """Train one predictor on ``sample``, as a pure function of it."""
+    def predict(self, inputs: Inputs) -> np.ndarray:
+        """Return class probabilities (T, C), or targets (T, 1) of a regression."""
 
 
 @dataclass(frozen=True)

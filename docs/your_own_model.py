@@ -33,12 +33,12 @@ from benchmark.data import readers
 from benchmark.data.features import morgan
 from benchmark.data.problem import plain
 from benchmark.errors import UserError, did_you_mean
+from benchmark.estimators import TwinBootstrapClassifier, TwinBootstrapRegressor, retrain
 from benchmark.measure.catalogue import QUALITY, churn
 from benchmark.types import Predictions, Task
 from leaderboard import score
 from leaderboard.stats.intervals import Estimate
 from leaderboard.tables.columns import estimate
-from methods import TwinBootstrapClassifier, TwinBootstrapRegressor, retrain
 
 RETRAININGS = 10  # of each model; below three there is no interval
 REVIEW = 0.1  # the share of molecules that you could measure or look at again

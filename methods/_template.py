@@ -11,33 +11,31 @@ Source: authors and year, with the DOI or arXiv number.
 Difference: what differs from the source.
 """
 
-from __future__ import annotations
-
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.train import bootstrap, fit_stack
-from benchmark.types import Fitted, Sample
+from benchmark.pipeline import Learner, Remedy, method
+from benchmark.train import Mean, bootstrap
+from benchmark.types import Model, Sample
 
 
 @method("NAME", title="TITLE k={k}")
 @dataclass(frozen=True)
-class Template:
+class Template(Remedy):
     """Fields are hyperparameters: set them with ``--method NAME:k=3``."""
 
     k: int = 2
     """What it is, and where its default comes from."""
 
-    def fit(self, sample: Sample) -> Fitted:
-        """Return an object whose ``predict(x)`` gives probabilities (rows, classes) or targets (rows, 1).
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        """Return an object whose ``predict(inputs)`` gives probabilities (rows, classes) or targets (rows, 1).
 
         ``sample`` is all that a retraining may see: molecules ``x``, ``y`` and ``smiles``, and the rows of them that a
         single model trains on. ``bootstrap`` resamples it; take all other randomness from
-        ``benchmark.train.generator("other", sample.seed)``. For networks, ``fit_stack`` returns such an object; to
-        build on it, call its ``predict`` on rows of ``sample.x``. For estimators with scikit-learn's interface, derive
-        from ``Estimators`` as in methods/random_forest.py. Otherwise train here and return an object of your own.
-        ``sample.task`` says whether ``y`` holds classes or numbers. tests/methods covers all methods of this folder.
-        Cells are retrained after any edit that can change a prediction, here or in an imported module.
+        ``benchmark.train.generator("other", sample.seed, sample.member)``. ``learner.fit`` trains one model, whatever
+        the learner is: ``sample.of(rows, k)`` is the sample of the k-th of several, and ``sample.towards(targets)`` one
+        with soft labels. A learner that trains networks also has ``train``, with a loss or a step of your own; say what
+        you need of a learner in ``needs``. For a new learner, derive from ``Learner``, ``Estimators`` (an estimator
+        with scikit-learn's interface, as in benchmark/learners/random_forest.py) or ``NetworkLearner`` (a PyTorch
+        module). ``sample.task`` says whether ``y`` holds classes or numbers.
         """
-        rows = bootstrap(sample, self.k)  # (k, N) row numbers of the sample
-        return fit_stack(sample, rows)
+        return Mean([learner.fit(sample.of(rows, k)) for k, rows in enumerate(bootstrap(sample, self.k))])

@@ -19,15 +19,20 @@ the symmetric disagreement of ``twin`` is added to the fit loss, on the network'
 Cost: trains one network beside the incumbent, which all retrainings share; a prediction uses the new one alone.
 """
 
-from typing import ClassVar
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic.dataclasses import dataclass
 
 from benchmark.errors import UserError
-from benchmark.registry import method
-from benchmark.train import Step, Weight, at_seed, disagreement, fit_stack
-from benchmark.types import Fitted, Sample, Sampling
-from methods._incumbent import erm, incumbent
+from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.train import Step, Weight, at_seed, before_update, disagreement
+from benchmark.train.learner import NetworkLearner
+from benchmark.types import Model, Sample, Sampling
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 INCUMBENT = 0
 """The train seed of the incumbent."""
@@ -35,30 +40,28 @@ INCUMBENT = 0
 
 @method("anchor", title="Anchor λ={lam:g}", regression={"lam": 3.0})
 @dataclass(frozen=True)
-class Anchor:
+class Anchor(Remedy):
+    needs: ClassVar[tuple[Need, ...]] = ("networks",)
     samplings: ClassVar[tuple[Sampling, ...]] = ("paper", "update")
     incumbent: ClassVar[str] = "erm"
 
     lam: Weight = 300.0
     """Weight of the disagreement with the incumbent; the default is that of ``twin``."""
 
-    def fit(self, sample: Sample) -> Fitted:
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        assert isinstance(learner, NetworkLearner)
         import torch
-        from torch import Tensor
 
-        if sample.sampling == "update":
-            outputs = incumbent(sample).predict(sample.x)
-        elif sample.seed == INCUMBENT:
+        if sample.sampling != "update" and sample.seed == INCUMBENT:
             raise UserError(f"anchor: train seed {INCUMBENT} is the incumbent's; omit it")
-        else:
-            outputs = erm(at_seed(sample, INCUMBENT)).predict(sample.x)
-        target = torch.from_numpy(outputs)
+        earlier = before_update(sample) if sample.sampling == "update" else at_seed(sample, INCUMBENT)
+        target = torch.from_numpy(learner.fit(earlier).predict(sample.inputs))
         if sample.task == "classification":
             target = target.clamp(min=1e-12).log()
 
-        def pull(step: Step) -> Tensor:
+        def loss(step: Step) -> Tensor:
             outputs = step.outputs[0, 0]
             wanted = step.unit.standardised(target.to(outputs.device)[step.rows[0]])
-            return self.lam * disagreement(sample.task, outputs, wanted)
+            return step.fit.sum() + self.lam * disagreement(sample.task, outputs, wanted)
 
-        return fit_stack(sample, sample.rows[None], coupling=pull)
+        return learner.train(sample, sample.rows[None], loss=loss)

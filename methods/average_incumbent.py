@@ -12,17 +12,21 @@ Source: ours, as a control.
 Cost: trains one network beside the earlier one; a prediction uses both.
 """
 
+from typing import ClassVar
+
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.train import fit_stack
-from benchmark.types import Fitted, Sample
-from methods._incumbent import Updates, incumbent
-from methods._soft import Mean, Trained
+from benchmark.pipeline import Learner, Remedy, method
+from benchmark.train import LearnedFrom, Mean, before_update
+from benchmark.types import Model, Sample, Sampling
 
 
 @method("average_incumbent", title="Average of old and new")
 @dataclass(frozen=True)
-class AverageIncumbent(Updates):
-    def fit(self, sample: Sample) -> Fitted:
-        return Mean((incumbent(sample), Trained(fit_stack(sample, sample.rows[None]))), sample.rows)
+class AverageIncumbent(Remedy):
+    samplings: ClassVar[tuple[Sampling, ...]] = ("update",)
+    incumbent: ClassVar[str] = "erm"
+
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        both = [learner.fit(of) for of in (before_update(sample), sample)]
+        return LearnedFrom(Mean(both), sample.rows)

@@ -14,16 +14,16 @@ Difference: none from the paper. Breiman averages trees and other predictors; he
 from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.train import bootstrap, fit_stack
-from benchmark.types import Fitted, Sample
+from benchmark.pipeline import Learner, Remedy, method
+from benchmark.train import Mean, bootstrap
+from benchmark.types import Model, Sample
 
 
 @method("bagging", title="Bagging K={k}")
 @dataclass(frozen=True)
-class Bagging:
+class Bagging(Remedy):
     k: PositiveInt = 5
-    """Number of networks; the paper sets 5 in advance, and adds 2 to match the compute of a twin."""
+    """Number of models; the paper sets 5 in advance, and adds 2 to match the compute of a twin."""
 
-    def fit(self, sample: Sample) -> Fitted:
-        return fit_stack(sample, bootstrap(sample, self.k))
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        return Mean([learner.fit(sample.of(rows, k)) for k, rows in enumerate(bootstrap(sample, self.k))])

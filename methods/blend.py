@@ -17,22 +17,20 @@ from typing import ClassVar
 from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.train import fit_stack
-from benchmark.types import Fitted, Sample
-from methods._soft import AtOnce, Mean, Trained
-from methods.random_forest import RandomForest
-from methods.svm import SVM
+from benchmark.learners.random_forest import RandomForest
+from benchmark.learners.svm import SVM
+from benchmark.pipeline import Learner, Remedy, method
+from benchmark.train import Mean
+from benchmark.types import Model, Sample
 
 
 @method("blend", title="Network, SVM and forest")
 @dataclass(frozen=True)
-class Blend(AtOnce):
-    builds_on: ClassVar[tuple[str, ...]] = ("mlp", "trainer", "svm", "random_forest")
+class Blend(Remedy):
+    builds_on: ClassVar[tuple[str, ...]] = ("svm", "random_forest")
 
     trees: PositiveInt = 500
     """Number of trees of the forest, as in ``random_forest``."""
 
-    def fit(self, sample: Sample) -> Fitted:
-        network = Trained(fit_stack(sample, sample.rows[None]))
-        return Mean((network, SVM().fit(sample), RandomForest(self.trees).fit(sample)), sample.rows)
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        return Mean([part.fit(sample) for part in (learner, SVM(), RandomForest(self.trees))])

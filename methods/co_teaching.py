@@ -23,16 +23,16 @@ Cost: trains two coupled networks; a prediction uses one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.train import Step, fit_stack
-from benchmark.types import Fitted, Sample
-from methods._soft import AtOnce, First
+from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.train import FirstOf, Step
+from benchmark.train.learner import NetworkLearner
+from benchmark.types import Model, Sample
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -40,24 +40,25 @@ if TYPE_CHECKING:
 
 @method("co_teaching", title="Co-teaching, one deployed")
 @dataclass(frozen=True)
-class CoTeaching(AtOnce):
+class CoTeaching(Remedy):
+    needs: ClassVar[tuple[Need, ...]] = ("networks",)
+
     forget: Annotated[float, Field(ge=0, lt=1)] = 0.2
     """Share of each batch to leave out, ideally the share of wrong labels; the default is that of the source's code."""
 
-    def fit(self, sample: Sample) -> Fitted:
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        assert isinstance(learner, NetworkLearner)
         import torch
 
-        y = torch.from_numpy(sample.y)
-
         def losses(step: Step, network: int, batch: int) -> Tensor:
-            outputs, label = step.outputs[network, batch], y.to(step.outputs.device)[step.rows[batch]]
+            outputs, label = step.outputs[network, batch], step.targets[batch]
             if sample.task == "regression":
-                return (outputs[:, 0] - step.unit.standardised(label)).square()
+                return (outputs[:, 0] - label).square()
             return torch.nn.functional.cross_entropy(outputs, label, reduction="none")
 
-        def change(step: Step) -> Tensor:
+        def loss(step: Step) -> Tensor:
             known = max(1, int((1 - self.forget) * step.rows.shape[1]))
             easy = [losses(step, 1 - k, k).detach().argsort(stable=True)[:known] for k in (0, 1)]
-            return sum(losses(step, k, k)[easy[k]].mean() for k in (0, 1)) - step.fit.sum()
+            return torch.stack([losses(step, k, k)[easy[k]].mean() for k in (0, 1)]).sum()
 
-        return First(fit_stack(sample, np.tile(sample.rows, (2, 1)), coupling=change))
+        return FirstOf(learner.train(sample, np.tile(sample.rows, (2, 1)), loss=loss))

@@ -20,22 +20,27 @@ retrainings contain the same molecules, and their agreement says nothing about r
 a bootstrap.
 """
 
+from typing import ClassVar
+
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.train import Weight, consistency, fit_stack, shards
-from benchmark.train.stack import Stack
-from benchmark.types import Sample
+from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.train import Weight, shards, twins
+from benchmark.train.learner import NetworkLearner
+from benchmark.types import Model, Sample
 
 
 @method("codistillation", title="Codistillation λ={lam:g}", regression={"lam": 3.0})
 @dataclass(frozen=True)
-class Codistillation:
+class Codistillation(Remedy):
+    needs: ClassVar[tuple[Need, ...]] = ("networks",)
+
     lam: Weight = 300.0
     """Weight of the consistency loss, as in ``twin``."""
     whole: bool = False
     """Under ``paper``, divide the whole pool instead of the bootstrap, which reproduces the published numbers."""
 
-    def fit(self, sample: Sample) -> Stack:
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        assert isinstance(learner, NetworkLearner)
         rows = shards(sample, sample.resampled if self.whole else sample.rows)
-        return fit_stack(sample, rows, coupling=lambda step: self.lam * consistency(sample.task, step.outputs))
+        return learner.train(sample, rows, loss=twins(sample, self.lam))

@@ -15,20 +15,24 @@ Difference: they deploy one, too; the training differs from theirs as that of ``
 Cost: trains two coupled networks, each on half of the rows; a prediction uses one.
 """
 
+from typing import ClassVar
+
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.train import Weight
-from benchmark.types import Fitted, Sample
-from methods._soft import AtOnce, First
-from methods.codistillation import Codistillation
+from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.train import FirstOf, Weight, shards, twins
+from benchmark.train.learner import NetworkLearner
+from benchmark.types import Model, Sample
 
 
 @method("codistillation_one", title="Codistillation λ={lam:g}, one deployed", regression={"lam": 3.0})
 @dataclass(frozen=True)
-class CodistillationOne(AtOnce):
+class CodistillationOne(Remedy):
+    needs: ClassVar[tuple[Need, ...]] = ("networks",)
+
     lam: Weight = 300.0
     """Weight of the consistency loss, as in ``twin``."""
 
-    def fit(self, sample: Sample) -> Fitted:
-        return First(Codistillation(self.lam).fit(sample))
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        assert isinstance(learner, NetworkLearner)
+        return FirstOf(learner.train(sample, shards(sample, sample.rows), loss=twins(sample, self.lam)))

@@ -11,19 +11,26 @@ Source: Pereyra et al. 2017, arXiv:1701.06548.
 Difference: none in the loss. The source aims at accuracy.
 """
 
+from typing import ClassVar
+
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.train import Weight, fit_stack
-from benchmark.types import Fitted, Sample
-from methods._soft import entropy
+from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.train import Weight, entropy
+from benchmark.train.learner import NetworkLearner
+from benchmark.types import Model, Sample
 
 
 @method("confidence_penalty", title="Confidence penalty β={beta:g}", tasks=("classification",))
 @dataclass(frozen=True)
-class ConfidencePenalty:
+class ConfidencePenalty(Remedy):
+    needs: ClassVar[tuple[Need, ...]] = ("networks",)
+
     beta: Weight = 0.1
     """Weight of the entropy, in nats."""
 
-    def fit(self, sample: Sample) -> Fitted:
-        return fit_stack(sample, sample.rows[None], coupling=lambda step: -self.beta * entropy(step))
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        assert isinstance(learner, NetworkLearner)
+        return learner.train(
+            sample, sample.rows[None], loss=lambda step: step.fit.sum() + -self.beta * entropy(step.outputs[0, 0])
+        )

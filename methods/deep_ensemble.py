@@ -12,20 +12,23 @@ Source: Lakshminarayanan et al. 2017, arXiv:1612.01474; Prastalo and Jablonka 20
 Difference: as in the paper, without the adversarial training of Lakshminarayanan et al.
 """
 
-import numpy as np
+from typing import ClassVar
+
 from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.train import fit_stack
-from benchmark.types import Fitted, Sample
+from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.train import Mean
+from benchmark.types import Model, Sample
 
 
 @method("deep_ensemble", title="Deep ensemble K={k}")
 @dataclass(frozen=True)
-class DeepEnsemble:
-    k: PositiveInt = 5
-    """Number of networks; the paper sets 5 in advance, following the source."""
+class DeepEnsemble(Remedy):
+    needs: ClassVar[tuple[Need, ...]] = ("randomness",)
 
-    def fit(self, sample: Sample) -> Fitted:
-        return fit_stack(sample, np.tile(sample.rows, (self.k, 1)))
+    k: PositiveInt = 5
+    """Number of models; the paper sets 5 in advance, following the source."""
+
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        return Mean([learner.fit(sample.of(sample.rows, k)) for k in range(self.k)])

@@ -15,22 +15,26 @@ Difference: the temperature is 1, and the labels are not used.
 Cost: trains k networks and then one more; a prediction uses the last alone.
 """
 
+from typing import ClassVar
+
 import numpy as np
 from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.train import bootstrap, fit_stack
-from benchmark.types import Fitted, Sample
-from methods._soft import AtOnce, Trained, mixed
+from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.train import LearnedFrom, Mean, bootstrap
+from benchmark.types import Model, Sample
 
 
 @method("distilled_bagging", title="Distilled bagging K={k}")
 @dataclass(frozen=True)
-class DistilledBagging(AtOnce):
-    k: PositiveInt = 5
-    """Number of networks to learn from, as in ``bagging``."""
+class DistilledBagging(Remedy):
+    needs: ClassVar[tuple[Need, ...]] = ("targets",)
 
-    def fit(self, sample: Sample) -> Fitted:
-        teachers = fit_stack(sample, bootstrap(sample, self.k))
-        return Trained(mixed(sample, teachers.predict(sample.x), 1.0), np.append(teachers.rows, sample.rows))
+    k: PositiveInt = 5
+    """Number of models to learn from, as in ``bagging``."""
+
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        teachers = Mean([learner.fit(sample.of(rows, k)) for k, rows in enumerate(bootstrap(sample, self.k))])
+        student = learner.fit(sample.towards(teachers.predict(sample.inputs)))
+        return LearnedFrom(student, np.append(teachers.rows, sample.rows))

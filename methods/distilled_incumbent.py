@@ -14,22 +14,26 @@ Difference: they select the weight on validation data; here it is a hyperparamet
 Cost: trains one network beside the earlier one; a prediction uses the new one alone.
 """
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.types import Fitted, Sample
-from methods._incumbent import Updates, incumbent
-from methods._soft import Trained, mixed
+from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.train import before_update
+from benchmark.types import Model, Sample, Sampling
 
 
 @method("distilled_incumbent", title="Distilled incumbent, weight {weight:g}")
 @dataclass(frozen=True)
-class DistilledIncumbent(Updates):
+class DistilledIncumbent(Remedy):
+    needs: ClassVar[tuple[Need, ...]] = ("targets",)
+    samplings: ClassVar[tuple[Sampling, ...]] = ("update",)
+    incumbent: ClassVar[str] = "erm"
+
     weight: Annotated[float, Field(ge=0, le=1)] = 0.5
     """Share of the loss on the earlier model's predictions, w in the formula; the rest is on labels."""
 
-    def fit(self, sample: Sample) -> Fitted:
-        return Trained(mixed(sample, incumbent(sample).predict(sample.x), self.weight))
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        earlier = learner.fit(before_update(sample))
+        return learner.fit(sample.towards(earlier.predict(sample.inputs), self.weight))

@@ -18,19 +18,19 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.types import Fitted, Sample
-from methods._soft import AtOnce, Trained, mixed
-from methods.svm import SVM
+from benchmark.learners.svm import SVM
+from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.types import Model, Sample
 
 
 @method("distilled_svm", title="Distilled SVM")
 @dataclass(frozen=True)
-class DistilledSVM(AtOnce):
-    builds_on: ClassVar[tuple[str, ...]] = ("mlp", "trainer", "svm")
+class DistilledSVM(Remedy):
+    needs: ClassVar[tuple[Need, ...]] = ("targets",)
+    builds_on: ClassVar[tuple[str, ...]] = ("svm",)
 
     weight: Annotated[float, Field(ge=0, le=1)] = 1.0
     """Share of the loss on the machine's predictions, w in the formula; the rest is on labels."""
 
-    def fit(self, sample: Sample) -> Fitted:
-        return Trained(mixed(sample, SVM().fit(sample).predict(sample.x), self.weight))
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        return learner.fit(sample.towards(SVM().fit(sample).predict(sample.inputs), self.weight))

@@ -12,19 +12,26 @@ data.
 Difference: they measure it on images; here the data are resampled, too.
 """
 
+from typing import ClassVar
+
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.train import Weight, fit_stack
-from benchmark.types import Fitted, Sample
-from methods._soft import entropy
+from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.train import Weight, entropy
+from benchmark.train.learner import NetworkLearner
+from benchmark.types import Model, Sample
 
 
 @method("entropy_regularisation", title="Entropy regularisation β={beta:g}", tasks=("classification",))
 @dataclass(frozen=True)
-class EntropyRegularisation:
+class EntropyRegularisation(Remedy):
+    needs: ClassVar[tuple[Need, ...]] = ("networks",)
+
     beta: Weight = 0.1
     """Weight of the entropy, in nats."""
 
-    def fit(self, sample: Sample) -> Fitted:
-        return fit_stack(sample, sample.rows[None], coupling=lambda step: self.beta * entropy(step))
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        assert isinstance(learner, NetworkLearner)
+        return learner.train(
+            sample, sample.rows[None], loss=lambda step: step.fit.sum() + self.beta * entropy(step.outputs[0, 0])
+        )

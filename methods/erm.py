@@ -12,13 +12,12 @@ Source: Prastalo and Jablonka 2026, section Methods.
 
 from dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.train import fit_stack
-from benchmark.types import Fitted, Sample
+from benchmark.pipeline import Learner, Remedy, method
+from benchmark.types import Model, Sample
 
 
 @method("erm", title="ERM")
 @dataclass(frozen=True)
-class ERM:
-    def fit(self, sample: Sample) -> Fitted:
-        return fit_stack(sample, sample.rows[None])
+class ERM(Remedy):
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        return learner.fit(sample)

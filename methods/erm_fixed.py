@@ -12,19 +12,21 @@ $$
 Source: ours.
 """
 
+from dataclasses import replace
 from typing import ClassVar
 
 from pydantic import NonNegativeInt
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.train import at_seed, fit_stack
-from benchmark.types import Fitted, Sample, Sampling
+from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.train import at_seed
+from benchmark.types import Model, Sample, Sampling
 
 
 @method("erm_fixed", title="ERM, some randomness fixed")
 @dataclass(frozen=True)
-class ERMFixed:
+class ERMFixed(Remedy):
+    needs: ClassVar[tuple[Need, ...]] = ("networks",)
     samplings: ClassVar[tuple[Sampling, ...]] = ("paper",)
 
     data: NonNegativeInt | None = None
@@ -34,6 +36,8 @@ class ERMFixed:
     batches: NonNegativeInt | None = None
     """Train seed whose order of batches all retrainings share; by default each draws its own."""
 
-    def fit(self, sample: Sample) -> Fitted:
+    def fit(self, sample: Sample, learner: Learner) -> Model:
         rows = (sample if self.data is None else at_seed(sample, self.data)).rows
-        return fit_stack(sample, rows[None], initialisation=self.initialisation, batches=self.batches)
+        seed = sample.seed if self.initialisation is None else self.initialisation
+        batches = sample.seed if self.batches is None else self.batches
+        return learner.fit(replace(sample, rows=rows, seed=seed, batches=batches))

@@ -13,16 +13,15 @@ Source: ours, as a control.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from benchmark.registry import method
-from benchmark.train import fit_stack
-from benchmark.types import Fitted, Sample, Sampling
+from benchmark.pipeline import Learner, Remedy, method
+from benchmark.types import Model, Sample, Sampling
 
 
 @method("erm_whole", title="ERM on the whole pool")
 @dataclass(frozen=True)
-class ERMWhole:
+class ERMWhole(Remedy):
     control: ClassVar[bool] = True
     samplings: ClassVar[tuple[Sampling, ...]] = ("paper",)
 
-    def fit(self, sample: Sample) -> Fitted:
-        return fit_stack(sample, sample.resampled[None])
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        return learner.fit(sample.of(sample.resampled))

@@ -13,31 +13,33 @@ Source: ours; bagging is Breiman's (1996, doi:10.1007/BF00058655).
 Cost: trains k networks; a prediction uses all of them.
 """
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.train import before_update, bootstrap, fit_stack, generator
-from benchmark.types import Fitted, Sample
-from methods._incumbent import Updates
-from methods._soft import Trained
+from benchmark.pipeline import Learner, Remedy, method
+from benchmark.train import Mean, before_update, bootstrap, generator
+from benchmark.types import Model, Sample, Sampling
 
 
 @method("extended_bagging", title="Bagging extended, K={k}")
 @dataclass(frozen=True)
-class ExtendedBagging(Updates):
+class ExtendedBagging(Remedy):
+    samplings: ClassVar[tuple[Sampling, ...]] = ("update",)
+
     incumbent: ClassVar[str] = "bagging"
 
     k: PositiveInt = 5
-    """Number of networks, as in ``bagging``."""
+    """Number of models, as in ``bagging``."""
 
-    def fit(self, sample: Sample) -> Fitted:
+    def fit(self, sample: Sample, learner: Learner) -> Model:
         earlier = before_update(sample)
         kept = np.asarray(sample.known)[bootstrap(earlier, self.k)]
         new = np.setdiff1d(sample.rows, np.asarray(sample.known))
         draws = [generator("resampling", sample.seed, k).integers(0, len(new), len(new)) for k in range(self.k)]
         rows = np.concatenate([kept, new[np.stack(draws)]], axis=1)
-        return Trained(fit_stack(sample, rows, initialisation=earlier.seed, batches=earlier.seed))
+        same = replace(sample, seed=earlier.seed)  # the initialisation and order of batches of the earlier models
+        return Mean([learner.fit(same.of(rows[k], k)) for k in range(self.k)])

@@ -20,16 +20,15 @@ Cost: trains one network beside the earlier one; a prediction uses the new one a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.train import Step, Weight, fit_stack
-from benchmark.types import Fitted, Sample
-from methods._incumbent import Updates, incumbent, was_right
-from methods._soft import Trained
+from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.train import Step, Weight, before_update, was_right
+from benchmark.train.learner import NetworkLearner
+from benchmark.types import Model, Sample, Sampling
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -37,20 +36,25 @@ if TYPE_CHECKING:
 
 @method("focal_distillation", title="Focal distillation α={alpha:g} β={beta:g}")
 @dataclass(frozen=True)
-class FocalDistillation(Updates):
+class FocalDistillation(Remedy):
+    needs: ClassVar[tuple[Need, ...]] = ("networks",)
+    samplings: ClassVar[tuple[Sampling, ...]] = ("update",)
+    incumbent: ClassVar[str] = "erm"
+
     alpha: Weight = 1.0
     """Weight of the distance on every molecule."""
     beta: Weight = 5.0
     """Weight that is added where the earlier model is right."""
 
-    def fit(self, sample: Sample) -> Fitted:
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        assert isinstance(learner, NetworkLearner)
         import torch
 
-        old = incumbent(sample).predict(sample.x)
+        old = learner.fit(before_update(sample)).predict(sample.inputs)
         wanted = torch.from_numpy(np.ascontiguousarray(old, dtype=np.float32))
         weights = torch.from_numpy((self.alpha + self.beta * was_right(sample, old)).astype(np.float32))
 
-        def stay(step: Step) -> Tensor:
+        def loss(step: Step) -> Tensor:
             outputs, rows = step.outputs[0, 0], step.rows[0]
             target, weight = wanted.to(outputs.device)[rows], weights.to(outputs.device)[rows]
             if sample.task == "regression":
@@ -58,6 +62,6 @@ class FocalDistillation(Updates):
             else:
                 log_old = target.clamp(min=1e-12).log()
                 distances = (target * (log_old - outputs.log_softmax(-1))).sum(-1)
-            return (weight * distances).mean()
+            return step.fit.sum() + (weight * distances).mean()
 
-        return Trained(fit_stack(sample, sample.rows[None], coupling=stay))
+        return learner.train(sample, sample.rows[None], loss=loss)

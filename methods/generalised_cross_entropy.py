@@ -13,14 +13,15 @@ Difference: their truncated variant is not used.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.train import Step, fit_stack
-from benchmark.types import Fitted, Sample
+from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.train import Step
+from benchmark.train.learner import NetworkLearner
+from benchmark.types import Model, Sample
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,19 +29,17 @@ if TYPE_CHECKING:
 
 @method("generalised_cross_entropy", title="Generalised cross-entropy q={q:g}", tasks=("classification",))
 @dataclass(frozen=True)
-class GeneralisedCrossEntropy:
+class GeneralisedCrossEntropy(Remedy):
+    needs: ClassVar[tuple[Need, ...]] = ("networks",)
+
     q: Annotated[float, Field(gt=0, le=1)] = 0.7
     """Exponent of the probability of the label: near 0 it is cross-entropy, at 1 the absolute error."""
 
-    def fit(self, sample: Sample) -> Fitted:
-        import torch
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        assert isinstance(learner, NetworkLearner)
 
-        y = torch.from_numpy(sample.y)
+        def loss(step: Step) -> Tensor:
+            log_p = step.outputs[0, 0].log_softmax(-1).gather(-1, step.targets[0][:, None])
+            return ((1 - (self.q * log_p).exp()) / self.q).mean()
 
-        def change(step: Step) -> Tensor:
-            outputs = step.outputs[0, 0]
-            label = y.to(outputs.device)[step.rows[0]]
-            log_p = outputs.log_softmax(-1).gather(-1, label[:, None])
-            return ((1 - (self.q * log_p).exp()) / self.q).mean() - step.fit.sum()
-
-        return fit_stack(sample, sample.rows[None], coupling=change)
+        return learner.train(sample, sample.rows[None], loss=loss)

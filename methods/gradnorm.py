@@ -15,35 +15,43 @@ Difference: they learn the weights of several tasks by gradient descent, so that
 respect to shared weights keep pace with how fast each task is learnt. Here there are two losses and no shared weights.
 """
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.train import Step, Weight, bootstrap, consistency, fit_stack
-from benchmark.types import Fitted, Sample
+from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.train import Step, Weight, bootstrap, consistency
+from benchmark.train.learner import NetworkLearner
+from benchmark.types import Model, Sample
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @method("gradnorm", title="GradNorm twin ratio={ratio:g}")
 @dataclass(frozen=True)
-class GradNorm:
+class GradNorm(Remedy):
+    needs: ClassVar[tuple[Need, ...]] = ("networks",)
+
     ratio: Weight = 1.0
     """Gradient norm of the consistency loss, as a multiple of that of the fit loss."""
 
-    def fit(self, sample: Sample) -> Fitted:
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        assert isinstance(learner, NetworkLearner)
         import torch
-        from torch import Tensor
 
-        def pull(step: Step) -> Tensor:
-            apart = consistency(sample.task, step.outputs)
-            fit_norm, apart_norm = norm(step.fit.sum(), step.outputs), norm(apart, step.outputs)
+        def loss(step: Step) -> Tensor:
+            fit, apart = step.fit.sum(), consistency(sample.task, step.outputs)
+            fit_norm, apart_norm = norm(fit, step.outputs), norm(apart, step.outputs)
             lam = torch.where(apart_norm > 0, self.ratio * fit_norm / apart_norm, 0)  # no pull where they agree
-            return lam * apart
+            return fit + lam * apart
 
-        return fit_stack(sample, bootstrap(sample, 2), coupling=pull)
+        return learner.train(sample, bootstrap(sample, 2), loss=loss)
 
 
-def norm(loss: Any, outputs: Any) -> Any:
+def norm(loss: Tensor, outputs: Tensor) -> Tensor:
     """Return the detached norm of the gradient of a scalar loss with respect to ``outputs``."""
     import torch
 

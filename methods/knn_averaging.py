@@ -20,31 +20,36 @@ import numpy as np
 from pydantic import Field, PositiveInt
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.train import fit_stack
-from benchmark.types import Fitted, Sample
-from methods._soft import AtOnce, Trained, of_neighbours
+from benchmark.learners.knn import of_neighbours
+from benchmark.pipeline import Learner, Remedy, method
+from benchmark.types import Inputs, Model, Sample
 
 
 @method("knn_averaging", title="Network averaged with k-NN")
 @dataclass(frozen=True)
-class KNNAveraging(AtOnce):
+class KNNAveraging(Remedy):
     weight: Annotated[float, Field(ge=0, le=1)] = 0.5
     """Weight of the neighbours, w in the formula."""
     k: PositiveInt = 5
     """Number of neighbours, as in ``knn``."""
 
-    def fit(self, sample: Sample) -> Fitted:
-        return WithNeighbours(stack=fit_stack(sample, sample.rows[None]), weight=self.weight, k=self.k)
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        return WithNeighbours(learner.fit(sample), sample, self.weight, self.k)
 
 
-@plain(frozen=True, kw_only=True)
-class WithNeighbours(Trained):
-    """The average of a network and the neighbours among its sample."""
+@plain(frozen=True)
+class WithNeighbours:
+    """The average of a model and the neighbours among its sample."""
 
+    model: Model
+    sample: Sample
     weight: float
     k: int
 
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        near = of_neighbours(self.stack.sample, x, self.k)
-        return np.asarray((1 - self.weight) * self.stack.predict(x) + self.weight * near)
+    @property
+    def rows(self) -> np.ndarray:
+        return self.sample.rows
+
+    def predict(self, inputs: Inputs) -> np.ndarray:
+        near = of_neighbours(self.sample, inputs.x, self.k)
+        return np.asarray((1 - self.weight) * self.model.predict(inputs) + self.weight * near)

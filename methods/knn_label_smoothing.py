@@ -14,23 +14,25 @@ over all classes; here neighbours are those of k-NN on the features, other than 
 spread. In a regression, labels are averaged in the same way.
 """
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field, PositiveInt
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.types import Fitted, Sample
-from methods._soft import mixed, of_neighbours
+from benchmark.learners.knn import of_neighbours
+from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.types import Model, Sample
 
 
 @method("knn_label_smoothing", title="k-NN label smoothing α={alpha:g}")
 @dataclass(frozen=True)
-class KNNLabelSmoothing:
+class KNNLabelSmoothing(Remedy):
+    needs: ClassVar[tuple[Need, ...]] = ("targets",)
+
     alpha: Annotated[float, Field(ge=0, le=1)] = 0.5
     """Share of each label that is replaced."""
     k: PositiveInt = 10
     """Number of neighbours."""
 
-    def fit(self, sample: Sample) -> Fitted:
-        return mixed(sample, of_neighbours(sample, sample.x, self.k, others=True), self.alpha)
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        return learner.fit(sample.towards(of_neighbours(sample, sample.x, self.k, others=True), self.alpha))

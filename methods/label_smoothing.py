@@ -13,24 +13,25 @@ Difference: a regression has no classes, so the same share of each label is repl
 the source.
 """
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.types import Fitted, Sample
-from methods._soft import labels, mixed
+from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.types import Model, Sample
 
 
 @method("label_smoothing", title="Label smoothing α={alpha:g}")
 @dataclass(frozen=True)
-class LabelSmoothing:
+class LabelSmoothing(Remedy):
+    needs: ClassVar[tuple[Need, ...]] = ("targets",)
+
     alpha: Annotated[float, Field(ge=0, le=1)] = 0.1
     """Share of each label that is spread."""
 
-    def fit(self, sample: Sample) -> Fitted:
-        known = labels(sample)
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        known = sample.labels
         even = known[sample.rows].mean() if sample.task == "regression" else 1 / sample.n_outputs
-        return mixed(sample, np.full_like(known, even), self.alpha)
+        return learner.fit(sample.towards(np.full_like(known, even), self.alpha))

@@ -12,22 +12,33 @@ Source: Kornblith et al. 2021, arXiv:2010.16402, section 2.
 Difference: they use it in a network for 1,000 classes of images, chosen for its accuracy, and do not measure churn.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.train import Weight, fit_stack
-from benchmark.types import Fitted, Sample
+from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.train import Step, Weight
+from benchmark.train.learner import NetworkLearner
+from benchmark.types import Model, Sample
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @method("logit_penalty", title="Logit penalty β={beta:g}", tasks=("classification",))
 @dataclass(frozen=True)
-class LogitPenalty:
+class LogitPenalty(Remedy):
+    needs: ClassVar[tuple[Need, ...]] = ("networks",)
+
     beta: Weight = 6e-4
     """Weight of half the sum of the squared logits of a molecule."""
 
-    def fit(self, sample: Sample) -> Fitted:
-        return fit_stack(
-            sample,
-            sample.rows[None],
-            coupling=lambda step: self.beta / 2 * step.outputs[0, 0].square().sum(-1).mean(),
-        )
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        assert isinstance(learner, NetworkLearner)
+
+        def loss(step: Step) -> Tensor:
+            return step.fit.sum() + self.beta / 2 * step.outputs[0, 0].square().sum(-1).mean()
+
+        return learner.train(sample, sample.rows[None], loss=loss)

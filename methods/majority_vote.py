@@ -13,29 +13,34 @@ Difference: they also abstain where the vote is not significant; here the majori
 Cost: trains k networks; a prediction uses all of them.
 """
 
+from dataclasses import dataclass as plain
+from typing import ClassVar
+
 import numpy as np
 from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.train import fit_stack
-from benchmark.types import Fitted, Sample
-from methods._soft import AtOnce, Trained
+from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.train import Mean
+from benchmark.types import Inputs, Model, Sample
 
 
 @method("majority_vote", title="Majority vote K={k}", tasks=("classification",))
 @dataclass(frozen=True)
-class MajorityVote(AtOnce):
+class MajorityVote(Remedy):
+    needs: ClassVar[tuple[Need, ...]] = ("randomness",)
+
     k: PositiveInt = 5
-    """Number of networks, as in ``deep_ensemble``."""
+    """Number of models, as in ``deep_ensemble``."""
 
-    def fit(self, sample: Sample) -> Fitted:
-        return Votes(fit_stack(sample, np.tile(sample.rows, (self.k, 1))))
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        return Votes([learner.fit(sample.of(sample.rows, k)) for k in range(self.k)])
 
 
-class Votes(Trained):
+@plain(frozen=True)
+class Votes(Mean):
     """The shares of votes (T, C)."""
 
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        each = self.stack.each(x)
+    def predict(self, inputs: Inputs) -> np.ndarray:
+        each = self.each(inputs)
         return np.eye(each.shape[2])[each.argmax(axis=2)].mean(axis=0)

@@ -11,23 +11,44 @@ Source: Gal and Ghahramani 2016, arXiv:1506.02142; Prastalo and Jablonka 2026, s
 Difference: as in the paper, except that training uses AdamW, as with all networks here.
 """
 
-from typing import Annotated
+from dataclasses import dataclass as plain
+from dataclasses import replace
+from typing import Annotated, ClassVar
 
+import numpy as np
 from pydantic import Field, PositiveInt
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.train import fit_stack
-from benchmark.types import Fitted, Sample
+from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.train.learner import Ensemble, NetworkLearner
+from benchmark.types import Inputs, Model, Sample
 
 
 @method("mc_dropout", title="MC dropout")
 @dataclass(frozen=True)
-class MCDropout:
+class MCDropout(Remedy):
+    needs: ClassVar[tuple[Need, ...]] = ("networks",)
+
     p: Annotated[float, Field(ge=0, lt=1)] = 0.2
     """Dropout rate after each hidden layer; the default is the paper's."""
     passes: PositiveInt = 20
     """Forward passes with dropout that are averaged at prediction; the default is the paper's T."""
 
-    def fit(self, sample: Sample) -> Fitted:
-        return fit_stack(sample, sample.rows[None], dropout=self.p, passes=self.passes)
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        assert isinstance(learner, NetworkLearner)
+        return WithDropout(replace(learner, dropout=self.p).fit(sample), self.passes)
+
+
+@plain(frozen=True)
+class WithDropout:
+    """A network that predicts by the mean of ``passes`` with dropout."""
+
+    network: Ensemble
+    passes: int
+
+    @property
+    def rows(self) -> np.ndarray:
+        return self.network.rows
+
+    def predict(self, inputs: Inputs) -> np.ndarray:
+        return np.asarray(self.network.each(inputs, self.passes).mean(axis=0))

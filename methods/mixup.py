@@ -15,28 +15,30 @@ Cost: trains one network; a prediction uses it.
 """
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.train import generator
-from benchmark.types import Fitted, Sample
-from methods._soft import AtOnce, Trained, labels, mixed
+from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.train import LearnedFrom, generator
+from benchmark.types import Model, Sample
 
 
 @method("mixup", title="Mixup α={alpha:g}")
 @dataclass(frozen=True)
-class Mixup(AtOnce):
+class Mixup(Remedy):
+    needs: ClassVar[tuple[Need, ...]] = ("targets", "numbers")
+
     alpha: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.2
     """Both parameters of the beta distribution of the weights."""
 
-    def fit(self, sample: Sample) -> Fitted:
-        draws, known = generator("other", sample.seed), labels(sample)
-        rows, partners = sample.rows, draws.permutation(sample.rows)
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        draws, rows = generator("other", sample.seed, sample.member), sample.rows
+        partners = draws.permutation(rows)
         share = draws.beta(self.alpha, self.alpha, size=(len(rows), 1))
-        x, targets = (share * of[rows] + (1 - share) * of[partners] for of in (sample.x, known))
-        pairs = replace(sample, x=x.astype(np.float32), y=sample.y[rows], rows=np.arange(len(rows)))
-        return Trained(mixed(pairs, targets, 1.0), rows)
+        x, targets = (share * of[rows] + (1 - share) * of[partners] for of in (sample.x, sample.labels))
+        about = {"y": sample.y[rows], "smiles": sample.smiles[rows], "rows": np.arange(len(rows))}
+        pairs = replace(sample, x=x.astype(np.float32), **about)
+        return LearnedFrom(learner.fit(pairs.towards(targets)), rows)

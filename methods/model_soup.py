@@ -18,47 +18,36 @@ Cost: trains k networks; a prediction uses one.
 """
 
 from dataclasses import replace
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.train import bootstrap, fit_stack
-from benchmark.types import Fitted, Sample
-from methods._soft import AtOnce, Trained
+from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.train import bootstrap
+from benchmark.train.learner import NetworkLearner, Unit
+from benchmark.types import Model, Sample
 
 
 @method("model_soup", title="Model soup K={k}")
 @dataclass(frozen=True)
-class ModelSoup(AtOnce):
+class ModelSoup(Remedy):
+    needs: ClassVar[tuple[Need, ...]] = ("networks",)
+
     k: PositiveInt = 5
     """Number of networks whose weights are averaged, as in ``bagging``."""
 
-    def fit(self, sample: Sample) -> Fitted:
-        rows, mean, deviation = bootstrap(sample, self.k), 0.0, 1.0
-        if sample.task == "regression" and sample.recipe.standardise:
-            mean, deviation = float(sample.y.mean()), float(sample.y.std()) or 1.0
-            recipe = sample.recipe.model_copy(update={"standardise": None})
-            sample = replace(sample, y=(sample.y - mean) / deviation, recipe=recipe)
-        return Soup([Trained(fit_stack(sample, of[None])) for of in rows], mean, deviation)
-
-
-class Soup:
-    """One network with the mean weights of ``parts``, and outputs in units of ``deviation`` from ``mean``."""
-
-    def __init__(self, parts: list[Trained], mean: float, deviation: float) -> None:
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        assert isinstance(learner, NetworkLearner)
         import torch
 
-        self.rows, self.mean, self.deviation = np.stack([part.rows for part in parts]), mean, deviation
-        self.task = parts[0].stack.sample.task
-        networks: list[Any] = [part.stack._trained[0].networks[part.stack.readout] for part in parts]
-        weights = zip(*[network.parameters for network in networks], strict=True)
-        self.network = networks[0].with_parameters([torch.stack(of).mean(0) for of in weights])
-
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        from benchmark.train.loop import evaluate, one_thread
-
-        with one_thread():
-            return np.asarray(evaluate(self.network, self.task, 1, x)[0]) * self.deviation + self.mean
+        units = []
+        if sample.task == "regression" and learner.settings(sample).standardise:  # in one unit, to be averaged
+            units = [Unit(float(sample.y.mean()), float(sample.y.std()) or 1.0)]
+            recipe = sample.recipe.model_copy(update={"standardise": None})
+            sample = replace(sample, y=(sample.y - units[0].mean) / units[0].deviation, recipe=recipe)
+        parts = [learner.train(sample, rows[None]) for rows in bootstrap(sample, self.k)]  # all from one initialisation
+        weights = zip(*(part.parts[0].state for part in parts), strict=True)
+        mean = parts[0].parts[0].with_state([torch.stack(of).mean(0) for of in weights])
+        return replace(parts[0], parts=[mean], units=units, rows=np.concatenate([part.rows for part in parts]))

@@ -20,25 +20,28 @@ weights are all one.
 Cost: trains one network beside the earlier one; a prediction uses the new one alone.
 """
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.types import Fitted, Sample
-from methods._incumbent import Updates, incumbent, was_right
-from methods._soft import Trained, labels, mixed
+from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.train import before_update, was_right
+from benchmark.types import Model, Sample, Sampling
 
 
 @method("rcp_anchor", title="RCP anchor α={alpha:g}")
 @dataclass(frozen=True)
-class RCPAnchor(Updates):
+class RCPAnchor(Remedy):
+    needs: ClassVar[tuple[Need, ...]] = ("targets",)
+    samplings: ClassVar[tuple[Sampling, ...]] = ("update",)
+    incumbent: ClassVar[str] = "erm"
+
     alpha: Annotated[float, Field(ge=0, le=1)] = 0.5
     """Share of the earlier model's prediction where it is right."""
 
-    def fit(self, sample: Sample) -> Fitted:
-        old, own = incumbent(sample).predict(sample.x), labels(sample)
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        old, own = learner.fit(before_update(sample)).predict(sample.inputs), sample.labels
         targets = np.where(was_right(sample, old)[:, None], self.alpha * old + (1 - self.alpha) * own, own)
-        return Trained(mixed(sample, targets, 1.0))
+        return learner.fit(sample.towards(targets))

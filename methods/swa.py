@@ -13,21 +13,52 @@ Difference: Izmailov et al. average at a constant or cyclical learning rate; her
 its rate are ERM's.
 """
 
-from typing import Annotated
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.train import fit_stack
-from benchmark.types import Fitted, Sample
+from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.train.learner import NetworkLearner, Networks
+from benchmark.types import Model, Sample
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @method("swa", title="SWA")
 @dataclass(frozen=True)
-class SWA:
+class SWA(Remedy):
+    needs: ClassVar[tuple[Need, ...]] = ("networks",)
+    fits_first: ClassVar[bool] = True
+
     start: Annotated[float, Field(ge=0, lt=1)] = 0.5
     """Share of training after which the weights are averaged; the paper averages over the second half."""
 
-    def fit(self, sample: Sample) -> Fitted:
-        return fit_stack(sample, sample.rows[None], average_from=self.start)
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        assert isinstance(learner, NetworkLearner)
+        average = Average(self.start * learner.settings(sample).epochs)
+        networks = learner.train(sample, sample.rows[None], each_epoch=average)
+        return networks.using(average.networks.trained(average.mean)) if average.count else networks
+
+
+class Average:
+    """The mean of the weights at the ends of the epochs from ``start`` on."""
+
+    networks: Networks
+
+    def __init__(self, start: float) -> None:
+        self.start, self.count = start, 0
+        self.mean: list[Tensor] = []
+
+    def __call__(self, epoch: int, networks: Networks) -> None:
+        import torch
+
+        if epoch < self.start:
+            return
+        self.networks, self.count = networks, self.count + 1
+        self.mean = self.mean or [torch.zeros_like(value) for value in networks.state]
+        for total, value in zip(self.mean, networks.state, strict=True):
+            total += (value.detach() - total) / self.count

@@ -16,69 +16,84 @@ Difference: they train by SGD at a large constant rate; here the optimiser and i
 Cost: trains one network; a prediction uses as many as are drawn.
 """
 
+from __future__ import annotations
+
 import math
-from dataclasses import replace
-from typing import Annotated, Any
+from dataclasses import dataclass as plain
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field, PositiveInt
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.train import fit_stack, generator
-from benchmark.types import Fitted, Sample
-from methods._soft import AtOnce
+from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.train import generator
+from benchmark.train.learner import Ensemble, NetworkLearner, Networks
+from benchmark.types import Inputs, Model, Sample
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @method("swa_gaussian", title="SWA-Gaussian")
 @dataclass(frozen=True)
-class SWAGaussian(AtOnce):
+class SWAGaussian(Remedy):
+    needs: ClassVar[tuple[Need, ...]] = ("networks",)
+    fits_first: ClassVar[bool] = True
+
     start: Annotated[float, Field(ge=0, lt=1)] = 0.5
     """Share of training after which weights are collected, as in ``swa``; the low-rank part uses the last 20 epochs."""
     draws: PositiveInt = 30
     """Number of networks drawn, M in the formula."""
 
-    def fit(self, sample: Sample) -> Fitted:
-        from benchmark.train.loop import one_thread, train
-
-        stack, epochs = fit_stack(sample, sample.rows[None]), sample.recipe.epochs
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        assert isinstance(learner, NetworkLearner)
+        epochs, weights = learner.settings(sample).epochs, []
         first = min(math.ceil(self.start * epochs), epochs - 1)
-        shares = [(epoch - 0.5) / epochs for epoch in range(first, epochs)]
-        with one_thread():
-            (trained,) = train(sample.x, sample.y, stack.groups(), stack.rule, shares)
-        return Draws(sample, [trained.networks[share] for share in shares], self.draws)
+
+        def collect(epoch: int, networks: Networks) -> None:
+            if epoch >= first:
+                weights.append(networks.trained(networks.state).state)
+
+        networks = learner.train(sample, sample.rows[None], each_epoch=collect)
+        parts = [moments(np.stack(of).astype(np.float64)) for of in zip(*weights, strict=True)]
+        return Draws(networks, parts, sample.seed, sample.member, self.draws)
 
 
+@plain(frozen=True)
 class Draws:
-    """Networks from the Gaussian of E epochs' weights, given as ``tails``: for each epoch, the mean from it on."""
+    """``n`` networks from a Gaussian with the ``parts`` of its moments."""
 
-    def __init__(self, sample: Sample, tails: list[Any], n: int) -> None:
-        self.task, self.seed, self.rows, self.n, self.network = sample.task, sample.seed, sample.rows, n, tails[0]
-        self.bare = getattr(self.network, "networks", self.network)  # without the unit of a regression's targets
-        of_tails = [getattr(tail, "networks", tail).parameters for tail in tails]
-        self.parts = [moments(np.stack(part, dtype=np.float64)) for part in zip(*of_tails, strict=True)]
+    network: Ensemble
+    parts: list[list[np.ndarray]]
+    seed: int
+    member: int
+    n: int
 
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        from benchmark.train.loop import evaluate, one_thread
+    @property
+    def rows(self) -> np.ndarray:
+        return self.network.rows
 
-        with one_thread():
-            drawn = (self.drawn(generator("other", self.seed, i)) for i in range(self.n))
-            return np.mean([evaluate(network, self.task, 1, x)[0] for network in drawn], axis=0)
+    def predict(self, inputs: Inputs) -> np.ndarray:
+        (part,) = self.network.parts
+        drawn = (self.drawn(generator("other", self.seed, 1000 * self.member + i)) for i in range(self.n))
+        return np.mean([self.network.using(part.with_state(state)).predict(inputs) for state in drawn], axis=0)
 
-    def drawn(self, random: np.random.Generator) -> Any:
+    def drawn(self, random: np.random.Generator) -> list[Tensor]:
         import torch
 
-        b = random.standard_normal((len(self.parts[0][2]), 1, 1, 1), dtype=np.float32)
-        noise = [d * random.standard_normal(d.shape, dtype=np.float32) + (b * low).sum(0) for _, d, low in self.parts]
-        weights = [torch.from_numpy(m + e / np.float32(2**0.5)) for (m, *_), e in zip(self.parts, noise, strict=True)]
-        network = self.bare.with_parameters(weights)
-        return network if self.bare is self.network else replace(self.network, networks=network)
+        last = self.parts[0][2]
+        b = random.standard_normal((len(last),) + (1,) * 3, dtype=np.float32)
+        noise = []
+        for _, d, low in self.parts:
+            far = (b.reshape(-1, *(1,) * (low.ndim - 1)) * low).sum(0)
+            noise.append(d * random.standard_normal(d.shape, dtype=np.float32) + far)
+        return [torch.from_numpy(m + e / np.float32(2**0.5)) for (m, *_), e in zip(self.parts, noise, strict=True)]
 
 
-def moments(tails: np.ndarray) -> list[np.ndarray]:
-    """Return mean, deviation and up to 20 columns of low rank of a parameter, whose ``tails`` are (E, 1, R, C)."""
-    count = np.arange(1, len(tails) + 1)[:, None, None, None]
-    each = -np.diff(tails * count[::-1], axis=0, append=0)  # differences of sums
-    low = (each - each.cumsum(axis=0) / count)[-20:]
-    parts = tails[0], each.std(axis=0), low / max(1, len(low) - 1) ** 0.5
+def moments(weights: np.ndarray) -> list[np.ndarray]:
+    """Return mean, deviation and up to 20 columns of low rank of a parameter, from its ``weights`` (E, …) by epoch."""
+    count = np.arange(1, len(weights) + 1).reshape(-1, *(1,) * (weights.ndim - 1))
+    low = (weights - weights.cumsum(axis=0) / count)[-20:]
+    parts = weights.mean(axis=0), weights.std(axis=0), low / max(1, len(low) - 1) ** 0.5
     return [part.astype(np.float32) for part in parts]

@@ -15,25 +15,28 @@ $$
 Source: ours, to see what lies between the three points of the paper's appendix on the overlap spectrum.
 """
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from benchmark.train import Weight, consistency, fit_stack, overlapping
-from benchmark.types import Fitted, Sample
+from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.train import Weight, overlapping, twins
+from benchmark.train.learner import NetworkLearner
+from benchmark.types import Model, Sample
 
 
 @method("twin_overlap", title="Twin-overlap {share:g} λ={lam:g}", regression={"lam": 3.0})
 @dataclass(frozen=True)
-class TwinOverlap:
+class TwinOverlap(Remedy):
+    needs: ClassVar[tuple[Need, ...]] = ("networks",)
+
     lam: Weight = 300.0
     """Weight of the consistency loss, as in ``twin``."""
     share: Annotated[float, Field(ge=0, le=1)] = 0.5
     """Probability that both networks share a draw of training data; see ``benchmark.train.overlap``. The default gives
     about the overlap of ``twin``."""
 
-    def fit(self, sample: Sample) -> Fitted:
-        rows = overlapping(sample, self.share)
-        return fit_stack(sample, rows, coupling=lambda step: self.lam * consistency(sample.task, step.outputs))
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        assert isinstance(learner, NetworkLearner)
+        return learner.train(sample, overlapping(sample, self.share), loss=twins(sample, self.lam))

@@ -25,12 +25,12 @@ import numpy as np
 import pytest
 from rdkit import Chem
 
-from benchmark.backbones._smiles import smiles_bytes
 from benchmark.data.features import FEATURES, SPELLED
+from benchmark.learners import names
 from benchmark.registry import discover, make_method
-from benchmark.revisions import code_of
+from benchmark.run.revisions import code_of
 from benchmark.run.runner import retrain
-from benchmark.train.backbone import find, names
+from benchmark.train.learner import NetworkLearner
 from benchmark.types import SAMPLINGS, Examples, Problem, Recipe, Sampling, Task
 
 Golden = Mapping[str, tuple[str, list[float]]]
@@ -53,21 +53,19 @@ class Case:
     method: str
     problem: str
     sampling: Sampling
-    backbone: str = "mlp"
+    learner: str = "mlp"
 
     @property
     def name(self) -> str:
-        return " ".join(
-            [self.method, self.problem, self.sampling, *([self.backbone] if self.backbone != "mlp" else [])]
-        )
+        return " ".join([self.method, self.problem, self.sampling, *([self.learner] if self.learner != "mlp" else [])])
 
     @property
     def needs(self) -> str:
         """The module without which the case cannot run, if it needs an extra."""
-        return {"chemprop": "chemprop", "chemberta": "transformers", "resnet50": "transformers"}.get(self.backbone, "")
+        return {"chemprop": "chemprop", "chemberta": "transformers", "resnet50": "transformers"}.get(self.learner, "")
 
 
-def problem(name: str, backbone: str = "mlp") -> Problem:
+def problem(name: str, learner: str = "mlp") -> Problem:
     """``bits`` (sparse, two classes), ``dense`` (numbers, three classes), ``scaled`` and ``plain`` (regressions)."""
     random = np.random.default_rng(7)
     n, width = (368, 120) if name == "bits" else (92, 12)
@@ -82,47 +80,45 @@ def problem(name: str, backbone: str = "mlp") -> Problem:
         if name in ("bits", "dense"):
             y = np.digitize(score, [1.5] if name == "bits" else [-1, 1]).astype(np.int64)
         smiles = np.array(["C" * (i % 5) + MOLECULES[i % len(MOLECULES)] for i in range(rows)])
-        reads = find(backbone).reads
-        if reads == "smiles":
-            x = smiles_bytes(smiles.tolist()).astype(np.uint8)
-            x = np.pad(x, ((0, 0), (0, 24 - x.shape[1])))
-        elif reads == "pixels":
+        if learner == "resnet50":
             x = random.integers(0, 256, (rows, 32 * 32 * 3)).astype(np.uint8)
         return Examples(x, y, np.array([f"{start}{i}" for i in range(rows)]), smiles)
 
     classes = {"bits": 2, "dense": 3}.get(name, 1)
     recipe = RECIPE.model_copy(update={"standardise": name == "scaled" or None})
     task: Task = "regression" if classes == 1 else "classification"
-    train, test = examples(n if backbone == "mlp" else 16, "train"), examples(3, "test")
+    train, test = examples(n if learner == "mlp" else 16, "train"), examples(3, "test")
     known = np.arange(0, len(train), 2)
-    return Problem(f"golden_{name}", task, classes, train, {"id": test}, recipe=recipe, backbone=backbone, known=known)
+    return Problem(f"golden_{name}", task, classes, train, {"id": test}, recipe=recipe, backbone=learner, known=known)
 
 
 def cases() -> Iterator[Case]:
     for name, cls in discover()[0].items():
-        samplings: Sequence[Sampling] = getattr(cls, "samplings", SAMPLINGS)
+        if issubclass(cls, NetworkLearner):
+            continue
+        samplings = cls.samplings
         text = f"{name}:trees=8" if name in FORESTS else name
         for at in ("bits", "dense", "scaled", "plain"):
-            if ("classification" if at in ("bits", "dense") else "regression") in cls.tasks:  # type: ignore[attr-defined]
+            if ("classification" if at in ("bits", "dense") else "regression") in cls.tasks:
                 yield Case(text, at, "halves" if "halves" in samplings else samplings[0])
     yield from (Case(m, "bits", s) for m in ("erm", "bagging:k=2") for s in SAMPLINGS if (m, s) != ("erm", "halves"))
     yield from (Case("erm_fixed:data=1", "bits", "paper"), Case("codistillation:whole=true", "dense", "paper"))
     yield from (Case("mc_dropout:p=0.5:passes=2", "dense", "halves"), Case("swa:start=0.25", "bits", "halves"))
     yield Case("sklearn:sklearn.tree.DecisionTreeClassifier", "dense", "halves")
-    for backbone in ("gin", "chemprop", "chemberta", "resnet50"):
-        yield from (Case(method, "bits", "halves", backbone) for method in ("erm", "twin_shared:lam=2", "swa"))
-        yield from (Case("mc_dropout:passes=2", "dense", "paper", backbone), Case("erm", "scaled", "paper", backbone))
+    for learner in ("gin", "chemprop", "chemberta", "resnet50"):
+        yield from (Case(method, "bits", "halves", learner) for method in ("erm", "twin_shared:lam=2", "swa"))
+        yield from (Case("mc_dropout:passes=2", "dense", "paper", learner), Case("erm", "scaled", "paper", learner))
 
 
 def code(case: Case) -> str:
     """The parts that the predictions depend on, with their revisions."""
     task = problem(case.problem).task
-    return code_of(make_method(case.method, task), case.backbone, case.sampling)
+    return code_of(make_method(case.method, task, backbone=case.learner), case.sampling)
 
 
 def predicted(case: Case) -> list[float]:
-    given = problem(case.problem, case.backbone)
-    method = make_method(case.method, given.task)
+    given = problem(case.problem, case.learner)
+    method = make_method(case.method, given.task, backbone=case.learner)
     return _short(retrain(method, given, (3,), case.sampling)["id"].values)
 
 
@@ -247,8 +243,8 @@ def test_features_are_those_of_their_revisions(kind: str, golden: dict[str, Any]
 
 def test_a_case_covers_every_method_backbone_sampling_and_kind_of_features(golden: dict[str, Any]) -> None:
     covered = list(cases())
-    assert {case.method.partition(":")[0] for case in covered} >= set(discover()[0])
-    assert {case.backbone for case in covered} == set(names())
+    assert {text.partition(":")[0] for case in covered for text in (case.method, case.learner)} >= set(discover()[0])
+    assert {case.learner for case in covered} | {case.method.partition(":")[0] for case in covered} >= set(names())
     assert {case.sampling for case in covered} == set(SAMPLINGS)
     assert golden["features"].keys() == FEATURES.keys()
 

@@ -28,7 +28,7 @@ def list_(
         bool, typer.Option("--markdown", help="Print only the table of datasets, in Markdown, as in datasets/TABLE.md.")
     ] = False,
 ) -> None:
-    """List the datasets, methods and backbones, or only the datasets that you name.
+    """List the datasets, methods and learners, or only the datasets that you name.
 
     The list says which datasets are on this machine, and how to get the others.
     """
@@ -64,25 +64,22 @@ def list_(
         say(f"not on this machine: {', '.join(spec.name for spec in specs if remedies[spec.name] == remedy)}: {remedy}")
     if datasets:
         return
-    from benchmark.registry import discover, families
+    from benchmark.pipeline import Learner
+    from benchmark.registry import SKLEARN, discover
 
     available, unavailable = discover()
     methods = Table("method", "title", "hyperparameters", title="Methods", **style)
+    learners = Table("learner", "title", "hyperparameters", "reads", "extra", title="Learners", **style)
     for name, cls in available.items():
-        methods.add_row(name, cls.title, ", ".join(f"{f.name}={f.default}" for f in fields(cls)))  # type: ignore[attr-defined]
-    for name, title in families().items():
-        methods.add_row(f"{name}:…", title, "its own")
+        own = ", ".join(f"{f.name}={f.default}" for f in fields(cls) if f.default is not None)  # type: ignore[arg-type]
+        if issubclass(cls, Learner):
+            learners.add_row(name, cls.title, own, cls.reads, cls.extra)
+        else:
+            methods.add_row(name, cls.title, own)
+    learners.add_row(f"{SKLEARN}:…", "Any estimator, as in sklearn:sklearn.svm.SVC:C=10", "its own", "numbers", "")
     for name, reason in unavailable.items():
         methods.add_row(name, "not available", reason)
-    console.print(methods)
-    from benchmark.train.backbone import find, names  # backbones import PyTorch, which takes seconds: they come last
-
-    backbones = Table("backbone", "reads", "recipe", "extra", title="Backbones", **style)
-    for name in names():
-        kind = find(name)
-        recipe = ", ".join(f"{k}={v}" for k, v in kind.recipe.model_dump(exclude_unset=True).items())
-        backbones.add_row(name, kind.reads, recipe or "the dataset's", kind.extra)
-    console.print(backbones)
+    console.print(methods, learners)
 
 
 def health(

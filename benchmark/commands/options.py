@@ -25,12 +25,20 @@ Datasets = Annotated[
         help="Datasets, groups or paths of TOML files, separated by commas; bace@train=200 names a variant.",
     ),
 ]
-BackboneOption = Annotated[
+LearnerOption = Annotated[
     str,
     typer.Option(
-        "--backbone",
-        help="Backbone of the networks, as in gin (see list).",
+        "--learner",
+        help="What the methods train, as in svm:C=10 or gin (see list); also a method that trains one model.",
         show_default="the dataset's own, usually mlp",
+    ),
+]
+FeaturesOption = Annotated[
+    str,
+    typer.Option(
+        "--features",
+        help="Features of molecules, joined by +, as in atom_pairs.4096+rdkit_descriptors.",
+        show_default="the dataset's own",
     ),
 ]
 CanonicalSeeds = Annotated[str, typer.Option(help="Seeds of the train/test split, separated by commas.")]

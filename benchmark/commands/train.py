@@ -29,17 +29,14 @@ if TYPE_CHECKING:  # these import torch or mlflow, which take seconds
     from benchmark.store.cell import Grid
 
 
-def _on(backbone: str, datasets: list[str]) -> list[str]:
-    return [f"{name}@backbone={backbone}" if backbone else name for name in datasets]
-
-
 def _grid(
     method: str,
     dataset: str,
-    backbone: str,
     canonical_seed: str,
     sampling: Sampling,
     seeds: str,
+    learner: str = "",
+    features: str = "",
 ) -> Grid:
     from benchmark.data.catalogue import obtainable
     from benchmark.settings import DEFAULT_SEEDS, parse_seeds, parse_splits
@@ -50,7 +47,7 @@ def _grid(
     for line in skipped:
         say(line)
     runs = parse_seeds(seeds or DEFAULT_SEEDS[sampling])
-    return Grid(names, _on(backbone, chosen), parse_splits(canonical_seed), runs, sampling)
+    return Grid(names, chosen, parse_splits(canonical_seed), runs, sampling, learner, features)
 
 
 def _planned(grid: Grid, settings: list[str] | None, device: str) -> list[Planned]:
@@ -105,7 +102,8 @@ def update(
 def run(
     method: options.Methods,
     dataset: options.Datasets = options.DEFAULT_DATASET,
-    backbone: options.BackboneOption = "",
+    learner: options.LearnerOption = "",
+    features: options.FeaturesOption = "",
     canonical_seed: options.CanonicalSeeds = "99",
     sampling: options.SamplingOption = PAPER,
     seeds: options.Seeds = "",
@@ -137,7 +135,7 @@ def run(
     from benchmark.run import deploy, driver
     from benchmark.store import opening
 
-    cells = _planned(_grid(method, dataset, backbone, canonical_seed, sampling, seeds), settings, device)
+    cells = _planned(_grid(method, dataset, canonical_seed, sampling, seeds, learner, features), settings, device)
     if register and not log_models:
         raise UserError(f"--register {register}: there is no model to register: add --log-models")
     if log_models:
@@ -249,7 +247,7 @@ def _summary(tally: Tally, cells: Sequence[Planned], built: Path | None) -> None
 def study(
     name: Annotated[str, typer.Argument(help="Name of the study; without it, list all studies.")] = "",
     dataset: Annotated[str, typer.Option(help="Datasets or groups, for studies that take them.")] = "",
-    backbone: options.BackboneOption = "",
+    learner: options.LearnerOption = "",
     canonical_seed: Annotated[str, typer.Option(help="Seeds of the train/test split, separated by commas.")] = "",
     sampling: Annotated[
         Sampling | None, typer.Option("--sampling", help="As for run, for studies that take one.")
@@ -279,9 +277,9 @@ def study(
     given = {"dataset": dataset, "canonical_seed": canonical_seed, "sampling": sampling or "", "seeds": seeds}
     chosen = {k: v for k, v in given.items() if v} | parse_settings(settings or [])
     study = make_study(name, chosen)
-    if backbone:
-        datasets = expand(getattr(study, "dataset", ""))
-        study = make_study(name, chosen | {"dataset": ",".join(_on(backbone, datasets))})
+    if learner:
+        datasets = [f"{name}@backbone={learner}" for name in expand(getattr(study, "dataset", ""))]
+        study = make_study(name, chosen | {"dataset": ",".join(datasets)})
     lab = TrainingLab(study, jobs, named(device), say)
     report = study.report(lab)
     lab.finish(report)
@@ -292,7 +290,8 @@ def study(
 def status(
     method: options.Methods = options.ALL_METHODS,
     dataset: options.Datasets = options.DEFAULT_DATASET,
-    backbone: options.BackboneOption = "",
+    learner: options.LearnerOption = "",
+    features: options.FeaturesOption = "",
     canonical_seed: options.CanonicalSeeds = "99",
     sampling: options.SamplingOption = PAPER,
     seeds: options.Seeds = "",
@@ -303,7 +302,7 @@ def status(
     """Show which cells of a grid are done, failed or missing, and the command that trains each."""
     from benchmark.store import opening
 
-    grid = _grid(method, dataset, backbone, canonical_seed, sampling, seeds)
+    grid = _grid(method, dataset, canonical_seed, sampling, seeds, learner, features)
     count = len(grid.methods) * len(grid.datasets) * len(grid.canonical_seeds)
     say(f"looking for {count} cells in the tracking store {opening.uri()}")
     cells = _planned(grid, settings, device)
@@ -324,7 +323,8 @@ def status(
 def plan(
     method: options.Methods = options.ALL_METHODS,
     dataset: options.Datasets = options.DEFAULT_DATASET,
-    backbone: options.BackboneOption = "",
+    learner: options.LearnerOption = "",
+    features: options.FeaturesOption = "",
     canonical_seed: options.CanonicalSeeds = "99",
     sampling: options.SamplingOption = PAPER,
     seeds: options.Seeds = "",
@@ -332,24 +332,24 @@ def plan(
     jobs: options.Jobs = None,
     offline: options.Offline = False,
 ) -> None:
-    """Estimate the cost of a grid without training it: networks, CPU hours, bytes."""
+    """Estimate the cost of a grid without training it: CPU hours and bytes."""
     from benchmark.run.plan import costs
 
-    rows = costs(_planned(_grid(method, dataset, backbone, canonical_seed, sampling, seeds), settings, "cpu"))
+    rows = costs(_planned(_grid(method, dataset, canonical_seed, sampling, seeds, learner, features), settings, "cpu"))
     style: dict[str, Any] = {"box": None, "padding": (0, 1, 0, 0)}
-    table = Table("dataset", "split", "cells", "retrainings", "networks", "unshared", "CPU hours", "MB", **style)
+    table = Table("dataset", "split", "cells", "retrainings", "CPU hours", "MB", **style)
     table.columns[0].no_wrap = True
     for cost in rows:
-        numbers = (cost.cells, cost.retrainings, cost.networks, cost.unshared)
+        numbers = (cost.cells, cost.retrainings)
         ends = (f"{cost.seconds / 3600:.2f}", f"{cost.bytes / 1e6:,.0f}")
         table.add_row(cost.dataset, str(cost.canonical_seed), *(f"{number:,}" for number in numbers), *ends)
     console.print(table)
-    names = ("retrainings", "networks", "unshared", "seconds", "bytes")
-    retrainings, networks, unshared, seconds, size = (sum(getattr(cost, name) for cost in rows) for name in names)
+    names = ("retrainings", "seconds", "bytes")
+    retrainings, seconds, size = (sum(getattr(cost, name) for cost in rows) for name in names)
     hours, count = seconds / 3600, jobs or os.cpu_count() or 1
     console.print(
-        f"total: {retrainings:,} retrainings, {networks:,} networks ({unshared:,} without sharing), {hours:.2f} CPU "
-        f"hours, {hours / count:.2f} hours on {count} workers, {size / 1e6:,.0f} MB in the store"
+        f"total: {retrainings:,} retrainings, {hours:.2f} CPU hours, {hours / count:.2f} hours on {count} workers, "
+        f"{size / 1e6:,.0f} MB in the store"
     )
 
 

@@ -9,7 +9,6 @@ from rdkit import rdBase
 from rdkit.Chem import Mol
 from rdkit.Chem.rdFingerprintGenerator import GetAtomPairGenerator, GetMorganGenerator
 
-from benchmark.backbones._smiles import smiles_bytes
 from benchmark.data.readers import LINE, MISSING, REPEATED
 from benchmark.data.spec import DatasetSpec
 from benchmark.errors import UserError, did_you_mean
@@ -136,6 +135,22 @@ SPELLED = {
     "atom_pairs": "atom_pairs:BITS",
 }
 """How to name features that have numbers."""
+
+
+def refuse_features(text: str) -> None:
+    """Raise UserError if features as in ``atom_pairs.4096+rdkit_descriptors`` are unknown; no text names none."""
+    for name in filter(None, text.split("+")):
+        kind, *numbers = name.split(".")
+        if kind not in FEATURES:
+            raise did_you_mean("features", kind, [*FEATURES])
+        expected = SPELLED.get(kind, kind).replace(":", ".")
+        if len(numbers) != expected.count(".") or not all(number.isdecimal() for number in numbers):
+            raise UserError(f"features {name!r}: expected {expected}")
+
+
+def smiles_bytes(texts: Sequence[str]) -> np.ndarray:
+    """Return SMILES as rows of bytes (N, longest) uint8, padded with 0."""
+    return np.array([text.encode() for text in texts]).view(np.uint8).reshape(len(texts), -1)
 
 
 def featurise(molecules: Sequence[Mol], table: pd.DataFrame, spec: DatasetSpec) -> tuple[np.ndarray, np.ndarray]:

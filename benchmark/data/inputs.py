@@ -16,7 +16,7 @@ from benchmark.data.features import LARGEST, columns, featurise, varying
 from benchmark.data.rows import MOST_ATOMS, Rows, feature_columns
 from benchmark.data.spec import DatasetSpec
 from benchmark.errors import UserError
-from benchmark.types import MLP
+from benchmark.types import MLP, Inputs, Reads
 
 SMILES = "smiles"
 """Column of the SMILES in every table, whatever the dataset's own file calls it."""
@@ -36,10 +36,12 @@ class Featuriser:
     """Mask (D,) of the features that remain, see ``benchmark.data.features.varying``."""
     scaler: Any
     """A StandardScaler fitted to the training pool; None if nothing is standardised."""
+    reads: Reads = "numbers"
+    """What the learner reads."""
 
     @classmethod
-    def of(cls, spec: DatasetSpec, rows: Rows, train: np.ndarray) -> Self:
-        """Return the featuriser of a dataset whose training pool are the used rows ``train``.
+    def of(cls, spec: DatasetSpec, rows: Rows, train: np.ndarray, reads: Reads = "numbers") -> Self:
+        """Return the featuriser of a dataset whose training pool are the used rows ``train``, for a learner.
 
         Raises UserError for images, and for a column of numbers or categories that is called ``smiles``.
         """
@@ -58,20 +60,20 @@ class Featuriser:
             # Fitted and used as in ``benchmark.data.features.standardise``, which keeps no scaler
             scaler = StandardScaler().fit(rows.x[train][:, rows.scaled & keep]) if (rows.scaled & keep).any() else None
         fields = spec.model_dump(mode="json", exclude={"path"}) | {"smiles": SMILES if spec.smiles else ""}
-        return cls(fields, numbers, rows.scaled, keep, scaler)
+        return cls(fields, numbers, rows.scaled, keep, scaler, reads)
 
     @property
     def reads_molecules(self) -> bool:
         """Whether a table needs the column of SMILES."""
-        return any(name != "columns" for name in self.fields["features"])
+        return self.reads == "smiles" or any(name != "columns" for name in self.fields["features"])
 
     @property
     def texts(self) -> list[str]:
         """Columns of categories that a table must have."""
         return [name for name, *_ in self.fields["one_hot"]]
 
-    def __call__(self, table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-        """Return features (G, D) of the rows that can be read, and for all rows (T,) why not, empty for the G.
+    def __call__(self, table: pd.DataFrame) -> tuple[Inputs, np.ndarray]:
+        """Return the G rows that can be read, and for all rows (T,) why not, empty for the G.
 
         A number may be missing: it becomes the mean of the training pool. Raises UserError for a missing column.
         """
@@ -96,13 +98,14 @@ class Featuriser:
             texts[name] = [text if isinstance(text, str) else "" for text in table[name]]
         good = np.flatnonzero(reasons == "")
         if len(good) == 0:
-            return np.empty((0, int(self.keep.sum())), dtype=np.float32), reasons
+            return Inputs(np.empty((0, int(self.keep.sum())), dtype=np.float32), np.empty(0, dtype=str)), reasons
         raw = pd.DataFrame(texts).iloc[good]
         x, _ = featurise([m for i in good if (m := molecules[i])], raw, DatasetSpec(**self.fields))
         x = self._standardised(x)
         far = ~np.isfinite(x).all(axis=1)
         reasons[good[far]] = "a feature is too far from those of the training pool for single precision"
-        return x[~far], reasons
+        smiles = raw[SMILES].to_numpy(dtype=str) if SMILES in raw else np.full(len(raw), "")
+        return Inputs(x[~far], smiles[~far]), reasons
 
     def _standardised(self, x: np.ndarray) -> np.ndarray:
         if self.fields["backbone"] != MLP:

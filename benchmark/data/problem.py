@@ -2,7 +2,6 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 
@@ -14,7 +13,10 @@ from benchmark.data.rows import Rows, feature_columns, load_rows
 from benchmark.data.spec import DatasetSpec, load_spec, with_features
 from benchmark.data.splits import Split, first_rows, make_split
 from benchmark.errors import UserError
-from benchmark.types import MLP, Examples, Problem
+from benchmark.learners import find
+from benchmark.pipeline import Reading
+from benchmark.train.learner import NetworkLearner
+from benchmark.types import MLP, Examples, Problem, Reads, Recipe
 
 EXACT = Context(prec=2**18, Emax=MAX_EMAX, Emin=MIN_EMIN)
 """Decimal numbers with all their digits, of which a field of a CSV file has fewer than that."""
@@ -213,25 +215,40 @@ def load_problem(dataset: str, canonical_seed: int = 99) -> Problem:
     )
 
 
-def read_with(features: Sequence[str], problem: Problem, dataset: str) -> Problem:
-    """Return ``problem``, loaded as ``dataset``, with other features of molecules (``with_features``).
+def read_with(reading: Reading, problem: Problem, dataset: str) -> Problem:
+    """Return ``problem``, loaded as ``dataset``, as a pipeline reads it: with its features, and its learner's recipe.
 
     Rows, labels and split are the same, and so are name and fingerprints: results stay comparable. Raises UserError.
     """
-    name = with_features(dataset, features)
-    if name == dataset:
-        return problem
-    other = load_problem(name, problem.canonical_seed)
-    return replace(other, name=problem.name, fingerprints=problem.fingerprints, about=problem.about)
+    spec, learner = load_spec(dataset), reading.learner
+    given: Reads = "pixels" if spec.features[0].startswith("pixels") else "numbers"
+    given = "smiles" if spec.features == ("smiles",) else given
+    if reading.reads == "smiles" and not spec.smiles:
+        raise UserError(f"{problem.name}: {learner} reads SMILES: name the SMILES column in 'smiles'")
+    if reading.reads != "smiles" and reading.reads != given:
+        features = ", ".join(spec.features)
+        raise UserError(f"{problem.name}: {learner} reads {reading.reads}, but the features are {features}")
+    if reading.features and reading.reads == "numbers":
+        name = with_features(dataset, reading.features)
+        if name != dataset:
+            other = load_problem(name, problem.canonical_seed)
+            problem = replace(other, name=problem.name, fingerprints=problem.fingerprints, about=problem.about)
+    if learner != problem.backbone:
+        settings = dict(text.split("=", 1) for text in spec.name.split("@")[1:])
+        changes = {name: value for name, value in settings.items() if name in Recipe.model_fields}
+        update = Recipe.model_validate_strings(changes).model_dump(exclude_unset=True)
+        recipe = reading.recipe.model_copy(update=update) if reading.recipe else problem.recipe
+        problem = replace(problem, recipe=recipe, backbone=learner)
+    return problem
 
 
 def started_from(backbone: str) -> dict[str, str]:
-    """Return the entry of a backbone other than the perceptron in the fingerprints: its name and pretrained weights."""
+    """Return the entry of a learner other than the perceptron in the fingerprints: its name and pretrained weights."""
     if backbone == MLP:
         return {}
-    from benchmark.train.backbone import find  # imports PyTorch
-
-    return {"backbone": f"{backbone} {find(backbone).weights()}".strip()}
+    learner = find(backbone)()
+    weights = learner.weights() if isinstance(learner, NetworkLearner) else ""
+    return {"backbone": f"{backbone} {weights}".strip()}
 
 
 def fold(problem: Problem, i: int, k: int) -> Problem:

@@ -281,9 +281,10 @@ def _on(spec: DatasetSpec, name: str) -> DatasetSpec:
     """
     reads, recipe = "numbers", Recipe()
     if name != MLP:
-        from benchmark.train.backbone import find
+        from benchmark.learners import find
 
-        reads, recipe = find(name).reads, find(name).recipe
+        learner = find(name)
+        reads, recipe = learner.reads, getattr(learner, "recipe", recipe)
     pixels = spec.features[0].startswith("pixels")
     if reads == "smiles" and not spec.smiles:
         raise UserError(f"{spec.name}: backbone {name} reads SMILES: name the SMILES column in 'smiles'")

@@ -4,15 +4,16 @@ trajectory variance on regression", Algorithm 2). Beyond the paper: acquisition 
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from benchmark.errors import UserError
 from benchmark.lab.report import Sampled
 from benchmark.lab.study import Content, Trainer
+from benchmark.pipeline import Pipeline
 from benchmark.train import draw, generator
-from benchmark.train.stack import Stack
-from benchmark.types import MLP, PAPER, Examples, Method, Problem, Recipe
+from benchmark.types import MLP, PAPER, Examples, Problem, Recipe
 
 RECIPE = Recipe(hidden=256, lr=1e-3, weight_decay=1e-4, batch_size=64, epochs=30)
 """The authors' settings in the loop, for all datasets."""
@@ -37,14 +38,15 @@ ACQUISITIONS: dict[str, Scores] = {
 }
 
 
-def trajectory(problem: Problem, method: Method, acquire: str, k: int, initial: np.ndarray, budget: int) -> list[int]:
+def trajectory(problem: Problem, method: Pipeline, acquire: str, k: int, initial: np.ndarray, budget: int) -> list[int]:
     """Return the rows of the pool that trajectory ``k`` acquires, in order (Algorithm 2)."""
     pool, rows = problem.train, initial.tolist()
     for t in range(1, budget + 1):
         seed, rest = k * 10**6 + t, np.setdiff1d(np.arange(len(pool)), rows)
         labelled = Examples(pool.x[rows], pool.y[rows], pool.ids[rows], pool.smiles[rows])
-        fitted = method.fit(draw(replace(problem, train=labelled), PAPER, seed)[0])
-        each = fitted.each(pool.x[rest]) if isinstance(fitted, Stack) else fitted.predict(pool.x[rest])[None]
+        model: Any = method.fit(draw(replace(problem, train=labelled), PAPER, seed)[0])
+        asked = pool.inputs[rest]
+        each = model.each(asked) if hasattr(model, "each") else model.predict(asked)[None]
         predicted = each[:, :, 0]
         if acquire != "greedy" and len(predicted) == 1:
             raise UserError(f"{method.name}: {acquire} needs the spread of several networks; use bagging or twin")
@@ -54,7 +56,7 @@ def trajectory(problem: Problem, method: Method, acquire: str, k: int, initial: 
 
 
 def campaigns(
-    trainer: Trainer, problem: Problem, method: Method, acquire: str, trajectories: int, initial: int, budget: int
+    trainer: Trainer, problem: Problem, method: Pipeline, acquire: str, trajectories: int, initial: int, budget: int
 ) -> Content:
     """Run ``trajectories`` campaigns from the same ``initial`` molecules.
 

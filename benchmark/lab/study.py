@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError, did_you_mean
 from benchmark.lab.report import Report
-from benchmark.registry import build, make_method, params
+from benchmark.registry import build, learner_of, make_method, params
 from benchmark.registry import title as title_of
 from benchmark.settings import parse_seeds, parse_splits
 from benchmark.store.cell import Cell, Grid
@@ -130,7 +130,8 @@ def make_study(name: str, settings: Mapping[str, str]) -> Study:
     studies = discover()
     if name not in studies:
         raise did_you_mean("study", name, list(studies))
-    return build(studies[name], "classification", settings, "setting")  # type: ignore[return-value]
+    study: Study = build(studies[name], "classification", settings, "setting")
+    return study
 
 
 def arrange(cells: Iterable[Cell], of: Grid) -> Cells:
@@ -146,9 +147,10 @@ def arrange(cells: Iterable[Cell], of: Grid) -> Cells:
         spec = load_spec(dataset)
         for text in of.methods:
             method = make_method(text, spec.task, backbone=spec.backbone, sampling=of.sampling)
+            pipeline = " ".join(filter(None, (method.name, learner_of(method, spec.task))))
             row = []
             for split in of.canonical_seeds:
-                kind = spec.name, split, method.name, repr(sorted(params(method).items())), of.sampling
+                kind = spec.name, split, pipeline, repr(sorted(params(method).items())), of.sampling
                 candidates = by_kind.get(kind, [])
                 complete = [cell for cell in candidates if set(of.seeds) <= set(cell.key.seeds)]
                 if not complete:

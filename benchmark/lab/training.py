@@ -11,8 +11,9 @@ from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
 from benchmark.lab.report import Report
 from benchmark.lab.study import REPORT, Content, Lab, Study
-from benchmark.revisions import code_of
+from benchmark.pipeline import Pipeline
 from benchmark.run import driver
+from benchmark.run.revisions import code_of
 from benchmark.store import tracking
 from benchmark.store.cell import Cell, Grid, Record
 from benchmark.train.device import Device
@@ -61,7 +62,7 @@ class TrainingLab(Lab):
 
     def record(self, key: str, dataset: str, canonical_seed: int, make: Callable[..., Content], *given: Any) -> Content:
         problem = load_problem(dataset, canonical_seed)
-        methods = [code_of(value, problem.backbone) for value in given if hasattr(value, "fit")]
+        methods = [code_of(value) for value in given if isinstance(value, Pipeline)]
         code = self._code(*methods, problem.fingerprint)
         for record in self.store.records():
             if (record.study, record.key, record.code) == (self.study.name, key, code):

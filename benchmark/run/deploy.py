@@ -34,14 +34,15 @@ from benchmark.data.rows import load_rows
 from benchmark.data.spec import DatasetSpec, load_spec, with_features
 from benchmark.errors import UserError
 from benchmark.files import CHECKOUT, PACKAGE, own_methods, shipped_datasets
+from benchmark.pipeline import Pipeline
 from benchmark.run import runner, served
 from benchmark.run.isolation import copy_code
 from benchmark.run.runner import Planned
 from benchmark.store.cell import Cell
-from benchmark.train.backbone import installed
 from benchmark.train.device import CPU
+from benchmark.train.learner import installed
 from benchmark.train.resampling import draw
-from benchmark.types import PAPER, Method, Predictions, Problem, Sample, Sampling
+from benchmark.types import PAPER, Predictions, Problem, Sample, Sampling
 
 if TYPE_CHECKING:  # MLflow takes seconds to import
     from benchmark.store.tracking import Store
@@ -153,10 +154,10 @@ def _log(store: "Store", cell: Planned, record: Cell, jobs: int | None) -> tuple
 
     retrained = _retrain(cell, jobs)
     exact = _compare(record, {name: np.stack([one.values[name] for one in retrained]) for name in record.predictions})
-    spec = load_spec(with_features(cell.dataset, registry.own_features(type(cell.method))))
+    spec = load_spec(with_features(cell.dataset, cell.method.features))
     rows = load_rows(spec)
     split = split_rows(spec, rows, cell.key.canonical_seed)
-    featuriser = Featuriser.of(spec, rows, split.train)
+    featuriser = Featuriser.of(spec, rows, split.train, cell.method.base.reads)
     inputs = inputs_of(spec, rows)
     columns = {SMILES: "string"} if featuriser.reads_molecules else {}
     columns |= dict.fromkeys(featuriser.numbers, "double") | dict.fromkeys(featuriser.texts, "string")
@@ -199,10 +200,10 @@ def _retrain(cell: Planned, jobs: int | None) -> list[_Retrained]:
         raise UserError("".join(traceback.format_exception(error)).strip()) from error
 
 
-def _retrained(problem: Problem, method: Method, sampling: Sampling, seed: int) -> _Retrained:
+def _retrained(problem: Problem, method: Pipeline, sampling: Sampling, seed: int) -> _Retrained:
     """Train at one seed in a worker. Raises UserError for a predictor that cannot be saved."""
     fitted = runner.fit(method, draw(problem, sampling, seed)[0])
-    values = {name: fitted.predict(test.x) for name, test in problem.evals.items()}
+    values = {name: fitted.predict(test.inputs) for name, test in problem.evals.items()}
     for pickler in (_WithoutSample, cloudpickle.Pickler):
         content = io.BytesIO()
         try:
@@ -211,7 +212,8 @@ def _retrained(problem: Problem, method: Method, sampling: Sampling, seed: int) 
             raise UserError(f"what fit of {method.name!r} returned cannot be saved with pickle: {error}") from error
         try:
             loaded = pickle.loads(content.getvalue())
-            same = all(np.array_equal(loaded.predict(test.x), values[name]) for name, test in problem.evals.items())
+            again = {name: loaded.predict(test.inputs) for name, test in problem.evals.items()}
+            same = all(np.array_equal(again[name], value) for name, value in values.items())
         except Exception:
             same = False
         if same:
@@ -227,7 +229,9 @@ class _WithoutSample(cloudpickle.Pickler):  # type: ignore[misc]
         if isinstance(obj, _lru_cache_wrapper) and "<locals>" in obj.__qualname__:  # cloudpickle has no way to save it
             return cache, (obj.__wrapped__,)
         if isinstance(obj, Sample) and len(obj):
-            none = {name: getattr(obj, name)[:0].copy() for name in ("x", "y", "smiles", "rows", "resampled")}
+            none = {name: getattr(obj, name)[:0].copy() for name in ("x", "y", "smiles", "rows", "resampled")} | {
+                "targets": None
+            }
             return replace, (replace(obj, **none),)
         return super().reducer_override(obj)
 

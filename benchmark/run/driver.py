@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,21 +12,20 @@ from joblib.externals.loky import get_reusable_executor
 
 from benchmark.data.checks import health_text
 from benchmark.data.checks.health import examine
-from benchmark.data.problem import load_problem, read_with
+from benchmark.data.features import refuse_features
+from benchmark.data.problem import load_problem
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError, did_you_mean
 from benchmark.measure.catalogue import QUALITY, churn
-from benchmark.registry import doubtful_lambda, make_method, own_features, refuse_backbone, refuse_sampling
+from benchmark.registry import doubtful_lambda, find, make_method, refuse_sampling
 from benchmark.run import runner
 from benchmark.run.provenance import facts_of
 from benchmark.run.runner import Failed, Planned
-from benchmark.settings import refuse_lone_halves
+from benchmark.settings import assignments, refuse_lone_halves
 from benchmark.store import opening, outbox
 from benchmark.store.cell import Cell, Grid
 from benchmark.store.interrupt import deferred
-from benchmark.train.backbone import find
 from benchmark.train.device import CPU, Device
-from benchmark.types import MLP
 
 if TYPE_CHECKING:  # MLflow takes seconds to import: a grid is planned without it
     from benchmark.store import tracking
@@ -38,21 +37,29 @@ def plan_grid(grid: Grid, settings: Mapping[str, str], device: Device = CPU) -> 
     """Return each cell of the grid once, grouped by dataset. Raises UserError before anything runs."""
     cells: dict[str, Planned] = {}
     hyperparameters: dict[str, None] = {}
-    methods, datasets, canonical_seeds, seeds, sampling = grid
+    methods, datasets, canonical_seeds, seeds, sampling, learner, features = grid
     if not (methods and datasets):
         raise UserError("name at least one method and one dataset, as in --method erm,twin --dataset b3db_measured")
     refuse_lone_halves(seeds, sampling)
+    for text in [*methods, *filter(None, [learner])]:  # before a dataset is loaded, which may take long
+        known = {field.name for field in fields(find(text)[0])}  # type: ignore[arg-type]
+        for key in assignments(find(text)[1], text):
+            if key not in known:
+                raise did_you_mean(f"hyperparameter of {find(text)[0].name}:", key, list(known))
+    refuse_features(features)
+    specs = [load_spec(dataset) for dataset in datasets]
+    made = {
+        (dataset, text): make_method(text, spec.task, settings, spec.backbone, sampling, learner, features)
+        for dataset, spec in zip(datasets, specs, strict=True)
+        for text in methods
+    }
+    for method in made.values():
+        refuse_sampling(method, sampling)
     for dataset in datasets:
         for canonical_seed in canonical_seeds:
             problem = load_problem(dataset, canonical_seed)
-            if problem.backbone != MLP:
-                find(problem.backbone).require()
             for text in methods:
-                method = make_method(text, problem.task, settings, problem.backbone, sampling)
-                refuse_backbone(method, problem.backbone)
-                refuse_sampling(method, sampling)
-                read = read_with(own_features(type(method)), problem, dataset)
-                planned = runner.plan(read, method, seeds, device, dataset, sampling)
+                planned = runner.plan(problem, made[dataset, text], seeds, device, dataset, sampling)
                 cells.setdefault(planned.key.digest, planned)
                 hyperparameters |= dict.fromkeys(planned.key.params)
     for name in settings:
@@ -66,7 +73,7 @@ def warnings(cells: Sequence[Planned]) -> list[str]:
     splits = {planned.dataset: planned.key.canonical_seed for planned in cells}
     lines = [line for name, seed in splits.items() for line in health_text.to_lines(examine(load_spec(name), seed))]
     doubts = [doubtful_lambda(c.method, c.problem.task, c.problem.backbone, c.key.sampling) for c in cells]
-    doubts += [getattr(cell.method, "doubt", "") for cell in cells]  # few methods have one
+    doubts += [cell.method.doubt for cell in cells]
     return [*lines, *filter(None, dict.fromkeys(doubts))]
 
 

@@ -70,22 +70,24 @@ def main() -> None:
 
 def _check(method: str, file: str, only: list[str]) -> dict[str, Any]:
     from benchmark.errors import UserError
-    from benchmark.registry import find, load_file, own_features
+    from benchmark.registry import find, load_file, make_method
     from benchmark.run.check import check_method
 
-    cls: Any
     cls, settings = (load_file(Path(file)), []) if file else find(method)
     if settings:
         raise UserError(f"{method}: the check uses the defaults: leave out {':'.join(settings)}")
     tasks = [task for task in cls.tasks if task in only]
     failures = [f"{task}: {failure}" for task in tasks for failure in check_method(cls, task)]
-    return {"name": cls.name, "tasks": tasks, "features": own_features(cls), "failures": failures}
+    made = make_method(cls.name, cls.tasks[0]).reading
+    reading = made._replace(recipe=made.recipe and made.recipe.model_dump())  # type: ignore[arg-type]
+    return {"name": cls.name, "tasks": tasks, "reading": reading, "failures": failures}
 
 
 def _method(job: dict[str, Any]) -> Any:
     from benchmark.registry import make_method, refuse_sampling
 
-    method = make_method(job["method"], job["task"], backbone=job["backbone"], sampling=job["sampling"])
+    about = job["backbone"], job["sampling"], job["learner"]
+    method = make_method(job["method"], job["task"], None, *about)
     refuse_sampling(method, job["sampling"])
     return method
 
@@ -94,22 +96,22 @@ def _retrain(out: IO[bytes], take: Callable[[], bytes], method: Any, job: dict[s
     import numpy as np
 
     from benchmark.run.runner import fit
-    from benchmark.types import Recipe, Sample
+    from benchmark.types import Inputs, Recipe, Sample
 
     with np.load(io.BytesIO(take())) as stored:
         arrays = dict(stored)
     sample = Sample(
-        **{name: job[name] for name in ("seed", "sampling", "task", "n_outputs", "backbone")},
+        **{name: job[name] for name in ("seed", "sampling", "task", "n_outputs")},
         **arrays,
         recipe=Recipe(**job["recipe"]),
     )
-    fitted = fit(method, sample)
-    fitted.predict(sample.x[:1])  # networks are trained on the first call
+    model = fit(method, sample)
     send(out, TRAINED, b"")
-    x = np.load(io.BytesIO(take()))
-    values = np.asarray(fitted.predict(x), dtype=np.float32)
-    if values.shape != (len(x), sample.n_outputs):
-        raise ValueError(f"predict(x) must have shape {(len(x), sample.n_outputs)}, got {values.shape}")
+    with np.load(io.BytesIO(take())) as stored:
+        inputs = Inputs(**stored)
+    values = np.asarray(model.predict(inputs), dtype=np.float32)
+    if values.shape != (len(inputs), sample.n_outputs):
+        raise ValueError(f"predict(inputs) must have shape {(len(inputs), sample.n_outputs)}, got {values.shape}")
     send(out, VALUES, values.tobytes())
 
 

@@ -28,9 +28,10 @@ import numpy as np
 
 from benchmark.errors import UserError
 from benchmark.files import PACKAGE, cache_folder, own_methods
+from benchmark.pipeline import Reading
 from benchmark.run import isolated as process
 from benchmark.run.walls import SECONDS, SENTENCE
-from benchmark.types import TASKS, Sample, Task
+from benchmark.types import MLP, TASKS, Inputs, Recipe, Sample, Task
 
 ARRAYS = ("x", "y", "smiles", "rows", "resampled")
 LONGEST = 2**20
@@ -47,12 +48,12 @@ def method_file(name: str) -> Path | None:
 
 @dataclass(frozen=True)
 class Checked:
-    """The outcome of the check of a method's contract: its name, its tasks, the features of molecules that it reads in
-    place of a dataset's, and a line for each failure."""
+    """The outcome of the check of a method's contract: its name, its tasks, how it reads a dataset, and a line for each
+    failure."""
 
     name: str
     tasks: tuple[str, ...]
-    features: tuple[str, ...]
+    reading: Reading
     failures: tuple[str, ...]
 
 
@@ -99,24 +100,25 @@ class Isolation:
         with self._started({"task": "", "tasks": sorted(tasks)}) as talk:
             about = json.loads(talk.next(process.CHECKED, LONGEST))
             failures = tuple(self.named(str(line)) for line in about["failures"])
-            learned, features = (tuple(map(str, about[name])) for name in ("tasks", "features"))
-            return Checked(str(about["name"]), learned, features, failures)
+            features, reads, learner, recipe = about["reading"]
+            reading = Reading(tuple(map(str, features)), reads, str(learner), recipe and Recipe(**recipe))
+            return Checked(str(about["name"]), tuple(map(str, about["tasks"])), reading, failures)
 
-    def retrain(self, sample: Sample, x: np.ndarray) -> Trained:
-        """Fit the method to ``sample`` in a new process, and return its predictions for ``x`` (T, D).
+    def retrain(self, sample: Sample, inputs: Inputs, learner: str = "", backbone: str = MLP) -> Trained:
+        """Fit the method to ``sample`` in a new process, and return its predictions for ``inputs``.
 
-        ``x`` is handed over when the process says that it has trained. Raises UserError if the method fails.
+        ``backbone`` is the learner of the dataset, and ``learner`` another in its place. ``inputs`` are handed over
+        when the process says that it has trained. Raises UserError if the method fails.
         """
-        about = {name: getattr(sample, name) for name in ("seed", "sampling", "task", "n_outputs", "backbone")}
-        with self._started(about | {"recipe": sample.recipe.model_dump()}) as talk:
+        about: dict[str, object] = {name: getattr(sample, name) for name in ("seed", "sampling", "task", "n_outputs")}
+        about |= {"recipe": sample.recipe.model_dump(), "learner": learner, "backbone": backbone}
+        with self._started(about) as talk:
             arrays = {name: getattr(sample, name) for name in ARRAYS}
             talk.send(process.SAMPLE, _packed(arrays | {"smiles": arrays["smiles"].astype(str)}))
             talk.next(process.TRAINED, 0)
-            order = np.random.default_rng().permutation(len(x))  # the place of a molecule says nothing of its test set
-            content = io.BytesIO()
-            np.save(content, x[order])
-            talk.send(process.TESTS, content.getvalue())
-            shape = (len(x), sample.n_outputs)
+            order = np.random.default_rng().permutation(len(inputs))  # a molecule's place says nothing of its test set
+            talk.send(process.TESTS, _packed({"x": inputs.x[order], "smiles": inputs.smiles[order].astype(str)}))
+            shape = (len(inputs), sample.n_outputs)
             size = 4 * shape[0] * shape[1]
             reply = talk.next(process.VALUES, size)
             if len(reply) != size:

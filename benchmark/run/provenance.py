@@ -6,10 +6,11 @@ from functools import cache
 
 from benchmark import __version__
 from benchmark.files import CHECKOUT
+from benchmark.learners import find, names
 from benchmark.store.cell import Facts
-from benchmark.train.backbone import find, installed
 from benchmark.train.device import CPU
-from benchmark.types import MLP, Problem
+from benchmark.train.learner import NetworkLearner, installed
+from benchmark.types import Problem
 
 LIBRARIES = ("torch", "numpy", "rdkit", "scikit-learn", "pandas")
 
@@ -28,11 +29,16 @@ def facts_of(problem: Problem, command: str, device: str = CPU.name) -> Facts:
         fingerprints=dict(problem.fingerprints),
         backbone=problem.backbone,
         recipe=problem.recipe,
-        versions=versions | (find(problem.backbone).versions if problem.backbone != MLP else {}),
+        versions=versions | _of_learner(problem.backbone),
         commit=_git("rev-parse", "HEAD") or "unknown",
         modified=None if (changed := _git("status", "--porcelain")) is None else bool(changed),
         device=f"cpu ({machine}), 1 thread per worker" if device == CPU.name else device,
     )
+
+
+def _of_learner(name: str) -> dict[str, str]:
+    learner = find(name)() if name in names() else None
+    return learner.versions if isinstance(learner, NetworkLearner) else {}
 
 
 @cache

@@ -15,7 +15,7 @@ from benchmark.train import kernels
 from benchmark.train.adamw import rates
 from benchmark.train.loop import CLIP, one_thread
 from benchmark.train.losses import fit_gradient
-from benchmark.train.networks import Inputs
+from benchmark.train.networks import Inputs, StackedMLP
 from benchmark.train.perceptrons import Perceptron, Perceptrons, SumsOfRows
 from benchmark.types import Problem
 
@@ -77,7 +77,7 @@ def parts(problem: Problem, copies: int = 1) -> list[Part]:
     rows = torch.from_numpy(draw.integers(len(problem.train), size=(1, steps * batch)))
     y = torch.from_numpy(problem.train.y)
     with one_thread():
-        networks = Perceptrons([(0, 0)], inputs, recipe, problem.n_outputs, 0.0)
+        networks = Perceptrons(StackedMLP([(0, 0)], inputs.width, recipe.hidden, problem.n_outputs), inputs, recipe)
         whole = []
         for _ in range(-(-REPEATS // steps)):
             batches = list(rows.split(batch, 1))

@@ -7,27 +7,31 @@ import re
 import shlex
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from benchmark import registry
+from benchmark.data.problem import read_with
 from benchmark.files import cache_folder, read_arrays, write_arrays
-from benchmark.revisions import code_of
+from benchmark.pipeline import Pipeline
 from benchmark.run.cluster import spread
 from benchmark.run.provenance import LIBRARIES, facts_of
+from benchmark.run.revisions import code_of
 from benchmark.store.cell import Cell, CellKey
-from benchmark.train.backbone import installed
 from benchmark.train.device import CPU, DEVICES, Device
+from benchmark.train.learner import installed
 from benchmark.train.resampling import draw
-from benchmark.train.stack import Stack
-from benchmark.types import PAPER, Fitted, Method, Predictions, Problem, Sample, Sampling
+from benchmark.types import PAPER, Model, Predictions, Problem, Sample, Sampling
+
+if TYPE_CHECKING:  # imports PyTorch
+    from benchmark.train.loop import Shared
 
 WARM = 16
 """Rows from each end of the sorted labels for a first fit, which nobody is charged for."""
@@ -39,7 +43,7 @@ class Planned:
 
     key: CellKey
     problem: Problem
-    method: Method
+    method: Pipeline
     dataset: str
 
     @property
@@ -50,11 +54,13 @@ class Planned:
     @property
     def command(self) -> str:
         """Command line that trains this cell."""
-        spelled = shlex.quote(
-            registry.spelled(self.method, self.problem.task, self.problem.backbone, self.key.sampling)
-        )
+        about = self.problem.task, self.problem.backbone, self.key.sampling
+        spelled = shlex.quote(registry.spelled(self.method, *about))
         return (
-            f"python -m benchmark run --method {spelled} --dataset {shlex.quote(self.dataset)} "
+            f"python -m benchmark run --method {spelled}"
+            + (f" --learner {shlex.quote(self.key.learner)}" if self.key.learner else "")
+            + (f" --features {self.key.features}" if self.key.features else "")
+            + f" --dataset {shlex.quote(self.dataset)} "
             f"--canonical-seed {self.key.canonical_seed} --seeds {self.key.spelled_seeds}"
             + (f" --sampling {self.key.sampling}" if self.key.sampling != PAPER else "")
             + (f" --device {self.key.device}" if self.key.device != CPU.name else "")
@@ -94,7 +100,7 @@ class _Block:
 
 def plan(
     problem: Problem,
-    method: Method,
+    method: Pipeline,
     seeds: Sequence[int],
     device: Device = CPU,
     dataset: str = "",
@@ -104,6 +110,7 @@ def plan(
 
     ``dataset`` is the dataset's name on the command line, if it differs from its own.
     """
+    task, own = problem.task, "+".join(method.features) if method.features != method.learner.features else ""
     key = CellKey(
         dataset=problem.name,
         method=method.name,
@@ -111,11 +118,14 @@ def plan(
         canonical_seed=problem.canonical_seed,
         seeds=tuple(sorted(seeds)),
         problem=problem.fingerprint,
-        code=code_of(method, problem.backbone, sampling),
+        code=code_of(method, sampling),
         device=device.name,
         sampling=sampling,
+        learner=registry.learner_of(method, task),
+        features=own.replace(":", "."),
     )
-    return Planned(key, problem, method, dataset or problem.name)
+    read = read_with(method.reading, problem, dataset) if dataset else problem
+    return Planned(key, read, method, dataset or problem.name)
 
 
 def run(
@@ -127,8 +137,8 @@ def run(
     ``benchmark.run.cluster``), the workers of its cluster are used instead.
 
     Yields (planned, number of train seeds just trained) and, once all seeds of a cell are trained, (planned, Cell) or
-    (planned, Failed). A cell that fails never stops another. Networks shared by cells are trained once. They are read
-    from the cache unless ``fresh``, as is everything else that an interrupted call has trained.
+    (planned, Failed). A cell that fails never stops another. Networks shared by cells are trained once. What an
+    interrupted call has trained is read from the cache unless ``fresh``.
     """
     default = (os.cpu_count() or 1) if all(cell.key.device == CPU.name for cell in cells) else 1
     jobs = len(client.ncores()) or 1 if client else jobs or default
@@ -147,7 +157,7 @@ def run(
 class _Unit:
     """Work for one worker: some train seeds of all methods on one problem, which may share networks."""
 
-    methods: dict[int, Method]
+    methods: dict[int, Pipeline]
     """Methods by the number of the cell."""
     names: dict[int, str]
     """Digests of the cells without their train seeds."""
@@ -212,19 +222,19 @@ def _blocks(seeds: tuple[int, ...], jobs: int) -> list[tuple[int, ...]]:
     return [tuple(map(int, block)) for block in np.array_split(seeds, count)]
 
 
-def fit(method: Method, sample: Sample) -> Fitted:
+def fit(method: Pipeline, sample: Sample) -> Model:
     """Fit ``method`` to ``sample``. Raises TypeError if the result cannot predict."""
-    fitted = method.fit(sample)
-    if not hasattr(fitted, "predict"):
+    model = method.fit(sample)
+    if not hasattr(model, "predict"):
         raise TypeError(
-            f"fit of method {method.name!r} returned {fitted!r}: expected an object with predict(x), such as the "
-            "result of fit_stack(…); is a return statement missing?"
+            f"fit of method {method.name!r} returned {model!r}: expected an object with predict(inputs), such as the "
+            "result of learner.fit(sample); is a return statement missing?"
         )
-    return fitted
+    return model
 
 
 def retrain(
-    method: Method, problem: Problem, seeds: Sequence[int], sampling: Sampling = PAPER
+    method: Pipeline, problem: Problem, seeds: Sequence[int], sampling: Sampling = PAPER
 ) -> dict[str, Predictions]:
     """Retrain ``method`` in this process and return its predictions for the test sets of ``problem``.
 
@@ -237,71 +247,78 @@ def retrain(
 
 
 def _work(problem: Problem, unit: _Unit) -> _Results:
-    """Train and predict."""
-    from benchmark.train import bank  # PyTorch is slow to import, and not every command trains
+    """Train and predict, one train seed after another, with all methods at each."""
+    from benchmark.train.loop import sharing  # PyTorch is slow to import, and not every command trains
 
-    tests = {evalset: test.x for evalset, test in problem.evals.items()}
-    results: dict[int, _Block] = {}
-    requests: dict[int, list[bank.Part]] = {}
-    seen: dict[int, float] = {}
-    draws = [draw(problem, unit.sampling, seed) for seed in unit.seeds]
-    for i, method in unit.methods.items():
-        path = _path(unit, i)
-        if not unit.fresh and (block := _load(path)):
-            results[i] = block
-            continue
-        try:
-            _warm_up(method, draws[0][0], tests)
-            start = time.process_time()
-            fitted = [fit(method, sample) for sample, _ in draws]
-            seconds = time.process_time() - start
-            seen[i] = _rows_seen(fitted, len(problem.train))
-            stacks = [one for one in fitted if isinstance(one, Stack)]
-            if len(stacks) == len(fitted):
-                requests[i] = [
-                    bank.in_pool(stack, sample, problem.train, places)
-                    for stack, (sample, places) in zip(stacks, draws, strict=True)
-                ]
-            else:
-                values = {evalset: np.stack([one.predict(x) for one in fitted]) for evalset, x in tests.items()}
-                results[i] = _checked(problem, unit.seeds, values, seconds / len(unit.seeds), seen[i])
-                if unit.names[i] and not results[i].error:
-                    numbers = {"seconds": results[i].seconds, "rows_seen": seen[i]}
-                    write_arrays(path, results[i].values | {name: np.array(x) for name, x in numbers.items()})
-        except (Exception, SystemExit):
-            results[i] = _Block({}, 0.0, traceback.format_exc())
-    names = [unit.names[i] for i in requests]
-    outcomes = bank.predict_all(list(requests.values()), tests, names=names, fresh=unit.fresh, device=unit.device)
-    for i, outcome in zip(requests, outcomes, strict=True):
-        if isinstance(outcome, str):
-            results[i] = _Block({}, 0.0, outcome)
-        else:
-            results[i] = _checked(problem, unit.seeds, outcome.values, outcome.seconds, seen[i])
-    return unit.seeds, results
+    done: dict[int, list[_Block]] = {i: [] for i in unit.methods}
+    errors: dict[int, _Block] = {}
+    for seed in unit.seeds:
+        sample, _ = draw(problem, unit.sampling, seed, unit.device.name)
+        with sharing() as shared:
+            for i in sorted(unit.methods, key=lambda i: not unit.methods[i].remedy.fits_first):
+                if i in errors:
+                    continue
+                path = _path(unit, i, seed)
+                block = None if unit.fresh else _load(path)
+                if block is None:
+                    block = _retrained(unit.methods[i], problem, sample, shared)
+                    if block.error:
+                        errors[i] = block
+                    elif unit.names[i]:
+                        numbers = {"seconds": np.array(block.seconds), "rows_seen": np.array(block.rows_seen)}
+                        write_arrays(path, block.values | numbers)
+                done[i].append(block)
+    return unit.seeds, {i: errors.get(i) or _joined(problem, unit.seeds, blocks) for i, blocks in done.items()}
 
 
-_warm: set[tuple[type, str, bool]] = set()
+def _retrained(method: Pipeline, problem: Problem, sample: Sample, shared: "Shared") -> _Block:
+    """Return the predictions of one retraining (1, T, C) on each test set, or the traceback of what failed."""
+    try:
+        _warm_up(method, sample)
+        saved, start = shared.saved, time.process_time()
+        model = fit(method, sample)
+        seconds = time.process_time() - start + shared.saved - saved
+        values = {name: np.asarray(model.predict(test.inputs))[None] for name, test in problem.evals.items()}
+        for name, value in values.items():
+            Predictions.of(problem, name, (sample.seed,), value)
+        seen = len(np.unique(model.rows)) / len(problem.train) if hasattr(model, "rows") else np.nan
+        return _Block({name: value.astype(np.float32) for name, value in values.items()}, seconds, rows_seen=seen)
+    except (Exception, SystemExit):
+        return _Block({}, 0.0, traceback.format_exc())
+
+
+def _joined(problem: Problem, seeds: tuple[int, ...], blocks: Sequence[_Block]) -> _Block:
+    """Return one block of all seeds, with the median of the seconds that a retraining took."""
+    values = {name: np.concatenate([block.values[name] for block in blocks]) for name in problem.evals}
+    seconds = float(np.median([block.seconds for block in blocks]))
+    return _Block(values, seconds, rows_seen=float(np.mean([block.rows_seen for block in blocks])))
+
+
+_warm: set[tuple[object, ...]] = set()
 """The kinds of fits that this process has done."""
 
 
-def _warm_up(method: Method, sample: Sample, tests: Mapping[str, np.ndarray]) -> None:
+def _warm_up(method: Pipeline, sample: Sample) -> None:
     """Fit to a few rows before the first fit of its kind, so that none is charged for imports and compilers."""
-    kind = type(method), sample.backbone, bool(((sample.x == 0) | (sample.x == 1)).all())
+    bits = bool(((sample.x == 0) | (sample.x == 1)).all())
+    kind = type(method.remedy), type(method.learner), sample.task, bits, sample.device
     if kind in _warm:
         return
     _warm.add(kind)
+    from benchmark.train.loop import sharing
+
     order = np.argsort(sample.y[sample.rows], kind="stable")
     rows = sample.rows[np.concatenate([order[:WARM], order[-WARM:]])]
     recipe = sample.recipe.model_copy(update={"epochs": 1})
-    with suppress(Exception, SystemExit):  # raised again by the fit itself, and reported
-        fit(method, replace(sample, rows=rows, resampled=rows, recipe=recipe)).predict(next(iter(tests.values()))[:2])
+    with suppress(Exception, SystemExit), sharing():  # an error is raised again by the fit itself, and reported
+        fit(method, replace(sample, rows=rows, resampled=rows, recipe=recipe)).predict(sample.inputs[:2])
 
 
-def _path(unit: _Unit, i: int) -> Path:
-    """Return the path of the cached predictions of cell ``i``, for methods other than stacks of cached networks."""
+def _path(unit: _Unit, i: int, seed: int) -> Path:
+    """Return the path of the cached predictions of a retraining of cell ``i``."""
     versions = {library: installed(library) for library in LIBRARIES}
-    key = hashlib.sha256(json.dumps([unit.names[i], unit.seeds, versions]).encode()).hexdigest()
-    return cache_folder() / "blocks" / key[:2] / key
+    key = hashlib.sha256(json.dumps([unit.names[i], seed, versions]).encode()).hexdigest()
+    return cache_folder() / "retrainings" / key[:2] / key
 
 
 def _load(path: Path) -> _Block | None:
@@ -310,22 +327,6 @@ def _load(path: Path) -> _Block | None:
         return None
     seconds, seen = (float(stored.pop(name)) for name in ("seconds", "rows_seen"))
     return _Block(stored, seconds, rows_seen=seen)
-
-
-def _rows_seen(fitted: Sequence[Fitted], n: int) -> float:
-    """Return the share of ``n`` rows that predictors learned from, or nan if one does not say."""
-    return float(np.mean([len(np.unique(one.rows)) / n if hasattr(one, "rows") else np.nan for one in fitted]))
-
-
-def _checked(
-    problem: Problem, seeds: tuple[int, ...], values: dict[str, np.ndarray], seconds: float, rows_seen: float
-) -> _Block:
-    try:
-        for evalset in problem.evals:
-            Predictions.of(problem, evalset, seeds, values[evalset])
-    except Exception:
-        return _Block({}, 0.0, traceback.format_exc())
-    return _Block({name: value.astype(np.float32) for name, value in values.items()}, seconds, rows_seen=rows_seen)
 
 
 def _assemble(cell: Planned, blocks: dict[tuple[int, ...], _Block]) -> Cell | Failed:
@@ -347,7 +348,7 @@ def _assemble(cell: Planned, blocks: dict[tuple[int, ...], _Block]) -> Cell | Fa
     )
     changes = {
         "wall_seconds": round(total, 1),
-        "control": registry.is_control(type(cell.method)),
+        "control": cell.method.remedy.control,
         "rows_seen": None if np.isnan(seen) else round(seen / len(cell.key.seeds), 4),
     }
     facts = facts_of(cell.problem, cell.command, cell.key.device).model_copy(update=changes)

@@ -15,7 +15,7 @@ import pandas as pd
 
 from benchmark.data.inputs import Featuriser
 from benchmark.measure.basics import predicted_class
-from benchmark.types import Fitted, Task
+from benchmark.types import Inputs, Model, Task
 
 OUTPUTS: dict[Task, dict[str, str]] = {
     "classification": {"prediction": "long", "probability": "double", "stability": "double"},
@@ -31,7 +31,7 @@ class Served:
 
     task: Task
     featuriser: Featuriser
-    retrainings: Sequence[Fitted]
+    retrainings: Sequence[Model]
 
     def predict(self, model_input: pd.DataFrame, params: Any = None) -> pd.DataFrame:
         """Return one row for each row of ``model_input``, which has ``smiles``, the columns of numbers, or both.
@@ -45,9 +45,9 @@ class Served:
         A row that cannot be read has missing values and a ``reason``, and does not affect the others. Raises UserError
         for a missing column.
         """
-        x, reasons = self.featuriser(model_input)
+        inputs, reasons = self.featuriser(model_input)
         good = reasons == ""
-        answers = self._answers(x)
+        answers = self._answers(inputs)
         if good.all():
             columns = answers
         else:  # objects, as JSON has null but no NaN
@@ -58,11 +58,11 @@ class Served:
         answer[REASON] = pd.Series([text or None for text in reasons], index=answer.index, dtype=object)
         return answer
 
-    def _answers(self, x: np.ndarray) -> dict[str, np.ndarray]:
-        if len(x) == 0:
+    def _answers(self, inputs: Inputs) -> dict[str, np.ndarray]:
+        if len(inputs) == 0:
             return {name: np.array([], dtype=float) for name in OUTPUTS[self.task]}
-        values = np.stack([one.predict(x) for one in self.retrainings]).astype(np.float32)  # as recorded
-        alone = np.full(len(x), None, dtype=object) if len(values) == 1 else None
+        values = np.stack([one.predict(inputs) for one in self.retrainings]).astype(np.float32)  # as recorded
+        alone = np.full(len(inputs), None, dtype=object) if len(values) == 1 else None
         if self.task == "regression":
             targets = values[:, :, 0].astype(np.float64)
             return {"prediction": targets[0], "spread": targets.std(axis=0, ddof=1) if alone is None else alone}

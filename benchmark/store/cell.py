@@ -49,6 +49,8 @@ Code = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{16}|\S+@\S+( \S+@\S
 Hex = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Text = Annotated[str, StringConstraints(pattern=r"^[\w.:=+-]*$"), AfterValidator(_short)]
+"""Letters, digits and what separates settings; may be empty."""
 Title = Annotated[str, StringConstraints(min_length=1, max_length=300), AfterValidator(_visible)]
 """One line of text."""
 
@@ -61,6 +63,10 @@ class Grid(NamedTuple):
     canonical_seeds: Sequence[int]
     seeds: Sequence[int]
     sampling: Sampling = PAPER
+    learner: str = ""
+    """The learner of all methods in place of the datasets'."""
+    features: str = ""
+    """The features of molecules in place of the datasets', as in ``atom_pairs.4096+rdkit_descriptors``."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,10 @@ class CellKey:
     """The parts that the predictions depend on, with their revisions (see ``benchmark.revisions``)."""
     device: Title = "cpu"
     sampling: Sampling = PAPER
+    learner: Text = ""
+    """The learner, as the command line spells it, if it is not the dataset's and the method is not named after it."""
+    features: Text = ""
+    """The features of molecules that are read in place of the dataset's, as in the name of a variant."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
@@ -87,12 +97,18 @@ class CellKey:
     def digest(self) -> str:
         """Sixteen hex digits that name the cell on disk and in the store: for what version 0.1.0 trained, its own."""
         parts, _, _ = self.code.rpartition(" ")
-        return digest(asdict(self) | {"code": revisions.fingerprint_of(parts) or self.code})
+        fields = {name: value for name, value in asdict(self).items() if value or name not in ("learner", "features")}
+        return digest(fields | {"code": revisions.fingerprint_of(parts) or self.code})
+
+    @property
+    def pipeline(self) -> str:
+        """The method, with learner and features where they are not the defaults."""
+        return " ".join(filter(None, (self.method, self.learner, self.features)))
 
     @property
     def kind(self) -> tuple[str, int, str, str, Sampling]:
-        """Dataset, split, method, hyperparameters and sampling of the cell, regardless of code, seeds and data."""
-        return self.dataset, self.canonical_seed, self.method, repr(sorted(self.params.items())), self.sampling
+        """Dataset, split, pipeline, hyperparameters and sampling of the cell, regardless of code, seeds and data."""
+        return self.dataset, self.canonical_seed, self.pipeline, repr(sorted(self.params.items())), self.sampling
 
     @property
     def spelled_seeds(self) -> str:

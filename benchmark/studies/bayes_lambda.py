@@ -19,10 +19,10 @@ from benchmark.lab.report import Axis, Chart, Head, Measured, Point, Report, Sam
 from benchmark.lab.study import Content, GridStudy, Lab, Trainer, classifications, retrainings, study
 from benchmark.lab.text import summary
 from benchmark.measure.catalogue import ACCURACY, CHURN
+from benchmark.pipeline import Pipeline
 from benchmark.registry import make_method
 from benchmark.settings import parse_seeds, parse_splits
 from benchmark.store.cell import Cell
-from benchmark.types import Method
 
 
 def tuned(record: Content) -> tuple[np.ndarray, float]:
@@ -79,7 +79,7 @@ class BayesLambda(GridStudy):
 
 
 def tune(
-    trainer: Trainer, twin: Method, name: str, split: int, tuned: str, trials: int, folds: int
+    trainer: Trainer, twin: Pipeline, name: str, split: int, tuned: str, trials: int, folds: int
 ) -> Mapping[str, list[list[list[float]]]]:
     """Run all trials of each train seed in ``tuned``."""
     pool = load_problem(name, split).without_tests()

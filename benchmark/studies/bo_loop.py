@@ -16,9 +16,9 @@ from benchmark.lab.report import Axis, Chart, Head, Point, Report, Sheet, SheetR
 from benchmark.lab.study import Content, Lab, Trainer, study
 from benchmark.lab.text import percent
 from benchmark.measure.basics import mean_over_pairs
+from benchmark.pipeline import Pipeline
 from benchmark.registry import make_method, spelled, title
 from benchmark.settings import parse_splits
-from benchmark.types import Method
 
 STD = Head("std / range (%)", 100, 1)
 HEADS = [Head("Final best", digits=2), Head("Its std"), STD, Head("Jaccard", digits=2)]
@@ -72,7 +72,7 @@ class BOLoop:
         chart = Chart("loop", "Trajectories", caption, Axis("", names=names), std_axis, series, joined=False)
         return Report(answer, [sheet], [chart])
 
-    def _contenders(self) -> Iterator[tuple[Method, str]]:
+    def _contenders(self) -> Iterator[tuple[Pipeline, str]]:
         """Yield each method with each acquisition, except those that need a spread which ERM lacks."""
         acquisitions = self.acquisitions.split()
         for acquire in acquisitions:
@@ -81,18 +81,25 @@ class BOLoop:
         for method in (make_method(text, "regression") for text in self.methods.split()):
             yield from ((method, acquire) for acquire in acquisitions if acquire == "greedy" or method.name != "erm")
 
-    def key(self, name: str, split: int, method: Method, acquire: str) -> str:
+    def key(self, name: str, split: int, method: Pipeline, acquire: str) -> str:
         """Return the key of the record of all campaigns of a method on a dataset."""
         settings = f"{self.trajectories} trajectories, {self.initial} + {self.budget}"
         return f"{name}, split {split}, {spelled(method, 'regression')}, {acquire}, {settings}"
 
 
 def run(
-    trainer: Trainer, name: str, split: int, method: Method, acquire: str, trajectories: int, initial: int, budget: int
+    trainer: Trainer,
+    name: str,
+    split: int,
+    method: Pipeline,
+    acquire: str,
+    trajectories: int,
+    initial: int,
+    budget: int,
 ) -> Content:
     """Run all campaigns of a method on a dataset."""
     return campaigns(trainer, load_problem(name, split), method, acquire, trajectories, initial, budget)
 
 
-def _label(method: Method, acquire: str) -> str:
+def _label(method: Pipeline, acquire: str) -> str:
     return title(method, "regression") + (f", {acquire}" if acquire != "greedy" else "")

@@ -24,10 +24,11 @@ from benchmark.lab.report import Head, Report, Sampled, Sheet, SheetRow
 from benchmark.lab.study import Content, Lab, Trainer, classifications, study
 from benchmark.lab.text import percent
 from benchmark.measure.basics import pseudo_values
-from benchmark.registry import make_method, refuse_backbone, refuse_sampling, title
+from benchmark.pipeline import Pipeline
+from benchmark.registry import make_method, refuse_sampling, title
 from benchmark.run.runner import retrain
 from benchmark.train.resampling import draw
-from benchmark.types import Method, Problem
+from benchmark.types import Problem
 
 FLIPS = 0.1
 """A molecule flips if at least this share of the models that name rows predicts its rarer class."""
@@ -53,7 +54,6 @@ class FlipRows:
             if not spec.smiles:
                 raise UserError(f"{name}: this study needs SMILES; leave the dataset out of --dataset")
             method = make_method(self.method, spec.task, backbone=spec.backbone, sampling="halves")
-            refuse_backbone(method, spec.backbone)
             refuse_sampling(method, "halves")
             split = self.canonical_seed
             key = f"{name}, split {split}, {method}, {self.halvings} halvings"
@@ -135,7 +135,7 @@ def _sentence(found: Content, tried: Sequence[np.ndarray]) -> str:
     )
 
 
-def name_rows(trainer: Trainer, method: Method, name: str, split: int, halvings: int) -> Mapping[str, Any]:
+def name_rows(trainer: Trainer, method: Pipeline, name: str, split: int, halvings: int) -> Mapping[str, Any]:
     """Return what was asked, and what ``claims`` returns."""
     problem = load_problem(name, split)
     starts = range(0, halvings, AT_ONCE)
@@ -145,7 +145,7 @@ def name_rows(trainer: Trainer, method: Method, name: str, split: int, halvings:
     return about | claims(problem, *(np.concatenate([part[i] for part in parts]) for i in range(2)))
 
 
-def trained(problem: Problem, method: Method, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+def trained(problem: Problem, method: Pipeline, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
     """Train both models of the halvings ``start`` to ``stop`` − 1, counted from 0.
 
     Return which of the two had each row, 1 for the first and −1 for the second (H, N), and their probabilities of

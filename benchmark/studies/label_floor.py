@@ -18,10 +18,11 @@ from benchmark.lab.report import Axis, Chart, Head, Point, Report, Sampled, Shee
 from benchmark.lab.study import Lab, Trainer, classifications, retrainings, study
 from benchmark.lab.text import percent, student
 from benchmark.measure.catalogue import ACCURACY, CHURN
+from benchmark.pipeline import Pipeline
 from benchmark.registry import make_method, title
 from benchmark.run.runner import retrain
 from benchmark.train import generator
-from benchmark.types import Examples, Method, Problem
+from benchmark.types import Examples, Problem
 
 WORLDS = ("real", "without noise", "drawn anew")
 """Labels of the training pool: as measured, the teacher's classes, and drawn with the teacher's probabilities."""
@@ -97,7 +98,7 @@ def _sentence(shown: str, gone: np.ndarray, kept: np.ndarray) -> str:
 
 
 def without_noise(
-    trainer: Trainer, method: Method, teacher: Method, name: str, split: int, seeds: tuple[int, ...]
+    trainer: Trainer, method: Pipeline, teacher: Pipeline, name: str, split: int, seeds: tuple[int, ...]
 ) -> Mapping[str, object]:
     """Return ``churn`` (J,) of each world; and with real labels ``accuracy`` (J,), and the shares ``near`` (J,) of the
     test molecules and ``near_flips`` (J,) of the flips that are near-ties, for J halvings."""
@@ -127,7 +128,7 @@ def _held_out(problem: Problem, fold: int) -> np.ndarray:
     return np.array_split(generator("other", problem.canonical_seed, 1).permutation(len(problem.train)), FOLDS)[fold]
 
 
-def out_of_fold(problem: Problem, teacher: Method, fold: int) -> np.ndarray:
+def out_of_fold(problem: Problem, teacher: Pipeline, fold: int) -> np.ndarray:
     """Return the probabilities of class 1 that ``teacher`` predicts for a fold after training on the others."""
     held_out, pool = _held_out(problem, fold), problem.train
     rest = np.setdiff1d(np.arange(len(pool)), held_out)
@@ -139,6 +140,6 @@ def out_of_fold(problem: Problem, teacher: Method, fold: int) -> np.ndarray:
     return np.asarray(retrain(teacher, inside, (1,), "update")["id"].values[0, :, 1])
 
 
-def of_halving(problem: Problem, method: Method, seeds: tuple[int, int]) -> np.ndarray:
+def of_halving(problem: Problem, method: Pipeline, seeds: tuple[int, int]) -> np.ndarray:
     """Return the probabilities (2, T) of class 1 from the two models of one halving."""
     return np.asarray(retrain(method, problem, seeds, "halves")["id"].values[:, :, 1])

@@ -21,11 +21,12 @@ from benchmark.lab.study import Lab, Trainer, classifications, study
 from benchmark.lab.text import over, percent
 from benchmark.measure.basics import pseudo_values
 from benchmark.measure.catalogue import ACCURACY, CHURN
-from benchmark.registry import make_method, refuse_backbone, refuse_sampling, title
+from benchmark.pipeline import Pipeline
+from benchmark.registry import make_method, refuse_sampling, title
 from benchmark.run.runner import retrain
 from benchmark.settings import parse_splits
 from benchmark.train import generator
-from benchmark.types import Examples, Method, Problem
+from benchmark.types import Examples, Problem
 
 PARTS = (4, 2, 1)
 """The number of rows of the pool is divided by these before the rows are shared out between two models."""
@@ -136,9 +137,8 @@ class NScalingDisjoint:
         )
         return Report(answer, [sheet, law_sheet], [chart])
 
-    def _shared_out(self, lab: Lab, name: str, method: Method) -> list[np.ndarray]:
+    def _shared_out(self, lab: Lab, name: str, method: Pipeline) -> list[np.ndarray]:
         """Return rows (M,), those of the pool (), churn and accuracy (M, J), each a mean over splits."""
-        refuse_backbone(method, load_spec(name).backbone)
         refuse_sampling(method, "halves")
         records = []
         for split in parse_splits(self.canonical_seed):
@@ -163,7 +163,7 @@ def _sentence(sizes: np.ndarray, pool: float, churn: np.ndarray, fit: Law) -> st
 
 
 def share_out(
-    trainer: Trainer, method: Method, name: str, split: int, halvings: int
+    trainer: Trainer, method: Pipeline, name: str, split: int, halvings: int
 ) -> Mapping[str, float | list[float] | list[list[float]]]:
     """Return the ``rows`` (M,) of each sample by size, those of the ``pool``, and ``churn`` and ``accuracy`` (M, J)."""
     problem = load_problem(name, split)
@@ -178,7 +178,7 @@ def share_out(
     return {"rows": [n // part // 2 for part in PARTS], "pool": n, "churn": churn, "accuracy": accuracy}
 
 
-def between(problem: Problem, method: Method, part: int, halving: int) -> tuple[float, float]:
+def between(problem: Problem, method: Pipeline, part: int, halving: int) -> tuple[float, float]:
     """Return churn and accuracy on the ID test of two models, each trained on one half of a ``part``-th of the pool.
 
     With the whole pool they are the two models of this halving under the sampling ``halves``. Raises UserError if

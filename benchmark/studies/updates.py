@@ -234,7 +234,7 @@ def _sentences(task: Task, found: Found) -> list[str]:
 
 def _incumbent(text: str, task: Task) -> str:
     """Return the method of the earlier model that a method uses; empty for a method that uses none."""
-    return str(getattr(type(make_method(text, task, sampling="update")), "incumbent", ""))
+    return str(make_method(text, task, sampling="update").remedy.incumbent)
 
 
 def outcome(updates: Sequence[tuple[Cell, Cell]], task: Task, tolerance: float, same_seed: bool = False) -> Outcome:

@@ -1,7 +1,7 @@
-"""Train many small networks at once: resampling → backbone and losses → loop → stack → bank."""
+"""Train networks: resampling → learner → loop → ensemble; and what remedies are made of."""
 
-from benchmark.train.group import Step
-from benchmark.train.losses import Weight, consistency, disagreement
+from benchmark.train.learner import FirstOf, LearnedFrom, Mean, Step
+from benchmark.train.losses import Weight, consistency, disagreement, entropy, twins
 from benchmark.train.resampling import (
     at_seed,
     before_update,
@@ -10,15 +10,17 @@ from benchmark.train.resampling import (
     generator,
     overlap,
     overlapping,
-    partner,
     shards,
+    was_right,
 )
-from benchmark.train.stack import fit_stack
 
 REVISION = 1
 """Raised when the training loop, its losses or its optimiser change predictions."""
 
 __all__ = [
+    "FirstOf",
+    "LearnedFrom",
+    "Mean",
     "Step",
     "Weight",
     "at_seed",
@@ -27,10 +29,11 @@ __all__ = [
     "consistency",
     "disagreement",
     "draw",
-    "fit_stack",
+    "entropy",
     "generator",
     "overlap",
     "overlapping",
-    "partner",
     "shards",
+    "twins",
+    "was_right",
 ]

@@ -1,44 +1,25 @@
-"""The training loop of all network methods: groups of networks, many at a time."""
+"""The training loop of all networks."""
+
+from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from benchmark.train.backbone import TrainedNetworks, find
-from benchmark.train.device import CPU, Device
-from benchmark.train.group import FINAL, Coupling, Group, Rule, Step, Unit
+from benchmark.train.device import DEVICES, Device
+from benchmark.train.learner import Ensemble, Key, Loss, NetworkLearner, Step, TrainedNetworks, Training, Unit
 from benchmark.train.losses import fit_gradient, fit_loss
+from benchmark.train.modules import Modules
 from benchmark.train.resampling import generator
-from benchmark.types import Task
+from benchmark.types import Recipe, Sample, Task
 
 CLIP = 1.0
-
-
-@dataclass(frozen=True)
-class TrainedStack:
-    """A trained stack of groups: its networks by readout, and the CPU seconds per group."""
-
-    groups: Sequence[Group]
-    networks: dict[float, TrainedNetworks]
-    seconds: float
-
-
-@dataclass(frozen=True)
-class InUnits:
-    """M networks that learned standardised targets, with predictions in the ``units`` (M) of the targets."""
-
-    networks: TrainedNetworks
-    units: Sequence[Unit]
-
-    def passes(self, x: np.ndarray, n: int) -> Iterator[Tensor]:
-        for outputs, unit in zip(self.networks.passes(x, n), self.units, strict=True):
-            yield outputs * unit.deviation + unit.mean
 
 
 @contextmanager
@@ -52,31 +33,64 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def train(
-    x: np.ndarray,
-    y: np.ndarray,
-    groups: Sequence[Group],
-    rule: Rule,
-    readouts: Sequence[float] = (FINAL,),
-    device: Device = CPU,
-) -> Iterator[TrainedStack]:
-    """Train groups of K networks on ``x`` (N, D) and ``y`` (N,), and yield one stack after another.
+@dataclass
+class Shared:
+    """Networks that the methods of a retraining have in common, with the seconds that each took to train."""
 
-    The groups must be alike: as many networks and rows, coupled or not. The protocol is the paper's: AdamW, clipping
-    per network, last partial batch kept. A network's result depends on its own group alone, never on what shares its
-    stack.
+    networks: dict[Any, tuple[TrainedNetworks, float]] = field(default_factory=dict)
+    inputs: dict[Any, tuple[Any, Any]] = field(default_factory=dict)
+    """Prepared inputs of a learner, with the array that they are of, so that no other takes over its place."""
+    saved: float = 0.0
+    """Seconds that were not spent because networks were there."""
+
+
+_shared: list[Shared] = []
+
+
+@contextmanager
+def sharing() -> Iterator[Shared]:
+    """Train each network once while this is open: ERM, SWA, bagging and deep ensembles have some in common."""
+    _shared.append(Shared())
+    try:
+        yield _shared[-1]
+    finally:
+        _shared.pop()
+
+
+def train(learner: NetworkLearner, sample: Sample, rows: np.ndarray, training: Training) -> Ensemble:
+    """Train networks as described by ``NetworkLearner.train``.
+
+    The protocol is the paper's: AdamW, clipping per network, last partial batch kept.
     """
-    if not groups:
-        return
-    backbone = find(rule.backbone)
-    inputs, target = backbone.inputs(x, device), torch.tensor(y, device=device.name)
-    networks = (device.networks_per_stack or backbone.stack) if backbone.stacked else 1
-    per_stack = max(1, networks // len(groups[0].keys))
-    for i in range(0, len(groups), per_stack):
-        stack = groups[i : i + per_stack]
-        start = _clock(device)
-        trained = _train_stack(inputs, target, stack, rule, readouts, device)
-        yield TrainedStack(stack, trained, (_clock(device) - start) / len(stack))
+    shared, recipe, device = _shared[-1] if _shared else Shared(), learner.settings(sample), DEVICES[sample.device]
+    order = sample.seed if sample.batches is None else sample.batches
+    keys = [(sample.seed, sample.member + m) for m in range(len(rows))]
+    orders = [(order, sample.member + m) for m in range(len(rows))]
+    arrays = sample.x, sample.y, sample.smiles, sample.targets
+    data = tuple(map(id, arrays))
+    names = [
+        (learner, data, rows[m].tobytes(), keys[m], orders[m], repr(recipe), sample.device) for m in range(len(rows))
+    ]
+    known = shared.networks if training == Training() else {}
+    missing = [m for m, name in enumerate(names) if name not in known]
+    shared.saved += sum(shared.networks[names[m]][1] for m in range(len(rows)) if m not in missing)
+    size = len(rows) if training.together else device.networks_per_stack or learner.at_a_time
+    with one_thread():
+        if (learner, data) not in shared.inputs:
+            shared.inputs[learner, data] = learner.prepared(learner.of(sample.inputs), device), arrays
+        for i in range(0, len(missing), size):
+            some, start = missing[i : i + size], _clock(device)
+            part = replace(training, start=tuple(training.start[m] for m in some if training.start))
+            of_some = rows[some], [keys[m] for m in some], [orders[m] for m in some]
+            networks, ended = _train_group(learner, sample, shared.inputs[learner, data][0], *of_some, recipe, part)
+            seconds = (_clock(device) - start) / len(some)
+            final = replace(training, each_epoch=None) == Training() and not ended
+            for j, m in enumerate(some):
+                (shared.networks if final else known)[names[m]] = networks.select(j), seconds
+    made = shared.networks | known
+    of_units = [rows if training.loss or training.step else own for own in rows]
+    units = [Unit.of(torch.from_numpy(sample.y[own])) for own in of_units] if _standardises(sample, recipe) else []
+    return Ensemble(learner, [made[name][0] for name in names], units, sample.task, rows)
 
 
 def _clock(device: Device) -> float:
@@ -84,85 +98,70 @@ def _clock(device: Device) -> float:
     return time.process_time() if device.name == "cpu" else time.perf_counter()
 
 
-def _train_stack(
+def _standardises(sample: Sample, recipe: Recipe) -> bool:
+    return bool(sample.task == "regression" and recipe.standardise)
+
+
+def _train_group(
+    learner: NetworkLearner,
+    sample: Sample,
     inputs: Any,
-    y: Tensor,
-    groups: Sequence[Group],
-    rule: Rule,
-    readouts: Sequence[float],
-    device: Device,
-) -> dict[float, TrainedNetworks]:
-    """Train one stack of S × K networks on the backbone's ``inputs`` and ``y`` (N,); return them by readout."""
-    recipe = rule.recipe
-    couplings = [group.coupling for group in groups if group.coupling is not None]
-    rows = np.stack([group.data_rows for group in groups])
-    s, k, n = rows.shape
-    keys = [key for group in groups for key in group.keys]
-    orders = [generator("batches", *key) for group in groups for key in group.orders or group.keys]
-    networks = find(rule.backbone).networks(keys, inputs, recipe, rule.n_outputs, rule.dropout, device)
-    standardise = bool(rule.task == "regression" and recipe.standardise)
-    units = [Unit.of(y[of_group]) for of_group in torch.from_numpy(rows).to(device.name)] if standardise else []
-    means: dict[float, list[Tensor]] = {}
-    averaged = dict.fromkeys(readouts, 0)
-
+    rows: np.ndarray,
+    keys: Sequence[Key],
+    orders: Sequence[Key],
+    recipe: Recipe,
+    training: Training,
+) -> tuple[TrainedNetworks, bool]:
+    """Train K networks, each on its ``rows`` (K, N); return them, and whether ``each_epoch`` has ended the training."""
+    device, task, loss, (k, n) = DEVICES[sample.device], sample.task, training.loss, rows.shape
+    known = torch.from_numpy(sample.y if sample.targets is None else sample.targets).to(device.name)
+    y = torch.from_numpy(sample.y)
+    draws = [generator("batches", *key) for key in orders]
+    networks = learner.networks(keys, inputs, recipe, sample.n_outputs, device, training)
+    of_units = [rows if loss or training.step else own for own in rows]
+    units = [Unit.of(y[torch.from_numpy(own)]) for own in of_units] if _standardises(sample, recipe) else [Unit()] * k
     for epoch in range(recipe.epochs):
-        order = np.stack([g.permutation(n) for g in orders]).reshape(s, k, n)
-        shuffled = torch.from_numpy(np.take_along_axis(rows, order, axis=2)).to(device.name)
-        own = [np.take_along_axis(group.rows, o, axis=1) for group, o in zip(groups, order, strict=True)]
-        batches = shuffled.split(recipe.batch_size, dim=2)  # each (S, K, B)
-        seen = [batch if not couplings else batch.flatten(1)[:, None].expand(s, k, -1) for batch in batches]
-        outputs_of = networks.epoch([rows.reshape(s * k, -1) for rows in seen])
-        for start, batch, outputs in zip(range(0, n, recipe.batch_size), batches, outputs_of, strict=True):
-            wanted = y[batch]
-            if units:
-                wanted = torch.stack([unit.standardised(of) for unit, of in zip(units, wanted, strict=True)])
-            if couplings:
-                own_rows = [torch.from_numpy(of_sample[:, start : start + batch.shape[2]]) for of_sample in own]
-                gradient = _coupled_gradient(outputs, wanted, own_rows, couplings, rule, units)
-            else:
-                gradient = fit_gradient(rule.task, outputs, wanted.flatten(0, 1))
-            networks.step(gradient, CLIP)
-        for share in readouts:
-            if share != FINAL and epoch >= share * recipe.epochs:
-                averaged[share] += 1
-                mean = means.setdefault(share, [torch.zeros_like(value) for value in networks.state])
-                for total, value in zip(mean, networks.state, strict=True):
-                    total += (value.detach() - total) / averaged[share]
+        order = np.stack([draw.permutation(n) for draw in draws])
+        batches = torch.from_numpy(np.take_along_axis(rows, order, axis=1)).to(device.name).split(recipe.batch_size, 1)
+        seen = [batch if loss is None else batch.flatten()[None].expand(k, -1) for batch in batches]
 
-    of_networks = [unit for unit in units for _ in range(k)]
+        def wanted(batch: Tensor) -> Tensor:
+            targets = known[batch]
+            if not _standardises(sample, recipe):
+                return targets
+            return torch.stack([unit.standardised(own) for unit, own in zip(units, targets, strict=True)])
 
-    def trained(state: Sequence[Tensor]) -> TrainedNetworks:
-        return InUnits(networks.trained(state), of_networks) if units else networks.trained(state)
-
-    final = trained(networks.state)
-    return {share: trained(means[share]) if share in means else final for share in readouts}
+        if training.step is not None:
+            assert isinstance(networks, Modules)
+            for batch in batches:
+                networks.take(training.step, batch, wanted(batch), task, CLIP)
+        else:
+            for batch, outputs in zip(batches, networks.epoch(seen), strict=True):
+                if loss is None:
+                    gradient = fit_gradient(task, outputs, wanted(batch))
+                else:
+                    gradient = _gradient(loss, outputs, batch, wanted(batch), task, units[0])
+                networks.step(gradient, CLIP)
+        if training.each_epoch is not None and training.each_epoch(epoch, networks):
+            return networks.trained(networks.state), True
+    return networks.trained(networks.state), False
 
 
-def _coupled_gradient(
-    outputs: Tensor,
-    y: Tensor,
-    rows: Sequence[Tensor],
-    couplings: Sequence[Coupling],
-    rule: Rule,
-    units: Sequence[Unit],
-) -> Tensor:
-    """Return the gradient (S·K, K·B, C) of the loss of S groups of K networks, with respect to their ``outputs``.
-
-    ``y`` (S, K, B) is what each network learns on its own batch, in ``units`` (S) if it is standardised, and ``rows``
-    are S tensors (K, B) of its rows of the sample.
-    """
-    s, k, size = y.shape
+def _gradient(loss: Loss, outputs: Tensor, rows: Tensor, targets: Tensor, task: Task, unit: Unit) -> Tensor:
+    """Return the gradient (K, K·B, C) of a loss of K networks with respect to their ``outputs``."""
+    k, size = rows.shape
     outputs = outputs.detach().requires_grad_()
-    loss = torch.zeros((), device=outputs.device)
-    for i, of_group in enumerate(outputs.reshape(s, k, k, size, -1)):
-        fit = fit_loss(rule.task, of_group.diagonal(dim1=0, dim2=1).movedim(-1, 0), y[i])
-        unit = units[i] if units else Unit()
-        loss = loss + fit.sum() + couplings[i](Step(of_group, rows[i].to(outputs.device), fit, unit))
-    return torch.autograd.grad(loss, outputs)[0]
+    each = outputs.reshape(k, k, size, -1)
+    fit = fit_loss(task, each.diagonal(dim1=0, dim2=1).movedim(-1, 0), targets)
+    return torch.autograd.grad(loss(Step(each, rows, targets, fit, unit)), outputs)[0]
 
 
 @torch.no_grad()
-def evaluate(networks: TrainedNetworks, task: Task, passes: int, x: np.ndarray) -> np.ndarray:
-    """Return probabilities or targets (M, T, C) of M networks for ``x`` (T, D), averaged over passes."""
-    outputs = networks.passes(x, passes)
-    return torch.stack([(o.softmax(-1) if task == "classification" else o).mean(0) for o in outputs]).numpy()
+def evaluate(ensemble: Ensemble, x: Any, passes: int = 1) -> np.ndarray:
+    """Return probabilities or targets (K, T, C) of an ensemble's networks for ``x`` (T, …), averaged over passes."""
+    with one_thread():
+        outputs = [of_one for part in ensemble.parts for of_one in part.passes(x, passes)]
+        if ensemble.units:
+            outputs = [o * unit.deviation + unit.mean for o, unit in zip(outputs, ensemble.units, strict=True)]
+        softmax = ensemble.task == "classification"
+        return torch.stack([(o.softmax(-1) if softmax else o).mean(0) for o in outputs]).numpy()

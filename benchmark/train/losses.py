@@ -7,21 +7,28 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from benchmark.types import Task
+from benchmark.types import Sample, Task
 
 if TYPE_CHECKING:  # PyTorch takes seconds to import: methods are listed without it
     from torch import Tensor
+
+    from benchmark.train.learner import Loss
 
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 """The type of a hyperparameter that multiplies a loss term: finite and at least 0."""
 
 
 def fit_loss(task: Task, outputs: Tensor, y: Tensor) -> Tensor:
-    """Return the mean cross-entropy or squared error of a batch: ``outputs`` (..., B, C), ``y`` (..., B) → (...)."""
+    """Return the mean cross-entropy or squared error of a batch: ``outputs`` (..., B, C), ``y`` (..., B) → (...).
+
+    ``y`` are classes or numbers, or targets (..., B, C): class probabilities or numbers.
+    """
     from torch.nn import functional
 
     if task == "regression":
-        return (outputs[..., 0] - y).square().mean(-1)
+        return (outputs[..., 0] - y.reshape(outputs.shape[:-1])).square().mean(-1)
+    if y.ndim == outputs.ndim:
+        return -(y * outputs.log_softmax(-1)).sum(-1).mean(-1)
     losses = functional.cross_entropy(outputs.flatten(0, -2), y.flatten(), reduction="none")
     return losses.view(y.shape).mean(-1)
 
@@ -31,9 +38,10 @@ def fit_gradient(task: Task, outputs: Tensor, y: Tensor) -> Tensor:
     from torch.nn.functional import one_hot
 
     outputs = outputs.detach()
+    size = outputs.shape[-2]
     if task == "regression":
-        return (outputs - y[..., None]) * (2 / y.shape[-1])
-    return (outputs.softmax(-1) - one_hot(y, outputs.shape[-1])) / y.shape[-1]
+        return (outputs - y.reshape(outputs.shape)) * (2 / size)
+    return (outputs.softmax(-1) - (y if y.ndim == outputs.ndim else one_hot(y, outputs.shape[-1]))) / size
 
 
 def disagreement(task: Task, a: Tensor, b: Tensor) -> Tensor:
@@ -60,3 +68,14 @@ def consistency(task: Task, outputs: Tensor) -> Tensor:
     pairs = combinations(range(len(outputs)), 2)
     between = [disagreement(task, outputs[a], outputs[b]) for a, b in pairs]
     return torch.stack(between).mean()
+
+
+def twins(sample: Sample, lam: float) -> Loss:
+    """Return the loss of networks that are each fitted to their own batches, and pulled together with weight λ."""
+    return lambda step: step.fit.sum() + lam * consistency(sample.task, step.outputs)
+
+
+def entropy(outputs: Tensor) -> Tensor:
+    """Return the mean entropy, in nats, of the classes predicted by logits (B, C)."""
+    log_p = outputs.log_softmax(-1)
+    return -(log_p.exp() * log_p).sum(-1).mean()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from torch import Tensor, nn
 
 from benchmark.train.adamw import optimiser
 from benchmark.train.device import Device
-from benchmark.train.group import Key
+from benchmark.train.learner import Key, OwnStep, TrainedNetworks
+from benchmark.train.losses import fit_loss
 from benchmark.train.resampling import Stream, generator
-from benchmark.types import Recipe
+from benchmark.types import Recipe, Task
 
 
 class Draws:
@@ -47,10 +49,10 @@ class Modules:
         self,
         keys: Sequence[Key],
         modules: Sequence[nn.Module],
-        inputs: Tensor,
+        inputs: Any,
         recipe: Recipe,
         device: Device,
-        augmented: Callable[[Tensor], Tensor],
+        augmented: Callable[[Any], Any],
     ) -> None:
         self.keys, self.modules, self.inputs = keys, modules, inputs
         self.recipe, self.device, self.augmented = recipe, device, augmented
@@ -61,20 +63,26 @@ class Modules:
 
     def epoch(self, batches: Sequence[Tensor]) -> Iterator[Tensor]:
         for rows in batches:
-            self.outputs = self._outputs(rows)
+            self.outputs = torch.stack([self.output(m, batch) for m, batch in enumerate(rows)])
             yield self.outputs
 
-    def _outputs(self, rows: Tensor) -> Tensor:
-        outputs = []
-        for module, draws, views, batch in zip(self.modules, self.draws, self.views, rows, strict=True):
-            with views:
-                x = self.augmented(self.inputs[batch])
-            with draws:
-                outputs.append(module.train()(x))
-        return torch.stack(outputs)
+    def output(self, m: int, rows: Tensor) -> Tensor:
+        """Return the outputs (R, C) of the m-th module in training for ``rows`` (R,) of the inputs."""
+        with self.views[m]:
+            x = self.augmented(self.inputs[rows.cpu().numpy() if isinstance(self.inputs, np.ndarray) else rows])
+        with self.draws[m]:
+            return self.modules[m].train()(x)
 
     def step(self, gradient: Tensor, limit: float) -> None:
         self.outputs.backward(gradient)
+        self._step(limit)
+
+    def take(self, own: OwnStep, rows: Tensor, targets: Tensor, task: Task, limit: float) -> None:
+        """Take a step of AdamW with the gradient that a remedy's ``own`` step leaves on the modules."""
+        own(Batch(self, rows, targets, task))
+        self._step(limit)
+
+    def _step(self, limit: float) -> None:
         for module in self.modules:
             nn.utils.clip_grad_norm_(module.parameters(), limit)
         self.optimiser.step()
@@ -85,17 +93,57 @@ class Modules:
         copies = [deepcopy(module).eval() for module in self.modules]
         for tensor, value in zip(_state(copies), state, strict=True):
             tensor.copy_(value)
-        return Modules(self.keys, copies, self.inputs[:0], self.recipe, self.device, self.augmented)
+        return Modules(self.keys, copies, None, self.recipe, self.device, self.augmented)
+
+    with_state = trained
+
+    def select(self, m: int) -> Modules:
+        return Modules(self.keys[m : m + 1], self.modules[m : m + 1], None, self.recipe, self.device, self.augmented)
+
+    @torch.no_grad()
+    def started_from(self, networks: Sequence[TrainedNetworks]) -> Modules:
+        """Return these networks in training, with the weights of others."""
+        for tensor, value in zip(self.state, [v for of in networks for v in of.state], strict=True):
+            tensor.copy_(value)
+        return self
 
     @torch.no_grad()
     def passes(self, x: np.ndarray, n: int) -> Iterator[Tensor]:
-        batches = torch.tensor(x).split(self.recipe.batch_size)
+        size = self.recipe.batch_size
+        batches = [x[i : i + size] for i in range(0, len(x), size)]
         for key, module in zip(self.keys, self.modules, strict=True):
             for part in module.modules():
                 part.train(n > 1 and isinstance(part, nn.Dropout))
             with Draws("dropout at prediction", key, self.device):
-                passes = [torch.cat([module(batch.to(self.device.name)).cpu() for batch in batches]) for _ in range(n)]
-            yield torch.stack(passes)
+                each = [torch.cat([module(self._moved(batch)).cpu() for batch in batches]) for _ in range(n)]
+            yield torch.stack(each)
+
+    def _moved(self, batch: np.ndarray) -> Any:
+        return batch if batch.dtype.kind == "U" else torch.tensor(batch).to(self.device.name)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A training step of K modules, as seen by a remedy that goes backward itself."""
+
+    networks: Modules
+    rows: Tensor
+    """(K, B) rows of the sample in the batch of each network."""
+    targets: Tensor
+    """(K, B) or (K, B, C): what each network learns, as in ``Step``."""
+    task: Task
+
+    @property
+    def modules(self) -> Sequence[nn.Module]:
+        return self.networks.modules
+
+    def outputs(self) -> Tensor:
+        """Return the outputs (K, B, C) of each network on its own batch, in the graph."""
+        return torch.stack([self.networks.output(m, rows) for m, rows in enumerate(self.rows)])
+
+    def loss(self) -> Tensor:
+        """Return the sum of the fit losses of the networks on their own batches."""
+        return fit_loss(self.task, self.outputs(), self.targets).sum()
 
 
 def _state(modules: Sequence[nn.Module]) -> list[Tensor]:

@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 from torch import Tensor
 
 from benchmark.train.adamw import optimiser
-from benchmark.train.group import Key
+from benchmark.train.learner import Key, TrainedNetworks
 from benchmark.train.resampling import Stream, generator
 from benchmark.types import Recipe
 
@@ -23,13 +23,11 @@ class StackedMLP:
     """M two-hidden-layer ReLU perceptrons (paper, section Methods), one for each ``(seed, member)`` key.
 
     Weights are initialised as in torch.nn.Linear, uniform within ±1/√fan_in, from each network's own generator.
+    ``dropout`` is the rate of stochastic forward passes at prediction.
     """
 
-    dropout = 0.0
-    """Dropout rate of stochastic forward passes at prediction."""
-
-    def __init__(self, keys: Sequence[Key], n_inputs: int, hidden: int, n_outputs: int):
-        self.keys, self.n_outputs = keys, n_outputs
+    def __init__(self, keys: Sequence[Key], n_inputs: int, hidden: int, n_outputs: int, dropout: float = 0.0):
+        self.keys, self.n_outputs, self.dropout = keys, n_outputs, dropout
         layers = [(n_inputs, hidden), (hidden, hidden), (hidden, n_outputs)]
         self.parameters: list[Tensor] = []
         for rows, columns in layers:
@@ -47,11 +45,19 @@ class StackedMLP:
         one.keys, one.parameters = self.keys[m : m + 1], [p[m : m + 1] for p in self.parameters]
         return one
 
-    def with_parameters(self, parameters: list[Tensor]) -> StackedMLP:
+    @property
+    def state(self) -> Sequence[Tensor]:
+        return self.parameters
+
+    def with_state(self, state: Sequence[Tensor]) -> StackedMLP:
         """Return the same networks with other weights."""
         other = copy(self)
-        other.parameters = parameters
+        other.parameters = list(state)
         return other
+
+    def started_from(self, networks: Sequence[TrainedNetworks]) -> StackedMLP:
+        """Return these networks with the weights of others."""
+        return self.with_state([torch.cat(parts) for parts in zip(*(of.state for of in networks), strict=True)])
 
     @torch.no_grad()
     def passes(self, x: np.ndarray, n: int) -> Iterator[Tensor]:
@@ -114,13 +120,9 @@ class Dropout:
 class StackedPerceptrons:
     """M perceptrons in training on ``inputs``, as one, on a GPU."""
 
-    def __init__(
-        self, keys: Sequence[Key], inputs: Inputs, recipe: Recipe, n_outputs: int, dropout: float, device: str
-    ) -> None:
-        self.inputs, self.recipe = inputs, recipe
-        self.network = StackedMLP(keys, inputs.width, recipe.hidden, n_outputs)
-        self.network.dropout = dropout
-        self.noise = Dropout(keys, dropout, "dropout")
+    def __init__(self, initial: StackedMLP, inputs: Inputs, recipe: Recipe, device: str) -> None:
+        self.inputs, self.recipe, self.network = inputs, recipe, initial
+        self.noise = Dropout(initial.keys, initial.dropout, "dropout")
         self.state = [parameter.to(device).requires_grad_() for parameter in self.network.parameters]
         self.network.parameters = self.state
         self.optimiser = optimiser(self.state, recipe)
@@ -139,7 +141,7 @@ class StackedPerceptrons:
         self.optimiser.zero_grad()
 
     def trained(self, state: Sequence[Tensor]) -> StackedMLP:
-        return self.network.with_parameters([value.detach().cpu() for value in state])
+        return self.network.with_state([value.detach().to("cpu", copy=True) for value in state])
 
 
 def clip_each(parameters: Sequence[Tensor], limit: float) -> None:

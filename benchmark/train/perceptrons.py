@@ -11,7 +11,6 @@ from torch import Tensor
 
 from benchmark.train import kernels
 from benchmark.train.adamw import EPS, Rates, idle, rates
-from benchmark.train.group import Key
 from benchmark.train.networks import Dropout, Inputs, StackedMLP
 from benchmark.types import Recipe
 
@@ -176,11 +175,9 @@ class Perceptron:
 class Perceptrons:
     """M perceptrons in training on ``inputs``."""
 
-    def __init__(self, keys: Sequence[Key], inputs: Inputs, recipe: Recipe, n_outputs: int, dropout: float) -> None:
-        self.inputs, self.recipe = inputs, recipe
-        self.initial = StackedMLP(keys, inputs.width, recipe.hidden, n_outputs)
-        self.initial.dropout = dropout
-        self.noise = [Dropout([key], dropout, "dropout") for key in keys]
+    def __init__(self, initial: StackedMLP, inputs: Inputs, recipe: Recipe) -> None:
+        self.inputs, self.recipe, self.initial = inputs, recipe, initial
+        self.noise = [Dropout([key], initial.dropout, "dropout") for key in initial.keys]
         self.networks: list[Perceptron] = []
 
     def epoch(self, batches: Sequence[Tensor]) -> Iterator[Tensor]:
@@ -209,4 +206,4 @@ class Perceptrons:
         *parts, kept = state
         pairs = zip(self.networks, parts[::2], parts[1::2], strict=True)
         each = [network.trained(weight, flat, float(kept)) for network, weight, flat in pairs]
-        return self.initial.with_parameters([torch.cat(parameters) for parameters in zip(*each, strict=True)])
+        return self.initial.with_state([torch.cat(parameters) for parameters in zip(*each, strict=True)])

@@ -38,7 +38,7 @@ def generator(stream: Stream, seed: int, member: int = 0) -> np.random.Generator
     return np.random.default_rng([STREAMS[stream], seed, member])
 
 
-def draw(problem: Problem, sampling: Sampling, seed: int) -> tuple[Sample, np.ndarray]:
+def draw(problem: Problem, sampling: Sampling, seed: int, device: str = "cpu") -> tuple[Sample, np.ndarray]:
     """Return what a retraining may see of the training pool, and the rows (R,) of the pool that its R molecules are.
 
     ``paper``: the pool; a single model is trained on a bootstrap of it (paper, section Cross-sample prediction churn).
@@ -63,31 +63,31 @@ def draw(problem: Problem, sampling: Sampling, seed: int) -> tuple[Sample, np.nd
     parts = pool.x[places], pool.y[places], pool.smiles[places], rows, resampled  # copies: a view leads to its base
     about = seed, sampling, problem.task, problem.n_outputs
     known = problem.known if sampling == "update" else None
-    return Sample(*about, *parts, problem.recipe, problem.backbone, known), places
-
-
-def partner(seed: int) -> int:
-    """Return the other train seed of a pair: 2j for 2j − 1, and 2j − 1 for 2j.
-
-    An update is compared with the earlier model of the partner, so that the two share data but no randomness.
-    """
-    return seed + 1 if seed % 2 else seed - 1
+    return Sample(*about, *parts, problem.recipe, known, device=device), places
 
 
 def before_update(sample: Sample) -> Sample:
     """Return the sample that the earlier model had, under the train seed of the partner.
 
-    Its features are as in ``sample``: standardised on all of its rows. Raises UserError if there was no earlier model.
+    It is the same object each time. Raises UserError if there was no earlier model.
     """
-    if sample.known is None:
+    if sample.earlier is None:
         raise UserError(
             "there is no earlier model: the method needs --sampling update and a variant that says how many rows are "
             "new, as in bace@train=600@new=100"
         )
-    known = sample.known
-    rows = np.arange(len(known))
-    parts = {"x": sample.x[known], "y": sample.y[known], "smiles": sample.smiles[known]}
-    return replace(sample, seed=partner(sample.seed), **parts, rows=rows, resampled=rows, known=None)
+    return sample.earlier
+
+
+def was_right(sample: Sample, outputs: np.ndarray) -> np.ndarray:
+    """Return a mask (R,) of the molecules that ``outputs`` (R, C) have right.
+
+    A number of a regression is right if its error is not above the median error.
+    """
+    if sample.task == "classification":
+        return np.asarray(outputs.argmax(axis=1) == sample.y)
+    errors = np.abs(outputs[:, 0] - sample.y)
+    return np.asarray(errors <= np.median(errors))
 
 
 def at_seed(sample: Sample, seed: int) -> Sample:
@@ -104,7 +104,8 @@ def bootstrap(sample: Sample, members: int = 1) -> np.ndarray:
     """
     stream: Stream = "bootstrap" if sample.sampling == "paper" else "resampling"
     n = len(sample.resampled)
-    return np.stack([sample.resampled[_draws(stream, sample.seed, k, n)] for k in range(members)])
+    first = sample.member
+    return np.stack([sample.resampled[_draws(stream, sample.seed, first + k, n)] for k in range(members)])
 
 
 def _draws(stream: Stream, seed: int, member: int, n: int) -> np.ndarray:
@@ -120,7 +121,7 @@ def shards(sample: Sample, rows: np.ndarray) -> np.ndarray:
     """
     size = len(rows) // 2
     molecules, repeats = np.unique(rows, return_counts=True)
-    order = generator("shards", sample.seed).permutation(len(molecules))
+    order = generator("shards", sample.seed, sample.member).permutation(len(molecules))
     parts: list[list[int]] = [[], []]
     for i in order[np.argsort(-repeats[order], kind="stable")]:
         min(parts, key=len).extend([molecules[i]] * repeats[i])
@@ -140,7 +141,7 @@ def overlapping(sample: Sample, share: float) -> np.ndarray:
     common at one share remain in common at a larger one.
     """
     n = len(sample.rows)
-    draws = generator("overlap", sample.seed)
+    draws = generator("overlap", sample.seed, sample.member)
     halves = np.split(draws.permutation(len(sample)), [len(sample) // 2])
     together = draws.random(n) < share
     separate = [half[draws.integers(0, len(half), size=n)] for half in halves]

@@ -55,10 +55,10 @@ class Entry:
         """The method as the command line names it, in the same way under all samplings if λ is the default there."""
         cell = next(iter(self.cells.values()))
         try:
-            method = registry.find(self.method)[0](**cell.key.params)
+            part = registry.find(self.method)[0](**cell.key.params)
         except (UserError, TypeError, ValueError):  # not installed, or submitted with other hyperparameters
             return self.title
-        return registry.spelled(method, cell.predictions["id"].task, cell.facts.backbone, cell.key.sampling)
+        return registry.spelled_part(part, cell.predictions["id"].task, cell.facts.backbone, cell.key.sampling)
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,12 @@ from benchmark.data.problem import load_problem, read_with
 from benchmark.errors import UserError, did_you_mean
 from benchmark.measure.catalogue import QUALITY, churn
 from benchmark.measure.measure import Measure
+from benchmark.pipeline import Reading
 from benchmark.run.check import SAME, apart
 from benchmark.run.isolation import Isolation, Trained, isolated, method_file
 from benchmark.store.cell import Cell
 from benchmark.train import draw
-from benchmark.types import Predictions, Problem, Sample, Sampling
+from benchmark.types import Inputs, Predictions, Problem, Sample, Sampling
 from leaderboard.stats.intervals import Estimate, IntervalKind, jackknife, over_both
 from leaderboard.submission.check import STATUS, Submission
 from leaderboard.submission.read import open_folder
@@ -93,12 +94,12 @@ def check_code(submission: Submission) -> None:
             _check_code(code, submission.cells)
 
 
-def _check_code(code: Isolation, cells: Iterable[Cell]) -> tuple[str, ...]:
-    """Check the contract, and return the features of molecules that the method reads in place of a dataset's."""
+def _check_code(code: Isolation, cells: Iterable[Cell]) -> Reading:
+    """Check the contract, and return how the method reads a dataset."""
     checked = code.check({p.task for cell in cells for p in cell.predictions.values()})
     if checked.failures:
         raise UserError("\n".join([f"{code.method} breaks the contract of a method:", *checked.failures, REMEDY]))
-    return checked.features
+    return checked.reading
 
 
 REMEDY = "A method may use its sample and nothing else; repair it, then run python -m benchmark check on it."
@@ -128,7 +129,7 @@ def rerun(submission: Submission, sampling: Sampling, dataset: str = "", draws: 
     cells = [cell for cell in submission.cells if (cell.key.dataset, cell.key.sampling) == (chosen, sampling)]
     collapsed = chosen in submission.description.collapsed
     with isolated(submission.method) as code:
-        features = _check_code(code, cells)
+        reading = _check_code(code, cells)
         checks: list[Check] = []
         walls: dict[str, None] = {}
         count = 2 * (1 + sum(len(cell.predictions) for cell in cells))
@@ -136,7 +137,7 @@ def rerun(submission: Submission, sampling: Sampling, dataset: str = "", draws: 
         for cell in [*cells, None]:
             theirs = cell or cells[0]
             problem = load_problem(chosen, cell.key.canonical_seed if cell else draws.randrange(10**4, 2**31))
-            problem = read_with(features, problem, chosen)
+            problem = read_with(reading, problem, chosen)
             seeds = _fresh(sampling, len(theirs.key.seeds), draws)
             if cell is cells[0] and not collapsed:
                 _check_labels(code, problem, sampling, seeds[:CONTROLS])
@@ -199,9 +200,10 @@ def _retrained(
 
 def _in_parallel(code: Isolation, problem: Problem, samples: Sequence[Sample]) -> list[Trained]:
     """Return what a retraining on each sample predicts for all test molecules, in the order of the test sets."""
-    x = np.concatenate([test.x for test in problem.evals.values()])
+    x, smiles = (np.concatenate([getattr(test, name) for test in problem.evals.values()]) for name in ("x", "smiles"))
+    inputs = Inputs(x, smiles)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        running = [pool.submit(code.retrain, sample, x) for sample in samples]
+        running = [pool.submit(code.retrain, sample, inputs, "", problem.backbone) for sample in samples]
         try:
             return [future.result() for future in running]
         finally:

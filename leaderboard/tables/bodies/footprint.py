@@ -1,13 +1,17 @@
-"""Computational footprint of a method per training step and prediction, read from its stack of networks."""
+"""Computational footprint of a method per training step and prediction, counted with networks that are not trained."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from benchmark.registry import discover, trains_networks
-from benchmark.types import PAPER, Sample, Task
+from benchmark.errors import UserError
+from benchmark.pipeline import Remedy
+from benchmark.registry import discover
+from benchmark.train import Mean
+from benchmark.train.learner import NetworkLearner
+from benchmark.types import PAPER, Inputs, Sample, Task
 
 
 @dataclass(frozen=True)
@@ -25,27 +29,48 @@ class Footprint:
 
 
 def footprint(method: str, params: Mapping[str, Any], task: Task) -> Footprint | None:
-    """Return the footprint of a method in ``methods/``, or None if it is missing or trains no stack of networks.
+    """Return the footprint of a remedy, or None if it is missing or deploys anything but the networks that it trains.
 
     >>> footprint("twin", {"lam": 300.0, "members": 2}, "classification")
     Footprint(forwards=4, backwards=1, networks=2, passes=2)
     >>> footprint("random_forest", {}, "classification") is None
     True
     """
-    from benchmark.train.stack import Stack
-
-    cls = discover()[0].get(method)
-    if cls is None or not trains_networks(cls):
+    cls, learner = discover()[0].get(method), _Counted()
+    if cls is None or not issubclass(cls, Remedy):
         return None
     try:
-        stack = cls(**params).fit(_smallest(task))
-    except (TypeError, ValueError):  # hyperparameters of another version of the method
+        model: Any = cls(**params).fit(_smallest(task), learner)
+    except (TypeError, ValueError, AttributeError, UserError):  # hyperparameters of another version, or more trainings
         return None
-    if not isinstance(stack, Stack):
+    parts = model.parts if type(model) is Mean else [getattr(model, "network", model)]
+    if not all(isinstance(part, _Untrained) for part in parts):
         return None
-    k = len(stack.rows)
-    coupled = stack.coupling is not None
-    return Footprint(k * k if coupled else k, 1 if coupled else k, k, k * stack.passes)
+    networks = sum(k for k, _ in learner.trained)
+    coupled = any(coupled and k > 1 for k, coupled in learner.trained)
+    steps = (networks**2, 1) if coupled else (networks, networks)
+    return Footprint(*steps, networks, networks * getattr(model, "passes", 1))
+
+
+@dataclass(frozen=True)
+class _Untrained:
+    """Networks that are only counted."""
+
+    rows: np.ndarray
+
+    def predict(self, inputs: Inputs) -> np.ndarray:
+        raise ValueError("a method that asks for predictions while it trains has no footprint")
+
+
+@dataclass(frozen=True)
+class _Counted(NetworkLearner):
+    """Networks that are not trained, with their numbers and whether a loss couples them."""
+
+    trained: list[tuple[int, bool]] = field(default_factory=list)
+
+    def train(self, sample: Sample, rows: np.ndarray, *, loss: Any = None, **others: Any) -> Any:
+        self.trained.append((len(rows), loss is not None))
+        return _Untrained(rows)
 
 
 def _smallest(task: Task) -> Sample:

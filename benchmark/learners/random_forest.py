@@ -14,16 +14,16 @@ features at each split.
 Cost: grows as many trees as ``trees`` and trains no network.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from methods._estimator import Estimators, TrainingSet
+from benchmark.learners._estimator import Estimators, TrainingSet
+from benchmark.pipeline import Need, learner
 
 
-@method("random_forest", title="Random forest")
+@learner("random_forest", title="Random forest")
 @dataclass(frozen=True)
 class RandomForest(Estimators):
     trees: PositiveInt = 500
@@ -31,9 +31,12 @@ class RandomForest(Estimators):
     leaf: PositiveInt = 1
     """Fewest training rows in a leaf."""
 
+    offers: ClassVar[frozenset[Need]] = frozenset({"targets", "randomness"})
+
     def trained(self, data: TrainingSet) -> Any:
+        data = data.weighted()
         from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
         kind = RandomForestClassifier if data.task == "classification" else RandomForestRegressor
         forest = kind(self.trees, min_samples_leaf=self.leaf, random_state=data.random_state, n_jobs=1)
-        return forest.fit(data.x, data.y)
+        return forest.fit(data.x, data.y, sample_weight=data.weight)

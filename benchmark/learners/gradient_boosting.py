@@ -19,11 +19,11 @@ from typing import Annotated, Any
 from pydantic import Field, PositiveInt
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from methods._estimator import Estimators, TrainingSet, are_bits
+from benchmark.learners._estimator import Estimators, TrainingSet, are_bits
+from benchmark.pipeline import learner
 
 
-@method("gradient_boosting", title="Gradient boosting")
+@learner("gradient_boosting", title="Gradient boosting")
 @dataclass(frozen=True)
 class GradientBoosting(Estimators):
     trees: PositiveInt = 100
@@ -32,9 +32,10 @@ class GradientBoosting(Estimators):
     """Learning rate, the factor that shrinks each tree, ν in the formula."""
 
     def trained(self, data: TrainingSet) -> Any:
+        data = data.weighted()
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
         kind = HistGradientBoostingClassifier if data.task == "classification" else HistGradientBoostingRegressor
         bins = 2 if are_bits(data.x) else 255  # bits have two values: more bins give the same trees, more slowly
         model = kind(max_iter=self.trees, learning_rate=self.rate, max_bins=bins, random_state=data.random_state)
-        return model.fit(data.x, data.y)
+        return model.fit(data.x, data.y, sample_weight=data.weight)

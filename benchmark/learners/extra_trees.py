@@ -14,23 +14,26 @@ Difference: none; it is scikit-learn's implementation with its defaults.
 Cost: grows as many trees as ``trees`` and trains no network.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from methods._estimator import Estimators, TrainingSet
+from benchmark.learners._estimator import Estimators, TrainingSet
+from benchmark.pipeline import Need, learner
 
 
-@method("extra_trees", title="Extra trees")
+@learner("extra_trees", title="Extra trees")
 @dataclass(frozen=True)
 class ExtraTrees(Estimators):
     trees: PositiveInt = 500
     """Number of trees, T in the formula."""
 
+    offers: ClassVar[frozenset[Need]] = frozenset({"targets", "randomness"})
+
     def trained(self, data: TrainingSet) -> Any:
+        data = data.weighted()
         from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
         kind = ExtraTreesClassifier if data.task == "classification" else ExtraTreesRegressor
-        return kind(self.trees, random_state=data.random_state, n_jobs=1).fit(data.x, data.y)
+        return kind(self.trees, random_state=data.random_state, n_jobs=1).fit(data.x, data.y, sample_weight=data.weight)

@@ -7,6 +7,7 @@ Every part of the suite that can change a prediction has a number, which whoever
 import site
 import sys
 import sysconfig
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from importlib.metadata import packages_distributions, version
@@ -15,43 +16,32 @@ from pathlib import Path
 from benchmark import registry
 from benchmark.data.features import REVISIONS as FEATURES
 from benchmark.files import DISTRIBUTION, PACKAGE, hash_of
+from benchmark.pipeline import Part, Pipeline, Remedied
 from benchmark.train import REVISION as TRAINER
-from benchmark.train import backbone as backbones
+from benchmark.train.learner import NetworkLearner
 from benchmark.train.resampling import REVISIONS as SAMPLINGS
-from benchmark.types import MLP, PAPER, Method, Sampling
+from benchmark.types import PAPER, REFERENCE, Sampling
 
 
-def code_of(method: Method, backbone: str = MLP, sampling: Sampling = PAPER) -> str:
-    """Return the parts that the predictions of a method depend on, with their revisions."""
-    cls = type(method)
-    networks = [backbone, "trainer"] if registry.trains_networks(cls) else []
-    kinds = [name.partition(":")[0] for name in registry.own_features(cls)]
-    parts = dict.fromkeys([*networks, *getattr(cls, "builds_on", ()), *kinds])
-    return " ".join([_of_class(cls), *(f"{name}@{_revision(name)}" for name in parts), of_sampling(sampling)])
+def code_of(method: Pipeline, sampling: Sampling = PAPER) -> str:
+    """Return the parts that the predictions of a pipeline depend on, with their revisions."""
+    parts = [method.learner] if method.remedy.name == REFERENCE and method.chosen else [method.remedy, method.learner]
+    parts = [inner for part in parts for inner in (part.parts if isinstance(part, Remedied) else (part,))]
+    networks = any(isinstance(part, NetworkLearner) for part in parts)
+    named = [*(_revision(type(part)) for part in parts), *([f"trainer@{TRAINER}"] if networks else [])]
+    named += [_revision(registry.find(name)[0]) for part in parts for name in part.builds_on]
+    named += [f"{kind}@{FEATURES[kind]}" for kind in (name.partition(":")[0] for name in method.features)]
+    return " ".join([*dict.fromkeys(named), f"{sampling}@{SAMPLINGS[sampling]}"])
 
 
-def of_sampling(sampling: Sampling) -> str:
-    """Return a sampling with its revision."""
-    return f"{sampling}@{SAMPLINGS[sampling]}"
-
-
-def _revision(name: str) -> int:
-    if name == "trainer":
-        return TRAINER
-    if name in FEATURES:
-        return FEATURES[name]
-    cls = backbones.find(name) if name in backbones.names() else registry.find(name)[0]
-    return int(cls.revision)  # type: ignore[union-attr]
-
-
-def _of_class(cls: type) -> str:
-    """Return a method with its revision, the hash of a user's own files, or the version of another package."""
-    name, kind = cls.name, getattr(cls, "kind", cls)  # type: ignore[attr-defined]
-    if not (files := _own_files(kind)):
-        package = packages_distributions().get(kind.__module__.partition(".")[0], [DISTRIBUTION])[0]
-        ours = package in (DISTRIBUTION, "scikit-learn")
-        return f"{name}@{cls.revision if ours else version(package)}"  # type: ignore[attr-defined]
-    return f"{name}@{hash_of(files)}"
+def _revision(cls: type[Part]) -> str:
+    """Return a part with its revision, the hash of a user's own files, or the version of another package."""
+    kind: type = getattr(cls, "kind", cls)
+    if files := _own_files(kind):
+        declared = [registry.path_of(cls, name) for name in cls.files]
+        return f"{cls.name}@{hash_of([*files, *declared])}"
+    package = _distributions().get(kind.__module__.partition(".")[0], [DISTRIBUTION])[0]
+    return f"{cls.name}@{cls.revision if package in (DISTRIBUTION, 'scikit-learn') else version(package)}"
 
 
 def _own_files(cls: type) -> list[Path]:
@@ -65,6 +55,11 @@ def _own_files(cls: type) -> list[Path]:
         whole = "." in module and (file.parent / "__init__.py").is_file()
         files |= dict.fromkeys(sorted(file.parent.rglob("*.py")) if whole else [file])
     return list(files)
+
+
+@cache
+def _distributions() -> Mapping[str, list[str]]:
+    return packages_distributions()
 
 
 @cache

@@ -6,14 +6,12 @@ import pickle
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from benchmark.errors import UserError
 from benchmark.files import install, offline
-from benchmark.train.backbone import Backbone
 
 CONFIG = "config.json"
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
@@ -95,17 +93,6 @@ class Pretrained:
         place = Path(mine).expanduser() / self.name if mine else f"FOLDER/{self.name} with CHURN_MODEL_DIR=FOLDER"
         files = ", ".join([CONFIG, *self.files, " or ".join(WEIGHTS)])
         return f"  get {files}\n  from:      https://huggingface.co/{self.name}\n  put it at: {place}"
-
-
-class FineTuned(Backbone):
-    """A backbone that starts from the pretrained ``model``."""
-
-    extra = "pretrained"
-    library = "transformers"
-    model: ClassVar[Pretrained]
-
-    def weights(self) -> str:
-        return self.model.digest()
 
 
 def _weights(folder: Path) -> Path:

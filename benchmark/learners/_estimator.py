@@ -1,15 +1,18 @@
-"""Base class and kernels of the methods that fit an estimator to a sample, on one thread."""
+"""Base class and kernels of the learners that fit an estimator to a sample, on one thread."""
+
+from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmark.train import generator
-from benchmark.types import Fitted, Sample, Task
+from benchmark.pipeline import Learner, Need
+from benchmark.train.resampling import generator
+from benchmark.types import Inputs, Model, Sample, Task
 
 Kernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -25,22 +28,37 @@ class TrainingSet:
     """Row numbers (N,) of the sample, equal for repeats of a molecule."""
     random_state: int
     """Seed of a random estimator, drawn from the train seed."""
+    targets: np.ndarray | None = None
+    """Class probabilities (N, C) to learn in place of the labels of a classification."""
+    weight: np.ndarray | None = None
+    """Weights (N,) of the rows; all equal if None."""
+
+    def weighted(self) -> TrainingSet:
+        """Return the same set with a row for each molecule and class that has a probability, which is its weight."""
+        if self.targets is None:
+            return self
+        row, label = np.nonzero(self.targets)
+        weight = self.targets[row, label]
+        return replace(self, x=self.x[row], y=label, rows=self.rows[row], weight=weight, targets=None)
 
 
-class Estimators:
-    """Base class of methods that fit an estimator with scikit-learn's interface to a sample."""
+class Estimators(Learner):
+    """Base class of learners that fit an estimator with scikit-learn's interface to a sample."""
 
-    trains_networks: ClassVar[bool] = False
+    offers: ClassVar[frozenset[Need]] = frozenset({"targets"})
 
     def trained(self, data: TrainingSet) -> Any:
         """Return an estimator fitted to ``data``; classifiers also have ``predict_proba`` and ``classes_``."""
         raise NotImplementedError
 
-    def fit(self, sample: Sample) -> Fitted:
-        rows, state = sample.rows, int(generator("forest", sample.seed).integers(2**31))
-        x = sample.x.astype(np.float64)
+    def fit(self, sample: Sample) -> Model:
+        rows, state = sample.rows, int(generator("forest", sample.seed, sample.member).integers(2**31))
+        x, y, targets = sample.x.astype(np.float64), sample.y, sample.targets
+        if targets is not None and sample.task == "regression":
+            y, targets = targets[:, 0], None
+        soft = None if targets is None else targets[rows].astype(np.float64)
         with threadpool_limits(1):  # sums on several threads would depend on the number of cores
-            data = TrainingSet(sample.task, x[rows], sample.y[rows], rows, state)
+            data = TrainingSet(sample.task, x[rows], y[rows], rows, state, soft)
             return FittedEstimator(self.trained(data), sample.n_outputs, rows)
 
 
@@ -55,9 +73,9 @@ class FittedEstimator:
     n_outputs: int
     rows: np.ndarray
 
-    def predict(self, x: np.ndarray) -> np.ndarray:
+    def predict(self, inputs: Inputs) -> np.ndarray:
         with threadpool_limits(1):
-            return self._predict(self.estimator, x.astype(np.float64))
+            return self._predict(self.estimator, inputs.x.astype(np.float64))
 
     def _predict(self, estimator: Any, x: np.ndarray) -> np.ndarray:
         if self.n_outputs == 1:

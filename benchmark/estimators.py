@@ -16,7 +16,7 @@ True
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -26,14 +26,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from benchmark.train import draw, generator
-from benchmark.train.loop import one_thread, train
-from benchmark.train.networks import StackedMLP
-from benchmark.train.stack import Stack
+from benchmark.pipeline import Pipeline
+from benchmark.registry import make_method
+from benchmark.train import Mean, draw, generator
+from benchmark.train.learner import Unit
 from benchmark.types import PAPER, Examples, Problem, Recipe, Task
-from methods.bagging import Bagging
-from methods.erm import ERM
-from methods.twin import Twin
 
 DEFAULTS = Recipe()
 
@@ -57,9 +54,9 @@ class _Networks(BaseEstimator):  # type: ignore[misc]
     random_state: int | np.random.RandomState | None = None
     """The benchmark's train seed if an integer: it fixes bootstraps, initialisation and batch order."""
 
-    def _method(self) -> Any:
-        """Return the registered method that defines the networks and their training rows."""
-        return ERM()
+    def _method(self, task: Task) -> Pipeline:
+        """Return the method that defines the networks and their training rows."""
+        return make_method("erm", task)
 
     def _train(self, X: np.ndarray, y: np.ndarray, task: Task, n_outputs: int) -> None:
         """Train ``networks_`` and set the scaling of their inputs. Raises ValueError if a parameter is out of range."""
@@ -72,10 +69,10 @@ class _Networks(BaseEstimator):  # type: ignore[misc]
         seed = self.random_state
         if not isinstance(seed, Integral):
             seed = check_random_state(seed).randint(2**31)
-        stack: Stack = self._method().fit(draw(problem, PAPER, int(seed))[0])
-        with one_thread():
-            parts = list(train(x, y, stack.groups(), stack.rule, [stack.readout]))
-        self.networks_ = [cast(StackedMLP, part.networks[stack.readout]) for part in parts]
+        model: Any = self._method(task).fit(draw(problem, PAPER, int(seed))[0])
+        ensembles = model.parts if isinstance(model, Mean) else [model]
+        self.networks_ = [network for ensemble in ensembles for network in ensemble.parts]
+        self.units_ = [unit for ensemble in ensembles for unit in ensemble.units or [Unit()] * len(ensemble.parts)]
 
     @torch.no_grad()
     def _members(self, X: Any) -> np.ndarray:
@@ -87,11 +84,9 @@ class _Networks(BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, reset=False)
         x = torch.from_numpy(np.asarray((X - self.offset_) / self.scale_, dtype=np.float64))
         outputs = []
-        for networks in self.networks_:
-            for m in range(len(networks.keys)):
-                network = networks.select(m)
-                network = network.with_parameters([parameter.double() for parameter in network.parameters])
-                outputs.append(network.after(x[None] @ network.parameters[0])[0])
+        for network, unit in zip(self.networks_, self.units_, strict=True):
+            exact = network.with_state([parameter.double() for parameter in network.state])
+            outputs.append(exact.after(x[None] @ exact.parameters[0])[0] * unit.deviation + unit.mean)
         return np.asarray(torch.stack(outputs).numpy())
 
 
@@ -131,22 +126,22 @@ class _Regressor(RegressorMixin, _Networks):  # type: ignore[misc]
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class _Bagging(_Networks):
-    members: int = Bagging.k
+    members: int = 5
     """Number of averaged networks, each trained on its own bootstrap."""
 
-    def _method(self) -> Bagging:
-        return Bagging(k=self.members)
+    def _method(self, task: Task) -> Pipeline:
+        return make_method(f"bagging:k={self.members}", task)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class _Twin(_Networks):
-    members: int = Twin.members
+    members: int = 2
     """Number of networks trained together, each on its own bootstrap."""
-    lam: float = Twin.lam
+    lam: float = 300.0
     """Weight of the consistency loss."""
 
-    def _method(self) -> Twin:
-        return Twin(lam=self.lam, members=self.members)
+    def _method(self, task: Task) -> Pipeline:
+        return make_method(f"twin:lam={self.lam}:members={self.members}", task)
 
 
 class ErmClassifier(_Classifier):
@@ -179,7 +174,7 @@ class TwinBootstrapClassifier(_Classifier, _Twin):
 class TwinBootstrapRegressor(_Regressor, _Twin):
     """Networks on independent bootstraps, pulled together by a consistency loss (paper, regression appendix)."""
 
-    lam: float = Twin.regression["lam"]  # type: ignore[attr-defined]
+    lam: float = 3.0
 
 
 def retrain(estimator: Any, X: Any, y: Any, X_new: Any, seeds: Sequence[int]) -> np.ndarray:

@@ -27,9 +27,9 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from methods._estimator import Kernel, tanimoto
-from methods.svm import SVM
+from benchmark.learners._estimator import Kernel, tanimoto
+from benchmark.learners.svm import SVM
+from benchmark.pipeline import learner
 
 MOST = 3.0
 """The largest distance of a number from the mean of the training pool, in standard deviations."""
@@ -61,7 +61,7 @@ class MeanKernel:
         return np.asarray(np.mean(parts, axis=0))
 
 
-@method("multi_kernel", title="Multi-kernel SVM")
+@learner("multi_kernel", title="Multi-kernel SVM")
 @dataclass(frozen=True)
 class MultiKernel(SVM):
     features: ClassVar[tuple[str, ...]] = ("morgan_counts:4096:2", "atom_pairs:4096", "rdkit_descriptors")

@@ -20,19 +20,20 @@ from typing import Annotated, Any
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from methods._estimator import Estimators, TrainingSet
+from benchmark.learners._estimator import Estimators, TrainingSet
+from benchmark.pipeline import learner
 
 
-@method("linear", title="Logistic or ridge regression")
+@learner("linear", title="Logistic or ridge regression")
 @dataclass(frozen=True)
 class Linear(Estimators):
     l2: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
     """Weight of the squared coefficients: ``alpha`` of ridge regression, ``1 / C`` of logistic regression."""
 
     def trained(self, data: TrainingSet) -> Any:
+        data = data.weighted()
         from sklearn.linear_model import LogisticRegression, Ridge
 
         classify = data.task == "classification"
         model = LogisticRegression(C=1 / self.l2, max_iter=5000) if classify else Ridge(self.l2)
-        return model.fit(data.x, data.y)
+        return model.fit(data.x, data.y, sample_weight=data.weight)

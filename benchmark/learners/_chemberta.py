@@ -1,5 +1,6 @@
 """ChemBERTa-77M-MTR on SMILES, fine-tuned (Ahmad et al. 2022, arXiv:2209.01712; paper, appendix on ChemBERTa)."""
 
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -7,10 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from benchmark.backbones._hub import FineTuned, Pretrained
-from benchmark.backbones._smiles import smiles_of
 from benchmark.errors import UserError
-from benchmark.types import Recipe
+from benchmark.learners._hub import Pretrained
 
 LONGEST = 128
 """Maximum number of tokens; longer SMILES are truncated."""
@@ -18,17 +17,8 @@ TOKENIZER = "tokenizer.json"
 MODEL = Pretrained("DeepChem/ChemBERTa-77M-MTR", "roberta", (TOKENIZER,))
 
 
-class ChemBERTa(FineTuned):
-    reads = "smiles"
-    recipe = Recipe(lr=2e-5, batch_size=32, epochs=10)
-    model = MODEL
-
-    def module(self, recipe: Recipe, n_outputs: int, dropout: float) -> nn.Module:
-        return Network(n_outputs, dropout)
-
-
 class Network(nn.Module):
-    """From bytes of SMILES (B, D) to outputs (B, C): the transformer and a new two-layer head on its [CLS] token.
+    """From SMILES (B,) to outputs (B, C): the transformer and a new two-layer head on its [CLS] token.
 
     The dropout rate is ``hidden_dropout_prob`` of the model's configuration unless one is given.
     """
@@ -46,12 +36,13 @@ class Network(nn.Module):
         self.model = RobertaForSequenceClassification(config)
         MODEL.start(self.model)
 
-    def forward(self, x: Tensor) -> Tensor:
-        texts = [torch.tensor(tokens(self.folder, smiles)) for smiles in smiles_of(x.cpu().numpy())]
+    def forward(self, x: Sequence[str]) -> Tensor:
+        texts = [torch.tensor(tokens(self.folder, smiles)) for smiles in x]
         ids = nn.utils.rnn.pad_sequence(texts, batch_first=True, padding_value=self.padding)
         lengths = torch.tensor([len(text) for text in texts])
         mask = (torch.arange(ids.shape[1]) < lengths[:, None]).long()
-        return self.model(ids.to(x.device), attention_mask=mask.to(x.device)).logits
+        device = self.model.device
+        return self.model(ids.to(device), attention_mask=mask.to(device)).logits
 
 
 @lru_cache(maxsize=100_000)

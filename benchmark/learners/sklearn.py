@@ -16,25 +16,23 @@ import math
 import re
 import warnings
 from contextlib import suppress
-from dataclasses import asdict, field, make_dataclass
+from dataclasses import field, fields, make_dataclass
 from functools import cache
 from importlib import import_module
+from inspect import signature
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator
 
 from benchmark.errors import UserError, did_you_mean
-from benchmark.registry import describe, family
+from benchmark.learners._estimator import Estimators, TrainingSet
+from benchmark.pipeline import describe
 from benchmark.types import Task
-from methods._estimator import Estimators, TrainingSet
 
-SET_HERE = {"random_state", "n_jobs"}
+SEEDS, THREADS = ("random_state", "random_seed"), ("n_jobs", "thread_count")
 """Parameters that users cannot set: they follow from the train seed and the single thread of a worker."""
-TAKEN = {
-    *("name", "title", "regression", "tasks", "revision", "builds_on", "trains_networks"),
-    *("kind", "path", "doubt", "fit", "trained"),
-}
-"""Attributes of a method, which cannot also be names of parameters."""
+TAKEN = {*dir(Estimators), "kind", "path", "trained"}
+"""Attributes of a learner, which cannot also be names of parameters."""
 
 
 class Wrapped(Estimators):
@@ -42,7 +40,6 @@ class Wrapped(Estimators):
 
     kind: ClassVar[Any]
     path: ClassVar[str]
-    tasks: ClassVar[tuple[Task, ...]]
 
     def __post_init__(self) -> None:
         """Raise ValueError for a parameter rejected by scikit-learn's validation."""
@@ -52,7 +49,6 @@ class Wrapped(Estimators):
 
     @property
     def doubt(self) -> str:
-        """A caveat about the results; empty if there is none."""
         if "classification" not in self.tasks or hasattr(self._estimator(0), "predict_proba"):
             return ""
         return (
@@ -61,18 +57,20 @@ class Wrapped(Estimators):
         )
 
     def _estimator(self, random_state: int) -> Any:
-        fixed = {"random_state": random_state}
+        fixed = dict.fromkeys(SEEDS, random_state)
         if not self.kind.__module__.startswith("sklearn."):  # scikit-learn's estimators default to one thread
-            fixed["n_jobs"] = 1
-        estimator = self.kind(**asdict(self))  # type: ignore[call-overload]
-        return estimator.set_params(**{k: v for k, v in fixed.items() if k in estimator.get_params(deep=False)})
+            fixed |= dict.fromkeys(THREADS, 1)
+        estimator = self.kind(**{field.name: getattr(self, field.name) for field in fields(self)})  # type: ignore[arg-type]
+        return estimator.set_params(**{name: fixed[name] for name in fixed.keys() & _parameters(estimator).keys()})
 
     def trained(self, data: TrainingSet) -> Any:
+        data = data.weighted()
+        weights = {} if data.weight is None else {"sample_weight": data.weight}
         with warnings.catch_warnings():
             # scikit-learn 1.9 and 1.10 warn at every fit of SVC(probability=True) and recommend an estimator that the
             # command line cannot express (the method svm uses it). constraints.txt pins one of these versions.
             warnings.filterwarnings("ignore", "The `probability` parameter was deprecated", FutureWarning)
-            return self._estimator(data.random_state).fit(data.x, data.y)
+            return self._estimator(data.random_state).fit(data.x, data.y, **weights)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the path: another process must create the class itself."""
@@ -84,16 +82,14 @@ def _blank(path: str) -> Wrapped:
     return blank
 
 
-@family("sklearn", title="Any scikit-learn estimator, as in sklearn:sklearn.svm.SVC:C=10")
 @cache
-def wrap(path: str) -> type:
-    """Return the method that trains the estimator at ``path``, with its parameters as hyperparameters.
+def wrap(path: str) -> type[Wrapped]:
+    """Return the learner that trains the estimator at ``path``, with its parameters as hyperparameters.
 
-    Parameters whose default is a number, text, true, false or none can be set. Raises UserError unless ``path`` names
-    a classifier or regressor that needs no other parameters.
+    An estimator has ``fit``, ``predict`` and ``get_params``; with ``predict_proba`` or ``classes_`` in its class or
+    scikit-learn's tags it is a classifier. Parameters whose default is a number, text, true, false or none can be set.
+    Raises UserError unless ``path`` names a classifier or regressor that needs no other parameters.
     """
-    from sklearn.base import is_classifier, is_regressor
-
     kind = _class(path)
     try:
         example = kind()
@@ -102,29 +98,49 @@ def wrap(path: str) -> type:
             f"sklearn:{path}: {error}: it needs parameters that the command line cannot give; "
             "write your own method (python -m benchmark new-method NAME)"
         ) from error
-    if not (is_classifier(example) or is_regressor(example)):
+    if (task := _task(example)) is None:
         raise UserError(f"sklearn:{path}: neither a classifier nor a regressor: name one, as in sklearn.svm.SVC")
+    parameters = _parameters(example)
     defaults = {
         name: default
-        for name, default in example.get_params(deep=False).items()
-        if name not in SET_HERE | TAKEN and _plain(default)
+        for name, default in parameters.items()
+        if name not in {*SEEDS, *THREADS} | TAKEN and _plain(default)
     }
+    offers = {"randomness"} if parameters.keys() & {*SEEDS} else set()
+    if task == "regression" or "sample_weight" in signature(kind.fit).parameters:
+        offers.add("targets")
     cls = make_dataclass(
         kind.__name__,
         [(name, VALUE, field(default=default)) for name, default in defaults.items()],
         bases=(Wrapped,),
         frozen=True,
-        namespace={"__module__": __name__, "kind": kind, "path": path},
+        namespace={"__module__": __name__, "kind": kind, "path": path, "offers": frozenset(offers)},
     )
-    tasks: tuple[Task, ...] = ("classification",) if is_classifier(example) else ("regression",)
-    return describe(cls, f"sklearn:{path}", title=kind.__name__, tasks=tasks)
+    return describe(cls, f"sklearn:{path}", kind.__name__, tasks=(task,))
+
+
+def _parameters(estimator: Any) -> dict[str, Any]:
+    """Return the parameters of an estimator, and those of its constructor where it lists only those that are set."""
+    named = signature(type(estimator).__init__).parameters.items()
+    own = {name: of.default for name, of in named if of.default is not of.empty}
+    return own | dict(estimator.get_params(deep=False))
+
+
+def _task(estimator: Any) -> Task | None:
+    """Return what an estimator learns; None if it is neither a classifier nor a regressor."""
+    from sklearn.base import is_classifier, is_regressor
+
+    with suppress(Exception):  # one that does not derive from scikit-learn's classes has no tags
+        if is_classifier(estimator) or is_regressor(estimator):
+            return "classification" if is_classifier(estimator) else "regression"
+        return None
+    return "classification" if hasattr(estimator, "predict_proba") else "regression"
 
 
 def _class(path: str) -> Any:
-    from sklearn.base import BaseEstimator
-
     def fits(value: object) -> bool:
-        return isinstance(value, type) and issubclass(value, BaseEstimator) and not value.__name__.startswith("_")
+        can = all(hasattr(value, name) for name in ("fit", "predict", "get_params"))
+        return isinstance(value, type) and can and not value.__name__.startswith("_")
 
     module_name, _, name = path.rpartition(".")
     if not module_name or not all(part.isidentifier() for part in path.split(".")):

@@ -30,14 +30,14 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.registry import method
-from methods._estimator import Estimators, Kernel, TrainingSet, kernel_for
+from benchmark.learners._estimator import Estimators, Kernel, TrainingSet, kernel_for
+from benchmark.pipeline import learner
 
 RATIOS = (1e-4, 1e2)
 """Search range for the ratio of noise variance to signal variance."""
 
 
-@method("gaussian_process", title="Gaussian process")
+@learner("gaussian_process", title="Gaussian process")
 @dataclass(frozen=True)
 class GaussianProcess(Estimators):
     """No hyperparameters: noise and signal variances maximise the marginal likelihood."""
@@ -53,6 +53,8 @@ class GaussianProcess(Estimators):
         x, y = data.x[first], data.y[first]
         classes = np.unique(y) if data.task == "classification" else None
         targets = y[:, None] if classes is None else np.where(y[:, None] == classes, 1.0, -1.0)
+        if data.targets is not None:
+            classes, targets = np.arange(data.targets.shape[1]), 2 * data.targets[first] - 1
         kernel = kernel_for(x)
         similar, mean = kernel(x, x), np.average(targets, axis=0, weights=weight)
         ratio, variance = most_likely(similar, targets - mean)

@@ -5,8 +5,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from benchmark.backbones._hub import FineTuned, Pretrained
-from benchmark.types import Recipe
+from benchmark.learners._hub import Pretrained
 
 MODEL = Pretrained("microsoft/resnet-50", "resnet")
 MEAN, SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -15,18 +14,6 @@ CROP = 224 / 256
 """Side of a crop, as a share of the image's."""
 AREA, ASPECT, TRIES = (0.08, 1.0), (3 / 4, 4 / 3), 10
 """A random crop's range of area shares and of width over height, and attempts before the whole image is used."""
-
-
-class ResNet50(FineTuned):
-    reads = "pixels"
-    recipe = Recipe(lr=1e-4, batch_size=64, epochs=15)
-    model = MODEL
-
-    def module(self, recipe: Recipe, n_outputs: int, dropout: float) -> nn.Module:
-        return Network(n_outputs, dropout)
-
-    def augmented(self, x: Tensor) -> Tensor:
-        return random_crops(pictures(x).float()).movedim(1, 3).flatten(1)
 
 
 class Network(nn.Module):

@@ -29,11 +29,11 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from benchmark.registry import method
-from methods._estimator import Estimators, Kernel, TrainingSet, kernel_for
+from benchmark.learners._estimator import Estimators, Kernel, TrainingSet, kernel_for
+from benchmark.pipeline import learner
 
 
-@method("svm", title="SVM")
+@learner("svm", title="SVM")
 @dataclass(frozen=True)
 class SVM(Estimators):
     C: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
@@ -41,6 +41,7 @@ class SVM(Estimators):
     standardised first."""
 
     def trained(self, data: TrainingSet) -> Any:
+        data = data.weighted()
         from sklearn.calibration import CalibratedClassifierCV
         from sklearn.compose import TransformedTargetRegressor
         from sklearn.model_selection import StratifiedGroupKFold
@@ -53,7 +54,7 @@ class SVM(Estimators):
         else:
             folds = list(StratifiedGroupKFold(5).split(data.x, data.y, groups=data.rows))
             model = CalibratedClassifierCV(SVC(C=self.C, kernel="precomputed"), cv=folds, ensemble=False)
-        return OfSimilarities(model.fit(kernel(data.x, data.x), data.y), kernel, data.x)
+        return OfSimilarities(model.fit(kernel(data.x, data.x), data.y, sample_weight=data.weight), kernel, data.x)
 
     def kernel(self, x: np.ndarray) -> Kernel:
         """Return the kernel for rows like ``x`` (N, D)."""

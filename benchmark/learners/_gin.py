@@ -1,4 +1,4 @@
-"""Graph isomorphism network on atoms and bonds (Xu et al. 2019, arXiv:1810.00826; paper, appendix on GIN).
+"""Graph isomorphism networks: their computation.
 
 Most of the time goes into products of matrices, so each distinct environment of a batch is one row of them (see
 ``_graphs``), and a perceptron's first product precedes the sum over neighbours, because there are fewer rows before it.
@@ -9,22 +9,20 @@ stack are computed one after another, while their rows are in the caches.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from rdkit import Chem
-from torch import Tensor
+from torch import Tensor, nn
 
-from benchmark.backbones._graphs import Lists, Sums, distinct, merged, refined
-from benchmark.backbones._smiles import smiles_of
+from benchmark.learners._graphs import Lists, Sums, distinct, merged, refined
 from benchmark.train.adamw import LANES, optimiser
-from benchmark.train.backbone import Backbone
 from benchmark.train.device import Device
-from benchmark.train.group import Key
+from benchmark.train.learner import Key
 from benchmark.train.networks import Dropout
 from benchmark.train.resampling import Stream, generator
 from benchmark.types import Recipe
@@ -42,21 +40,6 @@ CHOICES: tuple[tuple[object, ...], ...] = (
 
 EPSILON = 1e-5
 """Added to the variance by layer norm."""
-
-
-class GIN(Backbone):
-    reads = "smiles"
-    recipe = Recipe(hidden=128, batch_size=32, epochs=50)
-    stacked = True
-    stack = 8
-
-    def inputs(self, x: np.ndarray, device: Device) -> Molecules:
-        return Molecules(x)
-
-    def networks(
-        self, keys: Sequence[Key], inputs: Any, recipe: Recipe, n_outputs: int, dropout: float, device: Device
-    ) -> Networks:
-        return Networks(keys, inputs, recipe, n_outputs, dropout, device)
 
 
 @lru_cache(maxsize=100_000)
@@ -87,10 +70,11 @@ class Batch(NamedTuple):
 
 
 class Molecules:
-    """N molecules as one graph, from bytes of SMILES (N, D)."""
+    """N molecules as one graph, from their SMILES (N,)."""
 
-    def __init__(self, x: np.ndarray) -> None:
-        bits, degrees, neighbours = zip(*map(graph, smiles_of(x)), strict=True)
+    def __init__(self, smiles: Iterable[str]) -> None:
+        self.smiles = np.asarray([*smiles])
+        bits, degrees, neighbours = zip(*map(graph, self.smiles.tolist()), strict=True)
         sizes = np.array([len(molecule) for molecule in degrees])
         self.atoms = Lists(sizes, np.arange(sizes.sum()))
         shifted = [of + start for of, start in zip(neighbours, self.atoms.starts, strict=True)]
@@ -277,6 +261,12 @@ class Networks:
             vector.mul_((limit / (torch.dot(vector, vector).sqrt() + 1e-6)).clamp(max=1))
         self.optimiser.step()
 
+    @torch.no_grad()
+    def started_from(self, networks: Sequence[TrainedNetworks]) -> Networks:
+        """Return these networks in training, with the weights of others."""
+        self.state[0].copy_(torch.cat([of.vectors for of in networks])[:, None])
+        return self
+
     def trained(self, state: Sequence[Tensor]) -> TrainedNetworks:
         vectors = state[0].detach().to("cpu", copy=True)[:, 0]
         return TrainedNetworks(self.keys, self.layout, vectors, self.dropout, self.recipe.batch_size)
@@ -291,6 +281,16 @@ class TrainedNetworks:
     vectors: Tensor
     dropout: float
     batch_size: int
+
+    @property
+    def state(self) -> Sequence[Tensor]:
+        return [self.vectors]
+
+    def with_state(self, state: Sequence[Tensor]) -> TrainedNetworks:
+        return replace(self, vectors=state[0])
+
+    def select(self, m: int) -> TrainedNetworks:
+        return replace(self, keys=self.keys[m : m + 1], vectors=self.vectors[m : m + 1])
 
     @torch.no_grad()
     def passes(self, x: np.ndarray, n: int) -> Iterator[Tensor]:
@@ -312,3 +312,22 @@ def masks(keys: Sequence[Key], p: float, stream: Stream) -> list[Mask]:
         return torch.empty(rows.shape).bernoulli_(1 - p, generator=noise).div_(1 - p).to(rows.device)
 
     return [partial(draw, noise) for noise in Dropout(keys, p, stream).generators]
+
+
+class Module(nn.Module):
+    """One network as a PyTorch module, for remedies that take their own steps."""
+
+    def __init__(self, layout: Layout, dropout: float) -> None:
+        super().__init__()
+        self.layout, self.dropout = layout, dropout
+        seed = int(torch.randint(2**31, ()))
+        self.vector = nn.Parameter(layout.initial((seed, 0)))
+
+    def forward(self, smiles: Sequence[str]) -> Tensor:
+        p = self.dropout if self.training else 0.0
+        batch = Molecules(smiles).batch(np.arange(len(smiles)), not p, self.vector.device)
+
+        def mask(rows: Tensor) -> Tensor | None:
+            return torch.nn.functional.dropout(torch.ones_like(rows), p) if p else None
+
+        return run(self.layout.parts(self.vector), batch, mask)[0]

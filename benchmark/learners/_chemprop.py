@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -10,32 +11,10 @@ import torch
 from rdkit import Chem
 from torch import Tensor, nn
 
-from benchmark.backbones._graphs import Lists, Sums, distinct, merged, refined
-from benchmark.backbones._smiles import smiles_of
-from benchmark.train.backbone import Backbone
-from benchmark.train.device import Device
-from benchmark.types import Recipe
+from benchmark.learners._graphs import Lists, Sums, distinct, merged, refined
 
 LAYERS = 2
 """Rounds of messages between bonds: chemprop's default depth of 3, which counts the first layer."""
-
-
-class Chemprop(Backbone):
-    """Chemprop with its command-line defaults, except for widths of 304 (a multiple of 16) instead of 300.
-
-    Like all backbones, it is trained by AdamW at a constant learning rate; chemprop uses Adam with warm-up and decay.
-    """
-
-    reads = "smiles"
-    recipe = Recipe(hidden=304, epochs=50)
-    extra = "chemprop"
-    library = "chemprop"
-
-    def inputs(self, x: np.ndarray, device: Device) -> Molecules:
-        return Molecules(x)
-
-    def module(self, recipe: Recipe, n_outputs: int, dropout: float) -> nn.Module:
-        return Network(recipe.hidden, n_outputs, dropout)
 
 
 class Graph(NamedTuple):
@@ -77,10 +56,10 @@ class Batch(NamedTuple):
 
 
 class Molecules:
-    """N molecules as one graph, from bytes of SMILES (N, D); ``molecules[rows]`` are some of them."""
+    """N molecules as one graph, from their SMILES (N,); ``molecules[rows]`` are some of them."""
 
-    def __init__(self, x: np.ndarray) -> None:
-        graphs = [graph(smiles) for smiles in smiles_of(x)]
+    def __init__(self, smiles: Iterable[str]) -> None:
+        graphs = [graph(text) for text in smiles]
         sizes = np.array([len(made.atoms) for made in graphs])
         self.atoms = Lists(sizes, np.arange(sizes.sum()))
         sizes = np.array([len(made.bonds) for made in graphs])
@@ -142,7 +121,7 @@ class Some(NamedTuple):
 
 
 class Network(nn.Module):
-    """From molecules, or bytes of their SMILES (B, D), to outputs (B, C): messages, a scaled sum, a perceptron.
+    """From molecules, or their SMILES (B,), to outputs (B, C): messages, a scaled sum, a perceptron.
 
     Chemprop's own parts hold the weights. Its message passing is repeated here on distinct environments, and the
     product with its weights precedes the sum of messages, because there are fewer rows before it.
@@ -157,8 +136,8 @@ class Network(nn.Module):
         self.aggregation = NormAggregation()
         self.head = MLP.build(hidden, n_outputs, hidden, dropout=dropout)
 
-    def forward(self, x: Tensor | Some) -> Tensor:
-        molecules, rows = Molecules(x.cpu().numpy())[:] if isinstance(x, Tensor) else x
+    def forward(self, x: Sequence[str] | Some) -> Tensor:
+        molecules, rows = x if isinstance(x, Some) else Molecules(x)[:]
         own = self.messages
         merge = not (own.dropout.training and own.dropout.p)
         batch = molecules.batch(rows, merge, own.W_h.weight.device)

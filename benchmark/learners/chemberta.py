@@ -1,0 +1,37 @@
+r"""ChemBERTa: a transformer on SMILES, pretrained on properties of 77 million molecules, fine-tuned.
+
+Source: Ahmad et al. 2022, arXiv:2209.01712; Prastalo and Jablonka 2026, appendix on ChemBERTa.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic.dataclasses import dataclass
+
+from benchmark.pipeline import learner
+from benchmark.train.learner import NetworkLearner
+from benchmark.types import Reads, Recipe
+
+if TYPE_CHECKING:  # PyTorch takes seconds to import
+    from torch import nn
+
+
+@learner("chemberta", title="ChemBERTa-77M-MTR")
+@dataclass(frozen=True)
+class ChemBERTa(NetworkLearner):
+    reads: ClassVar[Reads] = "smiles"
+    recipe: ClassVar[Recipe] = Recipe(lr=2e-5, batch_size=32, epochs=10)
+    requires: ClassVar[tuple[str, ...]] = ("transformers",)
+    extra: ClassVar[str] = "pretrained"
+    library: ClassVar[str] = "transformers"
+
+    def module(self, recipe: Recipe, n_inputs: int, n_outputs: int, dropout: float) -> nn.Module:
+        from benchmark.learners._chemberta import Network
+
+        return Network(n_outputs, dropout)
+
+    def weights(self) -> str:
+        from benchmark.learners._chemberta import MODEL
+
+        return MODEL.digest()

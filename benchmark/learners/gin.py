@@ -1,0 +1,57 @@
+r"""GIN: a graph isomorphism network, three layers of messages between the atoms of a molecule.
+
+A layer adds to the row of an atom a perceptron of itself and its neighbours, followed by a layer norm; the mean over
+the atoms goes through a linear head.
+
+$$
+h_v^{(l+1)} = \mathrm{norm}\left(h_v^{(l)} + \mathrm{MLP}_l\left((1 + \epsilon_l) h_v^{(l)}
++ \sum_{u \in N(v)} h_u^{(l)}\right)\right)
+$$
+
+Source: Xu et al. 2019, arXiv:1810.00826; Prastalo and Jablonka 2026, appendix on GIN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from pydantic.dataclasses import dataclass
+
+from benchmark.pipeline import learner
+from benchmark.train.learner import Key, NetworkLearner, Networks, Training
+from benchmark.types import Reads, Recipe
+
+if TYPE_CHECKING:  # PyTorch takes seconds to import
+    from torch import nn
+
+    from benchmark.train.device import Device
+
+
+@learner("gin", title="GIN")
+@dataclass(frozen=True)
+class GIN(NetworkLearner):
+    reads: ClassVar[Reads] = "smiles"
+    recipe: ClassVar[Recipe] = Recipe(hidden=128, batch_size=32, epochs=50)
+    at_a_time: ClassVar[int] = 8
+
+    def prepared(self, x: np.ndarray, device: Device) -> Any:
+        from benchmark.learners._gin import Molecules
+
+        return Molecules(x)
+
+    def module(self, recipe: Recipe, n_inputs: int, n_outputs: int, dropout: float) -> nn.Module:
+        from benchmark.learners._gin import Layout, Module
+
+        return Module(Layout(recipe.hidden, n_outputs), dropout)
+
+    def networks(
+        self, keys: Sequence[Key], inputs: Any, recipe: Recipe, n_outputs: int, device: Device, training: Training
+    ) -> Networks:
+        from benchmark.learners._gin import Networks as FastNetworks
+
+        if training.step or training.adapt:
+            return super().networks(keys, inputs, recipe, n_outputs, device, training)
+        networks: Any = FastNetworks(keys, inputs, recipe, n_outputs, self.dropout, device)
+        return networks.started_from(training.start) if training.start else networks

@@ -1,0 +1,61 @@
+r"""Perceptron: two hidden ReLU layers on numbers.
+
+$$
+f_\theta(x) = W_3 \, \mathrm{relu}(W_2 \, \mathrm{relu}(W_1 x + b_1) + b_2) + b_3
+$$
+
+Source: Prastalo and Jablonka 2026, section Methods.
+
+Difference: none. A fast implementation is equal to a plain one up to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from pydantic.dataclasses import dataclass
+
+from benchmark.pipeline import learner
+from benchmark.train.learner import Key, NetworkLearner, Networks, Training
+from benchmark.types import Recipe
+
+if TYPE_CHECKING:  # imports PyTorch, which takes seconds
+    from torch import nn
+
+    from benchmark.train.device import Device
+    from benchmark.train.networks import Inputs
+
+
+@learner("mlp", title="Perceptron")
+@dataclass(frozen=True)
+class MLP(NetworkLearner):
+    recipe: ClassVar[Recipe] = Recipe()
+
+    def prepared(self, x: np.ndarray, device: Device) -> Inputs:
+        from benchmark.train.networks import Inputs
+
+        return Inputs(x, device.name)
+
+    def module(self, recipe: Recipe, n_inputs: int, n_outputs: int, dropout: float) -> nn.Module:
+        from torch import nn
+
+        sizes = [(n_inputs, recipe.hidden), (recipe.hidden, recipe.hidden)]
+        layers = [layer for ends in sizes for layer in (nn.Linear(*ends), nn.ReLU(), nn.Dropout(dropout))]
+        return nn.Sequential(*layers, nn.Linear(recipe.hidden, n_outputs))
+
+    def networks(
+        self, keys: Sequence[Key], inputs: Any, recipe: Recipe, n_outputs: int, device: Device, training: Training
+    ) -> Networks:
+        from benchmark.train.networks import StackedMLP, StackedPerceptrons
+        from benchmark.train.perceptrons import Perceptrons
+
+        if training.step or training.adapt:
+            return super().networks(keys, inputs.x, recipe, n_outputs, device, training)
+        initial = StackedMLP(keys, inputs.width, recipe.hidden, n_outputs, self.dropout)
+        if training.start:
+            initial = initial.started_from(training.start)
+        if device.to_the_bit:
+            return Perceptrons(initial, inputs, recipe)
+        return StackedPerceptrons(initial, inputs, recipe, device.name)

@@ -1,0 +1,257 @@
+"""A pipeline, which is a row of the board: features × learner × remedy; and how its parts are registered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass, replace
+from importlib.util import find_spec
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, cast
+
+from benchmark.errors import UserError
+from benchmark.files import install
+from benchmark.types import REFERENCE, SAMPLINGS, TASKS, Model, Reads, Recipe, Sample, Sampling, Task
+
+Need = Literal["networks", "modules", "targets", "randomness", "numbers"]
+"""What a remedy needs of a learner: that it trains networks, or PyTorch modules; that it learns ``Sample.targets``;
+that two trainings on the same rows differ; that it reads numbers, which can be mixed."""
+T = TypeVar("T", bound=type)
+registered: dict[str, type[Part]] = {}
+"""Remedies and learners by name."""
+
+
+class Part:
+    """Base class of remedies and learners: frozen dataclasses, whose fields are their hyperparameters."""
+
+    name: ClassVar[str] = ""
+    title: ClassVar[str] = ""
+    revision: ClassVar[int] = 1
+    regression: ClassVar[Mapping[str, Any]] = {}
+    """The defaults that differ for regression."""
+    tasks: ClassVar[Sequence[Task]] = TASKS
+    """The tasks that it can learn."""
+    samplings: ClassVar[tuple[Sampling, ...]] = SAMPLINGS
+    """The samplings under which it may run."""
+    requires: ClassVar[tuple[str, ...]] = ()
+    """The modules that it imports when it trains, if the suite does not bring them."""
+    extra: ClassVar[str] = ""
+    """The extra of this suite that installs them."""
+    files: ClassVar[Mapping[str, str]] = {}
+    """Files beside its own that it reads, such as weights, with their sha256 (see ``benchmark.registry.path_of``)."""
+    builds_on: ClassVar[tuple[str, ...]] = ()
+    """Names of other parts that its predictions depend on."""
+    control: ClassVar[bool] = False
+    """Whether it is only there to compare others with, and has no rank."""
+
+    @property
+    def doubt(self) -> str:
+        """A caveat about its results; empty if there is none."""
+        return ""
+
+    def require(self) -> None:
+        """Raise UserError if a module that it needs is not installed."""
+        for module in self.requires:
+            if find_spec(module) is None:
+                raise UserError(f"{self.name} needs {module}, which is not installed: {self.how_to_install(module)}")
+
+    def how_to_install(self, module: str) -> str:
+        """Return the command that installs a module that it needs."""
+        return install(self.extra) if self.extra else f"pip install {module}"
+
+
+class Learner(Part):
+    """Base class of learners, which train one model: a kind of estimator or network."""
+
+    reads: ClassVar[Reads] = "numbers"
+    features: ClassVar[tuple[str, ...]] = ()
+    """The features of molecules that it reads in place of the dataset's, as a TOML names them."""
+    offers: ClassVar[frozenset[Need]] = frozenset()
+    """What of a remedy's needs it can do."""
+
+    def fit(self, sample: Sample) -> Model:
+        """Train one model on ``sample.rows``, as a pure function of the sample."""
+        raise NotImplementedError
+
+
+class Remedy(Part):
+    """Base class of remedies, which make a model of any learner that can do what they need."""
+
+    needs: ClassVar[tuple[Need, ...]] = ()
+    incumbent: ClassVar[str] = ""
+    """The method of the earlier model that it uses at an update, if it uses one."""
+    fits_first: ClassVar[bool] = False
+    """Whether its networks, observed in training, end as those of others do, which can then take them over."""
+
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        """Train one predictor on ``sample``, as a pure function of it."""
+        raise NotImplementedError
+
+
+def register(
+    name: str,
+    *,
+    title: str,
+    regression: Mapping[str, Any] | None = None,
+    tasks: Sequence[Task] = TASKS,
+    revision: int = 1,
+) -> Callable[[T], T]:
+    """Register a frozen dataclass, derived from ``Remedy`` or ``Learner``, as ``name``.
+
+    ``title`` is shown in tables and may use the fields, as in ``"Bagging K={k}"``; ``regression`` holds the defaults
+    that differ for regression, and ``tasks`` are those that it can learn. Raise the ``revision`` of a part of the suite
+    with each change of its predictions. Raises ValueError if the file has another name, or another file registered this
+    one, and TypeError for another kind of class.
+    """
+
+    def described(cls: T) -> T:
+        other = registered.get(name, cls)
+        if other.__module__ != cls.__module__:
+            raise ValueError(f"method {name!r} is registered by {other.__module__} and by {cls.__module__}")
+        stem = cls.__module__.rpartition(".")[2]
+        if cls.__module__.startswith(("methods.", "benchmark.learners.")) and stem != name:
+            raise ValueError(f"method {name!r} is in {cls.__module__}: a method and its file have the same name")
+        registered[name] = cast("type[Part]", describe(cls, name, title, regression, tasks, revision))
+        return cls
+
+    return described
+
+
+method = learner = register
+
+
+def describe(
+    cls: T,
+    name: str,
+    title: str,
+    regression: Mapping[str, Any] | None = None,
+    tasks: Sequence[Task] = TASKS,
+    revision: int = 1,
+) -> T:
+    """Name and describe a class as ``register`` does, without registering it. Raises TypeError."""
+    if not (isinstance(cls, type) and issubclass(cls, Remedy | Learner)):
+        raise TypeError(
+            f"method {name!r}: {cls.__name__} is neither a remedy nor a learner: derive it from "
+            "benchmark.pipeline.Remedy or Learner"
+        )
+    if not is_dataclass(cls):
+        raise TypeError(
+            f"method {name!r}: {cls.__name__} is not a dataclass: put @dataclass(frozen=True) below @method"
+        )
+    part = cast("type[Part]", cls)
+    part.name, part.title, part.regression = name, title, dict(regression or {})
+    part.tasks, part.revision = tuple(tasks), revision
+    return cls
+
+
+class Reading(NamedTuple):
+    """How a pipeline reads a dataset."""
+
+    features: tuple[str, ...]
+    """Features of molecules in place of the dataset's; none if these are read."""
+    reads: Reads
+    learner: str
+    recipe: Recipe | None
+    """The learner's recipe, if it trains networks."""
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A remedy for a learner on features."""
+
+    remedy: Remedy
+    learner: Learner
+    chosen: bool = False
+    """Whether the learner is another than that of the dataset."""
+    features: tuple[str, ...] = ()
+    """Features of molecules in place of the dataset's; none if these are read."""
+
+    def fit(self, sample: Sample) -> Model:
+        """Train one predictor on ``sample``."""
+        return self.remedy.fit(sample, self.learner)
+
+    def __str__(self) -> str:
+        return " · ".join([repr(self.head), *map(repr, filter(None, [self.other])), *self._own])
+
+    @property
+    def _own(self) -> tuple[str, ...]:
+        return self.features if self.features != self.learner.features else ()
+
+    @property
+    def head(self) -> Part:
+        """The part after which it is named: ``svm`` is ERM with the learner of that name."""
+        return self.learner if self.chosen and self.remedy.name == REFERENCE else self.remedy
+
+    @property
+    def other(self) -> Learner | None:
+        """The learner, if it is not named by ``head`` and not that of the dataset."""
+        return self.learner if self.chosen and self.head is self.remedy else None
+
+    @property
+    def base(self) -> Learner:
+        """The learner, without a remedy."""
+        return self.learner.learner if isinstance(self.learner, Remedied) else self.learner
+
+    @property
+    def reading(self) -> Reading:
+        """How it reads a dataset."""
+        base = self.base
+        return Reading(self.features, base.reads, base.name, getattr(base, "recipe", None))
+
+    @property
+    def name(self) -> str:
+        return self.head.name
+
+    @property
+    def parts(self) -> tuple[Remedy, Learner]:
+        return self.remedy, self.learner
+
+    @property
+    def doubt(self) -> str:
+        """Caveats about its results; empty if there is none."""
+        return "; ".join(filter(None, (part.doubt for part in self.parts)))
+
+    def refuse(self) -> None:
+        """Raise UserError if the learner cannot do what the remedy needs, or a module is not installed."""
+        for need in self.remedy.needs:
+            if need not in self.learner.offers and need != self.learner.reads:
+                raise UserError(f"{self.remedy.name} {REFUSED[need].format(self.learner.name)}")
+        for part in self.parts:
+            part.require()
+
+
+REFUSED: Mapping[Need, str] = {
+    "networks": "changes the training of networks, and {} trains none: choose a learner that does, such as mlp or gin",
+    "modules": "takes its own steps through a PyTorch module, and {} is none: choose mlp, gin, chemprop or tabm",
+    "targets": "trains on soft labels, which {} cannot learn: choose another learner, such as mlp or random_forest",
+    "numbers": "mixes features, and {} does not read numbers: choose another learner, such as mlp",
+    "randomness": "trains several models on the same rows, which would all be equal: {} is not random; use bagging",
+}
+
+
+@dataclass(frozen=True)
+class Remedied(Learner):
+    """A remedy with a learner, as the learner of another remedy: ``--method bagging --learner early_stopping``."""
+
+    remedy: Remedy
+    learner: Learner
+
+    offers: ClassVar[frozenset[Need]] = frozenset({"randomness"})
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.remedy.name)
+
+    @property
+    def parts(self) -> tuple[Remedy, Learner]:
+        return self.remedy, self.learner
+
+    def fit(self, sample: Sample) -> Model:
+        """Apply the remedy to ``sample.rows`` alone, with randomness of its own for each of several members."""
+        sampling: Sampling = "nested" if sample.sampling == "paper" else sample.sampling
+        alone = replace(sample, sampling=sampling, resampled=sample.rows, member=MEMBERS * sample.member)
+        return self.remedy.fit(alone, self.learner)
+
+    def require(self) -> None:
+        Pipeline(self.remedy, self.learner).refuse()
+
+
+MEMBERS = 1000
+"""Members that a remedy may have when it is the learner of another."""
