@@ -26,10 +26,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from benchmark.errors import UserError
 from benchmark.pipeline import Pipeline
 from benchmark.registry import make_method
 from benchmark.train import Mean, draw, generator
-from benchmark.train.learner import Unit
+from benchmark.train.ensemble import Unit
 from benchmark.types import PAPER, Examples, Problem, Recipe, Task
 
 DEFAULTS = Recipe()
@@ -69,7 +70,11 @@ class _Networks(BaseEstimator):  # type: ignore[misc]
         seed = self.random_state
         if not isinstance(seed, Integral):
             seed = check_random_state(seed).randint(2**31)
-        model: Any = self._method(task).fit(draw(problem, PAPER, int(seed))[0])
+        try:
+            method = self._method(task)
+        except UserError as error:  # scikit-learn's convention
+            raise ValueError(str(error)) from error
+        model: Any = method.fit(draw(problem, PAPER, int(seed))[0])
         ensembles = model.parts if isinstance(model, Mean) else [model]
         self.networks_ = [network for ensemble in ensembles for network in ensemble.parts]
         self.units_ = [unit for ensemble in ensembles for unit in ensemble.units or [Unit()] * len(ensemble.parts)]

@@ -70,6 +70,14 @@ def program(*packages: str) -> str:
     return hash_of([file for folder in folders for file in sorted(folder.rglob("*.py"))])
 
 
+def package_root(path: Path) -> Path:
+    """Return the folder of a Python file, or that of the outermost package to which it belongs."""
+    above = path.parent
+    while (above / "__init__.py").is_file():
+        above = above.parent
+    return above
+
+
 def offline() -> bool:
     """Return whether network access is forbidden, by ``--offline`` or a non-empty CHURN_OFFLINE other than 0."""
     return os.environ.get("CHURN_OFFLINE", "0") not in ("", "0")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from importlib.util import find_spec
@@ -9,11 +10,11 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, cast
 
 from benchmark.errors import UserError
 from benchmark.files import install
-from benchmark.types import REFERENCE, SAMPLINGS, TASKS, Model, Reads, Recipe, Sample, Sampling, Task
+from benchmark.types import PAPER, REFERENCE, SAMPLINGS, TASKS, Model, Reads, Recipe, Sample, Sampling, Task
 
-Need = Literal["networks", "modules", "targets", "randomness", "numbers"]
-"""What a remedy needs of a learner: that it trains networks, or PyTorch modules; that it learns ``Sample.targets``;
-that two trainings on the same rows differ; that it reads numbers, which can be mixed."""
+Need = Literal["networks", "modules", "relu", "targets", "randomness", "numbers"]
+"""What a remedy needs of a learner: that it trains networks, or PyTorch modules, with ReLUs; that it learns
+``Sample.targets``; that two trainings on the same rows differ; that it reads numbers, which can be mixed."""
 T = TypeVar("T", bound=type)
 registered: dict[str, type[Part]] = {}
 """Remedies and learners by name."""
@@ -24,6 +25,8 @@ class Part:
 
     name: ClassVar[str] = ""
     title: ClassVar[str] = ""
+    place: ClassVar[str] = ""
+    """The file that it is in; worker processes, which get it from another, cannot look it up."""
     revision: ClassVar[int] = 1
     regression: ClassVar[Mapping[str, Any]] = {}
     """The defaults that differ for regression."""
@@ -139,6 +142,7 @@ def describe(
     part = cast("type[Part]", cls)
     part.name, part.title, part.regression = name, title, dict(regression or {})
     part.tasks, part.revision = tuple(tasks), revision
+    part.place = getattr(sys.modules.get(cls.__module__), "__file__", None) or ""
     return cls
 
 
@@ -210,7 +214,9 @@ class Pipeline:
         return "; ".join(filter(None, (part.doubt for part in self.parts)))
 
     def refuse(self) -> None:
-        """Raise UserError if the learner cannot do what the remedy needs, or a module is not installed."""
+        """Raise UserError if the learner cannot do what the remedy needs, or read features, or lacks a module."""
+        if self._own and self.base.reads != "numbers":
+            raise UserError(f"{self.base.name} reads {self.base.reads}: leave out the features {', '.join(self._own)}")
         for need in self.remedy.needs:
             if need not in self.learner.offers and need != self.learner.reads:
                 raise UserError(f"{self.remedy.name} {REFUSED[need].format(self.learner.name)}")
@@ -221,6 +227,7 @@ class Pipeline:
 REFUSED: Mapping[Need, str] = {
     "networks": "changes the training of networks, and {} trains none: choose a learner that does, such as mlp or gin",
     "modules": "takes its own steps through a PyTorch module, and {} is none: choose mlp, gin, chemprop or tabm",
+    "relu": "replaces modules of the kind torch.nn.ReLU, and {} has none: choose mlp, chemprop or resnet50",
     "targets": "trains on soft labels, which {} cannot learn: choose another learner, such as mlp or random_forest",
     "numbers": "mixes features, and {} does not read numbers: choose another learner, such as mlp",
     "randomness": "trains several models on the same rows, which would all be equal: {} is not random; use bagging",
@@ -237,7 +244,9 @@ class Remedied(Learner):
     offers: ClassVar[frozenset[Need]] = frozenset({"randomness"})
 
     def __post_init__(self) -> None:
+        granted = (s for s in SAMPLINGS if all(_alone(s) in part.samplings for part in self.parts))
         object.__setattr__(self, "name", self.remedy.name)
+        object.__setattr__(self, "samplings", tuple(granted))
 
     @property
     def parts(self) -> tuple[Remedy, Learner]:
@@ -245,12 +254,21 @@ class Remedied(Learner):
 
     def fit(self, sample: Sample) -> Model:
         """Apply the remedy to ``sample.rows`` alone, with randomness of its own for each of several members."""
-        sampling: Sampling = "nested" if sample.sampling == "paper" else sample.sampling
-        alone = replace(sample, sampling=sampling, resampled=sample.rows, member=MEMBERS * sample.member)
+        member = MEMBERS * sample.member
+        alone = replace(sample, sampling=_alone(sample.sampling), resampled=sample.rows, member=member)
         return self.remedy.fit(alone, self.learner)
 
     def require(self) -> None:
+        if not self.samplings:
+            raise UserError(
+                f"{self.name} needs more of the training pool than one of several models sees: use it alone"
+            )
         Pipeline(self.remedy, self.learner).refuse()
+
+
+def _alone(sampling: Sampling) -> Sampling:
+    """Return the sampling under which a model has what it is trained on, and nothing else."""
+    return "nested" if sampling == PAPER else sampling
 
 
 MEMBERS = 1000

@@ -3,7 +3,6 @@
 import hashlib
 import importlib
 import importlib.util
-import inspect
 import pkgutil
 import re
 import sys
@@ -15,11 +14,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, get_type_hints
 
+import cloudpickle
 from pydantic import TypeAdapter, ValidationError
 
 from benchmark import learners
 from benchmark.errors import UserError, did_you_mean
-from benchmark.files import own_methods
+from benchmark.files import CHECKOUT, own_methods, package_root
 from benchmark.learners import SELECTED
 from benchmark.pipeline import Learner, Part, Pipeline, Remedied, Remedy, registered
 from benchmark.settings import assignments
@@ -51,8 +51,22 @@ def _modules() -> list[str]:
     """Return the names of the files of the suite, and of those in the user's folder that register something."""
     names = {module.name for module in pkgutil.iter_modules(importlib.import_module("methods").__path__)}
     names |= {*learners.names()} - {SKLEARN}
-    names |= {path.stem for path in own_methods().glob("*.py") if b"benchmark.pipeline" in path.read_bytes()}
+    names |= own_files().keys()
     return sorted(name for name in names if not name.startswith("_"))
+
+
+def own_files() -> dict[str, Path]:
+    """Return the files and packages in the user's folder that may register something, by name."""
+    folder = own_methods()
+    paths = {path.stem: path for path in folder.glob("*.py")}
+    paths |= {path.parent.name: path for path in folder.glob("*/__init__.py")}
+    return {name: path for name, path in paths.items() if b"benchmark.pipeline" in _code(path)}
+
+
+def _code(path: Path) -> bytes:
+    """Return the content of a file, or of all modules of the package whose ``__init__`` it is."""
+    files = path.parent.rglob("*.py") if path.name == "__init__.py" else [path]
+    return b"".join(file.read_bytes() for file in files)
 
 
 def _imported(name: str) -> None:
@@ -62,7 +76,7 @@ def _imported(name: str) -> None:
     elif importlib.util.find_spec(f"methods.{name}"):
         importlib.import_module(f"methods.{name}")
     else:
-        _load(own_methods() / f"{name}.py")
+        _load(own_files()[name])
 
 
 def find(text: str) -> tuple[type[Part], list[str]]:
@@ -89,27 +103,34 @@ def load_file(path: Path) -> type[Part]:
         raise UserError(f"{path}: no such file")
     before = dict(registered)
     try:
-        _load(path)
+        made = _load(path).__name__
     except (Exception, SystemExit) as error:
         raise UserError(f"{path}: cannot be imported: {type(error).__name__}: {error}") from error
     new = [cls for name, cls in registered.items() if before.get(name) is not cls]
+    new = [cls for cls in new if f"{cls.__module__}.".startswith(f"{made}.")]  # it may import others, such as a learner
     if len(new) != 1:
         raise UserError(f"{path}: expected one class with @method(...) or @learner(...), found {len(new)}")
     return new[0]
 
 
 def _load(path: Path) -> ModuleType:
-    """Import a file of the user's: as part of its package if it belongs to one, so that it finds its neighbours."""
+    """Import a file of the user's: as part of its package if it belongs to one, so that it finds its neighbours.
+
+    Worker processes and deployed models get a copy of its classes, as they may not find the file.
+    """
     path = path.resolve()
-    above = path.parent
-    while (above / "__init__.py").is_file():
-        above = above.parent
-    if above != path.parent and str(above) not in sys.path:
-        sys.path.insert(0, str(above))
-    if above != path.parent:
-        module = ".".join(path.relative_to(above).with_suffix("").parts)
-        sys.modules.pop(module, None)
-        return importlib.import_module(module)
+    above = package_root(path)
+    if above == path.parent or (path.parent == own_methods().resolve() and above != CHECKOUT):
+        made = _alone(path)
+        cloudpickle.register_pickle_by_value(made)
+    else:
+        made = _in_package(path, above)
+        if above != CHECKOUT:
+            cloudpickle.register_pickle_by_value(sys.modules[made.__name__.partition(".")[0]])
+    return made
+
+
+def _alone(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"file:{path}", path)
     assert spec is not None
     assert spec.loader is not None
@@ -123,10 +144,23 @@ def _load(path: Path) -> ModuleType:
     return made
 
 
+def _in_package(path: Path, above: Path) -> ModuleType:
+    if str(above) not in sys.path:
+        sys.path.append(str(above))
+    module = ".".join(path.relative_to(above).with_suffix("").parts).removesuffix(".__init__")
+    for known in [name for name in sys.modules if name == module or name.startswith(f"{module}.")]:
+        sys.modules.pop(known)  # it may have been edited
+    package = module.partition(".")[0]
+    found = importlib.util.find_spec(package)
+    if found is None or found.origin is None or Path(found.origin).resolve().parent != above / package:
+        raise ImportError(f"Python finds another package {package}, at {found and found.origin}: rename this one")
+    return importlib.import_module(module)
+
+
 def path_of(part: Part | type[Part], name: str) -> Path:
     """Return the path of a file that a part declares in ``files``. Raises UserError if it is missing or another."""
     cls = part if isinstance(part, type) else type(part)
-    path = Path(inspect.getfile(cls)).parent / name
+    path = Path(cls.place).parent / name
     if name not in cls.files:
         raise UserError(f"{cls.name} reads {name} without declaring it: add it to its files, with its sha256")
     digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no such file"
@@ -208,7 +242,7 @@ def refuse_sampling(method: Pipeline, sampling: Sampling) -> None:
             )
 
 
-def doubtful_lambda(method: Pipeline, task: Task, backbone: str, sampling: Sampling = PAPER) -> str:
+def doubtful_lambda(method: Pipeline, task: Task, sampling: Sampling = PAPER) -> str:
     """Return a warning if a method has its default λ where the rule has not selected one, else ``""``."""
     remedy = method.remedy
     lam = asdict(remedy).get(LAM)  # type: ignore[call-overload]

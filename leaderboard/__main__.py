@@ -142,7 +142,7 @@ def study(
     store: Annotated[str, STORE] = "",
 ) -> None:
     """Print the findings and tables of a study."""
-    from benchmark.lab.study import make_study
+    from benchmark.studies import make_study
     from leaderboard.read.source import read
     from leaderboard.tables import studies
     from leaderboard.write import formats as writers

@@ -8,7 +8,7 @@ $$
 
 Source: Breiman 1996, doi:10.1007/BF00058655; Prastalo and Jablonka 2026, section Methods.
 
-Difference: none from the paper. Breiman averages trees and other predictors; here they are networks.
+Difference: none from the paper, in which all predictors are networks; Breiman averages trees and others.
 """
 
 from pydantic import PositiveInt

@@ -20,7 +20,8 @@ from pydantic import Field, PositiveInt
 from pydantic.dataclasses import dataclass
 
 from benchmark.pipeline import Learner, Need, Remedy, method
-from benchmark.train.learner import Ensemble, NetworkLearner
+from benchmark.train.ensemble import Ensemble
+from benchmark.train.learner import NetworkLearner
 from benchmark.types import Inputs, Model, Sample
 
 

@@ -1,8 +1,7 @@
 r"""Model soup: one network with the mean weights of k networks that start from the same initialisation.
 
-The k networks differ in their bootstraps of the training rows and share the batch order. Backbones other than the
-paper's perceptron cannot be averaged. If targets are standardised, this is done once, on the sample, because the
-networks of a soup need targets in the same unit.
+The k networks differ in their bootstraps of the training rows and share the batch order. If targets are standardised,
+this is done once, on the sample, because the networks of a soup need targets in the same unit.
 
 $$
 \min_{\theta_k} L_{S_k}(\theta_k), \qquad \bar\theta = \frac{1}{K} \sum_{k=1}^{K} \theta_k, \qquad
@@ -26,7 +25,8 @@ from pydantic.dataclasses import dataclass
 
 from benchmark.pipeline import Learner, Need, Remedy, method
 from benchmark.train import bootstrap
-from benchmark.train.learner import NetworkLearner, Unit
+from benchmark.train.ensemble import Unit
+from benchmark.train.learner import NetworkLearner
 from benchmark.types import Model, Sample
 
 

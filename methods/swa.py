@@ -21,7 +21,8 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from benchmark.pipeline import Learner, Need, Remedy, method
-from benchmark.train.learner import NetworkLearner, Networks
+from benchmark.train.ensemble import Epoch, Networks
+from benchmark.train.learner import NetworkLearner
 from benchmark.types import Model, Sample
 
 if TYPE_CHECKING:
@@ -53,12 +54,12 @@ class Average:
         self.start, self.count = start, 0
         self.mean: list[Tensor] = []
 
-    def __call__(self, epoch: int, networks: Networks) -> None:
+    def __call__(self, epoch: Epoch) -> None:
         import torch
 
-        if epoch < self.start:
+        if epoch.number < self.start:
             return
-        self.networks, self.count = networks, self.count + 1
+        self.networks, self.count, networks = epoch.networks, self.count + 1, epoch.networks
         self.mean = self.mean or [torch.zeros_like(value) for value in networks.state]
         for total, value in zip(self.mean, networks.state, strict=True):
             total += (value.detach() - total) / self.count

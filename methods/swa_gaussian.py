@@ -1,8 +1,7 @@
 r"""SWA-Gaussian: predictions averaged over networks drawn from a Gaussian around the mean of ERM's later weights.
 
 The weights at the ends of the later epochs give the mean, the variances (the diagonal matrix V) and up to 20 directions
-of low rank (the R columns of D, deviations of the last epochs from the running mean). Backbones other than the
-perceptron cannot be drawn.
+of low rank (the R columns of D, deviations of the last epochs from the running mean).
 
 $$
 \theta_m \sim \mathcal{N}\left(\bar\theta,\; \frac{1}{2} V + \frac{1}{2(R - 1)} D D^\top\right), \qquad
@@ -28,7 +27,8 @@ from pydantic.dataclasses import dataclass
 
 from benchmark.pipeline import Learner, Need, Remedy, method
 from benchmark.train import generator
-from benchmark.train.learner import Ensemble, NetworkLearner, Networks
+from benchmark.train.ensemble import Ensemble, Epoch
+from benchmark.train.learner import NetworkLearner
 from benchmark.types import Inputs, Model, Sample
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ class SWAGaussian(Remedy):
         epochs, weights = learner.settings(sample).epochs, []
         first = min(math.ceil(self.start * epochs), epochs - 1)
 
-        def collect(epoch: int, networks: Networks) -> None:
-            if epoch >= first:
-                weights.append(networks.trained(networks.state).state)
+        def collect(epoch: Epoch) -> None:
+            if epoch.number >= first:
+                weights.append(epoch.networks.trained(epoch.networks.state).state)
 
         networks = learner.train(sample, sample.rows[None], each_epoch=collect)
         parts = [moments(np.stack(of).astype(np.float64)) for of in zip(*weights, strict=True)]

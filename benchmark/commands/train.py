@@ -261,8 +261,8 @@ def study(
     offline: options.Offline = False,
 ) -> None:
     """Run a study: train and record the cells that are missing, then show the answer."""
-    from benchmark.lab.study import discover, make_study
     from benchmark.settings import DEFAULT_SEEDS, parse_settings
+    from benchmark.studies import discover, make_study
 
     if not name:
         table = Table("study", "title", "settings", box=None, padding=(0, 1, 0, 0))

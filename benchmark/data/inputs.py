@@ -16,7 +16,8 @@ from benchmark.data.features import LARGEST, columns, featurise, varying
 from benchmark.data.rows import MOST_ATOMS, Rows, feature_columns
 from benchmark.data.spec import DatasetSpec
 from benchmark.errors import UserError
-from benchmark.types import MLP, Inputs, Reads
+from benchmark.learners import find
+from benchmark.types import Inputs, Reads
 
 SMILES = "smiles"
 """Column of the SMILES in every table, whatever the dataset's own file calls it."""
@@ -53,7 +54,7 @@ class Featuriser:
                 "else in this dataset: rename it in the file"
             )
         keep, scaler = np.ones(len(rows.scaled), dtype=bool), None
-        if spec.backbone == MLP and rows.scaled.any():
+        if find(spec.backbone).reads == "numbers" and rows.scaled.any():
             from sklearn.preprocessing import StandardScaler  # scikit-learn takes a second to import
 
             keep = varying(rows.x, rows.scaled, train)
@@ -108,10 +109,9 @@ class Featuriser:
         return Inputs(x[~far], smiles[~far]), reasons
 
     def _standardised(self, x: np.ndarray) -> np.ndarray:
-        if self.fields["backbone"] != MLP:
-            return x
         if self.scaler is None:
-            return x[:, self.keep].astype(np.float32)
+            kept = x if self.keep.all() else x[:, self.keep]  # SMILES are as wide as the longest of a table
+            return kept.astype(np.float32)
         out = x[:, self.keep].astype(np.float64)
         numbers = self.scaled[self.keep]
         out[:, numbers] = np.nan_to_num(self.scaler.transform(out[:, numbers]), nan=0.0)

@@ -139,11 +139,11 @@ def known_rows(spec: DatasetSpec, rows: Rows, split: Split, canonical_seed: int)
 
 
 def given(name: str, backbone: str, x: np.ndarray, scaled: np.ndarray, train: np.ndarray) -> np.ndarray:
-    """Return features (N, D) for the backbone: numbers standardised on the rows ``train``, bytes unchanged.
+    """Return features (N, D) for the backbone: numbers standardised on the rows ``train``, others unchanged.
 
     Raises UserError with the ``name`` of the problem if no feature varies over these rows.
     """
-    if backbone != MLP:
+    if find(backbone).reads != "numbers":
         return x
     out = standardise(x, scaled, train)
     if out.shape[1] == 0:

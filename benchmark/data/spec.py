@@ -264,12 +264,12 @@ def _of_molecules(spec: DatasetSpec, features: tuple[str, ...]) -> tuple[str, ..
 def with_features(dataset: str, features: Sequence[str]) -> str:
     """Return the name of the variant of ``dataset`` with other features of molecules.
 
-    It is ``dataset`` itself if its features are not of molecules, its backbone reads no features, or its name says
-    which features to take.
+    It is ``dataset`` itself if its features are not of molecules, its backbone reads SMILES, or its name says which
+    features to take.
     """
     spec = load_spec(dataset)
     replaceable = any(name.partition(":")[0] not in NOT_OF_MOLECULES for name in spec.features)
-    if not features or spec.backbone != MLP or not replaceable or "@features=" in dataset:
+    if not features or not replaceable or "@features=" in dataset:
         return dataset
     return f"{dataset}@features={'+'.join(features).replace(':', '.')}"
 

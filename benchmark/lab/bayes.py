@@ -5,7 +5,7 @@ optimisation", Algorithm 3). The optimiser is Optuna's Gaussian process (Matérn
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from filelock import FileLock
@@ -13,6 +13,7 @@ from filelock import FileLock
 from benchmark.data.problem import fold
 from benchmark.files import cache_folder
 from benchmark.measure.catalogue import ACCURACY, CHURN
+from benchmark.pipeline import Pipeline
 from benchmark.run.runner import retrain
 from benchmark.train import generator
 from benchmark.types import Problem
@@ -71,18 +72,18 @@ def optimise(score: Callable[[float], tuple[float, float, float]], trials: int, 
     return [Trial(10 ** t.params["x"], float(t.values[0]), **t.user_attrs) for t in done]
 
 
-def trial(twin: Any, folds: list[Problem], seed: int, lam: float) -> tuple[float, float]:
+def trial(twin: Pipeline, folds: list[Problem], seed: int, lam: float) -> tuple[float, float]:
     """Return the churn between two twins and the accuracy of the first on the held-out fold; means over ``folds``."""
     scores = []
     for part in folds:
         seeds = seed, seed + PARTNER
-        p = retrain(replace(twin, lam=lam), part, seeds)["id"]
+        p = retrain(replace(twin, remedy=replace(twin.remedy, lam=lam)), part, seeds)["id"]  # type: ignore[type-var]
         scores.append((CHURN.mean(p), ACCURACY.of_runs(p)[0]))
     churn, accuracy = np.mean(scores, axis=0)
     return float(churn), float(accuracy)
 
 
-def search(twin: Any, pool: Problem, seed: int, trials: int, folds: int, keep: str) -> list[Trial]:
+def search(twin: Pipeline, pool: Problem, seed: int, trials: int, folds: int, keep: str) -> list[Trial]:
     """Run all trials of one train seed: λ = 0, four random λ, then the optimiser's (stage 1 of Algorithm 3)."""
     parts = [fold(pool, i, folds) for i in range(folds)]
     churn, baseline = trial(twin, parts, seed, 0.0)

@@ -5,18 +5,15 @@ The lab of ``python -m benchmark study`` trains what is missing; the leaderboard
 ``report``, so a page always shows what was computed.
 """
 
-import importlib
-import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from benchmark.data.spec import load_spec
-from benchmark.errors import UserError, did_you_mean
+from benchmark.errors import UserError
 from benchmark.lab.report import Report
-from benchmark.registry import build, learner_of, make_method, params
+from benchmark.registry import learner_of, make_method, params
 from benchmark.registry import title as title_of
 from benchmark.settings import parse_seeds, parse_splits
 from benchmark.store.cell import Cell, Grid
@@ -101,7 +98,8 @@ class GridStudy:
         return lab.cells(methods, datasets, parse_splits(self.canonical_seed), retrainings(self.seeds))
 
 
-_studies: dict[str, type] = {}
+registered: dict[str, type] = {}
+"""Studies by name."""
 
 
 def study(name: str, *, title: str, revision: int = 1) -> Callable[[T], T]:
@@ -110,28 +108,10 @@ def study(name: str, *, title: str, revision: int = 1) -> Callable[[T], T]:
     def register(cls: T) -> T:
         cls.name, cls.title, cls.regression = name, title, {}  # type: ignore[attr-defined]
         cls.revision = revision  # type: ignore[attr-defined]
-        _studies[name] = cls
+        registered[name] = cls
         return cls
 
     return register
-
-
-@cache
-def discover() -> dict[str, type]:
-    """Return all studies in ``benchmark/studies/`` by name."""
-    package = importlib.import_module("benchmark.studies")
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"benchmark.studies.{module.name}")
-    return dict(sorted(_studies.items()))
-
-
-def make_study(name: str, settings: Mapping[str, str]) -> Study:
-    """Return the study ``name`` with textual ``settings``. Raises UserError for an unknown name, setting or value."""
-    studies = discover()
-    if name not in studies:
-        raise did_you_mean("study", name, list(studies))
-    study: Study = build(studies[name], "classification", settings, "setting")
-    return study
 
 
 def arrange(cells: Iterable[Cell], of: Grid) -> Cells:

@@ -25,13 +25,16 @@ def names() -> list[str]:
 
 
 def find(name: str) -> type[Learner]:
-    """Return the class of the suite's learner ``name``. Raises UserError if it is unknown."""
+    """Return the class of the suite's learner ``name``. Raises UserError if there is none."""
     if name not in names():
         raise did_you_mean("learner", name, names())
     try:
         importlib.import_module(f"benchmark.learners.{name}")
     except ImportError as error:
         raise UserError(f"benchmark/learners/{name}.py cannot be imported: {error}") from error
-    cls = registered[name]
-    assert issubclass(cls, Learner)
+    cls = registered.get(name)
+    if cls is None or not issubclass(cls, Learner):
+        raise UserError(
+            f"benchmark/learners/{name}.py registers no learner: put @learner({name!r}, title=...) above its class"
+        )
     return cls

@@ -39,7 +39,8 @@ class TrainingSet:
             return self
         row, label = np.nonzero(self.targets)
         weight = self.targets[row, label]
-        return replace(self, x=self.x[row], y=label, rows=self.rows[row], weight=weight, targets=None)
+        given = None if (weight == 1).all() else weight  # with weights, a forest would draw other random numbers
+        return replace(self, x=self.x[row], y=label, rows=self.rows[row], weight=given, targets=None)
 
 
 class Estimators(Learner):

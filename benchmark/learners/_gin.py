@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from benchmark.learners._graphs import Lists, Sums, distinct, merged, refined
 from benchmark.train.adamw import LANES, optimiser
 from benchmark.train.device import Device
-from benchmark.train.learner import Key
+from benchmark.train.ensemble import Key
 from benchmark.train.networks import Dropout
 from benchmark.train.resampling import Stream, generator
 from benchmark.types import Recipe
@@ -264,7 +264,7 @@ class Networks:
     @torch.no_grad()
     def started_from(self, networks: Sequence[TrainedNetworks]) -> Networks:
         """Return these networks in training, with the weights of others."""
-        self.state[0].copy_(torch.cat([of.vectors for of in networks])[:, None])
+        self.state[0].copy_(torch.cat([of.state[0] for of in networks])[:, None])
         return self
 
     def trained(self, state: Sequence[Tensor]) -> TrainedNetworks:
@@ -321,7 +321,7 @@ class Module(nn.Module):
         super().__init__()
         self.layout, self.dropout = layout, dropout
         seed = int(torch.randint(2**31, ()))
-        self.vector = nn.Parameter(layout.initial((seed, 0)))
+        self.vector = nn.Parameter(layout.initial((seed, 0))[None])  # (1, P), as in ``TrainedNetworks``
 
     def forward(self, smiles: Sequence[str]) -> Tensor:
         p = self.dropout if self.training else 0.0
@@ -330,4 +330,4 @@ class Module(nn.Module):
         def mask(rows: Tensor) -> Tensor | None:
             return torch.nn.functional.dropout(torch.ones_like(rows), p) if p else None
 
-        return run(self.layout.parts(self.vector), batch, mask)[0]
+        return run(self.layout.parts(self.vector[0]), batch, mask)[0]

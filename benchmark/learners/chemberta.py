@@ -1,6 +1,17 @@
-r"""ChemBERTa: a transformer on SMILES, pretrained on properties of 77 million molecules, fine-tuned.
+r"""ChemBERTa: a transformer on SMILES, pretrained on properties of 77 million molecules and fine-tuned.
+
+The weights are those of ChemBERTa-77M-MTR. A new head with two layers reads the vector z that the transformer makes of
+its first token; all weights are trained.
+
+$$
+\hat p(x) = \mathrm{softmax}\left( W_2 \tanh(W_1 z(x) + b_1) + b_2 \right)
+$$
 
 Source: Ahmad et al. 2022, arXiv:2209.01712; Prastalo and Jablonka 2026, appendix on ChemBERTa.
+
+Difference: none from the paper. SMILES are cut off at 128 tokens.
+
+Cost: trains one network of 3.4 million weights, in minutes for a thousand molecules on one core.
 """
 
 from __future__ import annotations

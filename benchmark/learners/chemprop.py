@@ -1,11 +1,19 @@
 r"""Chemprop: a directed message passing network on the bonds of a molecule.
 
-The settings are those of chemprop's command line, except for widths of 304 (a multiple of 16) instead of 300.
+Each bond from an atom v to an atom w has a row h, made of the features x of v and e of the bond. Twice, it receives
+the rows of the bonds that lead to v, but its own reverse. An atom reads the bonds that lead to it, and a perceptron
+with one hidden layer reads the sum over the atoms.
+
+$$
+h_{vw}^{(t+1)} = \mathrm{relu}\left( W_i [x_v, e_{vw}] + W_h \sum_{u \in N(v) \setminus w} h_{uv}^{(t)} \right),
+\qquad h_{vw}^{(0)} = \mathrm{relu}\left( W_i [x_v, e_{vw}] \right)
+$$
 
 Source: Heid et al. 2024, doi:10.1021/acs.jcim.3c01250.
 
-Difference: like all networks here, it is trained by AdamW at a constant learning rate; chemprop uses Adam with warm-up
-and decay.
+Difference: the settings are those of chemprop's command line, except for widths of 304 (a multiple of 16) instead of
+300. Like all networks here, it is trained by AdamW at a constant learning rate; chemprop uses Adam with warm-up and
+decay.
 """
 
 from __future__ import annotations
@@ -15,8 +23,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import learner
-from benchmark.train.learner import NetworkLearner
+from benchmark.pipeline import Need, learner
+from benchmark.train.learner import NETWORKS, NetworkLearner
 from benchmark.types import Reads, Recipe
 
 if TYPE_CHECKING:  # PyTorch takes seconds to import
@@ -30,6 +38,7 @@ if TYPE_CHECKING:  # PyTorch takes seconds to import
 class Chemprop(NetworkLearner):
     reads: ClassVar[Reads] = "smiles"
     recipe: ClassVar[Recipe] = Recipe(hidden=304, epochs=50)
+    offers: ClassVar[frozenset[Need]] = NETWORKS | {"relu"}
     requires: ClassVar[tuple[str, ...]] = ("chemprop",)
     extra: ClassVar[str] = "chemprop"
     library: ClassVar[str] = "chemprop"

@@ -54,7 +54,8 @@ class GaussianProcess(Estimators):
         classes = np.unique(y) if data.task == "classification" else None
         targets = y[:, None] if classes is None else np.where(y[:, None] == classes, 1.0, -1.0)
         if data.targets is not None:
-            classes, targets = np.arange(data.targets.shape[1]), 2 * data.targets[first] - 1
+            classes = np.flatnonzero(data.targets[first].any(axis=0))
+            targets = 2 * data.targets[first][:, classes] - 1
         kernel = kernel_for(x)
         similar, mean = kernel(x, x), np.average(targets, axis=0, weights=weight)
         ratio, variance = most_likely(similar, targets - mean)

@@ -1,7 +1,7 @@
-r"""GIN: a graph isomorphism network, three layers of messages between the atoms of a molecule.
+r"""GIN: a graph isomorphism network, with three layers of messages between the atoms of a molecule.
 
-A layer adds to the row of an atom a perceptron of itself and its neighbours, followed by a layer norm; the mean over
-the atoms goes through a linear head.
+A layer adds to the row h of an atom v a perceptron of this row and those of the atom's neighbours N(v), followed by a
+layer norm. A linear head reads the mean over the atoms.
 
 $$
 h_v^{(l+1)} = \mathrm{norm}\left(h_v^{(l)} + \mathrm{MLP}_l\left((1 + \epsilon_l) h_v^{(l)}
@@ -9,6 +9,9 @@ h_v^{(l+1)} = \mathrm{norm}\left(h_v^{(l)} + \mathrm{MLP}_l\left((1 + \epsilon_l
 $$
 
 Source: Xu et al. 2019, arXiv:1810.00826; Prastalo and Jablonka 2026, appendix on GIN.
+
+Difference: none from the paper. Xu et al. have batch norms and no residual connections, and read the sums over the
+atoms of all layers.
 """
 
 from __future__ import annotations
@@ -20,7 +23,8 @@ import numpy as np
 from pydantic.dataclasses import dataclass
 
 from benchmark.pipeline import learner
-from benchmark.train.learner import Key, NetworkLearner, Networks, Training
+from benchmark.train.ensemble import Key, Networks, Training
+from benchmark.train.learner import NetworkLearner
 from benchmark.types import Reads, Recipe
 
 if TYPE_CHECKING:  # PyTorch takes seconds to import
@@ -34,7 +38,7 @@ if TYPE_CHECKING:  # PyTorch takes seconds to import
 class GIN(NetworkLearner):
     reads: ClassVar[Reads] = "smiles"
     recipe: ClassVar[Recipe] = Recipe(hidden=128, batch_size=32, epochs=50)
-    at_a_time: ClassVar[int] = 8
+    stacked: ClassVar[bool] = True
 
     def prepared(self, x: np.ndarray, device: Device) -> Any:
         from benchmark.learners._gin import Molecules
@@ -52,6 +56,6 @@ class GIN(NetworkLearner):
         from benchmark.learners._gin import Networks as FastNetworks
 
         if training.step or training.adapt:
-            return super().networks(keys, inputs, recipe, n_outputs, device, training)
+            return super().networks(keys, inputs.smiles, recipe, n_outputs, device, training)
         networks: Any = FastNetworks(keys, inputs, recipe, n_outputs, self.dropout, device)
         return networks.started_from(training.start) if training.start else networks

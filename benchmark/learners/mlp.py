@@ -1,5 +1,7 @@
 r"""Perceptron: two hidden ReLU layers on numbers.
 
+It is the network of the paper, and the learner of every dataset that names no other.
+
 $$
 f_\theta(x) = W_3 \, \mathrm{relu}(W_2 \, \mathrm{relu}(W_1 x + b_1) + b_2) + b_3
 $$
@@ -12,13 +14,15 @@ Difference: none. A fast implementation is equal to a plain one up to rounding.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import learner
-from benchmark.train.learner import Key, NetworkLearner, Networks, Training
+from benchmark.pipeline import Need, learner
+from benchmark.train.ensemble import Key, Networks, Training
+from benchmark.train.learner import NETWORKS, NetworkLearner
 from benchmark.types import Recipe
 
 if TYPE_CHECKING:  # imports PyTorch, which takes seconds
@@ -32,6 +36,8 @@ if TYPE_CHECKING:  # imports PyTorch, which takes seconds
 @dataclass(frozen=True)
 class MLP(NetworkLearner):
     recipe: ClassVar[Recipe] = Recipe()
+    stacked: ClassVar[bool] = True
+    offers: ClassVar[frozenset[Need]] = NETWORKS | {"relu"}
 
     def prepared(self, x: np.ndarray, device: Device) -> Inputs:
         from benchmark.train.networks import Inputs
@@ -52,7 +58,8 @@ class MLP(NetworkLearner):
         from benchmark.train.perceptrons import Perceptrons
 
         if training.step or training.adapt:
-            return super().networks(keys, inputs.x, recipe, n_outputs, device, training)
+            start = tuple(of.as_layers() if isinstance(of, StackedMLP) else of for of in training.start)
+            return super().networks(keys, inputs.x, recipe, n_outputs, device, replace(training, start=start))
         initial = StackedMLP(keys, inputs.width, recipe.hidden, n_outputs, self.dropout)
         if training.start:
             initial = initial.started_from(training.start)

@@ -34,9 +34,11 @@ class RandomForest(Estimators):
     offers: ClassVar[frozenset[Need]] = frozenset({"targets", "randomness"})
 
     def trained(self, data: TrainingSet) -> Any:
-        data = data.weighted()
+        n, data = len(data.y), data.weighted()
         from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
         kind = RandomForestClassifier if data.task == "classification" else RandomForestRegressor
-        forest = kind(self.trees, min_samples_leaf=self.leaf, random_state=data.random_state, n_jobs=1)
+        # A tree draws as many rows as there are molecules, also where a soft label is several rows.
+        about = {"min_samples_leaf": self.leaf, "max_samples": n, "random_state": data.random_state}
+        forest = kind(self.trees, **about, n_jobs=1)
         return forest.fit(data.x, data.y, sample_weight=data.weight)

@@ -25,6 +25,8 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BeforeValidator
 
 from benchmark.errors import UserError, did_you_mean
+from benchmark.files import install
+from benchmark.learners._boosting import EXTRA, SETTINGS, SYNONYMS, Encoded
 from benchmark.learners._estimator import Estimators, TrainingSet
 from benchmark.pipeline import describe
 from benchmark.types import Task
@@ -57,11 +59,12 @@ class Wrapped(Estimators):
         )
 
     def _estimator(self, random_state: int) -> Any:
-        fixed = dict.fromkeys(SEEDS, random_state)
-        if not self.kind.__module__.startswith("sklearn."):  # scikit-learn's estimators default to one thread
-            fixed |= dict.fromkeys(THREADS, 1)
         estimator = self.kind(**{field.name: getattr(self, field.name) for field in fields(self)})  # type: ignore[arg-type]
-        return estimator.set_params(**{name: fixed[name] for name in fixed.keys() & _parameters(estimator).keys()})
+        own = _parameters(estimator).keys()
+        fixed = [(name, random_state) for name in SEEDS if name in own][:1]  # CatBoost refuses both: they are synonyms
+        if not self.kind.__module__.startswith("sklearn."):  # scikit-learn's estimators default to one thread
+            fixed += [(name, 1) for name in THREADS if name in own]
+        return estimator.set_params(**dict(fixed), **SETTINGS.get(_library(self.kind), {}))
 
     def trained(self, data: TrainingSet) -> Any:
         data = data.weighted()
@@ -70,7 +73,10 @@ class Wrapped(Estimators):
             # scikit-learn 1.9 and 1.10 warn at every fit of SVC(probability=True) and recommend an estimator that the
             # command line cannot express (the method svm uses it). constraints.txt pins one of these versions.
             warnings.filterwarnings("ignore", "The `probability` parameter was deprecated", FutureWarning)
-            return self._estimator(data.random_state).fit(data.x, data.y, **weights)
+            estimator = self._estimator(data.random_state)
+            if data.task == "classification" and _library(self.kind) == "xgboost":
+                return Encoded.trained(estimator, data)
+            return estimator.fit(data.x, data.y, **weights)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the path: another process must create the class itself."""
@@ -101,11 +107,9 @@ def wrap(path: str) -> type[Wrapped]:
     if (task := _task(example)) is None:
         raise UserError(f"sklearn:{path}: neither a classifier nor a regressor: name one, as in sklearn.svm.SVC")
     parameters = _parameters(example)
-    defaults = {
-        name: default
-        for name, default in parameters.items()
-        if name not in {*SEEDS, *THREADS} | TAKEN and _plain(default)
-    }
+    library = _library(kind)
+    fixed = {*SEEDS, *THREADS, *SETTINGS.get(library, ()), *SYNONYMS.get(library, ())}
+    defaults = {name: default for name, default in parameters.items() if name not in fixed | TAKEN and _plain(default)}
     offers = {"randomness"} if parameters.keys() & {*SEEDS} else set()
     if task == "regression" or "sample_weight" in signature(kind.fit).parameters:
         offers.add("targets")
@@ -117,6 +121,12 @@ def wrap(path: str) -> type[Wrapped]:
         namespace={"__module__": __name__, "kind": kind, "path": path, "offers": frozenset(offers)},
     )
     return describe(cls, f"sklearn:{path}", kind.__name__, tasks=(task,))
+
+
+def _library(kind: type) -> str:
+    """Return the library of gradient boosting that a class is of or derives from; empty if there is none."""
+    packages = (base.__module__.partition(".")[0] for base in kind.__mro__)
+    return next((package for package in packages if package in SETTINGS), "")
 
 
 def _parameters(estimator: Any) -> dict[str, Any]:
@@ -148,9 +158,13 @@ def _class(path: str) -> Any:
     try:
         module = import_module(module_name)
     except (Exception, SystemExit) as error:  # any code may be at that path
+        missing = ((error.name or "") if isinstance(error, ModuleNotFoundError) else "").partition(".")[0]
+        remedy = f"install the package of {missing or module_name}"
+        if missing in SETTINGS:
+            remedy += f": {install(EXTRA)}"
         raise UserError(
             f"sklearn:{path}: {module_name} cannot be imported: {type(error).__name__}: {error}; correct the path or "
-            "install its package"
+            f"{remedy}"
         ) from error
     if not fits(getattr(module, name, None)):
         raise did_you_mean(f"estimator of {module_name}:", name, sorted(k for k, v in vars(module).items() if fits(v)))

@@ -14,10 +14,10 @@ from benchmark.data.checks import health_text
 from benchmark.data.checks.health import examine
 from benchmark.data.features import refuse_features
 from benchmark.data.problem import load_problem
-from benchmark.data.spec import load_spec
+from benchmark.data.spec import load_spec, with_features
 from benchmark.errors import UserError, did_you_mean
 from benchmark.measure.catalogue import QUALITY, churn
-from benchmark.registry import doubtful_lambda, find, make_method, refuse_sampling
+from benchmark.registry import doubtful_lambda, find, make_method, params, refuse_sampling
 from benchmark.run import runner
 from benchmark.run.provenance import facts_of
 from benchmark.run.runner import Failed, Planned
@@ -36,7 +36,6 @@ Report = Callable[[str], None]
 def plan_grid(grid: Grid, settings: Mapping[str, str], device: Device = CPU) -> list[Planned]:
     """Return each cell of the grid once, grouped by dataset. Raises UserError before anything runs."""
     cells: dict[str, Planned] = {}
-    hyperparameters: dict[str, None] = {}
     methods, datasets, canonical_seeds, seeds, sampling, learner, features = grid
     if not (methods and datasets):
         raise UserError("name at least one method and one dataset, as in --method erm,twin --dataset b3db_measured")
@@ -48,6 +47,11 @@ def plan_grid(grid: Grid, settings: Mapping[str, str], device: Device = CPU) -> 
                 raise did_you_mean(f"hyperparameter of {find(text)[0].name}:", key, list(known))
     refuse_features(features)
     specs = [load_spec(dataset) for dataset in datasets]
+    for dataset, spec in zip(datasets, specs, strict=True):
+        if features and with_features(dataset, features.split("+")) == dataset:
+            raise UserError(
+                f"{dataset}: its features are {', '.join(spec.features)}, in place of which none can be read"
+            )
     made = {
         (dataset, text): make_method(text, spec.task, settings, spec.backbone, sampling, learner, features)
         for dataset, spec in zip(datasets, specs, strict=True)
@@ -55,16 +59,16 @@ def plan_grid(grid: Grid, settings: Mapping[str, str], device: Device = CPU) -> 
     }
     for method in made.values():
         refuse_sampling(method, sampling)
+    hyperparameters = dict.fromkeys(name for method in made.values() for name in params(method))
+    for name in settings:
+        if name not in hyperparameters:
+            raise did_you_mean(f"hyperparameter of {', '.join(methods)}:", name, list(hyperparameters))
     for dataset in datasets:
         for canonical_seed in canonical_seeds:
             problem = load_problem(dataset, canonical_seed)
             for text in methods:
                 planned = runner.plan(problem, made[dataset, text], seeds, device, dataset, sampling)
                 cells.setdefault(planned.key.digest, planned)
-                hyperparameters |= dict.fromkeys(planned.key.params)
-    for name in settings:
-        if name not in hyperparameters:
-            raise did_you_mean(f"hyperparameter of {', '.join(methods)}:", name, list(hyperparameters))
     return list(cells.values())
 
 
@@ -72,7 +76,7 @@ def warnings(cells: Sequence[Planned]) -> list[str]:
     """Return warnings about the data of ``cells``, a few lines for each dataset, and about their methods."""
     splits = {planned.dataset: planned.key.canonical_seed for planned in cells}
     lines = [line for name, seed in splits.items() for line in health_text.to_lines(examine(load_spec(name), seed))]
-    doubts = [doubtful_lambda(c.method, c.problem.task, c.problem.backbone, c.key.sampling) for c in cells]
+    doubts = [doubtful_lambda(c.method, c.problem.task, c.key.sampling) for c in cells]
     doubts += [cell.method.doubt for cell in cells]
     return [*lines, *filter(None, dict.fromkeys(doubts))]
 

@@ -16,7 +16,7 @@ from typing import IO, Any
 Message = tuple[bytes, bytes]
 HEAD = struct.Struct(">cQ")
 JOB, SAMPLE, TESTS = b"j", b"s", b"t"
-WALLS, TRAINED, VALUES, CHECKED, WRONG, FAILED = b"w", b"r", b"v", b"c", b"u", b"f"
+WALLS, FILES, TRAINED, VALUES, CHECKED, WRONG, FAILED = b"w", b"d", b"r", b"v", b"c", b"u", b"f"
 """Kinds of message: to this process, and from it."""
 
 
@@ -58,14 +58,29 @@ def main() -> None:
     training = False
     try:
         if job["task"]:
+            _provided(out, take, job)
             method = _method(job)
             training = True
             _retrain(out, take, method, job)
         else:
+            _provided(out, take, job)
             send(out, CHECKED, json.dumps(_check(job["method"], job["file"], job["tasks"])).encode())
     except (Exception, SystemExit) as error:
         mistake = isinstance(error, UserError) and not training
         send(out, *((WRONG, str(error).encode()) if mistake else (FAILED, located(error).encode())))
+
+
+def _provided(out: IO[bytes], take: Callable[[], bytes], job: dict[str, Any]) -> None:
+    """Ask for the files that the method declares, and wait until they are there."""
+    from inspect import getfile
+
+    from benchmark.registry import find, load_file
+
+    cls = load_file(Path(job["file"])) if job["file"] else find(job["method"])[0]
+    if cls.files:
+        folder = str(Path(getfile(cls)).parent)
+        send(out, FILES, json.dumps({"folder": folder, "files": dict(cls.files)}).encode())
+        take()
 
 
 def _check(method: str, file: str, only: list[str]) -> dict[str, Any]:

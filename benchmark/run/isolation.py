@@ -1,10 +1,12 @@
 """Running of a method away from everything that it must not see: a process of its own with the sample alone.
 
-The process (``isolated``) has a copy of the code of ``benchmark`` and ``methods``, the installed libraries, an empty
-home and working folder, an environment with nothing of the user's, and limits of time and memory. Behind its walls
-(``walls``), it reads nothing else: no dataset, no cache, no published result, no other sample.
+The process (``isolated``) has a copy of the code of ``benchmark`` and ``methods``, the installed libraries, a copy of
+the code in the other folders of Python's path (of ``PYTHONPATH`` and ``.pth`` files), the files that the method
+declares, an empty home and working folder, an environment with nothing of the user's, and limits of time and memory.
+Behind its walls (``walls``), it reads nothing else: no dataset, no cache, no published result, no other sample.
 """
 
+import hashlib
 import io
 import json
 import os
@@ -16,7 +18,7 @@ import sys
 import sysconfig
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -27,8 +29,9 @@ from typing import IO
 import numpy as np
 
 from benchmark.errors import UserError
-from benchmark.files import PACKAGE, cache_folder, own_methods
+from benchmark.files import CHECKOUT, PACKAGE, cache_folder, home, inside, own_methods, package_root
 from benchmark.pipeline import Reading
+from benchmark.registry import own_files
 from benchmark.run import isolated as process
 from benchmark.run.walls import SECONDS, SENTENCE
 from benchmark.types import MLP, TASKS, Inputs, Recipe, Sample, Task
@@ -41,9 +44,10 @@ LABELS = ("B3DB", "leaderboard")
 
 
 def method_file(name: str) -> Path | None:
-    """Return the file of the method ``name`` in the suite's or the user's ``methods/``; it is not imported."""
-    paths = (Path(folder) / f"{name}.py" for folder in (import_module("methods").__path__[0], own_methods()))
-    return next((path for path in paths if path.is_file()), None)
+    """Return the file of a method or learner of the suite or the user, by its name; it is not imported."""
+    folders = [*import_module("methods").__path__, *import_module("benchmark.learners").__path__]
+    suite = (Path(folder) / f"{name}.py" for folder in folders)
+    return next((path for path in suite if path.is_file()), own_files().get(name))
 
 
 @dataclass(frozen=True)
@@ -76,21 +80,45 @@ class Isolation:
             self._copies[folder / "own" / "methods"] = own
         for copy, original in self._copies.items():
             copy_code(original, copy)
+        for i, original in enumerate(_own_libraries()):
+            self._copies[folder / "path" / str(i)] = original
+            copy_code(original, folder / "path" / str(i), CODE)
         if method.endswith(".py"):
             self.file = str(self._taken(Path(method)))
 
     def _taken(self, path: Path) -> Path:
-        """Return the copy of a method's file, which may lie outside the folders of methods. Raises UserError."""
+        """Return the copy of a method's file, which may lie outside the folders of methods. Raises UserError.
+
+        If it belongs to a package, that is copied as a whole.
+        """
         if not path.is_file():
             raise UserError(f"{path}: no such file")
-        folder = path.resolve().parent
-        if copied := next((copy for copy, original in self._copies.items() if original.resolve() == folder), None):
-            return copied / path.name
-        given = self.folder / "given"
-        given.mkdir()
-        shutil.copyfile(path, given / path.name)
-        self._copies[given] = folder
-        return given / path.name
+        path = path.resolve()
+        for copy, original in self._copies.items():
+            if path.is_relative_to(original.resolve()):
+                return copy / path.relative_to(original.resolve())
+        above, given = package_root(path), self.folder / "given"
+        self._copies[given] = above
+        (given / path.relative_to(above)).parent.mkdir(parents=True)
+        if above == path.parent:
+            shutil.copyfile(path, given / path.name)
+        else:
+            package = path.relative_to(above).parts[0]
+            copy_code(above / package, given / package)
+        return given / path.relative_to(above)
+
+    def provide(self, folder: Path, files: Mapping[str, str]) -> None:
+        """Copy the files that a method in ``folder``, a copy, declares with their sha256. Raises UserError."""
+        for copy, original in self._copies.items():
+            if folder.is_relative_to(copy):
+                beside = original / folder.relative_to(copy)
+                for name, expected in files.items():
+                    path = inside(beside, name)
+                    digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no such file"
+                    if digest != expected:
+                        raise UserError(f"{path}: the method declares sha256 {expected}, found {digest}")
+                    inside(folder, name).parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(path, folder / name)
 
     def check(self, tasks: Iterable[Task] = TASKS) -> Checked:
         """Check the method's contract on those of ``tasks`` that it can learn.
@@ -151,8 +179,10 @@ class Isolation:
                 job = {
                     "method": self.method,
                     "file": self.file,
-                    "path": [str(self.folder / "suite"), *libraries],
-                    "readable": [str(self.folder / part) for part in ("suite", "own", "given")] + libraries + _bases(),
+                    "path": [str(self.folder / "suite"), *self._of_path(), *libraries],
+                    "readable": [str(self.folder / part) for part in ("suite", "own", "given", "path")]
+                    + libraries
+                    + _bases(),
                     "hidden": _hidden(),
                     "writable": scratch,
                 }
@@ -172,6 +202,9 @@ class Isolation:
         own = {"CHURN_HOME": str(self.folder / "own"), "CHURN_OFFLINE": "1", "LANG": "C.UTF-8"}
         own["JOBLIB_MULTIPROCESSING"] = "0"  # it would warn that it may start no process
         return dict.fromkeys(names, scratch) | single | kept | own
+
+    def _of_path(self) -> list[str]:
+        return [str(copy) for copy in self._copies if copy.parent == self.folder / "path"]
 
     def named(self, text: str) -> str:
         """Name the user's files in a message of the process, not the copies that it had."""
@@ -203,6 +236,11 @@ class _Talk:
         """Return the content of the next message, which has to be of ``kind``. Raises UserError."""
         assert self._child.stdout is not None
         message = process.receive(self._child.stdout, max(most, LONGEST))
+        while message and message[0] == process.FILES:
+            about = json.loads(message[1])
+            self._of.provide(Path(about["folder"]), about["files"])
+            self.send(process.JOB, b"")
+            message = process.receive(self._child.stdout, max(most, LONGEST))
         if message and message[0] == kind and len(message[1]) <= most:
             return message[1]
         method = self._of.method
@@ -229,9 +267,13 @@ def _end(child: "subprocess.Popen[bytes]") -> None:
             child.kill()
 
 
-def copy_code(source: Path, target: Path) -> None:
+CODE = ("*.py", "*.so", "*.pyd")
+"""Names of files with code."""
+
+
+def copy_code(source: Path, target: Path, kinds: Sequence[str] = CODE[:1]) -> None:
     """Copy the Python files below ``source``: no data, nor anything else that a user keeps beside them."""
-    for path in filter(Path.is_file, source.rglob("*.py")):
+    for path in (path for kind in kinds for path in source.rglob(kind) if path.is_file()):
         place = target / path.relative_to(source)
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, place)
@@ -249,6 +291,18 @@ def _libraries() -> list[str]:
     installed |= {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     dynamic = [path for path in sys.path if Path(path).name == "lib-dynload"]
     return [path for path in sys.path if path in installed or path in dynamic]
+
+
+def _own_libraries() -> list[Path]:
+    """Return the other folders of the path of this process, which ``PYTHONPATH`` and ``.pth`` files add.
+
+    Neither the working folder nor the home of datasets and results is one, unless ``PYTHONPATH`` names it.
+    """
+    named = {os.path.abspath(folder) for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder}
+    known = {os.path.abspath(folder) for folder in (*_libraries(), str(CHECKOUT))}
+    unnamed = {os.path.abspath(folder) for folder in (os.curdir, str(home()), str(own_methods()))} - named
+    paths = dict.fromkeys(os.path.abspath(folder) for folder in sys.path if folder)
+    return [Path(path) for path in paths if path not in known | unnamed and os.path.isdir(path)]
 
 
 def _bases() -> list[str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmark import registry
 from benchmark.data.features import REVISIONS as FEATURES
-from benchmark.files import DISTRIBUTION, PACKAGE, hash_of
+from benchmark.files import DISTRIBUTION, PACKAGE, hash_of, package_root
 from benchmark.pipeline import Part, Pipeline, Remedied
 from benchmark.train import REVISION as TRAINER
 from benchmark.train.learner import NetworkLearner
@@ -30,6 +30,9 @@ def code_of(method: Pipeline, sampling: Sampling = PAPER) -> str:
     networks = any(isinstance(part, NetworkLearner) for part in parts)
     named = [*(_revision(type(part)) for part in parts), *([f"trainer@{TRAINER}"] if networks else [])]
     named += [_revision(registry.find(name)[0]) for part in parts for name in part.builds_on]
+    if method.chosen:  # those of the dataset's own learner are in the fingerprint of the data
+        weights = [part.weights() for part in parts if isinstance(part, NetworkLearner)]
+        named += [f"weights@{digest}" for digest in weights if digest]
     named += [f"{kind}@{FEATURES[kind]}" for kind in (name.partition(":")[0] for name in method.features)]
     return " ".join([*dict.fromkeys(named), f"{sampling}@{SAMPLINGS[sampling]}"])
 
@@ -51,9 +54,10 @@ def _own_files(cls: type) -> list[Path]:
         path = getattr(sys.modules.get(module), "__file__", None)
         if path is None or any(Path(path).resolve().is_relative_to(folder) for folder in _libraries()):
             continue
-        file = Path(path)
-        whole = "." in module and (file.parent / "__init__.py").is_file()
-        files |= dict.fromkeys(sorted(file.parent.rglob("*.py")) if whole else [file])
+        file = Path(path).resolve()
+        above = package_root(file)
+        whole = above != file.parent and not module.startswith("file:")
+        files |= dict.fromkeys(sorted((above / file.relative_to(above).parts[0]).rglob("*.py")) if whole else [file])
     return list(files)
 
 

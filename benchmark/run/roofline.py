@@ -13,7 +13,8 @@ import torch
 
 from benchmark.train import kernels
 from benchmark.train.adamw import rates
-from benchmark.train.loop import CLIP, one_thread
+from benchmark.train.device import one_thread
+from benchmark.train.loop import CLIP
 from benchmark.train.losses import fit_gradient
 from benchmark.train.networks import Inputs, StackedMLP
 from benchmark.train.perceptrons import Perceptron, Perceptrons, SumsOfRows

@@ -83,7 +83,7 @@ class CellKey:
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1), AfterValidator(_distinct)]
     problem: Hex
     code: Code
-    """The parts that the predictions depend on, with their revisions (see ``benchmark.revisions``)."""
+    """The parts that the predictions depend on, with their revisions (see ``benchmark.run.revisions``)."""
     device: Title = "cpu"
     sampling: Sampling = PAPER
     learner: Text = ""

@@ -46,7 +46,7 @@ class BayesLambda(GridStudy):
         curves, answer = {}, []
         for name in classifications(expand(self.dataset)):
             spec = load_spec(name)
-            title, twin = spec.title, make_method("twin", spec.task)
+            title, twin = spec.title, make_method("twin", spec.task, backbone=spec.backbone)
             key = f"{name}, split {split}, seeds {self.tuned}, {self.trials} trials, {self.folds} folds"
             record = lab.record(key, name, split, tune, twin, name, split, self.tuned, self.trials, self.folds)
             best, lam = tuned(record)

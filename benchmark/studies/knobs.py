@@ -83,7 +83,7 @@ class Knobs(GridStudy):
         at_equal: dict[str, float] = {}
         for knob in knobs:
             tried = {value: cells[self.dataset, knob.text(value)] for value in knob.values}
-            usual = getattr(make_method(knob.method, spec.task, sampling=self.sampling), knob.name)
+            usual = getattr(make_method(knob.method, spec.task, sampling=self.sampling).head, knob.name)
             chosen = selected(tried, erm, tolerance)
             title = knob.title(tried[knob.values[0]][0])
             equal = Sampled(equal_accuracy(list(tried.values()), erm))

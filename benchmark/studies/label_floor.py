@@ -54,7 +54,11 @@ class LabelFloor:
             for place, name in enumerate(names):
                 spec = load_spec(name)
                 key = f"{name}, split {self.canonical_seed}, {method}, teacher {teacher}, seeds {self.seeds}"
-                given = method, teacher, name, self.canonical_seed, retrainings(self.seeds)
+                own = (
+                    make_method(one, spec.task, backbone=spec.backbone, sampling="halves")
+                    for one in (text, self.teacher)
+                )
+                given = *own, name, self.canonical_seed, retrainings(self.seeds)
                 found = lab.record(key, name, self.canonical_seed, without_noise, *given)
                 churn = {world: Sampled(np.array(found["churn"][world])) for world in WORLDS}
                 right = Sampled(np.array(found["accuracy"]))

@@ -1,6 +1,6 @@
 """Train networks: resampling → learner → loop → ensemble; and what remedies are made of."""
 
-from benchmark.train.learner import FirstOf, LearnedFrom, Mean, Step
+from benchmark.train.ensemble import FirstOf, LearnedFrom, Mean, Step
 from benchmark.train.losses import Weight, consistency, disagreement, entropy, twins
 from benchmark.train.resampling import (
     at_seed,

@@ -3,6 +3,8 @@
 import ctypes
 import runpy
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +15,7 @@ from benchmark.errors import UserError
 
 @dataclass(frozen=True)
 class Device:
-    """A device and the number of networks it trains at a time; 0 leaves the number to the backbone.
+    """A device, and the number of networks that it trains at a time where a learner can stack them.
 
     ``to_the_bit``: a network's result is bit for bit the same whatever shares its stack. This requires sums over
     one network at a time; a GPU sums over all at once, and results differ in the last bits.
@@ -24,7 +26,7 @@ class Device:
     to_the_bit: bool
 
 
-CPU = Device("cpu", 0, True)
+CPU = Device("cpu", 1, True)
 CUDA = Device("cuda", 128, False)
 DEVICES: dict[str, Device] = {"cpu": CPU, "cuda": CUDA}
 
@@ -66,3 +68,16 @@ def _may_find_a_gpu() -> bool:
         except OSError:
             return False
     return build["cuda"] is not None
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Limit PyTorch to one thread: more threads split sums, and results would depend on the number of cores."""
+    import torch  # slow to import
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,11 +1,11 @@
-"""Learners that are networks, and the models that they train."""
+"""Learners that are networks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field, PositiveInt
@@ -13,115 +13,19 @@ from pydantic.dataclasses import dataclass as checked
 
 from benchmark.errors import UserError
 from benchmark.pipeline import Learner, Need
-from benchmark.types import Inputs, Recipe, Sample, Task
+from benchmark.train.ensemble import EachEpoch, Ensemble, Key, Loss, Networks, OwnStep, TrainedNetworks, Training
+from benchmark.types import Inputs, Recipe, Sample
 
 if TYPE_CHECKING:  # PyTorch takes seconds to import: methods are listed without it
-    from torch import Tensor, nn
+    from torch import nn
 
     from benchmark.train.device import Device
-    from benchmark.train.modules import Batch
-
-Key = tuple[int, int]
-"""Train seed and member of a network."""
-
-
-class Unit(NamedTuple):
-    """Mean and standard deviation of the targets that networks are trained on."""
-
-    mean: float = 0.0
-    deviation: float = 1.0
-
-    @classmethod
-    def of(cls, y: Tensor) -> Unit:
-        """Return the unit of training targets of any shape; the deviation is 1 if they are all equal."""
-        return cls(float(y.mean()), float(y.std(correction=0)) or 1.0)
-
-    def standardised(self, y: Tensor) -> Tensor:
-        return (y - self.mean) / self.deviation
-
-
-@dataclass(frozen=True)
-class Step:
-    """One training step of the K networks of a retraining, as seen by a loss of their outputs."""
-
-    outputs: Tensor
-    """(K, K, B, C): outputs of each network on each network's batch. The rest of the graph follows from them."""
-    rows: Tensor
-    """(K, B) int64: rows of the sample in each network's batch."""
-    targets: Tensor
-    """(K, B) what each network learns on its own batch, standardised if ``unit`` says so; (K, B, C) if the sample has
-    ``targets``."""
-    fit: Tensor
-    """(K,): loss of each network on its own batch, in the graph."""
-    unit: Unit
-    """Mean and standard deviation of the targets that the networks learn standardised; 0 and 1 if they do not."""
-
-
-Loss = Callable[[Step], "Tensor"]
-"""The scalar loss of a step of K ≥ 1 networks, a function of their outputs."""
-OwnStep = Callable[["Batch"], None]
-"""Goes backward through the networks of a batch itself, as often as it likes; the optimiser's step follows."""
-EachEpoch = Callable[[int, "Networks"], "bool | None"]
-"""Called with the number of an epoch that has ended, and the networks; True ends the training."""
-
-
-class TrainedNetworks(Protocol):
-    """M trained networks, immutable from now on."""
-
-    @property
-    def state(self) -> Sequence[Tensor]:
-        """All their weights."""
-
-    def with_state(self, state: Sequence[Tensor]) -> TrainedNetworks:
-        """Return the same networks with other weights."""
-
-    def select(self, m: int) -> TrainedNetworks:
-        """Return the m-th network alone."""
-
-    def passes(self, x: Any, n: int) -> Iterator[Tensor]:
-        """Yield logits or targets (n, T, C) of each network for inputs ``x`` (T, …); n > 1 passes use dropout."""
-
-
-class Networks(Protocol):
-    """M networks in training, on the inputs they were created with."""
-
-    @property
-    def state(self) -> Sequence[Tensor]:
-        """All tensors that training changes; read between epochs."""
-
-    def epoch(self, batches: Sequence[Tensor]) -> Iterator[Tensor]:
-        """Yield logits or targets (M, R, C) for each batch of rows (M, R) of the training inputs.
-
-        The caller takes a ``step`` before the next batch. All epochs have the same rows, in any order.
-        """
-
-    def step(self, gradient: Tensor, limit: float) -> None:
-        """Take a step of AdamW for the gradient (M, R, C) of a loss with respect to the last outputs.
-
-        The gradient of the weights of each network is scaled to a norm of at most ``limit``.
-        """
-
-    def trained(self, state: Sequence[Tensor]) -> TrainedNetworks:
-        """Return a copy of the networks with the given state."""
-
-
-@dataclass(frozen=True)
-class Training:
-    """What differs from the paper's protocol in a training."""
-
-    loss: Loss | None = None
-    step: OwnStep | None = None
-    each_epoch: EachEpoch | None = None
-    start: Sequence[TrainedNetworks] = ()
-    adapt: Callable[[nn.Module], nn.Module] | None = None
-
-    @property
-    def together(self) -> bool:
-        """Whether all networks are trained as one group."""
-        return (self.loss or self.step or self.each_epoch) is not None
-
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+NETWORKS: frozenset[Need] = frozenset({"networks", "modules", "targets", "randomness"})
+"""What every learner that is a network offers."""
 
 
 @checked(frozen=True)
@@ -135,9 +39,9 @@ class NetworkLearner(Learner):
     recipe: ClassVar[Recipe] = Recipe()
     library: ClassVar[str] = ""
     """The distribution whose version is recorded with every result."""
-    offers: ClassVar[frozenset[Need]] = frozenset({"networks", "modules", "targets", "randomness"})
-    at_a_time: ClassVar[int] = 1
-    """How many networks are trained at a time on a CPU."""
+    offers: ClassVar[frozenset[Need]] = NETWORKS
+    stacked: ClassVar[bool] = False
+    """Whether its networks can be trained many at a time, as one."""
 
     epochs: PositiveInt | None = None
     hidden: Annotated[int, Field(gt=0, multiple_of=16)] | None = None
@@ -171,11 +75,11 @@ class NetworkLearner(Learner):
         """
         from benchmark.train.loop import train  # PyTorch takes seconds to import
 
-        return train(self, sample, np.asarray(rows), Training(loss, step, each_epoch, tuple(start), adapt))
+        return train(self, sample, np.asarray(rows), Training(loss, step, each_epoch, list(start), adapt))
 
     def settings(self, sample: Sample) -> Recipe:
         """Return the recipe for a sample."""
-        names = Recipe.model_fields.keys() & {field.name for field in fields(self)}
+        names = Recipe.model_fields.keys() & {f.name for f in fields(self)}
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         return sample.recipe.model_copy(update=given)
 
@@ -239,73 +143,3 @@ def installed(library: str) -> str:
         return version(library)
     except PackageNotFoundError:
         return "absent"
-
-
-@dataclass(frozen=True)
-class Ensemble:
-    """K trained networks, whose predictions are averaged."""
-
-    learner: NetworkLearner
-    parts: Sequence[TrainedNetworks]
-    units: Sequence[Unit]
-    """For each network, the unit of its outputs; none if these are in that of the targets."""
-    task: Task
-    rows: np.ndarray
-    """Rows (K, N) of the sample that each network learned from."""
-
-    def each(self, inputs: Inputs, passes: int = 1) -> np.ndarray:
-        """Return the predictions of each network, (K, T, C) or (K, T, 1), averaged over ``passes`` with dropout."""
-        from benchmark.train.loop import evaluate
-
-        return evaluate(self, self.learner.of(inputs), passes)
-
-    def predict(self, inputs: Inputs) -> np.ndarray:
-        return np.asarray(self.each(inputs).mean(axis=0))
-
-    def using(self, *parts: TrainedNetworks) -> Ensemble:
-        """Return the same ensemble with other weights."""
-        return replace(self, parts=parts)
-
-
-@dataclass(frozen=True)
-class Mean:
-    """The mean of models that learned from ``rows``."""
-
-    parts: Sequence[Any]
-
-    @property
-    def rows(self) -> np.ndarray:
-        """The rows of all of them."""
-        return np.concatenate([np.ravel(part.rows) for part in self.parts])
-
-    def each(self, inputs: Inputs) -> np.ndarray:
-        """Return the predictions of each, (K, T, C)."""
-        return np.stack([np.asarray(part.predict(inputs)) for part in self.parts])
-
-    def predict(self, inputs: Inputs) -> np.ndarray:
-        return np.asarray(self.each(inputs).mean(axis=0))
-
-
-@dataclass(frozen=True)
-class LearnedFrom:
-    """A model that learned from other ``rows`` than it says, such as those of its teachers."""
-
-    model: Any
-    rows: np.ndarray
-
-    def predict(self, inputs: Inputs) -> np.ndarray:
-        return np.asarray(self.model.predict(inputs))
-
-
-@dataclass(frozen=True)
-class FirstOf:
-    """The first of several networks alone."""
-
-    networks: Ensemble
-
-    @property
-    def rows(self) -> np.ndarray:
-        return self.networks.rows
-
-    def predict(self, inputs: Inputs) -> np.ndarray:
-        return np.asarray(self.networks.each(inputs)[0])

@@ -12,25 +12,24 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from benchmark.train.device import DEVICES, Device
-from benchmark.train.learner import Ensemble, Key, Loss, NetworkLearner, Step, TrainedNetworks, Training, Unit
+from benchmark.train.device import DEVICES, Device, one_thread
+from benchmark.train.ensemble import (
+    Architecture,
+    Ensemble,
+    Epoch,
+    Loss,
+    Networks,
+    Step,
+    TrainedNetworks,
+    Training,
+    Unit,
+)
 from benchmark.train.losses import fit_gradient, fit_loss
 from benchmark.train.modules import Modules
 from benchmark.train.resampling import generator
 from benchmark.types import Recipe, Sample, Task
 
 CLIP = 1.0
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Limit PyTorch to one thread: more threads split sums, and results would depend on the number of cores."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 @dataclass
@@ -57,40 +56,47 @@ def sharing() -> Iterator[Shared]:
         _shared.pop()
 
 
-def train(learner: NetworkLearner, sample: Sample, rows: np.ndarray, training: Training) -> Ensemble:
+def train(learner: Architecture, sample: Sample, rows: np.ndarray, training: Training) -> Ensemble:
     """Train networks as described by ``NetworkLearner.train``.
 
     The protocol is the paper's: AdamW, clipping per network, last partial batch kept.
     """
     shared, recipe, device = _shared[-1] if _shared else Shared(), learner.settings(sample), DEVICES[sample.device]
-    order = sample.seed if sample.batches is None else sample.batches
     keys = [(sample.seed, sample.member + m) for m in range(len(rows))]
-    orders = [(order, sample.member + m) for m in range(len(rows))]
+    order = sample.seed if sample.batches is None else sample.batches
     arrays = sample.x, sample.y, sample.smiles, sample.targets
-    data = tuple(map(id, arrays))
-    names = [
-        (learner, data, rows[m].tobytes(), keys[m], orders[m], repr(recipe), sample.device) for m in range(len(rows))
-    ]
-    known = shared.networks if training == Training() else {}
-    missing = [m for m, name in enumerate(names) if name not in known]
-    shared.saved += sum(shared.networks[names[m]][1] for m in range(len(rows)) if m not in missing)
-    size = len(rows) if training.together else device.networks_per_stack or learner.at_a_time
+    data = learner, tuple(map(id, arrays)), repr(recipe), sample.device
+    names = [(*data, key, order, own.tobytes()) for key, own in zip(keys, rows, strict=True)]
+    units = _units(sample, rows, coupled=bool(training.loss or training.step)) if recipe.standardise else []
+    whole = Ensemble(learner, [], units, sample.task, rows)
+    there = [m for m, name in enumerate(names) if training == Training() and name in shared.networks]
+    missing = [m for m in range(len(rows)) if m not in there]
+    trained = {m: shared.networks[names[m]][0] for m in there}
+    shared.saved += sum(shared.networks[names[m]][1] for m in there)
+    size = len(rows) if training.together else device.networks_per_stack if learner.stacked else 1
     with one_thread():
-        if (learner, data) not in shared.inputs:
-            shared.inputs[learner, data] = learner.prepared(learner.of(sample.inputs), device), arrays
-        for i in range(0, len(missing), size):
-            some, start = missing[i : i + size], _clock(device)
-            part = replace(training, start=tuple(training.start[m] for m in some if training.start))
-            of_some = rows[some], [keys[m] for m in some], [orders[m] for m in some]
-            networks, ended = _train_group(learner, sample, shared.inputs[learner, data][0], *of_some, recipe, part)
-            seconds = (_clock(device) - start) / len(some)
-            final = replace(training, each_epoch=None) == Training() and not ended
+        if data not in shared.inputs:
+            shared.inputs[data] = learner.prepared(learner.of(sample.inputs), device), arrays
+        for some in (missing[i : i + size] for i in range(0, len(missing), size)):
+            start = _clock(device)
+            begun = [training.start[m] for m in some] if training.start else []
+            networks = learner.networks(
+                [keys[m] for m in some],
+                shared.inputs[data][0],
+                recipe,
+                sample.n_outputs,
+                device,
+                replace(training, start=begun),
+            )
+            part = replace(whole, rows=rows[some], units=[units[m] for m in some] if units else [])
+            draws = [generator("batches", order, sample.member + m) for m in some]
+            ended = _train_together(networks, part, sample, recipe, draws, training)
+            made, seconds = networks.trained(networks.state), (_clock(device) - start) / len(some)
             for j, m in enumerate(some):
-                (shared.networks if final else known)[names[m]] = networks.select(j), seconds
-    made = shared.networks | known
-    of_units = [rows if training.loss or training.step else own for own in rows]
-    units = [Unit.of(torch.from_numpy(sample.y[own])) for own in of_units] if _standardises(sample, recipe) else []
-    return Ensemble(learner, [made[name][0] for name in names], units, sample.task, rows)
+                trained[m] = made.select(j)
+                if replace(training, each_epoch=None) == Training() and not ended:
+                    shared.networks[names[m]] = trained[m], seconds
+    return whole.using(*(trained[m] for m in range(len(rows))))
 
 
 def _clock(device: Device) -> float:
@@ -98,53 +104,50 @@ def _clock(device: Device) -> float:
     return time.process_time() if device.name == "cpu" else time.perf_counter()
 
 
-def _standardises(sample: Sample, recipe: Recipe) -> bool:
-    return bool(sample.task == "regression" and recipe.standardise)
+def _units(sample: Sample, rows: np.ndarray, coupled: bool) -> list[Unit]:
+    """Return the unit in which each network learns a regression; coupled networks have one in common."""
+    if sample.task == "classification":
+        return []
+    return [Unit.of(torch.from_numpy(sample.y[rows if coupled else own])) for own in rows]
 
 
-def _train_group(
-    learner: NetworkLearner,
+def _train_together(
+    networks: Networks,
+    ensemble: Ensemble,
     sample: Sample,
-    inputs: Any,
-    rows: np.ndarray,
-    keys: Sequence[Key],
-    orders: Sequence[Key],
     recipe: Recipe,
+    draws: Sequence[np.random.Generator],
     training: Training,
-) -> tuple[TrainedNetworks, bool]:
-    """Train K networks, each on its ``rows`` (K, N); return them, and whether ``each_epoch`` has ended the training."""
-    device, task, loss, (k, n) = DEVICES[sample.device], sample.task, training.loss, rows.shape
-    known = torch.from_numpy(sample.y if sample.targets is None else sample.targets).to(device.name)
-    y = torch.from_numpy(sample.y)
-    draws = [generator("batches", *key) for key in orders]
-    networks = learner.networks(keys, inputs, recipe, sample.n_outputs, device, training)
-    of_units = [rows if loss or training.step else own for own in rows]
-    units = [Unit.of(y[torch.from_numpy(own)]) for own in of_units] if _standardises(sample, recipe) else [Unit()] * k
-    for epoch in range(recipe.epochs):
-        order = np.stack([draw.permutation(n) for draw in draws])
-        batches = torch.from_numpy(np.take_along_axis(rows, order, axis=1)).to(device.name).split(recipe.batch_size, 1)
-        seen = [batch if loss is None else batch.flatten()[None].expand(k, -1) for batch in batches]
+) -> bool:
+    """Train the K networks of an ensemble side by side; return whether ``each_epoch`` has ended the training."""
+    task, rows, units, device = sample.task, ensemble.rows, ensemble.units, sample.device
+    known = torch.from_numpy(sample.y if sample.targets is None else sample.targets).to(device)
 
-        def wanted(batch: Tensor) -> Tensor:
-            targets = known[batch]
-            if not _standardises(sample, recipe):
-                return targets
-            return torch.stack([unit.standardised(own) for unit, own in zip(units, targets, strict=True)])
+    def wanted(batch: Tensor) -> Tensor:
+        """Return what each network learns on its own batch: ``batch`` (K, B) → (K, B), or (K, B, C)."""
+        if not units:
+            return known[batch]
+        return torch.stack([unit.standardised(own) for unit, own in zip(units, known[batch], strict=True)])
 
+    for number in range(recipe.epochs):
+        order = np.stack([draw.permutation(rows.shape[1]) for draw in draws])
+        batches = torch.from_numpy(np.take_along_axis(rows, order, axis=1)).to(device).split(recipe.batch_size, 1)
         if training.step is not None:
             assert isinstance(networks, Modules)
             for batch in batches:
                 networks.take(training.step, batch, wanted(batch), task, CLIP)
         else:
+            loss = training.loss
+            seen = batches if loss is None else [batch.flatten()[None].expand(len(rows), -1) for batch in batches]
             for batch, outputs in zip(batches, networks.epoch(seen), strict=True):
                 if loss is None:
                     gradient = fit_gradient(task, outputs, wanted(batch))
                 else:
-                    gradient = _gradient(loss, outputs, batch, wanted(batch), task, units[0])
+                    gradient = _gradient(loss, outputs, batch, wanted(batch), task, units[0] if units else Unit())
                 networks.step(gradient, CLIP)
-        if training.each_epoch is not None and training.each_epoch(epoch, networks):
-            return networks.trained(networks.state), True
-    return networks.trained(networks.state), False
+        if training.each_epoch is not None and training.each_epoch(Epoch(number, networks, ensemble)):
+            return True
+    return False
 
 
 def _gradient(loss: Loss, outputs: Tensor, rows: Tensor, targets: Tensor, task: Task, unit: Unit) -> Tensor:
@@ -154,14 +157,3 @@ def _gradient(loss: Loss, outputs: Tensor, rows: Tensor, targets: Tensor, task: 
     each = outputs.reshape(k, k, size, -1)
     fit = fit_loss(task, each.diagonal(dim1=0, dim2=1).movedim(-1, 0), targets)
     return torch.autograd.grad(loss(Step(each, rows, targets, fit, unit)), outputs)[0]
-
-
-@torch.no_grad()
-def evaluate(ensemble: Ensemble, x: Any, passes: int = 1) -> np.ndarray:
-    """Return probabilities or targets (K, T, C) of an ensemble's networks for ``x`` (T, …), averaged over passes."""
-    with one_thread():
-        outputs = [of_one for part in ensemble.parts for of_one in part.passes(x, passes)]
-        if ensemble.units:
-            outputs = [o * unit.deviation + unit.mean for o, unit in zip(outputs, ensemble.units, strict=True)]
-        softmax = ensemble.task == "classification"
-        return torch.stack([(o.softmax(-1) if softmax else o).mean(0) for o in outputs]).numpy()

@@ -12,7 +12,7 @@ from benchmark.types import Sample, Task
 if TYPE_CHECKING:  # PyTorch takes seconds to import: methods are listed without it
     from torch import Tensor
 
-    from benchmark.train.learner import Loss
+    from benchmark.train.ensemble import Loss
 
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 """The type of a hyperparameter that multiplies a loss term: finite and at least 0."""

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from benchmark.train.adamw import optimiser
 from benchmark.train.device import Device
-from benchmark.train.learner import Key, OwnStep, TrainedNetworks
+from benchmark.train.ensemble import Key, OwnStep, TrainedNetworks
 from benchmark.train.losses import fit_loss
 from benchmark.train.resampling import Stream, generator
 from benchmark.types import Recipe, Task
@@ -66,12 +66,12 @@ class Modules:
             self.outputs = torch.stack([self.output(m, batch) for m, batch in enumerate(rows)])
             yield self.outputs
 
-    def output(self, m: int, rows: Tensor) -> Tensor:
-        """Return the outputs (R, C) of the m-th module in training for ``rows`` (R,) of the inputs."""
+    def output(self, m: int, rows: Tensor, name: str = "forward") -> Tensor:
+        """Return what the m-th module, in training, makes of ``rows`` (R,) of the inputs: its outputs (R, C)."""
         with self.views[m]:
             x = self.augmented(self.inputs[rows.cpu().numpy() if isinstance(self.inputs, np.ndarray) else rows])
         with self.draws[m]:
-            return self.modules[m].train()(x)
+            return getattr(self.modules[m].train(), name)(x)
 
     def step(self, gradient: Tensor, limit: float) -> None:
         self.outputs.backward(gradient)
@@ -137,13 +137,24 @@ class Batch:
     def modules(self) -> Sequence[nn.Module]:
         return self.networks.modules
 
-    def outputs(self) -> Tensor:
-        """Return the outputs (K, B, C) of each network on its own batch, in the graph."""
-        return torch.stack([self.networks.output(m, rows) for m, rows in enumerate(self.rows)])
+    def called(self, name: str = "forward") -> Tensor:
+        """Return what the method ``name`` of each network makes of its own batch, in the graph: outputs (K, B, C)."""
+        return torch.stack([self.networks.output(m, rows, name) for m, rows in enumerate(self.rows)])
 
     def loss(self) -> Tensor:
         """Return the sum of the fit losses of the networks on their own batches."""
-        return fit_loss(self.task, self.outputs(), self.targets).sum()
+        return fit_loss(self.task, self.called(), self.targets).sum()
+
+
+class SmeLU(nn.Module):
+    """The smooth rectifier of Shamir et al. 2020, arXiv:2010.09931: a parabola between −β and β."""
+
+    def __init__(self, beta: float) -> None:
+        super().__init__()
+        self.beta = beta
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (x.clamp(-self.beta, self.beta) + self.beta).square() / (4 * self.beta) + (x - self.beta).clamp(min=0)
 
 
 def _state(modules: Sequence[nn.Module]) -> list[Tensor]:

@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 from torch import Tensor
 
 from benchmark.train.adamw import optimiser
-from benchmark.train.learner import Key, TrainedNetworks
+from benchmark.train.ensemble import Key, TrainedNetworks
 from benchmark.train.resampling import Stream, generator
 from benchmark.types import Recipe
 
@@ -57,7 +57,12 @@ class StackedMLP:
 
     def started_from(self, networks: Sequence[TrainedNetworks]) -> StackedMLP:
         """Return these networks with the weights of others."""
-        return self.with_state([torch.cat(parts) for parts in zip(*(of.state for of in networks), strict=True)])
+        states = [of.state if isinstance(of, StackedMLP) else stacked(of.state) for of in networks]
+        return self.with_state([torch.cat(parts) for parts in zip(*states, strict=True)])
+
+    def as_layers(self) -> StackedMLP:
+        """Return the only network with its weights (H, D) and biases (H,) as in torch.nn.Linear, to start a module."""
+        return self.with_state([p[0, 0] if i % 2 else p[0].T for i, p in enumerate(self.parameters)])
 
     @torch.no_grad()
     def passes(self, x: np.ndarray, n: int) -> Iterator[Tensor]:
@@ -83,6 +88,11 @@ class StackedMLP:
         h = torch.relu(torch.baddbmm(b2, h, w2))
         h = h * masks[1] if masks else h
         return torch.baddbmm(b3, h, w3)
+
+
+def stacked(layers: Sequence[Tensor]) -> list[Tensor]:
+    """Return the parameters of a StackedMLP of one network from those of torch.nn.Linear, (H, D) and (H,) in turn."""
+    return [p.detach().T[None] if p.ndim == 2 else p.detach()[None, None] for p in layers]
 
 
 class Inputs:

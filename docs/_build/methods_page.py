@@ -15,22 +15,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from benchmark import registry
-from benchmark.backbones import SELECTED
 from benchmark.files import CHECKOUT, published_results
 from benchmark.lab.selection import TOLERANCES
+from benchmark.learners import SELECTED, find
+from benchmark.learners.sklearn import Wrapped
+from benchmark.pipeline import Learner, Part, Pipeline, Remedy
+from benchmark.registry import SKLEARN
 from benchmark.run.check import synthetic
 from benchmark.studies.knobs import knobs_of
 from benchmark.train import bootstrap, draw
-from benchmark.types import MLP, PAPER, SAMPLINGS, Problem, Recipe, Sampling, Task
+from benchmark.train.learner import NetworkLearner
+from benchmark.types import MLP, PAPER, REFERENCE, TASKS, Problem, Reads, Recipe, Sampling, Task
 from leaderboard.tables.bodies.footprint import footprint
 
-GROUPS: Mapping[str, Sequence[str]] = {
+REMEDIES: Mapping[str, Sequence[str]] = {
     "Reference and ensembles": (
         *("erm", "bagging", "deep_ensemble", "majority_vote", "mc_dropout", "swa", "swa_gaussian", "model_soup"),
         *("knn_averaging", "blend"),
@@ -40,27 +44,51 @@ GROUPS: Mapping[str, Sequence[str]] = {
         *("label_smoothing", "knn_label_smoothing", "mixup", "generalised_cross_entropy", "co_teaching"),
         *("entropy_regularisation", "confidence_penalty", "logit_penalty"),
     ),
+    "Remedies on training and activations": ("early_stopping", "sharpness_aware", "smooth_relu"),
     "Distillation and one deployed network": (
         *("distilled_bagging", "distilled_svm", "twin_shared_one", "codistillation_one", "anchor"),
     ),
     "Methods for updates": (
         *("average_incumbent", "distilled_incumbent", "rcp_anchor", "focal_distillation", "extended_bagging"),
-    ),
-    "Other kinds of models": (
-        *("svm", "multi_kernel", "gaussian_process", "random_forest", "extra_trees", "gradient_boosting"),
-        *("linear", "knn", "sklearn"),
+        "warm_start",
     ),
     "Controls": ("erm_whole", "erm_fixed"),
 }
+LEARNERS: Mapping[str, Sequence[str]] = {
+    "Networks": ("mlp", "tabm", "gin", "chemprop", "chemberta", "resnet50"),
+    "Trees": ("random_forest", "extra_trees", "gradient_boosting", "lightgbm", "xgboost", "catboost"),
+    "Kernels, neighbours and linear models": ("svm", "multi_kernel", "gaussian_process", "knn", "linear", "minimol"),
+    "Any estimator": (SKLEARN,),
+}
 INTRO = r"""# Methods
 
-Look up what each method does, what it costs, where it comes from, and how it performs in the published results. Every
-method is one file in `methods/`, and this page is made from these files and from the published results. To decide on a
-method, read [Which method to choose](choosing.md).
+Look up what each method does, what it costs, where it comes from, and how it performs in the published results. A
+method is a *remedy* for a *learner*: the [learner](#learners) trains one model, such as a perceptron or an SVM, and the
+[remedy](#remedies) makes the predictor of one or several such models. Each is one file, in `methods/` or
+`benchmark/learners/`, and this page is made from these files and from the published results. To decide on a method,
+read [Which method to choose](choosing.md).
 
-Set a hyperparameter with `--method twin:lam=30` or `--set lam=30`. At a train seed, all methods get the same rows and
-initial weights, so differences between them are paired.
+```sh
+python -m benchmark run --method erm,bagging --dataset bace
+python -m benchmark run --method erm,bagging --dataset bace --learner svm:C=10
+python -m benchmark run --method svm,bagging --dataset bace --features atom_pairs.4096
+```
+
+The first line trains the dataset's own learner, which is `mlp` unless its file names another. The second trains SVMs
+instead, and the third reads other features. The name of a learner is also a method: `svm` is `erm` with this learner.
+Set a hyperparameter with `--method twin:lam=30` or `--set lam=30`. At a train seed, all methods get the same rows, and
+all networks of one learner the same initial weights, so differences between them are paired.
 """
+OF_REMEDIES = """A remedy is given a sample and a learner. *Learners* says which learners it can use. The descriptions
+speak of networks, as these are the usual learners; the models of another learner take their place. A remedy that trains
+one model can also be the learner of another, as in `--method bagging --learner early_stopping`."""
+OF_LEARNERS = """A learner trains one model, on the rows that a single model is given (see [what a retraining
+sees](#what-a-retraining-sees)).
+
+A network has the hyperparameters of its recipe: `epochs`, `hidden` (the width), `lr` (the learning rate),
+`weight_decay` and `batch_size`. Their defaults are the dataset's, or those under *Recipe* where the learner is not the
+dataset's own; pretrained networks have a width of their own. Networks also have `dropout`, the rate in training; at 0,
+the default, the architecture keeps its own."""
 NOTATION = r"""## Notation
 
 $x$ are the features of a molecule, $y$ is its class or number, and $C$ is the number of classes. A network with the
@@ -96,15 +124,15 @@ the dataset's recipe, by default %(epochs)d, and is not run to the minimum.
 | `halves` | one half of a random halving of the pool | that half |
 | `update` | the whole pool, and which rows an earlier model knew | all rows |
 
-For each method, *Sees* is the share of the rows of the training pool that one retraining has learned from under each
-sampling, measured on synthetic data and rounded down. A method runs under the samplings that are listed; the others do
+For each remedy, *Sees* is the share of the rows of the training pool that one retraining has learned from under each
+sampling, measured on synthetic data and rounded down. A remedy runs under the samplings that are listed; the others do
 not give it what it needs.
 
 ## How defaults were selected
 
 The weight λ of a consistency loss is the largest that the paper's rule admits: on BACE (for `resnet50` on Waterbirds)
-it may cost %(tolerance)g percentage points of accuracy. The rule selects another value under some samplings and on
-other backbones, which is then the default there:
+it may cost %(tolerance)g percentage points of accuracy. The rule selects another value under some samplings and for
+other learners, which is then the default there:
 
 %(selected)s
 
@@ -132,16 +160,27 @@ class About(NamedTuple):
 
 LABELS = ("Source", "Difference", "Cost")
 COST = "Cost / ERM's"
+READS: Mapping[Reads, str] = {
+    "numbers": "the features of the dataset, as numbers",
+    "smiles": "SMILES",
+    "pixels": "images",
+}
+NETWORK = [f.name for f in fields(NetworkLearner)]
+"""The hyperparameters that all networks have."""
+
+
+PARTS = {name: cls for name, cls in registry.discover()[0].items() if cls.__module__.endswith(f".{name}")}
+"""The suite's remedies and learners by name."""
 
 
 @cache
 def about(name: str) -> About:
-    """Return what the file of a method says of it. Raises ValueError for a docstring without a title."""
-    module = sys.modules[f"methods.{name}"]
+    """Return what the file of a remedy or learner says of it. Raises ValueError for a docstring without a title."""
+    module = sys.modules[PARTS.get(name, Wrapped).__module__]
     first, *others = inspect.cleandoc(module.__doc__ or "").split("\n\n")
     title, colon, idea = " ".join(first.split()).partition(": ")
     if not colon:
-        raise ValueError(f"methods/{name}.py: the docstring must begin with a title and a colon, got {first!r}")
+        raise ValueError(f"{module.__file__}: the docstring must begin with a title and a colon, got {first!r}")
     labelled: dict[str, str] = {}
     rest: list[str] = []
     for paragraph in others:
@@ -157,8 +196,14 @@ def is_formula(paragraph: str) -> bool:
     return paragraph.startswith("$$")
 
 
-def described(cls: type) -> dict[str, str]:
-    """Return the descriptions of the hyperparameters that the docstrings below a method's fields give."""
+def own(cls: type[Part]) -> list[str]:
+    """Return the names of the hyperparameters of a part, but for those that all networks have."""
+    shared = {f.name for f in fields(NetworkLearner)} if issubclass(cls, NetworkLearner) else set()
+    return [f.name for f in fields(cls) if f.name not in shared]  # type: ignore[arg-type]
+
+
+def described(cls: type[Part]) -> dict[str, str]:
+    """Return the descriptions of its own hyperparameters that the docstrings below a part's fields give."""
     found: dict[str, str] = {}
     for base in reversed(cls.__mro__[:-1]):
         tree = ast.parse(inspect.getsource(base))
@@ -166,7 +211,7 @@ def described(cls: type) -> dict[str, str]:
         for field, text in pairwise(body):
             if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(text, ast.Expr):
                 found[field.target.id] = " ".join(ast.literal_eval(text.value).split())
-    return {field.name: found[field.name] for field in fields(cls) if field.name in found}
+    return {name: found[name] for name in own(cls) if name in found}
 
 
 def shown(value: object) -> str:
@@ -174,33 +219,49 @@ def shown(value: object) -> str:
     return str(value).lower() if value is None or isinstance(value, bool) else f"{value:g}"
 
 
-def granted(cls: type) -> Sequence[Sampling]:
-    """Return the samplings under which a method may run."""
-    return getattr(cls, "samplings", SAMPLINGS)
+def pipeline(cls: type[Part], task: Task, sampling: Sampling = PAPER) -> Pipeline:
+    """Return a remedy with the perceptron, or ERM with a learner, whose extra need not be installed."""
+    if issubclass(cls, Learner):
+        learner = cls(**(cls.regression if task == "regression" else {}))
+        return replace(registry.make_method(REFERENCE, task), learner=learner, chosen=True)
+    return registry.make_method(cls.name, task, sampling=sampling)
 
 
-def default(cls: type, field: str) -> str:
+def default(cls: type[Part], field: str) -> str:
     """Return the default of a hyperparameter, and where it is another one."""
     cases: list[tuple[str, Task, Sampling]] = [("", cls.tasks[0], PAPER)]
     cases += [("for regressions", "regression", PAPER)] if "regression" in cls.tasks else []
-    cases += [(f"under `{one}`", cls.tasks[0], one) for one in granted(cls) if one != PAPER]
-    values = {text: getattr(registry.make_method(cls.name, task, sampling=one), field) for text, task, one in cases}
+    cases += [(f"under `{one}`", cls.tasks[0], one) for one in cls.samplings if one != PAPER]
+    values = {text: getattr(pipeline(cls, task, one).head, field) for text, task, one in cases}
     usual = values.pop("")
     others = [f"{shown(value)} {text}" for text, value in values.items() if value != usual]
     return ", ".join([shown(usual), *others])
 
 
-def seen(cls: type) -> str:
+def learners_of(cls: type[Remedy]) -> str:
+    """Return the learners that a remedy can use."""
+    known = [find(name) for names in LEARNERS.values() for name in names if name in PARTS]
+    able = [one for one in known if {*one.offers, one.reads} >= {*cls.needs}]
+    others = [one for one in known if one not in able]
+    if not others:
+        return "all"
+    if able == [one for one in known if issubclass(one, NetworkLearner)]:
+        return "all networks"
+    names = ", ".join(f"`{one.name}`" for one in min(able, others, key=len))
+    return names if len(able) <= len(others) else f"all but {names}"
+
+
+def seen(cls: type[Part]) -> str:
     """Return the shares of the training pool that one retraining has learned from, by sampling."""
     problem = replace(synthetic(cls.tasks[0], n=500, features=16), recipe=Recipe(epochs=1, hidden=16))
     seed = typical_seed(problem)
     shares: dict[str, list[str]] = {}
     for sampling in (PAPER, "nested", "halves", "update"):
-        if sampling not in granted(cls):
+        if sampling not in cls.samplings:
             continue
-        method = registry.make_method(cls.name, cls.tasks[0], {"trees": "2"}, sampling=sampling)
         sample, places = draw(problem, sampling, seed)
-        share = len(np.unique(places[method.fit(sample).rows])) / len(problem.train)
+        model: Any = pipeline(cls, cls.tasks[0], sampling).fit(sample)
+        share = len(np.unique(places[model.rows])) / len(problem.train)
         shares.setdefault(f"{int(100 * share)} %", []).append(f"`{sampling}`")
     return ", ".join(f"{share} under {' and '.join(samplings)}" for share, samplings in shares.items())
 
@@ -215,14 +276,13 @@ def typical_seed(problem: Problem) -> int:
     return min(range(1, 101), key=distance)
 
 
-def cost(cls: type) -> str:
+def cost(cls: type[Part]) -> str:
     """Return how many networks are trained and asked, from the docstring or from the description of training."""
     if text := about(cls.name).labelled.get("Cost"):
         return capital(text)
-    method = registry.make_method(cls.name, cls.tasks[0])
-    count = footprint(cls.name, registry.params(method), cls.tasks[0])
+    count = footprint(cls.name, registry.params(pipeline(cls, cls.tasks[0])), cls.tasks[0])
     if count is None:
-        raise ValueError(f"methods/{cls.name}.py: the docstring needs a paragraph 'Cost: …'")
+        raise ValueError(f"{sys.modules[cls.__module__].__file__}: the docstring needs a paragraph 'Cost: …'")
     passes = [counted(count.forwards, "forward pass"), counted(count.backwards, "backward pass")]
     networks = counted(count.networks, "network")
     used = f"a prediction uses {networks} in {counted(count.passes, 'pass')}"
@@ -287,15 +347,15 @@ TABLES = (
 """Of the methods in several tables for a task and sampling, the first is shown. The last is for methods of updates."""
 
 
-def figures(cls: type) -> Iterator[str]:
+def figures(cls: type[Part]) -> Iterator[str]:
     """Yield sentences with a method's published means, and those of ERM beside percentages."""
-    told: set[tuple[Task, Sampling]] = {("classification", "update")} if "halves" in granted(cls) else set()
+    told: set[tuple[Task, Sampling]] = {("classification", "update")} if "halves" in cls.samplings else set()
     for means in TABLES:
         about_what = means.task, means.sampling
-        if means.task not in cls.tasks or means.sampling not in granted(cls) or about_what in told:
+        if means.task not in cls.tasks or means.sampling not in cls.samplings or about_what in told:
             continue
         table, families = published(means.key)
-        title = registry.title(registry.make_method(cls.name, means.task, sampling=means.sampling), means.task)
+        title = registry.title(pipeline(cls, means.task, means.sampling), means.task)
         if title not in table.index:
             continue
         told.add(about_what)
@@ -306,30 +366,48 @@ def figures(cls: type) -> Iterator[str]:
 
 
 def section(name: str) -> str:
-    """Return the section on a method, or on the family of scikit-learn's estimators."""
+    """Return the section on a remedy or learner, or on the family of scikit-learn's estimators."""
     text = about(name)
-    lines = [f"### `{name}`", f"**{text.title}:** {text.idea}", *text.rest]
-    cls = registry.discover()[0].get(name)
+    lines = [f"#### `{name}`", f"**{text.title}:** {text.idea}", *text.rest]
+    cls = PARTS.get(name)
     facts = []
-    if cls is not None:
-        if len(registry.params(registry.make_method(name, cls.tasks[0]))):
+    if cls is None:
+        facts.append(f"*Cost*: {capital(text.labelled['Cost'])}")
+    else:
+        if names := own(cls):
             words = described(cls)
             table = ["| hyperparameter | default | meaning |", "| --- | --- | --- |"]
-            table += [f"| `{f.name}` | {default(cls, f.name)} | {words[f.name]} |" for f in fields(cls)]
+            table += [f"| `{name}` | {default(cls, name)} | {words[name]} |" for name in names]
             lines.append("\n".join(table))
-        facts.append(f"*Sees* {seen(cls)}.")
+        if issubclass(cls, Learner):
+            facts += of_learner(cls)
+        elif issubclass(cls, Remedy):
+            facts += of_remedy(cls)
         facts.append(f"*Cost*: {cost(cls)}")
         if len(cls.tasks) == 1:
             facts.append(f"*For* {cls.tasks[0]} alone.")
         facts += [f"*Published*, {sentence}" for sentence in figures(cls)]
-    else:
-        facts.append(f"*Cost*: {capital(text.labelled['Cost'])}")
     facts.append(f"*Source*: {capital(text.labelled['Source'])}")
     if difference := text.labelled.get("Difference"):
         facts.append(f"*Difference from the source*: {capital(difference)}")
     lines = [line if line.startswith(("$$", "|")) else wrapped(linked(line)) for line in lines]
     lines.append("\n".join(wrapped(linked(f"- {fact}"), "  ") for fact in facts))
     return "\n\n".join(line.replace("``", "`") for line in lines)
+
+
+def of_remedy(cls: type[Remedy]) -> Iterator[str]:
+    yield f"*Sees* {seen(cls)}."
+    yield f"*Learners*: {learners_of(cls)}."
+
+
+def of_learner(cls: type[Learner]) -> Iterator[str]:
+    features = ", ".join(f"`{name}`" for name in cls.features)
+    yield f"*Reads* {features or READS[cls.reads]}."
+    if issubclass(cls, NetworkLearner):
+        settings = [f"`{name}` {value:g}" for name, value in cls.recipe if name in NETWORK and value is not None]
+        yield f"*Recipe*: {', '.join(settings)}."
+    if cls.extra:
+        yield f"*Needs* the extra `[{cls.extra}]`."
 
 
 def wrapped(text: str, indent: str = "") -> str:
@@ -342,26 +420,23 @@ def linked(text: str) -> str:
     return re.sub(r"doi:(10\.[\w.:/-]*\w)", r"[\g<0>](https://doi.org/\1)", text)
 
 
-def overview() -> str:
-    """Return a table with a line for each method."""
+def overview(groups: Mapping[str, Sequence[str]]) -> str:
+    """Return a table with a line for each remedy or learner."""
     lines = ["| name | what it does | hyperparameters |", "| --- | --- | --- |"]
-    methods, families = registry.discover()[0], registry.families()
-    for name in (name for names in GROUPS.values() for name in names):
+    for name in (name for names in groups.values() for name in names):
         idea = about(name).idea.replace("``", "`").removesuffix(".")
-        own = "the estimator's" if name in families else ", ".join(f"`{f.name}`" for f in fields(methods[name]))
-        lines.append(f"| [`{name}{':…' if name in families else ''}`](#{name}) | {idea} | {own} |")
+        settings = ", ".join(f"`{key}`" for key in own(PARTS[name])) if name in PARTS else "the estimator's"
+        lines.append(f"| [`{name}{'' if name in PARTS else ':…'}`](#{name}) | {idea} | {settings} |")
     return "\n".join(lines)
 
 
 def selected() -> str:
-    lines = ["| backbone | sampling | λ |", "| --- | --- | --- |"]
-    usual = {
-        task: registry.params(registry.make_method("twin", task))["lam"] for task in ("classification", "regression")
-    }
+    lines = ["| learner | sampling | λ |", "| --- | --- | --- |"]
+    usual = {task: registry.params(registry.make_method("twin", task))["lam"] for task in TASKS}
     chosen = {(MLP, PAPER): usual, **SELECTED}
-    for (backbone, sampling), values in chosen.items():
+    for (learner, sampling), values in chosen.items():
         lam = ", ".join(f"{value:g} ({task})" for task, value in values.items())
-        lines.append(f"| `{backbone}` | `{sampling}` | {lam} |")
+        lines.append(f"| `{learner}` | `{sampling}` | {lam} |")
     return "\n".join(lines)
 
 
@@ -374,9 +449,11 @@ def page() -> str:
         "knobs": len(knobs_of("classification")),
         "version": published_results().name,
     }
-    parts = [INTRO.strip(), overview(), (NOTATION % values).strip()]
-    for group, names in GROUPS.items():
-        parts += [f"## {group}", *map(section, names)]
+    parts = [INTRO.strip(), (NOTATION % values).strip()]
+    for part, text, groups in (("Remedies", OF_REMEDIES, REMEDIES), ("Learners", OF_LEARNERS, LEARNERS)):
+        parts += [f"## {part}", text, overview(groups)]
+        for group, names in groups.items():
+            parts += [f"### {group}", *map(section, names)]
     return "\n\n".join(parts) + "\n"
 
 

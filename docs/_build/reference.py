@@ -7,13 +7,16 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
+from types import ModuleType
 from typing import Any, cast
 
 import typer
+from docstrings import plain
 from typer.cli import get_docs_for_click
 
 import benchmark.__main__
 import leaderboard.__main__
+from benchmark import estimators
 from benchmark.data.catalogue import rows_text, summary
 from benchmark.data.checks import families, health_table
 from benchmark.data.checks.health import NEAR, REASONS
@@ -21,28 +24,35 @@ from benchmark.data.checks.health_text import to_expect
 from benchmark.data.sources import origin
 from benchmark.data.spec import DatasetSpec, as_written, dataset_names
 from benchmark.files import shipped_datasets
-from benchmark.lab import study
 from benchmark.measure.catalogue import CATALOGUE
+from benchmark.studies import discover
 from benchmark.types import MLP, TASKS
 
 PROGRAMS = {"benchmark": benchmark.__main__.app, "leaderboard": leaderboard.__main__.app}
 BIBTEX = (shipped_datasets() / "datasets.bib").read_text(encoding="utf-8")
 INDEX = ("dataset", "name", "task", "rows", "train", "test", "conflicts")
-PACKAGES = ("benchmark", "methods", "leaderboard")
-BEYOND: Mapping[str, tuple[str, tuple[str, ...]]] = {
+PACKAGES = ("benchmark", "leaderboard")
+BEYOND: Mapping[str, tuple[str, tuple[str, ...], str]] = {
     "types": (
         "Types",
         tuple(
             f"benchmark.types.{name}"
-            for name in ("Sample", "Fitted", "Method", "Problem", "Examples", "Predictions", "Recipe", "Sampling")
+            for name in ("Sample", "Inputs", "Model", "Problem", "Examples", "Predictions", "Recipe", "Sampling")
         ),
+        "",
     ),
     "writing": (
         "Writing methods",
         (
-            *("benchmark.registry.method", "benchmark.train.bootstrap", "benchmark.train.fit_stack"),
-            *("benchmark.train.generator", "methods._estimator.Estimators", "benchmark.train.backbone.Backbone"),
+            *(f"benchmark.pipeline.{name}" for name in ("Remedy", "Learner", "Part", "Need", "register", "Pipeline")),
+            *("benchmark.train.bootstrap", "benchmark.train.generator", "benchmark.train.Mean"),
+            *(f"benchmark.learners._estimator.{name}" for name in ("Estimators", "TrainingSet")),
+            "benchmark.train.learner.NetworkLearner",
+            *(f"benchmark.train.ensemble.{name}" for name in ("Step", "Epoch", "Ensemble")),
         ),
+        "A remedy derives from `Remedy`, and a learner from `Learner`, from `Estimators` or from `NetworkLearner`. "
+        "`register`, imported as `method` or as `learner`, is their decorator. [A new "
+        "method](../../tutorials/new-method.md) is an example.",
     ),
     "studies": (
         "Writing studies",
@@ -50,6 +60,7 @@ BEYOND: Mapping[str, tuple[str, tuple[str, ...]]] = {
             *("benchmark.lab.study.study", "benchmark.lab.study.Study", "benchmark.lab.study.Lab"),
             *(f"benchmark.lab.report.{name}" for name in ("Report", "Sheet", "Chart", "Measured", "Sampled", "Head")),
         ),
+        "",
     ),
     "measures": (
         "Measures",
@@ -62,8 +73,9 @@ BEYOND: Mapping[str, tuple[str, tuple[str, ...]]] = {
             "benchmark.measure.abstention",
             "benchmark.measure.updates",
         ),
+        "",
     ),
-    "intervals": ("Intervals", ("leaderboard.stats.intervals",)),
+    "intervals": ("Intervals", ("leaderboard.stats.intervals",), ""),
     "scores": (
         "Scores",
         (
@@ -72,9 +84,10 @@ BEYOND: Mapping[str, tuple[str, tuple[str, ...]]] = {
             "leaderboard.scoring.runs.Runs",
             "leaderboard.evaluator.ChurnEvaluator",
         ),
+        "",
     ),
 }
-"""Pages of the API beside those of the packages: a title, and what is on them."""
+"""Pages of the API beside those of the packages: a title, what is on them, and a sentence before it."""
 
 
 def pages() -> Iterator[tuple[str, str]]:
@@ -83,9 +96,11 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "reference/studies.md", studies()
     yield "reference/measures.md", measures()
     for package in PACKAGES:
-        yield f"reference/api/{package}.md", api(f"`{package}`", public(package), importlib.import_module(package))
-    for name, (title, objects) in BEYOND.items():
-        yield f"reference/api/{name}.md", api(title, objects)
+        module = importlib.import_module(package)
+        yield f"reference/api/{package}.md", api(f"`{package}`", public(package), module.__doc__, inherited=True)
+    yield "reference/api/estimators.md", api("Estimators", own(estimators), estimators.__doc__, inherited=True)
+    for name, (title, objects, about) in BEYOND.items():
+        yield f"reference/api/{name}.md", api(title, objects, about)
     shipped = [spec for spec in map(as_written, dataset_names()) if spec.path.parent == shipped_datasets()]
     yield "reference/datasets/index.md", index(shipped)
     for spec in shipped:
@@ -118,11 +133,16 @@ def public(package: str) -> list[str]:
     return [f"{one.__module__}.{one.__qualname__}" for one in found]
 
 
-def api(title: str, objects: Any, package: Any = None) -> str:
-    """Return a page of the API."""
-    about = [] if package is None else [re.sub(r"::$", ":", package.__doc__, flags=re.M)]
-    options = "" if package is None else "\n    options:\n      inherited_members: true"
-    return "\n\n".join([f"# {title}", *about, *(f"::: {name}{options}" for name in objects)]) + "\n"
+def own(module: ModuleType) -> list[str]:
+    """Return where the public classes and functions that a module defines are."""
+    found = {name: one for name, one in vars(module).items() if getattr(one, "__module__", "") == module.__name__}
+    return [f"{module.__name__}.{name}" for name in found if not name.startswith("_")]
+
+
+def api(title: str, objects: Any, about: str | None = "", inherited: bool = False) -> str:
+    """Return a page of the API: a text, and objects, whose ``inherited`` members can be shown."""
+    options = "\n    options:\n      inherited_members: true" if inherited else ""
+    return "\n\n".join([f"# {title}", plain(about or ""), *(f"::: {name}{options}" for name in objects)]) + "\n"
 
 
 def table(head: tuple[str, ...], rows: Any) -> str:
@@ -137,7 +157,7 @@ def studies() -> str:
         "# All studies",
         "Run one with `python -m benchmark study NAME`, and set what is listed with `--set SETTING=VALUE`.",
     ]
-    for name, kind in study.discover().items():
+    for name, kind in discover().items():
         about = (importlib.import_module(kind.__module__).__doc__ or "").strip()
         rows = [(f"`{field.name}`", f"`{field.default}`" if field.default != "" else "") for field in fields(kind)]
         own = kind.__doc__ if kind.__doc__ and not kind.__doc__.startswith(f"{kind.__name__}(") else ""
@@ -243,7 +263,7 @@ def _facts(spec: DatasetSpec) -> Iterator[tuple[str, str]]:
     yield "Features", ", ".join(f"`{name}`" for name in spec.features)
     yield "Split", f"`{spec.split}`" + (f"; by date with `@split=time` (`{spec.dated}`)" if spec.dated else "")
     if spec.backbone != MLP:
-        yield "Backbone", f"`{spec.backbone}`"
+        yield "Learner", f"`{spec.backbone}`"
     page = "" if spec.source.startswith("hf:") else (origin(spec).page or origin(spec).url)
     yield "Source", f"[`{spec.source}`]({page})" if page else f"`{spec.source}`"
     if spec.sha256:

@@ -86,7 +86,7 @@ def difference(pair: Pair) -> str:
     """Say whether a cell differs from ERM in churn, and what happens to accuracy or MAE."""
     cell, erm = pair
     task, unit = cell.predictions["id"].task, cell.facts.dataset.unit
-    if cell.key.method == REFERENCE:
+    if cell.key.pipeline == REFERENCE:
         return "This is ERM, the reference that all other methods are compared with."
     if erm is None:
         command = f"python -m benchmark run --method {REFERENCE} --dataset {cell.key.dataset}"

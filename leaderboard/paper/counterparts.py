@@ -188,7 +188,7 @@ def _find(results: Results, name: str, method: str, split: int) -> tuple[Dataset
         raise _Missing(f"{name} has not been run")
     for entry in dataset.entries:
         key = next(iter(entry.cells.values())).key
-        if (key.method, dict(key.params)) == METHODS[method] and split in entry.cells:
+        if (key.pipeline, dict(key.params)) == METHODS[method] and split in entry.cells:
             return dataset, replace(entry, cells={split: entry.cells[split]})
     raise _Missing(f"{method} has not been run on {name}, split {split}")
 

@@ -206,8 +206,13 @@ def shipped(leading: bool = False) -> list[Cell]:
 def listed_methods() -> frozenset[tuple[str, str]]:
     """Return the published methods with their hyperparameters, as in ``CellKey.kind``; none if none are shipped."""
     path = PUBLISHED / "manifest.json"
-    heads = _manifest(path).cells if path.is_file() else []
-    return frozenset((head["key"]["method"], repr(sorted(head["key"]["params"].items()))) for head in heads)
+    keys = [head["key"] for head in _manifest(path).cells] if path.is_file() else []
+    return frozenset((_pipeline(key), repr(sorted(key["params"].items()))) for key in keys)
+
+
+def _pipeline(key: dict[str, Any]) -> str:
+    """Return ``CellKey.pipeline`` of an encoded key."""
+    return " ".join(filter(None, (key["method"], key.get("learner"), key.get("features"))))
 
 
 def among(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:

@@ -39,6 +39,7 @@ class Entry:
 
     title: str
     method: str
+    """The method, with learner and features where they are not the defaults, as in ``CellKey.pipeline``."""
     cells: Mapping[int, Cell]
 
     @property
@@ -52,13 +53,18 @@ class Entry:
 
     @property
     def spelled(self) -> str:
-        """The method as the command line names it, in the same way under all samplings if λ is the default there."""
+        """The method as the command line names it, in the same way under all samplings if λ is the default there.
+
+        Learner and features follow where they are not the defaults.
+        """
         cell = next(iter(self.cells.values()))
+        key, task = cell.key, cell.predictions["id"].task
         try:
-            part = registry.find(self.method)[0](**cell.key.params)
+            part = registry.find(key.method)[0](**key.params)
         except (UserError, TypeError, ValueError):  # not installed, or submitted with other hyperparameters
             return self.title
-        return registry.spelled_part(part, cell.predictions["id"].task, cell.facts.backbone, cell.key.sampling)
+        name = registry.spelled_part(part, task, cell.facts.backbone, key.sampling)
+        return " ".join(filter(None, (name, key.learner, key.features)))
 
 
 @dataclass(frozen=True)
@@ -343,7 +349,7 @@ def _usual(cells: Iterable[Cell], tests: Iterable[str]) -> dict[tuple[str, int, 
     votes: dict[tuple[str, int, str], Counter[str]] = {}
     for cell, test in zip(cells, tests, strict=True):
         of = votes.setdefault((cell.key.dataset, cell.key.canonical_seed, cell.key.problem), Counter())
-        of[test] += 2 + (cell.key.method == REFERENCE)
+        of[test] += 2 + (cell.key.pipeline == REFERENCE)
     return {of: count.most_common(1)[0][0] for of, count in votes.items()}
 
 

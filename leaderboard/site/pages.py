@@ -327,14 +327,13 @@ class Site:
     def method(self, title: str) -> str:
         entries = [(d, entry) for d in self.results.datasets if (entry := d.entry(title)) is not None]
         boards = {(board.dataset, board.evalset): board for board in self.boards}
-        name = entries[0][1].method
+        key = next(iter(entries[0][1].cells.values())).key
         return self.page(
             "method.html",
             f"methods/{slug(title)}.html",
             title=title,
-            name=name,
-            words=_docstring(name),
-            params=dict(next(iter(entries[0][1].cells.values())).key.params),
+            key=key,
+            words=_docstring(key.method),
             entries=entries,
             recorded=any(cell.run_id for _, entry in entries for cell in entry.cells.values()),
             rows={key: row for key, board in boards.items() for row in board.rows if row.title == title},

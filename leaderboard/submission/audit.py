@@ -80,7 +80,7 @@ def evidence(cell: Cell, rivals: Sequence[Cell], evalset: str, of: Iterable[str]
     """
     suite = [other for other in rivals if not (submitted(other) or other.facts.study or other.facts.control)]
     peers = [other for other in suite if other.key.sampling == cell.key.sampling]
-    if len({other.key.method for other in peers}) < MIN_METHODS:
+    if len({other.key.pipeline for other in peers}) < MIN_METHODS:
         return {}
     p, of_peers = cell.predictions[evalset], [other.predictions[evalset] for other in peers]
     alone = cell.key.sampling == "halves"

@@ -26,7 +26,8 @@ def pack(results: Results, name: str, version: str, submissions: Path, published
 
     Only datasets with all required seeds are packed, with their results under every sampling; if there are results
     under halves, only datasets that have them. The author completes ``submission.yml``. Raises UserError for an unknown
-    method, for a method of the suite (see ``published``), for one without such a dataset, and if the folder exists.
+    method, for a method of the suite (see ``published``), for one without such a dataset, with another learner or other
+    features than the dataset's, and if the folder exists.
     """
     if not re.fullmatch(NAME, version):
         raise UserError(f"version {version!r}: expected lower-case letters, digits, '.', '_' and '-', e.g. 1.0")
@@ -42,6 +43,11 @@ def pack(results: Results, name: str, version: str, submissions: Path, published
     halved = {dataset for sampling, dataset in ready if sampling == "halves"}
     ready = {key: cells for key, cells in ready.items() if not halved or key[1] in halved}
     first = next(iter(ready.values()))[0]
+    if first.key.pipeline != first.key.method:
+        raise UserError(
+            f"{name!r} has another learner or other features than the dataset, which a submission does not name: "
+            "register a method that trains this learner, or a learner that reads these features, and pack it"
+        )
     if first.key.method in suite_methods(published):
         raise UserError(f"{name!r} is the suite's method {first.key.method!r}: pack a method of your own")
     folder = submissions / first.key.method / version

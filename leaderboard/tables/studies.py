@@ -8,8 +8,9 @@ import numpy as np
 
 from benchmark.errors import UserError
 from benchmark.lab.report import Head, Measured, Number, Report, Sampled, Sheet
-from benchmark.lab.study import REPORT, Content, Lab, Missing, Study, make_study
+from benchmark.lab.study import REPORT, Content, Lab, Missing, Study
 from benchmark.store.cell import Cell, Grid, Record
+from benchmark.studies import make_study
 from leaderboard.read.results import Results, slug
 from leaderboard.stats.intervals import (
     INTERVAL_KINDS,

@@ -354,7 +354,7 @@ def _row(
     columns = summary_columns(task, datasets[0].sampling) if len(rows) == len(block) else ()
     return SummaryRow(
         title=title,
-        method=cells[0].key.method,
+        method=entries[0].method,
         spelled=entries[0].spelled,
         badge=_badge(cells),
         retrainings=sum(len(cell.key.seeds) for cell in cells),

@@ -17,9 +17,12 @@ from benchmark.__main__ import app
 from benchmark.data.problem import load_problem
 from benchmark.data.rows import load_rows
 from benchmark.files import CHECKOUT
-from benchmark.registry import make_method
+from benchmark.learners import names
+from benchmark.registry import discover, make_method
 from benchmark.run.runner import retrain
 from benchmark.store.tracking import Store
+from benchmark.studies import discover as studies
+from benchmark.train.learner import NetworkLearner
 from leaderboard.__main__ import app as leaderboard_app
 
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
@@ -93,18 +96,16 @@ def test_the_guides_name_every_command_of_the_benchmark() -> None:
     assert named == set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
 
 
-def test_the_guides_name_every_backbone() -> None:
-    from benchmark.train.backbone import names
-
-    table = GUIDES["backbones.md"].partition("\n## ")[0]
-    assert sorted(re.findall(r"^\| `(\w+)` \|", table, flags=re.M)) == names()
+def test_the_guides_name_every_learner_that_is_a_network_and_no_other_than_there_are() -> None:
+    table = re.findall(r"^\| (`.*?) \|", GUIDES["learners.md"].partition("\n## ")[0], flags=re.M)
+    named = {name for row in table for name in re.findall(r"`(\w+)", row)}
+    networks = {name for name, cls in discover()[0].items() if issubclass(cls, NetworkLearner)}
+    assert networks <= named <= {*names()}
 
 
 def test_the_guides_name_every_study() -> None:
-    from benchmark.lab.study import discover
-
     rows = re.findall(r"^\| (`.*?) \|", GUIDES["studies.md"], flags=re.M)
-    assert sorted(name for row in rows for name in re.findall(r"`([\w-]+)`", row)) == list(discover())
+    assert sorted(name for row in rows for name in re.findall(r"`([\w-]+)`", row)) == list(studies())
 
 
 def test_mlproject_hands_on_every_parameter_that_it_declares() -> None:
@@ -129,7 +130,7 @@ def test_the_environment_of_mlflow_run_is_built_from_the_same_list() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["run", "--method", "tiwn"], "unknown method 'tiwn': did you mean 'twin'?"),
+        (["run", "--method", "tiwn"], "unknown method 'tiwn': did you mean 'twin'"),
         (["run", "--method", "erm", "--dataset", "b3db_mesured"], "did you mean 'b3db_measured'"),
         (["run", "--method", "twin:lma=3"], "unknown hyperparameter of twin: 'lma': did you mean 'lam'?"),
         (["run", "--method", "twin", "--set", "lma=3"], "did you mean 'lam'?"),
@@ -211,6 +212,18 @@ def test_status_shows_what_is_missing_with_a_command_that_is_understood(
     assert len(commands) == 2
     for words in commands:
         assert_understood(words)
+
+
+def test_a_plan_counts_cells_and_retrainings_of_each_dataset(
+    capsys: pytest.CaptureFixture[str], small_table: str
+) -> None:
+    words = ["--method", "erm,bagging:k=2", "--learner", "linear", "--features", "morgan.64.2", "--seeds", "3"]
+    assert call("plan", *words, "--dataset", f"{small_table},{small_table}@train=20", "--jobs", "2") == 0
+    head, first, second, total = capsys.readouterr().out.splitlines()
+    assert head.split() == ["dataset", "split", "cells", "retrainings", "CPU", "hours", "MB"]
+    assert first.split()[:4] == ["small", "99", "2", "6"]
+    assert second.split()[:4] == ["small@train=20", "99", "2", "6"]
+    assert re.match(r"total: 12 retrainings, \d+\.\d\d CPU hours, \d+\.\d\d hours on 2 workers, 0 MB", total)
 
 
 def test_the_leaderboard_of_an_empty_store_says_how_to_fill_it(

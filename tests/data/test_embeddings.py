@@ -174,7 +174,7 @@ def test_a_dataset_and_its_deployed_model_have_the_same_features_beside_others(p
     assert rows_of.scaled.tolist() == [True] * WIDTH + [False] * 64
     split = split_rows(spec, rows_of, 99)
     expected = given(spec.name, spec.backbone, rows_of.x, rows_of.scaled, split.train)
-    x, _ = Featuriser.of(spec, rows_of, split.train)(inputs_of(spec, rows_of))
-    np.testing.assert_array_equal(x, expected)
+    read, _ = Featuriser.of(spec, rows_of, split.train)(inputs_of(spec, rows_of))
+    np.testing.assert_array_equal(read.x, expected)
     variant = load_rows(load_spec(f"{tmp_path}/t.toml@features=minimol"))
     np.testing.assert_array_equal(variant.x, rows_of.x[:, :WIDTH])

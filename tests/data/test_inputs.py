@@ -34,10 +34,11 @@ def made(spec):
 def test_features_of_molecules_are_those_of_the_dataset_to_the_bit(kinds):
     spec = MEASURED.model_copy(update={"features": kinds})
     featuriser, rows, split = made(spec)
-    x, reasons = pickle.loads(pickle.dumps(featuriser))(inputs_of(spec, rows))
+    read, reasons = pickle.loads(pickle.dumps(featuriser))(inputs_of(spec, rows))
     expected = given(spec.name, spec.backbone, rows.x, rows.scaled, split.train)
-    assert x.dtype == expected.dtype
-    np.testing.assert_array_equal(x, expected)
+    assert read.x.dtype == expected.dtype
+    np.testing.assert_array_equal(read.x, expected)
+    np.testing.assert_array_equal(read.smiles, rows.used["smiles"])
     assert (reasons == "").all()
 
 
@@ -47,10 +48,11 @@ def test_features_of_a_table_of_numbers_are_those_of_the_dataset_to_the_bit(stag
     problem = load_problem("mof_thermal")
     table = inputs_of(spec, rows)
     assert tuple(table.columns) == featuriser.numbers
-    x, _ = featuriser(table)
+    read, _ = featuriser(table)
     ids = rows.used["id"].tolist()
     places = [ids.index(name) for name in problem.evals["id"].ids]
-    np.testing.assert_array_equal(x[places], problem.evals["id"].x)
+    np.testing.assert_array_equal(read.x[places], problem.evals["id"].x)
+    assert read.smiles.tolist() == [""] * len(rows.used)
 
 
 def test_categories_are_read_from_their_column_and_an_unknown_one_has_no_feature():
@@ -59,29 +61,49 @@ def test_categories_are_read_from_their_column_and_an_unknown_one_has_no_feature
     featuriser, rows, split = made(spec)
     table = inputs_of(spec, rows)
     assert list(table.columns) == ["smiles", "group"]
-    x, _ = featuriser(table)
-    np.testing.assert_array_equal(x, given(spec.name, spec.backbone, rows.x, rows.scaled, split.train))
-    assert set(x[:, 64:].sum(axis=0)) - {0}
-    x, reasons = featuriser(pd.DataFrame({"smiles": ["CCO", "CCO"], "group": ["Z", None]}))
-    assert not x[:, 64:].any()
+    read, _ = featuriser(table)
+    np.testing.assert_array_equal(read.x, given(spec.name, spec.backbone, rows.x, rows.scaled, split.train))
+    assert set(read.x[:, 64:].sum(axis=0)) - {0}
+    read, reasons = featuriser(pd.DataFrame({"smiles": ["CCO", "CCO"], "group": ["Z", None]}))
+    assert not read.x[:, 64:].any()
     assert (reasons == "").all()
     with pytest.raises(UserError, match="the table has no column 'group': expected smiles, group"):
         featuriser(pd.DataFrame({"smiles": ["CCO"]}))
 
 
-def test_a_backbone_that_reads_smiles_gets_their_bytes():
+def test_a_learner_that_reads_smiles_gets_those_of_the_rows_that_can_be_read():
     spec = load_spec("b3db_measured@backbone=gin")
     featuriser, rows, _ = made(spec)
-    x, _ = featuriser(inputs_of(spec, rows).iloc[:5])
-    np.testing.assert_array_equal(x, rows.x[:5, : x.shape[1]])
-    assert not rows.x[:5, x.shape[1] :].any()
+    table = inputs_of(spec, rows).iloc[:5]
+    read, _ = featuriser(table)
+    assert read.smiles.tolist() == table["smiles"].tolist()
+    read, _ = featuriser(pd.DataFrame({"smiles": ["CCO", "no molecule", " C "]}))
+    assert read.smiles.tolist() == ["CCO", "C"]
+
+
+def test_a_learner_that_reads_smiles_gets_them_beside_the_numbers_of_a_table(staged_data):
+    spec = MEASURED.model_copy(update={"features": ("morgan:64:1",)})
+    rows = load_rows(spec)
+    featuriser = Featuriser.of(spec, rows, np.arange(9), "smiles")
+    read, _ = featuriser(inputs_of(spec, rows).iloc[:5])
+    assert (len(read), read.x.shape, read.smiles.tolist()) == (5, (5, 64), rows.used["smiles"].tolist()[:5])
+
+
+def test_numbers_are_standardised_for_any_learner_of_the_dataset_that_reads_numbers(staged_data):
+    spec = load_spec("mof_thermal@backbone=tabm")
+    featuriser, rows, _ = made(spec)
+    problem = load_problem("mof_thermal@backbone=tabm")
+    ids = rows.used["id"].tolist()
+    table = inputs_of(spec, rows).iloc[[ids.index(name) for name in problem.evals["id"].ids]]
+    np.testing.assert_array_equal(featuriser(table)[0].x, problem.evals["id"].x)
 
 
 def test_a_row_that_cannot_be_read_says_why_and_leaves_the_others_as_they_are():
     featuriser, _, _ = made(MEASURED)
     given = ["CCO", "no molecule", " c1ccccc1 ", "", None, float("nan"), 7, "C" * 501, "C" * 6000]
-    x, reasons = featuriser(pd.DataFrame({"smiles": pd.Series(given, dtype=object)}))
-    np.testing.assert_array_equal(x, featuriser(pd.DataFrame({"smiles": ["CCO", "c1ccccc1"]}))[0])
+    read, reasons = featuriser(pd.DataFrame({"smiles": pd.Series(given, dtype=object)}))
+    np.testing.assert_array_equal(read.x, featuriser(pd.DataFrame({"smiles": ["CCO", "c1ccccc1"]}))[0].x)
+    assert read.smiles.tolist() == ["CCO", "c1ccccc1"]
     assert reasons[0] == reasons[2] == ""
     assert reasons[1] == "column 'smiles': RDKit cannot parse 'no molecule'"
     assert set(reasons[3:7]) == {"column 'smiles': expected a SMILES, found nothing"}
@@ -94,8 +116,8 @@ def test_a_row_that_cannot_be_read_says_why_and_leaves_the_others_as_they_are():
 
 def test_no_row_that_can_be_read_gives_no_features():
     featuriser, _, _ = made(MEASURED)
-    x, reasons = featuriser(pd.DataFrame({"smiles": ["?"]}))
-    assert (len(x), len(reasons)) == (0, 1)
+    read, reasons = featuriser(pd.DataFrame({"smiles": ["?"]}))
+    assert (len(read), len(read.smiles), len(reasons)) == (0, 0, 1)
     assert len(featuriser(pd.DataFrame({"smiles": []}))[1]) == 0
 
 
@@ -106,8 +128,8 @@ def test_a_missing_number_becomes_the_mean_of_the_pool_and_others_must_be_number
     table.loc[0, name] = None
     table.loc[1, name] = "many"
     table.loc[2, name] = float("inf")
-    x, reasons = featuriser(table)
-    assert len(x) == 2
+    read, reasons = featuriser(table)
+    assert len(read) == 2
     assert list(reasons) == [
         "",
         f"column {name!r}: expected a number, found 'many'",
@@ -115,15 +137,15 @@ def test_a_missing_number_becomes_the_mean_of_the_pool_and_others_must_be_number
         "",
     ]
     whole = featuriser(table.assign(**{name: rows.x[split.train, 3].mean()}))[0]
-    np.testing.assert_allclose(x[0], whole[0], atol=1e-6)
+    np.testing.assert_allclose(read.x[0], whole.x[0], atol=1e-6)
 
 
 def test_a_number_too_far_from_the_pool_is_refused_by_row(staged_data):
     featuriser, rows, split = made(load_spec("mof_thermal"))
     table = inputs_of(load_spec("mof_thermal"), rows).iloc[split.train[:2]].reset_index(drop=True)
     table.iloc[0, 3] = 1e99
-    x, reasons = featuriser(table)
-    assert len(x) == 1
+    read, reasons = featuriser(table)
+    assert len(read) == len(read.smiles) == 1
     assert reasons[0] == "a feature is too far from those of the training pool for single precision"
 
 

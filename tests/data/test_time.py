@@ -14,8 +14,7 @@ from benchmark.errors import UserError
 from benchmark.registry import make_method
 from benchmark.run.runner import retrain
 from benchmark.train import before_update, draw
-from benchmark.types import Problem
-from methods._incumbent import incumbent
+from benchmark.types import Model, Problem, Sample
 
 
 @pytest.mark.parametrize(
@@ -118,12 +117,17 @@ def problems(tmp_path_factory: pytest.TempPathFactory) -> tuple[Problem, Problem
     return load_problem(f"{found[0]}{settings}@train=40"), whole, changed
 
 
+def incumbent(sample: Sample) -> Model:
+    """Return the model that remedies take for the one before an update: ERM on what was known then."""
+    return make_method("erm", sample.task).learner.fit(before_update(sample))
+
+
 def test_the_earlier_model_of_an_update_is_the_one_that_was_trained_then(problems) -> None:
     old, new, _ = problems
     sample = draw(new, "update", 1)[0]
     np.testing.assert_array_equal(before_update(sample).x, old.train.x)
     trained = retrain(make_method("erm", "regression"), old, (2,), "update")["id"].values[0]
-    np.testing.assert_array_equal(incumbent(sample).predict(old.evals["id"].x), trained)
+    np.testing.assert_array_equal(incumbent(sample).predict(old.evals["id"].inputs), trained)
 
 
 def test_no_row_of_the_future_and_no_test_row_reaches_an_earlier_model(problems) -> None:
@@ -131,8 +135,7 @@ def test_no_row_of_the_future_and_no_test_row_reaches_an_earlier_model(problems)
     assert not np.array_equal(new.train.y, poisoned.train.y)
     assert not np.array_equal(new.evals["id"].y, poisoned.evals["id"].y)
     ours, theirs = (incumbent(draw(of, "update", 1)[0]) for of in (new, poisoned))
-    x = new.train.x
-    np.testing.assert_array_equal(ours.predict(x), theirs.predict(x))
+    np.testing.assert_array_equal(ours.predict(new.train.inputs), theirs.predict(new.train.inputs))
     fresh, changed = (
         retrain(make_method("erm", "regression"), of, (1,), "update")["id"].values for of in (new, poisoned)
     )

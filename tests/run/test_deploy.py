@@ -261,8 +261,8 @@ class Keeper:
 
     sample: object
 
-    def predict(self, x):
-        share = np.full(len(x), self.sample.y.mean())
+    def predict(self, inputs):
+        share = np.full(len(inputs), self.sample.y.mean())
         return np.stack([1 - share, share], axis=1)
 
 
@@ -272,8 +272,8 @@ class Locked:
 
     lock: object
 
-    def predict(self, x):
-        return np.full((len(x), 2), 0.5)
+    def predict(self, inputs):
+        return np.full((len(inputs), 2), 0.5)
 
 
 def of(make):
@@ -289,7 +289,7 @@ def test_a_saved_predictor_has_no_training_molecules_unless_it_predicts_from_the
     assert secret not in erm.content
     keeper = deploy._retrained(problem, of(Keeper), "paper", 1)
     assert secret in keeper.content
-    np.testing.assert_array_equal(pickle.loads(keeper.content).predict(sample.x[:1])[0, 1], sample.y.mean())
+    np.testing.assert_array_equal(pickle.loads(keeper.content).predict(sample.inputs[:1])[0, 1], sample.y.mean())
 
 
 def test_a_predictor_that_cannot_be_saved_is_named():
@@ -297,8 +297,67 @@ def test_a_predictor_that_cannot_be_saved_is_named():
         deploy._retrained(planned("erm").problem, of(lambda sample: Locked(threading.Lock())), "paper", 1)
 
 
+OWN = """
+from dataclasses import dataclass
+from benchmark.pipeline import Remedy, method
+IMPORTS
+
+
+@method("mine", title="Mine")
+@dataclass(frozen=True)
+class Mine(Remedy):
+    def fit(self, sample, learner):
+        return Flipped(learner.fit(sample))
+
+
+class Flipped:
+    def __init__(self, model):
+        self.model = model
+
+    def predict(self, inputs):
+        return FLIP(self.model.predict(inputs))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("packaged", [False, True])
+def test_a_model_has_the_code_of_the_users_method_in_it(write_method, tmp_path, packaged):
+    folder = write_method("notes", "", "").parent
+    if packaged:
+        (folder / "mine").mkdir()
+        (folder / "mine" / "__init__.py").write_text("from mine.method import Mine  # of benchmark.pipeline")
+        (folder / "mine" / "other.py").write_text("def flip(values):\n    return values[:, ::-1]\n")
+        (folder / "mine" / "method.py").write_text(
+            OWN.replace("IMPORTS", "from mine import other").replace("FLIP", "other.flip")
+        )
+    else:
+        flip = "def flip(values):\n    return values[:, ::-1]"
+        (folder / "mine.py").write_text(OWN.replace("IMPORTS", flip).replace("FLIP", "flip"))
+    (cell,) = plan_grid(Grid(["mine"], [SMALL], [99], (1, 2 + packaged), learner="linear"), {})
+    (record,) = recorded(cell)
+    assert log(cell)[0] == 0
+    store = tracking.Store()
+    logged = store.client.get_logged_model(models.find(store, record.run_id))
+    place = Path(logged.artifact_location.removeprefix("file://"))
+    assert "cloudpickle" in (place / "requirements.txt").read_text()
+    script = (
+        "import sys, mlflow.pyfunc, pandas\n"
+        "model = mlflow.pyfunc.load_model(sys.argv[1])\n"
+        "print(model.predict(pandas.DataFrame({'smiles': [sys.argv[2]]}))['probability'][0])"
+    )
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "CHURN_HOME")}
+    smiles = cell.problem.evals["id"].smiles[0]
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(place), smiles], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) == pytest.approx(record.predictions["id"].values[0, 0, 1])
+
+
 def test_a_module_that_no_package_has_is_named(tmp_path, monkeypatch):
-    (tmp_path / "my_own_module.py").write_text("class Half:\n    def predict(self, x):\n        return x[:, :2] / 2\n")
+    (tmp_path / "my_own_module.py").write_text(
+        "class Half:\n    def predict(self, inputs):\n        return inputs.x[:, :2] / 2\n"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     half = import_module("my_own_module").Half()
     rows = load_rows(spec := load_spec("b3db_measured"))

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+
 import numpy as np
 import pytest
 
+from benchmark.data import problem
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
+from benchmark.learners.multi_kernel import MultiKernel
+from benchmark.run import driver
 from benchmark.run.driver import plan_grid, warnings
 from benchmark.run.runner import run
 from benchmark.store.cell import Cell, Grid
-from methods.multi_kernel import MultiKernel
 
 DATASET = "b3db_measured"
 
@@ -81,3 +86,91 @@ def test_methods_with_features_of_their_own_are_trained_beside_others_as_alone(q
     (alone,) = (outcome for _, outcome in run(both[1:], jobs=1, fresh=True) if isinstance(outcome, Cell))
     np.testing.assert_array_equal(together["multi_kernel"], alone.predictions["id"].values)
     assert not np.array_equal(together["multi_kernel"], together["svm"])
+
+
+@pytest.mark.parametrize(
+    ("grid", "settings", "message"),
+    [
+        ({"methods": ["erm", "tiwn"]}, {}, "unknown method 'tiwn': did you mean 'twin'"),
+        ({"learner": "svn"}, {}, "unknown method 'svn': did you mean 'svm'"),
+        ({"methods": ["twin"], "learner": "svm"}, {}, "twin changes the training of networks, and svm trains none"),
+        ({"methods": ["svm"], "learner": "knn"}, {}, "svm is a learner itself: name a remedy"),
+        ({"features": "atom_pair.64"}, {}, "unknown features 'atom_pair': did you mean 'atom_pairs'"),
+        ({"features": "morgan.64"}, {}, "morgan"),
+        ({"features": "atom_pairs.64", "learner": "gin"}, {}, "gin reads smiles: leave out the features atom_pairs:64"),
+        (
+            {"features": "atom_pairs.64", "datasets": [DATASET, "mof_thermal"]},
+            {},
+            "mof_thermal: its features are columns, in place of which none can be read",
+        ),
+        (
+            {"features": "atom_pairs.64", "datasets": [f"{DATASET}@features=morgan.64.2"]},
+            {},
+            f"{DATASET}@features=morgan.64.2: its features are morgan:64:2, in place of which none can be read",
+        ),
+        ({"methods": ["twin:lamda=3"]}, {}, "unknown hyperparameter of twin: 'lamda': did you mean 'lam'"),
+        ({"methods": ["twin:lam=three"]}, {}, "twin: lam=three: Input should be a valid number"),
+        ({"learner": "svm:c=3"}, {}, "unknown hyperparameter of svm: 'c': did you mean 'C'"),
+        ({"learner": "mlp:epochs=0"}, {}, "mlp: epochs=0: Input should be greater than 0"),
+        (
+            {"methods": ["erm", "twin"]},
+            {"lamda": "3"},
+            "unknown hyperparameter of erm, twin: 'lamda': did you mean",
+        ),
+        ({"datasets": ["esol", DATASET], "methods": ["majority_vote"]}, {}, "majority_vote learns classification, not"),
+    ],
+)
+def test_a_mistake_is_refused_before_any_dataset_is_loaded(monkeypatch, grid, settings, message):
+    def load(name, canonical_seed):
+        pytest.fail(f"{name} was loaded")
+
+    monkeypatch.setattr(driver, "load_problem", load)
+    monkeypatch.setattr(problem, "load_rows", load)
+    given = {"methods": ["erm"], "datasets": [DATASET], "canonical_seeds": [99], "seeds": [1, 2]} | grid
+    with pytest.raises(UserError, match=re.escape(message)):
+        plan_grid(Grid(**given), settings)
+
+
+@pytest.mark.parametrize("sampling", ["paper", "halves"])
+@pytest.mark.parametrize(
+    ("method", "learner", "features"),
+    [
+        ("erm", "", ""),
+        ("twin", "gin", ""),
+        ("twin:lam=3", "mlp:epochs=2", "atom_pairs.64"),
+        ("svm:C=0.5", "", ""),
+        ("bagging:k=3", "svm:C=0.5", ""),
+        ("bagging", "label_smoothing", ""),
+        ("erm", "mlp", "atom_pairs.64"),
+        ("erm", "", "atom_pairs.64+morgan.32.1"),
+    ],
+)
+def test_the_command_of_a_cell_names_the_same_cell(method, learner, features, sampling):
+    (cell,) = plan_grid(Grid([method], [f"{DATASET}@train=100"], [99], [1, 2, 5, 6], sampling, learner, features), {})
+    words = shlex.split(cell.command)[4:]
+    said = dict(zip(words[::2], words[1::2], strict=True))
+    again = Grid(
+        [said["--method"]],
+        [said["--dataset"]],
+        [int(said["--canonical-seed"])],
+        [int(seed) for seed in said["--seeds"].split(",")],
+        said.get("--sampling", "paper"),
+        said.get("--learner", ""),
+        said.get("--features", ""),
+    )
+    (same,) = plan_grid(again, {})
+    assert same.key == cell.key
+    assert (same.command, same.title) == (cell.command, cell.title)
+
+
+def test_a_learner_that_reads_molecules_is_compared_on_the_same_rows():
+    (erm,) = plan_grid(Grid(["erm"], [DATASET], [99], [1, 2]), {})
+    (gin,) = plan_grid(Grid(["erm"], [DATASET], [99], [1, 2], learner="gin"), {})
+    assert (gin.key.dataset, gin.key.problem, gin.key.learner) == (erm.key.dataset, erm.key.problem, "")
+    assert (gin.key.method, erm.key.method) == ("gin", "erm")
+    assert gin.problem.recipe != erm.problem.recipe
+    for ours, theirs in ((gin.problem.train, erm.problem.train), (gin.problem.evals["id"], erm.problem.evals["id"])):
+        np.testing.assert_array_equal(ours.ids, theirs.ids)
+        np.testing.assert_array_equal(ours.y, theirs.y)
+    with pytest.raises(UserError, match="gin reads SMILES"):
+        plan_grid(Grid(["erm"], ["mof_thermal"], [99], [1, 2], learner="gin"), {})

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,18 +18,19 @@ from benchmark.run.check import synthetic
 from benchmark.run.isolation import isolated, method_file
 from benchmark.run.runner import retrain
 from benchmark.train import draw
+from benchmark.types import Inputs
 
 METHOD = """
 import gc, inspect, os, socket, subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 
-from benchmark.registry import method
+from benchmark.learners.linear import Linear
+from benchmark.pipeline import Remedy, method
 from benchmark.train import bootstrap, generator
-from methods.linear import Linear
+from benchmark.types import Inputs
 
 
 class Shaped:
@@ -39,10 +40,8 @@ class Shaped:
 
 @method("mine", title="Mine")
 @dataclass(frozen=True)
-class Mine:
-    trains_networks: ClassVar[bool] = False
-
-    def fit(self, sample):
+class Mine(Remedy):
+    def fit(self, sample, learner):
 BODY
         return Linear().fit(sample)
 """
@@ -66,7 +65,7 @@ def test_predictions_are_those_of_the_harness(name):
     problem = synthetic("classification")
     sample, _ = draw(problem, "halves", 4)
     with isolated(name) as code:
-        trained = code.retrain(sample, problem.evals["id"].x)
+        trained = code.retrain(sample, problem.evals["id"].inputs)
     expected = retrain(make_method(name, problem.task, sampling="halves"), problem, [4], "halves")["id"].values[0]
     np.testing.assert_allclose(trained.values, expected, atol=1e-5)
     assert "files, network and programs (Python's audit hook)" in trained.walls
@@ -92,9 +91,12 @@ def test_the_check_is_of_the_tasks_that_count(write):
 def test_the_file_of_a_method_is_found_without_running_it(write, tmp_path):
     write("")
     path = tmp_path / "home" / "methods" / "mine.py"
-    path.write_text("raise SystemExit")
+    path.write_text("raise SystemExit  # from benchmark.pipeline import method")
     assert method_file("mine") == path
-    assert method_file("linear") is not None
+    for name in ("twin", "linear"):
+        found = method_file(name)
+        assert found is not None
+        assert found.stem == name
     assert method_file("nobody") is None
     with pytest.raises(UserError, match=r"nowhere\.py: no such file"), isolated("nowhere.py"):
         pass
@@ -104,8 +106,8 @@ FINDS_THE_PROBLEM = """
 problem = next((o for o in gc.get_objects() if type(o).__name__ == "Problem" and o.evals), None)
 test = problem.evals["id"]
 answers = {row.tobytes(): label for row, label in zip(test.x, test.y)}
-def predict(x):
-    y = np.array([answers.get(row.tobytes(), 0) for row in x], dtype=float)
+def predict(inputs):
+    y = np.array([answers.get(row.tobytes(), 0) for row in inputs.x], dtype=float)
     return np.stack([1 - y, y], axis=1) if sample.task == "classification" else y[:, None]
 return Shaped(predict)
 """
@@ -119,13 +121,13 @@ for frame in inspect.stack():
 IGNORES_THE_SEED = """
 fitted = Linear().fit(replace(sample, rows=np.arange(len(sample))))
 jitter = 1e-4 * generator("other", sample.seed).random()
-def predict(x):
-    return fitted.predict(x) + (np.array([jitter, -jitter]) if sample.task == "classification" else jitter)
-return Shaped(lambda x: np.clip(predict(x), 0, 1) if sample.task == "classification" else predict(x))
+def predict(inputs):
+    return fitted.predict(inputs) + (np.array([jitter, -jitter]) if sample.task == "classification" else jitter)
+return Shaped(lambda inputs: np.clip(predict(inputs), 0, 1) if sample.task == "classification" else predict(inputs))
 """
 IGNORES_THE_SAMPLE = """
-def predict(x):
-    p = 0.1 + 0.8 * generator("other", sample.seed).random((len(x), 1))
+def predict(inputs):
+    p = 0.1 + 0.8 * generator("other", sample.seed).random((len(inputs), 1))
     return np.hstack([p, 1 - p]) if sample.task == "classification" else p
 return Shaped(predict)
 """
@@ -189,7 +191,7 @@ def test_the_kernel_holds_libraries_that_open_files_without_python(write, opens,
     write(opens.replace("LABELS", str(tmp_path / "labels.txt")))
     problem = synthetic("classification")
     with isolated("mine") as code, pytest.raises(UserError, match=r"PermissionError|ZeroDivisionError"):
-        code.retrain(draw(problem, "halves", 1)[0], problem.evals["id"].x)
+        code.retrain(draw(problem, "halves", 1)[0], problem.evals["id"].inputs)
 
 
 def test_a_retraining_has_nothing_of_the_user_and_no_test_molecule(write, monkeypatch):
@@ -201,7 +203,7 @@ def test_a_retraining_has_nothing_of_the_user_and_no_test_molecule(write, monkey
     )
     problem = synthetic("classification")
     with isolated("mine") as code, pytest.raises(UserError, match=r"mine: RuntimeError: ") as error:
-        code.retrain(draw(problem, "halves", 1)[0], problem.evals["id"].x)
+        code.retrain(draw(problem, "halves", 1)[0], problem.evals["id"].inputs)
     said = str(error.value)
     assert "RuntimeError: [] ['CHURN_CACHE_DIR'," in said
     assert "[] True (" in said
@@ -223,8 +225,8 @@ def test_a_retraining_has_nothing_of_the_user_and_no_test_molecule(write, monkey
             "or gave a wrong one",
         ),
         (
-            "return Shaped(lambda x: np.ones((len(x), 7)))",
-            r"predict\(x\) must have shape \(1, 2\)|must have shape \(50, 2\)",
+            "return Shaped(lambda inputs: np.ones((len(inputs), 7)))",
+            r"predict\(inputs\) must have shape \(1, 2\)|must have shape \(50, 2\)",
         ),
         ("return None", "TypeError: fit of method 'mine' returned None"),
         ("raise SystemExit", "mine: SystemExit: "),
@@ -234,15 +236,142 @@ def test_what_a_process_does_wrong_is_an_error_of_its_method(write, body, messag
     write(body)
     problem = synthetic("classification")
     with isolated("mine") as code, pytest.raises(UserError, match=message):
-        code.retrain(draw(problem, "halves", 1)[0], problem.evals["id"].x)
+        code.retrain(draw(problem, "halves", 1)[0], problem.evals["id"].inputs)
 
 
 @pytest.mark.slow
 def test_the_test_molecules_come_in_another_order_and_their_predictions_go_back(write):
-    write("return Shaped(lambda x: np.stack([1 - x[:, 0], x[:, 0]], axis=1))")
+    write("return Shaped(lambda inputs: np.stack([inputs.smiles.astype(float), inputs.x[:, 0]], axis=1))")
     problem = synthetic("classification")
     x = problem.evals["id"].x.copy()
     x[:, 0] = np.linspace(0, 1, len(x))
+    inputs = Inputs(x, np.array([str(1 - share) for share in x[:, 0]]))
     with isolated("mine") as code:
-        values = code.retrain(draw(replace(problem), "halves", 1)[0], x).values
+        values = code.retrain(draw(problem, "halves", 1)[0], inputs).values
     np.testing.assert_allclose(values[:, 1], x[:, 0], atol=1e-6)
+    np.testing.assert_allclose(values[:, 0], 1 - x[:, 0], atol=1e-6)
+
+
+SHARE = """
+import numpy as np
+from benchmark.learners.linear import Linear
+from benchmark.pipeline import Remedy, method
+from benchmark.registry import path_of
+from benchmark.types import Inputs
+from dataclasses import dataclass
+IMPORTS
+
+
+@method("mine", title="Mine")
+@dataclass(frozen=True)
+class Mine(Remedy):
+    FIELDS
+
+    def fit(self, sample, learner):
+        return Constant(SHARE)
+
+
+class Constant:
+    def __init__(self, share):
+        self.share = share
+
+    def predict(self, inputs):
+        return np.full((len(inputs), 2), [1 - self.share, self.share])
+"""
+
+
+def sharing(share: str, imports: str = "", fields: str = "") -> str:
+    """Return the code of a method that predicts a constant probability."""
+    return SHARE.replace("(SHARE)", f"({share})").replace("IMPORTS", imports).replace("FIELDS", fields)
+
+
+def predicted(method: str) -> float:
+    """Return the probability that a method predicts in isolation."""
+    problem = synthetic("classification")
+    with isolated(method) as code:
+        values = code.retrain(draw(problem, "halves", 1)[0], problem.evals["id"].inputs).values
+    return float(values[0, 1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["home/methods", "elsewhere"])
+def test_a_method_that_is_a_package_has_its_neighbours(write, tmp_path, place):
+    write("")
+    (tmp_path / "home" / "methods" / "mine.py").unlink()
+    files = {
+        "__init__.py": "from mine.method import Mine  # of benchmark.pipeline",
+        "method.py": sharing("nets.SHARE", "from . import nets"),
+        "nets.py": "SHARE = 0.125",
+    }
+    folder = tmp_path / place / "mine"
+    folder.mkdir(parents=True)
+    for name, content in files.items():
+        (folder / name).write_text(content)
+    if place == "elsewhere":
+        with isolated(str(folder / "method.py")) as code:
+            assert "different train seeds give the same predictions" in code.check(["classification"]).failures[0]
+    else:
+        assert predicted("mine") == 0.125
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("named", [True, False])
+def test_a_method_imports_a_library_of_pythons_path(write_method, tmp_path, monkeypatch, named):
+    write_method("mine", sharing("library.SHARE", "import library"), "")
+    (tmp_path / "libraries").mkdir()
+    (tmp_path / "libraries" / "library.py").write_text("SHARE = 0.875")
+    (tmp_path / "libraries" / "labels.csv").write_text("1")
+    monkeypatch.syspath_prepend(tmp_path / "libraries")  # as a .pth file does
+    if named:
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path / "libraries"))
+    assert predicted("mine") == 0.875
+    copied = "open(library.__file__.replace('library.py', 'labels.csv'))"
+    original = f"open({str(tmp_path / 'libraries' / 'labels.csv')!r})"
+    for reads, message in ((copied, "No such file or directory"), (original, "tried to read")):
+        (tmp_path / "home" / "methods" / "mine.py").write_text(sharing(reads, "import library"))
+        with pytest.raises(UserError, match=message):
+            predicted("mine")
+
+
+PRIOR = np.array([0.25])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("where", ["home/methods", "elsewhere"])
+def test_a_method_reads_the_files_that_it_declares_and_no_others(write_method, tmp_path, where):
+    digest = hashlib.sha256(PRIOR.tobytes()).hexdigest()
+    code = sharing("np.fromfile(path_of(self, 'prior.bin'))[0]", fields=f"files = {{'prior.bin': {digest!r}}}")
+    path = write_method("mine", code, "")
+    (tmp_path / "elsewhere").mkdir()
+    if where == "elsewhere":
+        path = path.rename(tmp_path / where / "mine.py")
+    given = "mine" if where == "home/methods" else str(path)
+    with isolated(given) as apart, pytest.raises(UserError, match=rf"{path.parent}/prior\.bin: .*, found no such file"):
+        apart.check(["classification"])
+    PRIOR.tofile(path.parent / "prior.bin")
+    PRIOR.tofile(path.parent / "other.bin")
+    with isolated(given) as apart:
+        (failure,) = apart.check(["classification"]).failures[:1]
+    assert "different train seeds give the same predictions" in failure
+    path.write_text(code.replace("path_of(self, 'prior.bin')", "path_of(self, 'prior.bin').with_name('other.bin')"))
+    with isolated(given) as apart:
+        (failure,) = apart.check(["classification"]).failures[:1]
+    assert "FileNotFoundError" in failure
+    (2 * PRIOR).tofile(path.parent / "prior.bin")
+    with isolated(given) as apart, pytest.raises(UserError, match=rf"prior\.bin: .* {digest}, found [0-9a-f]{{64}}"):
+        apart.check(["classification"])
+
+
+def test_a_method_declares_no_file_outside_its_folder(write_method, tmp_path):
+    (tmp_path / "labels.csv").write_text("1")
+    digest = hashlib.sha256(b"1").hexdigest()
+    for name in ("../../labels.csv", str(tmp_path / "labels.csv")):
+        code = sharing("len(path_of(self, FILE).read_text())".replace("FILE", repr(name)))
+        path = tmp_path / "home" / "methods" / "mine.py"
+        if not path.exists():
+            write_method("mine", code, "")
+        path.write_text(
+            code.replace("class Mine(Remedy):", f"class Mine(Remedy):\n    files = {{{name!r}: {digest!r}}}")
+        )
+        with pytest.raises(UserError, match=r"leads out of .*: nothing is read"):
+            predicted("mine")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,11 +12,12 @@ from benchmark.run import plan, runner
 from benchmark.run.check import synthetic
 from benchmark.run.plan import costs
 from benchmark.run.runner import Planned
-from benchmark.train import bank
-from benchmark.types import Recipe, Sample
+from benchmark.types import Inputs, Recipe, Sample
 
-NETWORKS = ["erm", "swa", "bagging:k=2", "bagging:k=5", "deep_ensemble:k=3", "twin", "mc_dropout"]
-METHODS = [*NETWORKS, "random_forest:trees=2"]
+METHODS = [
+    *("erm", "swa", "bagging:k=2", "bagging:k=5", "deep_ensemble:k=3", "twin", "mc_dropout"),
+    "random_forest:trees=2",
+]
 
 
 def grid(texts: list[str], seeds: list[int]) -> list[Planned]:
@@ -26,24 +25,20 @@ def grid(texts: list[str], seeds: list[int]) -> list[Planned]:
     return [runner.plan(problem, make_method(text, problem.task), seeds) for text in texts]
 
 
-def test_a_plan_counts_the_networks_that_are_trained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path))
+def test_a_plan_counts_the_cells_and_retrainings_of_each_split() -> None:
     cells = grid(METHODS, [1, 2, 3])
-    (cost,) = costs(cells)
-    trained = 0
-    train = bank.train
-
-    def counted(*args: object, **kwargs: object) -> Iterator[object]:
-        nonlocal trained
-        for part in train(*args, **kwargs):  # type: ignore[arg-type]
-            trained += sum(len(group.keys) for group in part.groups)
-            yield part
-
-    monkeypatch.setattr(bank, "train", counted)
-    list(runner.run(cells, jobs=1))
-    assert cost.networks == trained == 3 * (5 + 2 + 2 + 1)
-    assert cost.unshared == 3 * (1 + 1 + 2 + 5 + 3 + 2 + 1)
-    assert (cost.cells, cost.retrainings) == (8, 24)
+    other = replace(cells[0].problem, canonical_seed=7)
+    cells += [runner.plan(other, cells[0].method, [1, 2])]
+    first, second = costs(cells)
+    assert (first.dataset, first.canonical_seed, first.cells, first.retrainings) == (
+        "synthetic_classification",
+        0,
+        8,
+        24,
+    )
+    assert (second.dataset, second.canonical_seed, second.cells, second.retrainings) == (first.dataset, 7, 1, 2)
+    tests = sum(len(test) for test in cells[0].problem.evals.values())
+    assert first.bytes == 12 * second.bytes == 24 * (tests * (24 + 4 * 2) + plan.RUN_BYTES)
 
 
 @pytest.mark.parametrize("power", [1, 2])
@@ -57,8 +52,8 @@ def test_the_time_of_a_method_without_networks_is_extrapolated_from_few_rows(
             self.now += 1e-3 * len(sample.rows) ** power
             return self
 
-        def predict(self, x: np.ndarray) -> np.ndarray:
-            return np.full((len(x), 2), 0.5)
+        def predict(self, inputs: Inputs) -> np.ndarray:
+            return np.full((len(inputs), 2), 0.5)
 
     problem = synthetic("classification")
     wide = Sample(
@@ -69,7 +64,6 @@ def test_the_time_of_a_method_without_networks_is_extrapolated_from_few_rows(
         *(np.zeros((1000, 3)) for _ in range(3)),
         *[np.arange(1000)] * 2,
         Recipe(),
-        "mlp",
     )
     clock = Clock()
     monkeypatch.setattr(plan.time, "process_time", lambda: clock.now)
@@ -80,6 +74,6 @@ def test_the_time_of_a_method_without_networks_is_extrapolated_from_few_rows(
 
 def test_cost_grows_linearly_with_seeds() -> None:
     (few,), (many,) = costs(grid(METHODS, [1, 2])), costs(grid(METHODS, list(range(1, 21))))
-    assert many.networks == 10 * few.networks
+    assert many.retrainings == 10 * few.retrainings
     assert many.bytes == 10 * few.bytes
     assert few.seconds > 0

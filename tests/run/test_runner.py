@@ -1,10 +1,13 @@
 """The harness: predictions do not depend on what runs beside them, and failures stay in their cell."""
 
+import hashlib
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,14 +15,15 @@ import cloudpickle
 import numpy as np
 import pytest
 
+from benchmark.learners._estimator import TrainingSet
+from benchmark.learners.random_forest import RandomForest
+from benchmark.pipeline import Learner, Pipeline, Remedy, describe
 from benchmark.registry import make_method
 from benchmark.run import runner
 from benchmark.run.check import synthetic
 from benchmark.store.cell import Cell
 from benchmark.train import bootstrap, draw
-from benchmark.types import Predictions, Sample
-from methods._estimator import TrainingSet
-from methods.random_forest import RandomForest
+from benchmark.types import Inputs, Model, Predictions, Problem, Sample
 
 
 def filled(texts: list[str], seeds: list[int], jobs: int) -> dict[str, Cell]:
@@ -80,27 +84,49 @@ def test_estimators_trained_by_an_interrupted_call_are_not_trained_again(monkeyp
     assert len(trained) == 2
 
 
+def test_train_seeds_that_were_trained_for_another_count_of_them_are_not_trained_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    problem, made = synthetic("classification"), make_method("random_forest:trees=6", "classification")
+    list(runner.run([runner.plan(problem, made, [1, 2, 3])], jobs=1))
+    seen: list[int] = []
+    draws = runner._retrained
+
+    def counted(method: Pipeline, problem: Problem, sample: Sample, shared: Any) -> Any:
+        seen.append(sample.seed)
+        return draws(method, problem, sample, shared)
+
+    monkeypatch.setattr(runner, "_retrained", counted)
+    more = runner.plan(problem, made, [5, 3, 2, 1])
+    (cell,) = [result for _, result in runner.run([more], jobs=1) if isinstance(result, Cell)]
+    assert seen == [5]
+    fresh = runner.retrain(made, problem, [1, 2, 3, 5])
+    for evalset, predictions in cell.predictions.items():
+        assert predictions.seeds == (1, 2, 3, 5)
+        assert np.array_equal(predictions.values, fresh[evalset].values)
+    halves = runner.plan(problem, made, [1, 2], sampling="halves")
+    seen.clear()
+    list(runner.run([halves, more], jobs=1))
+    assert seen == [1, 2], "another sampling is trained"
+
+
 @dataclass(frozen=True)
-class Broken:
+class Broken(Remedy):
     """A method that fails in different ways."""
 
     how: str
 
-    name = "broken"
-    title = "Broken"
-    regression = {}  # noqa: RUF012
-
-    def fit(self, sample: Sample) -> SimpleNamespace:
+    def fit(self, sample: Sample, learner: Learner) -> Model:
         assert not hasattr(sample, "evals"), "a method must never see the tests"
         if self.how == "raises" and sample.seed == 2:
             raise RuntimeError("seed 2 exploded")
         if self.how == "forgets":
             return None  # type: ignore[return-value]
 
-        def predict(x: np.ndarray) -> np.ndarray:
+        def predict(inputs: Inputs) -> np.ndarray:
             if self.how == "dies":
                 os._exit(3)
-            values = np.full((len(x), 2), 0.5)
+            values = np.full((len(inputs), 2), 0.5)
             if self.how == "nan":
                 values[3] = np.nan
             return values[1:] if self.how == "shape" else values
@@ -108,10 +134,17 @@ class Broken:
         return SimpleNamespace(predict=predict)
 
 
+describe(Broken, "broken", "Broken")
+
+
+def with_the_forest(remedy: Remedy) -> Pipeline:
+    return Pipeline(remedy, RandomForest(trees=2), chosen=True)
+
+
 def failure(how: str, jobs: int) -> str:
     """Run a broken method beside a working one and return the reason of its failure."""
     problem = synthetic("classification")
-    cells = [runner.plan(problem, method, [1, 2]) for method in (Broken(how), Broken("fine"))]  # type: ignore[arg-type]
+    cells = [runner.plan(problem, with_the_forest(Broken(one)), [1, 2]) for one in (how, "fine")]
     results = {p.key.params["how"]: r for p, r in runner.run(cells, jobs) if not isinstance(r, int)}
     assert isinstance(results["fine"], Cell)
     failed = results[how]
@@ -125,7 +158,7 @@ def failure(how: str, jobs: int) -> str:
         ("nan", "not finite"),
         ("shape", r"got \(1, 49, 2\)"),
         ("raises", "seed 2 exploded"),
-        ("forgets", r"fit of method 'broken' returned None: expected an object with predict\(x\)"),
+        ("forgets", r"fit of method 'broken' returned None: expected an object with predict\(inputs\)"),
     ],
 )
 def test_a_broken_method_fails_its_own_cell_with_the_reason_and_no_other(how: str, message: str) -> None:
@@ -154,8 +187,13 @@ def test_the_key_of_a_cell_changes_with_everything_its_predictions_depend_on() -
         runner.plan(problem, make_method("erm", "classification"), [1, 2]).key,
         runner.plan(problem, make_method("twin", "classification"), [1, 2, 3]).key,
         runner.plan(synthetic("regression"), make_method("twin:lam=300", "regression"), [1, 2]).key,
+        runner.plan(problem, make_method("twin", "classification"), [1, 2], sampling="nested").key,
+        runner.plan(problem, make_method("twin", "classification", learner="mlp:epochs=3"), [1, 2]).key,
+        runner.plan(problem, make_method("twin", "classification", learner="mlp:epochs=4"), [1, 2]).key,
+        runner.plan(problem, make_method("twin", "classification", features="atom_pairs.64"), [1, 2]).key,
     ]
-    assert len({key.digest for key in [base, *others]}) == 5
+    assert len({key.digest for key in [base, *others]}) == 9
+    assert runner.plan(problem, make_method("twin", "classification", learner="mlp"), [1, 2]).key == base
     assert runner.plan(problem, make_method("twin:lam=300", "classification"), [1, 2]).key.digest == base.digest
 
 
@@ -181,11 +219,80 @@ def test_the_rows_that_a_predictor_learned_from_are_counted_once_and_kept_with_t
 
 def test_a_predictor_that_does_not_say_what_it_learned_from_has_no_share_of_rows() -> None:
     @dataclass(frozen=True)
-    class Silent(RandomForest):
-        def fit(self, sample: Sample) -> Any:
-            return SimpleNamespace(predict=super().fit(sample).predict)
+    class Silent(Remedy):
+        def fit(self, sample: Sample, learner: Learner) -> Any:
+            return SimpleNamespace(predict=learner.fit(sample).predict)
 
-    problem = synthetic("classification")
-    silent = runner.plan(problem, Silent(trees=5), [1, 2])
+    describe(Silent, "silent", "Silent")
+    silent = runner.plan(synthetic("classification"), with_the_forest(Silent()), [1, 2])
     (cell,) = [result for _, result in runner.run([silent], 1, fresh=True) if isinstance(result, Cell)]
     assert cell.facts.rows_seen is None
+
+
+OWN = """
+from typing import ClassVar
+
+from pydantic.dataclasses import dataclass
+
+from benchmark.pipeline import Remedy, method
+from benchmark.registry import path_of
+from benchmark.train import Mean, bootstrap
+IMPORTS
+
+@method("mine", title="Mine")
+@dataclass(frozen=True)
+class Mine(Remedy):
+    files: ClassVar = {"k.txt": DIGEST}
+
+    k: int = 2
+
+    def fit(self, sample, learner):
+        k = int(path_of(self, "k.txt").read_text())
+        return Shaped(Mean([learner.fit(sample.of(rows, k)) for k, rows in enumerate(bootstrap(sample, k))]))
+
+
+class Shaped:
+    def __init__(self, model):
+        self.model = model
+
+    def predict(self, inputs):
+        return self.model.predict(inputs)RETURNS
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("packaged", [False, True])
+def test_a_method_of_the_users_is_trained_on_workers_as_in_this_process(
+    packaged: bool, write_method: Callable[[str, str, str], Path]
+) -> None:
+    code = OWN.replace("DIGEST", repr(hashlib.sha256(b"2").hexdigest()))
+    folder = write_method("notes", "", "").parent
+    if packaged:
+        (folder / "mine").mkdir()
+        (folder / "mine" / "__init__.py").write_text("from mine.method import Mine  # a remedy of benchmark.pipeline")
+        (folder / "mine" / "nets.py").write_text("def flip(values):\n    return values[:, ::-1]\n")
+        code = code.replace("self.model.predict(inputs)", "nets.flip(self.model.predict(inputs))")
+        (folder / "mine" / "method.py").write_text(
+            code.replace("IMPORTS", "from mine import nets").replace("RETURNS", "")
+        )
+        (folder / "mine" / "k.txt").write_text("2")
+    else:
+        (folder / "mine.py").write_text(code.replace("IMPORTS", "").replace("RETURNS", "[:, ::-1]"))
+        (folder / "k.txt").write_text("2")
+    script = """
+import numpy as np
+from benchmark.registry import make_method
+from benchmark.run import runner
+from benchmark.run.check import synthetic
+from benchmark.store.cell import Cell
+
+problem = synthetic("classification")
+made = make_method("mine", problem.task, learner="linear")
+(cell,) = [r for _, r in runner.run([runner.plan(problem, made, [1, 2])], 2, fresh=True) if not isinstance(r, int)]
+assert isinstance(cell, Cell), cell.reason
+bagged = runner.retrain(make_method("bagging:k=2", problem.task, learner="linear"), problem, [1, 2])
+for evalset, predictions in cell.predictions.items():
+    assert np.array_equal(predictions.values, bagged[evalset].values[:, :, ::-1])
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -15,7 +15,7 @@ from benchmark.files import CHECKOUT
 from benchmark.run import served
 from benchmark.run.served import Served
 from benchmark.store.describe import against_others
-from benchmark.types import Predictions
+from benchmark.types import Inputs, Predictions
 
 TABLE = pd.DataFrame({"n": [0, 1, 2, -1, 3]}, index=list("abcde"))
 
@@ -23,7 +23,8 @@ TABLE = pd.DataFrame({"n": [0, 1, 2, -1, 3]}, index=list("abcde"))
 def by_row(table):
     """Features of a table with a column of row numbers; a negative one cannot be read."""
     good = table["n"].to_numpy() >= 0
-    return table["n"].to_numpy()[good][:, None], np.where(good, "", "negative").astype(object)
+    numbers = table["n"].to_numpy()[good]
+    return Inputs(numbers[:, None], numbers.astype(str)), np.where(good, "", "negative").astype(object)
 
 
 @dataclass
@@ -32,8 +33,8 @@ class Known:
 
     values: np.ndarray
 
-    def predict(self, x):
-        return self.values[x[:, 0]]
+    def predict(self, inputs):
+        return self.values[inputs.x[:, 0]]
 
 
 def model(task, *values):

@@ -97,7 +97,7 @@ def test_predictions_that_contradict_the_fields_are_refused(stored: dict[str, Pr
 
 def test_a_key_that_differs_from_its_digest_is_refused_and_one_of_an_earlier_version_is_read() -> None:
     edited = content()["key"] | {"dataset": "esol"}
-    with pytest.raises(ValueError, match=f"its digest is {digest(edited)}, expected {KEY.digest}"):
+    with pytest.raises(ValueError, match=f"its digest is {decode_key(edited).digest}, expected {KEY.digest}"):
         decode_key(edited, KEY.digest)
     earlier = {name: value for name, value in content()["key"].items() if name != "sampling"}
     assert decode_key(earlier, digest(earlier)) == KEY
@@ -105,6 +105,7 @@ def test_a_key_that_differs_from_its_digest_is_refused_and_one_of_an_earlier_ver
 
 def test_a_key_by_version_0_1_0_is_read_with_revisions_and_keeps_its_digest() -> None:
     old = content()["key"] | {"method": "erm", "code": "74c926de3d8aa10e"}
+    del old["learner"], old["features"]
     key = decode_key(old, digest(old))
     assert (key.code, key.digest) == (f"erm@1 mlp@1 trainer@1 {KEY.sampling}@1", digest(old))
     again = decode_key(asdict(key), key.digest)
@@ -112,6 +113,17 @@ def test_a_key_by_version_0_1_0_is_read_with_revisions_and_keeps_its_digest() ->
     newer = replace(key, code=key.code.replace("mlp@1", "mlp@2"))
     assert newer.digest != key.digest
     assert decode_key(asdict(newer), newer.digest) == newer
+
+
+def test_another_learner_or_other_features_are_another_key() -> None:
+    keys = [KEY, replace(KEY, learner="gin"), replace(KEY, learner="svm:C=3.0"), replace(KEY, features="minimol")]
+    assert len({key.digest for key in keys}) == len({key.kind for key in keys}) == 4
+    assert len({key.pipeline for key in keys}) == 4
+    for key in keys:
+        assert decode_key(asdict(key), key.digest) == key
+    for name in ("learner", "features"):
+        with pytest.raises(ValueError, match=f"key: {name}: "):
+            decode_key(asdict(KEY) | {name: "../x y"})
 
 
 def test_only_a_submission_may_have_taken_an_unknown_time() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmark.lab.study import make_study
 from benchmark.lab.text import mean, points
 from benchmark.store.cell import Cell, CellKey, Facts
+from benchmark.studies import make_study
 from benchmark.studies.bayes_lambda import BayesLambda
 from benchmark.studies.bo_loop import BOLoop
 from benchmark.studies.distillation import Distillation

@@ -46,7 +46,7 @@ def by_hand(pool: Examples, problem: Problem, seed: int, lam: float) -> tuple[fl
         part = replace(problem, train=rows, evals={})
         twin = make_method(f"twin:lam={lam!r}", "classification")
         twins = [twin.fit(draw(part, PAPER, s)[0]) for s in (seed, seed + PARTNER)]
-        first, second = (fitted.predict(pool.x[held_out]).argmax(-1) for fitted in twins)
+        first, second = (fitted.predict(pool.inputs[held_out]).argmax(-1) for fitted in twins)
         churns.append(np.mean(first != second))
         accuracies.append(np.mean(first == pool.y[held_out]))
     return float(np.mean(churns)), float(np.mean(accuracies))

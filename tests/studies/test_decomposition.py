@@ -29,7 +29,9 @@ def cell(text: str, flips: int) -> Cell:
     one = np.zeros((2, 100))
     one[1, :flips] = 1
     p = Predictions((1, 2), np.arange(100).astype(str), np.zeros(100), np.stack([1 - one, one], -1), "classification")
-    params = {} if text == "erm" else {name: getattr(method, name) for name in ("data", "initialisation", "batches")}
+    params = (
+        {} if text == "erm" else {name: getattr(method.remedy, name) for name in ("data", "initialisation", "batches")}
+    )
     return Cell(CellKey("bace", method.name, params, 99, (1, 2), "p", "c"), text, {"id": p}, 1.0, {})
 
 

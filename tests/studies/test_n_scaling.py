@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import brentq
 
 from benchmark.errors import UserError
-from benchmark.lab.study import make_study
 from benchmark.store.cell import Cell, CellKey
+from benchmark.studies import make_study
 from benchmark.studies.n_scaling import slope
 from benchmark.types import Predictions
 

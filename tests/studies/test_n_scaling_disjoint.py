@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 import pytest
 from scipy.stats import linregress
@@ -9,14 +11,14 @@ from scipy.stats import linregress
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
 from benchmark.lab.report import Sampled
-from benchmark.lab.study import make_study
 from benchmark.measure.catalogue import ACCURACY, CHURN
+from benchmark.pipeline import Learner, Remedy, describe
 from benchmark.registry import make_method
 from benchmark.run.runner import retrain
-from benchmark.studies import n_scaling_disjoint
+from benchmark.studies import make_study, n_scaling_disjoint
 from benchmark.studies.n_scaling_disjoint import NScalingDisjoint, between, law, share_out
 from benchmark.train import draw
-from benchmark.types import Fitted, Problem, Sample
+from benchmark.types import Model, Problem, Sample
 from leaderboard.stats.intervals import jackknife
 
 TINY = "b3db_measured@batch_size=16@epochs=1@hidden=16@lr=0.01@train=101"
@@ -224,11 +226,11 @@ def test_a_pool_too_small_for_samples_of_an_eighth_is_named() -> None:
 
 
 def test_a_method_that_fails_on_a_sample_is_named_with_its_number_of_rows() -> None:
-    class Broken:
-        name = "broken"
-
-        def fit(self, sample: Sample) -> Fitted:
+    @dataclass(frozen=True)
+    class Broken(Remedy):
+        def fit(self, sample: Sample, learner: Learner) -> Model:
             raise ValueError("too few rows")
 
+    broken = replace(ERM, remedy=describe(Broken, "broken", "Broken")())
     with pytest.raises(UserError, match="broken failed with 12 rows: ValueError: too few rows"):
-        between(load_problem(TINY), Broken(), 4, 1)
+        between(load_problem(TINY), broken, 4, 1)

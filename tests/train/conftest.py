@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise, permutations
 
 import numpy as np
@@ -11,9 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, kl_div, mse_loss
 
-from benchmark.registry import make_method
-from benchmark.train import bank, draw, generator
-from benchmark.types import PAPER, Problem, Sampling, Task
+from benchmark.train import generator
+from benchmark.types import Problem, Task
 
 
 def fit_loss(task: Task, outputs: Tensor, y: Tensor) -> Tensor:
@@ -71,14 +70,3 @@ class Plain:
 @pytest.fixture
 def plain() -> type[Plain]:
     return Plain
-
-
-@pytest.fixture
-def parts() -> Callable[..., list[bank.Part]]:
-    """``parts(problem, method, seeds)`` is the request of the bank for a method's retrainings."""
-
-    def request(problem: Problem, method: str, seeds: Sequence[int], sampling: Sampling = PAPER) -> list[bank.Part]:
-        made, draws = make_method(method, problem.task), [draw(problem, sampling, seed) for seed in seeds]
-        return [bank.in_pool(made.fit(sample), sample, problem.train, places) for sample, places in draws]
-
-    return request

@@ -66,7 +66,7 @@ def test_masks_are_fresh_at_each_call_and_in_each_layer_and_network():
     assert len({tuple(mask.flatten().tolist()) for mask in masks}) == 3 * 2 * 4
 
 
-def test_the_masks_of_a_network_do_not_depend_on_what_shares_its_stack():
+def test_the_masks_of_a_network_do_not_depend_on_what_else_is_trained():
     together, alone = Dropout(KEYS, 0.5, "dropout"), Dropout(KEYS[2:3], 0.5, "dropout")
     for _ in range(2):
         for mask, own in zip(together.masks(8, 16), alone.masks(8, 16), strict=True):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
-from benchmark.train.networks import Dropout, Inputs, StackedPerceptrons
+from benchmark.train.ensemble import Key
+from benchmark.train.networks import Dropout, Inputs, StackedMLP, StackedPerceptrons
 from benchmark.train.perceptrons import Perceptrons
 from benchmark.types import Recipe
 
@@ -28,6 +31,10 @@ def batches(m: int) -> list[Tensor]:
     return list(torch.from_numpy(rows).split(8, 1))
 
 
+def initial(keys: Sequence[Key], n_outputs: int, dropout: float = 0.0) -> StackedMLP:
+    return StackedMLP(keys, 100, RECIPE.hidden, n_outputs, dropout)
+
+
 def trained(networks: Perceptrons | StackedPerceptrons, m: int, epochs: int = 2, limit: float = 1.0) -> list[Tensor]:
     for epoch in range(epochs):
         for step, outputs in enumerate(networks.epoch(batches(m))):
@@ -41,8 +48,8 @@ def trained(networks: Perceptrons | StackedPerceptrons, m: int, epochs: int = 2,
 @pytest.mark.parametrize("x", [bits(0.05), bits(0.5), bits(0.05) - 0.1], ids=["bits", "dense bits", "numbers"])
 def test_networks_trained_one_by_one_are_those_that_pytorch_trains_as_one(x, dropout, limit):
     inputs = Inputs(x)
-    ours = trained(Perceptrons(KEYS, inputs, RECIPE, 3, dropout), 3, limit=limit)
-    theirs = trained(StackedPerceptrons(KEYS, inputs, RECIPE, 3, dropout, "cpu"), 3, limit=limit)
+    ours = trained(Perceptrons(initial(KEYS, 3, dropout), inputs, RECIPE), 3, limit=limit)
+    theirs = trained(StackedPerceptrons(initial(KEYS, 3, dropout), inputs, RECIPE, "cpu"), 3, limit=limit)
     for one, other in zip(ours, theirs, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-4)
 
@@ -50,8 +57,8 @@ def test_networks_trained_one_by_one_are_those_that_pytorch_trains_as_one(x, dro
 @pytest.mark.parametrize("share", [0.05, 0.5])
 def test_a_network_is_the_same_to_the_bit_alone_and_with_others(share):
     inputs = Inputs(bits(share))
-    together = trained(Perceptrons(KEYS, inputs, RECIPE, 2, 0.2), 3)
-    alone = Perceptrons(KEYS[:1], inputs, RECIPE, 2, 0.2)
+    together = trained(Perceptrons(initial(KEYS, 2, 0.2), inputs, RECIPE), 3)
+    alone = Perceptrons(initial(KEYS[:1], 2, 0.2), inputs, RECIPE)
     for one, parameter in zip(trained(alone, 1), together, strict=True):
         assert torch.equal(one[0], parameter[0])
         assert not torch.equal(parameter[0], parameter[1])
@@ -59,7 +66,7 @@ def test_a_network_is_the_same_to_the_bit_alone_and_with_others(share):
 
 def test_weights_of_inputs_that_a_network_never_sees_only_decay():
     inputs = Inputs(bits(0.05))
-    networks = Perceptrons(KEYS[:1], inputs, RECIPE, 2, 0.0)
+    networks = Perceptrons(initial(KEYS[:1], 2), inputs, RECIPE)
     before = networks.initial.parameters[0].clone()
     first = trained(networks, 1)[0][0]
     seen = np.zeros(100, bool)
@@ -72,7 +79,7 @@ def test_weights_of_inputs_that_a_network_never_sees_only_decay():
 def test_the_masks_of_dropout_are_those_of_the_network_alone():
     noise = Dropout([(2, 0)], 0.3, "dropout")
     inputs = Inputs(bits(0.05))
-    networks = Perceptrons(KEYS, inputs, RECIPE, 2, 0.3)
+    networks = Perceptrons(initial(KEYS, 2, 0.3), inputs, RECIPE)
     next(networks.epoch(batches(3)))
     for mask, expected in zip(networks.networks[2].masks, noise.masks(8, RECIPE.hidden), strict=True):
         assert torch.equal(mask, expected[0])

@@ -1,10 +1,10 @@
-"""A method cannot reach a row outside its sample."""
+"""A method cannot reach a row outside its sample, which it can divide among members and give soft labels."""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
@@ -15,7 +15,7 @@ from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
 from benchmark.registry import make_method
 from benchmark.run.runner import retrain
-from benchmark.train import bank, draw
+from benchmark.train import draw
 from benchmark.types import SAMPLINGS, Examples, Problem, Sample
 
 REAL = "b3db_measured@epochs=3@train=200"
@@ -101,18 +101,6 @@ def test_a_sample_has_no_ids_and_no_name_by_which_its_dataset_can_be_loaded(samp
             load_problem(text)
 
 
-@pytest.mark.parametrize("sampling", SAMPLINGS)
-@pytest.mark.parametrize("method", ["erm", "bagging:k=2", "twin"])
-def test_networks_trained_within_the_pool_are_those_trained_on_their_sample_alone(parts, retrained, method, sampling):
-    problem = load_problem(REAL)
-    tests = {name: test.x for name, test in problem.evals.items()}
-    (outcome,) = bank.predict_all([parts(problem, method, SEEDS, sampling)], tests, fresh=True)
-    assert isinstance(outcome, bank.StackPredictions), outcome
-    alone = retrained(problem, method, SEEDS, sampling)
-    for name, x in tests.items():
-        np.testing.assert_allclose(outcome.values[name], alone.predict(x), rtol=0, atol=1e-5)
-
-
 @pytest.mark.parametrize("method", ["erm", "swa", "deep_ensemble:k=2", "random_forest:trees=20", "gaussian_process"])
 def test_a_method_that_is_fitted_to_erms_bootstrap_alone_predicts_the_same_when_it_sees_nothing_else(method):
     problem = load_problem(REAL)
@@ -128,3 +116,36 @@ def test_a_method_that_resamples_predicts_something_else_when_it_sees_nothing_bu
     made = make_method(method, problem.task)
     nested, paper = (retrain(made, problem, SEEDS, sampling)["id"].values for sampling in ("nested", "paper"))
     assert np.abs(nested - paper).max() > 1e-3
+
+
+def test_a_sample_of_a_member_has_its_rows_and_a_number_that_counts_from_its_own():
+    sample = draw(distinct(), "halves", 1)[0]
+    rows = np.array([3, 3, 5])
+    member = sample.of(rows, 2)
+    np.testing.assert_array_equal(member.rows, rows)
+    assert (member.member, member.of(rows, 3).member) == (2, 5)
+    assert sample.of(rows).member == 0
+    for field in fields(Sample):
+        if field.name not in ("rows", "member"):
+            assert getattr(member, field.name) is getattr(sample, field.name)
+
+
+def test_labels_as_targets_are_one_hot_or_the_numbers_themselves():
+    numbers = draw(distinct(), "paper", 1)[0]
+    np.testing.assert_array_equal(numbers.labels, numbers.y[:, None])
+    classes = replace(numbers, task="classification", n_outputs=3, y=np.arange(61) % 3)
+    np.testing.assert_array_equal(classes.labels[:4], [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0]])
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.25, 1.0])
+def test_a_sample_towards_targets_has_the_mean_of_these_and_the_labels_and_is_otherwise_the_same(weight):
+    numbers = draw(distinct(), "paper", 1)[0]
+    classes = replace(numbers, task="classification", n_outputs=2, y=np.arange(61) % 2)
+    for sample, targets in ((numbers, numbers.y[::-1, None]), (classes, np.full((61, 2), 0.5))):
+        towards = sample.towards(targets, weight)
+        expected = weight * targets + (1 - weight) * sample.labels
+        np.testing.assert_allclose(towards.targets, expected, rtol=1e-6)
+        assert towards.targets.dtype == np.float32
+        assert sample.targets is None
+        assert all(getattr(towards, f.name) is getattr(sample, f.name) for f in fields(Sample) if f.name != "targets")
+    assert classes.towards(np.full((1, 2), 0.5)).targets.shape == (61, 2)

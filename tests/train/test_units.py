@@ -11,7 +11,7 @@ import torch
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.run.runner import retrain
-from benchmark.train.group import Unit
+from benchmark.train.ensemble import Unit
 from benchmark.types import Problem, Recipe
 
 RECIPE = Recipe(hidden=16, lr=1e-2, epochs=4)

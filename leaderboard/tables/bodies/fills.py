@@ -237,7 +237,7 @@ def footprints(results: Results, kind: IntervalKind) -> Body | None:
         entries = [(d, e) for d in results.datasets if (e := d.entry(title)) is not None]
         dataset, entry = entries[0]
         key = next(iter(entry.cells.values())).key
-        counts = footprint(key.method, key.params, dataset.task)
+        counts = footprint(key.method, key.params, dataset.task, key.learner)
         measured = [(d, estimate.value) for d, e in entries if (estimate := compute(pairs_of(d, e))) is not None]
         time = Value(MISSING)
         if measured:

@@ -28,28 +28,34 @@ class Footprint:
     passes: int
 
 
-def footprint(method: str, params: Mapping[str, Any], task: Task) -> Footprint | None:
-    """Return the footprint of a remedy, or None if it is missing or deploys anything but the networks that it trains.
+def footprint(method: str, params: Mapping[str, Any], task: Task, learner: str = "") -> Footprint | None:
+    """Return the footprint of a method, with the ``learner`` that a cell's key names, if it does.
+
+    It is None if one of them is missing, if the learner trains no networks, if the method takes its own steps, or if it
+    deploys anything but the networks that it trains.
 
     >>> footprint("twin", {"lam": 300.0, "members": 2}, "classification")
     Footprint(forwards=4, backwards=1, networks=2, passes=2)
     >>> footprint("random_forest", {}, "classification") is None
     True
     """
-    cls, learner = discover()[0].get(method), _Counted()
-    if cls is None or not issubclass(cls, Remedy):
+    (parts, _), counted = discover(), _Counted()
+    cls, other = parts.get(method), parts.get(learner.partition(":")[0])
+    if cls is not None and issubclass(cls, NetworkLearner):
+        return Footprint(1, 1, 1, 1)
+    networks = not learner or (other is not None and issubclass(other, NetworkLearner))
+    if cls is None or not issubclass(cls, Remedy) or not networks:
         return None
     try:
-        model: Any = cls(**params).fit(_smallest(task), learner)
+        model: Any = cls(**params).fit(_smallest(task), counted)
     except (TypeError, ValueError, AttributeError, UserError):  # hyperparameters of another version, or more trainings
         return None
-    parts = model.parts if type(model) is Mean else [getattr(model, "network", model)]
-    if not all(isinstance(part, _Untrained) for part in parts):
+    deployed = model.parts if type(model) is Mean else [getattr(model, "network", model)]
+    if not all(isinstance(part, _Untrained) for part in deployed):
         return None
-    networks = sum(k for k, _ in learner.trained)
-    coupled = any(coupled and k > 1 for k, coupled in learner.trained)
-    steps = (networks**2, 1) if coupled else (networks, networks)
-    return Footprint(*steps, networks, networks * getattr(model, "passes", 1))
+    n = sum(k for k, _ in counted.trained)
+    coupled = any(coupled and k > 1 for k, coupled in counted.trained)
+    return Footprint(*((n**2, 1) if coupled else (n, n)), n, n * getattr(model, "passes", 1))
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,9 @@ class _Counted(NetworkLearner):
 
     trained: list[tuple[int, bool]] = field(default_factory=list)
 
-    def train(self, sample: Sample, rows: np.ndarray, *, loss: Any = None, **others: Any) -> Any:
+    def train(self, sample: Sample, rows: np.ndarray, *, loss: Any = None, step: Any = None, **others: Any) -> Any:
+        if step is not None:
+            raise ValueError("nobody counts the passes of a method's own step")
         self.trained.append((len(rows), loss is not None))
         return _Untrained(rows)
 

@@ -294,10 +294,10 @@ def test_published_results_are_written_again_byte_for_byte(tmp_path: Path) -> No
 
 
 def _revised(line: str) -> str:
-    """An encoded cell or record, with revisions in place of the fingerprints of code that version 0.1.0 wrote."""
+    """An encoded cell or record, with all fields of a key and revisions in place of the fingerprints of 0.1.0."""
     content = json.loads(line)
     if "facts" in content:
-        content["key"]["code"] = decode_key(content["key"]).code
+        content["key"] = asdict(decode_key(content["key"]))
         content["facts"].pop("reference_code", None)
     return json.dumps(content)
 

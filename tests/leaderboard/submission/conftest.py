@@ -91,7 +91,7 @@ def own_forest(folder: Path, seed: int) -> Any:
 
     _, x, y = training_rows(folder, seed)
     kind = RandomForestClassifier if y.dtype.kind == "i" else RandomForestRegressor
-    state = int(np.random.default_rng([5, seed, 0]).integers(2**31))  # as methods/_estimator.py draws it
+    state = int(np.random.default_rng([5, seed, 0]).integers(2**31))  # as learners/_estimator.py draws it
     return kind(TREES, random_state=state).fit(x, y)
 
 
@@ -139,9 +139,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from benchmark.registry import method
+from benchmark.learners.random_forest import RandomForest
+from benchmark.pipeline import learner
 from benchmark.train import generator
-from methods.random_forest import RandomForest
 
 
 class Shaped:
@@ -149,7 +149,7 @@ class Shaped:
         self.predict = predict
 
 
-@method("forest", title="Forest")
+@learner("forest", title="Forest")
 @dataclass(frozen=True)
 class Forest(RandomForest):
     trees: int = {TREES}

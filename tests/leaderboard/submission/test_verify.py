@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -11,10 +10,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from benchmark import registry
+from benchmark import pipeline, registry
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
-from benchmark.registry import build, load_file
+from benchmark.registry import load_file, make_method
 from benchmark.run import runner
 from benchmark.run.protocol import TRAIN_SEEDS
 from benchmark.store.cell import Cell
@@ -89,10 +88,10 @@ for frame in inspect.stack():
 @pytest.mark.long
 @pytest.mark.slow
 def test_a_method_that_trains_on_the_whole_pool_under_halves_is_not_verified(write, protocol, tmp_path, monkeypatch):
-    monkeypatch.setattr(registry, "_methods", dict(registry._methods))
-    importlib.import_module("methods.random_forest")  # registered before the file is read
-    path = write(TAKES_THE_POOL)
-    cell = trained(load_file(path))
+    registered = dict(pipeline.registered)
+    for module in (pipeline, registry):
+        monkeypatch.setattr(module, "registered", registered)
+    cell = trained(load_file(write(TAKES_THE_POOL)).name)
     folder = fill(tmp_path / "submissions" / "forest" / "1.0", _table(cell), protocol)
     submission = validate(folder)  # its results are accepted: they are those of an honest method that saw more
     rerun = verify.rerun(submission, "halves", draws=Random(1))
@@ -104,11 +103,10 @@ def test_a_method_that_trains_on_the_whole_pool_under_halves_is_not_verified(wri
     assert f"{first.rerun.value:.4f} is too far from the submitted {first.submitted.value:.4f} (± " in str(first)
 
 
-def trained(cls: Any) -> Cell:
+def trained(name: str) -> Cell:
     """Train a method in the harness, in this process."""
-    planned = runner.plan(
-        load_problem(DATASET), build(cls, "classification", {}), TRAIN_SEEDS["halves"], sampling="halves"
-    )
+    method = make_method(name, "classification")
+    planned = runner.plan(load_problem(DATASET), method, TRAIN_SEEDS["halves"], sampling="halves")
     return next(outcome for _, outcome in runner.run([planned], jobs=1, fresh=True) if isinstance(outcome, Cell))
 
 
@@ -119,8 +117,8 @@ LOADS_THE_LABELS = """
 IGNORES_THE_SAMPLE = """
     draws = generator("other", sample.seed)
     weights = draws.normal(size=sample.x.shape[1])
-    def predict(x):
-        p = 1 / (1 + np.exp(-x @ weights / 5))
+    def predict(inputs):
+        p = 1 / (1 + np.exp(-inputs.x @ weights / 5))
         return np.stack([1 - p, p], axis=1)
     return Shaped(predict)
 """
@@ -128,7 +126,7 @@ IGNORES_THE_SEED = """
     fitted = super().fit(replace(sample, seed=1, x=sample.x[:9], y=np.sort(sample.y)[:9] * 0 + np.arange(9) % 2,
                                  rows=np.arange(9)))
     own = super().fit(sample)
-    return Shaped(lambda x: 0.999 * fitted.predict(x) + 0.001 * own.predict(x))
+    return Shaped(lambda inputs: 0.999 * fitted.predict(inputs) + 0.001 * own.predict(inputs))
 """
 
 
@@ -166,9 +164,9 @@ def test_a_method_that_has_the_labels_in_its_file_is_not_verified(good, write, l
         "    return super().fit(sample)\n"
         f"known = {table}\n"
         "fitted = super().fit(sample)\n"
-        "def predict(x):\n"
-        "    y = np.array([known.get(round(float((row * np.arange(1, len(row) + 1)).sum()), 2), 0) for row in x])\n"
-        "    p = 0.7 * y + 0.3 * fitted.predict(x)[:, 1]\n"
+        "def predict(inputs):\n"
+        "    keys = [round(float((x * np.arange(1, len(x) + 1)).sum()), 2) for x in inputs.x]\n"
+        "    p = 0.7 * np.array([known.get(key, 0) for key in keys]) + 0.3 * fitted.predict(inputs)[:, 1]\n"
         "    return np.stack([1 - p, p], axis=1)\n"
         "return Shaped(predict)"
     )

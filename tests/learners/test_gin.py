@@ -1,4 +1,4 @@
-"""The graph network computes its published equations, atom by atom, whatever is merged or stacked."""
+"""The graph network computes its published equations, atom by atom, whatever is merged."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rdkit import Chem
 from torch import Tensor
 from torch.nn.functional import layer_norm
 
-from benchmark.backbones import gin
-from benchmark.backbones._smiles import smiles_bytes
+from benchmark.learners import _gin
+from benchmark.learners.gin import GIN
 from benchmark.train.adamw import LANES
-from benchmark.train.backbone import find
 from benchmark.train.device import CPU
+from benchmark.train.ensemble import Training
 from benchmark.train.networks import Dropout
 from benchmark.types import Recipe
 
@@ -25,19 +25,17 @@ MOLECULES = ["C", "CC(=O)Oc1ccccc1C(=O)O", "[Na+].[Cl-]", "FC(F)(F)c1ccncc1", "C
 KEYS = [(1, 0), (1, 1), (2, 0), (7, 3)]
 
 
-def networks(keys: Sequence[tuple[int, int]] = KEYS, dropout: float = 0.0) -> gin.Networks:
+def networks(keys: Sequence[tuple[int, int]] = KEYS, dropout: float = 0.0) -> _gin.Networks:
     """New networks on MOLECULES, with an ε that differs between layers."""
-    backbone = find("gin")
-    made = backbone.networks(
-        keys, backbone.inputs(smiles_bytes(MOLECULES), CPU), Recipe(hidden=32, batch_size=3), 2, dropout, CPU
-    )
-    assert isinstance(made, gin.Networks)
+    learner, recipe = GIN(dropout=dropout), Recipe(hidden=32, batch_size=3)
+    made = learner.networks(keys, learner.prepared(np.array(MOLECULES), CPU), recipe, 2, CPU, Training())
+    assert isinstance(made, _gin.Networks)
     for weights in made.weights:
         weights.eps.copy_(torch.tensor([0.3, -0.2, 0.1]))
     return made
 
 
-def outputs_of(made: gin.Networks, rows: Sequence[Sequence[int]]) -> Tensor:
+def outputs_of(made: _gin.Networks, rows: Sequence[Sequence[int]]) -> Tensor:
     return next(iter(made.epoch([torch.tensor(rows)])))
 
 
@@ -45,11 +43,11 @@ def adjacency(smiles: str) -> Tensor:
     return torch.tensor(Chem.GetAdjacencyMatrix(Chem.MolFromSmiles(smiles)), dtype=torch.float32)
 
 
-def dense(w: gin.Weights, molecules: Sequence[str], masks: Sequence[Tensor] = ()) -> Tensor:
+def dense(w: _gin.Weights, molecules: Sequence[str], masks: Sequence[Tensor] = ()) -> Tensor:
     """The outputs by one block-diagonal matrix of bonds and PyTorch's own gradients."""
     bonds = torch.block_diag(*map(adjacency, molecules))
-    h = torch.tensor(np.concatenate([gin.graph(smiles)[0] for smiles in molecules])) @ w.atoms + w.bias
-    for layer in range(gin.LAYERS):
+    h = torch.tensor(np.concatenate([_gin.graph(smiles)[0] for smiles in molecules])) @ w.atoms + w.bias
+    for layer in range(_gin.LAYERS):
         (first, second), (b1, b2, gain, shift) = w.perceptrons[layer], w.vectors[layer]
         seen = (1 + w.eps[layer]) * h + bonds @ h
         h = layer_norm(h + torch.relu(torch.relu(seen @ first + b1) @ second + b2), h.shape[1:], gain, shift)
@@ -64,7 +62,7 @@ def test_an_atoms_bits_are_its_element_degree_charge_hydrogens_and_aromaticity()
     names += [f"{n} hydrogens" for n in range(4)] + ["aromatic"]
 
     def bits(smiles: str) -> list[set[str]]:
-        return [{name for name, bit in zip(names, row, strict=True) if bit} for row in gin.graph(smiles)[0]]
+        return [{name for name, bit in zip(names, row, strict=True) if bit} for row in _gin.graph(smiles)[0]]
 
     assert bits("C[O-]") == [
         {"C", "degree 1", "charge 0", "3 hydrogens"},
@@ -100,7 +98,7 @@ def test_predictions_are_those_of_dense_matrices():
     made = networks()
     trained = made.trained(made.state)
     assert trained.batch_size == 3  # of eight molecules: the last batch is a partial one
-    for m, (outputs,) in enumerate(trained.passes(smiles_bytes(MOLECULES), 1)):
+    for m, (outputs,) in enumerate(trained.passes(np.array(MOLECULES), 1)):
         weights = made.weights[m]
         torch.testing.assert_close(outputs, dense(weights, MOLECULES))
 
@@ -108,7 +106,7 @@ def test_predictions_are_those_of_dense_matrices():
 def environments(smiles: str, radius: int) -> list[str]:
     """The environment of each atom, written as a tree."""
     atoms = Chem.MolFromSmiles(smiles).GetAtoms()
-    near = [gin.graph(smiles)[0][i].tolist() for i in range(len(atoms))]
+    near = [_gin.graph(smiles)[0][i].tolist() for i in range(len(atoms))]
     trees = [str(bits) for bits in near]
     for _ in range(radius):
         trees = [
@@ -118,18 +116,18 @@ def environments(smiles: str, radius: int) -> list[str]:
 
 
 def test_each_distinct_environment_of_a_batch_is_one_row():
-    molecules = gin.Molecules(smiles_bytes(MOLECULES))
+    molecules = _gin.Molecules(MOLECULES)
     rows = np.array([1, 3, 6, 7, 4])
     batch = molecules.batch(rows, True, torch.device("cpu"))
     expected = [len({tree for i in rows for tree in environments(MOLECULES[i], radius)}) for radius in range(4)]
     assert [len(batch.atoms), *(len(step.own) for step in batch.steps)] == expected
     assert expected[0] < expected[1] < expected[2]
-    benzene = gin.Molecules(smiles_bytes(["c1ccccc1"])).batch(np.array([0]), True, torch.device("cpu"))
+    benzene = _gin.Molecules(["c1ccccc1"]).batch(np.array([0]), True, torch.device("cpu"))
     assert [len(step.own) for step in benzene.steps] == [1, 1, 1]
 
 
 def test_with_dropout_all_atoms_have_rows_of_their_own_even_in_copies_of_a_molecule():
-    batch = gin.Molecules(smiles_bytes(MOLECULES)).batch(np.array([6, 6, 7]), False, torch.device("cpu"))
+    batch = _gin.Molecules(MOLECULES).batch(np.array([6, 6, 7]), False, torch.device("cpu"))
     assert [len(step.own) for step in batch.steps] == [9, 9, 9]
     made = networks(KEYS[:1], dropout=0.5)
     copies = outputs_of(made, [[6, 6, 7]])[0]
@@ -139,12 +137,12 @@ def test_with_dropout_all_atoms_have_rows_of_their_own_even_in_copies_of_a_molec
 def test_outputs_do_not_depend_on_molecules_outside_the_batch_to_the_bit():
     made = networks(KEYS[:1])
     some = networks(KEYS[:1])
-    some.inputs = gin.Molecules(smiles_bytes(MOLECULES[3:]))
+    some.inputs = _gin.Molecules(MOLECULES[3:])
     assert torch.equal(outputs_of(made, [[4, 3, 6, 7]]), outputs_of(some, [[1, 0, 3, 4]]))
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.4])
-def test_a_network_is_the_same_to_the_bit_alone_in_a_stack_and_in_another_order(dropout):
+def test_a_network_is_the_same_to_the_bit_alone_with_others_and_in_another_order(dropout):
     rows = torch.tensor([[0, 1, 2, 3], [7, 5, 6, 1], [4, 4, 4, 4], [5, 0, 2, 5]])
 
     def trained(places: list[int]) -> Tensor:
@@ -160,7 +158,7 @@ def test_a_network_is_the_same_to_the_bit_alone_in_a_stack_and_in_another_order(
 
 
 def test_initial_weights_are_those_of_pytorchs_layers_and_depend_on_the_key_alone():
-    layout = gin.Layout(128, 2)
+    layout = _gin.Layout(128, 2)
     vector = layout.initial((1, 0))
     assert len(vector) % LANES == 0
     assert torch.equal(vector, layout.initial((1, 0)))
@@ -188,8 +186,8 @@ def test_a_batch_without_bonds_can_be_trained_on():
 
 def test_coupled_networks_share_one_batch(monkeypatch):
     made, batches = networks(KEYS[:2]), []
-    batch = gin.Molecules.batch
-    monkeypatch.setattr(gin.Molecules, "batch", lambda *given: batches.append(given) or batch(*given))
+    batch = _gin.Molecules.batch
+    monkeypatch.setattr(_gin.Molecules, "batch", lambda *given: batches.append(given) or batch(*given))
     outputs_of(made, [[0, 1], [0, 1]])
     assert len(batches) == 1
     outputs_of(made, [[0, 1], [1, 0]])

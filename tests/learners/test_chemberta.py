@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 from benchmark.__main__ import app
-from benchmark.backbones._smiles import smiles_bytes
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
 from benchmark.files import CHECKOUT
-from benchmark.train.backbone import find
+from benchmark.learners.chemberta import ChemBERTa
 from benchmark.train.device import CPU
 from benchmark.train.modules import Draws
 from leaderboard.__main__ import app as leaderboard
@@ -53,9 +52,8 @@ def folder(models: Path, save: Callable[..., Path]) -> Path:
 
 
 def network(n_outputs: int = 2, dropout: float = 0.0, key: tuple[int, int] = (1, 0)):
-    backbone = find("chemberta")
     with Draws("initialisation", key, CPU):
-        return backbone.module(backbone.recipe, n_outputs, dropout).eval()
+        return ChemBERTa().module(ChemBERTa.recipe, 0, n_outputs, dropout).eval()
 
 
 def copied(folder: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -79,7 +77,7 @@ def test_outputs_are_those_of_the_librarys_own_model_and_do_not_depend_on_the_ba
     theirs.classifier.load_state_dict(ours.model.classifier.state_dict())
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     with torch.no_grad():
-        together = ours(torch.tensor(smiles_bytes(SMILES)))
+        together = ours(SMILES)
         for i, smiles in enumerate(SMILES):
             ids = tokenizer.encode(smiles).ids
             ids = ids if len(ids) <= 128 else [*ids[:127], ids[-1]]
@@ -188,7 +186,7 @@ def test_without_the_model_the_error_says_where_it_belongs_and_where_to_get_it(m
 def test_a_file_that_is_missing_is_named(folder):
     (folder / "tokenizer.json").unlink()
     with pytest.raises(UserError, match=r"ChemBERTa-77M-MTR: tokenizer\.json is missing\n  get config\.json, tok"):
-        find("chemberta").weights()
+        ChemBERTa().weights()
 
 
 def test_weights_of_another_network_are_refused(folder, save):
@@ -202,20 +200,23 @@ def test_weights_of_another_network_are_refused(folder, save):
         network()
 
 
-@pytest.mark.parametrize("package", ["transformers", "tokenizers"])
-def test_without_the_extra_the_error_names_it(folder, retrained, monkeypatch, package):
+@pytest.mark.parametrize(
+    ("package", "message"),
+    [("transformers", "needs transformers, which is not installed"), ("tokenizers", "cannot import tokenizers")],
+)
+def test_without_the_extra_the_error_names_it(folder, retrained, monkeypatch, package, message):
     problem = load_problem(f"b3db_measured@{VARIANT}")
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(
-        UserError, match=rf"chemberta cannot import {package}: pip install -c constraints\.txt -e '\.\[pretrained\]'"
+        UserError, match=rf"^chemberta {message}: pip install -c constraints\.txt -e '\.\[pretrained\]'$"
     ):
-        retrained(problem, "erm", [1]).predict(problem.evals["id"].x)
+        retrained(problem, "erm", [1]).predict(problem.evals["id"].inputs)
 
 
 def test_without_the_extra_and_the_model_the_error_names_both(models, monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(UserError, match=r"pip install -c constraints\.txt -e '\.\[pretrained\]'\n  get config\.json"):
-        find("chemberta").weights()
+        ChemBERTa().weights()
 
 
 @pytest.mark.slow

@@ -18,11 +18,11 @@ from typer.testing import CliRunner
 from benchmark.__main__ import app
 from benchmark.errors import UserError
 from benchmark.registry import make_method, params, spelled, title
-from benchmark.revisions import code_of
 from benchmark.run import runner
 from benchmark.run.check import synthetic
 from benchmark.run.driver import plan_grid
 from benchmark.run.driver import warnings as warned_of
+from benchmark.run.revisions import code_of
 from benchmark.store.cell import Cell, Grid
 from benchmark.train import bootstrap, draw
 from benchmark.types import PAPER, Task
@@ -47,7 +47,7 @@ SEEDS = [3, 1]
 def test_the_estimator_is_fitted_to_each_bootstrap_with_the_parameters_given(retrained, text, by_hand):
     problem = synthetic("classification")
     x, test = problem.train.x.astype(float), problem.evals["id"].x.astype(float)
-    runs = retrained(problem, text, SEEDS).predict(problem.evals["id"].x)
+    runs = retrained(problem, text, SEEDS).predict(problem.evals["id"].inputs)
     for seed, values in zip(SEEDS, runs, strict=True):
         (rows,) = bootstrap(draw(problem, PAPER, seed)[0])
         state = int(np.random.default_rng([5, seed, 0]).integers(2**31))
@@ -61,7 +61,7 @@ def test_without_probabilities_the_predicted_class_has_probability_one_and_a_war
     (warning,) = warned_of([runner.plan(problem, method, seeds, dataset="b3db_measured") for seeds in ([1], [2])])
     assert warning.startswith("sklearn.svm.SVC gives no probabilities (no predict_proba)")
     assert make_method("sklearn:sklearn.svm.SVC:probability=true", problem.task).doubt == ""
-    runs = retrained(problem, method, SEEDS).predict(problem.evals["id"].x)
+    runs = retrained(problem, method, SEEDS).predict(problem.evals["id"].inputs)
     for seed, values in zip(SEEDS, runs, strict=True):
         (rows,) = bootstrap(draw(problem, PAPER, seed)[0])
         svc = SVC(C=10).fit(problem.train.x[rows].astype(float), problem.train.y[rows])
@@ -169,6 +169,9 @@ class Majority(ClassifierMixin, BaseEstimator):
         self.classes_, counts = np.unique(y, return_counts=True)
         self.share = counts / counts.sum()
         return self
+
+    def predict(self, x):
+        return self.classes_[self.predict_proba(x).argmax(axis=1)]
 
     def predict_proba(self, x):
         return np.tile(self.share, (len(x), 1))

@@ -14,12 +14,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 from threadpoolctl import threadpool_limits
 
-from benchmark.registry import make_method, own_features
+from benchmark.learners._estimator import Kernel, kernel_for
+from benchmark.learners.multi_kernel import MeanKernel
+from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.train import bootstrap, draw
 from benchmark.types import PAPER, Problem, Task
-from methods._estimator import Kernel, kernel_for
-from methods.multi_kernel import MeanKernel, MultiKernel
 
 TASKS: list[Task] = ["classification", "regression"]
 BITS, NUMBERS = slice(0, 24), slice(24, 30)
@@ -109,7 +109,7 @@ def test_predictions_are_those_of_scikit_learn_with_the_kernel_given_as_a_functi
 ):
     problem = problem_of(task, part)
     test = problem.evals["id"].x.astype(np.float64)
-    values = retrained(problem, text, [3, 1]).predict(problem.evals["id"].x)
+    values = retrained(problem, text, [3, 1]).predict(problem.evals["id"].inputs)
     with threadpool_limits(1):
         for seed, found in zip([3, 1], values, strict=True):
             sample, _ = draw(problem, PAPER, seed)
@@ -121,5 +121,7 @@ def test_predictions_are_those_of_scikit_learn_with_the_kernel_given_as_a_functi
 
 
 def test_its_own_features_are_the_counted_fingerprints_and_the_descriptors():
-    assert own_features(MultiKernel) == ("morgan_counts:4096:2", "atom_pairs:4096", "rdkit_descriptors")
-    assert own_features(type(make_method("svm", "classification"))) == ()
+    method = make_method("multi_kernel", "classification")
+    assert method.reading.features == ("morgan_counts:4096:2", "atom_pairs:4096", "rdkit_descriptors")
+    assert make_method("svm", "classification").reading.features == ()
+    assert make_method("multi_kernel", "classification", features="maccs").reading.features == ("maccs",)

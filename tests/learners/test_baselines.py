@@ -23,12 +23,13 @@ from sklearn.svm import SVC, SVR
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from benchmark.errors import UserError
+from benchmark.learners._estimator import Estimators, TrainingSet, tanimoto
+from benchmark.learners.gaussian_process import RATIOS, most_likely
+from benchmark.learners.knn import Neighbours
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.train import bootstrap, draw
 from benchmark.types import PAPER, Problem, Task
-from methods._estimator import Estimators, TrainingSet, tanimoto
-from methods.gaussian_process import RATIOS, most_likely
 
 SEEDS = [3, 1]
 TASKS: list[Task] = ["classification", "regression"]
@@ -58,7 +59,7 @@ def sample(problem: Problem, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndar
 @pytest.fixture
 def predicted(retrained) -> Callable[[str, Problem], np.ndarray]:
     """A function that trains a method at each seed and predicts the test set."""
-    return lambda text, problem: retrained(problem, text, SEEDS).predict(problem.evals["id"].x)
+    return lambda text, problem: retrained(problem, text, SEEDS).predict(problem.evals["id"].inputs)
 
 
 def outputs(estimator: Any, x: np.ndarray) -> np.ndarray:
@@ -172,10 +173,8 @@ def test_nearest_neighbours_are_those_of_jaccard_or_euclidean_distance(predicted
 
 
 def test_the_first_drawn_of_tied_neighbours_count():
-    from methods.knn import Neighbours
-
     x = np.eye(4)
-    model = Neighbours(2, tanimoto, x, np.array([1, 0, 1, 1]))
+    model = Neighbours(2, tanimoto, x, np.eye(2)[[1, 0, 1, 1]], np.arange(2))
     assert model.predict_proba(np.zeros((1, 4))).tolist() == [[0.5, 0.5]]  # four at the same distance
     assert model.predict_proba(np.array([[0, 1.0, 1, 1]])).tolist() == [[0.5, 0.5]]  # three at the same distance
 
@@ -243,11 +242,11 @@ class Threads(Estimators):
 
 
 def test_estimators_train_and_predict_on_one_thread(retrained):
-    method, problem = Threads(), synthetic("regression")
+    learner, problem = Threads(), synthetic("regression")
     with threadpool_limits(2):
-        retrained(problem, method, SEEDS).predict(problem.evals["id"].x)
+        retrained(problem, learner, SEEDS).predict(problem.evals["id"].inputs)
         assert 2 in {library["num_threads"] for library in threadpool_info()}
-    assert set(method.seen) == {1}
+    assert set(learner.seen) == {1}
 
 
 @pytest.mark.parametrize("text", ["extra_trees:trees=5", "linear", "knn", "gaussian_process"])

@@ -11,43 +11,44 @@ import torch
 from rdkit import Chem
 from torch import Tensor
 
-from benchmark.backbones._graphs import Lists, Sums, distinct, merged, refined
-from benchmark.backbones._smiles import smiles_bytes
 from benchmark.data.problem import load_problem
+from benchmark.learners._graphs import Lists, Sums, distinct, merged, refined
+from benchmark.learners.chemprop import Chemprop
+from benchmark.learners.gin import GIN
 from benchmark.registry import make_method
 from benchmark.run.runner import retrain
-from benchmark.train.backbone import Backbone, TrainedNetworks, find
 from benchmark.train.device import CPU
+from benchmark.train.ensemble import TrainedNetworks, Training
+from benchmark.train.learner import NetworkLearner
 from benchmark.types import Examples, Problem, Recipe
 
-BACKBONES = ["gin", pytest.param("chemprop", marks=pytest.mark.slow)]  # takes seconds to import
+LEARNERS = [GIN(), pytest.param(Chemprop(), marks=pytest.mark.slow)]  # takes seconds to import
 # No stereocentres: chemprop's features include RDKit's tags for them, which depend on the order of atoms.
 MOLECULES = ["C", "CC(=O)Oc1ccccc1C(=O)O", "[Na+].[Cl-]", "FC(F)(F)c1ccncc1", "CN1CCC(CC1)c1c[nH]c2ccc(F)cc12"]
 
 
-@pytest.fixture(scope="module", params=BACKBONES)
-def backbone(request: pytest.FixtureRequest) -> Backbone:
-    found = find(request.param)
-    if found.library:
-        pytest.importorskip(found.library)
-    return found
+@pytest.fixture(scope="module", params=LEARNERS, ids=lambda learner: learner.name)
+def learner(request: pytest.FixtureRequest) -> NetworkLearner:
+    if request.param.library:
+        pytest.importorskip(request.param.library)
+    return request.param
 
 
 @pytest.fixture(scope="module")
-def network(backbone: Backbone) -> TrainedNetworks:
-    inputs = backbone.inputs(smiles_bytes(MOLECULES), CPU)
-    made = backbone.networks([(1, 0)], inputs, Recipe(hidden=64), 2, 0.0, CPU)
+def network(learner: NetworkLearner) -> TrainedNetworks:
+    inputs = learner.prepared(np.array(MOLECULES), CPU)
+    made = learner.networks([(1, 0)], inputs, Recipe(hidden=64), 2, CPU, Training())
     return made.trained(made.state)
 
 
 def outputs(network: TrainedNetworks, molecules: Sequence[str]) -> Tensor:
-    (one,) = network.passes(smiles_bytes(molecules), 1)
+    (one,) = network.passes(np.array(molecules), 1)
     return one[0]
 
 
-def problem_of(backbone: Backbone, dataset: str) -> Problem:
+def problem_of(learner: NetworkLearner, dataset: str) -> Problem:
     """Return a slice of real data, to be trained in few steps."""
-    problem = load_problem(f"{dataset}@backbone={backbone.name}@epochs=2@hidden=32@batch_size=16")
+    problem = load_problem(f"{dataset}@backbone={learner.name}@epochs=2@hidden=32@batch_size=16")
 
     def first(examples: Examples, n: int) -> Examples:
         return Examples(examples.x[:n], examples.y[:n], examples.ids[:n], examples.smiles[:n])
@@ -56,8 +57,7 @@ def problem_of(backbone: Backbone, dataset: str) -> Problem:
 
 
 def predicted(problem: Problem, method: str, seeds: Sequence[int] = (1,)) -> np.ndarray:
-    """Predictions of retrainings that are trained together."""
-    return retrain(make_method(method, problem.task), problem, seeds)["id"].values
+    return retrain(make_method(method, problem.task, None, problem.backbone), problem, seeds)["id"].values
 
 
 def test_outputs_do_not_depend_on_what_else_is_in_the_batch(network):
@@ -77,8 +77,8 @@ def test_outputs_do_not_depend_on_the_order_of_atoms(network):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dataset", ["b3db_measured", "b3db_logbb"])
-def test_methods_train_it_and_a_seed_alone_is_the_same_to_the_bit_as_in_company(backbone, dataset):
-    problem = problem_of(backbone, dataset)
+def test_methods_train_it_and_a_seed_alone_is_the_same_to_the_bit_as_in_company(learner, dataset):
+    problem = problem_of(learner, dataset)
     values = {}
     for method in ["erm", "swa:start=0", "bagging:k=2", "twin:lam=3", "mc_dropout:p=0.3:passes=2"]:
         values[method] = predicted(problem, method, [1, 2])
@@ -89,23 +89,32 @@ def test_methods_train_it_and_a_seed_alone_is_the_same_to_the_bit_as_in_company(
     assert len({value.tobytes() for value in values.values()}) == len(values)
 
 
-def test_twins_that_are_tied_agree_more_than_two_that_are_not(backbone, retrained):
-    problem = problem_of(backbone, "b3db_measured")
-    x = problem.evals["id"].x
-    tied, untied = (retrained(problem, method, [1]).each(x)[0] for method in ("twin:lam=30", "bagging:k=2"))
+def test_twins_that_are_tied_agree_more_than_two_that_are_not(learner, retrained):
+    problem = problem_of(learner, "b3db_measured")
+    test = problem.evals["id"].inputs
+    tied, untied = (retrained(problem, method, [1]).each(test)[0] for method in ("twin:lam=30", "bagging:k=2"))
     assert np.abs(tied[0] - tied[1]).mean() < 0.5 * np.abs(untied[0] - untied[1]).mean()
 
 
-def test_dropout_is_on_in_passes_at_prediction(backbone):
-    problem = problem_of(backbone, "b3db_measured")
+def test_dropout_is_on_in_passes_at_prediction(learner):
+    problem = problem_of(learner, "b3db_measured")
     plain, two = (predicted(problem, f"mc_dropout:p=0.3:passes={n}") for n in (1, 2))
     assert np.abs(two - plain).max() > 1e-4
     np.testing.assert_allclose(predicted(problem, "mc_dropout:p=0:passes=2"), predicted(problem, "erm"), atol=1e-6)
 
 
-def test_swa_of_the_last_epoch_alone_is_erm(backbone):
-    problem = problem_of(backbone, "b3db_measured")
+def test_swa_of_the_last_epoch_alone_is_erm(learner):
+    problem = problem_of(learner, "b3db_measured")
     np.testing.assert_array_equal(predicted(problem, "swa:start=0.5"), predicted(problem, "erm"))
+
+
+@pytest.mark.slow
+def test_what_it_learns_orders_molecules_it_has_not_seen(learner, retrained):
+    problem = load_problem(f"b3db_logbb@backbone={learner.name}@epochs=10@hidden=64@batch_size=16")
+    train, test = problem.train, problem.evals["id"]
+    few = Examples(train.x[:200], train.y[:200], train.ids[:200], train.smiles[:200])
+    (values,) = retrained(replace(problem, train=few), "erm", [1]).predict(test.inputs)
+    assert np.corrcoef(values[:, 0], test.y)[0, 1] > 0.3
 
 
 LISTS = Lists(np.array([2, 0, 3, 1]), np.array([4, 0, 0, 0, 2, 1]))

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from benchmark.backbones.resnet50 import centre, random_crops
 from benchmark.data.checks.health_text import reports
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
-from benchmark.train.backbone import find
+from benchmark.learners._resnet50 import centre, random_crops
+from benchmark.learners.resnet50 import ResNet50
 from benchmark.train.device import CPU
 from benchmark.train.modules import Draws
 
@@ -76,10 +76,9 @@ def test_random_crops_have_the_sizes_and_places_of_the_published_rule(crops):
 
 
 def test_networks_are_trained_on_crops_of_the_images_as_pixels():
-    backbone = find("resnet50")
     pixels = torch.randint(0, 256, (3, 32 * 32 * 3), dtype=torch.uint8)
     torch.manual_seed(3)
-    seen = backbone.augmented(pixels)
+    seen = ResNet50().augmented(pixels)
     torch.manual_seed(3)
     images = pixels.reshape(3, 32, 32, 3).permute(0, 3, 1, 2).float()
     assert torch.equal(seen.reshape(3, 28, 28, 3).permute(0, 3, 1, 2), random_crops(images))
@@ -105,9 +104,8 @@ def folder(models: Path, save: Callable[..., Path]) -> Path:
 def test_outputs_are_those_of_the_librarys_own_model_on_normalised_centres(folder):
     from transformers import ResNetForImageClassification
 
-    backbone = find("resnet50")
     with Draws("initialisation", (1, 0), CPU):
-        ours = backbone.module(backbone.recipe, 10, 0.0).eval()
+        ours = ResNet50().module(ResNet50.recipe, 0, 10, 0.0).eval()
     theirs = ResNetForImageClassification.from_pretrained(folder).eval()
     theirs.classifier[1].load_state_dict(ours.head[2].state_dict())
     pixels = np.random.default_rng(0).integers(0, 256, (3, 32, 32, 3)).astype(np.uint8)
@@ -150,14 +148,13 @@ def test_the_groups_of_images_are_kept_with_a_result(folder, birds):
 
 def test_without_the_model_the_error_says_where_to_get_it(models):
     with pytest.raises(UserError, match=r"https://huggingface\.co/microsoft/resnet-50"):
-        find("resnet50").weights()
+        ResNet50().weights()
 
 
 def test_weights_of_another_size_are_refused(folder):
     text = (folder / "config.json").read_text(encoding="utf-8")
     (folder / "config.json").write_text(text.replace('"embedding_size": 8', '"embedding_size": 4'), encoding="utf-8")
-    backbone = find("resnet50")
     with pytest.raises(
         UserError, match=r"belong to another network: resnet\.embedder\S+ has shape \(8, 3, 7, 7\), not"
     ):
-        backbone.module(backbone.recipe, 2, 0.0)
+        ResNet50().module(ResNet50.recipe, 0, 2, 0.0)

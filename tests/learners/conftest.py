@@ -1,4 +1,4 @@
-"""Small models like the pretrained backbones, with random weights, in a folder as a user would keep them."""
+"""Small models like the pretrained networks, with random weights, in a folder as a user would keep them."""
 
 from __future__ import annotations
 
@@ -46,6 +46,7 @@ def predictions() -> Callable[..., np.ndarray]:
     """A function that trains a method at the given seeds together and predicts the ID test set, (S, T, C)."""
 
     def predicted(problem: Problem, method: str, seeds: list[int]) -> np.ndarray:
-        return retrain(make_method(method, problem.task), problem, seeds)["id"].values
+        made = make_method(method, problem.task, None, problem.backbone)
+        return retrain(made, problem, seeds)["id"].values
 
     return predicted

@@ -12,12 +12,11 @@ from torch import nn
 from torch.nn.functional import mse_loss
 
 from benchmark.data.problem import load_problem
+from benchmark.learners.mlp import MLP
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.run.runner import retrain
-from benchmark.train import bootstrap, draw, fit_stack, generator
-from benchmark.train.group import FINAL
-from benchmark.train.loop import train
+from benchmark.train import bootstrap, draw, generator
 from benchmark.train.networks import Dropout, StackedMLP, clip_each
 from benchmark.types import PAPER, Examples, Problem, Recipe, Sample, Task
 
@@ -52,7 +51,7 @@ def predicted(problem: Problem, method: str, seeds: Sequence[int] = SEEDS) -> np
 
 
 def plain_network(problem: Problem, seed: int, member: int) -> nn.Sequential:
-    """Return PyTorch layers with the initial weights of this network in a stack."""
+    """Return PyTorch layers with the initial weights of this network."""
     width, hidden = problem.train.x.shape[1], problem.recipe.hidden
     drawn = StackedMLP([(seed, member)], width, hidden, problem.n_outputs).parameters
     linears = [nn.Linear(width, hidden), nn.Linear(hidden, hidden), nn.Linear(hidden, problem.n_outputs)]
@@ -66,7 +65,7 @@ def plain_network(problem: Problem, seed: int, member: int) -> nn.Sequential:
     ("method", "members", "lam"),
     [("erm", 1, 0.0), ("bagging:k=3", 3, 0.0), ("twin:lam=3", 2, 3.0), ("twin:lam=300", 2, 300.0)],
 )
-def test_a_stack_predicts_what_a_plain_pytorch_loop_does(plain, task, method, members, lam):
+def test_networks_predict_what_a_plain_pytorch_loop_does(plain, task, method, members, lam):
     problem = problem_of(task)
     values = predicted(problem, method)
     for i, seed in enumerate(SEEDS):
@@ -101,18 +100,18 @@ def test_swa_averages_the_weights_of_erm_at_the_ends_of_the_later_epochs(plain, 
     ],
 )
 def test_predictions_are_the_same_to_the_bit_alone_with_other_seeds_and_in_another_order(molecules, method):
-    many = predicted(molecules, method, range(1, 11))  # more seeds than one stack holds
-    assert len({row.tobytes() for row in many}) == 10
-    np.testing.assert_array_equal(predicted(molecules, method, [7]), many[6:7])
-    np.testing.assert_array_equal(predicted(molecules, method, [9, 2, 5]), many[[8, 1, 4]])
+    many = predicted(molecules, method, range(1, 6))
+    assert len({row.tobytes() for row in many}) == 5
+    np.testing.assert_array_equal(predicted(molecules, method, [4]), many[3:4])
+    np.testing.assert_array_equal(predicted(molecules, method, [5, 2, 3]), many[[4, 1, 2]])
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_every_member_is_the_same_to_the_bit_however_many_members_there_are(retrained, task):
     problem = problem_of(task)
-    x = problem.evals["id"].x
-    five = retrained(problem, "bagging:k=5", SEEDS).each(x)
-    two = retrained(problem, "bagging:k=2", SEEDS).each(x)
+    test = problem.evals["id"].inputs
+    five = retrained(problem, "bagging:k=5", SEEDS).each(test)
+    two = retrained(problem, "bagging:k=2", SEEDS).each(test)
     np.testing.assert_array_equal(two, five[:, :2])
     np.testing.assert_array_equal(predicted(problem, "erm"), five[:, 0])
     np.testing.assert_allclose(predicted(problem, "bagging:k=5"), five.mean(axis=1), atol=1e-6)
@@ -120,13 +119,13 @@ def test_every_member_is_the_same_to_the_bit_however_many_members_there_are(retr
 
 def test_predictions_do_not_depend_on_the_number_of_threads_which_is_left_as_it_was(retrained, molecules):
     before = torch.get_num_threads()
-    x, together, alone = molecules.evals["id"].x, [], []
+    test, together, alone = molecules.evals["id"].inputs, [], []
     try:
         for threads in (1, 2):
             torch.set_num_threads(threads)
             together.append(predicted(molecules, "erm"))
             assert torch.get_num_threads() == threads
-            alone.append(retrained(molecules, "erm", SEEDS).predict(x))
+            alone.append(retrained(molecules, "erm", SEEDS).predict(test))
             assert torch.get_num_threads() == threads
     finally:
         torch.set_num_threads(before)
@@ -183,10 +182,10 @@ def test_methods_that_differ_predict_something_else(task, one, other):
 
 def test_a_strong_pull_makes_the_twins_agree(retrained):
     problem = problem_of("classification")
-    x = problem.evals["id"].x
+    test = problem.evals["id"].inputs
 
     def gap(method: str) -> float:
-        ((a, b),) = retrained(problem, method, [1]).each(x)
+        ((a, b),) = retrained(problem, method, [1]).each(test)
         return float(np.abs(a - b).mean())
 
     assert gap("twin:lam=300") < 0.1 * gap("twin:lam=0")
@@ -230,17 +229,19 @@ def test_dropout_draws_fresh_masks_in_each_step_of_training(plain):
         mse_loss(outputs[:, 0], y[batch]).backward()
         nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimiser.step()
-    values = fit_stack(sample, rows, dropout=0.5).predict(problem.evals["id"].x)
+    values = MLP(dropout=0.5).train(sample, rows).predict(problem.evals["id"].inputs)
     np.testing.assert_allclose(values, plain.predictions(problem, [network]), atol=1e-5)
 
 
 def test_mc_dropout_averages_the_probabilities_of_its_passes(retrained):
     problem = problem_of("classification")
-    (stack,) = retrained(problem, "mc_dropout:p=0.5:passes=4", [1]).fitted
+    (model,) = retrained(problem, "mc_dropout:p=0.5:passes=4", [1]).models
     x = torch.tensor(problem.evals["id"].x)
     noise = Dropout([(1, 0)], 0.5, "dropout at prediction")
-    (network,) = (part.networks[FINAL] for part in train(problem.train.x, problem.train.y, stack.groups(), stack.rule))
+    sample = sample_of(problem, 1)
+    (network,) = MLP(dropout=0.5).train(sample, bootstrap(sample)).parts
     first = torch.matmul(x, network.parameters[0])
     passes = [network.after(first, noise.masks(len(x), problem.recipe.hidden))[0].softmax(-1) for _ in range(4)]
     assert not torch.allclose(passes[0], passes[1])
-    np.testing.assert_allclose(stack.predict(x.numpy()), torch.stack(passes).mean(0).numpy(), atol=1e-6)
+    expected = torch.stack(passes).mean(0).numpy()
+    np.testing.assert_allclose(model.predict(problem.evals["id"].inputs), expected, atol=1e-6)

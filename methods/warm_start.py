@@ -1,0 +1,37 @@
+r"""Warm start: the network is trained on from the weights of the earlier model.
+
+At an update, the earlier model is ERM on the rows that were known then. The new one begins with its weights θ′ instead
+of random ones.
+
+$$
+\theta^{(0)} = \theta', \qquad \min_\theta L_S(\theta), \qquad \hat p(x) = p_\theta(x)
+$$
+
+Source: the common practice of online learning; Ash and Adams 2020, arXiv:1910.08475, on what it costs in accuracy.
+
+Difference: the optimiser's moments begin anew, as they would for weights that were stored.
+
+Cost: trains two networks, of which the first is there already in practice.
+"""
+
+from typing import ClassVar
+
+from pydantic.dataclasses import dataclass
+
+from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.train import before_update
+from benchmark.train.learner import NetworkLearner
+from benchmark.types import Model, Sample, Sampling
+
+
+@method("warm_start", title="Warm start")
+@dataclass(frozen=True)
+class WarmStart(Remedy):
+    needs: ClassVar[tuple[Need, ...]] = ("networks",)
+    samplings: ClassVar[tuple[Sampling, ...]] = ("update",)
+    incumbent: ClassVar[str] = "erm"
+
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        assert isinstance(learner, NetworkLearner)
+        earlier = learner.fit(before_update(sample))
+        return learner.train(sample, sample.rows[None], start=earlier.parts)

