@@ -27,7 +27,8 @@ class Part:
     title: ClassVar[str] = ""
     place: ClassVar[str] = ""
     """The file that it is in; worker processes, which get it from another, cannot look it up."""
-    revision: ClassVar[int] = 1
+    revision: ClassVar[int | None] = None
+    """A number that is raised with each change of its predictions; None if the hash of its file stands for it."""
     regression: ClassVar[Mapping[str, Any]] = {}
     """The defaults that differ for regression."""
     tasks: ClassVar[Sequence[Task]] = TASKS
@@ -95,13 +96,14 @@ def register(
     title: str,
     regression: Mapping[str, Any] | None = None,
     tasks: Sequence[Task] = TASKS,
-    revision: int = 1,
+    revision: int | None = None,
 ) -> Callable[[T], T]:
     """Register a frozen dataclass, derived from ``Remedy`` or ``Learner``, as ``name``.
 
     ``title`` is shown in tables and may use the fields, as in ``"Bagging K={k}"``; ``regression`` holds the defaults
-    that differ for regression, and ``tasks`` are those that it can learn. Raise the ``revision`` of a part of the suite
-    with each change of its predictions. Raises ValueError if the file has another name, or another file registered this
+    that differ for regression, and ``tasks`` are those that it can learn. Parts of the suite have a ``revision``, which is
+    raised with each change of their predictions; leave it out elsewhere: results are then kept under the hash of the
+    file. Raises ValueError if the file has another name, or another file registered this
     one, and TypeError for another kind of class.
     """
 
@@ -127,7 +129,7 @@ def describe(
     title: str,
     regression: Mapping[str, Any] | None = None,
     tasks: Sequence[Task] = TASKS,
-    revision: int = 1,
+    revision: int | None = None,
 ) -> T:
     """Name and describe a class as ``register`` does, without registering it. Raises TypeError."""
     if not (isinstance(cls, type) and issubclass(cls, Remedy | Learner)):

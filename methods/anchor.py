@@ -38,7 +38,7 @@ INCUMBENT = 0
 """The train seed of the incumbent."""
 
 
-@method("anchor", title="Anchor λ={lam:g}", regression={"lam": 3.0})
+@method("anchor", title="Anchor λ={lam:g}", regression={"lam": 3.0}, revision=1)
 @dataclass(frozen=True)
 class Anchor(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("networks",)

@@ -21,7 +21,7 @@ from benchmark.train import LearnedFrom, Mean, before_update
 from benchmark.types import Model, Sample, Sampling
 
 
-@method("average_incumbent", title="Average of old and new")
+@method("average_incumbent", title="Average of old and new", revision=1)
 @dataclass(frozen=True)
 class AverageIncumbent(Remedy):
     samplings: ClassVar[tuple[Sampling, ...]] = ("update",)

@@ -19,7 +19,7 @@ from benchmark.train import Mean, bootstrap
 from benchmark.types import Model, Sample
 
 
-@method("bagging", title="Bagging K={k}")
+@method("bagging", title="Bagging K={k}", revision=1)
 @dataclass(frozen=True)
 class Bagging(Remedy):
     k: PositiveInt = 5

@@ -24,7 +24,7 @@ from benchmark.train import Mean
 from benchmark.types import Model, Sample
 
 
-@method("blend", title="Network, SVM and forest")
+@method("blend", title="Network, SVM and forest", revision=1)
 @dataclass(frozen=True)
 class Blend(Remedy):
     builds_on: ClassVar[tuple[str, ...]] = ("svm", "random_forest")

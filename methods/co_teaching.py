@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-@method("co_teaching", title="Co-teaching, one deployed")
+@method("co_teaching", title="Co-teaching, one deployed", revision=1)
 @dataclass(frozen=True)
 class CoTeaching(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("networks",)

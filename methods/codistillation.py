@@ -30,7 +30,7 @@ from benchmark.train.learner import NetworkLearner
 from benchmark.types import Model, Sample
 
 
-@method("codistillation", title="Codistillation λ={lam:g}", regression={"lam": 3.0})
+@method("codistillation", title="Codistillation λ={lam:g}", regression={"lam": 3.0}, revision=1)
 @dataclass(frozen=True)
 class Codistillation(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("networks",)

@@ -25,7 +25,7 @@ from benchmark.train.learner import NetworkLearner
 from benchmark.types import Model, Sample
 
 
-@method("codistillation_one", title="Codistillation λ={lam:g}, one deployed", regression={"lam": 3.0})
+@method("codistillation_one", title="Codistillation λ={lam:g}, one deployed", regression={"lam": 3.0}, revision=1)
 @dataclass(frozen=True)
 class CodistillationOne(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("networks",)

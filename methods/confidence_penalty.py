@@ -21,7 +21,7 @@ from benchmark.train.learner import NetworkLearner
 from benchmark.types import Model, Sample
 
 
-@method("confidence_penalty", title="Confidence penalty β={beta:g}", tasks=("classification",))
+@method("confidence_penalty", title="Confidence penalty β={beta:g}", tasks=("classification",), revision=1)
 @dataclass(frozen=True)
 class ConfidencePenalty(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("networks",)

@@ -22,7 +22,7 @@ from benchmark.train import Mean
 from benchmark.types import Model, Sample
 
 
-@method("deep_ensemble", title="Deep ensemble K={k}")
+@method("deep_ensemble", title="Deep ensemble K={k}", revision=1)
 @dataclass(frozen=True)
 class DeepEnsemble(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("randomness",)

@@ -26,7 +26,7 @@ from benchmark.train import LearnedFrom, Mean, bootstrap
 from benchmark.types import Model, Sample
 
 
-@method("distilled_bagging", title="Distilled bagging K={k}")
+@method("distilled_bagging", title="Distilled bagging K={k}", revision=1)
 @dataclass(frozen=True)
 class DistilledBagging(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("targets",)

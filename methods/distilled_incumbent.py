@@ -24,7 +24,7 @@ from benchmark.train import before_update
 from benchmark.types import Model, Sample, Sampling
 
 
-@method("distilled_incumbent", title="Distilled incumbent, weight {weight:g}")
+@method("distilled_incumbent", title="Distilled incumbent, weight {weight:g}", revision=1)
 @dataclass(frozen=True)
 class DistilledIncumbent(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("targets",)

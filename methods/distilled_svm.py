@@ -23,7 +23,7 @@ from benchmark.pipeline import Learner, Need, Remedy, method
 from benchmark.types import Model, Sample
 
 
-@method("distilled_svm", title="Distilled SVM")
+@method("distilled_svm", title="Distilled SVM", revision=1)
 @dataclass(frozen=True)
 class DistilledSVM(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("targets",)

@@ -31,7 +31,7 @@ from benchmark.train.learner import NetworkLearner
 from benchmark.types import Model, Sample
 
 
-@method("early_stopping", title="Early stopping")
+@method("early_stopping", title="Early stopping", revision=1)
 @dataclass(frozen=True)
 class EarlyStopping(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("networks",)

@@ -22,7 +22,7 @@ from benchmark.train.learner import NetworkLearner
 from benchmark.types import Model, Sample
 
 
-@method("entropy_regularisation", title="Entropy regularisation β={beta:g}", tasks=("classification",))
+@method("entropy_regularisation", title="Entropy regularisation β={beta:g}", tasks=("classification",), revision=1)
 @dataclass(frozen=True)
 class EntropyRegularisation(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("networks",)

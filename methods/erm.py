@@ -16,7 +16,7 @@ from benchmark.pipeline import Learner, Remedy, method
 from benchmark.types import Model, Sample
 
 
-@method("erm", title="ERM")
+@method("erm", title="ERM", revision=1)
 @dataclass(frozen=True)
 class ERM(Remedy):
     def fit(self, sample: Sample, learner: Learner) -> Model:

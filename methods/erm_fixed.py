@@ -23,7 +23,7 @@ from benchmark.train import at_seed
 from benchmark.types import Model, Sample, Sampling
 
 
-@method("erm_fixed", title="ERM, some randomness fixed")
+@method("erm_fixed", title="ERM, some randomness fixed", revision=1)
 @dataclass(frozen=True)
 class ERMFixed(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("networks",)

@@ -17,7 +17,7 @@ from benchmark.pipeline import Learner, Remedy, method
 from benchmark.types import Model, Sample, Sampling
 
 
-@method("erm_whole", title="ERM on the whole pool")
+@method("erm_whole", title="ERM on the whole pool", revision=1)
 @dataclass(frozen=True)
 class ERMWhole(Remedy):
     control: ClassVar[bool] = True

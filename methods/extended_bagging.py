@@ -25,7 +25,7 @@ from benchmark.train import Mean, before_update, bootstrap, generator
 from benchmark.types import Model, Sample, Sampling
 
 
-@method("extended_bagging", title="Bagging extended, K={k}")
+@method("extended_bagging", title="Bagging extended, K={k}", revision=1)
 @dataclass(frozen=True)
 class ExtendedBagging(Remedy):
     samplings: ClassVar[tuple[Sampling, ...]] = ("update",)

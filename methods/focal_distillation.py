@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-@method("focal_distillation", title="Focal distillation α={alpha:g} β={beta:g}")
+@method("focal_distillation", title="Focal distillation α={alpha:g} β={beta:g}", revision=1)
 @dataclass(frozen=True)
 class FocalDistillation(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("networks",)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-@method("generalised_cross_entropy", title="Generalised cross-entropy q={q:g}", tasks=("classification",))
+@method("generalised_cross_entropy", title="Generalised cross-entropy q={q:g}", tasks=("classification",), revision=1)
 @dataclass(frozen=True)
 class GeneralisedCrossEntropy(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("networks",)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-@method("gradnorm", title="GradNorm twin ratio={ratio:g}")
+@method("gradnorm", title="GradNorm twin ratio={ratio:g}", revision=1)
 @dataclass(frozen=True)
 class GradNorm(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("networks",)

@@ -25,7 +25,7 @@ from benchmark.pipeline import Learner, Remedy, method
 from benchmark.types import Inputs, Model, Sample
 
 
-@method("knn_averaging", title="Network averaged with k-NN")
+@method("knn_averaging", title="Network averaged with k-NN", revision=1)
 @dataclass(frozen=True)
 class KNNAveraging(Remedy):
     weight: Annotated[float, Field(ge=0, le=1)] = 0.5

@@ -24,7 +24,7 @@ from benchmark.pipeline import Learner, Need, Remedy, method
 from benchmark.types import Model, Sample
 
 
-@method("knn_label_smoothing", title="k-NN label smoothing α={alpha:g}")
+@method("knn_label_smoothing", title="k-NN label smoothing α={alpha:g}", revision=1)
 @dataclass(frozen=True)
 class KNNLabelSmoothing(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("targets",)

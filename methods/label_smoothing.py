@@ -23,7 +23,7 @@ from benchmark.pipeline import Learner, Need, Remedy, method
 from benchmark.types import Model, Sample
 
 
-@method("label_smoothing", title="Label smoothing α={alpha:g}")
+@method("label_smoothing", title="Label smoothing α={alpha:g}", revision=1)
 @dataclass(frozen=True)
 class LabelSmoothing(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("targets",)

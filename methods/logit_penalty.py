@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-@method("logit_penalty", title="Logit penalty β={beta:g}", tasks=("classification",))
+@method("logit_penalty", title="Logit penalty β={beta:g}", tasks=("classification",), revision=1)
 @dataclass(frozen=True)
 class LogitPenalty(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("networks",)

@@ -25,7 +25,7 @@ from benchmark.train import Mean
 from benchmark.types import Inputs, Model, Sample
 
 
-@method("majority_vote", title="Majority vote K={k}", tasks=("classification",))
+@method("majority_vote", title="Majority vote K={k}", tasks=("classification",), revision=1)
 @dataclass(frozen=True)
 class MajorityVote(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("randomness",)

@@ -25,7 +25,7 @@ from benchmark.train.learner import NetworkLearner
 from benchmark.types import Inputs, Model, Sample
 
 
-@method("mc_dropout", title="MC dropout")
+@method("mc_dropout", title="MC dropout", revision=1)
 @dataclass(frozen=True)
 class MCDropout(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("networks",)

@@ -26,7 +26,7 @@ from benchmark.train import LearnedFrom, generator
 from benchmark.types import Model, Sample
 
 
-@method("mixup", title="Mixup α={alpha:g}")
+@method("mixup", title="Mixup α={alpha:g}", revision=1)
 @dataclass(frozen=True)
 class Mixup(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("targets", "numbers")

@@ -30,7 +30,7 @@ from benchmark.train.learner import NetworkLearner
 from benchmark.types import Model, Sample
 
 
-@method("model_soup", title="Model soup K={k}")
+@method("model_soup", title="Model soup K={k}", revision=1)
 @dataclass(frozen=True)
 class ModelSoup(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("networks",)

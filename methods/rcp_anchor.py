@@ -31,7 +31,7 @@ from benchmark.train import before_update, was_right
 from benchmark.types import Model, Sample, Sampling
 
 
-@method("rcp_anchor", title="RCP anchor α={alpha:g}")
+@method("rcp_anchor", title="RCP anchor α={alpha:g}", revision=1)
 @dataclass(frozen=True)
 class RCPAnchor(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("targets",)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from benchmark.train.modules import Batch
 
 
-@method("sharpness_aware", title="Sharpness-aware ρ={rho:g}")
+@method("sharpness_aware", title="Sharpness-aware ρ={rho:g}", revision=1)
 @dataclass(frozen=True)
 class SharpnessAware(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("modules",)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 
-@method("smooth_relu", title="SmeLU β={beta:g}")
+@method("smooth_relu", title="SmeLU β={beta:g}", revision=1)
 @dataclass(frozen=True)
 class SmoothReLU(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("modules", "relu")

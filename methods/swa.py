@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-@method("swa", title="SWA")
+@method("swa", title="SWA", revision=1)
 @dataclass(frozen=True)
 class SWA(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("networks",)

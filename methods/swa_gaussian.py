@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-@method("swa_gaussian", title="SWA-Gaussian")
+@method("swa_gaussian", title="SWA-Gaussian", revision=1)
 @dataclass(frozen=True)
 class SWAGaussian(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("networks",)

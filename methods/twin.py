@@ -27,7 +27,7 @@ from benchmark.train.learner import NetworkLearner
 from benchmark.types import Model, Sample
 
 
-@method("twin", title="Twin-bootstrap λ={lam:g}", regression={"lam": 3.0})
+@method("twin", title="Twin-bootstrap λ={lam:g}", regression={"lam": 3.0}, revision=1)
 @dataclass(frozen=True)
 class Twin(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("networks",)

@@ -26,7 +26,7 @@ from benchmark.train.learner import NetworkLearner
 from benchmark.types import Model, Sample
 
 
-@method("twin_overlap", title="Twin-overlap {share:g} λ={lam:g}", regression={"lam": 3.0})
+@method("twin_overlap", title="Twin-overlap {share:g} λ={lam:g}", regression={"lam": 3.0}, revision=1)
 @dataclass(frozen=True)
 class TwinOverlap(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("networks",)

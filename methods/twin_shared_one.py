@@ -25,7 +25,7 @@ from benchmark.train.learner import NetworkLearner
 from benchmark.types import Model, Sample
 
 
-@method("twin_shared_one", title="Twin-shared λ={lam:g}, one deployed", regression={"lam": 3.0})
+@method("twin_shared_one", title="Twin-shared λ={lam:g}, one deployed", regression={"lam": 3.0}, revision=1)
 @dataclass(frozen=True)
 class TwinSharedOne(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("networks",)

@@ -24,7 +24,7 @@ from benchmark.train.learner import NetworkLearner
 from benchmark.types import Model, Sample, Sampling
 
 
-@method("warm_start", title="Warm start")
+@method("warm_start", title="Warm start", revision=1)
 @dataclass(frozen=True)
 class WarmStart(Remedy):
     needs: ClassVar[tuple[Need, ...]] = ("networks",)

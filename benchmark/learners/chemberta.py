@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # PyTorch takes seconds to import
     from torch import nn
 
 
-@learner("chemberta", title="ChemBERTa-77M-MTR")
+@learner("chemberta", title="ChemBERTa-77M-MTR", revision=1)
 @dataclass(frozen=True)
 class ChemBERTa(NetworkLearner):
     reads: ClassVar[Reads] = "smiles"

@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # PyTorch takes seconds to import
     from benchmark.train.device import Device
 
 
-@learner("chemprop", title="Chemprop")
+@learner("chemprop", title="Chemprop", revision=1)
 @dataclass(frozen=True)
 class Chemprop(NetworkLearner):
     reads: ClassVar[Reads] = "smiles"

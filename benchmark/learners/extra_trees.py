@@ -23,7 +23,7 @@ from benchmark.learners._estimator import Estimators, TrainingSet
 from benchmark.pipeline import Need, learner
 
 
-@learner("extra_trees", title="Extra trees")
+@learner("extra_trees", title="Extra trees", revision=1)
 @dataclass(frozen=True)
 class ExtraTrees(Estimators):
     trees: PositiveInt = 500

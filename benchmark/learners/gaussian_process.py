@@ -37,7 +37,7 @@ RATIOS = (1e-4, 1e2)
 """Search range for the ratio of noise variance to signal variance."""
 
 
-@learner("gaussian_process", title="Gaussian process")
+@learner("gaussian_process", title="Gaussian process", revision=1)
 @dataclass(frozen=True)
 class GaussianProcess(Estimators):
     """No hyperparameters: noise and signal variances maximise the marginal likelihood."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # PyTorch takes seconds to import
     from benchmark.train.device import Device
 
 
-@learner("gin", title="GIN")
+@learner("gin", title="GIN", revision=1)
 @dataclass(frozen=True)
 class GIN(NetworkLearner):
     reads: ClassVar[Reads] = "smiles"

@@ -23,7 +23,7 @@ from benchmark.learners._estimator import Estimators, TrainingSet, are_bits
 from benchmark.pipeline import learner
 
 
-@learner("gradient_boosting", title="Gradient boosting")
+@learner("gradient_boosting", title="Gradient boosting", revision=1)
 @dataclass(frozen=True)
 class GradientBoosting(Estimators):
     trees: PositiveInt = 100

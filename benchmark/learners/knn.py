@@ -28,7 +28,7 @@ from benchmark.pipeline import learner
 from benchmark.types import Sample
 
 
-@learner("knn", title="k-NN")
+@learner("knn", title="k-NN", revision=1)
 @dataclass(frozen=True)
 class KNN(Estimators):
     k: PositiveInt = 5

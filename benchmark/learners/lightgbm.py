@@ -25,7 +25,7 @@ from benchmark.learners._estimator import Estimators, TrainingSet
 from benchmark.pipeline import learner
 
 
-@learner("lightgbm", title="LightGBM")
+@learner("lightgbm", title="LightGBM", revision=1)
 @dataclass(frozen=True)
 class LightGBM(Estimators):
     trees: PositiveInt = 100

@@ -24,7 +24,7 @@ from benchmark.learners._estimator import Estimators, TrainingSet
 from benchmark.pipeline import learner
 
 
-@learner("linear", title="Logistic or ridge regression")
+@learner("linear", title="Logistic or ridge regression", revision=1)
 @dataclass(frozen=True)
 class Linear(Estimators):
     l2: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0

@@ -28,7 +28,7 @@ SEEN, UNKNOWN = ("cyp*_veith", "tox21_*"), ("herg_karim", "ames", "ld50_zhu")
 """Datasets whose labels the pretraining saw in all likelihood, and may have seen: see ``benchmark.data.embeddings``."""
 
 
-@learner("minimol", title="MiniMol")
+@learner("minimol", title="MiniMol", revision=1)
 @dataclass(frozen=True)
 class MiniMol(Linear):
     l2: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 100.0

@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # imports PyTorch, which takes seconds
     from benchmark.train.networks import Inputs
 
 
-@learner("mlp", title="Perceptron")
+@learner("mlp", title="Perceptron", revision=1)
 @dataclass(frozen=True)
 class MLP(NetworkLearner):
     recipe: ClassVar[Recipe] = Recipe()

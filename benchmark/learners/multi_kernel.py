@@ -61,7 +61,7 @@ class MeanKernel:
         return np.asarray(np.mean(parts, axis=0))
 
 
-@learner("multi_kernel", title="Multi-kernel SVM")
+@learner("multi_kernel", title="Multi-kernel SVM", revision=1)
 @dataclass(frozen=True)
 class MultiKernel(SVM):
     features: ClassVar[tuple[str, ...]] = ("morgan_counts:4096:2", "atom_pairs:4096", "rdkit_descriptors")

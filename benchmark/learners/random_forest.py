@@ -23,7 +23,7 @@ from benchmark.learners._estimator import Estimators, TrainingSet
 from benchmark.pipeline import Need, learner
 
 
-@learner("random_forest", title="Random forest")
+@learner("random_forest", title="Random forest", revision=1)
 @dataclass(frozen=True)
 class RandomForest(Estimators):
     trees: PositiveInt = 500

@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # PyTorch takes seconds to import
     from torch import nn
 
 
-@learner("resnet50", title="ResNet-50")
+@learner("resnet50", title="ResNet-50", revision=1)
 @dataclass(frozen=True)
 class ResNet50(NetworkLearner):
     reads: ClassVar[Reads] = "pixels"

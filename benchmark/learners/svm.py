@@ -33,7 +33,7 @@ from benchmark.learners._estimator import Estimators, Kernel, TrainingSet, kerne
 from benchmark.pipeline import learner
 
 
-@learner("svm", title="SVM")
+@learner("svm", title="SVM", revision=1)
 @dataclass(frozen=True)
 class SVM(Estimators):
     C: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0

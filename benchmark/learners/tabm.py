@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # PyTorch takes seconds to import
     from torch import nn
 
 
-@learner("tabm", title="TabM K={k}")
+@learner("tabm", title="TabM K={k}", revision=1)
 @dataclass(frozen=True)
 class TabM(NetworkLearner):
     recipe: ClassVar[Recipe] = Recipe()

@@ -24,7 +24,7 @@ from benchmark.learners._estimator import Estimators, TrainingSet
 from benchmark.pipeline import learner
 
 
-@learner("xgboost", title="XGBoost")
+@learner("xgboost", title="XGBoost", revision=1)
 @dataclass(frozen=True)
 class XGBoost(Estimators):
     trees: PositiveInt = 100

@@ -40,23 +40,29 @@ def code_of(method: Pipeline, sampling: Sampling = PAPER) -> str:
 def _revision(cls: type[Part]) -> str:
     """Return a part with its revision, the hash of a user's own files, or the version of another package."""
     kind: type = getattr(cls, "kind", cls)
-    if files := _own_files(kind):
+    if files := _own_files(kind, cls.revision is None):
         declared = [registry.path_of(cls, name) for name in cls.files]
         return f"{cls.name}@{hash_of([*files, *declared])}"
     package = _distributions().get(kind.__module__.partition(".")[0], [DISTRIBUTION])[0]
-    return f"{cls.name}@{cls.revision if package in (DISTRIBUTION, 'scikit-learn') else version(package)}"
+    return (
+        f"{cls.name}@{cls.revision if package in (DISTRIBUTION, 'scikit-learn') and cls.revision else version(package)}"
+    )
 
 
-def _own_files(cls: type) -> list[Path]:
-    """Return the user's own files behind a class and its bases: their modules, or the packages of these as a whole."""
+def _own_files(cls: type, unnumbered: bool) -> list[Path]:
+    """Return the user's own files behind a class and its bases: their modules, or the packages of these as a whole.
+
+    A file without a revision is the user's, even if it lies in the suite's folder, as a new one does in a checkout.
+    """
     files: dict[Path, None] = {}
     for module in dict.fromkeys(base.__module__ for base in cls.__mro__):
         path = getattr(sys.modules.get(module), "__file__", None)
-        if path is None or any(Path(path).resolve().is_relative_to(folder) for folder in _libraries()):
+        file = Path(path or "").resolve()
+        ours = any(file.is_relative_to(folder) for folder in _suite()) and (module != cls.__module__ or not unnumbered)
+        if path is None or ours or any(file.is_relative_to(folder) for folder in _libraries()):
             continue
-        file = Path(path).resolve()
         above = package_root(file)
-        whole = above != file.parent and not module.startswith("file:")
+        whole = above != file.parent and not module.startswith(("file:", "methods."))
         files |= dict.fromkeys(sorted((above / file.relative_to(above).parts[0]).rglob("*.py")) if whole else [file])
     return list(files)
 
@@ -67,8 +73,13 @@ def _distributions() -> Mapping[str, list[str]]:
 
 
 @cache
+def _suite() -> list[Path]:
+    """Return the folders of the suite's packages."""
+    return [PACKAGE.resolve(), Path(import_module("methods").__path__[0]).resolve()]
+
+
+@cache
 def _libraries() -> list[Path]:
-    """Return the folders of the suite's packages, of the standard library and of installed packages."""
-    suite = [str(PACKAGE), import_module("methods").__path__[0]]
+    """Return the folders of the standard library and of installed packages, without those of an installed suite."""
     paths = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
-    return [Path(folder).resolve() for folder in [*suite, *paths, site.getusersitepackages()]]
+    return [Path(folder).resolve() for folder in [*paths, site.getusersitepackages()]]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from benchmark.learners.chemberta import ChemBERTa
-from benchmark.registry import make_method
+from benchmark.registry import discover, make_method
 from benchmark.run.revisions import code_of
 
 
@@ -29,3 +31,18 @@ def test_weights_of_the_datasets_own_learner_are_in_the_fingerprint_of_the_data(
     monkeypatch.setattr(ChemBERTa, "requires", ())
     own = make_method("erm", "classification", backbone="chemberta")
     assert code_of(own) == "erm@1 chemberta@1 trainer@1 paper@1"
+
+
+def test_every_part_of_the_suite_has_a_revision() -> None:
+    parts, unavailable = discover()
+    assert unavailable == {}
+    assert [name for name, cls in parts.items() if cls.revision is None] == []
+
+
+def test_a_new_file_without_a_revision_is_kept_under_its_content_even_in_the_suites_folder(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bagging = make_method("bagging", "classification")
+    assert code_of(bagging) == "bagging@1 mlp@1 trainer@1 paper@1"
+    monkeypatch.setattr(type(bagging.remedy), "revision", None)
+    assert re.fullmatch(r"bagging@[0-9a-f]{16} mlp@1 trainer@1 paper@1", code_of(bagging))
