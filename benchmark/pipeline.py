@@ -101,10 +101,10 @@ def register(
     """Register a frozen dataclass, derived from ``Remedy`` or ``Learner``, as ``name``.
 
     ``title`` is shown in tables and may use the fields, as in ``"Bagging K={k}"``; ``regression`` holds the defaults
-    that differ for regression, and ``tasks`` are those that it can learn. Parts of the suite have a ``revision``, which is
-    raised with each change of their predictions; leave it out elsewhere: results are then kept under the hash of the
-    file. Raises ValueError if the file has another name, or another file registered this
-    one, and TypeError for another kind of class.
+    that differ for regression, and ``tasks`` are those that it can learn. Parts of the suite have a ``revision``, which
+    is raised with each change of their predictions; leave it out elsewhere: results are then kept under the hash of the
+    file. Raises ValueError if the file has another name, or another file registered this one, and TypeError for another
+    kind of class.
     """
 
     def described(cls: T) -> T:

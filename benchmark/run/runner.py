@@ -91,8 +91,8 @@ class _Block:
     """Result from a worker: predictions of some train seeds on each test set, or a traceback."""
 
     values: dict[str, np.ndarray]
-    seconds: float
-    """CPU seconds to train one seed, including shared networks."""
+    seconds: tuple[float, ...]
+    """CPU seconds of each train seed, including shared networks."""
     error: str = ""
     rows_seen: float = np.nan
     """Share of the pool's rows that a predictor was trained on, averaged over the train seeds; nan if unknown."""
@@ -192,7 +192,7 @@ def _alone(unit: _Unit) -> list[_Unit]:
 
 def _died(unit: _Unit) -> _Results:
     error = f"the worker process died on train seeds {unit.seeds}: out of memory, or a crash in native code"
-    return unit.seeds, {i: _Block({}, 0.0, error) for i in unit.methods}
+    return unit.seeds, {i: _Block({}, (), error) for i in unit.methods}
 
 
 def _parallel(units: _Units, jobs: int) -> Iterator[_Results]:
@@ -265,7 +265,7 @@ def _work(problem: Problem, unit: _Unit) -> _Results:
                     if block.error:
                         errors[i] = block
                     elif unit.names[i]:
-                        numbers = {"seconds": np.array(block.seconds), "rows_seen": np.array(block.rows_seen)}
+                        numbers = {"seconds": np.array(block.seconds[0]), "rows_seen": np.array(block.rows_seen)}
                         write_arrays(path, block.values | numbers)
                 done[i].append(block)
     return unit.seeds, {i: errors.get(i) or _joined(problem, unit.seeds, blocks) for i, blocks in done.items()}
@@ -282,15 +282,15 @@ def _retrained(method: Pipeline, problem: Problem, sample: Sample, shared: "Shar
         for name, value in values.items():
             Predictions.of(problem, name, (sample.seed,), value)
         seen = len(np.unique(model.rows)) / len(problem.train) if hasattr(model, "rows") else np.nan
-        return _Block({name: value.astype(np.float32) for name, value in values.items()}, seconds, rows_seen=seen)
+        return _Block({name: value.astype(np.float32) for name, value in values.items()}, (seconds,), rows_seen=seen)
     except (Exception, SystemExit):
-        return _Block({}, 0.0, traceback.format_exc())
+        return _Block({}, (), traceback.format_exc())
 
 
 def _joined(problem: Problem, seeds: tuple[int, ...], blocks: Sequence[_Block]) -> _Block:
-    """Return one block of all seeds, with the median of the seconds that a retraining took."""
+    """Return one block of all seeds."""
     values = {name: np.concatenate([block.values[name] for block in blocks]) for name in problem.evals}
-    seconds = float(np.median([block.seconds for block in blocks]))
+    seconds = tuple(one for block in blocks for one in block.seconds)
     return _Block(values, seconds, rows_seen=float(np.mean([block.rows_seen for block in blocks])))
 
 
@@ -326,7 +326,7 @@ def _load(path: Path) -> _Block | None:
     if stored is None:
         return None
     seconds, seen = (float(stored.pop(name)) for name in ("seconds", "rows_seen"))
-    return _Block(stored, seconds, rows_seen=seen)
+    return _Block(stored, (seconds,), rows_seen=seen)
 
 
 def _assemble(cell: Planned, blocks: dict[tuple[int, ...], _Block]) -> Cell | Failed:
@@ -342,14 +342,12 @@ def _assemble(cell: Planned, blocks: dict[tuple[int, ...], _Block]) -> Cell | Fa
         }
     except ValueError:
         return Failed(cell, traceback.format_exc())
-    total, seen = (
-        sum(getattr(block, number) * len(seeds) for seeds, block in blocks.items())
-        for number in ("seconds", "rows_seen")
-    )
+    seen = sum(block.rows_seen * len(seeds) for seeds, block in blocks.items())
+    seconds = [one for block in ordered for one in block.seconds]
     changes = {
-        "wall_seconds": round(total, 1),
+        "wall_seconds": round(sum(seconds), 1),
         "control": cell.method.remedy.control,
         "rows_seen": None if np.isnan(seen) else round(seen / len(cell.key.seeds), 4),
     }
     facts = facts_of(cell.problem, cell.command, cell.key.device).model_copy(update=changes)
-    return Cell(cell.key, cell.title, predictions, total / len(cell.key.seeds), facts)
+    return Cell(cell.key, cell.title, predictions, float(np.median(seconds)), facts)

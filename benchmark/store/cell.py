@@ -196,7 +196,7 @@ class Cell:
     title: str
     predictions: Mapping[str, Predictions]
     fit_seconds: float
-    """CPU seconds of one retraining, averaged over the train seeds."""
+    """CPU seconds of one retraining, on one thread: the median over the train seeds (in 0.1.0 the mean)."""
     facts: Facts
     run_id: str = ""
     reports: Mapping[str, str] = field(default_factory=dict)
