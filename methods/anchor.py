@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic.dataclasses import dataclass
 
 from benchmark.errors import UserError
-from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.pipeline import method
 from benchmark.train import Step, Weight, at_seed, before_update, disagreement
-from benchmark.train.learner import NetworkLearner
+from benchmark.train.learner import NetworkLearner, NetworkRemedy
 from benchmark.types import Model, Sample, Sampling
 
 if TYPE_CHECKING:
@@ -40,16 +40,14 @@ INCUMBENT = 0
 
 @method("anchor", title="Anchor λ={lam:g}", regression={"lam": 3.0}, revision=1)
 @dataclass(frozen=True)
-class Anchor(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("networks",)
+class Anchor(NetworkRemedy):
     samplings: ClassVar[tuple[Sampling, ...]] = ("paper", "update")
     incumbent: ClassVar[str] = "erm"
 
     lam: Weight = 300.0
     """Weight of the disagreement with the incumbent; the default is that of ``twin``."""
 
-    def fit(self, sample: Sample, learner: Learner) -> Model:
-        assert isinstance(learner, NetworkLearner)
+    def train(self, sample: Sample, learner: NetworkLearner) -> Model:
         import torch
 
         if sample.sampling != "update" and sample.seed == INCUMBENT:

@@ -23,15 +23,15 @@ Cost: trains two coupled networks; a prediction uses one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.pipeline import method
 from benchmark.train import FirstOf, Step
-from benchmark.train.learner import NetworkLearner
+from benchmark.train.learner import NetworkLearner, NetworkRemedy
 from benchmark.types import Model, Sample
 
 if TYPE_CHECKING:
@@ -40,14 +40,11 @@ if TYPE_CHECKING:
 
 @method("co_teaching", title="Co-teaching, one deployed", revision=1)
 @dataclass(frozen=True)
-class CoTeaching(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("networks",)
-
+class CoTeaching(NetworkRemedy):
     forget: Annotated[float, Field(ge=0, lt=1)] = 0.2
     """Share of each batch to leave out, ideally the share of wrong labels; the default is that of the source's code."""
 
-    def fit(self, sample: Sample, learner: Learner) -> Model:
-        assert isinstance(learner, NetworkLearner)
+    def train(self, sample: Sample, learner: NetworkLearner) -> Model:
         import torch
 
         def losses(step: Step, network: int, batch: int) -> Tensor:

@@ -20,27 +20,22 @@ retrainings contain the same molecules, and their agreement says nothing about r
 a bootstrap.
 """
 
-from typing import ClassVar
-
 from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.pipeline import method
 from benchmark.train import Weight, shards, twins
-from benchmark.train.learner import NetworkLearner
+from benchmark.train.learner import NetworkLearner, NetworkRemedy
 from benchmark.types import Model, Sample
 
 
 @method("codistillation", title="Codistillation λ={lam:g}", regression={"lam": 3.0}, revision=1)
 @dataclass(frozen=True)
-class Codistillation(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("networks",)
-
+class Codistillation(NetworkRemedy):
     lam: Weight = 300.0
     """Weight of the consistency loss, as in ``twin``."""
     whole: bool = False
     """Under ``paper``, divide the whole pool instead of the bootstrap, which reproduces the published numbers."""
 
-    def fit(self, sample: Sample, learner: Learner) -> Model:
-        assert isinstance(learner, NetworkLearner)
+    def train(self, sample: Sample, learner: NetworkLearner) -> Model:
         rows = shards(sample, sample.resampled if self.whole else sample.rows)
         return learner.train(sample, rows, loss=twins(sample, self.lam))

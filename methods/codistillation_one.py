@@ -15,24 +15,19 @@ Difference: they deploy one, too; the training differs from theirs as that of ``
 Cost: trains two coupled networks, each on half of the rows; a prediction uses one.
 """
 
-from typing import ClassVar
-
 from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.pipeline import method
 from benchmark.train import FirstOf, Weight, shards, twins
-from benchmark.train.learner import NetworkLearner
+from benchmark.train.learner import NetworkLearner, NetworkRemedy
 from benchmark.types import Model, Sample
 
 
 @method("codistillation_one", title="Codistillation λ={lam:g}, one deployed", regression={"lam": 3.0}, revision=1)
 @dataclass(frozen=True)
-class CodistillationOne(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("networks",)
-
+class CodistillationOne(NetworkRemedy):
     lam: Weight = 300.0
     """Weight of the consistency loss, as in ``twin``."""
 
-    def fit(self, sample: Sample, learner: Learner) -> Model:
-        assert isinstance(learner, NetworkLearner)
+    def train(self, sample: Sample, learner: NetworkLearner) -> Model:
         return FirstOf(learner.train(sample, shards(sample, sample.rows), loss=twins(sample, self.lam)))

@@ -11,26 +11,21 @@ Source: Pereyra et al. 2017, arXiv:1701.06548.
 Difference: none in the loss. The source aims at accuracy.
 """
 
-from typing import ClassVar
-
 from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.pipeline import method
 from benchmark.train import Weight, entropy
-from benchmark.train.learner import NetworkLearner
+from benchmark.train.learner import NetworkLearner, NetworkRemedy
 from benchmark.types import Model, Sample
 
 
 @method("confidence_penalty", title="Confidence penalty β={beta:g}", tasks=("classification",), revision=1)
 @dataclass(frozen=True)
-class ConfidencePenalty(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("networks",)
-
+class ConfidencePenalty(NetworkRemedy):
     beta: Weight = 0.1
     """Weight of the entropy, in nats."""
 
-    def fit(self, sample: Sample, learner: Learner) -> Model:
-        assert isinstance(learner, NetworkLearner)
+    def train(self, sample: Sample, learner: NetworkLearner) -> Model:
         return learner.train(
             sample, sample.rows[None], loss=lambda step: step.fit.sum() + -self.beta * entropy(step.outputs[0, 0])
         )

@@ -18,31 +18,28 @@ Cost: trains one network, on fewer rows and for no more epochs than ERM, and pre
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field, PositiveInt
 from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.pipeline import method
 from benchmark.train import LearnedFrom, generator
 from benchmark.train.ensemble import Ensemble, Epoch
-from benchmark.train.learner import NetworkLearner
+from benchmark.train.learner import NetworkLearner, NetworkRemedy
 from benchmark.types import Model, Sample
 
 
 @method("early_stopping", title="Early stopping", revision=1)
 @dataclass(frozen=True)
-class EarlyStopping(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("networks",)
-
+class EarlyStopping(NetworkRemedy):
     share: Annotated[float, Field(gt=0, lt=1)] = 0.2
     """Share of the molecules that are held out."""
     patience: PositiveInt = 5
     """Epochs without a smaller loss after which training ends."""
 
-    def fit(self, sample: Sample, learner: Learner) -> Model:
-        assert isinstance(learner, NetworkLearner)
+    def train(self, sample: Sample, learner: NetworkLearner) -> Model:
         molecules = np.unique(sample.rows)
         order = generator("other", sample.seed, sample.member).permutation(molecules)
         out = np.isin(sample.rows, order[: max(1, round(self.share * len(order)))])

@@ -12,26 +12,21 @@ data.
 Difference: they measure it on images; here the data are resampled, too.
 """
 
-from typing import ClassVar
-
 from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.pipeline import method
 from benchmark.train import Weight, entropy
-from benchmark.train.learner import NetworkLearner
+from benchmark.train.learner import NetworkLearner, NetworkRemedy
 from benchmark.types import Model, Sample
 
 
 @method("entropy_regularisation", title="Entropy regularisation β={beta:g}", tasks=("classification",), revision=1)
 @dataclass(frozen=True)
-class EntropyRegularisation(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("networks",)
-
+class EntropyRegularisation(NetworkRemedy):
     beta: Weight = 0.1
     """Weight of the entropy, in nats."""
 
-    def fit(self, sample: Sample, learner: Learner) -> Model:
-        assert isinstance(learner, NetworkLearner)
+    def train(self, sample: Sample, learner: NetworkLearner) -> Model:
         return learner.train(
             sample, sample.rows[None], loss=lambda step: step.fit.sum() + self.beta * entropy(step.outputs[0, 0])
         )

@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.pipeline import method
 from benchmark.train import Step, Weight, before_update, was_right
-from benchmark.train.learner import NetworkLearner
+from benchmark.train.learner import NetworkLearner, NetworkRemedy
 from benchmark.types import Model, Sample, Sampling
 
 if TYPE_CHECKING:
@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 
 @method("focal_distillation", title="Focal distillation α={alpha:g} β={beta:g}", revision=1)
 @dataclass(frozen=True)
-class FocalDistillation(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("networks",)
+class FocalDistillation(NetworkRemedy):
     samplings: ClassVar[tuple[Sampling, ...]] = ("update",)
     incumbent: ClassVar[str] = "erm"
 
@@ -46,8 +45,7 @@ class FocalDistillation(Remedy):
     beta: Weight = 5.0
     """Weight that is added where the earlier model is right."""
 
-    def fit(self, sample: Sample, learner: Learner) -> Model:
-        assert isinstance(learner, NetworkLearner)
+    def train(self, sample: Sample, learner: NetworkLearner) -> Model:
         import torch
 
         old = learner.fit(before_update(sample)).predict(sample.inputs)

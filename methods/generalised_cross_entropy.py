@@ -13,14 +13,14 @@ Difference: their truncated variant is not used.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.pipeline import method
 from benchmark.train import Step
-from benchmark.train.learner import NetworkLearner
+from benchmark.train.learner import NetworkLearner, NetworkRemedy
 from benchmark.types import Model, Sample
 
 if TYPE_CHECKING:
@@ -29,14 +29,11 @@ if TYPE_CHECKING:
 
 @method("generalised_cross_entropy", title="Generalised cross-entropy q={q:g}", tasks=("classification",), revision=1)
 @dataclass(frozen=True)
-class GeneralisedCrossEntropy(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("networks",)
-
+class GeneralisedCrossEntropy(NetworkRemedy):
     q: Annotated[float, Field(gt=0, le=1)] = 0.7
     """Exponent of the probability of the label: near 0 it is cross-entropy, at 1 the absolute error."""
 
-    def fit(self, sample: Sample, learner: Learner) -> Model:
-        assert isinstance(learner, NetworkLearner)
+    def train(self, sample: Sample, learner: NetworkLearner) -> Model:
 
         def loss(step: Step) -> Tensor:
             log_p = step.outputs[0, 0].log_softmax(-1).gather(-1, step.targets[0][:, None])

@@ -17,13 +17,13 @@ respect to shared weights keep pace with how fast each task is learnt. Here ther
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.pipeline import method
 from benchmark.train import Step, Weight, bootstrap, consistency
-from benchmark.train.learner import NetworkLearner
+from benchmark.train.learner import NetworkLearner, NetworkRemedy
 from benchmark.types import Model, Sample
 
 if TYPE_CHECKING:
@@ -32,14 +32,11 @@ if TYPE_CHECKING:
 
 @method("gradnorm", title="GradNorm twin ratio={ratio:g}", revision=1)
 @dataclass(frozen=True)
-class GradNorm(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("networks",)
-
+class GradNorm(NetworkRemedy):
     ratio: Weight = 1.0
     """Gradient norm of the consistency loss, as a multiple of that of the fit loss."""
 
-    def fit(self, sample: Sample, learner: Learner) -> Model:
-        assert isinstance(learner, NetworkLearner)
+    def train(self, sample: Sample, learner: NetworkLearner) -> Model:
         import torch
 
         def loss(step: Step) -> Tensor:

@@ -14,13 +14,13 @@ Difference: they use it in a network for 1,000 classes of images, chosen for its
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.pipeline import method
 from benchmark.train import Step, Weight
-from benchmark.train.learner import NetworkLearner
+from benchmark.train.learner import NetworkLearner, NetworkRemedy
 from benchmark.types import Model, Sample
 
 if TYPE_CHECKING:
@@ -29,14 +29,11 @@ if TYPE_CHECKING:
 
 @method("logit_penalty", title="Logit penalty β={beta:g}", tasks=("classification",), revision=1)
 @dataclass(frozen=True)
-class LogitPenalty(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("networks",)
-
+class LogitPenalty(NetworkRemedy):
     beta: Weight = 6e-4
     """Weight of half the sum of the squared logits of a molecule."""
 
-    def fit(self, sample: Sample, learner: Learner) -> Model:
-        assert isinstance(learner, NetworkLearner)
+    def train(self, sample: Sample, learner: NetworkLearner) -> Model:
 
         def loss(step: Step) -> Tensor:
             return step.fit.sum() + self.beta / 2 * step.outputs[0, 0].square().sum(-1).mean()

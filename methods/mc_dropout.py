@@ -13,30 +13,27 @@ Difference: as in the paper, except that training uses AdamW, as with all networ
 
 from dataclasses import dataclass as plain
 from dataclasses import replace
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field, PositiveInt
 from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.pipeline import method
 from benchmark.train.ensemble import Ensemble
-from benchmark.train.learner import NetworkLearner
+from benchmark.train.learner import NetworkLearner, NetworkRemedy
 from benchmark.types import Inputs, Model, Sample
 
 
 @method("mc_dropout", title="MC dropout", revision=1)
 @dataclass(frozen=True)
-class MCDropout(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("networks",)
-
+class MCDropout(NetworkRemedy):
     p: Annotated[float, Field(ge=0, lt=1)] = 0.2
     """Dropout rate after each hidden layer; the default is the paper's."""
     passes: PositiveInt = 20
     """Forward passes with dropout that are averaged at prediction; the default is the paper's T."""
 
-    def fit(self, sample: Sample, learner: Learner) -> Model:
-        assert isinstance(learner, NetworkLearner)
+    def train(self, sample: Sample, learner: NetworkLearner) -> Model:
         return WithDropout(replace(learner, dropout=self.p).fit(sample), self.passes)
 
 

@@ -17,29 +17,25 @@ Cost: trains k networks; a prediction uses one.
 """
 
 from dataclasses import replace
-from typing import ClassVar
 
 import numpy as np
 from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.pipeline import method
 from benchmark.train import bootstrap
 from benchmark.train.ensemble import Unit
-from benchmark.train.learner import NetworkLearner
+from benchmark.train.learner import NetworkLearner, NetworkRemedy
 from benchmark.types import Model, Sample
 
 
 @method("model_soup", title="Model soup K={k}", revision=1)
 @dataclass(frozen=True)
-class ModelSoup(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("networks",)
-
+class ModelSoup(NetworkRemedy):
     k: PositiveInt = 5
     """Number of networks whose weights are averaged, as in ``bagging``."""
 
-    def fit(self, sample: Sample, learner: Learner) -> Model:
-        assert isinstance(learner, NetworkLearner)
+    def train(self, sample: Sample, learner: NetworkLearner) -> Model:
         import torch
 
         units = []

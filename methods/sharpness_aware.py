@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Learner, Need, Remedy, method
-from benchmark.train.learner import NetworkLearner, Positive
+from benchmark.pipeline import Need, method
+from benchmark.train.learner import NetworkLearner, NetworkRemedy, Positive
 from benchmark.types import Model, Sample
 
 if TYPE_CHECKING:
@@ -32,14 +32,13 @@ if TYPE_CHECKING:
 
 @method("sharpness_aware", title="Sharpness-aware ρ={rho:g}", revision=1)
 @dataclass(frozen=True)
-class SharpnessAware(Remedy):
+class SharpnessAware(NetworkRemedy):
     needs: ClassVar[tuple[Need, ...]] = ("modules",)
 
     rho: Positive = 0.05
     """Distance by which the weights are moved; the default is that of the source."""
 
-    def fit(self, sample: Sample, learner: Learner) -> Model:
-        assert isinstance(learner, NetworkLearner)
+    def train(self, sample: Sample, learner: NetworkLearner) -> Model:
         import torch
 
         def step(batch: Batch) -> None:

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Learner, Need, Remedy, method
-from benchmark.train.learner import NetworkLearner, Positive
+from benchmark.pipeline import Need, method
+from benchmark.train.learner import NetworkLearner, NetworkRemedy, Positive
 from benchmark.types import Model, Sample
 
 if TYPE_CHECKING:
@@ -33,14 +33,13 @@ if TYPE_CHECKING:
 
 @method("smooth_relu", title="SmeLU β={beta:g}", revision=1)
 @dataclass(frozen=True)
-class SmoothReLU(Remedy):
+class SmoothReLU(NetworkRemedy):
     needs: ClassVar[tuple[Need, ...]] = ("modules", "relu")
 
     beta: Positive = 0.5
     """Half of the width of the parabola."""
 
-    def fit(self, sample: Sample, learner: Learner) -> Model:
-        assert isinstance(learner, NetworkLearner)
+    def train(self, sample: Sample, learner: NetworkLearner) -> Model:
         return learner.train(sample, sample.rows[None], adapt=self.adapted)
 
     def adapted(self, module: nn.Module) -> nn.Module:

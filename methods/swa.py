@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.pipeline import method
 from benchmark.train.ensemble import Epoch, Networks
-from benchmark.train.learner import NetworkLearner
+from benchmark.train.learner import NetworkLearner, NetworkRemedy
 from benchmark.types import Model, Sample
 
 if TYPE_CHECKING:
@@ -31,15 +31,13 @@ if TYPE_CHECKING:
 
 @method("swa", title="SWA", revision=1)
 @dataclass(frozen=True)
-class SWA(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("networks",)
+class SWA(NetworkRemedy):
     fits_first: ClassVar[bool] = True
 
     start: Annotated[float, Field(ge=0, lt=1)] = 0.5
     """Share of training after which the weights are averaged; the paper averages over the second half."""
 
-    def fit(self, sample: Sample, learner: Learner) -> Model:
-        assert isinstance(learner, NetworkLearner)
+    def train(self, sample: Sample, learner: NetworkLearner) -> Model:
         average = Average(self.start * learner.settings(sample).epochs)
         networks = learner.train(sample, sample.rows[None], each_epoch=average)
         return networks.using(average.networks.trained(average.mean)) if average.count else networks

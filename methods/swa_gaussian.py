@@ -25,10 +25,10 @@ import numpy as np
 from pydantic import Field, PositiveInt
 from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.pipeline import method
 from benchmark.train import generator
 from benchmark.train.ensemble import Ensemble, Epoch
-from benchmark.train.learner import NetworkLearner
+from benchmark.train.learner import NetworkLearner, NetworkRemedy
 from benchmark.types import Inputs, Model, Sample
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 
 @method("swa_gaussian", title="SWA-Gaussian", revision=1)
 @dataclass(frozen=True)
-class SWAGaussian(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("networks",)
+class SWAGaussian(NetworkRemedy):
     fits_first: ClassVar[bool] = True
 
     start: Annotated[float, Field(ge=0, lt=1)] = 0.5
@@ -46,8 +45,7 @@ class SWAGaussian(Remedy):
     draws: PositiveInt = 30
     """Number of networks drawn, M in the formula."""
 
-    def fit(self, sample: Sample, learner: Learner) -> Model:
-        assert isinstance(learner, NetworkLearner)
+    def train(self, sample: Sample, learner: NetworkLearner) -> Model:
         epochs, weights = learner.settings(sample).epochs, []
         first = min(math.ceil(self.start * epochs), epochs - 1)
 

@@ -16,27 +16,24 @@ $$
 Source: Prastalo and Jablonka 2026, section Methods, Algorithm 1.
 """
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.pipeline import method
 from benchmark.train import Weight, bootstrap, twins
-from benchmark.train.learner import NetworkLearner
+from benchmark.train.learner import NetworkLearner, NetworkRemedy
 from benchmark.types import Model, Sample
 
 
 @method("twin", title="Twin-bootstrap λ={lam:g}", regression={"lam": 3.0}, revision=1)
 @dataclass(frozen=True)
-class Twin(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("networks",)
-
+class Twin(NetworkRemedy):
     lam: Weight = 300.0
     """Weight of the consistency loss; the paper's rule selects 300 for classification and 3 for regression."""
     members: Annotated[int, Field(ge=2)] = 2
     """Number of networks trained together; the disagreement is averaged over their pairs."""
 
-    def fit(self, sample: Sample, learner: Learner) -> Model:
-        assert isinstance(learner, NetworkLearner)
+    def train(self, sample: Sample, learner: NetworkLearner) -> Model:
         return learner.train(sample, bootstrap(sample, self.members), loss=twins(sample, self.lam))

@@ -15,28 +15,25 @@ $$
 Source: ours, to see what lies between the three points of the paper's appendix on the overlap spectrum.
 """
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.pipeline import method
 from benchmark.train import Weight, overlapping, twins
-from benchmark.train.learner import NetworkLearner
+from benchmark.train.learner import NetworkLearner, NetworkRemedy
 from benchmark.types import Model, Sample
 
 
 @method("twin_overlap", title="Twin-overlap {share:g} λ={lam:g}", regression={"lam": 3.0}, revision=1)
 @dataclass(frozen=True)
-class TwinOverlap(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("networks",)
-
+class TwinOverlap(NetworkRemedy):
     lam: Weight = 300.0
     """Weight of the consistency loss, as in ``twin``."""
     share: Annotated[float, Field(ge=0, le=1)] = 0.5
     """Probability that both networks share a draw of training data; see ``benchmark.train.overlap``. The default gives
     about the overlap of ``twin``."""
 
-    def fit(self, sample: Sample, learner: Learner) -> Model:
-        assert isinstance(learner, NetworkLearner)
+    def train(self, sample: Sample, learner: NetworkLearner) -> Model:
         return learner.train(sample, overlapping(sample, self.share), loss=twins(sample, self.lam))

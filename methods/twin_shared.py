@@ -14,25 +14,20 @@ Source: Prastalo and Jablonka 2026, appendix on the overlap spectrum; after Bhoj
 Difference: none from the paper. Bhojanapalli et al. deploy one of the two networks, as in ``twin_shared_one``.
 """
 
-from typing import ClassVar
-
 import numpy as np
 from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.pipeline import method
 from benchmark.train import Weight, twins
-from benchmark.train.learner import NetworkLearner
+from benchmark.train.learner import NetworkLearner, NetworkRemedy
 from benchmark.types import Model, Sample
 
 
 @method("twin_shared", title="Twin-shared λ={lam:g}", regression={"lam": 3.0}, revision=1)
 @dataclass(frozen=True)
-class TwinShared(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("networks",)
-
+class TwinShared(NetworkRemedy):
     lam: Weight = 300.0
     """Weight of the consistency loss, as in ``twin``."""
 
-    def fit(self, sample: Sample, learner: Learner) -> Model:
-        assert isinstance(learner, NetworkLearner)
+    def train(self, sample: Sample, learner: NetworkLearner) -> Model:
         return learner.train(sample, np.tile(sample.rows, (2, 1)), loss=twins(sample, self.lam))

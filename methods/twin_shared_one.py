@@ -14,25 +14,20 @@ Difference: they deploy one, too; the training differs from theirs as that of ``
 Cost: trains two coupled networks; a prediction uses one.
 """
 
-from typing import ClassVar
-
 import numpy as np
 from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.pipeline import method
 from benchmark.train import FirstOf, Weight, twins
-from benchmark.train.learner import NetworkLearner
+from benchmark.train.learner import NetworkLearner, NetworkRemedy
 from benchmark.types import Model, Sample
 
 
 @method("twin_shared_one", title="Twin-shared λ={lam:g}, one deployed", regression={"lam": 3.0}, revision=1)
 @dataclass(frozen=True)
-class TwinSharedOne(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("networks",)
-
+class TwinSharedOne(NetworkRemedy):
     lam: Weight = 300.0
     """Weight of the consistency loss, as in ``twin``."""
 
-    def fit(self, sample: Sample, learner: Learner) -> Model:
-        assert isinstance(learner, NetworkLearner)
+    def train(self, sample: Sample, learner: NetworkLearner) -> Model:
         return FirstOf(learner.train(sample, np.tile(sample.rows, (2, 1)), loss=twins(sample, self.lam)))

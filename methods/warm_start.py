@@ -18,20 +18,18 @@ from typing import ClassVar
 
 from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.pipeline import method
 from benchmark.train import before_update
-from benchmark.train.learner import NetworkLearner
+from benchmark.train.learner import NetworkLearner, NetworkRemedy
 from benchmark.types import Model, Sample, Sampling
 
 
 @method("warm_start", title="Warm start", revision=1)
 @dataclass(frozen=True)
-class WarmStart(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("networks",)
+class WarmStart(NetworkRemedy):
     samplings: ClassVar[tuple[Sampling, ...]] = ("update",)
     incumbent: ClassVar[str] = "erm"
 
-    def fit(self, sample: Sample, learner: Learner) -> Model:
-        assert isinstance(learner, NetworkLearner)
+    def train(self, sample: Sample, learner: NetworkLearner) -> Model:
         earlier = learner.fit(before_update(sample))
         return learner.train(sample, sample.rows[None], start=earlier.parts)

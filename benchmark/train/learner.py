@@ -12,9 +12,9 @@ from pydantic import Field, PositiveInt
 from pydantic.dataclasses import dataclass as checked
 
 from benchmark.errors import UserError
-from benchmark.pipeline import Learner, Need
+from benchmark.pipeline import Learner, Need, Remedy
 from benchmark.train.ensemble import EachEpoch, Ensemble, Key, Loss, Networks, OwnStep, TrainedNetworks, Training
-from benchmark.types import Inputs, Recipe, Sample
+from benchmark.types import Inputs, Model, Recipe, Sample
 
 if TYPE_CHECKING:  # PyTorch takes seconds to import: methods are listed without it
     from torch import nn
@@ -135,6 +135,20 @@ class NetworkLearner(Learner):
         """Versions of its library, and of RDKit if it reads SMILES, by distribution; ``absent`` if not installed."""
         libraries = (self.library, "rdkit" if self.reads == "smiles" else "")
         return {library: installed(library) for library in libraries if library}
+
+
+class NetworkRemedy(Remedy):
+    """Base class of remedies that change how networks are trained."""
+
+    needs: ClassVar[tuple[Need, ...]] = ("networks",)
+
+    def fit(self, sample: Sample, learner: Learner) -> Model:
+        assert isinstance(learner, NetworkLearner)
+        return self.train(sample, learner)
+
+    def train(self, sample: Sample, learner: NetworkLearner) -> Model:
+        """Train one predictor on ``sample``, as a pure function of it."""
+        raise NotImplementedError
 
 
 def installed(library: str) -> str:
