@@ -148,22 +148,22 @@ DEADLY = """
 import os
 from dataclasses import dataclass
 
-@dataclass(frozen=True)
-class Deadly:
-    name = "deadly"
-    title = "Deadly"
-    regression = {}
+from benchmark.pipeline import Remedy, method
 
-    def fit(self, sample):
+@method("deadly", title="Deadly")
+@dataclass(frozen=True)
+class Deadly(Remedy):
+    def fit(self, sample, learner):
         os._exit(3)
 """
 
 
 @pytest.mark.slow
-def test_a_method_that_kills_its_workers_fails_alone(client, tmp_path, monkeypatch):
+def test_a_method_that_kills_its_workers_fails_alone(client, tmp_path, monkeypatch, own_registry):
     (tmp_path / "deadly.py").write_text(DEADLY, encoding="utf-8")  # the workers run in this folder
     monkeypatch.syspath_prepend(tmp_path)
-    method = importlib.import_module("deadly").Deadly()
+    remedy = importlib.import_module("deadly").Deadly()
+    method = replace(make_method("erm", "classification"), remedy=remedy)
     deadly = runner.plan(synthetic("classification"), method, [9])
     client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0))
     results = [r for _, r in runner.run([deadly, *plans(["erm"])], client=client) if not isinstance(r, int)]
