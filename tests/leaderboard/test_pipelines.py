@@ -141,6 +141,9 @@ def test_the_footprint_is_that_of_the_learner() -> None:
     assert footprint("gin", {}, "classification") == Footprint(1, 1, 1, 1)
     assert footprint("svm", {}, "classification") is None
     assert footprint("sharpness_aware", {}, "classification") is None, "it takes more passes than it tells"
+    assert footprint("distilled_svm", {}, "classification") is None, "it trains a support vector machine, too"
+    assert footprint("swa_gaussian", {}, "classification") is None, "it predicts with networks that it has not trained"
+    assert footprint("mc_dropout", {"passes": 7}, "regression") == Footprint(1, 1, 1, 7)
 
 
 def test_the_pages_show_each_and_say_which_learner_and_features_it_has(results: Results, tmp_path: Path) -> None:

@@ -31,8 +31,8 @@ class Footprint:
 def footprint(method: str, params: Mapping[str, Any], task: Task, learner: str = "") -> Footprint | None:
     """Return the footprint of a method, with the ``learner`` that a cell's key names, if it does.
 
-    It is None if one of them is missing, if the learner trains no networks, if the method takes its own steps, or if it
-    deploys anything but the networks that it trains.
+    It is None if one of them is missing, if the learner trains no networks, if the method takes its own steps, trains
+    models of another kind, too, or deploys anything but the networks that it trains.
 
     >>> footprint("twin", {"lam": 300.0, "members": 2}, "classification")
     Footprint(forwards=4, backwards=1, networks=2, passes=2)
@@ -44,13 +44,13 @@ def footprint(method: str, params: Mapping[str, Any], task: Task, learner: str =
     if cls is not None and issubclass(cls, NetworkLearner):
         return Footprint(1, 1, 1, 1)
     networks = not learner or (other is not None and issubclass(other, NetworkLearner))
-    if cls is None or not issubclass(cls, Remedy) or not networks:
+    if cls is None or not issubclass(cls, Remedy) or cls.builds_on or not networks:
         return None
     try:
         model: Any = cls(**params).fit(_smallest(task), counted)
     except (TypeError, ValueError, AttributeError, UserError):  # hyperparameters of another version, or more trainings
         return None
-    deployed = model.parts if type(model) is Mean else [getattr(model, "network", model)]
+    deployed = model.parts if type(model) is Mean else [model.network if hasattr(model, "passes") else model]
     if not all(isinstance(part, _Untrained) for part in deployed):
         return None
     n = sum(k for k, _ in counted.trained)

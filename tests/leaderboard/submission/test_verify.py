@@ -88,6 +88,7 @@ for frame in inspect.stack():
 @pytest.mark.long
 @pytest.mark.slow
 def test_a_method_that_trains_on_the_whole_pool_under_halves_is_not_verified(write, protocol, tmp_path, monkeypatch):
+    registry.discover()  # what is imported later would be forgotten at the end
     registered = dict(pipeline.registered)
     for module in (pipeline, registry):
         monkeypatch.setattr(module, "registered", registered)
