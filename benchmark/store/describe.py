@@ -122,13 +122,18 @@ def params(cell: Cell) -> dict[str, Any]:
         "n_seeds": len(cell.key.seeds),
         "sampling": cell.key.sampling,
     }
-    return {**key, **cell.key.params, **recipe, "rows": cell.facts.spelled_rows}
+    return {**key, **_chosen(cell.key), **cell.key.params, **recipe, "rows": cell.facts.spelled_rows}
 
 
 def params_of_seed(cell: Cell, seed: int) -> dict[str, Any]:
     """Return the parameters of one retraining's run, by which the UI can group and filter them."""
     own = {"canonical_seed": cell.key.canonical_seed, "train_seed": seed, "sampling": cell.key.sampling}
-    return {"method": cell.key.method, **cell.key.params, **own}
+    return {"method": cell.key.method, **_chosen(cell.key), **cell.key.params, **own}
+
+
+def _chosen(key: CellKey) -> dict[str, str]:
+    """Return the learner and the features of a row where they are not the dataset's."""
+    return {name: text for name, text in (("learner", key.learner), ("features", key.features)) if text}
 
 
 def finished_tags(cell: Cell, values: dict[str, float]) -> dict[str, str]:

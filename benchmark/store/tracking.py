@@ -383,10 +383,14 @@ class Store:
 
     def _relative_compute(self, experiment: str, cell: Cell) -> dict[str, float]:
         """Return training time relative to ERM on the same problem, if the store has ERM."""
-        if cell.key.method == REFERENCE:
+        if cell.key.pipeline == REFERENCE:
             return {"compute_vs_erm": 1.0}
         query = f"tags.`churn.method` = '{REFERENCE}' AND tags.`churn.problem` = '{cell.key.problem}'"
-        seconds = [run.data.metrics.get("fit_seconds", 0.0) for run in self._search([experiment], query)]
+        seconds = [
+            run.data.metrics.get("fit_seconds", 0.0)
+            for run in self._search([experiment], query)
+            if not {"learner", "features"} & run.data.params.keys()  # ERM on other features is not the reference
+        ]
         return next(({"compute_vs_erm": cell.fit_seconds / erm} for erm in seconds if erm > 0), {})
 
     def _read(self, run: Run, nested: list[Run]) -> Cell:

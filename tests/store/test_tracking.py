@@ -542,3 +542,14 @@ def test_a_server_that_goes_away_costs_no_prediction(server: Any) -> None:
     assert (len(again.trained), again.skipped, again.exit_code) == (0, 2, 0)
     assert not outbox.pending()
     assert {c.title for c in tracking.Store().cells()} == {"ERM", "SWA"}
+
+
+def test_erm_on_other_features_is_logged_with_them_and_is_not_the_reference(store: tracking.Store) -> None:
+    problem, erm, other = "1" * 16, cell("erm", [2, 8]), cell("swa", [2, 8])
+    changed = replace(erm, key=replace(erm.key, problem=problem, features="atom_pairs.64"), fit_seconds=4.0)
+    run = MlflowClient().get_run(store.log(changed))
+    assert run.data.params["features"] == "atom_pairs.64"
+    assert "compute_vs_erm" not in run.data.metrics, "there is no reference yet"
+    store.log(replace(erm, key=replace(erm.key, problem=problem), fit_seconds=1.0))
+    run = MlflowClient().get_run(store.log(replace(other, key=replace(other.key, problem=problem), fit_seconds=3.0)))
+    assert run.data.metrics["compute_vs_erm"] == 3.0
