@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, fields, replace
 from importlib.util import find_spec
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, cast
 
@@ -20,6 +20,7 @@ registered: dict[str, type[Part]] = {}
 """Remedies and learners by name."""
 
 
+@dataclass(frozen=True)
 class Part:
     """Base class of remedies and learners: frozen dataclasses, whose fields are their hyperparameters."""
 
@@ -45,6 +46,11 @@ class Part:
     """Names of other parts that its predictions depend on."""
     control: ClassVar[bool] = False
     """Whether it is only there to compare others with, and has no rank."""
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Its hyperparameters by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
     def doubt(self) -> str:
@@ -137,7 +143,7 @@ def describe(
             f"method {name!r}: {cls.__name__} is neither a remedy nor a learner: derive it from "
             "benchmark.pipeline.Remedy or Learner"
         )
-    if not is_dataclass(cls):
+    if "__dataclass_fields__" not in vars(cls):
         raise TypeError(
             f"method {name!r}: {cls.__name__} is not a dataclass: put @dataclass(frozen=True) below @method"
         )
@@ -198,7 +204,7 @@ class Pipeline:
 
     @property
     def reading(self) -> Reading:
-        """How it reads a dataset."""
+        """Return how it reads a dataset."""
         base = self.base
         return Reading(self.features, base.reads, base.name, getattr(base, "recipe", None))
 
@@ -213,7 +219,8 @@ class Pipeline:
     @property
     def doubt(self) -> str:
         """Caveats about its results; empty if there is none."""
-        return "; ".join(filter(None, (part.doubt for part in self.parts)))
+        of_features = [DOUBTS.get(name, "") for name in self.features]
+        return "; ".join(filter(None, (*(part.doubt for part in self.parts), *of_features)))
 
     def refuse(self) -> None:
         """Raise UserError if the learner cannot do what the remedy needs, or read features, or lacks a module."""
@@ -226,6 +233,11 @@ class Pipeline:
             part.require()
 
 
+DOUBTS: Mapping[str, str] = {
+    "minimol": "minimol: the pretraining saw, in all likelihood, the labels of cyp*_veith and tox21_*, and perhaps "
+    "those of herg_karim, ames, ld50_zhu: results on these datasets do not count as results on unseen data"
+}
+"""Caveats about features (see ``benchmark.data.embeddings``)."""
 REFUSED: Mapping[Need, str] = {
     "networks": "changes the training of networks, and {} trains none: choose a learner that does, such as mlp or gin",
     "modules": "takes its own steps through a PyTorch module, and {} is none: choose mlp, gin, chemprop or tabm",

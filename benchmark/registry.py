@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import MISSING, asdict, fields
+from dataclasses import MISSING, fields
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -221,7 +221,7 @@ def _part(text: str, task: Task, overrides: Mapping[str, str], backbone: str, sa
     cls, settings = find(text)
     if task not in cls.tasks:
         raise UserError(f"{cls.name} learns {' and '.join(cls.tasks)}, not {task}: choose another method or dataset")
-    names = [f.name for f in fields(cls)]  # type: ignore[arg-type]
+    names = [f.name for f in fields(cls)]
     shared = {key: value for key, value in overrides.items() if key in names}
     return build(cls, task, _selected(cls, task, backbone, sampling) | shared | assignments(settings, text))
 
@@ -229,7 +229,7 @@ def _part(text: str, task: Task, overrides: Mapping[str, str], backbone: str, sa
 def _selected(cls: type[Part], task: Task, backbone: str, sampling: Sampling) -> dict[str, str]:
     """Return the λ that the rule selects for a learner under ``sampling``, if it is known and the method has one."""
     lam = SELECTED.get((backbone, sampling), {}).get(task)
-    return {} if lam is None or LAM not in [f.name for f in fields(cls)] else {LAM: str(lam)}  # type: ignore[arg-type]
+    return {} if lam is None or LAM not in [f.name for f in fields(cls)] else {LAM: str(lam)}
 
 
 def refuse_sampling(method: Pipeline, sampling: Sampling) -> None:
@@ -245,7 +245,7 @@ def refuse_sampling(method: Pipeline, sampling: Sampling) -> None:
 def doubtful_lambda(method: Pipeline, task: Task, sampling: Sampling = PAPER) -> str:
     """Return a warning if a method has its default λ where the rule has not selected one, else ``""``."""
     remedy = method.remedy
-    lam = asdict(remedy).get(LAM)  # type: ignore[call-overload]
+    lam = remedy.params.get(LAM)
     used = method.learner.name
     known = (used, sampling) == (MLP, PAPER) or task in SELECTED.get((used, sampling), {})
     if known or lam != _defaults(remedy, task).get(LAM, 0):
@@ -279,7 +279,7 @@ def build(cls: type[Any], task: Task, given: Mapping[str, str], kind: str = "hyp
 
 def params(method: Pipeline) -> dict[str, Any]:
     """Return the hyperparameters of the part that a method is named after, by name."""
-    return {f.name: getattr(method.head, f.name) for f in fields(method.head)}  # type: ignore[arg-type]
+    return method.head.params
 
 
 def spelled(method: Pipeline, task: Task, backbone: str = MLP, sampling: Sampling = PAPER) -> str:
@@ -301,16 +301,15 @@ def spelled_part(part: Part, task: Task, backbone: str = MLP, sampling: Sampling
 
 def _defaults(part: Part, task: Task, backbone: str = MLP, sampling: Sampling = PAPER) -> dict[str, Any]:
     cls = type(part)
-    defaults = {f.name: f.default for f in fields(cls) if f.default is not MISSING}  # type: ignore[arg-type]
+    defaults = {f.name: f.default for f in fields(cls) if f.default is not MISSING}
     selected = {name: float(text) for name, text in _selected(cls, task, backbone, sampling).items()}
     return defaults | (dict(cls.regression) if task == "regression" else {}) | selected
 
 
 def _changed(part: Part, task: Task, backbone: str = MLP, sampling: Sampling = PAPER) -> list[str]:
     defaults = _defaults(part, task, backbone, sampling)
-    values = {f.name: getattr(part, f.name) for f in fields(part)}  # type: ignore[arg-type]
     # compared by repr, which distinguishes 1 from 1.0
-    return [f"{key}={value}" for key, value in values.items() if repr(defaults.get(key)) != repr(value)]
+    return [f"{key}={value}" for key, value in part.params.items() if repr(defaults.get(key)) != repr(value)]
 
 
 def title(method: Pipeline, task: Task) -> str:
@@ -325,5 +324,4 @@ def _title(part: Part, task: Task) -> str:
     """Return the title of a part, with the hyperparameters that it omits and that are not the defaults."""
     included = set(re.findall(r"{(\w+)", part.title))
     extra = [text for text in _changed(part, task) if text.partition("=")[0] not in included]
-    values = {f.name: getattr(part, f.name) for f in fields(part)}  # type: ignore[arg-type]
-    return ", ".join([part.title.format(**values), *extra])
+    return ", ".join([part.title.format(**part.params), *extra])

@@ -204,7 +204,7 @@ class Sample:
 
     @cached_property
     def earlier(self) -> Sample | None:
-        """What the model before an update was trained on; None if there was none.
+        """Return what the model before an update was trained on; None if there was none.
 
         Its features are as in this sample: standardised on all rows. Its train seed is that of the other retraining of
         a pair, so that an update shares no randomness with the model that it is compared with.

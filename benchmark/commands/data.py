@@ -71,7 +71,7 @@ def list_(
     methods = Table("method", "title", "hyperparameters", title="Methods", **style)
     learners = Table("learner", "title", "hyperparameters", "reads", "extra", title="Learners", **style)
     for name, cls in available.items():
-        own = ", ".join(f"{f.name}={f.default}" for f in fields(cls) if f.default is not None)  # type: ignore[arg-type]
+        own = ", ".join(f"{f.name}={f.default}" for f in fields(cls) if f.default is not None)
         if issubclass(cls, Learner):
             learners.add_row(name, cls.title, own, cls.reads, cls.extra)
         else:

@@ -65,7 +65,7 @@ class Featuriser:
 
     @property
     def reads_molecules(self) -> bool:
-        """Whether a table needs the column of SMILES."""
+        """Tell whether a table needs the column of SMILES."""
         return self.reads == "smiles" or any(name != "columns" for name in self.fields["features"])
 
     @property

@@ -120,7 +120,7 @@ class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def cut(self) -> str:
-        """Where ``positive`` binarises a number: ``median``, or a number; empty if it does not."""
+        """Return where ``positive`` binarises a number: ``median``, or a number; empty if it does not."""
         return self.positive.removeprefix(">= ") if self.positive and self.positive.startswith(">= ") else ""
 
     @model_validator(mode="after")

@@ -77,7 +77,7 @@ def trial(twin: Pipeline, folds: list[Problem], seed: int, lam: float) -> tuple[
     scores = []
     for part in folds:
         seeds = seed, seed + PARTNER
-        p = retrain(replace(twin, remedy=replace(twin.remedy, lam=lam)), part, seeds)["id"]  # type: ignore[type-var]
+        p = retrain(replace(twin, remedy=replace(twin.remedy, lam=lam)), part, seeds)["id"]  # type: ignore[call-arg]
         scores.append((CHURN.mean(p), ACCURACY.of_runs(p)[0]))
     churn, accuracy = np.mean(scores, axis=0)
     return float(churn), float(accuracy)

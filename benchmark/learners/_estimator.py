@@ -60,7 +60,19 @@ class Estimators(Learner):
         soft = None if targets is None else targets[rows].astype(np.float64)
         with threadpool_limits(1):  # sums on several threads would depend on the number of cores
             data = TrainingSet(sample.task, x[rows], y[rows], rows, state, soft)
-            return FittedEstimator(self.trained(data), sample.n_outputs, rows)
+            one_class = sample.task == "classification" and soft is None and len(np.unique(data.y)) == 1
+            estimator = Constant(data.y[:1]) if one_class else self.trained(data)
+            return FittedEstimator(estimator, sample.n_outputs, rows)
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The only class of its training rows, for which many estimators have no model."""
+
+    classes_: np.ndarray
+
+    def predict_proba(self, x: np.ndarray) -> np.ndarray:
+        return np.ones((len(x), 1))
 
 
 @dataclass(frozen=True)

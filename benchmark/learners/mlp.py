@@ -36,7 +36,6 @@ if TYPE_CHECKING:  # imports PyTorch, which takes seconds
 @dataclass(frozen=True)
 class MLP(NetworkLearner):
     recipe: ClassVar[Recipe] = Recipe()
-    stacked: ClassVar[bool] = True
     offers: ClassVar[frozenset[Need]] = NETWORKS | {"relu"}
 
     def prepared(self, x: np.ndarray, device: Device) -> Inputs:
@@ -63,6 +62,6 @@ class MLP(NetworkLearner):
         initial = StackedMLP(keys, inputs.width, recipe.hidden, n_outputs, self.dropout)
         if training.start:
             initial = initial.started_from(training.start)
-        if device.to_the_bit:
+        if device.one_by_one:
             return Perceptrons(initial, inputs, recipe)
         return StackedPerceptrons(initial, inputs, recipe, device.name)

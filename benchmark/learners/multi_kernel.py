@@ -64,6 +64,7 @@ class MeanKernel:
 @learner("multi_kernel", title="Multi-kernel SVM", revision=1)
 @dataclass(frozen=True)
 class MultiKernel(SVM):
+    builds_on: ClassVar[tuple[str, ...]] = ("svm",)
     features: ClassVar[tuple[str, ...]] = ("morgan_counts:4096:2", "atom_pairs:4096", "rdkit_descriptors")
 
     C: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.7

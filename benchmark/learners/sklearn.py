@@ -16,7 +16,7 @@ import math
 import re
 import warnings
 from contextlib import suppress
-from dataclasses import field, fields, make_dataclass
+from dataclasses import field, make_dataclass
 from functools import cache
 from importlib import import_module
 from inspect import signature
@@ -59,7 +59,7 @@ class Wrapped(Estimators):
         )
 
     def _estimator(self, random_state: int) -> Any:
-        estimator = self.kind(**{field.name: getattr(self, field.name) for field in fields(self)})  # type: ignore[arg-type]
+        estimator = self.kind(**self.params)
         own = _parameters(estimator).keys()
         fixed = [(name, random_state) for name in SEEDS if name in own][:1]  # CatBoost refuses both: they are synonyms
         if not self.kind.__module__.startswith("sklearn."):  # scikit-learn's estimators default to one thread
@@ -92,9 +92,10 @@ def _blank(path: str) -> Wrapped:
 def wrap(path: str) -> type[Wrapped]:
     """Return the learner that trains the estimator at ``path``, with its parameters as hyperparameters.
 
-    An estimator has ``fit``, ``predict`` and ``get_params``; with ``predict_proba`` or ``classes_`` in its class or
-    scikit-learn's tags it is a classifier. Parameters whose default is a number, text, true, false or none can be set.
-    Raises UserError unless ``path`` names a classifier or regressor that needs no other parameters.
+    An estimator has ``fit``, ``predict`` and ``get_params``. It is a classifier if scikit-learn's tags say so or,
+    without tags, if it has ``predict_proba``; one that takes a seed counts as random. Parameters whose default is a
+    number, text, true, false or none can be set. Raises UserError unless ``path`` names a classifier or regressor that
+    needs no other parameters.
     """
     kind = _class(path)
     try:

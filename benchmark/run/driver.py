@@ -41,7 +41,7 @@ def plan_grid(grid: Grid, settings: Mapping[str, str], device: Device = CPU) -> 
         raise UserError("name at least one method and one dataset, as in --method erm,twin --dataset b3db_measured")
     refuse_lone_halves(seeds, sampling)
     for text in [*methods, *filter(None, [learner])]:  # before a dataset is loaded, which may take long
-        known = {field.name for field in fields(find(text)[0])}  # type: ignore[arg-type]
+        known = {field.name for field in fields(find(text)[0])}
         for key in assignments(find(text)[1], text):
             if key not in known:
                 raise did_you_mean(f"hyperparameter of {find(text)[0].name}:", key, list(known))

@@ -15,19 +15,18 @@ from benchmark.errors import UserError
 
 @dataclass(frozen=True)
 class Device:
-    """A device, and the number of networks that it trains at a time where a learner can stack them.
+    """A device.
 
-    ``to_the_bit``: a network's result is bit for bit the same whatever shares its stack. This requires sums over
-    one network at a time; a GPU sums over all at once, and results differ in the last bits.
+    ``one_by_one``: coupled networks are computed one at a time, as suits the caches of a CPU. A GPU computes all at
+    once, and results differ in the last bits.
     """
 
     name: Literal["cpu", "cuda"]
-    networks_per_stack: int
-    to_the_bit: bool
+    one_by_one: bool
 
 
-CPU = Device("cpu", 1, True)
-CUDA = Device("cuda", 128, False)
+CPU = Device("cpu", True)
+CUDA = Device("cuda", False)
 DEVICES: dict[str, Device] = {"cpu": CPU, "cuda": CUDA}
 
 

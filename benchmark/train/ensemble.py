@@ -101,7 +101,7 @@ class Networks(Protocol):
 
 @dataclass(frozen=True)
 class Training:
-    """What differs from the paper's protocol in a training."""
+    """The differences of a training from the paper's protocol."""
 
     loss: Loss | None = None
     step: OwnStep | None = None
@@ -111,15 +111,12 @@ class Training:
 
     @property
     def together(self) -> bool:
-        """Whether all networks are trained as one group."""
+        """Tell whether all networks are trained as one group."""
         return (self.loss or self.step or self.each_epoch) is not None
 
 
 class Architecture(Protocol):
     """What trains networks of one kind: see ``benchmark.train.learner.NetworkLearner``, which describes each part."""
-
-    @property
-    def stacked(self) -> bool: ...
 
     def settings(self, sample: Sample) -> Recipe: ...
 

@@ -40,8 +40,6 @@ class NetworkLearner(Learner):
     library: ClassVar[str] = ""
     """The distribution whose version is recorded with every result."""
     offers: ClassVar[frozenset[Need]] = NETWORKS
-    stacked: ClassVar[bool] = False
-    """Whether its networks can be trained many at a time, as one."""
 
     epochs: PositiveInt | None = None
     hidden: Annotated[int, Field(gt=0, multiple_of=16)] | None = None

@@ -73,11 +73,10 @@ def train(learner: Architecture, sample: Sample, rows: np.ndarray, training: Tra
     missing = [m for m in range(len(rows)) if m not in there]
     trained = {m: shared.networks[names[m]][0] for m in there}
     shared.saved += sum(shared.networks[names[m]][1] for m in there)
-    size = len(rows) if training.together else device.networks_per_stack if learner.stacked else 1
     with one_thread():
         if data not in shared.inputs:
             shared.inputs[data] = learner.prepared(learner.of(sample.inputs), device), arrays
-        for some in (missing[i : i + size] for i in range(0, len(missing), size)):
+        for some in [missing] if training.together else [[m] for m in missing]:
             start = _clock(device)
             begun = [training.start[m] for m in some] if training.start else []
             networks = learner.networks(

@@ -16,7 +16,8 @@ from benchmark.data.features import REVISIONS
 from benchmark.data.problem import load_problem, read_with
 from benchmark.data.spec import dataset_names
 from benchmark.errors import UserError
-from benchmark.learners.minimol import SEEN, UNKNOWN, MiniMol
+from benchmark.learners.minimol import MiniMol
+from benchmark.pipeline import DOUBTS
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.run.revisions import code_of
@@ -93,9 +94,10 @@ def test_rows_that_are_no_molecules_are_refused():
 
 
 def test_its_caveat_names_the_datasets_whose_labels_the_pretraining_saw(installed):
-    (caveat,) = {make_method(text, "classification", learner="minimol").doubt for text in ("erm", "bagging")}
-    assert caveat == MiniMol().doubt
-    assert caveat.startswith("minimol: the pretraining saw, in all likelihood, the labels of cyp*_veith and tox21_*")
-    for pattern in (*SEEN, *UNKNOWN):
+    named = [{"learner": "minimol"}, {"learner": "svm", "features": "minimol"}, {"features": "minimol+morgan.64.2"}]
+    (caveat,) = {make_method("bagging", "classification", **given).doubt for given in named}
+    assert caveat == DOUBTS["minimol"]
+    assert make_method("bagging", "classification", learner="svm").doubt == ""
+    for pattern in ("cyp*_veith", "tox21_*", "herg_karim", "ames", "ld50_zhu"):
         assert pattern in caveat
         assert [name for name in dataset_names() if fnmatch(name, pattern)], pattern

@@ -58,7 +58,7 @@ def predicted(problem: Problem, where: Device = CPU) -> np.ndarray:
 @pytest.mark.slow
 def test_what_a_gpu_computes_gives_the_same_predictions_on_a_cpu(molecules: Problem, monkeypatch) -> None:
     one_by_one = predicted(molecules)
-    monkeypatch.setitem(DEVICES, "cpu", Device("cpu", networks_per_stack=64, to_the_bit=False))
+    monkeypatch.setitem(DEVICES, "cpu", Device("cpu", one_by_one=False))
     differences = np.abs(predicted(molecules) - one_by_one).max(axis=(2, 3))
     assert differences.max() > 0, "another way to compute them"
     assert np.median(differences) < TOLERANCE
