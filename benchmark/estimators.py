@@ -29,8 +29,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from benchmark.errors import UserError
 from benchmark.pipeline import Pipeline
 from benchmark.registry import make_method
-from benchmark.train import Mean, draw, generator
-from benchmark.train.ensemble import Unit
+from benchmark.train import Mean, generator, sample_for
+from benchmark.train.ensemble import TargetScaler
 from benchmark.types import PAPER, Examples, Problem, Recipe, Task
 
 DEFAULTS = Recipe()
@@ -74,10 +74,12 @@ class _Networks(BaseEstimator):  # type: ignore[misc]
             method = self._method(task)
         except UserError as error:  # scikit-learn's convention
             raise ValueError(str(error)) from error
-        model: Any = method.fit(draw(problem, PAPER, int(seed))[0])
+        model: Any = method.fit(sample_for(problem, PAPER, int(seed))[0])
         ensembles = model.parts if isinstance(model, Mean) else [model]
         self.networks_ = [network for ensemble in ensembles for network in ensemble.parts]
-        self.units_ = [unit for ensemble in ensembles for unit in ensemble.units or [Unit()] * len(ensemble.parts)]
+        self.units_ = [
+            unit for ensemble in ensembles for unit in ensemble.units or [TargetScaler()] * len(ensemble.parts)
+        ]
 
     @torch.no_grad()
     def _members(self, X: Any) -> np.ndarray:

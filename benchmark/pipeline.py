@@ -6,11 +6,18 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from importlib.util import find_spec
-from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, cast
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, cast, dataclass_transform
+
+from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic.dataclasses import dataclass as checked
 
 from benchmark.errors import UserError
 from benchmark.files import install
-from benchmark.types import PAPER, REFERENCE, SAMPLINGS, TASKS, Model, Reads, Recipe, Sample, Sampling, Task
+from benchmark.types import PAPER, REFERENCE, SAMPLINGS, TASKS, Inputs, Model, Reads, Recipe, Sample, Sampling, Task
+
+# What the file of a remedy or a learner needs.
+__all__ = ["Field", "Inputs", "Learner", "Model", "Need", "NonNegativeInt", "PositiveInt", "Reads", "Recipe", "Remedy"]
+__all__ += ["Sample", "Sampling", "Task", "learner", "method"]
 
 Need = Literal["networks", "modules", "relu", "targets", "randomness", "numbers"]
 """What a remedy needs of a learner: that it trains networks, or PyTorch modules, with ReLUs; that it learns
@@ -20,6 +27,7 @@ registered: dict[str, type[Part]] = {}
 """Remedies and learners by name."""
 
 
+@dataclass_transform(frozen_default=True)
 @dataclass(frozen=True)
 class Part:
     """Base class of remedies and learners: frozen dataclasses, whose fields are their hyperparameters."""
@@ -96,7 +104,7 @@ class Remedy(Part):
         raise NotImplementedError
 
 
-def register(
+def method(
     name: str,
     *,
     title: str,
@@ -104,7 +112,7 @@ def register(
     tasks: Sequence[Task] = TASKS,
     revision: int | None = None,
 ) -> Callable[[T], T]:
-    """Register a frozen dataclass, derived from ``Remedy`` or ``Learner``, as ``name``.
+    """Register a class derived from ``Remedy`` or ``Learner`` as ``name``; its fields are checked as they are set.
 
     ``title`` is shown in tables and may use the fields, as in ``"Bagging K={k}"``; ``regression`` holds the defaults
     that differ for regression, and ``tasks`` are those that it can learn. Parts of the suite have a ``revision``, which
@@ -120,13 +128,14 @@ def register(
         stem = cls.__module__.rpartition(".")[2]
         if cls.__module__.startswith(("methods.", "benchmark.learners.")) and stem != name:
             raise ValueError(f"method {name!r} is in {cls.__module__}: a method and its file have the same name")
-        registered[name] = cast("type[Part]", describe(cls, name, title, regression, tasks, revision))
-        return cls
+        made: Any = describe(cls, name, title, regression, tasks, revision)
+        registered[name] = made
+        return cast("T", made)
 
     return described
 
 
-method = learner = register
+learner = method
 
 
 def describe(
@@ -137,21 +146,18 @@ def describe(
     tasks: Sequence[Task] = TASKS,
     revision: int | None = None,
 ) -> T:
-    """Name and describe a class as ``register`` does, without registering it. Raises TypeError."""
+    """Name and describe a class as ``method`` does, without registering it. Raises TypeError."""
     if not (isinstance(cls, type) and issubclass(cls, Remedy | Learner)):
         raise TypeError(
             f"method {name!r}: {cls.__name__} is neither a remedy nor a learner: derive it from "
             "benchmark.pipeline.Remedy or Learner"
         )
-    if "__dataclass_fields__" not in vars(cls):
-        raise TypeError(
-            f"method {name!r}: {cls.__name__} is not a dataclass: put @dataclass(frozen=True) below @method"
-        )
-    part = cast("type[Part]", cls)
+    made: Any = cls if "__dataclass_fields__" in vars(cls) else checked(frozen=True)(cls)
+    part: type[Part] = made
     part.name, part.title, part.regression = name, title, dict(regression or {})
     part.tasks, part.revision = tuple(tasks), revision
     part.place = getattr(sys.modules.get(cls.__module__), "__file__", None) or ""
-    return cls
+    return cast("T", part)
 
 
 class Reading(NamedTuple):
@@ -269,7 +275,7 @@ class Remedied(Learner):
     def fit(self, sample: Sample) -> Model:
         """Apply the remedy to ``sample.rows`` alone, with randomness of its own for each of several members."""
         member = MEMBERS * sample.member
-        alone = replace(sample, sampling=_alone(sample.sampling), resampled=sample.rows, member=member)
+        alone = replace(sample, sampling=_alone(sample.sampling), bootstrap_pool=sample.rows, member=member)
         return self.remedy.fit(alone, self.learner)
 
     def require(self) -> None:

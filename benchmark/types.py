@@ -23,7 +23,7 @@ MLP = "mlp"
 """The learner of a dataset that names none."""
 Sampling = Literal["halves", "nested", "paper", "update"]
 SAMPLINGS: tuple[Sampling, ...] = get_args(Sampling)
-"""What a retraining may see of the training pool; ``benchmark.train.resampling.draw`` defines each."""
+"""What a retraining may see of the training pool; ``benchmark.train.resampling.sample_for`` defines each."""
 PAPER: Sampling = "paper"
 REFERENCE = "erm"
 """Method that all others are compared with."""
@@ -131,7 +131,7 @@ class Problem:
     """The learner of pipelines that name none."""
     fingerprints: Mapping[str, str] = field(default_factory=dict)
     about: DatasetFacts = field(default_factory=DatasetFacts)
-    known: np.ndarray | None = None
+    earlier_rows: np.ndarray | None = None
     """Rows (O,) of the training pool that were there before an update, for methods that use an earlier model."""
 
     @property
@@ -145,7 +145,7 @@ class Problem:
         """Hex digits that change with anything in the problem: equal digests mean equal problems."""
         tests = [(name, test.digest) for name, test in self.evals.items()]
         parts = (self.name, self.backbone, self.canonical_seed, self.fingerprint, self.train.digest, tests)
-        parts += () if self.known is None else (self.known.tolist(),)
+        parts += () if self.earlier_rows is None else (self.earlier_rows.tolist(),)
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     def without_tests(self) -> Problem:
@@ -175,10 +175,10 @@ class Sample:
     smiles: np.ndarray
     rows: np.ndarray
     """Training rows (N,) of a single model, as ERM is trained on them; equal numbers are repeats of a molecule."""
-    resampled: np.ndarray
+    bootstrap_pool: np.ndarray
     """Rows that ``bootstrap`` draws from, with repeats: all rows under ``paper``, otherwise ``rows``."""
     recipe: Recipe = field(default_factory=Recipe)
-    known: np.ndarray | None = None
+    earlier_rows: np.ndarray | None = None
     """Rows (O,) of the sample that were there before an update; None if there was no earlier model."""
     member: int = 0
     """Number of the model among those of the retraining: the randomness of each is its own."""
@@ -209,11 +209,11 @@ class Sample:
         Its features are as in this sample: standardised on all rows. Its train seed is that of the other retraining of
         a pair, so that an update shares no randomness with the model that it is compared with.
         """
-        if self.known is None:
+        if self.earlier_rows is None:
             return None
-        rows = np.arange(len(self.known))
-        parts = {"x": self.x[self.known], "y": self.y[self.known], "smiles": self.smiles[self.known]}
-        return replace(self, seed=partner(self.seed), **parts, rows=rows, resampled=rows, known=None)
+        kept, rows = self.earlier_rows, np.arange(len(self.earlier_rows))
+        parts = {"x": self.x[kept], "y": self.y[kept], "smiles": self.smiles[kept]}
+        return replace(self, seed=partner(self.seed), **parts, rows=rows, bootstrap_pool=rows, earlier_rows=None)
 
     def of(self, rows: np.ndarray, member: int = 0) -> Sample:
         """Return the same sample for a single model that is trained on ``rows`` (N,), as one of several members."""

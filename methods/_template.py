@@ -11,15 +11,11 @@ Source: authors and year, with the DOI or arXiv number.
 Difference: what differs from the source.
 """
 
-from pydantic.dataclasses import dataclass
-
-from benchmark.pipeline import Learner, Remedy, method
+from benchmark.pipeline import Learner, Model, Remedy, Sample, method
 from benchmark.train import Mean, bootstrap
-from benchmark.types import Model, Sample
 
 
 @method("NAME", title="TITLE k={k}")
-@dataclass(frozen=True)
 class Template(Remedy):
     """Fields are hyperparameters: set them with ``--method NAME:k=3``."""
 

@@ -21,15 +21,11 @@ Cost: trains one network beside the incumbent, which all retrainings share; a pr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
-from pydantic.dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from benchmark.errors import UserError
-from benchmark.pipeline import method
-from benchmark.train import Step, Weight, at_seed, before_update, disagreement
-from benchmark.train.learner import NetworkLearner, NetworkRemedy
-from benchmark.types import Model, Sample, Sampling
+from benchmark.pipeline import Model, Sample, method
+from benchmark.train import NetworkLearner, NetworkRemedy, Step, Weight, at_seed, before_update, disagreement
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -39,10 +35,9 @@ INCUMBENT = 0
 
 
 @method("anchor", title="Anchor λ={lam:g}", regression={"lam": 3.0}, revision=1)
-@dataclass(frozen=True)
 class Anchor(NetworkRemedy):
-    samplings: ClassVar[tuple[Sampling, ...]] = ("paper", "update")
-    incumbent: ClassVar[str] = "erm"
+    samplings = ("paper", "update")
+    incumbent = "erm"
 
     lam: Weight = 300.0
     """Weight of the disagreement with the incumbent; the default is that of ``twin``."""

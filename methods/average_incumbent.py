@@ -12,20 +12,14 @@ Source: ours, as a control.
 Cost: trains one network beside the earlier one; a prediction uses both.
 """
 
-from typing import ClassVar
-
-from pydantic.dataclasses import dataclass
-
-from benchmark.pipeline import Learner, Remedy, method
+from benchmark.pipeline import Learner, Model, Remedy, Sample, method
 from benchmark.train import LearnedFrom, Mean, before_update
-from benchmark.types import Model, Sample, Sampling
 
 
 @method("average_incumbent", title="Average of old and new", revision=1)
-@dataclass(frozen=True)
 class AverageIncumbent(Remedy):
-    samplings: ClassVar[tuple[Sampling, ...]] = ("update",)
-    incumbent: ClassVar[str] = "erm"
+    samplings = ("update",)
+    incumbent = "erm"
 
     def fit(self, sample: Sample, learner: Learner) -> Model:
         both = [learner.fit(of) for of in (before_update(sample), sample)]

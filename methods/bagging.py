@@ -11,16 +11,11 @@ Source: Breiman 1996, doi:10.1007/BF00058655; Prastalo and Jablonka 2026, sectio
 Difference: none from the paper, in which all predictors are networks; Breiman averages trees and others.
 """
 
-from pydantic import PositiveInt
-from pydantic.dataclasses import dataclass
-
-from benchmark.pipeline import Learner, Remedy, method
+from benchmark.pipeline import Learner, Model, PositiveInt, Remedy, Sample, method
 from benchmark.train import Mean, bootstrap
-from benchmark.types import Model, Sample
 
 
 @method("bagging", title="Bagging K={k}", revision=1)
-@dataclass(frozen=True)
 class Bagging(Remedy):
     k: PositiveInt = 5
     """Number of models; the paper sets 5 in advance, and adds 2 to match the compute of a twin."""

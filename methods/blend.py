@@ -12,22 +12,15 @@ Source: ours; on ensembles of different models, Dietterich 2000, doi:10.1007/3-5
 Cost: trains one network, one ``svm`` and one ``random_forest``; a prediction uses all three.
 """
 
-from typing import ClassVar
-
-from pydantic import PositiveInt
-from pydantic.dataclasses import dataclass
-
 from benchmark.learners.random_forest import RandomForest
 from benchmark.learners.svm import SVM
-from benchmark.pipeline import Learner, Remedy, method
+from benchmark.pipeline import Learner, Model, PositiveInt, Remedy, Sample, method
 from benchmark.train import Mean
-from benchmark.types import Model, Sample
 
 
 @method("blend", title="Network, SVM and forest", revision=1)
-@dataclass(frozen=True)
 class Blend(Remedy):
-    builds_on: ClassVar[tuple[str, ...]] = ("svm", "random_forest")
+    builds_on = ("svm", "random_forest")
 
     trees: PositiveInt = 500
     """Number of trees of the forest, as in ``random_forest``."""

@@ -26,20 +26,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
-from pydantic import Field
-from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import method
-from benchmark.train import FirstOf, Step
-from benchmark.train.learner import NetworkLearner, NetworkRemedy
-from benchmark.types import Model, Sample
+from benchmark.pipeline import Field, Model, Sample, method
+from benchmark.train import FirstOf, NetworkLearner, NetworkRemedy, Step
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
 @method("co_teaching", title="Co-teaching, one deployed", revision=1)
-@dataclass(frozen=True)
 class CoTeaching(NetworkRemedy):
     forget: Annotated[float, Field(ge=0, lt=1)] = 0.2
     """Share of each batch to leave out, ideally the share of wrong labels; the default is that of the source's code."""

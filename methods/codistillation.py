@@ -20,16 +20,11 @@ retrainings contain the same molecules, and their agreement says nothing about r
 a bootstrap.
 """
 
-from pydantic.dataclasses import dataclass
-
-from benchmark.pipeline import method
-from benchmark.train import Weight, shards, twins
-from benchmark.train.learner import NetworkLearner, NetworkRemedy
-from benchmark.types import Model, Sample
+from benchmark.pipeline import Model, Sample, method
+from benchmark.train import NetworkLearner, NetworkRemedy, Weight, shards, twins
 
 
 @method("codistillation", title="Codistillation λ={lam:g}", regression={"lam": 3.0}, revision=1)
-@dataclass(frozen=True)
 class Codistillation(NetworkRemedy):
     lam: Weight = 300.0
     """Weight of the consistency loss, as in ``twin``."""
@@ -37,5 +32,5 @@ class Codistillation(NetworkRemedy):
     """Under ``paper``, divide the whole pool instead of the bootstrap, which reproduces the published numbers."""
 
     def train(self, sample: Sample, learner: NetworkLearner) -> Model:
-        rows = shards(sample, sample.resampled if self.whole else sample.rows)
+        rows = shards(sample, sample.bootstrap_pool if self.whole else sample.rows)
         return learner.train(sample, rows, loss=twins(sample, self.lam))

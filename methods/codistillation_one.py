@@ -15,16 +15,11 @@ Difference: they deploy one, too; the training differs from theirs as that of ``
 Cost: trains two coupled networks, each on half of the rows; a prediction uses one.
 """
 
-from pydantic.dataclasses import dataclass
-
-from benchmark.pipeline import method
-from benchmark.train import FirstOf, Weight, shards, twins
-from benchmark.train.learner import NetworkLearner, NetworkRemedy
-from benchmark.types import Model, Sample
+from benchmark.pipeline import Model, Sample, method
+from benchmark.train import FirstOf, NetworkLearner, NetworkRemedy, Weight, shards, twins
 
 
 @method("codistillation_one", title="Codistillation λ={lam:g}, one deployed", regression={"lam": 3.0}, revision=1)
-@dataclass(frozen=True)
 class CodistillationOne(NetworkRemedy):
     lam: Weight = 300.0
     """Weight of the consistency loss, as in ``twin``."""

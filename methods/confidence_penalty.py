@@ -11,16 +11,11 @@ Source: Pereyra et al. 2017, arXiv:1701.06548.
 Difference: none in the loss. The source aims at accuracy.
 """
 
-from pydantic.dataclasses import dataclass
-
-from benchmark.pipeline import method
-from benchmark.train import Weight, entropy
-from benchmark.train.learner import NetworkLearner, NetworkRemedy
-from benchmark.types import Model, Sample
+from benchmark.pipeline import Model, Sample, method
+from benchmark.train import NetworkLearner, NetworkRemedy, Weight, entropy
 
 
 @method("confidence_penalty", title="Confidence penalty β={beta:g}", tasks=("classification",), revision=1)
-@dataclass(frozen=True)
 class ConfidencePenalty(NetworkRemedy):
     beta: Weight = 0.1
     """Weight of the entropy, in nats."""

@@ -12,20 +12,13 @@ Source: Lakshminarayanan et al. 2017, arXiv:1612.01474; Prastalo and Jablonka 20
 Difference: as in the paper, without the adversarial training of Lakshminarayanan et al.
 """
 
-from typing import ClassVar
-
-from pydantic import PositiveInt
-from pydantic.dataclasses import dataclass
-
-from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.pipeline import Learner, Model, PositiveInt, Remedy, Sample, method
 from benchmark.train import Mean
-from benchmark.types import Model, Sample
 
 
 @method("deep_ensemble", title="Deep ensemble K={k}", revision=1)
-@dataclass(frozen=True)
 class DeepEnsemble(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("randomness",)
+    needs = ("randomness",)
 
     k: PositiveInt = 5
     """Number of models; the paper sets 5 in advance, following the source."""

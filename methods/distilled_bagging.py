@@ -15,21 +15,15 @@ Difference: the temperature is 1, and the labels are not used.
 Cost: trains k networks and then one more; a prediction uses the last alone.
 """
 
-from typing import ClassVar
-
 import numpy as np
-from pydantic import PositiveInt
-from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.pipeline import Learner, Model, PositiveInt, Remedy, Sample, method
 from benchmark.train import LearnedFrom, Mean, bootstrap
-from benchmark.types import Model, Sample
 
 
 @method("distilled_bagging", title="Distilled bagging K={k}", revision=1)
-@dataclass(frozen=True)
 class DistilledBagging(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("targets",)
+    needs = ("targets",)
 
     k: PositiveInt = 5
     """Number of models to learn from, as in ``bagging``."""

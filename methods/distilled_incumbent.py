@@ -14,22 +14,17 @@ Difference: they select the weight on validation data; here it is a hyperparamet
 Cost: trains one network beside the earlier one; a prediction uses the new one alone.
 """
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
-from pydantic import Field
-from pydantic.dataclasses import dataclass
-
-from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.pipeline import Field, Learner, Model, Remedy, Sample, method
 from benchmark.train import before_update
-from benchmark.types import Model, Sample, Sampling
 
 
 @method("distilled_incumbent", title="Distilled incumbent, weight {weight:g}", revision=1)
-@dataclass(frozen=True)
 class DistilledIncumbent(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("targets",)
-    samplings: ClassVar[tuple[Sampling, ...]] = ("update",)
-    incumbent: ClassVar[str] = "erm"
+    needs = ("targets",)
+    samplings = ("update",)
+    incumbent = "erm"
 
     weight: Annotated[float, Field(ge=0, le=1)] = 0.5
     """Share of the loss on the earlier model's predictions, w in the formula; the rest is on labels."""

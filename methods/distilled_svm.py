@@ -13,21 +13,16 @@ Difference: the source distils a larger network; here the teacher is ``svm``, an
 Cost: trains one ``svm`` and one network; a prediction uses the network.
 """
 
-from typing import Annotated, ClassVar
-
-from pydantic import Field
-from pydantic.dataclasses import dataclass
+from typing import Annotated
 
 from benchmark.learners.svm import SVM
-from benchmark.pipeline import Learner, Need, Remedy, method
-from benchmark.types import Model, Sample
+from benchmark.pipeline import Field, Learner, Model, Remedy, Sample, method
 
 
 @method("distilled_svm", title="Distilled SVM", revision=1)
-@dataclass(frozen=True)
 class DistilledSVM(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("targets",)
-    builds_on: ClassVar[tuple[str, ...]] = ("svm",)
+    needs = ("targets",)
+    builds_on = ("svm",)
 
     weight: Annotated[float, Field(ge=0, le=1)] = 1.0
     """Share of the loss on the machine's predictions, w in the formula; the rest is on labels."""

@@ -21,18 +21,12 @@ from __future__ import annotations
 from typing import Annotated
 
 import numpy as np
-from pydantic import Field, PositiveInt
-from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import method
-from benchmark.train import LearnedFrom, generator
-from benchmark.train.ensemble import Ensemble, Epoch
-from benchmark.train.learner import NetworkLearner, NetworkRemedy
-from benchmark.types import Model, Sample
+from benchmark.pipeline import Field, Model, PositiveInt, Sample, method
+from benchmark.train import Ensemble, Epoch, LearnedFrom, NetworkLearner, NetworkRemedy, generator
 
 
 @method("early_stopping", title="Early stopping", revision=1)
-@dataclass(frozen=True)
 class EarlyStopping(NetworkRemedy):
     share: Annotated[float, Field(gt=0, lt=1)] = 0.2
     """Share of the molecules that are held out."""

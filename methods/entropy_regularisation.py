@@ -12,16 +12,11 @@ data.
 Difference: they measure it on images; here the data are resampled, too.
 """
 
-from pydantic.dataclasses import dataclass
-
-from benchmark.pipeline import method
-from benchmark.train import Weight, entropy
-from benchmark.train.learner import NetworkLearner, NetworkRemedy
-from benchmark.types import Model, Sample
+from benchmark.pipeline import Model, Sample, method
+from benchmark.train import NetworkLearner, NetworkRemedy, Weight, entropy
 
 
 @method("entropy_regularisation", title="Entropy regularisation β={beta:g}", tasks=("classification",), revision=1)
-@dataclass(frozen=True)
 class EntropyRegularisation(NetworkRemedy):
     beta: Weight = 0.1
     """Weight of the entropy, in nats."""

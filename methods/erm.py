@@ -10,14 +10,10 @@ $$
 Source: Prastalo and Jablonka 2026, section Methods.
 """
 
-from dataclasses import dataclass
-
-from benchmark.pipeline import Learner, Remedy, method
-from benchmark.types import Model, Sample
+from benchmark.pipeline import Learner, Model, Remedy, Sample, method
 
 
 @method("erm", title="ERM", revision=1)
-@dataclass(frozen=True)
 class ERM(Remedy):
     def fit(self, sample: Sample, learner: Learner) -> Model:
         return learner.fit(sample)

@@ -13,21 +13,15 @@ Source: ours.
 """
 
 from dataclasses import replace
-from typing import ClassVar
 
-from pydantic import NonNegativeInt
-from pydantic.dataclasses import dataclass
-
-from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.pipeline import Learner, Model, NonNegativeInt, Remedy, Sample, method
 from benchmark.train import at_seed
-from benchmark.types import Model, Sample, Sampling
 
 
 @method("erm_fixed", title="ERM, some randomness fixed", revision=1)
-@dataclass(frozen=True)
 class ERMFixed(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("networks",)
-    samplings: ClassVar[tuple[Sampling, ...]] = ("paper",)
+    needs = ("networks",)
+    samplings = ("paper",)
 
     data: NonNegativeInt | None = None
     """Train seed whose bootstrap all retrainings share; by default each draws its own."""

@@ -10,18 +10,13 @@ $$
 Source: ours, as a control.
 """
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-from benchmark.pipeline import Learner, Remedy, method
-from benchmark.types import Model, Sample, Sampling
+from benchmark.pipeline import Learner, Model, Remedy, Sample, method
 
 
 @method("erm_whole", title="ERM on the whole pool", revision=1)
-@dataclass(frozen=True)
 class ERMWhole(Remedy):
-    control: ClassVar[bool] = True
-    samplings: ClassVar[tuple[Sampling, ...]] = ("paper",)
+    control = True
+    samplings = ("paper",)
 
     def fit(self, sample: Sample, learner: Learner) -> Model:
-        return learner.fit(sample.of(sample.resampled))
+        return learner.fit(sample.of(sample.bootstrap_pool))

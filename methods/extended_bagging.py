@@ -14,31 +14,26 @@ Cost: trains k networks; a prediction uses all of them.
 """
 
 from dataclasses import replace
-from typing import ClassVar
 
 import numpy as np
-from pydantic import PositiveInt
-from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Learner, Remedy, method
+from benchmark.pipeline import Learner, Model, PositiveInt, Remedy, Sample, method
 from benchmark.train import Mean, before_update, bootstrap, generator
-from benchmark.types import Model, Sample, Sampling
 
 
 @method("extended_bagging", title="Bagging extended, K={k}", revision=1)
-@dataclass(frozen=True)
 class ExtendedBagging(Remedy):
-    samplings: ClassVar[tuple[Sampling, ...]] = ("update",)
+    samplings = ("update",)
 
-    incumbent: ClassVar[str] = "bagging"
+    incumbent = "bagging"
 
     k: PositiveInt = 5
     """Number of models, as in ``bagging``."""
 
     def fit(self, sample: Sample, learner: Learner) -> Model:
         earlier = before_update(sample)
-        kept = np.asarray(sample.known)[bootstrap(earlier, self.k)]
-        new = np.setdiff1d(sample.rows, np.asarray(sample.known))
+        kept = np.asarray(sample.earlier_rows)[bootstrap(earlier, self.k)]
+        new = np.setdiff1d(sample.rows, np.asarray(sample.earlier_rows))
         draws = [generator("resampling", sample.seed, k).integers(0, len(new), len(new)) for k in range(self.k)]
         rows = np.concatenate([kept, new[np.stack(draws)]], axis=1)
         same = replace(sample, seed=earlier.seed)  # the initialisation and order of batches of the earlier models

@@ -20,25 +20,21 @@ Cost: trains one network beside the earlier one; a prediction uses the new one a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
-from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import method
-from benchmark.train import Step, Weight, before_update, was_right
-from benchmark.train.learner import NetworkLearner, NetworkRemedy
-from benchmark.types import Model, Sample, Sampling
+from benchmark.pipeline import Model, Sample, method
+from benchmark.train import NetworkLearner, NetworkRemedy, Step, Weight, before_update, was_right
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
 @method("focal_distillation", title="Focal distillation α={alpha:g} β={beta:g}", revision=1)
-@dataclass(frozen=True)
 class FocalDistillation(NetworkRemedy):
-    samplings: ClassVar[tuple[Sampling, ...]] = ("update",)
-    incumbent: ClassVar[str] = "erm"
+    samplings = ("update",)
+    incumbent = "erm"
 
     alpha: Weight = 1.0
     """Weight of the distance on every molecule."""

@@ -15,20 +15,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import Field
-from pydantic.dataclasses import dataclass
-
-from benchmark.pipeline import method
-from benchmark.train import Step
-from benchmark.train.learner import NetworkLearner, NetworkRemedy
-from benchmark.types import Model, Sample
+from benchmark.pipeline import Field, Model, Sample, method
+from benchmark.train import NetworkLearner, NetworkRemedy, Step
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
 @method("generalised_cross_entropy", title="Generalised cross-entropy q={q:g}", tasks=("classification",), revision=1)
-@dataclass(frozen=True)
 class GeneralisedCrossEntropy(NetworkRemedy):
     q: Annotated[float, Field(gt=0, le=1)] = 0.7
     """Exponent of the probability of the label: near 0 it is cross-entropy, at 1 the absolute error."""

@@ -19,19 +19,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pydantic.dataclasses import dataclass
-
-from benchmark.pipeline import method
-from benchmark.train import Step, Weight, bootstrap, consistency
-from benchmark.train.learner import NetworkLearner, NetworkRemedy
-from benchmark.types import Model, Sample
+from benchmark.pipeline import Model, Sample, method
+from benchmark.train import NetworkLearner, NetworkRemedy, Step, Weight, bootstrap, consistency
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
 @method("gradnorm", title="GradNorm twin ratio={ratio:g}", revision=1)
-@dataclass(frozen=True)
 class GradNorm(NetworkRemedy):
     ratio: Weight = 1.0
     """Gradient norm of the consistency loss, as a multiple of that of the fit loss."""

@@ -13,20 +13,16 @@ Difference: they look for neighbours among the network's activations; here neigh
 Cost: trains one network; a prediction uses it and looks up neighbours, so the training rows must be kept.
 """
 
-from dataclasses import dataclass as plain
+from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from pydantic import Field, PositiveInt
-from pydantic.dataclasses import dataclass
 
 from benchmark.learners.knn import of_neighbours
-from benchmark.pipeline import Learner, Remedy, method
-from benchmark.types import Inputs, Model, Sample
+from benchmark.pipeline import Field, Inputs, Learner, Model, PositiveInt, Remedy, Sample, method
 
 
 @method("knn_averaging", title="Network averaged with k-NN", revision=1)
-@dataclass(frozen=True)
 class KNNAveraging(Remedy):
     weight: Annotated[float, Field(ge=0, le=1)] = 0.5
     """Weight of the neighbours, w in the formula."""
@@ -37,7 +33,7 @@ class KNNAveraging(Remedy):
         return WithNeighbours(learner.fit(sample), sample, self.weight, self.k)
 
 
-@plain(frozen=True)
+@dataclass(frozen=True)
 class WithNeighbours:
     """The average of a model and the neighbours among its sample."""
 

@@ -14,20 +14,15 @@ over all classes; here neighbours are those of k-NN on the features, other than 
 spread. In a regression, labels are averaged in the same way.
 """
 
-from typing import Annotated, ClassVar
-
-from pydantic import Field, PositiveInt
-from pydantic.dataclasses import dataclass
+from typing import Annotated
 
 from benchmark.learners.knn import of_neighbours
-from benchmark.pipeline import Learner, Need, Remedy, method
-from benchmark.types import Model, Sample
+from benchmark.pipeline import Field, Learner, Model, PositiveInt, Remedy, Sample, method
 
 
 @method("knn_label_smoothing", title="k-NN label smoothing α={alpha:g}", revision=1)
-@dataclass(frozen=True)
 class KNNLabelSmoothing(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("targets",)
+    needs = ("targets",)
 
     alpha: Annotated[float, Field(ge=0, le=1)] = 0.5
     """Share of each label that is replaced."""

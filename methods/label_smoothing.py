@@ -13,20 +13,16 @@ Difference: a regression has no classes, so the same share of each label is repl
 the source.
 """
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
-from pydantic import Field
-from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Learner, Need, Remedy, method
-from benchmark.types import Model, Sample
+from benchmark.pipeline import Field, Learner, Model, Remedy, Sample, method
 
 
 @method("label_smoothing", title="Label smoothing α={alpha:g}", revision=1)
-@dataclass(frozen=True)
 class LabelSmoothing(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("targets",)
+    needs = ("targets",)
 
     alpha: Annotated[float, Field(ge=0, le=1)] = 0.1
     """Share of each label that is spread."""

@@ -16,19 +16,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pydantic.dataclasses import dataclass
-
-from benchmark.pipeline import method
-from benchmark.train import Step, Weight
-from benchmark.train.learner import NetworkLearner, NetworkRemedy
-from benchmark.types import Model, Sample
+from benchmark.pipeline import Model, Sample, method
+from benchmark.train import NetworkLearner, NetworkRemedy, Step, Weight
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
 @method("logit_penalty", title="Logit penalty β={beta:g}", tasks=("classification",), revision=1)
-@dataclass(frozen=True)
 class LogitPenalty(NetworkRemedy):
     beta: Weight = 6e-4
     """Weight of half the sum of the squared logits of a molecule."""

@@ -13,22 +13,17 @@ Difference: they also abstain where the vote is not significant; here the majori
 Cost: trains k networks; a prediction uses all of them.
 """
 
-from dataclasses import dataclass as plain
-from typing import ClassVar
+from dataclasses import dataclass
 
 import numpy as np
-from pydantic import PositiveInt
-from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.pipeline import Inputs, Learner, Model, PositiveInt, Remedy, Sample, method
 from benchmark.train import Mean
-from benchmark.types import Inputs, Model, Sample
 
 
 @method("majority_vote", title="Majority vote K={k}", tasks=("classification",), revision=1)
-@dataclass(frozen=True)
 class MajorityVote(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("randomness",)
+    needs = ("randomness",)
 
     k: PositiveInt = 5
     """Number of models, as in ``deep_ensemble``."""
@@ -37,7 +32,7 @@ class MajorityVote(Remedy):
         return Votes([learner.fit(sample.of(sample.rows, k)) for k in range(self.k)])
 
 
-@plain(frozen=True)
+@dataclass(frozen=True)
 class Votes(Mean):
     """The shares of votes (T, C)."""
 

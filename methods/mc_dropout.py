@@ -11,22 +11,16 @@ Source: Gal and Ghahramani 2016, arXiv:1506.02142; Prastalo and Jablonka 2026, s
 Difference: as in the paper, except that training uses AdamW, as with all networks here.
 """
 
-from dataclasses import dataclass as plain
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
-from pydantic import Field, PositiveInt
-from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import method
-from benchmark.train.ensemble import Ensemble
-from benchmark.train.learner import NetworkLearner, NetworkRemedy
-from benchmark.types import Inputs, Model, Sample
+from benchmark.pipeline import Field, Inputs, Model, PositiveInt, Sample, method
+from benchmark.train import Ensemble, NetworkLearner, NetworkRemedy
 
 
 @method("mc_dropout", title="MC dropout", revision=1)
-@dataclass(frozen=True)
 class MCDropout(NetworkRemedy):
     p: Annotated[float, Field(ge=0, lt=1)] = 0.2
     """Dropout rate after each hidden layer; the default is the paper's."""
@@ -37,7 +31,7 @@ class MCDropout(NetworkRemedy):
         return WithDropout(replace(learner, dropout=self.p).fit(sample), self.passes)
 
 
-@plain(frozen=True)
+@dataclass(frozen=True)
 class WithDropout:
     """A network that predicts by the mean of ``passes`` with dropout."""
 

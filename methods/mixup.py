@@ -15,21 +15,17 @@ Cost: trains one network; a prediction uses it.
 """
 
 from dataclasses import replace
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
-from pydantic import Field
-from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.pipeline import Field, Learner, Model, Remedy, Sample, method
 from benchmark.train import LearnedFrom, generator
-from benchmark.types import Model, Sample
 
 
 @method("mixup", title="Mixup α={alpha:g}", revision=1)
-@dataclass(frozen=True)
 class Mixup(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("targets", "numbers")
+    needs = ("targets", "numbers")
 
     alpha: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.2
     """Both parameters of the beta distribution of the weights."""

@@ -19,18 +19,12 @@ Cost: trains k networks; a prediction uses one.
 from dataclasses import replace
 
 import numpy as np
-from pydantic import PositiveInt
-from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import method
-from benchmark.train import bootstrap
-from benchmark.train.ensemble import Unit
-from benchmark.train.learner import NetworkLearner, NetworkRemedy
-from benchmark.types import Model, Sample
+from benchmark.pipeline import Model, PositiveInt, Sample, method
+from benchmark.train import NetworkLearner, NetworkRemedy, TargetScaler, bootstrap
 
 
 @method("model_soup", title="Model soup K={k}", revision=1)
-@dataclass(frozen=True)
 class ModelSoup(NetworkRemedy):
     k: PositiveInt = 5
     """Number of networks whose weights are averaged, as in ``bagging``."""
@@ -40,7 +34,7 @@ class ModelSoup(NetworkRemedy):
 
         units = []
         if sample.task == "regression" and learner.settings(sample).standardise:  # in one unit, to be averaged
-            units = [Unit(float(sample.y.mean()), float(sample.y.std()) or 1.0)]
+            units = [TargetScaler(float(sample.y.mean()), float(sample.y.std()) or 1.0)]
             recipe = sample.recipe.model_copy(update={"standardise": None})
             sample = replace(sample, y=(sample.y - units[0].mean) / units[0].deviation, recipe=recipe)
         parts = [learner.train(sample, rows[None]) for rows in bootstrap(sample, self.k)]  # all from one initialisation

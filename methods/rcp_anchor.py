@@ -20,23 +20,19 @@ weights are all one.
 Cost: trains one network beside the earlier one; a prediction uses the new one alone.
 """
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
-from pydantic import Field
-from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Learner, Need, Remedy, method
+from benchmark.pipeline import Field, Learner, Model, Remedy, Sample, method
 from benchmark.train import before_update, was_right
-from benchmark.types import Model, Sample, Sampling
 
 
 @method("rcp_anchor", title="RCP anchor α={alpha:g}", revision=1)
-@dataclass(frozen=True)
 class RCPAnchor(Remedy):
-    needs: ClassVar[tuple[Need, ...]] = ("targets",)
-    samplings: ClassVar[tuple[Sampling, ...]] = ("update",)
-    incumbent: ClassVar[str] = "erm"
+    needs = ("targets",)
+    samplings = ("update",)
+    incumbent = "erm"
 
     alpha: Annotated[float, Field(ge=0, le=1)] = 0.5
     """Share of the earlier model's prediction where it is right."""

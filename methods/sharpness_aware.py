@@ -18,22 +18,18 @@ Cost: two passes at each step, through a PyTorch module.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from pydantic.dataclasses import dataclass
-
-from benchmark.pipeline import Need, method
-from benchmark.train.learner import NetworkLearner, NetworkRemedy, Positive
-from benchmark.types import Model, Sample
+from benchmark.pipeline import Model, Sample, method
+from benchmark.train import NetworkLearner, NetworkRemedy, Positive
 
 if TYPE_CHECKING:
     from benchmark.train.modules import Batch
 
 
 @method("sharpness_aware", title="Sharpness-aware ρ={rho:g}", revision=1)
-@dataclass(frozen=True)
 class SharpnessAware(NetworkRemedy):
-    needs: ClassVar[tuple[Need, ...]] = ("modules",)
+    needs = ("modules",)
 
     rho: Positive = 0.05
     """Distance by which the weights are moved; the default is that of the source."""

@@ -19,22 +19,18 @@ Cost: that of ERM, through a PyTorch module.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from pydantic.dataclasses import dataclass
-
-from benchmark.pipeline import Need, method
-from benchmark.train.learner import NetworkLearner, NetworkRemedy, Positive
-from benchmark.types import Model, Sample
+from benchmark.pipeline import Model, Sample, method
+from benchmark.train import NetworkLearner, NetworkRemedy, Positive
 
 if TYPE_CHECKING:
     from torch import nn
 
 
 @method("smooth_relu", title="SmeLU β={beta:g}", revision=1)
-@dataclass(frozen=True)
 class SmoothReLU(NetworkRemedy):
-    needs: ClassVar[tuple[Need, ...]] = ("modules", "relu")
+    needs = ("modules", "relu")
 
     beta: Positive = 0.5
     """Half of the width of the parabola."""

@@ -15,24 +15,18 @@ its rate are ERM's.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
-from pydantic import Field
-from pydantic.dataclasses import dataclass
-
-from benchmark.pipeline import method
-from benchmark.train.ensemble import Epoch, Networks
-from benchmark.train.learner import NetworkLearner, NetworkRemedy
-from benchmark.types import Model, Sample
+from benchmark.pipeline import Field, Model, Sample, method
+from benchmark.train import Epoch, NetworkLearner, NetworkRemedy, Networks
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
 @method("swa", title="SWA", revision=1)
-@dataclass(frozen=True)
 class SWA(NetworkRemedy):
-    fits_first: ClassVar[bool] = True
+    fits_first = True
 
     start: Annotated[float, Field(ge=0, lt=1)] = 0.5
     """Share of training after which the weights are averaged; the paper averages over the second half."""

@@ -18,27 +18,21 @@ Cost: trains one network; a prediction uses as many as are drawn.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass as plain
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
-from pydantic import Field, PositiveInt
-from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import method
-from benchmark.train import generator
-from benchmark.train.ensemble import Ensemble, Epoch
-from benchmark.train.learner import NetworkLearner, NetworkRemedy
-from benchmark.types import Inputs, Model, Sample
+from benchmark.pipeline import Field, Inputs, Model, PositiveInt, Sample, method
+from benchmark.train import Ensemble, Epoch, NetworkLearner, NetworkRemedy, generator
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
 @method("swa_gaussian", title="SWA-Gaussian", revision=1)
-@dataclass(frozen=True)
 class SWAGaussian(NetworkRemedy):
-    fits_first: ClassVar[bool] = True
+    fits_first = True
 
     start: Annotated[float, Field(ge=0, lt=1)] = 0.5
     """Share of training after which weights are collected, as in ``swa``; the low-rank part uses the last 20 epochs."""
@@ -58,7 +52,7 @@ class SWAGaussian(NetworkRemedy):
         return Draws(networks, parts, sample.seed, sample.member, self.draws)
 
 
-@plain(frozen=True)
+@dataclass(frozen=True)
 class Draws:
     """``n`` networks from a Gaussian with the ``parts`` of its moments."""
 

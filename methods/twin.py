@@ -18,17 +18,11 @@ Source: Prastalo and Jablonka 2026, section Methods, Algorithm 1.
 
 from typing import Annotated
 
-from pydantic import Field
-from pydantic.dataclasses import dataclass
-
-from benchmark.pipeline import method
-from benchmark.train import Weight, bootstrap, twins
-from benchmark.train.learner import NetworkLearner, NetworkRemedy
-from benchmark.types import Model, Sample
+from benchmark.pipeline import Field, Model, Sample, method
+from benchmark.train import NetworkLearner, NetworkRemedy, Weight, bootstrap, twins
 
 
 @method("twin", title="Twin-bootstrap λ={lam:g}", regression={"lam": 3.0}, revision=1)
-@dataclass(frozen=True)
 class Twin(NetworkRemedy):
     lam: Weight = 300.0
     """Weight of the consistency loss; the paper's rule selects 300 for classification and 3 for regression."""

@@ -17,17 +17,11 @@ Source: ours, to see what lies between the three points of the paper's appendix 
 
 from typing import Annotated
 
-from pydantic import Field
-from pydantic.dataclasses import dataclass
-
-from benchmark.pipeline import method
-from benchmark.train import Weight, overlapping, twins
-from benchmark.train.learner import NetworkLearner, NetworkRemedy
-from benchmark.types import Model, Sample
+from benchmark.pipeline import Field, Model, Sample, method
+from benchmark.train import NetworkLearner, NetworkRemedy, Weight, overlapping, twins
 
 
 @method("twin_overlap", title="Twin-overlap {share:g} λ={lam:g}", regression={"lam": 3.0}, revision=1)
-@dataclass(frozen=True)
 class TwinOverlap(NetworkRemedy):
     lam: Weight = 300.0
     """Weight of the consistency loss, as in ``twin``."""

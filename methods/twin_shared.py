@@ -15,16 +15,12 @@ Difference: none from the paper. Bhojanapalli et al. deploy one of the two netwo
 """
 
 import numpy as np
-from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import method
-from benchmark.train import Weight, twins
-from benchmark.train.learner import NetworkLearner, NetworkRemedy
-from benchmark.types import Model, Sample
+from benchmark.pipeline import Model, Sample, method
+from benchmark.train import NetworkLearner, NetworkRemedy, Weight, twins
 
 
 @method("twin_shared", title="Twin-shared λ={lam:g}", regression={"lam": 3.0}, revision=1)
-@dataclass(frozen=True)
 class TwinShared(NetworkRemedy):
     lam: Weight = 300.0
     """Weight of the consistency loss, as in ``twin``."""

@@ -15,16 +15,12 @@ Cost: trains two coupled networks; a prediction uses one.
 """
 
 import numpy as np
-from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import method
-from benchmark.train import FirstOf, Weight, twins
-from benchmark.train.learner import NetworkLearner, NetworkRemedy
-from benchmark.types import Model, Sample
+from benchmark.pipeline import Model, Sample, method
+from benchmark.train import FirstOf, NetworkLearner, NetworkRemedy, Weight, twins
 
 
 @method("twin_shared_one", title="Twin-shared λ={lam:g}, one deployed", regression={"lam": 3.0}, revision=1)
-@dataclass(frozen=True)
 class TwinSharedOne(NetworkRemedy):
     lam: Weight = 300.0
     """Weight of the consistency loss, as in ``twin``."""

@@ -14,21 +14,14 @@ Difference: the optimiser's moments begin anew, as they would for weights that w
 Cost: trains two networks, of which the first is there already in practice.
 """
 
-from typing import ClassVar
-
-from pydantic.dataclasses import dataclass
-
-from benchmark.pipeline import method
-from benchmark.train import before_update
-from benchmark.train.learner import NetworkLearner, NetworkRemedy
-from benchmark.types import Model, Sample, Sampling
+from benchmark.pipeline import Model, Sample, method
+from benchmark.train import NetworkLearner, NetworkRemedy, before_update
 
 
 @method("warm_start", title="Warm start", revision=1)
-@dataclass(frozen=True)
 class WarmStart(NetworkRemedy):
-    samplings: ClassVar[tuple[Sampling, ...]] = ("update",)
-    incumbent: ClassVar[str] = "erm"
+    samplings = ("update",)
+    incumbent = "erm"
 
     def train(self, sample: Sample, learner: NetworkLearner) -> Model:
         earlier = learner.fit(before_update(sample))

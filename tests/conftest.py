@@ -216,14 +216,14 @@ class Retrainings:
 def retrained() -> Callable[..., Retrainings]:
     """``retrained(problem, method, seeds)`` fits a method, or the one of that name, to the sample of each seed."""
     from benchmark.registry import make_method
-    from benchmark.train import draw
+    from benchmark.train import sample_for
     from benchmark.types import PAPER, Problem, Sampling
 
     def fitted(
         problem: Problem, method: Pipeline | Learner | str, seeds: Sequence[int], sampling: Sampling = PAPER
     ) -> Retrainings:
         made = make_method(method, problem.task, None, problem.backbone) if isinstance(method, str) else method
-        return Retrainings([made.fit(draw(problem, sampling, seed)[0]) for seed in seeds])
+        return Retrainings([made.fit(sample_for(problem, sampling, seed)[0]) for seed in seeds])
 
     return fitted
 

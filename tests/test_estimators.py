@@ -27,7 +27,7 @@ from benchmark.estimators import (
     retrain,
 )
 from benchmark.run.check import synthetic
-from benchmark.train import bootstrap, draw
+from benchmark.train import bootstrap, sample_for
 from benchmark.types import PAPER, Examples, Inputs, Problem
 
 SMALL = {"hidden": 16, "lr": 0.03, "epochs": 8}
@@ -127,7 +127,7 @@ def test_retrainings_of_an_estimator_are_those_of_the_benchmark():
     forest = RandomForestClassifier(n_estimators=5)
     runs = retrain(forest, x, y, new, [1, 2])
     for run, seed in zip(runs, [1, 2], strict=True):
-        (rows,) = bootstrap(draw(problem, PAPER, seed)[0])
+        (rows,) = bootstrap(sample_for(problem, PAPER, seed)[0])
         again = RandomForestClassifier(n_estimators=5, random_state=seed).fit(x[rows], y[rows])
         np.testing.assert_array_equal(run, again.predict_proba(new))
     assert forest.random_state is None
@@ -148,7 +148,7 @@ def test_retrainings_keep_the_order_of_classes_where_a_bootstrap_lacks_one_or_no
     seeds = range(20)
     names = np.arange(12).astype(str)
     problem = Problem("X", "classification", 2, Examples(x, y, names, names))
-    lacking = [seed for seed in seeds if 11 not in bootstrap(draw(problem, PAPER, seed)[0])]
+    lacking = [seed for seed in seeds if 11 not in bootstrap(sample_for(problem, PAPER, seed)[0])]
     assert 0 < len(lacking) < len(seeds)
     runs = retrain(RandomForestClassifier(n_estimators=3), x, y, x, seeds)
     np.testing.assert_allclose(runs.sum(axis=2), 1)

@@ -97,7 +97,8 @@ def problem(name: str, learner: str = "mlp") -> Problem:
     task: Task = "regression" if classes == 1 else "classification"
     train, test = examples(16 if learner in SLOW else n, "train"), examples(3, "test")
     known = np.arange(0, len(train), 2)
-    return Problem(f"golden_{name}", task, classes, train, {"id": test}, recipe=recipe, backbone=learner, known=known)
+    about = {"recipe": recipe, "backbone": learner, "earlier_rows": known}
+    return Problem(f"golden_{name}", task, classes, train, {"id": test}, **about)
 
 
 def cases() -> Iterator[Case]:

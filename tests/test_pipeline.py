@@ -17,7 +17,7 @@ from benchmark.run import driver
 from benchmark.run.check import synthetic
 from benchmark.run.runner import retrain
 from benchmark.store.cell import Grid
-from benchmark.train import Mean, bootstrap, draw
+from benchmark.train import Mean, bootstrap, sample_for
 from benchmark.types import SAMPLINGS, Problem, Recipe
 
 NEIGHBOURS = "sklearn:sklearn.neighbors.KNeighborsClassifier"
@@ -100,7 +100,7 @@ def problem() -> Problem:
 def test_members_of_a_remedy_within_another_differ_and_learn_from_their_own_rows(problem, inner, sampling):
     method = make_method("bagging:k=3", problem.task, learner=inner)
     assert isinstance(method.learner, Remedied)
-    sample, _ = draw(problem, sampling, 1)
+    sample, _ = sample_for(problem, sampling, 1)
     model = method.fit(sample)
     assert isinstance(model, Mean)
     test = problem.evals["id"].inputs
@@ -113,14 +113,14 @@ def test_members_of_a_remedy_within_another_differ_and_learn_from_their_own_rows
 
 
 def test_members_on_the_same_rows_differ_by_their_randomness(problem):
-    sample, _ = draw(problem, "halves", 1)
+    sample, _ = sample_for(problem, "halves", 1)
     model = make_method("deep_ensemble:k=3", problem.task, learner="twin_shared:lam=3").fit(sample)
     for a, b in combinations(model.each(problem.evals["id"].inputs), 2):
         assert np.abs(a - b).max() > 0.01
 
 
 def test_a_remedy_within_bagging_of_one_is_the_remedy_on_that_bootstrap(problem):
-    sample, _ = draw(problem, "paper", 1)
+    sample, _ = sample_for(problem, "paper", 1)
     test = problem.evals["id"].inputs
     inner, swa = make_method("bagging:k=1", problem.task, learner="swa"), make_method("swa", problem.task)
     np.testing.assert_array_equal(inner.fit(sample).predict(test), swa.fit(sample).predict(test))

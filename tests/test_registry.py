@@ -270,12 +270,14 @@ def test_two_files_cannot_register_one_name():
 
 
 @pytest.mark.usefixtures("own_registry")
-def test_a_method_that_is_no_dataclass_is_told_so():
-    with pytest.raises(TypeError, match="method 'plain': Plain is not a dataclass: put @dataclass"):
+def test_the_fields_of_a_method_are_its_hyperparameters_and_are_checked():
+    @method("plain", title="Plain")
+    class Plain(Remedy):
+        k: int = 5
 
-        @method("plain", title="Plain")
-        class Plain(Remedy):
-            pass
+    assert params(make_method("plain:k=3", "classification")) == {"k": 3}
+    with pytest.raises(ValueError, match="valid integer"):
+        Plain(k="many")
 
 
 @pytest.mark.usefixtures("own_registry")

@@ -211,7 +211,7 @@ def load_problem(dataset: str, canonical_seed: int = 99) -> Problem:
             **({} if known is None else {"known": digest(known)}),
             **started_from(spec.backbone),
         },
-        known=known,
+        earlier_rows=known,
     )
 
 

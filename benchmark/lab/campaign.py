@@ -12,7 +12,7 @@ from benchmark.errors import UserError
 from benchmark.lab.report import Sampled
 from benchmark.lab.study import Content, Trainer
 from benchmark.pipeline import Pipeline
-from benchmark.train import draw, generator
+from benchmark.train import generator, sample_for
 from benchmark.types import MLP, PAPER, Examples, Problem, Recipe
 
 RECIPE = Recipe(hidden=256, lr=1e-3, weight_decay=1e-4, batch_size=64, epochs=30)
@@ -44,7 +44,7 @@ def trajectory(problem: Problem, method: Pipeline, acquire: str, k: int, initial
     for t in range(1, budget + 1):
         seed, rest = k * 10**6 + t, np.setdiff1d(np.arange(len(pool)), rows)
         labelled = Examples(pool.x[rows], pool.y[rows], pool.ids[rows], pool.smiles[rows])
-        model: Any = method.fit(draw(replace(problem, train=labelled), PAPER, seed)[0])
+        model: Any = method.fit(sample_for(replace(problem, train=labelled), PAPER, seed)[0])
         asked = pool.inputs[rest]
         each = model.each(asked) if hasattr(model, "each") else model.predict(asked)[None]
         predicted = each[:, :, 0]

@@ -232,7 +232,7 @@ class Networks:
         self.keys, self.inputs, self.recipe, self.dropout, self.device = keys, inputs, recipe, dropout, device
         self.layout = Layout(recipe.hidden, n_outputs)
         self.masks = masks(keys, dropout, "dropout")
-        weights = torch.stack([self.layout.initial(key) for key in keys])[:, None].to(device.name)
+        weights = torch.stack([self.layout.initial(key) for key in keys])[:, None].to(device)
         weights.grad = torch.zeros_like(weights)
         self.weights, self.gradients = ([self.layout.parts(v) for v in of[:, 0]] for of in (weights, weights.grad))
         self.state = [weights]
@@ -244,7 +244,7 @@ class Networks:
             shared: dict[bytes, Batch] = {}  # coupled networks see the same molecules
             for row in (numbers := rows.cpu().numpy()):
                 if row.tobytes() not in shared:
-                    shared[row.tobytes()] = self.inputs.batch(row, not self.dropout, torch.device(self.device.name))
+                    shared[row.tobytes()] = self.inputs.batch(row, not self.dropout, torch.device(self.device))
             self.own = [shared[row.tobytes()] for row in numbers]
             self.runs = [run(*given) for given in zip(self.weights, self.own, self.masks, strict=True)]
             yield torch.stack([outputs for outputs, *_ in self.runs])

@@ -16,18 +16,14 @@ Difference: the library's defaults, with plain instead of the paper's ordered bo
 Cost: grows as many trees as ``trees`` and trains no network.
 """
 
-from typing import Annotated, Any, ClassVar
-
-from pydantic import Field, PositiveInt
-from pydantic.dataclasses import dataclass
+from typing import Annotated, Any
 
 from benchmark.learners._boosting import EXTRA, SETTINGS
 from benchmark.learners._estimator import Estimators, TrainingSet
-from benchmark.pipeline import Need, learner
+from benchmark.pipeline import Field, PositiveInt, learner
 
 
 @learner("catboost", title="CatBoost", revision=1)
-@dataclass(frozen=True)
 class CatBoost(Estimators):
     trees: PositiveInt = 1000
     """Number of iterations."""
@@ -37,9 +33,9 @@ class CatBoost(Estimators):
     """Learning rate, the factor that shrinks each tree, ν in the formula. By default, the library derives it from the
     number of rows and of trees."""
 
-    offers: ClassVar[frozenset[Need]] = frozenset({"targets", "randomness"})
-    requires: ClassVar[tuple[str, ...]] = ("catboost",)
-    extra: ClassVar[str] = EXTRA
+    offers = frozenset({"targets", "randomness"})
+    requires = ("catboost",)
+    extra = EXTRA
 
     def trained(self, data: TrainingSet) -> Any:
         data = data.weighted()

@@ -16,26 +16,22 @@ Cost: trains one network of 3.4 million weights, in minutes for a thousand molec
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from pydantic.dataclasses import dataclass
-
-from benchmark.pipeline import learner
-from benchmark.train.learner import NetworkLearner
-from benchmark.types import Reads, Recipe
+from benchmark.pipeline import Recipe, learner
+from benchmark.train import NetworkLearner
 
 if TYPE_CHECKING:  # PyTorch takes seconds to import
     from torch import nn
 
 
 @learner("chemberta", title="ChemBERTa-77M-MTR", revision=1)
-@dataclass(frozen=True)
 class ChemBERTa(NetworkLearner):
-    reads: ClassVar[Reads] = "smiles"
-    recipe: ClassVar[Recipe] = Recipe(lr=2e-5, batch_size=32, epochs=10)
-    requires: ClassVar[tuple[str, ...]] = ("transformers",)
-    extra: ClassVar[str] = "pretrained"
-    library: ClassVar[str] = "transformers"
+    reads = "smiles"
+    recipe = Recipe(lr=2e-5, batch_size=32, epochs=10)
+    requires = ("transformers",)
+    extra = "pretrained"
+    library = "transformers"
 
     def module(self, recipe: Recipe, n_inputs: int, n_outputs: int, dropout: float) -> nn.Module:
         from benchmark.learners._chemberta import Network

@@ -18,14 +18,12 @@ decay.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Need, learner
-from benchmark.train.learner import NETWORKS, NetworkLearner
-from benchmark.types import Reads, Recipe
+from benchmark.pipeline import Recipe, learner
+from benchmark.train import NETWORKS, NetworkLearner
 
 if TYPE_CHECKING:  # PyTorch takes seconds to import
     from torch import nn
@@ -34,14 +32,13 @@ if TYPE_CHECKING:  # PyTorch takes seconds to import
 
 
 @learner("chemprop", title="Chemprop", revision=1)
-@dataclass(frozen=True)
 class Chemprop(NetworkLearner):
-    reads: ClassVar[Reads] = "smiles"
-    recipe: ClassVar[Recipe] = Recipe(hidden=304, epochs=50)
-    offers: ClassVar[frozenset[Need]] = NETWORKS | {"relu"}
-    requires: ClassVar[tuple[str, ...]] = ("chemprop",)
-    extra: ClassVar[str] = "chemprop"
-    library: ClassVar[str] = "chemprop"
+    reads = "smiles"
+    recipe = Recipe(hidden=304, epochs=50)
+    offers = NETWORKS | {"relu"}
+    requires = ("chemprop",)
+    extra = "chemprop"
+    library = "chemprop"
 
     def prepared(self, x: np.ndarray, device: Device) -> Any:
         from benchmark.learners._chemprop import Molecules

@@ -14,22 +14,18 @@ Difference: none; it is scikit-learn's implementation with its defaults.
 Cost: grows as many trees as ``trees`` and trains no network.
 """
 
-from typing import Any, ClassVar
-
-from pydantic import PositiveInt
-from pydantic.dataclasses import dataclass
+from typing import Any
 
 from benchmark.learners._estimator import Estimators, TrainingSet
-from benchmark.pipeline import Need, learner
+from benchmark.pipeline import PositiveInt, learner
 
 
 @learner("extra_trees", title="Extra trees", revision=1)
-@dataclass(frozen=True)
 class ExtraTrees(Estimators):
     trees: PositiveInt = 500
     """Number of trees, T in the formula."""
 
-    offers: ClassVar[frozenset[Need]] = frozenset({"targets", "randomness"})
+    offers = frozenset({"targets", "randomness"})
 
     def trained(self, data: TrainingSet) -> Any:
         data = data.weighted()

@@ -38,7 +38,6 @@ RATIOS = (1e-4, 1e2)
 
 
 @learner("gaussian_process", title="Gaussian process", revision=1)
-@dataclass(frozen=True)
 class GaussianProcess(Estimators):
     """No hyperparameters: noise and signal variances maximise the marginal likelihood."""
 

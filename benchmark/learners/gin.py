@@ -17,15 +17,12 @@ atoms of all layers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import learner
-from benchmark.train.ensemble import Key, Networks, Training
-from benchmark.train.learner import NetworkLearner
-from benchmark.types import Reads, Recipe
+from benchmark.pipeline import Recipe, learner
+from benchmark.train import Key, NetworkLearner, Networks, Training
 
 if TYPE_CHECKING:  # PyTorch takes seconds to import
     from torch import nn
@@ -34,10 +31,9 @@ if TYPE_CHECKING:  # PyTorch takes seconds to import
 
 
 @learner("gin", title="GIN", revision=1)
-@dataclass(frozen=True)
 class GIN(NetworkLearner):
-    reads: ClassVar[Reads] = "smiles"
-    recipe: ClassVar[Recipe] = Recipe(hidden=128, batch_size=32, epochs=50)
+    reads = "smiles"
+    recipe = Recipe(hidden=128, batch_size=32, epochs=50)
 
     def prepared(self, x: np.ndarray, device: Device) -> Any:
         from benchmark.learners._gin import Molecules

@@ -16,15 +16,11 @@ Cost: grows one tree in each iteration, or one for each class if there are more 
 
 from typing import Annotated, Any
 
-from pydantic import Field, PositiveInt
-from pydantic.dataclasses import dataclass
-
 from benchmark.learners._estimator import Estimators, TrainingSet, are_bits
-from benchmark.pipeline import learner
+from benchmark.pipeline import Field, PositiveInt, learner
 
 
 @learner("gradient_boosting", title="Gradient boosting", revision=1)
-@dataclass(frozen=True)
 class GradientBoosting(Estimators):
     trees: PositiveInt = 100
     """Number of iterations."""

@@ -15,21 +15,17 @@ product gives all similarities.
 Cost: trains nothing; a prediction compares a molecule with all training rows.
 """
 
-from dataclasses import dataclass as plain
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from pydantic import PositiveInt
-from pydantic.dataclasses import dataclass
 from threadpoolctl import threadpool_limits
 
 from benchmark.learners._estimator import Estimators, Kernel, TrainingSet, kernel_for
-from benchmark.pipeline import learner
-from benchmark.types import Sample
+from benchmark.pipeline import PositiveInt, Sample, learner
 
 
 @learner("knn", title="k-NN", revision=1)
-@dataclass(frozen=True)
 class KNN(Estimators):
     k: PositiveInt = 5
     """Number of neighbours; the default is scikit-learn's."""
@@ -42,7 +38,7 @@ class KNN(Estimators):
         return Neighbours(self.k, kernel_for(data.x), data.x, shares, classes)
 
 
-@plain(frozen=True)
+@dataclass(frozen=True)
 class Neighbours:
     """Rows ``x`` (N, D) and what they vote for, ``y``: numbers (N,) or probabilities (N, C) of ``classes_`` (C,).
 

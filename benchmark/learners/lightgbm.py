@@ -15,18 +15,14 @@ Difference: the library's defaults, which leave out the paper's sampling of rows
 Cost: grows one tree in each iteration, or one for each class if there are more than two; trains no network.
 """
 
-from typing import Annotated, Any, ClassVar
-
-from pydantic import Field, PositiveInt
-from pydantic.dataclasses import dataclass
+from typing import Annotated, Any
 
 from benchmark.learners._boosting import EXTRA, SETTINGS
 from benchmark.learners._estimator import Estimators, TrainingSet
-from benchmark.pipeline import learner
+from benchmark.pipeline import Field, PositiveInt, learner
 
 
 @learner("lightgbm", title="LightGBM", revision=1)
-@dataclass(frozen=True)
 class LightGBM(Estimators):
     trees: PositiveInt = 100
     """Number of iterations."""
@@ -35,8 +31,8 @@ class LightGBM(Estimators):
     leaves: Annotated[int, Field(ge=2, le=131072)] = 31
     """Most leaves of a tree."""
 
-    requires: ClassVar[tuple[str, ...]] = ("lightgbm",)
-    extra: ClassVar[str] = EXTRA
+    requires = ("lightgbm",)
+    extra = EXTRA
 
     def trained(self, data: TrainingSet) -> Any:
         data = data.weighted()

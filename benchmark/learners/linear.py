@@ -17,15 +17,11 @@ Cost: solves one convex problem and trains no network.
 
 from typing import Annotated, Any
 
-from pydantic import Field
-from pydantic.dataclasses import dataclass
-
 from benchmark.learners._estimator import Estimators, TrainingSet
-from benchmark.pipeline import learner
+from benchmark.pipeline import Field, learner
 
 
 @learner("linear", title="Logistic or ridge regression", revision=1)
-@dataclass(frozen=True)
 class Linear(Estimators):
     l2: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
     """Weight of the squared coefficients: ``alpha`` of ridge regression, ``1 / C`` of logistic regression."""

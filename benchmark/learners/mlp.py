@@ -15,15 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Need, learner
-from benchmark.train.ensemble import Key, Networks, Training
-from benchmark.train.learner import NETWORKS, NetworkLearner
-from benchmark.types import Recipe
+from benchmark.pipeline import Recipe, learner
+from benchmark.train import NETWORKS, Key, NetworkLearner, Networks, Training
 
 if TYPE_CHECKING:  # imports PyTorch, which takes seconds
     from torch import nn
@@ -33,15 +30,14 @@ if TYPE_CHECKING:  # imports PyTorch, which takes seconds
 
 
 @learner("mlp", title="Perceptron", revision=1)
-@dataclass(frozen=True)
 class MLP(NetworkLearner):
-    recipe: ClassVar[Recipe] = Recipe()
-    offers: ClassVar[frozenset[Need]] = NETWORKS | {"relu"}
+    recipe = Recipe()
+    offers = NETWORKS | {"relu"}
 
     def prepared(self, x: np.ndarray, device: Device) -> Inputs:
         from benchmark.train.networks import Inputs
 
-        return Inputs(x, device.name)
+        return Inputs(x)
 
     def module(self, recipe: Recipe, n_inputs: int, n_outputs: int, dropout: float) -> nn.Module:
         from torch import nn
@@ -53,15 +49,14 @@ class MLP(NetworkLearner):
     def networks(
         self, keys: Sequence[Key], inputs: Any, recipe: Recipe, n_outputs: int, device: Device, training: Training
     ) -> Networks:
-        from benchmark.train.networks import StackedMLP, StackedPerceptrons
+        from benchmark.train.networks import StackedMLP
         from benchmark.train.perceptrons import Perceptrons
 
-        if training.step or training.adapt:
-            start = tuple(of.as_layers() if isinstance(of, StackedMLP) else of for of in training.start)
-            return super().networks(keys, inputs.x, recipe, n_outputs, device, replace(training, start=start))
-        initial = StackedMLP(keys, inputs.width, recipe.hidden, n_outputs, self.dropout)
-        if training.start:
-            initial = initial.started_from(training.start)
-        if device.one_by_one:
-            return Perceptrons(initial, inputs, recipe)
-        return StackedPerceptrons(initial, inputs, recipe, device.name)
+        initial = StackedMLP(keys, inputs.x.shape[1], recipe.hidden, n_outputs, self.dropout)
+        plain = training.step or training.adapt
+        if plain or device == "cuda":
+            begun = training.start or ([] if plain else [initial.select(m) for m in range(len(keys))])
+            start = [of.as_layers() if isinstance(of, StackedMLP) else of for of in begun]
+            x = inputs.x.to(device)
+            return super().networks(keys, x, recipe, n_outputs, device, replace(training, start=start))
+        return Perceptrons(initial.started_from(training.start) if training.start else initial, inputs, recipe)

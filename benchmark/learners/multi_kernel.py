@@ -20,22 +20,20 @@ Difference: the choice of features and the rule for ``C`` are ours.
 Cost: as ``svm``; trains no network.
 """
 
-from dataclasses import dataclass as plain
-from typing import Annotated, ClassVar
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
-from pydantic import Field
-from pydantic.dataclasses import dataclass
 
 from benchmark.learners._estimator import Kernel, tanimoto
 from benchmark.learners.svm import SVM
-from benchmark.pipeline import learner
+from benchmark.pipeline import Field, learner
 
 MOST = 3.0
 """The largest distance of a number from the mean of the training pool, in standard deviations."""
 
 
-@plain(frozen=True)
+@dataclass(frozen=True)
 class MeanKernel:
     """The mean of a Tanimoto kernel on the columns ``bits`` (D,) and a Gaussian one, with ``gamma``, on the others."""
 
@@ -62,10 +60,9 @@ class MeanKernel:
 
 
 @learner("multi_kernel", title="Multi-kernel SVM", revision=1)
-@dataclass(frozen=True)
 class MultiKernel(SVM):
-    builds_on: ClassVar[tuple[str, ...]] = ("svm",)
-    features: ClassVar[tuple[str, ...]] = ("morgan_counts:4096:2", "atom_pairs:4096", "rdkit_descriptors")
+    builds_on = ("svm",)
+    features = ("morgan_counts:4096:2", "atom_pairs:4096", "rdkit_descriptors")
 
     C: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.7
     """As in ``svm``. The default is the smallest of 0.35, 0.5, 0.7, 1, 1.4 and 2 that costs at most 0.5 percentage

@@ -14,24 +14,20 @@ features at each split.
 Cost: grows as many trees as ``trees`` and trains no network.
 """
 
-from typing import Any, ClassVar
-
-from pydantic import PositiveInt
-from pydantic.dataclasses import dataclass
+from typing import Any
 
 from benchmark.learners._estimator import Estimators, TrainingSet
-from benchmark.pipeline import Need, learner
+from benchmark.pipeline import PositiveInt, learner
 
 
 @learner("random_forest", title="Random forest", revision=1)
-@dataclass(frozen=True)
 class RandomForest(Estimators):
     trees: PositiveInt = 500
     """Number of trees, T in the formula."""
     leaf: PositiveInt = 1
     """Fewest training rows in a leaf."""
 
-    offers: ClassVar[frozenset[Need]] = frozenset({"targets", "randomness"})
+    offers = frozenset({"targets", "randomness"})
 
     def trained(self, data: TrainingSet) -> Any:
         n, data = len(data.y), data.weighted()

@@ -17,27 +17,23 @@ Cost: trains one network of 23.5 million weights, which takes hours on one core.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from pydantic.dataclasses import dataclass
-
-from benchmark.pipeline import Need, learner
-from benchmark.train.learner import NETWORKS, NetworkLearner
-from benchmark.types import Reads, Recipe
+from benchmark.pipeline import Recipe, learner
+from benchmark.train import NETWORKS, NetworkLearner
 
 if TYPE_CHECKING:  # PyTorch takes seconds to import
     from torch import nn
 
 
 @learner("resnet50", title="ResNet-50", revision=1)
-@dataclass(frozen=True)
 class ResNet50(NetworkLearner):
-    reads: ClassVar[Reads] = "pixels"
-    recipe: ClassVar[Recipe] = Recipe(lr=1e-4, batch_size=64, epochs=15)
-    offers: ClassVar[frozenset[Need]] = NETWORKS | {"relu"}
-    requires: ClassVar[tuple[str, ...]] = ("transformers",)
-    extra: ClassVar[str] = "pretrained"
-    library: ClassVar[str] = "transformers"
+    reads = "pixels"
+    recipe = Recipe(lr=1e-4, batch_size=64, epochs=15)
+    offers = NETWORKS | {"relu"}
+    requires = ("transformers",)
+    extra = "pretrained"
+    library = "transformers"
 
     def module(self, recipe: Recipe, n_inputs: int, n_outputs: int, dropout: float) -> nn.Module:
         from benchmark.learners._resnet50 import Network

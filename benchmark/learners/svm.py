@@ -22,19 +22,16 @@ of a molecule in the bootstrap together, because a model that has seen one of th
 Cost: trains one machine, and for probabilities five more on the folds; trains no network.
 """
 
-from dataclasses import dataclass as plain
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field
-from pydantic.dataclasses import dataclass
 
 from benchmark.learners._estimator import Estimators, Kernel, TrainingSet, kernel_for
-from benchmark.pipeline import learner
+from benchmark.pipeline import Field, learner
 
 
 @learner("svm", title="SVM", revision=1)
-@dataclass(frozen=True)
 class SVM(Estimators):
     C: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
     """Weight of errors relative to the margin; the default is scikit-learn's. The targets of a regression are
@@ -61,7 +58,7 @@ class SVM(Estimators):
         return kernel_for(x)
 
 
-@plain(frozen=True)
+@dataclass(frozen=True)
 class OfSimilarities:
     """An estimator that was fitted to the similarities (N, N) of its training rows ``x`` (N, D)."""
 

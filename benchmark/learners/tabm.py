@@ -18,26 +18,21 @@ Cost: about K times the arithmetic of a perceptron.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import PositiveInt
-from pydantic.dataclasses import dataclass
 
-from benchmark.pipeline import Need, learner
-from benchmark.train.ensemble import Ensemble
-from benchmark.train.learner import NETWORKS, NetworkLearner
-from benchmark.types import Recipe, Sample
+from benchmark.pipeline import PositiveInt, Recipe, Sample, learner
+from benchmark.train import NETWORKS, Ensemble, NetworkLearner
 
 if TYPE_CHECKING:  # PyTorch takes seconds to import
     from torch import nn
 
 
 @learner("tabm", title="TabM K={k}", revision=1)
-@dataclass(frozen=True)
 class TabM(NetworkLearner):
-    recipe: ClassVar[Recipe] = Recipe()
-    offers: ClassVar[frozenset[Need]] = NETWORKS | {"relu"}
+    recipe = Recipe()
+    offers = NETWORKS | {"relu"}
 
     k: PositiveInt = 32
     """Number of members; the default is that of the source."""

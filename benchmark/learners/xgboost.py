@@ -14,18 +14,14 @@ Difference: none; the library's defaults.
 Cost: grows one tree in each iteration, or one for each class if there are more than two; trains no network.
 """
 
-from typing import Annotated, Any, ClassVar
-
-from pydantic import Field, PositiveInt
-from pydantic.dataclasses import dataclass
+from typing import Annotated, Any
 
 from benchmark.learners._boosting import EXTRA, SETTINGS, Encoded
 from benchmark.learners._estimator import Estimators, TrainingSet
-from benchmark.pipeline import learner
+from benchmark.pipeline import Field, PositiveInt, learner
 
 
 @learner("xgboost", title="XGBoost", revision=1)
-@dataclass(frozen=True)
 class XGBoost(Estimators):
     trees: PositiveInt = 100
     """Number of iterations."""
@@ -34,8 +30,8 @@ class XGBoost(Estimators):
     depth: PositiveInt = 6
     """Most splits between the root and a leaf."""
 
-    requires: ClassVar[tuple[str, ...]] = ("xgboost",)
-    extra: ClassVar[str] = EXTRA
+    requires = ("xgboost",)
+    extra = EXTRA
 
     def trained(self, data: TrainingSet) -> Any:
         data = data.weighted()

@@ -10,7 +10,7 @@ from benchmark.pipeline import Part, Pipeline
 from benchmark.registry import make_method
 from benchmark.run import walls
 from benchmark.run.runner import fit
-from benchmark.train import draw
+from benchmark.train import sample_for
 from benchmark.train.learner import NetworkLearner
 from benchmark.types import Examples, Model, Predictions, Problem, Recipe, Sampling, Task
 
@@ -32,7 +32,7 @@ def synthetic(task: Task, n: int = 160, features: int = 32) -> Problem:
     tests = {"id": examples(50, "id"), "ood": examples(40, "ood")}
     n_outputs = 2 if task == "classification" else 1
     train, known = examples(n, "train"), np.arange(0, n, 2)
-    return Problem(f"synthetic_{task}", task, n_outputs, train, tests, recipe=Recipe(epochs=4), known=known)
+    return Problem(f"synthetic_{task}", task, n_outputs, train, tests, recipe=Recipe(epochs=4), earlier_rows=known)
 
 
 def _molecules(x: np.ndarray) -> np.ndarray:
@@ -78,7 +78,7 @@ def check_method(cls: type[Part], task: Task) -> list[str]:
     test = problem.evals["id"].inputs
 
     def fit_at(seed: int, on: Problem = problem, sampling: Sampling = samplings[-1]) -> Model:
-        return fit(method, draw(on, sampling, seed)[0])
+        return fit(method, sample_for(on, sampling, seed)[0])
 
     def predict(*seeds: int, on: Problem = problem) -> np.ndarray:
         return np.stack([fit_at(seed, on).predict(test) for seed in seeds])
@@ -97,7 +97,7 @@ def check_method(cls: type[Part], task: Task) -> list[str]:
 
     def sees_its_half() -> bool:
         outside = np.ones(len(train), dtype=bool)
-        outside[draw(problem, "halves", 1)[1]] = False
+        outside[sample_for(problem, "halves", 1)[1]] = False
         y = np.where(outside, 1 - train.y, train.y)
         elsewhere = replace(problem, train=replace(train, x=np.where(outside[:, None], 1 - train.x, train.x), y=y))
         ours, theirs = (fit_at(1, on, "halves").predict(test) for on in (problem, elsewhere))

@@ -41,7 +41,7 @@ from benchmark.run.runner import Planned
 from benchmark.store.cell import Cell
 from benchmark.train.device import CPU
 from benchmark.train.learner import installed
-from benchmark.train.resampling import draw
+from benchmark.train.resampling import sample_for
 from benchmark.types import PAPER, Predictions, Problem, Sample, Sampling
 
 if TYPE_CHECKING:  # MLflow takes seconds to import
@@ -77,7 +77,7 @@ def refuse(cells: Sequence[Planned], register: str) -> None:
     """Raise UserError, before anything is trained, for cells whose models cannot be logged or registered."""
     for cell in cells:
         refuse_images(load_spec(cell.dataset))
-        if cell.key.device != CPU.name:
+        if cell.key.device != CPU:
             raise UserError(
                 "--log-models trains on the CPU, so that a model can be served on any machine, and would not reproduce "
                 "predictions made on a GPU: add --device cpu"
@@ -202,7 +202,7 @@ def _retrain(cell: Planned, jobs: int | None) -> list[_Retrained]:
 
 def _retrained(problem: Problem, method: Pipeline, sampling: Sampling, seed: int) -> _Retrained:
     """Train at one seed in a worker. Raises UserError for a predictor that cannot be saved."""
-    fitted = runner.fit(method, draw(problem, sampling, seed)[0])
+    fitted = runner.fit(method, sample_for(problem, sampling, seed)[0])
     values = {name: fitted.predict(test.inputs) for name, test in problem.evals.items()}
     for pickler in (_WithoutSample, cloudpickle.Pickler):
         content = io.BytesIO()

@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmark.pipeline import Pipeline
 from benchmark.run.runner import Planned, fit
-from benchmark.train.resampling import draw
+from benchmark.train.resampling import sample_for
 from benchmark.types import Problem, Sample
 
 FEW_ROWS = (128, 256)
@@ -45,7 +45,7 @@ def costs(cells: Sequence[Planned]) -> list[Cost]:
 def _cost(cells: Sequence[Planned]) -> Cost:
     problem, seconds = cells[0].problem, 0.0
     for cell in cells:
-        sample, _ = draw(cell.problem, cell.key.sampling, cell.key.seeds[0])
+        sample, _ = sample_for(cell.problem, cell.key.sampling, cell.key.seeds[0])
         seconds += len(cell.key.seeds) * seconds_per_fit(cell.method, sample, cell.problem)
     tests = sum(len(test) for test in problem.evals.values())
     retrainings = sum(len(cell.key.seeds) for cell in cells)
@@ -65,7 +65,7 @@ def seconds_per_fit(method: Pipeline, sample: Sample, problem: Problem) -> float
 
     def seconds(n: int) -> float:
         chosen = np.random.default_rng(0).permutation(len(sample.rows))[:n]
-        part = replace(sample, rows=sample.rows[chosen], resampled=sample.rows[chosen])
+        part = replace(sample, rows=sample.rows[chosen], bootstrap_pool=sample.rows[chosen])
         start = time.process_time()
         model = fit(method, part)
         for inputs in tests:

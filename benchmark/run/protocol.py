@@ -25,7 +25,7 @@ from benchmark import __version__
 from benchmark.data.problem import digest, load_problem
 from benchmark.errors import UserError
 from benchmark.settings import DEFAULT_SEEDS, parse_seeds, refuse_lone_halves
-from benchmark.train import bootstrap, draw
+from benchmark.train import bootstrap, sample_for
 from benchmark.types import PAPER, Examples, Problem, Sampling
 
 FORMAT = 2
@@ -41,7 +41,7 @@ def samples_fingerprint(problem: Problem, sampling: Sampling, seeds: Sequence[in
 
 def _rows(problem: Problem, sampling: Sampling, seed: int) -> np.ndarray:
     """Return the rows (R,) of the pool that a single model is trained on, in order and with repeats."""
-    sample, places = draw(problem, sampling, seed)
+    sample, places = sample_for(problem, sampling, seed)
     return places[sample.rows]
 
 
@@ -115,7 +115,7 @@ def _samples(problem: Problem, sampling: Sampling, seeds: Sequence[int]) -> Iter
 def _pool(problem: Problem, seeds: Sequence[int], members: int) -> Iterator[tuple[str, pa.Table]]:
     train = problem.train
     yield "train", _table({"example_id": train.ids, "smiles": train.smiles, "y": train.y})
-    rows = np.stack([bootstrap(draw(problem, PAPER, seed)[0], members) for seed in seeds])
+    rows = np.stack([bootstrap(sample_for(problem, PAPER, seed)[0], members) for seed in seeds])
     n = rows.shape[2]
     columns = {
         "train_seed": np.repeat(np.array(seeds), members * n),

@@ -15,7 +15,7 @@ from benchmark.types import Problem
 LIBRARIES = ("torch", "numpy", "rdkit", "scikit-learn", "pandas")
 
 
-def facts_of(problem: Problem, command: str, device: str = CPU.name) -> Facts:
+def facts_of(problem: Problem, command: str, device: str = CPU) -> Facts:
     """Return the provenance of a cell on ``problem`` that ``command`` repeats."""
     import torch  # slow to import
 
@@ -32,7 +32,7 @@ def facts_of(problem: Problem, command: str, device: str = CPU.name) -> Facts:
         versions=versions | _of_learner(problem.backbone),
         commit=_git("rev-parse", "HEAD") or "unknown",
         modified=None if (changed := _git("status", "--porcelain")) is None else bool(changed),
-        device=f"cpu ({machine}), 1 thread per worker" if device == CPU.name else device,
+        device=f"cpu ({machine}), 1 thread per worker" if device == CPU else device,
     )
 
 

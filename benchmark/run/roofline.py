@@ -78,7 +78,9 @@ def parts(problem: Problem, copies: int = 1) -> list[Part]:
     rows = torch.from_numpy(draw.integers(len(problem.train), size=(1, steps * batch)))
     y = torch.from_numpy(problem.train.y)
     with one_thread():
-        networks = Perceptrons(StackedMLP([(0, 0)], inputs.width, recipe.hidden, problem.n_outputs), inputs, recipe)
+        networks = Perceptrons(
+            StackedMLP([(0, 0)], inputs.x.shape[1], recipe.hidden, problem.n_outputs), inputs, recipe
+        )
         whole = []
         for _ in range(-(-REPEATS // steps)):
             batches = list(rows.split(batch, 1))

@@ -25,9 +25,9 @@ from benchmark.run.cluster import spread
 from benchmark.run.provenance import LIBRARIES, facts_of
 from benchmark.run.revisions import code_of
 from benchmark.store.cell import Cell, CellKey
-from benchmark.train.device import CPU, DEVICES, Device
+from benchmark.train.device import CPU, Device
 from benchmark.train.learner import installed
-from benchmark.train.resampling import draw
+from benchmark.train.resampling import sample_for
 from benchmark.types import PAPER, Model, Predictions, Problem, Sample, Sampling
 
 if TYPE_CHECKING:  # imports PyTorch
@@ -63,7 +63,7 @@ class Planned:
             + f" --dataset {shlex.quote(self.dataset)} "
             f"--canonical-seed {self.key.canonical_seed} --seeds {self.key.spelled_seeds}"
             + (f" --sampling {self.key.sampling}" if self.key.sampling != PAPER else "")
-            + (f" --device {self.key.device}" if self.key.device != CPU.name else "")
+            + (f" --device {self.key.device}" if self.key.device != CPU else "")
         )
 
 
@@ -119,7 +119,7 @@ def plan(
         seeds=tuple(sorted(seeds)),
         problem=problem.fingerprint,
         code=code_of(method, sampling),
-        device=device.name,
+        device=device,
         sampling=sampling,
         learner=registry.learner_of(method, task),
         features=own.replace(":", "."),
@@ -140,7 +140,7 @@ def run(
     (planned, Failed). A cell that fails never stops another. Networks shared by cells are trained once. What an
     interrupted call has trained is read from the cache unless ``fresh``.
     """
-    default = (os.cpu_count() or 1) if all(cell.key.device == CPU.name for cell in cells) else 1
+    default = (os.cpu_count() or 1) if all(cell.key.device == CPU for cell in cells) else 1
     jobs = len(client.ncores()) or 1 if client else jobs or default
     units = _units(cells, jobs, fresh)
     done: dict[int, dict[tuple[int, ...], _Block]] = {i: {} for i in range(len(cells))}
@@ -181,7 +181,7 @@ def _units(cells: Sequence[Planned], jobs: int, fresh: bool) -> _Units:
         methods = {i: cells[i].method for i in group}
         names = {i: replace(cells[i].key, seeds=()).digest for i in group}
         for block in _blocks(seeds, jobs):
-            units.append((cells[group[0]].problem, _Unit(methods, names, sampling, block, fresh, DEVICES[device])))
+            units.append((cells[group[0]].problem, _Unit(methods, names, sampling, block, fresh, device)))
     return units
 
 
@@ -253,7 +253,7 @@ def _work(problem: Problem, unit: _Unit) -> _Results:
     done: dict[int, list[_Block]] = {i: [] for i in unit.methods}
     errors: dict[int, _Block] = {}
     for seed in unit.seeds:
-        sample, _ = draw(problem, unit.sampling, seed, unit.device.name)
+        sample, _ = sample_for(problem, unit.sampling, seed, unit.device)
         with sharing() as shared:
             for i in sorted(unit.methods, key=lambda i: not unit.methods[i].remedy.fits_first):
                 if i in errors:
@@ -311,7 +311,7 @@ def _warm_up(method: Pipeline, sample: Sample) -> None:
     rows = sample.rows[np.concatenate([order[:WARM], order[-WARM:]])]
     recipe = sample.recipe.model_copy(update={"epochs": 1})
     with suppress(Exception, SystemExit), sharing():  # an error is raised again by the fit itself, and reported
-        fit(method, replace(sample, rows=rows, resampled=rows, recipe=recipe)).predict(sample.inputs[:2])
+        fit(method, replace(sample, rows=rows, bootstrap_pool=rows, recipe=recipe)).predict(sample.inputs[:2])
 
 
 def _path(unit: _Unit, i: int, seed: int) -> Path:

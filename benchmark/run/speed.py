@@ -17,7 +17,7 @@ from benchmark.registry import make_method
 from benchmark.run import runner
 from benchmark.run.roofline import machine, parts
 from benchmark.store.cell import Cell
-from benchmark.train import draw
+from benchmark.train import sample_for
 from benchmark.train.device import CPU, CUDA, Device
 from benchmark.types import PAPER, Predictions, Problem, Sampling
 
@@ -97,11 +97,11 @@ class Plain:
     def table(self, sampling: Sampling, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Train every method at one train seed; return the predictions of ERM and twin for the ID test, (T, C)."""
         torch.manual_seed(seed)
-        sample, places = draw(self.problem, sampling, seed)
+        sample, places = sample_for(self.problem, sampling, seed)
 
         def bootstrap() -> list[int]:
-            n = len(sample.resampled)
-            return places[sample.resampled[torch.randint(n, (n,)).numpy()]].tolist()
+            n = len(sample.bootstrap_pool)
+            return places[sample.bootstrap_pool[torch.randint(n, (n,)).numpy()]].tolist()
 
         rows = places[sample.rows].tolist()
         erm = self.probabilities([self.fit(rows)])
@@ -122,7 +122,7 @@ def floor(problem: Problem, sampling: Sampling) -> float:
     """
     one, both = parts(problem), parts(problem, copies=2)
     limits = machine()
-    steps = -(-len(draw(problem, sampling, 1)[0].rows) // problem.recipe.batch_size) * problem.recipe.epochs
+    steps = -(-len(sample_for(problem, sampling, 1)[0].rows) // problem.recipe.batch_size) * problem.recipe.epochs
     single = 10 if sampling == PAPER else 11
     return steps * sum(n * part.at_best(limits) for n, of in ((single, one), (2, both)) for part in of)
 

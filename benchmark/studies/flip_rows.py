@@ -27,7 +27,7 @@ from benchmark.measure.basics import pseudo_values
 from benchmark.pipeline import Pipeline
 from benchmark.registry import make_method, refuse_sampling, title
 from benchmark.run.runner import retrain
-from benchmark.train.resampling import draw
+from benchmark.train.resampling import sample_for
 from benchmark.types import Problem
 
 FLIPS = 0.1
@@ -154,7 +154,7 @@ def trained(problem: Problem, method: Pipeline, start: int, stop: int) -> tuple[
     seeds = [seed for j in range(start, stop) for seed in (2 * j + 1, 2 * j + 2)]
     halves = np.zeros((stop - start, len(problem.train)), dtype=np.int8)
     for seed in seeds:
-        halves[(seed - 1) // 2 - start, draw(problem, "halves", seed)[1]] = 1 if seed % 2 else -1
+        halves[(seed - 1) // 2 - start, sample_for(problem, "halves", seed)[1]] = 1 if seed % 2 else -1
     try:
         values = retrain(method, problem, seeds, "halves")["id"].values
     except RuntimeError as error:

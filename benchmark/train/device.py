@@ -5,40 +5,24 @@ import runpy
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
 
 from benchmark.errors import UserError
 
-
-@dataclass(frozen=True)
-class Device:
-    """A device.
-
-    ``one_by_one``: coupled networks are computed one at a time, as suits the caches of a CPU. A GPU computes all at
-    once, and results differ in the last bits.
-    """
-
-    name: Literal["cpu", "cuda"]
-    one_by_one: bool
-
-
-CPU = Device("cpu", True)
-CUDA = Device("cuda", False)
-DEVICES: dict[str, Device] = {"cpu": CPU, "cuda": CUDA}
+Device = str
+CPU, CUDA = "cpu", "cuda"
 
 
 def device(name: str) -> Device:
     """Return the device called ``name``; ``auto`` prefers a GPU. Raises UserError if it is unknown or not available."""
     if name == "auto":
         return CUDA if _gpu() else CPU
-    if name not in DEVICES:
-        raise UserError(f"unknown device {name}: expected auto, {' or '.join(DEVICES)}")
-    if name == "cuda" and not _gpu():
+    if name not in (CPU, CUDA):
+        raise UserError(f"unknown device {name}: expected auto, {CPU} or {CUDA}")
+    if name == CUDA and not _gpu():
         raise UserError("--device cuda needs a GPU that PyTorch can use, but none is available: omit the option")
-    return DEVICES[name]
+    return name
 
 
 def _gpu() -> bool:

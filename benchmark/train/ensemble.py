@@ -18,14 +18,14 @@ Key = tuple[int, int]
 """Train seed and member of a network."""
 
 
-class Unit(NamedTuple):
+class TargetScaler(NamedTuple):
     """Mean and standard deviation of the targets that networks are trained on."""
 
     mean: float = 0.0
     deviation: float = 1.0
 
     @classmethod
-    def of(cls, y: Tensor) -> Unit:
+    def of(cls, y: Tensor) -> TargetScaler:
         """Return the unit of training targets of any shape; the deviation is 1 if they are all equal."""
         return cls(float(y.mean()), float(y.std(correction=0)) or 1.0)
 
@@ -46,7 +46,7 @@ class Step:
     ``targets``."""
     fit: Tensor
     """(K,): loss of each network on its own batch, in the graph."""
-    unit: Unit
+    unit: TargetScaler
     """Mean and standard deviation of the targets that the networks learn standardised; 0 and 1 if they do not."""
 
 
@@ -135,7 +135,7 @@ class Ensemble:
 
     learner: Architecture
     parts: Sequence[TrainedNetworks]
-    units: Sequence[Unit]
+    units: Sequence[TargetScaler]
     """For each network, the unit of its outputs; none if these are in that of the targets."""
     task: Task
     rows: np.ndarray

@@ -89,7 +89,7 @@ class NetworkLearner(Learner):
         """Convert training inputs (N, …) to those of ``networks``."""
         import torch
 
-        return x if x.dtype.kind == "U" else torch.tensor(x, device=device.name)
+        return x if x.dtype.kind == "U" else torch.tensor(x, device=device)
 
     def module(self, recipe: Recipe, n_inputs: int, n_outputs: int, dropout: float) -> nn.Module:
         """Return a new network from inputs (B, …) to logits or targets (B, C).
@@ -120,7 +120,7 @@ class NetworkLearner(Learner):
             for key in keys:
                 with Draws("initialisation", key, device):
                     module = self.module(recipe, getattr(inputs, "shape", (0,))[-1], n_outputs, self.dropout)
-                made.append((training.adapt(module) if training.adapt else module).to(device.name))
+                made.append((training.adapt(module) if training.adapt else module).to(device))
         except ImportError as error:
             raise UserError(
                 f"{self.name} cannot import {error.name}: {self.how_to_install(str(error.name))}"

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from benchmark.train.device import DEVICES, Device, one_thread
+from benchmark.train.device import Device, one_thread
 from benchmark.train.ensemble import (
     Architecture,
     Ensemble,
@@ -20,9 +20,9 @@ from benchmark.train.ensemble import (
     Loss,
     Networks,
     Step,
+    TargetScaler,
     TrainedNetworks,
     Training,
-    Unit,
 )
 from benchmark.train.losses import fit_gradient, fit_loss
 from benchmark.train.modules import Modules
@@ -61,7 +61,7 @@ def train(learner: Architecture, sample: Sample, rows: np.ndarray, training: Tra
 
     The protocol is the paper's: AdamW, clipping per network, last partial batch kept.
     """
-    shared, recipe, device = _shared[-1] if _shared else Shared(), learner.settings(sample), DEVICES[sample.device]
+    shared, recipe, device = _shared[-1] if _shared else Shared(), learner.settings(sample), sample.device
     keys = [(sample.seed, sample.member + m) for m in range(len(rows))]
     order = sample.seed if sample.batches is None else sample.batches
     arrays = sample.x, sample.y, sample.smiles, sample.targets
@@ -100,14 +100,14 @@ def train(learner: Architecture, sample: Sample, rows: np.ndarray, training: Tra
 
 def _clock(device: Device) -> float:
     """Return a time in seconds: CPU time of this process, or wall time on a GPU."""
-    return time.process_time() if device.name == "cpu" else time.perf_counter()
+    return time.process_time() if device == "cpu" else time.perf_counter()
 
 
-def _units(sample: Sample, rows: np.ndarray, coupled: bool) -> list[Unit]:
+def _units(sample: Sample, rows: np.ndarray, coupled: bool) -> list[TargetScaler]:
     """Return the unit in which each network learns a regression; coupled networks have one in common."""
     if sample.task == "classification":
         return []
-    return [Unit.of(torch.from_numpy(sample.y[rows if coupled else own])) for own in rows]
+    return [TargetScaler.of(torch.from_numpy(sample.y[rows if coupled else own])) for own in rows]
 
 
 def _train_together(
@@ -142,17 +142,19 @@ def _train_together(
                 if loss is None:
                     gradient = fit_gradient(task, outputs, wanted(batch))
                 else:
-                    gradient = _gradient(loss, outputs, batch, wanted(batch), task, units[0] if units else Unit())
+                    gradient = _gradient(loss, outputs, batch, wanted(batch), task, units)
                 networks.step(gradient, CLIP)
         if training.each_epoch is not None and training.each_epoch(Epoch(number, networks, ensemble)):
             return True
     return False
 
 
-def _gradient(loss: Loss, outputs: Tensor, rows: Tensor, targets: Tensor, task: Task, unit: Unit) -> Tensor:
+def _gradient(
+    loss: Loss, outputs: Tensor, rows: Tensor, targets: Tensor, task: Task, units: Sequence[TargetScaler]
+) -> Tensor:
     """Return the gradient (K, K·B, C) of a loss of K networks with respect to their ``outputs``."""
     k, size = rows.shape
     outputs = outputs.detach().requires_grad_()
     each = outputs.reshape(k, k, size, -1)
     fit = fit_loss(task, each.diagonal(dim1=0, dim2=1).movedim(-1, 0), targets)
-    return torch.autograd.grad(loss(Step(each, rows, targets, fit, unit)), outputs)[0]
+    return torch.autograd.grad(loss(Step(each, rows, targets, fit, next(iter(units), TargetScaler()))), outputs)[0]

@@ -24,7 +24,7 @@ class Draws:
 
     def __init__(self, stream: Stream, key: Key, device: Device) -> None:
         self.seed = int(generator(stream, *key).integers(2**63))
-        self.gpus = [torch.cuda.current_device()] if device.name == "cuda" else []
+        self.gpus = [torch.cuda.current_device()] if device == "cuda" else []
         self.states: list[Tensor] = []
 
     def __enter__(self) -> None:
@@ -119,7 +119,7 @@ class Modules:
             yield torch.stack(each)
 
     def _moved(self, batch: np.ndarray) -> Any:
-        return batch if batch.dtype.kind == "U" else torch.tensor(batch).to(self.device.name)
+        return batch if batch.dtype.kind == "U" else torch.tensor(batch).to(self.device)
 
 
 @dataclass(frozen=True)

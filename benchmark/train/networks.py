@@ -10,10 +10,8 @@ import torch
 from scipy.sparse import csr_matrix
 from torch import Tensor
 
-from benchmark.train.adamw import optimiser
 from benchmark.train.ensemble import Key, TrainedNetworks
 from benchmark.train.resampling import Stream, generator
-from benchmark.types import Recipe
 
 SPARSE = 0.1
 """The share of ones below which sums of rows are faster than a matrix product."""
@@ -98,17 +96,16 @@ def stacked(layers: Sequence[Tensor]) -> list[Tensor]:
 class Inputs:
     """Training features (N, D). Sparse bits such as fingerprints are also a matrix in CSR form, ``ones``."""
 
-    def __init__(self, x: np.ndarray, device: str = "cpu"):
-        self.width = x.shape[1]
-        self.x = torch.tensor(x, dtype=torch.float32, device=device)
+    def __init__(self, x: np.ndarray):
+        self.x = torch.tensor(x, dtype=torch.float32)
         bits = bool(((x == 0) | (x == 1)).all())
-        self.ones = csr_matrix(x) if bits and x.sum() < SPARSE * x.size and device == "cpu" else None
+        self.ones = csr_matrix(x) if bits and x.sum() < SPARSE * x.size else None
 
     def live(self, rows: np.ndarray) -> np.ndarray:
         """Return the numbers (L,) of the columns that are not zero in all of these rows."""
         if self.ones is not None:
             return np.unique(self.ones[np.unique(rows)].indices)
-        return np.flatnonzero(self.x[torch.from_numpy(np.unique(rows))].any(0).cpu().numpy())
+        return np.flatnonzero(self.x[torch.from_numpy(np.unique(rows))].any(0).numpy())
 
 
 class Dropout:
@@ -118,46 +115,10 @@ class Dropout:
         states = [int(generator(stream, *key).integers(2**63)) for key in keys]
         self.p, self.generators = p, [torch.Generator().manual_seed(state) for state in states]
 
-    def masks(self, rows: int, hidden: int, device: str = "cpu") -> list[Tensor]:
-        """Draw one tensor (M, rows, hidden) per hidden layer, on the CPU; return no tensors if p is 0."""
+    def masks(self, rows: int, hidden: int) -> list[Tensor]:
+        """Draw one tensor (M, rows, hidden) per hidden layer; return no tensors if p is 0."""
         if self.p == 0:
             return []
         keep = 1 - self.p
         both = torch.stack([torch.empty(2, rows, hidden).bernoulli_(keep, generator=g) for g in self.generators], 1)
-        return list((both / keep).to(device))
-
-
-class StackedPerceptrons:
-    """M perceptrons in training on ``inputs``, as one, on a GPU."""
-
-    def __init__(self, initial: StackedMLP, inputs: Inputs, recipe: Recipe, device: str) -> None:
-        self.inputs, self.recipe, self.network = inputs, recipe, initial
-        self.noise = Dropout(initial.keys, initial.dropout, "dropout")
-        self.state = [parameter.to(device).requires_grad_() for parameter in self.network.parameters]
-        self.network.parameters = self.state
-        self.optimiser = optimiser(self.state, recipe)
-
-    def epoch(self, batches: Sequence[Tensor]) -> Iterator[Tensor]:
-        for rows in batches:
-            first = torch.bmm(self.inputs.x[rows], self.state[0])
-            masks = self.noise.masks(rows.shape[1], self.recipe.hidden, str(first.device))
-            self.outputs = self.network.after(first, masks)
-            yield self.outputs
-
-    def step(self, gradient: Tensor, limit: float) -> None:
-        self.outputs.backward(gradient)
-        clip_each(self.state, limit)
-        self.optimiser.step()
-        self.optimiser.zero_grad()
-
-    def trained(self, state: Sequence[Tensor]) -> StackedMLP:
-        return self.network.with_state([value.detach().to("cpu", copy=True) for value in state])
-
-
-def clip_each(parameters: Sequence[Tensor], limit: float) -> None:
-    """Scale the gradient of each network, over all its parameters together, to a norm of at most ``limit``."""
-    gradients = [p.grad for p in parameters if p.grad is not None]
-    squares = torch.stack([gradient.flatten(1).square().sum(1) for gradient in gradients]).sum(0)
-    scales = (limit / (squares.sqrt() + 1e-6)).clamp(max=1)
-    for gradient in gradients:
-        gradient.mul_(scales[:, None, None])
+        return list(both / keep)

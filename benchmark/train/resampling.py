@@ -38,7 +38,7 @@ def generator(stream: Stream, seed: int, member: int = 0) -> np.random.Generator
     return np.random.default_rng([STREAMS[stream], seed, member])
 
 
-def draw(problem: Problem, sampling: Sampling, seed: int, device: str = "cpu") -> tuple[Sample, np.ndarray]:
+def sample_for(problem: Problem, sampling: Sampling, seed: int, device: str = "cpu") -> tuple[Sample, np.ndarray]:
     """Return what a retraining may see of the training pool, and the rows (R,) of the pool that its R molecules are.
 
     ``paper``: the pool; a single model is trained on a bootstrap of it (paper, section Cross-sample prediction churn).
@@ -62,8 +62,8 @@ def draw(problem: Problem, sampling: Sampling, seed: int, device: str = "cpu") -
     pool = problem.train
     parts = pool.x[places], pool.y[places], pool.smiles[places], rows, resampled  # copies: a view leads to its base
     about = seed, sampling, problem.task, problem.n_outputs
-    known = problem.known if sampling == "update" else None
-    return Sample(*about, *parts, problem.recipe, known, device=device), places
+    earlier_rows = problem.earlier_rows if sampling == "update" else None
+    return Sample(*about, *parts, problem.recipe, earlier_rows, device=device), places
 
 
 def before_update(sample: Sample) -> Sample:
@@ -103,9 +103,9 @@ def bootstrap(sample: Sample, members: int = 1) -> np.ndarray:
     Under ``paper`` they are drawn from the pool, and the first bootstrap is ``sample.rows``.
     """
     stream: Stream = "bootstrap" if sample.sampling == "paper" else "resampling"
-    n = len(sample.resampled)
+    n = len(sample.bootstrap_pool)
     first = sample.member
-    return np.stack([sample.resampled[_draws(stream, sample.seed, first + k, n)] for k in range(members)])
+    return np.stack([sample.bootstrap_pool[_draws(stream, sample.seed, first + k, n)] for k in range(members)])
 
 
 def _draws(stream: Stream, seed: int, member: int, n: int) -> np.ndarray:

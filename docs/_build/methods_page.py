@@ -29,7 +29,7 @@ from benchmark.pipeline import Learner, Part, Pipeline, Remedy
 from benchmark.registry import SKLEARN
 from benchmark.run.check import synthetic
 from benchmark.studies.knobs import knobs_of
-from benchmark.train import bootstrap, draw
+from benchmark.train import bootstrap, sample_for
 from benchmark.train.learner import NetworkLearner
 from benchmark.types import MLP, PAPER, REFERENCE, TASKS, Problem, Reads, Recipe, Sampling, Task
 from leaderboard.tables.bodies.footprint import footprint
@@ -259,7 +259,7 @@ def seen(cls: type[Part]) -> str:
     for sampling in (PAPER, "nested", "halves", "update"):
         if sampling not in cls.samplings:
             continue
-        sample, places = draw(problem, sampling, seed)
+        sample, places = sample_for(problem, sampling, seed)
         model: Any = pipeline(cls, cls.tasks[0], sampling).fit(sample)
         share = len(np.unique(places[model.rows])) / len(problem.train)
         shares.setdefault(f"{int(100 * share)} %", []).append(f"`{sampling}`")
@@ -270,7 +270,7 @@ def typical_seed(problem: Problem) -> int:
     """Return the train seed, of a hundred, whose first bootstraps have the most typical shares of the rows."""
 
     def distance(seed: int) -> float:
-        rows, n = bootstrap(draw(problem, PAPER, seed)[0], 5), len(problem.train)
+        rows, n = bootstrap(sample_for(problem, PAPER, seed)[0], 5), len(problem.train)
         return sum(abs(len(np.unique(rows[:k])) / n - (1 - np.exp(-k))) for k in (1, 2, 5))
 
     return min(range(1, 101), key=distance)

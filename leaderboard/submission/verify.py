@@ -23,7 +23,7 @@ from benchmark.pipeline import Reading
 from benchmark.run.check import SAME, apart
 from benchmark.run.isolation import Isolation, Trained, isolated, method_file
 from benchmark.store.cell import Cell
-from benchmark.train import draw
+from benchmark.train import sample_for
 from benchmark.types import MLP, Inputs, Predictions, Problem, Sample, Sampling
 from leaderboard.stats.intervals import Estimate, IntervalKind, jackknife, over_both
 from leaderboard.submission.check import STATUS, Submission
@@ -187,7 +187,7 @@ def _retrained(
     code: Isolation, problem: Problem, sampling: Sampling, seeds: Sequence[int], walls: dict[str, None]
 ) -> dict[str, Predictions]:
     """Retrain at each of ``seeds`` in a process of its own, and return the predictions; ``walls`` grows."""
-    trained = _in_parallel(code, problem, [draw(problem, sampling, seed)[0] for seed in seeds])
+    trained = _in_parallel(code, problem, [sample_for(problem, sampling, seed)[0] for seed in seeds])
     walls |= dict.fromkeys(wall for one in trained for wall in one.walls)
     values = np.stack([one.values for one in trained])
     ends = np.cumsum([len(test) for test in problem.evals.values()])[:-1]
@@ -214,7 +214,7 @@ def _in_parallel(code: Isolation, problem: Problem, samples: Sequence[Sample]) -
 
 def _check_labels(code: Isolation, problem: Problem, sampling: Sampling, seeds: Sequence[int]) -> None:
     """Retrain on shuffled labels: predictions must change, and know nothing of the truth. Raises UserError."""
-    samples = [draw(problem, sampling, seed)[0] for seed in seeds]
+    samples = [sample_for(problem, sampling, seed)[0] for seed in seeds]
     shuffled = [replace(sample, y=np.random.default_rng(sample.seed).permutation(sample.y)) for sample in samples]
     trained = _in_parallel(code, problem, [samples[0], *shuffled])
     if apart(trained[0].values, trained[1].values) <= SAME:

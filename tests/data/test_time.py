@@ -13,7 +13,7 @@ from benchmark.data.splits import make_split, moments
 from benchmark.errors import UserError
 from benchmark.registry import make_method
 from benchmark.run.runner import retrain
-from benchmark.train import before_update, draw
+from benchmark.train import before_update, sample_for
 from benchmark.types import Model, Problem, Sample
 
 
@@ -124,7 +124,7 @@ def incumbent(sample: Sample) -> Model:
 
 def test_the_earlier_model_of_an_update_is_the_one_that_was_trained_then(problems) -> None:
     old, new, _ = problems
-    sample = draw(new, "update", 1)[0]
+    sample = sample_for(new, "update", 1)[0]
     np.testing.assert_array_equal(before_update(sample).x, old.train.x)
     trained = retrain(make_method("erm", "regression"), old, (2,), "update")["id"].values[0]
     np.testing.assert_array_equal(incumbent(sample).predict(old.evals["id"].inputs), trained)
@@ -134,7 +134,7 @@ def test_no_row_of_the_future_and_no_test_row_reaches_an_earlier_model(problems)
     _, new, poisoned = problems
     assert not np.array_equal(new.train.y, poisoned.train.y)
     assert not np.array_equal(new.evals["id"].y, poisoned.evals["id"].y)
-    ours, theirs = (incumbent(draw(of, "update", 1)[0]) for of in (new, poisoned))
+    ours, theirs = (incumbent(sample_for(of, "update", 1)[0]) for of in (new, poisoned))
     np.testing.assert_array_equal(ours.predict(new.train.inputs), theirs.predict(new.train.inputs))
     fresh, changed = (
         retrain(make_method("erm", "regression"), of, (1,), "update")["id"].values for of in (new, poisoned)
@@ -144,13 +144,13 @@ def test_no_row_of_the_future_and_no_test_row_reaches_an_earlier_model(problems)
 
 def test_random_pools_grow_by_their_new_rows() -> None:
     old, new = load_problem("b3db_measured@train=100"), load_problem("b3db_measured@train=150@new=50")
-    np.testing.assert_array_equal(new.train.ids[new.known], old.train.ids)
-    assert load_problem("b3db_measured@train=150").known is None
+    np.testing.assert_array_equal(new.train.ids[new.earlier_rows], old.train.ids)
+    assert load_problem("b3db_measured@train=150").earlier_rows is None
     with pytest.raises(UserError, match="new=149 is too many"):
         load_problem("b3db_measured@train=150@new=149")
 
 
 def test_without_an_earlier_model_the_error_says_how_to_have_one() -> None:
-    sample = draw(load_problem("b3db_measured@train=100"), "update", 1)[0]
+    sample = sample_for(load_problem("b3db_measured@train=100"), "update", 1)[0]
     with pytest.raises(UserError, match="there is no earlier model: the method needs --sampling update and a variant"):
         before_update(sample)

@@ -28,7 +28,7 @@ from benchmark.learners.gaussian_process import RATIOS, most_likely
 from benchmark.learners.knn import Neighbours
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
-from benchmark.train import bootstrap, draw
+from benchmark.train import bootstrap, sample_for
 from benchmark.types import PAPER, Problem, Task
 
 SEEDS = [3, 1]
@@ -51,7 +51,7 @@ def problem_of(task: Task, numbers: bool) -> Problem:
 
 def sample(problem: Problem, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return features, labels and row numbers of a bootstrap, and the features of the test set."""
-    (rows,) = bootstrap(draw(problem, PAPER, seed)[0])
+    (rows,) = bootstrap(sample_for(problem, PAPER, seed)[0])
     x = problem.train.x.astype(np.float64)
     return x[rows], problem.train.y[rows], rows, problem.evals["id"].x.astype(np.float64)
 
@@ -253,7 +253,7 @@ def test_estimators_train_and_predict_on_one_thread(retrained):
 def test_a_class_that_a_bootstrap_lacks_has_probability_zero(predicted, text):
     problem = synthetic("classification")
     y = problem.train.y.copy()
-    (rows,) = bootstrap(draw(problem, PAPER, 3)[0])
+    (rows,) = bootstrap(sample_for(problem, PAPER, 3)[0])
     y[np.setdiff1d(np.arange(len(y)), rows)[0]] = 2
     problem = replace(problem, train=replace(problem.train, y=y), n_outputs=3)
     values = predicted(text, problem)

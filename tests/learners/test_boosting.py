@@ -20,7 +20,7 @@ from benchmark.learners import find
 from benchmark.learners.sklearn import wrap
 from benchmark.registry import make_method, params, spelled
 from benchmark.run.check import synthetic
-from benchmark.train import draw
+from benchmark.train import sample_for
 from benchmark.types import Problem, Sample, Task
 
 TASKS: list[Task] = ["classification", "regression"]
@@ -53,7 +53,7 @@ def outputs(estimator: Any, x: np.ndarray) -> np.ndarray:
 
 def of(problem: Problem, seed: int = 3) -> tuple[Sample, np.ndarray, np.ndarray, np.ndarray, int]:
     """A half, its features and labels, the features of the test set, and the seed of an estimator."""
-    sample = draw(problem, "halves", seed)[0]
+    sample = sample_for(problem, "halves", seed)[0]
     x = sample.x.astype(np.float64)[sample.rows]
     state = int(np.random.default_rng([5, seed, 0]).integers(2**31))
     return sample, x, sample.y[sample.rows], problem.evals["id"].x.astype(np.float64), state

@@ -21,7 +21,7 @@ from benchmark.pipeline import DOUBTS
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.run.revisions import code_of
-from benchmark.train import draw
+from benchmark.train import sample_for
 from benchmark.types import Task
 
 TASKS: list[Task] = ["classification", "regression"]
@@ -42,7 +42,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("l2", [None, 3.0])
 def test_it_is_a_logistic_or_ridge_regression_on_what_it_reads(task, l2):
     problem = synthetic(task)
-    sample = draw(problem, "halves", 3)[0]
+    sample = sample_for(problem, "halves", 3)[0]
     model = (MiniMol() if l2 is None else MiniMol(l2=l2)).fit(sample)
     x, y, test = (a.astype(np.float64) for a in (sample.x, sample.y, problem.evals["id"].x))
     values, weight = model.predict(problem.evals["id"].inputs), 100.0 if l2 is None else l2
@@ -86,7 +86,7 @@ def test_without_the_package_it_is_refused_with_the_command_that_installs_it(mon
 
 
 def test_rows_that_are_no_molecules_are_refused():
-    sample = draw(synthetic("classification"), "halves", 3)[0]
+    sample = sample_for(synthetic("classification"), "halves", 3)[0]
     table = replace(sample, smiles=np.full(len(sample), ""))
     message = "minimol embeds molecules, and the rows are none: choose another learner, such as linear"
     with pytest.raises(UserError, match=f"^{message}$"):

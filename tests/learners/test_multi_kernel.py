@@ -18,7 +18,7 @@ from benchmark.learners._estimator import Kernel, kernel_for
 from benchmark.learners.multi_kernel import MeanKernel
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
-from benchmark.train import bootstrap, draw
+from benchmark.train import bootstrap, sample_for
 from benchmark.types import PAPER, Problem, Task
 
 TASKS: list[Task] = ["classification", "regression"]
@@ -112,7 +112,7 @@ def test_predictions_are_those_of_scikit_learn_with_the_kernel_given_as_a_functi
     values = retrained(problem, text, [3, 1]).predict(problem.evals["id"].inputs)
     with threadpool_limits(1):
         for seed, found in zip([3, 1], values, strict=True):
-            sample, _ = draw(problem, PAPER, seed)
+            sample, _ = sample_for(problem, PAPER, seed)
             (chosen,) = bootstrap(sample)
             x, y = sample.x[chosen].astype(np.float64), sample.y[chosen]
             model = of_scikit_learn(task, kernel(x), c, x, y, chosen)

@@ -24,7 +24,7 @@ from benchmark.run.driver import plan_grid
 from benchmark.run.driver import warnings as warned_of
 from benchmark.run.revisions import code_of
 from benchmark.store.cell import Cell, Grid
-from benchmark.train import bootstrap, draw
+from benchmark.train import bootstrap, sample_for
 from benchmark.types import PAPER, Task
 
 TREE = "sklearn:sklearn.tree.DecisionTreeClassifier"
@@ -49,7 +49,7 @@ def test_the_estimator_is_fitted_to_each_bootstrap_with_the_parameters_given(ret
     x, test = problem.train.x.astype(float), problem.evals["id"].x.astype(float)
     runs = retrained(problem, text, SEEDS).predict(problem.evals["id"].inputs)
     for seed, values in zip(SEEDS, runs, strict=True):
-        (rows,) = bootstrap(draw(problem, PAPER, seed)[0])
+        (rows,) = bootstrap(sample_for(problem, PAPER, seed)[0])
         state = int(np.random.default_rng([5, seed, 0]).integers(2**31))
         expected = by_hand(state).fit(x[rows], problem.train.y[rows]).predict_proba(test)
         np.testing.assert_allclose(values, expected, rtol=1e-10)
@@ -63,7 +63,7 @@ def test_without_probabilities_the_predicted_class_has_probability_one_and_a_war
     assert make_method("sklearn:sklearn.svm.SVC:probability=true", problem.task).doubt == ""
     runs = retrained(problem, method, SEEDS).predict(problem.evals["id"].inputs)
     for seed, values in zip(SEEDS, runs, strict=True):
-        (rows,) = bootstrap(draw(problem, PAPER, seed)[0])
+        (rows,) = bootstrap(sample_for(problem, PAPER, seed)[0])
         svc = SVC(C=10).fit(problem.train.x[rows].astype(float), problem.train.y[rows])
         np.testing.assert_array_equal(values, np.eye(2)[svc.predict(problem.evals["id"].x.astype(float))])
     assert pickle.loads(pickle.dumps(method)) == method

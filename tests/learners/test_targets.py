@@ -18,7 +18,7 @@ from benchmark.learners.random_forest import RandomForest
 from benchmark.pipeline import Learner
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
-from benchmark.train import draw
+from benchmark.train import sample_for
 from benchmark.types import PAPER, Examples, Sample, Task
 
 TASKS: list[Task] = ["classification", "regression"]
@@ -32,7 +32,7 @@ TREES = {
 
 def sample_and_test(task: Task, n: int = 100) -> tuple[Sample, Examples]:
     problem = synthetic(task, n=n)
-    return draw(problem, PAPER, 1)[0], problem.evals["id"]
+    return sample_for(problem, PAPER, 1)[0], problem.evals["id"]
 
 
 def named(text: str, task: Task) -> Learner:

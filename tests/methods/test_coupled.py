@@ -15,8 +15,8 @@ from benchmark.errors import UserError
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.run.runner import retrain
-from benchmark.train import Step, bootstrap, draw, generator, overlapping, shards
-from benchmark.train.ensemble import Unit
+from benchmark.train import Step, bootstrap, generator, overlapping, sample_for, shards
+from benchmark.train.ensemble import TargetScaler
 from benchmark.train.learner import NetworkLearner
 from benchmark.train.networks import StackedMLP
 from benchmark.types import PAPER, Problem, Recipe, Sample, Task
@@ -83,7 +83,7 @@ def expected(problem: Problem, networks: list[list[Tensor]]) -> np.ndarray:
 
 
 def sample_of(problem: Problem, seed: int) -> Sample:
-    return draw(problem, PAPER, seed)[0]
+    return sample_for(problem, PAPER, seed)[0]
 
 
 def predicted(problem: Problem, method: str) -> np.ndarray:
@@ -165,7 +165,7 @@ def test_gradnorm_pulls_as_strongly_as_the_fit_and_nowhere_where_the_networks_ag
     outputs = torch.cat([one, -one]).requires_grad_()  # (K, K, B, C)
     fit = outputs.diagonal(dim1=0, dim2=1).sum(dim=(0, 1))
     rows, targets = torch.zeros(2, 5, dtype=torch.int64), torch.zeros(2, 5)
-    (loss(Step(outputs, rows, targets, fit, Unit())) - fit.sum()).backward()
+    (loss(Step(outputs, rows, targets, fit, TargetScaler())) - fit.sum()).backward()
     assert outputs.grad is not None
     assert outputs.grad.isfinite().all()
     expected_norm = 0.0 if apart_by < 1e-20 else (2 * 5 * problem.n_outputs) ** 0.5  # the fit loss's

@@ -13,7 +13,7 @@ from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.run.runner import retrain
 from benchmark.studies.decomposition import SOURCES, fixed
-from benchmark.train import bootstrap, draw
+from benchmark.train import bootstrap, sample_for
 from benchmark.train.learner import NetworkLearner
 from benchmark.types import PAPER, Problem, Recipe, Sample
 
@@ -26,7 +26,7 @@ def problem() -> Problem:
 
 
 def sample_of(problem: Problem, seed: int) -> Sample:
-    return draw(problem, PAPER, seed)[0]
+    return sample_for(problem, PAPER, seed)[0]
 
 
 @pytest.fixture

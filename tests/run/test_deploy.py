@@ -34,7 +34,7 @@ from benchmark.run import deploy, driver, served
 from benchmark.run.driver import plan_grid
 from benchmark.store import models, tracking
 from benchmark.store.cell import Grid
-from benchmark.train import draw
+from benchmark.train import sample_for
 
 SMALL = "b3db_measured@epochs=2@train=200"
 
@@ -282,7 +282,7 @@ def of(make):
 
 def test_a_saved_predictor_has_no_training_molecules_unless_it_predicts_from_them():
     problem = planned("erm").problem
-    sample, _ = draw(problem, "paper", 1)
+    sample, _ = sample_for(problem, "paper", 1)
     erm = deploy._retrained(problem, make_method("erm", problem.task), "paper", 1)
     secret = sample.smiles[0].encode("utf-32-le")
     assert secret in cloudpickle.dumps(sample)

@@ -17,7 +17,7 @@ from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.run.isolation import isolated, method_file
 from benchmark.run.runner import retrain
-from benchmark.train import draw
+from benchmark.train import sample_for
 from benchmark.types import Inputs
 
 METHOD = """
@@ -63,7 +63,7 @@ def landlocked() -> bool:
 @pytest.mark.parametrize("name", ["linear", pytest.param("twin", marks=pytest.mark.slow)])
 def test_predictions_are_those_of_the_harness(name):
     problem = synthetic("classification")
-    sample, _ = draw(problem, "halves", 4)
+    sample, _ = sample_for(problem, "halves", 4)
     with isolated(name) as code:
         trained = code.retrain(sample, problem.evals["id"].inputs)
     expected = retrain(make_method(name, problem.task, sampling="halves"), problem, [4], "halves")["id"].values[0]
@@ -191,7 +191,7 @@ def test_the_kernel_holds_libraries_that_open_files_without_python(write, opens,
     write(opens.replace("LABELS", str(tmp_path / "labels.txt")))
     problem = synthetic("classification")
     with isolated("mine") as code, pytest.raises(UserError, match=r"PermissionError|ZeroDivisionError"):
-        code.retrain(draw(problem, "halves", 1)[0], problem.evals["id"].inputs)
+        code.retrain(sample_for(problem, "halves", 1)[0], problem.evals["id"].inputs)
 
 
 def test_a_retraining_has_nothing_of_the_user_and_no_test_molecule(write, monkeypatch):
@@ -203,7 +203,7 @@ def test_a_retraining_has_nothing_of_the_user_and_no_test_molecule(write, monkey
     )
     problem = synthetic("classification")
     with isolated("mine") as code, pytest.raises(UserError, match=r"mine: RuntimeError: ") as error:
-        code.retrain(draw(problem, "halves", 1)[0], problem.evals["id"].inputs)
+        code.retrain(sample_for(problem, "halves", 1)[0], problem.evals["id"].inputs)
     said = str(error.value)
     assert "RuntimeError: [] ['CHURN_CACHE_DIR'," in said
     assert "[] True (" in said
@@ -236,7 +236,7 @@ def test_what_a_process_does_wrong_is_an_error_of_its_method(write, body, messag
     write(body)
     problem = synthetic("classification")
     with isolated("mine") as code, pytest.raises(UserError, match=message):
-        code.retrain(draw(problem, "halves", 1)[0], problem.evals["id"].inputs)
+        code.retrain(sample_for(problem, "halves", 1)[0], problem.evals["id"].inputs)
 
 
 @pytest.mark.slow
@@ -247,7 +247,7 @@ def test_the_test_molecules_come_in_another_order_and_their_predictions_go_back(
     x[:, 0] = np.linspace(0, 1, len(x))
     inputs = Inputs(x, np.array([str(1 - share) for share in x[:, 0]]))
     with isolated("mine") as code:
-        values = code.retrain(draw(problem, "halves", 1)[0], inputs).values
+        values = code.retrain(sample_for(problem, "halves", 1)[0], inputs).values
     np.testing.assert_allclose(values[:, 1], x[:, 0], atol=1e-6)
     np.testing.assert_allclose(values[:, 0], 1 - x[:, 0], atol=1e-6)
 
@@ -289,7 +289,7 @@ def predicted(method: str) -> float:
     """Return the probability that a method predicts in isolation."""
     problem = synthetic("classification")
     with isolated(method) as code:
-        values = code.retrain(draw(problem, "halves", 1)[0], problem.evals["id"].inputs).values
+        values = code.retrain(sample_for(problem, "halves", 1)[0], problem.evals["id"].inputs).values
     return float(values[0, 1])
 
 

@@ -12,7 +12,7 @@ import pytest
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
 from benchmark.run.protocol import export
-from benchmark.train import bootstrap, draw
+from benchmark.train import bootstrap, sample_for
 from benchmark.types import PAPER
 
 
@@ -36,7 +36,7 @@ def test_each_file_of_the_halves_holds_half_of_the_pool_and_no_file_holds_all_of
         assert set(one["example_id"]) | set(two["example_id"]) <= pool
         assert len(one) == len(two) == len(pool) // 2 == about["splits"]["99"]["rows"]["train"]
     for name, table in files.items():
-        sample = draw(problem, "halves", int(name.removeprefix("train-").removesuffix(".parquet")))[0]
+        sample = sample_for(problem, "halves", int(name.removeprefix("train-").removesuffix(".parquet")))[0]
         assert [labels[example] for example in table["example_id"]] == table["y"].tolist() == sample.y.tolist()
         np.testing.assert_array_equal(np.stack(table["x"]), sample.x)
 
@@ -47,7 +47,7 @@ def test_each_file_of_nested_holds_the_bootstrap_of_its_seed_with_repeats(tmp_pa
     assert about["train_seeds"] == [1, 3]
     for seed in (1, 3):
         table = pd.read_parquet(tmp_path / "split-99" / f"train-{seed}.parquet")
-        assert table["example_id"].tolist() == problem.train.ids[draw(problem, PAPER, seed)[0].rows].tolist()
+        assert table["example_id"].tolist() == problem.train.ids[sample_for(problem, PAPER, seed)[0].rows].tolist()
 
 
 def test_the_files_of_the_paper_hold_the_bootstraps_of_the_harness_and_no_test_labels(tmp_path):
@@ -56,7 +56,7 @@ def test_the_files_of_the_paper_hold_the_bootstraps_of_the_harness_and_no_test_l
     problem = load_problem("b3db_measured")
     names = ("train", "test", "bootstraps", "features")
     train, test, boots, features = (pd.read_parquet(tmp_path / "split-99" / f"{name}.parquet") for name in names)
-    rows = np.stack([bootstrap(draw(problem, PAPER, seed)[0], members=2) for seed in (1, 2)])
+    rows = np.stack([bootstrap(sample_for(problem, PAPER, seed)[0], members=2) for seed in (1, 2)])
     for s, k in np.ndindex(2, 2):
         bootstrapped = boots[(boots["train_seed"] == s + 1) & (boots["member"] == k)]
         assert bootstrapped["example_id"].tolist() == problem.train.ids[rows[s, k]].tolist()

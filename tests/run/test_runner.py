@@ -22,7 +22,7 @@ from benchmark.registry import make_method
 from benchmark.run import runner
 from benchmark.run.check import synthetic
 from benchmark.store.cell import Cell
-from benchmark.train import bootstrap, draw
+from benchmark.train import bootstrap, sample_for
 from benchmark.types import Inputs, Model, Predictions, Problem, Sample
 
 
@@ -207,7 +207,7 @@ def test_the_rows_that_a_predictor_learned_from_are_counted_once_and_kept_with_t
         n = len(problem.train)
 
         def share(members: int, n: int = n) -> float:
-            drawn = [bootstrap(draw(problem, "paper", seed)[0], members) for seed in seeds]
+            drawn = [bootstrap(sample_for(problem, "paper", seed)[0], members) for seed in seeds]
             return float(np.mean([len(set(rows.ravel().tolist())) / n for rows in drawn]))
 
         assert 0.5 < share(1) < 0.75 < share(2) < 0.95

@@ -9,7 +9,7 @@ from torch.utils.data import DataLoader
 
 from benchmark.run.check import synthetic
 from benchmark.run.speed import Plain
-from benchmark.train import draw
+from benchmark.train import sample_for
 from benchmark.types import Problem, Sampling
 
 
@@ -31,9 +31,9 @@ def test_the_plain_loop_trains_the_table_on_what_a_retraining_may_see(sampling: 
     problem = replace(whole, recipe=whole.recipe.model_copy(update={"epochs": 1}))
     plain = Watched(problem)
     erm, twin = plain.table(sampling, 1)
-    sample, places = draw(problem, sampling, 1)
+    sample, places = sample_for(problem, sampling, 1)
     assert len(plain.trained) == 17
     assert {len(rows) for rows in plain.trained} == {len(sample.rows)}
-    assert set(np.concatenate(plain.trained)) <= set(places[sample.resampled])
+    assert set(np.concatenate(plain.trained)) <= set(places[sample.bootstrap_pool])
     assert sorted(plain.trained[0]) == sorted(places[sample.rows])
     assert erm.shape == twin.shape == (len(problem.evals["id"]), 2)

@@ -15,7 +15,7 @@ from benchmark.lab.bayes import PARTNER, PENALTY, TOLERANCE, search
 from benchmark.registry import make_method
 from benchmark.studies import bayes_lambda
 from benchmark.studies.bayes_lambda import BayesLambda, tune
-from benchmark.train import draw, generator
+from benchmark.train import generator, sample_for
 from benchmark.types import PAPER, Examples, Problem
 
 TINY = "b3db_measured@batch_size=16@epochs=2@hidden=16@lr=0.01@train=90"
@@ -45,7 +45,7 @@ def by_hand(pool: Examples, problem: Problem, seed: int, lam: float) -> tuple[fl
         rows = Examples(pool.x[train], pool.y[train], pool.ids[train], pool.smiles[train])
         part = replace(problem, train=rows, evals={})
         twin = make_method(f"twin:lam={lam!r}", "classification")
-        twins = [twin.fit(draw(part, PAPER, s)[0]) for s in (seed, seed + PARTNER)]
+        twins = [twin.fit(sample_for(part, PAPER, s)[0]) for s in (seed, seed + PARTNER)]
         first, second = (fitted.predict(pool.inputs[held_out]).argmax(-1) for fitted in twins)
         churns.append(np.mean(first != second))
         accuracies.append(np.mean(first == pool.y[held_out]))

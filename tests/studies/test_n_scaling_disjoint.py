@@ -17,7 +17,7 @@ from benchmark.registry import make_method
 from benchmark.run.runner import retrain
 from benchmark.studies import make_study, n_scaling_disjoint
 from benchmark.studies.n_scaling_disjoint import NScalingDisjoint, between, law, share_out
-from benchmark.train import draw
+from benchmark.train import sample_for
 from benchmark.types import Model, Problem, Sample
 from leaderboard.stats.intervals import jackknife
 
@@ -35,7 +35,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
     samples: list[set[str]] = []
 
     def noted(method: object, problem: Problem, seeds: tuple[int, int], sampling: str):  # type: ignore[no-untyped-def]
-        samples.extend(set(problem.train.ids[draw(problem, "halves", seed)[1]]) for seed in seeds)
+        samples.extend(set(problem.train.ids[sample_for(problem, "halves", seed)[1]]) for seed in seeds)
         assert sampling == "halves"
         return retrain(ERM, problem, seeds, "halves")
 

@@ -12,7 +12,7 @@ from torch import nn
 from benchmark.learners.gin import GIN
 from benchmark.learners.mlp import MLP
 from benchmark.run.check import synthetic
-from benchmark.train import bootstrap, draw
+from benchmark.train import bootstrap, sample_for
 from benchmark.train.ensemble import Ensemble, Epoch, Step
 from benchmark.train.learner import NetworkLearner
 from benchmark.train.losses import fit_loss
@@ -38,7 +38,7 @@ def problem_of(task: Task) -> Problem:
 
 def sample_and_test(task: Task) -> tuple[Sample, Inputs]:
     problem = problem_of(task)
-    return draw(problem, PAPER, 1)[0], problem.evals["id"].inputs
+    return sample_for(problem, PAPER, 1)[0], problem.evals["id"].inputs
 
 
 def plain_step(batch: Batch) -> None:

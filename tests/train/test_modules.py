@@ -15,7 +15,7 @@ from torch import nn
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.run.runner import retrain
-from benchmark.train import bootstrap, draw, generator
+from benchmark.train import bootstrap, generator, sample_for
 from benchmark.train.device import CPU
 from benchmark.train.ensemble import Training
 from benchmark.train.learner import NetworkLearner
@@ -53,7 +53,7 @@ def predicted(problem: Problem, method: str, seeds: Sequence[int] = SEEDS) -> np
 
 
 def rows_of(problem: Problem, seed: int, members: int = 1) -> np.ndarray:
-    return bootstrap(draw(problem, PAPER, seed)[0], members)
+    return bootstrap(sample_for(problem, PAPER, seed)[0], members)
 
 
 def draw_as(stream: Stream, seed: int, member: int = 0) -> None:

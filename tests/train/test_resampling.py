@@ -9,14 +9,14 @@ import pytest
 
 from benchmark.errors import UserError
 from benchmark.run.check import synthetic
-from benchmark.train.resampling import STREAMS, at_seed, bootstrap, draw, generator, overlap, overlapping, shards
+from benchmark.train.resampling import STREAMS, at_seed, bootstrap, generator, overlap, overlapping, sample_for, shards
 from benchmark.types import PAPER, SAMPLINGS, Problem, Sample, Sampling
 
 PROBLEM = synthetic("classification", n=5000, features=16)
 
 
 def sample_of(problem: Problem, seed: int, sampling: Sampling = PAPER) -> Sample:
-    return draw(problem, sampling, seed)[0]
+    return sample_for(problem, sampling, seed)[0]
 
 
 SAMPLES = [sample_of(PROBLEM, seed) for seed in (1, 2, 3)]
@@ -34,7 +34,7 @@ def assert_the_same(one: Sample, other: Sample) -> None:
 
 
 def test_under_paper_a_sample_is_the_pool_and_erms_rows_are_the_first_bootstrap_of_the_seed():
-    sample, places = draw(PROBLEM, "paper", 2)
+    sample, places = sample_for(PROBLEM, "paper", 2)
     np.testing.assert_array_equal(places, np.arange(5000))
     np.testing.assert_array_equal(sample.rows, by_hand(2, 0, 5000))
     for member, rows in enumerate(bootstrap(sample, 4)):
@@ -43,7 +43,7 @@ def test_under_paper_a_sample_is_the_pool_and_erms_rows_are_the_first_bootstrap_
 
 @pytest.mark.parametrize("seed", [1, 2, 99])
 def test_under_nested_a_sample_is_exactly_erms_bootstrap(seed):
-    sample, places = draw(PROBLEM, "nested", seed)
+    sample, places = sample_for(PROBLEM, "nested", seed)
     np.testing.assert_array_equal(places[sample.rows], by_hand(seed, 0, 5000))
     assert len(np.unique(sample.rows)) == len(sample) == len(places)
 
@@ -52,7 +52,7 @@ def test_under_nested_a_sample_is_exactly_erms_bootstrap(seed):
 @pytest.mark.parametrize("j", [1, 2, 50])
 def test_under_halves_two_seeds_have_the_halves_of_one_halving(n, j):
     problem = synthetic("regression", n=n)
-    (one, first), (other, second) = (draw(problem, "halves", seed) for seed in (2 * j - 1, 2 * j))
+    (one, first), (other, second) = (sample_for(problem, "halves", seed) for seed in (2 * j - 1, 2 * j))
     assert len(one) == len(other) == len(first) == len(second) == 80
     assert len(np.union1d(first, second)) == 160  # disjoint, and all rows but one of an odd number
     for sample in (one, other):
@@ -60,7 +60,7 @@ def test_under_halves_two_seeds_have_the_halves_of_one_halving(n, j):
 
 
 def test_each_two_seeds_have_a_halving_of_their_own():
-    halves = [np.isin(np.arange(5000), draw(PROBLEM, "halves", seed)[1]) for seed in range(1, 9)]
+    halves = [np.isin(np.arange(5000), sample_for(PROBLEM, "halves", seed)[1]) for seed in range(1, 9)]
     correlations = np.corrcoef(halves)
     for a, b in np.ndindex(8, 8):
         expected = 1 if a == b else -1 if a // 2 == b // 2 else 0
@@ -69,7 +69,7 @@ def test_each_two_seeds_have_a_halving_of_their_own():
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 def test_a_sample_holds_the_molecules_at_its_places_and_depends_on_its_seed_alone(sampling):
-    sample, places = draw(PROBLEM, sampling, 3)
+    sample, places = sample_for(PROBLEM, sampling, 3)
     pool = PROBLEM.train
     for own, whole in ((sample.x, pool.x), (sample.y, pool.y), (sample.smiles, pool.smiles)):
         np.testing.assert_array_equal(own, whole[places])
@@ -82,7 +82,7 @@ def test_a_bootstrap_draws_only_from_its_sample(sampling):
     sample = sample_of(PROBLEM, 1, sampling)
     rows = bootstrap(sample, 3)
     assert rows.shape == (3, len(sample.rows))
-    assert set(rows.ravel()) <= set(sample.resampled) <= set(range(len(sample)))
+    assert set(rows.ravel()) <= set(sample.bootstrap_pool) <= set(range(len(sample)))
     # a molecule drawn c times for the sample, c ~ Poisson(1), is missing from its bootstrap with probability exp(−c)
     share = 1 - np.exp(np.exp(-1) - 1) if sampling == "nested" else 1 - np.exp(-1)
     of = len(PROBLEM.train) if sampling == "nested" else len(sample)
@@ -95,7 +95,7 @@ def test_a_bootstrap_of_a_sample_uses_other_draws_than_those_of_the_pool(samplin
     n = len(sample.rows)
     for member, rows in enumerate(bootstrap(sample, 3)):
         for taken in (by_hand(1, 0, n), by_hand(1, member, n)):
-            assert (rows == sample.resampled[taken]).mean() < 0.01
+            assert (rows == sample.bootstrap_pool[taken]).mean() < 0.01
         assert (rows == sample.rows).mean() < 0.01
 
 

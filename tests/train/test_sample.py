@@ -15,7 +15,7 @@ from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
 from benchmark.registry import make_method
 from benchmark.run.runner import retrain
-from benchmark.train import draw
+from benchmark.train import sample_for
 from benchmark.types import SAMPLINGS, Examples, Problem, Sample
 
 REAL = "b3db_measured@epochs=3@train=200"
@@ -62,10 +62,12 @@ def texts_of(things: list[Any]) -> Iterator[str]:
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 def test_no_array_that_leads_from_a_sample_holds_a_molecule_outside_it(sampling, seed):
     problem = distinct()
-    sample, places = draw(problem, sampling, seed)
+    sample, places = sample_for(problem, sampling, seed)
     things = reachable(sample)
     arrays = [thing for thing in things if isinstance(thing, np.ndarray)]
-    assert {id(getattr(sample, name)) for name in ("x", "y", "smiles", "rows", "resampled")} <= set(map(id, arrays))
+    assert {id(getattr(sample, name)) for name in ("x", "y", "smiles", "rows", "bootstrap_pool")} <= set(
+        map(id, arrays)
+    )
     assert not any(isinstance(thing, bytes | bytearray | memoryview | Examples | Problem) for thing in things)
     texts, numbers = set(texts_of(things)), [array for array in arrays if array.dtype.kind not in "SU"]
 
@@ -83,7 +85,7 @@ def test_no_array_that_leads_from_a_sample_holds_a_molecule_outside_it(sampling,
 
 def test_the_search_finds_the_pool_behind_a_view_of_it():
     problem = distinct()
-    sample = draw(problem, "nested", 1)[0]
+    sample = sample_for(problem, "nested", 1)[0]
     object.__setattr__(sample, "x", problem.train.x[:1])
     assert any(thing is problem.train.x for thing in reachable(sample))
 
@@ -91,7 +93,7 @@ def test_the_search_finds_the_pool_behind_a_view_of_it():
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 def test_a_sample_has_no_ids_and_no_name_by_which_its_dataset_can_be_loaded(sampling):
     problem = load_problem(REAL)
-    sample = draw(problem, sampling, 1)[0]
+    sample = sample_for(problem, sampling, 1)[0]
     texts = set(texts_of(reachable(sample)))
     assert not texts & set(problem.train.ids)
     assert not {"id", "ood", problem.name} & texts
@@ -119,7 +121,7 @@ def test_a_method_that_resamples_predicts_something_else_when_it_sees_nothing_bu
 
 
 def test_a_sample_of_a_member_has_its_rows_and_a_number_that_counts_from_its_own():
-    sample = draw(distinct(), "halves", 1)[0]
+    sample = sample_for(distinct(), "halves", 1)[0]
     rows = np.array([3, 3, 5])
     member = sample.of(rows, 2)
     np.testing.assert_array_equal(member.rows, rows)
@@ -131,7 +133,7 @@ def test_a_sample_of_a_member_has_its_rows_and_a_number_that_counts_from_its_own
 
 
 def test_labels_as_targets_are_one_hot_or_the_numbers_themselves():
-    numbers = draw(distinct(), "paper", 1)[0]
+    numbers = sample_for(distinct(), "paper", 1)[0]
     np.testing.assert_array_equal(numbers.labels, numbers.y[:, None])
     classes = replace(numbers, task="classification", n_outputs=3, y=np.arange(61) % 3)
     np.testing.assert_array_equal(classes.labels[:4], [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0]])
@@ -139,7 +141,7 @@ def test_labels_as_targets_are_one_hot_or_the_numbers_themselves():
 
 @pytest.mark.parametrize("weight", [0.0, 0.25, 1.0])
 def test_a_sample_towards_targets_has_the_mean_of_these_and_the_labels_and_is_otherwise_the_same(weight):
-    numbers = draw(distinct(), "paper", 1)[0]
+    numbers = sample_for(distinct(), "paper", 1)[0]
     classes = replace(numbers, task="classification", n_outputs=2, y=np.arange(61) % 2)
     for sample, targets in ((numbers, numbers.y[::-1, None]), (classes, np.full((61, 2), 0.5))):
         towards = sample.towards(targets, weight)

@@ -18,7 +18,7 @@ from benchmark.run import runner
 from benchmark.run.check import synthetic
 from benchmark.run.runner import retrain
 from benchmark.store.cell import Cell
-from benchmark.train import Step, bootstrap, draw, loop
+from benchmark.train import Step, bootstrap, loop, sample_for
 from benchmark.train.ensemble import Ensemble, Epoch
 from benchmark.train.loop import sharing
 from benchmark.types import PAPER, SAMPLINGS, Problem, Recipe, Sample, Task
@@ -33,7 +33,7 @@ def problem_of(task: Task = "classification", **recipe: float) -> Problem:
 
 
 def sample_of(problem: Problem, seed: int = 1) -> Sample:
-    return draw(problem, PAPER, seed)[0]
+    return sample_for(problem, PAPER, seed)[0]
 
 
 @pytest.fixture

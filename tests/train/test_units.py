@@ -11,7 +11,7 @@ import torch
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.run.runner import retrain
-from benchmark.train.ensemble import Unit
+from benchmark.train.ensemble import TargetScaler
 from benchmark.types import Problem, Recipe
 
 RECIPE = Recipe(hidden=16, lr=1e-2, epochs=4)
@@ -31,9 +31,9 @@ def predicted(problem: Problem, method: str = "erm", seeds: tuple[int, ...] = (1
 
 def test_a_unit_is_the_mean_and_the_deviation_and_constant_targets_are_divided_by_one():
     y = torch.tensor([[1.0, 2.0], [3.0, 6.0]])
-    assert Unit.of(y) == (3.0, pytest.approx(np.std([1, 2, 3, 6])))
-    assert Unit.of(torch.full((3,), 5.0)) == (5.0, 1.0)
-    np.testing.assert_allclose(Unit.of(y).standardised(y).std(correction=0), 1)
+    assert TargetScaler.of(y) == (3.0, pytest.approx(np.std([1, 2, 3, 6])))
+    assert TargetScaler.of(torch.full((3,), 5.0)) == (5.0, 1.0)
+    np.testing.assert_allclose(TargetScaler.of(y).standardised(y).std(correction=0), 1)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -82,7 +82,7 @@ def knn_churn(order: np.ndarray, labels: np.ndarray, regression: bool) -> float:
     """Return the churn of a k-NN between two halves of the pool, averaged over halvings.
 
     ``order`` (T, M) are the rows of the pool nearest to each test row, the nearest first, and ``labels`` (N,) those of
-    the pool. The halves are those of the sampling ``halves`` (``benchmark.train.resampling.draw``).
+    the pool. The halves are those of the sampling ``halves`` (``benchmark.train.resampling.sample_for``).
     """
     n, churns = len(labels), []
     for halving in range(1, HALVINGS + 1):

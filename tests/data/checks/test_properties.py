@@ -20,7 +20,7 @@ from benchmark.data.problem import load_problem, split_rows
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import load_spec
 from benchmark.measure.catalogue import churn
-from benchmark.train.resampling import draw, generator
+from benchmark.train.resampling import generator, sample_for
 from leaderboard.read import published
 from leaderboard.read.results import collect
 
@@ -62,7 +62,7 @@ def test_the_halves_are_those_that_methods_are_trained_on():
     for seed in (1, 2, 7, 8):
         order = generator("halving", (seed + 1) // 2).permutation(n)
         half = order[: n // 2] if seed % 2 else order[n // 2 : n // 2 * 2]
-        assert draw(problem, "halves", seed)[1].tolist() == sorted(half.tolist())
+        assert sample_for(problem, "halves", seed)[1].tolist() == sorted(half.tolist())
 
 
 def test_neighbours_are_ranked_as_rdkit_does_and_the_first_of_equals_is_first():
