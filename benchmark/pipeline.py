@@ -246,7 +246,7 @@ DOUBTS: Mapping[str, str] = {
 """Caveats about features (see ``benchmark.data.embeddings``)."""
 REFUSED: Mapping[Need, str] = {
     "networks": "changes the training of networks, and {} trains none: choose a learner that does, such as mlp or gin",
-    "modules": "takes its own steps through a PyTorch module, and {} is none: choose mlp, gin, chemprop or tabm",
+    "modules": "takes its own steps through a PyTorch module, and {} is none: choose mlp, chemprop or tabm",
     "relu": "replaces modules of the kind torch.nn.ReLU, and {} has none: choose mlp, chemprop or resnet50",
     "targets": "trains on soft labels, which {} cannot learn: choose another learner, such as mlp or random_forest",
     "numbers": "mixes features, and {} does not read numbers: choose another learner, such as mlp",

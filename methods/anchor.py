@@ -19,16 +19,9 @@ the symmetric disagreement of ``twin`` is added to the fit loss, on the network'
 Cost: trains one network beside the incumbent, which all retrainings share; a prediction uses the new one alone.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from benchmark.errors import UserError
 from benchmark.pipeline import Model, Sample, method
-from benchmark.train import NetworkLearner, NetworkRemedy, Step, Weight, at_seed, before_update, disagreement
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from benchmark.train import NetworkLearner, NetworkRemedy, Step, Tensor, Weight, at_seed, before_update, disagreement
 
 INCUMBENT = 0
 """The train seed of the incumbent."""

@@ -21,17 +21,12 @@ classes; in a regression, the largest squared errors are left out. The source ma
 Cost: trains two coupled networks; a prediction uses one.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 
 from benchmark.pipeline import Field, Model, Sample, method
-from benchmark.train import FirstOf, NetworkLearner, NetworkRemedy, Step
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from benchmark.train import FirstOf, NetworkLearner, NetworkRemedy, Step, Tensor
 
 
 @method("co_teaching", title="Co-teaching, one deployed", revision=1)

@@ -18,17 +18,10 @@ The rule for a regression is ours: the earlier model is right where its error is
 Cost: trains one network beside the earlier one; a prediction uses the new one alone.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from benchmark.pipeline import Model, Sample, method
-from benchmark.train import NetworkLearner, NetworkRemedy, Step, Weight, before_update, was_right
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from benchmark.train import NetworkLearner, NetworkRemedy, Step, Tensor, Weight, before_update, was_right
 
 
 @method("focal_distillation", title="Focal distillation α={alpha:g} β={beta:g}", revision=1)

@@ -11,15 +11,10 @@ Source: Zhang and Sabuncu 2018, arXiv:1805.07836.
 Difference: their truncated variant is not used.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from benchmark.pipeline import Field, Model, Sample, method
-from benchmark.train import NetworkLearner, NetworkRemedy, Step
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from benchmark.train import NetworkLearner, NetworkRemedy, Step, Tensor
 
 
 @method("generalised_cross_entropy", title="Generalised cross-entropy q={q:g}", tasks=("classification",), revision=1)

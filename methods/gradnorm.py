@@ -15,15 +15,8 @@ Difference: they learn the weights of several tasks by gradient descent, so that
 respect to shared weights keep pace with how fast each task is learnt. Here there are two losses and no shared weights.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from benchmark.pipeline import Model, Sample, method
-from benchmark.train import NetworkLearner, NetworkRemedy, Step, Weight, bootstrap, consistency
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from benchmark.train import NetworkLearner, NetworkRemedy, Step, Tensor, Weight, bootstrap, consistency
 
 
 @method("gradnorm", title="GradNorm twin ratio={ratio:g}", revision=1)

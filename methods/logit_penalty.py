@@ -12,15 +12,8 @@ Source: Kornblith et al. 2021, arXiv:2010.16402, section 2.
 Difference: they use it in a network for 1,000 classes of images, chosen for its accuracy, and do not measure churn.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from benchmark.pipeline import Model, Sample, method
-from benchmark.train import NetworkLearner, NetworkRemedy, Step, Weight
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from benchmark.train import NetworkLearner, NetworkRemedy, Step, Tensor, Weight
 
 
 @method("logit_penalty", title="Logit penalty β={beta:g}", tasks=("classification",), revision=1)

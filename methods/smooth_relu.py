@@ -17,15 +17,8 @@ Difference: they study networks for click-through rates, in which inputs are emb
 Cost: that of ERM, through a PyTorch module.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from benchmark.pipeline import Model, Sample, method
-from benchmark.train import NetworkLearner, NetworkRemedy, Positive
-
-if TYPE_CHECKING:
-    from torch import nn
+from benchmark.train import Module, NetworkLearner, NetworkRemedy, Positive
 
 
 @method("smooth_relu", title="SmeLU β={beta:g}", revision=1)
@@ -38,7 +31,7 @@ class SmoothReLU(NetworkRemedy):
     def train(self, sample: Sample, learner: NetworkLearner) -> Model:
         return learner.train(sample, sample.rows[None], adapt=self.adapted)
 
-    def adapted(self, module: nn.Module) -> nn.Module:
+    def adapted(self, module: Module) -> Module:
         """Return the module with its ReLUs replaced."""
         from torch import nn
 

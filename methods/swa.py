@@ -13,15 +13,10 @@ Difference: Izmailov et al. average at a constant or cyclical learning rate; her
 its rate are ERM's.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from benchmark.pipeline import Field, Model, Sample, method
-from benchmark.train import Epoch, NetworkLearner, NetworkRemedy, Networks
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from benchmark.train import Epoch, NetworkLearner, NetworkRemedy, Networks, Tensor
 
 
 @method("swa", title="SWA", revision=1)

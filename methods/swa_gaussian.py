@@ -15,19 +15,14 @@ Difference: they train by SGD at a large constant rate; here the optimiser and i
 Cost: trains one network; a prediction uses as many as are drawn.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 
 from benchmark.pipeline import Field, Inputs, Model, PositiveInt, Sample, method
-from benchmark.train import Ensemble, Epoch, NetworkLearner, NetworkRemedy, generator
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from benchmark.train import Ensemble, Epoch, NetworkLearner, NetworkRemedy, Tensor, generator
 
 
 @method("swa_gaussian", title="SWA-Gaussian", revision=1)

@@ -30,7 +30,7 @@ MISMATCHES: dict[Need, tuple[str, str, str]] = {
     "modules": (
         "sharpness_aware",
         "random_forest",
-        "sharpness_aware takes its own steps through a PyTorch module, and random_forest is none: choose mlp, gin, "
+        "sharpness_aware takes its own steps through a PyTorch module, and random_forest is none: choose mlp, "
         "chemprop or tabm",
     ),
     "relu": (

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from rdkit import Chem
-from torch import Tensor, nn
+from torch import Tensor
 
 from benchmark.learners._graphs import Lists, Sums, distinct, merged, refined
 from benchmark.train.adamw import LANES, optimiser
@@ -73,8 +73,7 @@ class Molecules:
     """N molecules as one graph, from their SMILES (N,)."""
 
     def __init__(self, smiles: Iterable[str]) -> None:
-        self.smiles = np.asarray([*smiles])
-        bits, degrees, neighbours = zip(*map(graph, self.smiles.tolist()), strict=True)
+        bits, degrees, neighbours = zip(*map(graph, smiles), strict=True)
         sizes = np.array([len(molecule) for molecule in degrees])
         self.atoms = Lists(sizes, np.arange(sizes.sum()))
         shifted = [of + start for of, start in zip(neighbours, self.atoms.starts, strict=True)]
@@ -312,22 +311,3 @@ def masks(keys: Sequence[Key], p: float, stream: Stream) -> list[Mask]:
         return torch.empty(rows.shape).bernoulli_(1 - p, generator=noise).div_(1 - p).to(rows.device)
 
     return [partial(draw, noise) for noise in Dropout(keys, p, stream).generators]
-
-
-class Module(nn.Module):
-    """One network as a PyTorch module, for remedies that take their own steps."""
-
-    def __init__(self, layout: Layout, dropout: float) -> None:
-        super().__init__()
-        self.layout, self.dropout = layout, dropout
-        seed = int(torch.randint(2**31, ()))
-        self.vector = nn.Parameter(layout.initial((seed, 0))[None])  # (1, P), as in ``TrainedNetworks``
-
-    def forward(self, smiles: Sequence[str]) -> Tensor:
-        p = self.dropout if self.training else 0.0
-        batch = Molecules(smiles).batch(np.arange(len(smiles)), not p, self.vector.device)
-
-        def mask(rows: Tensor) -> Tensor | None:
-            return torch.nn.functional.dropout(torch.ones_like(rows), p) if p else None
-
-        return run(self.layout.parts(self.vector[0]), batch, mask)[0]

@@ -14,15 +14,8 @@ Difference: none from the paper. SMILES are cut off at 128 tokens.
 Cost: trains one network of 3.4 million weights, in minutes for a thousand molecules on one core.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from benchmark.pipeline import Recipe, learner
-from benchmark.train import NetworkLearner
-
-if TYPE_CHECKING:  # PyTorch takes seconds to import
-    from torch import nn
+from benchmark.train import Module, NetworkLearner
 
 
 @learner("chemberta", title="ChemBERTa-77M-MTR", revision=1)
@@ -33,7 +26,7 @@ class ChemBERTa(NetworkLearner):
     extra = "pretrained"
     library = "transformers"
 
-    def module(self, recipe: Recipe, n_inputs: int, n_outputs: int, dropout: float) -> nn.Module:
+    def module(self, recipe: Recipe, n_inputs: int, n_outputs: int, dropout: float) -> Module:
         from benchmark.learners._chemberta import Network
 
         return Network(n_outputs, dropout)

@@ -16,19 +16,12 @@ Difference: the settings are those of chemprop's command line, except for widths
 decay.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from benchmark.pipeline import Recipe, learner
-from benchmark.train import NETWORKS, NetworkLearner
-
-if TYPE_CHECKING:  # PyTorch takes seconds to import
-    from torch import nn
-
-    from benchmark.train.device import Device
+from benchmark.train import NETWORKS, Device, Module, NetworkLearner
 
 
 @learner("chemprop", title="Chemprop", revision=1)
@@ -45,7 +38,7 @@ class Chemprop(NetworkLearner):
 
         return Molecules(x)
 
-    def module(self, recipe: Recipe, n_inputs: int, n_outputs: int, dropout: float) -> nn.Module:
+    def module(self, recipe: Recipe, n_inputs: int, n_outputs: int, dropout: float) -> Module:
         from benchmark.learners._chemprop import Network
 
         return Network(recipe.hidden, n_outputs, dropout)

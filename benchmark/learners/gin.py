@@ -14,43 +14,28 @@ Difference: none from the paper. Xu et al. have batch norms and no residual conn
 atoms of all layers.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from benchmark.pipeline import Recipe, learner
-from benchmark.train import Key, NetworkLearner, Networks, Training
-
-if TYPE_CHECKING:  # PyTorch takes seconds to import
-    from torch import nn
-
-    from benchmark.train.device import Device
+from benchmark.train import NETWORKS, Device, Key, NetworkLearner, Networks, Training
 
 
 @learner("gin", title="GIN", revision=1)
 class GIN(NetworkLearner):
     reads = "smiles"
     recipe = Recipe(hidden=128, batch_size=32, epochs=50)
+    offers = NETWORKS - {"modules"}
 
-    def prepared(self, x: np.ndarray, device: Device) -> Any:
+    def prepared(self, x: Iterable[str], device: Device) -> Any:
         from benchmark.learners._gin import Molecules
 
         return Molecules(x)
 
-    def module(self, recipe: Recipe, n_inputs: int, n_outputs: int, dropout: float) -> nn.Module:
-        from benchmark.learners._gin import Layout, Module
-
-        return Module(Layout(recipe.hidden, n_outputs), dropout)
-
     def networks(
         self, keys: Sequence[Key], inputs: Any, recipe: Recipe, n_outputs: int, device: Device, training: Training
     ) -> Networks:
-        from benchmark.learners._gin import Networks as FastNetworks
+        from benchmark.learners import _gin
 
-        if training.step or training.adapt:
-            return super().networks(keys, inputs.smiles, recipe, n_outputs, device, training)
-        networks: Any = FastNetworks(keys, inputs, recipe, n_outputs, self.dropout, device)
+        networks: Any = _gin.Networks(keys, inputs, recipe, n_outputs, self.dropout, device)
         return networks.started_from(training.start) if training.start else networks

@@ -20,12 +20,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmark.pipeline import Recipe, learner
-from benchmark.train import NETWORKS, Key, NetworkLearner, Networks, Training
+from benchmark.train import NETWORKS, Device, Key, Module, NetworkLearner, Networks, Training
 
-if TYPE_CHECKING:  # imports PyTorch, which takes seconds
-    from torch import nn
-
-    from benchmark.train.device import Device
+if TYPE_CHECKING:  # PyTorch takes seconds to import
     from benchmark.train.networks import Inputs
 
 
@@ -39,7 +36,7 @@ class MLP(NetworkLearner):
 
         return Inputs(x)
 
-    def module(self, recipe: Recipe, n_inputs: int, n_outputs: int, dropout: float) -> nn.Module:
+    def module(self, recipe: Recipe, n_inputs: int, n_outputs: int, dropout: float) -> Module:
         from torch import nn
 
         sizes = [(n_inputs, recipe.hidden), (recipe.hidden, recipe.hidden)]

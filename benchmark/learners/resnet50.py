@@ -15,15 +15,10 @@ Difference: none from the paper. It is trained on random crops and predicts from
 Cost: trains one network of 23.5 million weights, which takes hours on one core.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from benchmark.pipeline import Recipe, learner
-from benchmark.train import NETWORKS, NetworkLearner
-
-if TYPE_CHECKING:  # PyTorch takes seconds to import
-    from torch import nn
+from benchmark.train import NETWORKS, Module, NetworkLearner
 
 
 @learner("resnet50", title="ResNet-50", revision=1)
@@ -35,7 +30,7 @@ class ResNet50(NetworkLearner):
     extra = "pretrained"
     library = "transformers"
 
-    def module(self, recipe: Recipe, n_inputs: int, n_outputs: int, dropout: float) -> nn.Module:
+    def module(self, recipe: Recipe, n_inputs: int, n_outputs: int, dropout: float) -> Module:
         from benchmark.learners._resnet50 import Network
 
         return Network(n_outputs, dropout)

@@ -16,17 +16,12 @@ dropout.
 Cost: about K times the arithmetic of a perceptron.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from benchmark.pipeline import PositiveInt, Recipe, Sample, learner
-from benchmark.train import NETWORKS, Ensemble, NetworkLearner
-
-if TYPE_CHECKING:  # PyTorch takes seconds to import
-    from torch import nn
+from benchmark.train import NETWORKS, Ensemble, Module, NetworkLearner
 
 
 @learner("tabm", title="TabM K={k}", revision=1)
@@ -37,7 +32,7 @@ class TabM(NetworkLearner):
     k: PositiveInt = 32
     """Number of members; the default is that of the source."""
 
-    def module(self, recipe: Recipe, n_inputs: int, n_outputs: int, dropout: float) -> nn.Module:
+    def module(self, recipe: Recipe, n_inputs: int, n_outputs: int, dropout: float) -> Module:
         from benchmark.learners._tabm import Network
 
         return Network(self.k, n_inputs, recipe.hidden, n_outputs, dropout)

@@ -1,5 +1,8 @@
 """Train networks: resampling → learner → loop → ensemble; and what remedies are made of."""
 
+from typing import TYPE_CHECKING, Any
+
+from benchmark.train.device import Device
 from benchmark.train.ensemble import (
     Ensemble,
     Epoch,
@@ -25,11 +28,17 @@ from benchmark.train.resampling import (
     was_right,
 )
 
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.nn import Module
+else:  # PyTorch takes seconds to import: methods are listed without it
+    Tensor = Module = Any
+
 REVISION = 1
 """Raised when the training loop, its losses or its optimiser change predictions."""
 
 # What the file of a remedy or of a network needs.
-__all__ = ["NETWORKS", "Ensemble", "Epoch", "FirstOf", "Key", "LearnedFrom", "Mean", "NetworkLearner"]
-__all__ += ["NetworkRemedy", "Networks", "Positive", "Step", "TargetScaler", "Training", "Weight", "at_seed"]
-__all__ += ["before_update", "bootstrap", "consistency", "disagreement", "entropy", "generator", "overlapping"]
-__all__ += ["sample_for", "shards", "twins", "was_right"]
+__all__ = ["NETWORKS", "Device", "Ensemble", "Epoch", "FirstOf", "Key", "LearnedFrom", "Mean", "Module"]
+__all__ += ["NetworkLearner", "NetworkRemedy", "Networks", "Positive", "Step", "TargetScaler", "Tensor"]
+__all__ += ["Training", "Weight", "at_seed", "before_update", "bootstrap", "consistency", "disagreement"]
+__all__ += ["entropy", "generator", "overlapping", "sample_for", "shards", "twins", "was_right"]
