@@ -16,7 +16,7 @@ True
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -27,7 +27,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from benchmark.errors import UserError
-from benchmark.pipeline import Pipeline
 from benchmark.registry import make_method
 from benchmark.train import Mean, generator, sample_for
 from benchmark.train.ensemble import TargetScaler
@@ -55,9 +54,8 @@ class _Networks(BaseEstimator):  # type: ignore[misc]
     random_state: int | np.random.RandomState | None = None
     """The benchmark's train seed if an integer: it fixes bootstraps, initialisation and batch order."""
 
-    def _method(self, task: Task) -> Pipeline:
-        """Return the method that defines the networks and their training rows."""
-        return make_method("erm", task)
+    _text: ClassVar[str] = "erm"
+    """The method that defines the networks and their training rows."""
 
     def _train(self, X: np.ndarray, y: np.ndarray, task: Task, n_outputs: int) -> None:
         """Train ``networks_`` and set the scaling of their inputs. Raises ValueError if a parameter is out of range."""
@@ -71,7 +69,7 @@ class _Networks(BaseEstimator):  # type: ignore[misc]
         if not isinstance(seed, Integral):
             seed = check_random_state(seed).randint(2**31)
         try:
-            method = self._method(task)
+            method = make_method(self._text.format(**self.get_params()), task)
         except UserError as error:  # scikit-learn's convention
             raise ValueError(str(error)) from error
         model: Any = method.fit(sample_for(problem, PAPER, int(seed))[0])
@@ -136,8 +134,7 @@ class _Bagging(_Networks):
     members: int = 5
     """Number of averaged networks, each trained on its own bootstrap."""
 
-    def _method(self, task: Task) -> Pipeline:
-        return make_method(f"bagging:k={self.members}", task)
+    _text: ClassVar[str] = "bagging:k={members}"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -147,8 +144,7 @@ class _Twin(_Networks):
     lam: float = 300.0
     """Weight of the consistency loss."""
 
-    def _method(self, task: Task) -> Pipeline:
-        return make_method(f"twin:lam={self.lam}:members={self.members}", task)
+    _text: ClassVar[str] = "twin:lam={lam}:members={members}"
 
 
 class ErmClassifier(_Classifier):

@@ -26,7 +26,7 @@ from typing import Annotated
 import numpy as np
 
 from benchmark.pipeline import Field, Model, Sample, method
-from benchmark.train import FirstOf, NetworkLearner, NetworkRemedy, Step, Tensor
+from benchmark.train import NetworkLearner, NetworkRemedy, Step, Tensor
 
 
 @method("co_teaching", title="Co-teaching, one deployed", revision=1)
@@ -48,4 +48,4 @@ class CoTeaching(NetworkRemedy):
             easy = [losses(step, 1 - k, k).detach().argsort(stable=True)[:known] for k in (0, 1)]
             return torch.stack([losses(step, k, k)[easy[k]].mean() for k in (0, 1)]).sum()
 
-        return FirstOf(learner.train(sample, np.tile(sample.rows, (2, 1)), loss=loss))
+        return learner.train(sample, np.tile(sample.rows, (2, 1)), loss=loss).first()

@@ -16,7 +16,7 @@ Cost: trains two coupled networks, each on half of the rows; a prediction uses o
 """
 
 from benchmark.pipeline import Model, Sample, method
-from benchmark.train import FirstOf, NetworkLearner, NetworkRemedy, Weight, shards, twins
+from benchmark.train import NetworkLearner, NetworkRemedy, Weight, shards, twins
 
 
 @method("codistillation_one", title="Codistillation λ={lam:g}, one deployed", regression={"lam": 3.0}, revision=1)
@@ -25,4 +25,4 @@ class CodistillationOne(NetworkRemedy):
     """Weight of the consistency loss, as in ``twin``."""
 
     def train(self, sample: Sample, learner: NetworkLearner) -> Model:
-        return FirstOf(learner.train(sample, shards(sample, sample.rows), loss=twins(sample, self.lam)))
+        return learner.train(sample, shards(sample, sample.rows), loss=twins(sample, self.lam)).first()

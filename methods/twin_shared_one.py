@@ -17,7 +17,7 @@ Cost: trains two coupled networks; a prediction uses one.
 import numpy as np
 
 from benchmark.pipeline import Model, Sample, method
-from benchmark.train import FirstOf, NetworkLearner, NetworkRemedy, Weight, twins
+from benchmark.train import NetworkLearner, NetworkRemedy, Weight, twins
 
 
 @method("twin_shared_one", title="Twin-shared λ={lam:g}, one deployed", regression={"lam": 3.0}, revision=1)
@@ -26,4 +26,4 @@ class TwinSharedOne(NetworkRemedy):
     """Weight of the consistency loss, as in ``twin``."""
 
     def train(self, sample: Sample, learner: NetworkLearner) -> Model:
-        return FirstOf(learner.train(sample, np.tile(sample.rows, (2, 1)), loss=twins(sample, self.lam)))
+        return learner.train(sample, np.tile(sample.rows, (2, 1)), loss=twins(sample, self.lam)).first()

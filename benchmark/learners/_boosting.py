@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from benchmark.learners._estimator import TrainingSet
+from benchmark.learners._estimator import Estimators, TrainingSet
 
 EXTRA = "boosting"
 """The extra of this suite that installs the libraries."""
@@ -37,3 +38,27 @@ class Encoded:
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
         """Return the probabilities (N, C) of ``classes_``."""
         return np.asarray(self.classifier.predict_proba(x))
+
+
+class Boosting(Estimators):
+    """Base class of the learners that a library of gradient boosting trains."""
+
+    extra = EXTRA
+    classes = ""
+    """The beginning of the names of its classes, as in ``XGBClassifier``."""
+    seed, threads = "random_state", "n_jobs"
+    """What the library calls its seed and its number of threads."""
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The hyperparameters as the library names them."""
+        raise NotImplementedError
+
+    def trained(self, data: TrainingSet) -> Any:
+        data = data.weighted()
+        kind = "Classifier" if data.task == "classification" else "Regressor"
+        estimator = getattr(import_module(self.name), self.classes + kind)
+        model = estimator(**{self.seed: data.random_state, self.threads: 1}, **self.settings, **SETTINGS[self.name])
+        if self.name == "xgboost" and data.task == "classification":
+            return Encoded.trained(model, data)
+        return model.fit(data.x, data.y, sample_weight=data.weight)

@@ -16,15 +16,15 @@ Difference: the library's defaults, with plain instead of the paper's ordered bo
 Cost: grows as many trees as ``trees`` and trains no network.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
-from benchmark.learners._boosting import EXTRA, SETTINGS
-from benchmark.learners._estimator import Estimators, TrainingSet
+from benchmark.learners._boosting import Boosting
 from benchmark.pipeline import Field, PositiveInt, learner
 
 
 @learner("catboost", title="CatBoost", revision=1)
-class CatBoost(Estimators):
+class CatBoost(Boosting):
     trees: PositiveInt = 1000
     """Number of iterations."""
     depth: Annotated[int, Field(gt=0, le=16)] = 6
@@ -35,18 +35,9 @@ class CatBoost(Estimators):
 
     offers = frozenset({"targets", "randomness"})
     requires = ("catboost",)
-    extra = EXTRA
+    classes = "CatBoost"
+    seed, threads = "random_seed", "thread_count"
 
-    def trained(self, data: TrainingSet) -> Any:
-        data = data.weighted()
-        from catboost import CatBoostClassifier, CatBoostRegressor
-
-        model = (CatBoostClassifier if data.task == "classification" else CatBoostRegressor)(
-            iterations=self.trees,
-            learning_rate=self.rate,
-            depth=self.depth,
-            random_seed=data.random_state,
-            thread_count=1,
-            **SETTINGS["catboost"],
-        )
-        return model.fit(data.x, data.y, sample_weight=data.weight)
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        return {"iterations": self.trees, "learning_rate": self.rate, "depth": self.depth}

@@ -15,15 +15,15 @@ Difference: the library's defaults, which leave out the paper's sampling of rows
 Cost: grows one tree in each iteration, or one for each class if there are more than two; trains no network.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
-from benchmark.learners._boosting import EXTRA, SETTINGS
-from benchmark.learners._estimator import Estimators, TrainingSet
+from benchmark.learners._boosting import Boosting
 from benchmark.pipeline import Field, PositiveInt, learner
 
 
 @learner("lightgbm", title="LightGBM", revision=1)
-class LightGBM(Estimators):
+class LightGBM(Boosting):
     trees: PositiveInt = 100
     """Number of iterations."""
     rate: Annotated[float, Field(gt=0, le=1)] = 0.1
@@ -32,18 +32,8 @@ class LightGBM(Estimators):
     """Most leaves of a tree."""
 
     requires = ("lightgbm",)
-    extra = EXTRA
+    classes = "LGBM"
 
-    def trained(self, data: TrainingSet) -> Any:
-        data = data.weighted()
-        from lightgbm import LGBMClassifier, LGBMRegressor
-
-        model = (LGBMClassifier if data.task == "classification" else LGBMRegressor)(
-            n_estimators=self.trees,
-            learning_rate=self.rate,
-            num_leaves=self.leaves,
-            random_state=data.random_state,
-            n_jobs=1,
-            **SETTINGS["lightgbm"],
-        )
-        return model.fit(data.x, data.y, sample_weight=data.weight)
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        return {"n_estimators": self.trees, "learning_rate": self.rate, "num_leaves": self.leaves}

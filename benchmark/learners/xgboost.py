@@ -14,15 +14,15 @@ Difference: none; the library's defaults.
 Cost: grows one tree in each iteration, or one for each class if there are more than two; trains no network.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
-from benchmark.learners._boosting import EXTRA, SETTINGS, Encoded
-from benchmark.learners._estimator import Estimators, TrainingSet
+from benchmark.learners._boosting import Boosting
 from benchmark.pipeline import Field, PositiveInt, learner
 
 
 @learner("xgboost", title="XGBoost", revision=1)
-class XGBoost(Estimators):
+class XGBoost(Boosting):
     trees: PositiveInt = 100
     """Number of iterations."""
     rate: Annotated[float, Field(gt=0, le=1)] = 0.3
@@ -31,20 +31,8 @@ class XGBoost(Estimators):
     """Most splits between the root and a leaf."""
 
     requires = ("xgboost",)
-    extra = EXTRA
+    classes = "XGB"
 
-    def trained(self, data: TrainingSet) -> Any:
-        data = data.weighted()
-        from xgboost import XGBClassifier, XGBRegressor
-
-        model = (XGBClassifier if data.task == "classification" else XGBRegressor)(
-            n_estimators=self.trees,
-            learning_rate=self.rate,
-            max_depth=self.depth,
-            random_state=data.random_state,
-            n_jobs=1,
-            **SETTINGS["xgboost"],
-        )
-        if data.task == "classification":
-            return Encoded.trained(model, data)
-        return model.fit(data.x, data.y, sample_weight=data.weight)
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        return {"n_estimators": self.trees, "learning_rate": self.rate, "max_depth": self.depth}

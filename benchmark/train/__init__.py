@@ -6,7 +6,6 @@ from benchmark.train.device import Device
 from benchmark.train.ensemble import (
     Ensemble,
     Epoch,
-    FirstOf,
     Key,
     LearnedFrom,
     Mean,
@@ -38,7 +37,7 @@ REVISION = 1
 """Raised when the training loop, its losses or its optimiser change predictions."""
 
 # What the file of a remedy or of a network needs.
-__all__ = ["NETWORKS", "Device", "Ensemble", "Epoch", "FirstOf", "Key", "LearnedFrom", "Mean", "Module"]
+__all__ = ["NETWORKS", "Device", "Ensemble", "Epoch", "Key", "LearnedFrom", "Mean", "Module"]
 __all__ += ["NetworkLearner", "NetworkRemedy", "Networks", "Positive", "Step", "TargetScaler", "Tensor"]
 __all__ += ["Training", "Weight", "at_seed", "before_update", "bootstrap", "consistency", "disagreement"]
 __all__ += ["entropy", "generator", "overlapping", "sample_for", "shards", "twins", "was_right"]

@@ -156,6 +156,10 @@ class Ensemble:
     def predict(self, inputs: Inputs) -> np.ndarray:
         return np.asarray(self.each(inputs).mean(axis=0))
 
+    def first(self) -> LearnedFrom:
+        """Return the first of the networks alone, which learned from the rows of all."""
+        return LearnedFrom(replace(self, parts=self.parts[:1], units=self.units[:1]), self.rows)
+
     def using(self, *parts: TrainedNetworks) -> Ensemble:
         """Return the same ensemble with other weights."""
         return replace(self, parts=parts)
@@ -203,17 +207,3 @@ class LearnedFrom:
 
     def predict(self, inputs: Inputs) -> np.ndarray:
         return np.asarray(self.model.predict(inputs))
-
-
-@dataclass(frozen=True)
-class FirstOf:
-    """The first of several networks alone."""
-
-    networks: Ensemble
-
-    @property
-    def rows(self) -> np.ndarray:
-        return self.networks.rows
-
-    def predict(self, inputs: Inputs) -> np.ndarray:
-        return np.asarray(self.networks.each(inputs)[0])
