@@ -35,8 +35,8 @@ MISMATCHES: dict[Need, tuple[str, str, str]] = {
     ),
     "relu": (
         "smooth_relu",
-        "gin",
-        "smooth_relu replaces modules of the kind torch.nn.ReLU, and gin has none: choose mlp, chemprop or resnet50",
+        "chemberta",
+        "smooth_relu replaces modules of the kind torch.nn.ReLU, and chemberta has none: choose mlp, chemprop or resnet50",
     ),
     "targets": (
         "label_smoothing",

@@ -229,7 +229,7 @@ class _WithoutSample(cloudpickle.Pickler):  # type: ignore[misc]
         if isinstance(obj, _lru_cache_wrapper) and "<locals>" in obj.__qualname__:  # cloudpickle has no way to save it
             return cache, (obj.__wrapped__,)
         if isinstance(obj, Sample) and len(obj):
-            none = {name: getattr(obj, name)[:0].copy() for name in ("x", "y", "smiles", "rows", "resampled")} | {
+            none = {name: getattr(obj, name)[:0].copy() for name in ("x", "y", "smiles", "rows", "bootstrap_pool")} | {
                 "targets": None
             }
             return replace, (replace(obj, **none),)

@@ -36,7 +36,7 @@ from benchmark.run import isolated as process
 from benchmark.run.walls import SECONDS, SENTENCE
 from benchmark.types import MLP, TASKS, Inputs, Recipe, Sample, Task
 
-ARRAYS = ("x", "y", "smiles", "rows", "resampled")
+ARRAYS = ("x", "y", "smiles", "rows", "bootstrap_pool")
 LONGEST = 2**20
 """Bytes of a message about the method."""
 LABELS = ("B3DB", "leaderboard")
