@@ -36,7 +36,8 @@ MISMATCHES: dict[Need, tuple[str, str, str]] = {
     "relu": (
         "smooth_relu",
         "chemberta",
-        "smooth_relu replaces modules of the kind torch.nn.ReLU, and chemberta has none: choose mlp, chemprop or resnet50",
+        "smooth_relu replaces modules of the kind torch.nn.ReLU, and chemberta has none: choose mlp, chemprop or "
+        "resnet50",
     ),
     "targets": (
         "label_smoothing",
