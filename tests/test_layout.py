@@ -17,7 +17,7 @@ from benchmark.files import CHECKOUT
 FLOORS: Mapping[str, tuple[str, ...]] = {
     "benchmark": (
         *("errors", "types", "settings", "files", "measure", "pipeline", "train", "learners", "data"),
-        *("registry", "store", "run", "lab", "studies", "commands", "estimators", "__main__"),
+        *("registry", "store", "run", "study", "studies", "commands", "estimators", "__main__"),
     ),
     "leaderboard": (
         *("stats", "read", "tables", "write", "figures", "site", "paper", "scoring", "evaluator", "submission"),
@@ -231,7 +231,7 @@ def test_only_the_store_and_the_plugin_of_mlflow_import_mlflow():
     "module",
     [
         "benchmark.__main__",
-        "benchmark.lab.study",
+        "benchmark.study.context",
         "benchmark.studies",
         "benchmark.studies.overlap",
         "leaderboard.__main__",

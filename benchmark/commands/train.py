@@ -270,7 +270,7 @@ def study(
             table.add_row(key, cls.title, ", ".join(f"{f.name}={f.default}" for f in fields(cls)))  # type: ignore[attr-defined]
         console.print(table)
         return
-    from benchmark.lab.training import TrainingLab
+    from benchmark.study.training import TrainingContext
     from benchmark.train.device import device as named
 
     seeds = seeds or (DEFAULT_SEEDS[sampling] if sampling else "")
@@ -280,10 +280,10 @@ def study(
     if learner:
         datasets = [f"{name}@backbone={learner}" for name in expand(getattr(study, "dataset", ""))]
         study = make_study(name, chosen | {"dataset": ",".join(datasets)})
-    lab = TrainingLab(study, jobs, named(device), say)
-    report = study.report(lab)
-    lab.finish(report)
-    lab.store.describe_launch(f"study {name}", report.answer)
+    context = TrainingContext(study, jobs, named(device), say)
+    report = study.report(context)
+    context.finish(report)
+    context.store.describe_launch(f"study {name}", report.answer)
     raise typer.Exit(0 if _leaderboard("study", name) else 1)
 
 

@@ -227,7 +227,7 @@ class Record:
     study: Name
     key: Title
     code: Hex
-    """Sixteen hex digits of the code and data that it depends on (see ``benchmark.lab.training``)."""
+    """Sixteen hex digits of the code and data that it depends on (see ``benchmark.study.training``)."""
     content: Mapping[str, Any]
 
     __pydantic_config__ = ConfigDict(extra="forbid")

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 
 from benchmark.errors import did_you_mean
-from benchmark.lab.study import Study, registered
 from benchmark.registry import build
+from benchmark.study.context import Study, registered
 
 
 @cache

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmark.data.spec import expand, load_spec
-from benchmark.lab.report import Axis, Chart, Head, Measured, Point, Report, Sheet, SheetRow, beside
-from benchmark.lab.study import GridStudy, Lab, classifications, retrainings, study
-from benchmark.lab.text import mean, over, points
 from benchmark.settings import parse_splits
 from benchmark.store.cell import Cell
+from benchmark.study.context import Context, GridStudy, classifications, retrainings, study
+from benchmark.study.report import Axis, Chart, Head, Measured, Point, Report, Sheet, SheetRow, beside
+from benchmark.study.text import mean, over, points
 
 Grid = Mapping[tuple[str, str], Sequence[Cell]]
 HEADS = ["Under paper", "At equal information", "From seeing more"]
@@ -29,10 +29,10 @@ class Access(GridStudy):
     methods: str = "bagging twin:lam=300 twin_shared:lam=300 codistillation:lam=300:whole=true"
     """Methods, separated by spaces, with λ if they have one: it must be the same under both samplings."""
 
-    def report(self, lab: Lab) -> Report:
+    def report(self, context: Context) -> Report:
         datasets = classifications(expand(self.dataset))
         splits, runs, methods = parse_splits(self.canonical_seed), retrainings(self.seeds), self.methods.split()
-        paper, nested = (lab.cells(["erm", *methods], datasets, splits, runs, s) for s in ("paper", "nested"))
+        paper, nested = (context.cells(["erm", *methods], datasets, splits, runs, s) for s in ("paper", "nested"))
         families = {load_spec(d).family or d: d for d in reversed(datasets)}
         once = [d for d in datasets if d in families.values()]
         rows, answer = list[SheetRow](), []

@@ -14,15 +14,15 @@ from pydantic import Field, PositiveInt
 
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import expand, load_spec
-from benchmark.lab.bayes import search
-from benchmark.lab.report import Axis, Chart, Head, Measured, Point, Report, Sampled, Sheet, SheetRow, head
-from benchmark.lab.study import Content, GridStudy, Lab, Trainer, classifications, retrainings, study
-from benchmark.lab.text import summary
 from benchmark.measure.catalogue import ACCURACY, CHURN
 from benchmark.pipeline import Pipeline
 from benchmark.registry import make_method
 from benchmark.settings import parse_seeds, parse_splits
 from benchmark.store.cell import Cell
+from benchmark.study.bayes import search
+from benchmark.study.context import Content, Context, GridStudy, Trainer, classifications, retrainings, study
+from benchmark.study.report import Axis, Chart, Head, Measured, Point, Report, Sampled, Sheet, SheetRow, head
+from benchmark.study.text import summary
 
 
 def tuned(record: Content) -> tuple[np.ndarray, float]:
@@ -39,7 +39,7 @@ class BayesLambda(GridStudy):
     trials: PositiveInt = 50
     folds: Annotated[int, Field(ge=2)] = 3
 
-    def report(self, lab: Lab) -> Report:
+    def report(self, context: Context) -> Report:
         (split,) = parse_splits(self.canonical_seed)
         seeds = retrainings(self.seeds)
         compared = list[tuple[SheetRow, Sequence[Cell], Sequence[Cell]]]()
@@ -48,10 +48,10 @@ class BayesLambda(GridStudy):
             spec = load_spec(name)
             title, twin = spec.title, make_method("twin", spec.task, backbone=spec.backbone)
             key = f"{name}, split {split}, seeds {self.tuned}, {self.trials} trials, {self.folds} folds"
-            record = lab.record(key, name, split, tune, twin, name, split, self.tuned, self.trials, self.folds)
+            record = context.record(key, name, split, tune, twin, name, split, self.tuned, self.trials, self.folds)
             best, lam = tuned(record)
             texts = ["erm", "twin", f"twin:lam={lam!r}"]
-            cells = [lab.cells(texts, [name], [split], seeds)[name, text] for text in texts]
+            cells = [context.cells(texts, [name], [split], seeds)[name, text] for text in texts]
             selected = f"λ = {cells[1][0].key.params['lam']:g}"
             for other, against in ((selected, cells[1]), ("ERM", cells[0])):
                 compared.append(([title, other, Sampled(best), f"{lam:g}"], cells[2], against))

@@ -11,14 +11,14 @@ from pydantic import Field, PositiveInt
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import expand, load_spec
 from benchmark.errors import UserError, did_you_mean
-from benchmark.lab.campaign import ACQUISITIONS, campaigns, outcomes
-from benchmark.lab.report import Axis, Chart, Head, Point, Report, Sheet, SheetRow, beside
-from benchmark.lab.study import Content, Lab, Trainer, study
-from benchmark.lab.text import percent
 from benchmark.measure.basics import mean_over_pairs
 from benchmark.pipeline import Pipeline
 from benchmark.registry import make_method, spelled, title
 from benchmark.settings import parse_splits
+from benchmark.study.campaign import ACQUISITIONS, campaigns, outcomes
+from benchmark.study.context import Content, Context, Trainer, study
+from benchmark.study.report import Axis, Chart, Head, Point, Report, Sheet, SheetRow, beside
+from benchmark.study.text import percent
 
 STD = Head("std / range (%)", 100, 1)
 HEADS = [Head("Final best", digits=2), Head("Its std"), STD, Head("Jaccard", digits=2)]
@@ -36,7 +36,7 @@ class BOLoop:
     initial: PositiveInt = 50
     budget: PositiveInt = 10
 
-    def report(self, lab: Lab) -> Report:
+    def report(self, context: Context) -> Report:
         contenders, splits = list(self._contenders()), parse_splits(self.canonical_seed)
         rows, series, answer = list[SheetRow](), dict[str, list[Point]](), []
         datasets, sizes = expand(self.dataset), (self.trajectories, self.initial, self.budget)
@@ -49,7 +49,7 @@ class BOLoop:
                 spreads, place = [], len(series)
                 for i, (method, acquire) in enumerate(contenders):
                     of = name, split, method, acquire
-                    sampled = outcomes(lab.record(self.key(*of), name, split, run, *of, *sizes))
+                    sampled = outcomes(context.record(self.key(*of), name, split, run, *of, *sizes))
                     rows.append([where, title(method, "regression"), acquire, *sampled.values()])
                     std, jaccard = sampled["final_best_std_over_range"], sampled["acquired_jaccard"]
                     at = beside(i, place, len(datasets) * len(splits))

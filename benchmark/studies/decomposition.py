@@ -12,9 +12,9 @@ import numpy as np
 from pydantic import PositiveInt
 
 from benchmark.data.spec import expand, load_spec
-from benchmark.lab.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, beside
-from benchmark.lab.study import GridStudy, Lab, classifications, study
-from benchmark.lab.text import mean, percent
+from benchmark.study.context import Context, GridStudy, classifications, study
+from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, beside
+from benchmark.study.text import mean, percent
 
 SOURCES = {"data": "data", "initialisation": "initialisation", "batches": "batch order"}
 HELD = [*combinations(SOURCES, 2), *((source,) for source in SOURCES)]
@@ -34,11 +34,11 @@ class Decomposition(GridStudy):
     levels: PositiveInt = 5
     """Draws of the fixed sources: the replicates of the intervals."""
 
-    def report(self, lab: Lab) -> Report:
+    def report(self, context: Context) -> Report:
         datasets = classifications(expand(self.dataset))
         levels = range(1001, 1001 + self.levels)  # outside the train seeds, so that no draw has two roles
         grid = {held: [fixed(held, level) for level in levels] for held in HELD}
-        cells = self.cells(lab, ["erm", *(text for of in grid.values() for text in of)], datasets)
+        cells = self.cells(context, ["erm", *(text for of in grid.values() for text in of)], datasets)
         where = (
             f"ERM, ID test, split {self.canonical_seed}; intervals over {self.levels} draws of the fixed sources, with "
             "the same retrainings throughout: they do not cover other retrainings."

@@ -5,23 +5,23 @@ and ``methods/gradnorm.py``). The paper's rule selects the λ of twin and anchor
 from dataclasses import dataclass
 
 from benchmark.data.spec import load_spec
-from benchmark.lab.report import Axis, Chart, Measured, Point, Report, Sheet, compared, heads_compared
-from benchmark.lab.selection import largest
-from benchmark.lab.study import GridStudy, Lab, classifications, study
-from benchmark.lab.text import summary
+from benchmark.study.context import Context, GridStudy, classifications, study
+from benchmark.study.report import Axis, Chart, Measured, Point, Report, Sheet, compared, heads_compared
+from benchmark.study.selection import largest
+from benchmark.study.text import summary
 
 
 @study("distillation", title="Distillation from an incumbent, and balanced gradients")
 @dataclass(frozen=True)
 class Distillation(GridStudy):
-    def report(self, lab: Lab) -> Report:
+    def report(self, context: Context) -> Report:
         classifications([self.dataset])
         spec = load_spec(self.dataset)
-        plain = self.cells(lab, ["erm", "bagging:k=2", "gradnorm"], [self.dataset])
+        plain = self.cells(context, ["erm", "bagging:k=2", "gradnorm"], [self.dataset])
         erm = plain[self.dataset, "erm"]
         contenders = list(plain.values())
         for method in ("twin", "anchor"):
-            if selected := largest(self, lab, f"{method}:lam={{lam:g}}", erm):
+            if selected := largest(self, context, f"{method}:lam={{lam:g}}", erm):
                 contenders.append(selected[1])
         where = f"{spec.title}, ID test, split {self.canonical_seed}"
         answer = [

@@ -2,7 +2,7 @@
 paper.
 
 Many models are trained on random halves of the pool, as under the sampling halves. The first half of the halvings names
-rows for each test molecule that flips, as ``benchmark/lab/hanging.py`` describes. The other half, which had no part in
+rows for each test molecule that flips, as ``benchmark/study/influence.py`` describes. The other half, which had no part in
 this, shows for each named row whether the probability of class 1 really changes with its presence. Two rivals that use
 nothing but similarity are tested in the same way, in the direction that the labels of their rows suggest: as many
 nearest rows for each molecule, and for each named row another one that is equally similar.
@@ -19,14 +19,14 @@ from benchmark.data.checks.neighbours import similarities
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import expand, load_spec
 from benchmark.errors import UserError
-from benchmark.lab import hanging
-from benchmark.lab.report import Head, Report, Sampled, Sheet, SheetRow
-from benchmark.lab.study import Content, Lab, Trainer, classifications, study
-from benchmark.lab.text import percent
 from benchmark.measure.basics import pseudo_values
 from benchmark.pipeline import Pipeline
 from benchmark.registry import make_method, refuse_sampling, title
 from benchmark.run.runner import retrain
+from benchmark.study import influence
+from benchmark.study.context import Content, Context, Trainer, classifications, study
+from benchmark.study.report import Head, Report, Sampled, Sheet, SheetRow
+from benchmark.study.text import percent
 from benchmark.train.resampling import sample_for
 from benchmark.types import Problem
 
@@ -47,7 +47,7 @@ class FlipRows:
     halvings: Annotated[int, Field(ge=8)] = 300
     """Number of halvings: half of them name rows, and the other half test the named rows."""
 
-    def report(self, lab: Lab) -> Report:
+    def report(self, context: Context) -> Report:
         rows, answer = list[SheetRow](), []
         for name in classifications(expand(self.dataset)):
             spec = load_spec(name)
@@ -57,7 +57,7 @@ class FlipRows:
             refuse_sampling(method, "halves")
             split = self.canonical_seed
             key = f"{name}, split {split}, {method}, {self.halvings} halvings"
-            found = lab.record(key, name, split, name_rows, method, name, split, self.halvings)
+            found = context.record(key, name, split, name_rows, method, name, split, self.halvings)
             who = [spec.title, title(method, spec.task)]
             named, nearest, paired, others = tried = comparisons(found)
             counts = [str(found[key]) for key in ("tests", "flipping")] + [str(named[:, 1].sum())]
@@ -68,12 +68,12 @@ class FlipRows:
         half = self.halvings // 2
         caption = (
             f"ID test of split {self.canonical_seed}. Of {self.halvings} random halvings of the training pool, "
-            f"{self.halvings - half} name at most {hanging.MOST} rows for each molecule of which at least "
+            f"{self.halvings - half} name at most {influence.MOST} rows for each molecule of which at least "
             f"{percent(FLIPS)} of the models predict the rarer class: rows whose presence changes the probability of "
-            f"class 1 by at least {100 * hanging.LEAST:.0f} points with a posterior probability of "
-            f"{percent(hanging.CERTAIN)}. The other {half} halvings try them. Confirmed: the mean probability of class "
+            f"class 1 by at least {100 * influence.LEAST:.0f} points with a posterior probability of "
+            f"{percent(influence.CERTAIN)}. The other {half} halvings try them. Confirmed: the mean probability of class "
             "1 with the row differs in the named direction from that without it, in a one-sided t-test over halvings "
-            f"at {percent(hanging.LEVEL)}; of rows without effect so many would be confirmed. Nearest rows: as many "
+            f"at {percent(influence.LEVEL)}; of rows without effect so many would be confirmed. Nearest rows: as many "
             "for each molecule, the most similar to it. Equally similar rows: for each named row another one, whose "
             f"similarity to the molecule differs by at most {ALIKE}, where there is one. Both are tried in the "
             "direction of their labels."
@@ -98,7 +98,7 @@ def comparisons(found: Content) -> list[np.ndarray]:
         named, nearest, alike = (molecule[part] for part in ("named", "nearest", "alike"))
         pairs = [(row, other) for row, other in zip(named, alike, strict=True) if other]
         parts = named, nearest, [row for row, _ in pairs], [other for _, other in pairs]
-        counts.append([(sum(row["p"] <= hanging.LEVEL for row in part), len(part)) for part in parts])
+        counts.append([(sum(row["p"] <= influence.LEVEL for row in part), len(part)) for part in parts])
     return [*np.array([of for of in counts if of[0][1]], dtype=int).reshape(-1, 4, 2).swapaxes(0, 1)]
 
 
@@ -181,8 +181,8 @@ def claims(problem: Problem, halves: np.ndarray, one: np.ndarray) -> dict[str, A
     molecules: list[dict[str, Any]] = []
     if not len(flipping):
         return {"tests": len(test), "flipping": 0, "molecules": molecules}
-    found = hanging.effects(halves[first], differences[first], similarity, sign)
-    for t, rows in enumerate(hanging.named(found)):
+    found = influence.effects(halves[first], differences[first], similarity, sign)
+    for t, rows in enumerate(influence.named(found)):
         nearest = np.argsort(-similarity[:, t], kind="stable")[: len(rows)]
         others = alike(similarity[:, t], rows)
         about = problem, halves[second], one[second][:, :, flipping[t]]
@@ -219,7 +219,7 @@ def _tried(
     """Try ``rows`` for a molecule with probabilities ``one`` (H, 2): id, ``effect`` on the probability of class 1 with
     its 95 % interval and one-sided p, and the share of models that predict class 1 ``with`` the row and ``without``."""
     held = halves[:, rows].astype(float)
-    seen = hanging.seen(held, np.repeat((one[:, 0] - one[:, 1])[:, None], len(rows), axis=1), sign)
+    seen = influence.seen(held, np.repeat((one[:, 0] - one[:, 1])[:, None], len(rows), axis=1), sign)
     both = np.stack([held, -held], axis=1)  # ±1 for each of the two models of a halving
     class_one = (one > 0.5)[:, :, None]
     shares = [(class_one & (both == side)).sum(axis=(0, 1)) / (both == side).sum(axis=(0, 1)) for side in (1, -1)]

@@ -11,12 +11,12 @@ from typing import ClassVar
 import numpy as np
 
 from benchmark.data.spec import expand, load_spec
-from benchmark.lab.report import Report
-from benchmark.lab.study import GridStudy, Lab, classifications, study
-from benchmark.lab.text import mean, percent
 from benchmark.measure.basics import FLIPPING
 from benchmark.measure.catalogue import TOP_JACCARD, example_flips
 from benchmark.store.cell import Cell
+from benchmark.study.context import Context, GridStudy, classifications, study
+from benchmark.study.report import Report
+from benchmark.study.text import mean, percent
 
 Cells = Mapping[str, Sequence[Cell]]
 """By method, one cell per split."""
@@ -35,9 +35,9 @@ class FromPredictions(GridStudy, ABC):
     """The paper's headline datasets except AMES, which takes hours, and TADF, which has to be downloaded
     by hand."""
 
-    def report(self, lab: Lab) -> Report:
+    def report(self, context: Context) -> Report:
         datasets = classifications(expand(self.dataset))
-        cells = self.cells(lab, self.methods, datasets)
+        cells = self.cells(context, self.methods, datasets)
         shown = [*self.shown, *(f"{figure}-{load_spec(d).name}" for d in datasets for figure in self.figures)]
         findings = [(load_spec(d).title, self.finding({m: cells[d, m] for m in self.methods})) for d in datasets]
         return Report([f"{title}: {finding}." for title, finding in findings], shown=shown)

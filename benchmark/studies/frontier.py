@@ -12,12 +12,12 @@ import numpy as np
 
 from benchmark.data.spec import expand, load_spec
 from benchmark.errors import UserError
-from benchmark.lab.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow
-from benchmark.lab.selection import loss
-from benchmark.lab.study import Cells, GridStudy, Lab, retrainings, study
-from benchmark.lab.text import mean, over, student
 from benchmark.settings import parse_splits
 from benchmark.store.cell import Cell
+from benchmark.study.context import Cells, Context, GridStudy, retrainings, study
+from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow
+from benchmark.study.selection import loss
+from benchmark.study.text import mean, over, student
 from benchmark.types import Sampling, Task
 
 METHODS: dict[Task, str] = {
@@ -44,7 +44,7 @@ class Frontier(GridStudy):
     methods: str = ""
     """Methods beside ERM, separated by spaces; by default those in ``METHODS`` for the task."""
 
-    def report(self, lab: Lab) -> Report:
+    def report(self, context: Context) -> Report:
         datasets = [d for d in expand(self.dataset) if load_spec(d).task == self.task]
         families = {d: load_spec(d).family or d for d in datasets}
         n, splits = len(set(families.values())), parse_splits(self.canonical_seed)
@@ -53,7 +53,7 @@ class Frontier(GridStudy):
                 f"dataset={self.dataset}: {n} families of {self.task}s; an interval over families takes two or more"
             )
         methods = list(dict.fromkeys(["erm", *(self.methods or METHODS[self.task]).split()]))
-        cells = lab.cells(methods, datasets, splits, retrainings(self.seeds), self.sampling)
+        cells = context.cells(methods, datasets, splits, retrainings(self.seeds), self.sampling)
         found = {m: self._by_family(cells, m, families) for m in methods}
         titles = {m: cells[datasets[0], m][0].title for m in methods}
         methods.sort(key=lambda m: float(found[m].churn.mean()))

@@ -15,14 +15,14 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmark.data.spec import load_spec
-from benchmark.lab.report import Axis, Chart, Head, Measured, Point, Report, Sampled, Sheet, SheetRow, head
-from benchmark.lab.selection import TOLERANCES, loss
-from benchmark.lab.study import GridStudy, Lab, retrainings, study
-from benchmark.lab.text import mean, measure_of, over, percent, summary
 from benchmark.measure.catalogue import QUALITY
 from benchmark.registry import make_method
 from benchmark.settings import parse_splits
 from benchmark.store.cell import Cell
+from benchmark.study.context import Context, GridStudy, retrainings, study
+from benchmark.study.report import Axis, Chart, Head, Measured, Point, Report, Sampled, Sheet, SheetRow, head
+from benchmark.study.selection import TOLERANCES, loss
+from benchmark.study.text import mean, measure_of, over, percent, summary
 from benchmark.types import Sampling, Task
 
 
@@ -70,13 +70,13 @@ class Knobs(GridStudy):
     seeds: str = "20"
     sampling: Sampling = "halves"
 
-    def report(self, lab: Lab) -> Report:
+    def report(self, context: Context) -> Report:
         spec, splits = load_spec(self.dataset), parse_splits(self.canonical_seed)
         quality, churn = QUALITY[spec.task], measure_of("churn", spec.task)
         tolerance = TOLERANCES[spec.task][0]
         knobs = knobs_of(spec.task)
         texts = [knob.text(value) for knob in knobs for value in knob.values]
-        cells = lab.cells(["erm", *texts], [self.dataset], splits, retrainings(self.seeds), self.sampling)
+        cells = context.cells(["erm", *texts], [self.dataset], splits, retrainings(self.seeds), self.sampling)
         erm = cells[self.dataset, "erm"]
         rows: list[SheetRow] = []
         series: dict[str, list[Point]] = {}

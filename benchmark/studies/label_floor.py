@@ -14,13 +14,13 @@ import numpy as np
 
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import expand, load_spec
-from benchmark.lab.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, beside, head
-from benchmark.lab.study import Lab, Trainer, classifications, retrainings, study
-from benchmark.lab.text import percent, student
 from benchmark.measure.catalogue import ACCURACY, CHURN
 from benchmark.pipeline import Pipeline
 from benchmark.registry import make_method, title
 from benchmark.run.runner import retrain
+from benchmark.study.context import Context, Trainer, classifications, retrainings, study
+from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, beside, head
+from benchmark.study.text import percent, student
 from benchmark.train import generator
 from benchmark.types import Examples, Problem
 
@@ -42,7 +42,7 @@ class LabelFloor:
     teacher: str = "svm"
     """The method whose predictions replace the labels."""
 
-    def report(self, lab: Lab) -> Report:
+    def report(self, context: Context) -> Report:
         rows, answer, series = list[SheetRow](), [], dict[str, list[Point]]()
         teacher = make_method(self.teacher, "classification", sampling="halves")
         names = classifications(expand(self.dataset))
@@ -59,7 +59,7 @@ class LabelFloor:
                     for one in (text, self.teacher)
                 )
                 given = *own, name, self.canonical_seed, retrainings(self.seeds)
-                found = lab.record(key, name, self.canonical_seed, without_noise, *given)
+                found = context.record(key, name, self.canonical_seed, without_noise, *given)
                 churn = {world: Sampled(np.array(found["churn"][world])) for world in WORLDS}
                 right = Sampled(np.array(found["accuracy"]))
                 near = [Sampled(np.array(found[part])) for part in ("near", "near_flips")]

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 from benchmark.data.checks.neighbours import CLOSE
 from benchmark.data.spec import expand
-from benchmark.lab.nearby import HEADS, Nearby
-from benchmark.lab.report import Axis, Chart, Point, Report, Sheet, SheetRow, beside
-from benchmark.lab.study import Lab, study
+from benchmark.study.context import Context, study
+from benchmark.study.nearby import HEADS, Nearby
+from benchmark.study.report import Axis, Chart, Point, Report, Sheet, SheetRow, beside
 
 
 @study("label-noise", title="Flips at activity cliffs and conflicting labels")
 @dataclass(frozen=True)
 class LabelNoise(Nearby):
-    def report(self, lab: Lab) -> Report:
+    def report(self, context: Context) -> Report:
         rows, series, answer = list[SheetRow](), dict[str, list[Point]](), []
         n_datasets = len(expand(self.dataset))
-        for flips in self.flips(lab):
+        for flips in self.flips(context):
             same, other, conflict = (flips.facts[fact] for fact in ("same", "other", "conflict"))
             groups = {
                 "conflicting labels": conflict,

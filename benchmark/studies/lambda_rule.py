@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmark.data.spec import load_spec
-from benchmark.lab import selection
-from benchmark.lab.report import Axis, Chart, Measured, Point, Report, Sheet, SheetRow, compared, heads_compared
-from benchmark.lab.study import GridStudy, Lab, retrainings, study
-from benchmark.lab.text import over, summary
 from benchmark.settings import parse_splits
 from benchmark.store.cell import Cell
+from benchmark.study import selection
+from benchmark.study.context import Context, GridStudy, retrainings, study
+from benchmark.study.report import Axis, Chart, Measured, Point, Report, Sheet, SheetRow, compared, heads_compared
+from benchmark.study.text import over, summary
 from benchmark.types import PAPER, Sampling
 
 Swept = Mapping[float, Sequence[Cell]]
@@ -24,11 +24,11 @@ class LambdaRule(GridStudy):
     sampling: Sampling = PAPER
     """The rule is applied separately under each."""
 
-    def report(self, lab: Lab) -> Report:
+    def report(self, context: Context) -> Report:
         spec, splits = load_spec(self.dataset), parse_splits(self.canonical_seed)
         named = {lam: f"{self.method}:lam={lam:g}" for lam in selection.LAMBDAS[spec.task]}
         methods, runs = ["erm", "bagging", *named.values()], retrainings(self.seeds)
-        cells = lab.cells(methods, [self.dataset], splits, runs, self.sampling)
+        cells = context.cells(methods, [self.dataset], splits, runs, self.sampling)
         others = [cells[self.dataset, text] for text in ("erm", "bagging")]
         swept = {lam: cells[self.dataset, text] for lam, text in named.items()}
         picks = {t: _picks(others[0], swept, t) for t in selection.TOLERANCES[spec.task]}

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from benchmark.data.spec import load_spec
-from benchmark.lab.report import Axis, Chart, Head, Measured, Point, Report, Sheet, SheetRow, compared, heads_compared
-from benchmark.lab.selection import largest
-from benchmark.lab.study import GridStudy, Lab, classifications, study
-from benchmark.lab.text import summary
+from benchmark.study.context import Context, GridStudy, classifications, study
+from benchmark.study.report import Axis, Chart, Head, Measured, Point, Report, Sheet, SheetRow, compared, heads_compared
+from benchmark.study.selection import largest
+from benchmark.study.text import summary
 
 MEMBERS = (2, 3, 5, 8)
 
@@ -14,11 +14,11 @@ MEMBERS = (2, 3, 5, 8)
 @study("members", title="Twins of more than two networks")
 @dataclass(frozen=True)
 class Members(GridStudy):
-    def report(self, lab: Lab) -> Report:
+    def report(self, context: Context) -> Report:
         classifications([self.dataset])
         spec = load_spec(self.dataset)
         bagging = [f"bagging:k={k}" for k in MEMBERS]
-        plain = self.cells(lab, ["erm", *bagging], [self.dataset])
+        plain = self.cells(context, ["erm", *bagging], [self.dataset])
         erm = plain[self.dataset, "erm"]
         rows: list[SheetRow] = []
         answer = [f"On {spec.title} the reference is ERM: {summary(erm)}."]
@@ -27,7 +27,7 @@ class Members(GridStudy):
             bagged, twins = plain[self.dataset, bag], "no λ is admissible"
             curves["Bagging"].append(Point(k, Measured("churn", bagged)))
             rows.append([f"Bagging K={k}", *compared(bagged, erm), str(k)])
-            if selected := largest(self, lab, f"twin:lam={{lam:g}}:members={k}", erm):
+            if selected := largest(self, context, f"twin:lam={{lam:g}}:members={k}", erm):
                 lam, twin = selected
                 twins = f"λ = {lam:g} by the rule, {summary(twin)}"
                 curves["Twin, λ by the rule"].append(Point(k, Measured("churn", twin), f"λ={lam:g}"))

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmark.data.spec import load_spec
-from benchmark.lab.report import Axis, Chart, Head, Measured, Point, Report, Sampled, Sheet, SheetRow, head
-from benchmark.lab.study import GridStudy, Lab, classifications, study
-from benchmark.lab.text import over, summary
 from benchmark.measure.basics import mean_over_pairs, pseudo_values
 from benchmark.measure.catalogue import ACCURACY, CHURN, SYM_KL
 from benchmark.settings import parse_seeds, parse_splits
 from benchmark.store.cell import Cell
+from benchmark.study.context import Context, GridStudy, classifications, study
+from benchmark.study.report import Axis, Chart, Head, Measured, Point, Report, Sampled, Sheet, SheetRow, head
+from benchmark.study.text import over, summary
 
 
 def slope(sizes: Sequence[int], cells: Sequence[Sequence[Cell]]) -> np.ndarray:
@@ -42,11 +42,11 @@ class NScaling(GridStudy):
         if len(parse_seeds(self.seeds)) < 3:
             raise ValueError(f"seeds={self.seeds}: the slope's interval needs at least three retrainings")
 
-    def report(self, lab: Lab) -> Report:
+    def report(self, context: Context) -> Report:
         classifications([self.dataset])
         sizes, splits = [int(size) for size in self.sizes.split("-")], parse_splits(self.canonical_seed)
         names = [f"{self.dataset}@train={size}" for size in sizes]
-        grid = self.cells(lab, ["erm"], names)
+        grid = self.cells(context, ["erm"], names)
         cells = [grid[name, "erm"] for name in names]
         rate = Sampled(slope(sizes, cells))
         title = load_spec(self.dataset).title

@@ -16,15 +16,15 @@ from pydantic import Field
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import expand, load_spec
 from benchmark.errors import UserError
-from benchmark.lab.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, head
-from benchmark.lab.study import Lab, Trainer, classifications, study
-from benchmark.lab.text import over, percent
 from benchmark.measure.basics import pseudo_values
 from benchmark.measure.catalogue import ACCURACY, CHURN
 from benchmark.pipeline import Pipeline
 from benchmark.registry import make_method, refuse_sampling, title
 from benchmark.run.runner import retrain
 from benchmark.settings import parse_splits
+from benchmark.study.context import Context, Trainer, classifications, study
+from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow, head
+from benchmark.study.text import over, percent
 from benchmark.train import generator
 from benchmark.types import Examples, Problem
 
@@ -88,14 +88,14 @@ class NScalingDisjoint:
     """Methods, separated by spaces."""
     halvings: Annotated[int, Field(ge=3)] = 40
 
-    def report(self, lab: Lab) -> Report:
+    def report(self, context: Context) -> Report:
         rows, fits, series, answer = list[SheetRow](), list[SheetRow](), dict[str, list[Point]](), []
         for name in classifications(expand(self.dataset)):
             spec = load_spec(name)
             for text in self.methods.split():
                 method = make_method(text, spec.task, backbone=spec.backbone, sampling="halves")
                 who = [spec.title, title(method, spec.task)]
-                sizes, whole, churn, accuracy = self._shared_out(lab, name, method)
+                sizes, whole, churn, accuracy = self._shared_out(context, name, method)
                 pool = float(whole)
                 fit = law(sizes, pool, churn)
                 at_pool = Sampled(fit.at_pool)
@@ -137,13 +137,13 @@ class NScalingDisjoint:
         )
         return Report(answer, [sheet, law_sheet], [chart])
 
-    def _shared_out(self, lab: Lab, name: str, method: Pipeline) -> list[np.ndarray]:
+    def _shared_out(self, context: Context, name: str, method: Pipeline) -> list[np.ndarray]:
         """Return rows (M,), those of the pool (), churn and accuracy (M, J), each a mean over splits."""
         refuse_sampling(method, "halves")
         records = []
         for split in parse_splits(self.canonical_seed):
             key = f"{name}, split {split}, {method}, {self.halvings} halvings"
-            records.append(lab.record(key, name, split, share_out, method, name, split, self.halvings))
+            records.append(context.record(key, name, split, share_out, method, name, split, self.halvings))
         return [np.mean([of[part] for of in records], axis=0) for part in ("rows", "pool", "churn", "accuracy")]
 
 

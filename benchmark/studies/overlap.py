@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from benchmark.data.spec import expand, load_spec
-from benchmark.lab.report import Axis, Chart, Head, Measured, Point, Report, Sheet, SheetRow, head
-from benchmark.lab.study import GridStudy, Lab, classifications, study
-from benchmark.lab.text import mean, percent, points
 from benchmark.measure.basics import LOST
 from benchmark.measure.catalogue import ACCURACY, CHURN
 from benchmark.store.cell import Cell
+from benchmark.study.context import Context, GridStudy, classifications, study
+from benchmark.study.report import Axis, Chart, Head, Measured, Point, Report, Sheet, SheetRow, head
+from benchmark.study.text import mean, percent, points
 
 POINTS = {"codistillation": "Codistillation 0 %", "twin": "Twin-bootstrap ≈ 40 %", "twin_shared": "Twin-shared 100 %"}
 SHARES = (0, 0.25, 0.5, 0.75, 1)
@@ -37,15 +37,15 @@ class Overlap(GridStudy):
     knob: str = "bace"
     """Datasets for the sweep of the overlap."""
 
-    def report(self, lab: Lab) -> Report:
+    def report(self, context: Context) -> Report:
         datasets, turned = classifications(expand(self.dataset)), classifications(expand(self.knob))
-        answer, spectrum = self._spectrum(lab, datasets)
-        more, knob, chart = self._knob(lab, turned)
+        answer, spectrum = self._spectrum(context, datasets)
+        more, knob, chart = self._knob(context, turned)
         return Report([*answer, *more], [spectrum, knob], [chart])
 
-    def _spectrum(self, lab: Lab, datasets: Sequence[str]) -> tuple[list[str], Sheet]:
+    def _spectrum(self, context: Context, datasets: Sequence[str]) -> tuple[list[str], Sheet]:
         """Report the paper's three points, on all datasets."""
-        cells = self.cells(lab, ["erm", *POINTS], datasets)
+        cells = self.cells(context, ["erm", *POINTS], datasets)
         titles = {d: load_spec(d).title for d in datasets}
         rows: list[SheetRow] = []
         for d in datasets:
@@ -62,10 +62,10 @@ class Overlap(GridStudy):
         heads = [replace(head(CHURN, versus=True), text=name) for name in POINTS.values()]
         return answer, Sheet("points", "Three points of overlap", caption, ["Dataset", *heads], rows, [DAGGER])
 
-    def _knob(self, lab: Lab, datasets: Sequence[str]) -> tuple[list[str], Sheet, Chart]:
+    def _knob(self, context: Context, datasets: Sequence[str]) -> tuple[list[str], Sheet, Chart]:
         """Report the sweep of the overlap, on the datasets of the knob."""
         texts = {share: f"twin_overlap:share={share:g}" for share in SHARES}
-        grid = self.cells(lab, ["erm", *texts.values()], datasets)
+        grid = self.cells(context, ["erm", *texts.values()], datasets)
         answer, rows, series = [], list[SheetRow](), {}
         for dataset in datasets:
             title, erm = load_spec(dataset).title, grid[dataset, "erm"]

@@ -6,8 +6,8 @@ The comparison is that of the study ``frontier``: families are the unit of repli
 
 from dataclasses import dataclass
 
-from benchmark.lab.study import study
 from benchmark.studies.frontier import METHODS, Frontier
+from benchmark.study.context import study
 
 REMEDIES = (
     "label_smoothing knn_label_smoothing entropy_regularisation confidence_penalty generalised_cross_entropy mixup "

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from benchmark.data.spec import expand, load_spec
 from benchmark.errors import UserError
-from benchmark.lab.report import Axis, Chart, Head, Measured, Point, Report, Sheet, SheetRow, compared, heads_compared
-from benchmark.lab.study import GridStudy, Lab, classifications, retrainings, study
-from benchmark.lab.text import Change, change, over
 from benchmark.settings import parse_splits
 from benchmark.store.cell import Cell
+from benchmark.study.context import Context, GridStudy, classifications, retrainings, study
+from benchmark.study.report import Axis, Chart, Head, Measured, Point, Report, Sheet, SheetRow, compared, heads_compared
+from benchmark.study.text import Change, change, over
 from benchmark.types import Sampling
 
 OWN = "own"
@@ -32,14 +32,14 @@ class Representations(GridStudy):
     representations: str = f"morgan.4096.2,morgan_counts.4096.2,atom_pairs.4096,rdkit_descriptors,{BOTH}"
     """Features as a variant names them, compared with the dataset's own."""
 
-    def report(self, lab: Lab) -> Report:
+    def report(self, context: Context) -> Report:
         datasets, methods = classifications(expand(self.dataset)), _items(self.methods)
         tried, splits = _items(self.representations), parse_splits(self.canonical_seed)
         if not tried:
             raise UserError("representations: name at least one, as in morgan_counts.4096.2")
         named = {(d, r): f"{d}@features={r}" for d in datasets for r in tried} | {(d, OWN): d for d in datasets}
         classifications([*named.values()])
-        cells = lab.cells(methods, [*named.values()], splits, retrainings(self.seeds), self.sampling)
+        cells = context.cells(methods, [*named.values()], splits, retrainings(self.seeds), self.sampling)
         families = {load_spec(d).family: d for d in reversed(datasets)}
         once = [d for d in datasets if d in families.values()]
         mean_of = f"mean of {len(once)} families"

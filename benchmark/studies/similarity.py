@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from benchmark.data.checks.neighbours import CLOSE
-from benchmark.lab.nearby import HEADS, Nearby
-from benchmark.lab.report import Axis, Chart, Point, Report, Sheet, SheetRow
-from benchmark.lab.study import Lab, study
+from benchmark.study.context import Context, study
+from benchmark.study.nearby import HEADS, Nearby
+from benchmark.study.report import Axis, Chart, Point, Report, Sheet, SheetRow
 
 BANDS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 1.01)
 FAR = 0.4
@@ -16,9 +16,9 @@ FAR = 0.4
 @study("similarity", title="Flips and similarity to the training set")
 @dataclass(frozen=True)
 class Similarity(Nearby):
-    def report(self, lab: Lab) -> Report:
+    def report(self, context: Context) -> Report:
         rows, curves, answer = list[SheetRow](), {}, []
-        for flips in self.flips(lab):
+        for flips in self.flips(context):
             near = flips.facts["similarity"]
             bands = {f"{a:g} to {min(b, 1):g}": (near >= a) & (near < b) for a, b in pairwise(BANDS)}
             rows += flips.rows(bands)

@@ -8,11 +8,11 @@ from functools import partial
 
 import numpy as np
 
-from benchmark.lab.study import study
-from benchmark.lab.text import percent
 from benchmark.measure import triage
 from benchmark.store.cell import Cell
 from benchmark.studies.from_predictions import Cells, FromPredictions
+from benchmark.study.context import study
+from benchmark.study.text import percent
 from benchmark.types import Predictions
 
 

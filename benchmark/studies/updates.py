@@ -19,14 +19,14 @@ from pydantic import Field
 
 from benchmark.data.spec import expand, load_spec
 from benchmark.errors import UserError
-from benchmark.lab.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow
-from benchmark.lab.study import Lab, retrainings, study
-from benchmark.lab.text import percent, student
 from benchmark.measure.catalogue import QUALITY
 from benchmark.measure.updates import by_pair, changes, paired
 from benchmark.registry import make_method
 from benchmark.settings import lone_halves
 from benchmark.store.cell import Cell
+from benchmark.study.context import Context, retrainings, study
+from benchmark.study.report import Axis, Chart, Head, Point, Report, Sampled, Sheet, SheetRow
+from benchmark.study.text import percent, student
 from benchmark.types import REFERENCE, Task
 
 METHODS = "average_incumbent anchor distilled_incumbent rcp_anchor focal_distillation bagging extended_bagging svm"
@@ -71,7 +71,7 @@ class Updates:
     tolerance: Annotated[float, Field(ge=0)] = 0.0
     """Regression: a change above this, in the target's unit, is a flip; 0 stands for the MAE of ERM's old models."""
 
-    def report(self, lab: Lab) -> Report:
+    def report(self, context: Context) -> Report:
         seeds = retrainings(self.seeds)
         if alone := lone_halves(seeds):
             raise UserError(
@@ -79,7 +79,7 @@ class Updates:
                 "even number of seeds"
             )
         names = expand(self.dataset)
-        found = {name: self._outcomes(lab, name, seeds) for name in names}
+        found = {name: self._outcomes(context, name, seeds) for name in names}
         answer, sheets, charts = list[str](), list[Sheet](), list[Chart]()
         for task in ("classification", "regression"):
             some = {name: of for name, of in found.items() if load_spec(name).task == task}
@@ -89,11 +89,11 @@ class Updates:
                 charts.append(self._chart(task, some))
         return Report(answer, sheets, charts)
 
-    def _outcomes(self, lab: Lab, name: str, seeds: Sequence[int]) -> dict[str, Outcome]:
+    def _outcomes(self, context: Context, name: str, seeds: Sequence[int]) -> dict[str, Outcome]:
         """Return the outcome of each method on a dataset, by title, ERM first."""
         spec = load_spec(name)
         grid = [[self.canonical_seed], seeds, "update"]
-        (whole,) = lab.cells([REFERENCE], [name], *grid)[name, REFERENCE]  # type: ignore[arg-type]
+        (whole,) = context.cells([REFERENCE], [name], *grid)[name, REFERENCE]  # type: ignore[arg-type]
         pool = whole.facts.rows["train"]
         sizes = sorted({max(2, round(n)) for n in np.linspace(self.start * pool, pool, self.cuts + 1)})
         if len(sizes) <= self.cuts:
@@ -103,9 +103,9 @@ class Updates:
         alone = list(dict.fromkeys([*(m for m in methods if not earlier[m]), *filter(None, earlier.values())]))
         pools = [f"{name}@train={n}" for n in sizes]
         grown = [f"{name}@train={n}@new={n - m}" for m, n in pairwise(sizes)]
-        cells = dict(lab.cells(alone, pools, *grid))  # type: ignore[arg-type]
+        cells = dict(context.cells(alone, pools, *grid))  # type: ignore[arg-type]
         if users := [m for m in methods if earlier[m]]:
-            cells |= lab.cells(users, grown, *grid)  # type: ignore[arg-type]
+            cells |= context.cells(users, grown, *grid)  # type: ignore[arg-type]
         outcomes = {}
         tolerance = self.tolerance
         if not tolerance:

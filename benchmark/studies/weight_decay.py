@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from benchmark.data.spec import expand, load_spec
-from benchmark.lab.report import Axis, Chart, Head, Measured, Point, Report, Sheet, SheetRow, compared, heads_compared
-from benchmark.lab.study import GridStudy, Lab, classifications, study
-from benchmark.lab.text import mean, percent, summary
+from benchmark.study.context import Context, GridStudy, classifications, study
+from benchmark.study.report import Axis, Chart, Head, Measured, Point, Report, Sheet, SheetRow, compared, heads_compared
+from benchmark.study.text import mean, percent, summary
 
 DECAYS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 
@@ -15,10 +15,10 @@ DECAYS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 class WeightDecay(GridStudy):
     dataset: str = "bace,bbbp"
 
-    def report(self, lab: Lab) -> Report:
+    def report(self, context: Context) -> Report:
         datasets = classifications(expand(self.dataset))
         named = {(d, decay): f"{d}@weight_decay={decay:g}" for d in datasets for decay in DECAYS}
-        grid = self.cells(lab, ["erm"], [*datasets, *named.values()])
+        grid = self.cells(context, ["erm"], [*datasets, *named.values()])
         rows, series, answer = list[SheetRow](), {}, []
         for dataset in datasets:
             title, usual = load_spec(dataset).title, grid[dataset, "erm"]

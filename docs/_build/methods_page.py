@@ -22,7 +22,7 @@ import pandas as pd
 
 from benchmark import registry
 from benchmark.files import CHECKOUT, published_results
-from benchmark.lab.selection import TOLERANCES
+from benchmark.study.selection import TOLERANCES
 from benchmark.learners import SELECTED, find
 from benchmark.learners.sklearn import Wrapped
 from benchmark.pipeline import Learner, Part, Pipeline, Remedy

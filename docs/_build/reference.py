@@ -57,8 +57,8 @@ BEYOND: Mapping[str, tuple[str, tuple[str, ...], str]] = {
     "studies": (
         "Writing studies",
         (
-            *("benchmark.lab.study.study", "benchmark.lab.study.Study", "benchmark.lab.study.Lab"),
-            *(f"benchmark.lab.report.{name}" for name in ("Report", "Sheet", "Chart", "Measured", "Sampled", "Head")),
+            *("benchmark.study.context.study", "benchmark.study.context.Study", "benchmark.study.context.Context"),
+            *(f"benchmark.study.report.{name}" for name in ("Report", "Sheet", "Chart", "Measured", "Sampled", "Head")),
         ),
         "",
     ),

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from benchmark.lab.text import percent
 from benchmark.measure.basics import FLIPPING
+from benchmark.study.text import percent
 from leaderboard.figures import molecules
 from leaderboard.figures.contrast import Contrast, cells, colour_key
 from leaderboard.figures.figure import Figure

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.lab.text import percent
 from benchmark.measure.basics import predicted_class
 from benchmark.measure.catalogue import CHURN
+from benchmark.study.text import percent
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.parts import estimate_of
 from leaderboard.figures.style import PAGE, Axes, Sheet, axes, finish, sheet

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.lab.text import percent
 from benchmark.measure.triage import REVIEWED, RUNS, by_churn, by_entropy, recall_curve
+from benchmark.study.text import percent
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.parts import spread
 from leaderboard.figures.style import COLOURS, COLUMN, INK, MUTED, PAGE, Axes, axes, finish, sheet

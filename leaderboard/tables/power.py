@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from benchmark.errors import UserError, did_you_mean
-from benchmark.lab.text import percent
 from benchmark.measure.catalogue import churn
+from benchmark.study.text import percent
 from benchmark.types import Predictions, Sampling
 from leaderboard.read.results import Dataset, Entry, Results
 from leaderboard.stats import power as p

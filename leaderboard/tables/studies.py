@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmark.errors import UserError
-from benchmark.lab.report import Head, Measured, Number, Report, Sampled, Sheet
-from benchmark.lab.study import REPORT, Content, Lab, Missing, Study
 from benchmark.store.cell import Cell, Grid, Record
 from benchmark.studies import make_study
+from benchmark.study.context import REPORT, Content, Context, Missing, Study
+from benchmark.study.report import Head, Measured, Number, Report, Sampled, Sheet
 from leaderboard.read.results import Results, slug
 from leaderboard.stats.intervals import (
     INTERVAL_KINDS,
@@ -34,8 +34,8 @@ UNLIKE_IN_STUDY = (
 
 
 @dataclass(frozen=True)
-class Reader(Lab):
-    """A lab that only reads and raises Missing for anything not stored."""
+class Reader(Context):
+    """A context that only reads and raises Missing for anything not stored."""
 
     study: str
     known: Sequence[Cell]

@@ -41,7 +41,7 @@ def test_every_link_leads_to_a_term():
 
 def test_no_term_is_defined_in_the_architecture_too():
     of_code = {name.lower() for cell in re.findall(r"^\| (\*.+?\*) \|", CODE, flags=re.M) for name in _named(cell)}
-    assert {"problem", "part", "lab"} <= of_code
+    assert {"problem", "part", "study context"} <= of_code
     assert not of_code & {term.lower() for term in TERMS}
 
 

@@ -1,4 +1,4 @@
-"""A lab whose cells say what they are told to: accuracy and churn of each are known by construction."""
+"""A context whose cells say what they are told to: accuracy and churn of each are known by construction."""
 
 from __future__ import annotations
 

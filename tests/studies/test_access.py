@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from benchmark.lab.text import mean
 from benchmark.studies.access import Access
+from benchmark.study.text import mean
 
 MOVED = {"paper": {"erm": 10, "bagging": 3}, "nested": {"erm": 10, "bagging": 9}}
 
 
 def test_the_gain_under_paper_is_that_at_equal_information_and_that_of_seeing_more(told) -> None:
-    class Lab(told):
+    class Context(told):
         def cells(self, methods, datasets, splits, seeds, sampling):  # type: ignore[no-untyped-def]
             self.said = lambda dataset, method: (20, MOVED[sampling][method] - (dataset == "dili"))
             return super().cells(methods, datasets, splits)
 
-    report = Access(dataset="bace,dili", seeds="2", methods="bagging").report(Lab(lambda d, m: (0, 0)))
+    report = Access(dataset="bace,dili", seeds="2", methods="bagging").report(Context(lambda d, m: (0, 0)))
     assert report.answer == [
         "Bagging K=5 changes churn by −14.0 pp under paper and by −2.0 pp at equal information; the rest, −12.0 pp, "
         "comes from seeing more of the pool."

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmark.lab.text import mean, points
 from benchmark.store.cell import Cell, CellKey, Facts
 from benchmark.studies import make_study
 from benchmark.studies.bayes_lambda import BayesLambda
@@ -14,6 +13,7 @@ from benchmark.studies.distillation import Distillation
 from benchmark.studies.members import Members
 from benchmark.studies.overlap import Overlap
 from benchmark.studies.weight_decay import WeightDecay
+from benchmark.study.text import mean, points
 from benchmark.types import DatasetFacts, Predictions
 from leaderboard.figures.triage import curves
 from leaderboard.read.results import collect
@@ -107,8 +107,8 @@ def test_a_dataset_without_an_ood_test_stands_beside_one_that_has_it(told) -> No
     trials = [[[0.0, -0.1, 0.1, 0.8], [100.0, -0.05, 0.05, 0.8]]]
     records = {f"{dataset}, split 99, seeds 3, 50 trials, 3 folds": {"trials": trials} for dataset in ("dili", "bace")}
     figures = {"erm": (20, 8), "twin": (22, 2), "twin:lam=100.0": (21, 3)}
-    lab = WithoutOOD(lambda dataset, method: figures[method], records)
-    (sheet,) = BayesLambda(dataset="dili,bace", seeds="2").report(lab).sheets
+    context = WithoutOOD(lambda dataset, method: figures[method], records)
+    (sheet,) = BayesLambda(dataset="dili,bace", seeds="2").report(context).sheets
     heads = [head if isinstance(head, str) else head.text for head in sheet.header]
     at = {head: heads.index(head) for head in heads if head.startswith(("ID", "OOD"))}
     assert len(at) == 4

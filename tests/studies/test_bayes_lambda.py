@@ -11,10 +11,10 @@ from sklearn.model_selection import StratifiedKFold
 
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import expand
-from benchmark.lab.bayes import PARTNER, PENALTY, TOLERANCE, search
 from benchmark.registry import make_method
 from benchmark.studies import bayes_lambda
 from benchmark.studies.bayes_lambda import BayesLambda, tune
+from benchmark.study.bayes import PARTNER, PENALTY, TOLERANCE, search
 from benchmark.train import generator, sample_for
 from benchmark.types import PAPER, Examples, Problem
 

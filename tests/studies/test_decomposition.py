@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmark.lab.report import Sampled
-from benchmark.lab.study import arrange
 from benchmark.measure.catalogue import CHURN
 from benchmark.registry import make_method
 from benchmark.store.cell import Cell, CellKey, Grid
 from benchmark.studies.decomposition import Decomposition, fixed
+from benchmark.study.context import arrange
+from benchmark.study.report import Sampled
 from benchmark.types import Predictions
 
 FLIPS = {
@@ -36,7 +36,7 @@ def cell(text: str, flips: int) -> Cell:
 
 
 class Made:
-    """A lab of cells with known churn; at level 1002 there is one flip more than at 1001."""
+    """A context of cells with known churn; at level 1002 there is one flip more than at 1001."""
 
     def __init__(self, erm: int, flips: dict[tuple[str, ...], int]):
         self.known = [cell("erm", erm)]

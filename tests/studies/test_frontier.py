@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import ttest_1samp, ttest_ind
 
 from benchmark.errors import UserError
-from benchmark.lab.text import student
 from benchmark.studies.frontier import ByFamily, Frontier, dominates
+from benchmark.study.text import student
 
 ONE = np.ones(4)
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from benchmark.lab.selection import LAMBDAS, TOLERANCES, largest, loss, select
-from benchmark.lab.study import Missing, arrange
 from benchmark.store.cell import Cell, CellKey, Grid
 from benchmark.studies.lambda_rule import LambdaRule
+from benchmark.study.context import Missing, arrange
+from benchmark.study.selection import LAMBDAS, TOLERANCES, largest, loss, select
 from benchmark.types import PAPER, Predictions, Sampling
 
 CURVES: dict[str, tuple[dict[float, float], float | None]] = {
@@ -43,7 +43,7 @@ def test_the_paper_has_these_lambdas_and_tolerances() -> None:
 
 @dataclass
 class Made:
-    """A lab of made-up cells: ``right`` of 100 examples by method and split; it remembers what it was asked for."""
+    """A context of made-up cells: ``right`` of 100 examples by method and split; it remembers what it was asked for."""
 
     right: Mapping[tuple[str, int], int]
     asked: list[str] = field(default_factory=list)
@@ -89,8 +89,8 @@ def sweep(erm: int, *right: int, split: int = 99) -> dict[tuple[str, int], int]:
 
 
 def test_the_study_applies_the_rule_to_each_split_and_to_each_tolerance() -> None:
-    lab = Made(sweep(80, 80, 80, 80, 79, 78, 70) | sweep(80, 80, 80, 50, 81, 78, 78, split=7))
-    report = LambdaRule(canonical_seed="99,7", seeds="2").report(lab)
+    context = Made(sweep(80, 80, 80, 80, 79, 78, 70) | sweep(80, 80, 80, 50, 81, 78, 78, split=7))
+    report = LambdaRule(canonical_seed="99,7", seeds="2").report(context)
     assert [line.partition("split ")[2] for line in report.answer] == [
         "99, the rule selects λ = 100: churn 0.0 %, accuracy 78.0 %. ERM: churn 0.0 %, accuracy 80.0 %.",
         "7, the rule selects λ = 300: churn 0.0 %, accuracy 78.0 %. ERM: churn 0.0 %, accuracy 80.0 %.",
@@ -123,8 +123,8 @@ def test_the_rule_says_so_where_it_admits_none() -> None:
 
 
 def test_a_regression_is_judged_by_its_mae_within_four_hundredths() -> None:
-    lab = Made(sweep(90, 90, 86))
-    report = LambdaRule(dataset="esol", seeds="2").report(lab)
+    context = Made(sweep(90, 90, 86))
+    report = LambdaRule(dataset="esol", seeds="2").report(context)
     assert report.answer == [
         "On ESOL, split 99, the rule selects λ = 3: churn 0.000, MAE 0.140. ERM: churn 0.000, MAE 0.100."
     ]
@@ -132,14 +132,14 @@ def test_a_regression_is_judged_by_its_mae_within_four_hundredths() -> None:
     assert report.answer == [
         "On ESOL, split 99, the rule selects λ = 1: churn 0.000, MAE 0.100. ERM: churn 0.000, MAE 0.100."
     ]
-    assert loss(lab.made("erm", "esol", [1, 2])) == pytest.approx(0.10)
+    assert loss(context.made("erm", "esol", [1, 2])) == pytest.approx(0.10)
 
 
 def test_lambda_is_lowered_until_it_is_admitted_and_smaller_ones_are_not_asked_for() -> None:
-    lab = Made(sweep(80, 80, 80, 80, 79, 70, 60))
-    erm = lab.made("erm", "bace", [1, 2])
-    found = largest(LambdaRule(seeds="2"), lab, "twin:lam={lam:g}", erm)
+    context = Made(sweep(80, 80, 80, 80, 79, 70, 60))
+    erm = context.made("erm", "bace", [1, 2])
+    found = largest(LambdaRule(seeds="2"), context, "twin:lam={lam:g}", erm)
     assert found is not None
     assert (found[0], found[1][0].title) == (30, "Twin-bootstrap λ=30")
-    assert lab.asked == ["twin:lam=300", "twin:lam=100", "twin:lam=30"]
+    assert context.asked == ["twin:lam=300", "twin:lam=100", "twin:lam=30"]
     assert largest(LambdaRule(seeds="2"), Made(sweep(80, 1, 1, 1, 1, 1, 1)), "twin:lam={lam:g}", erm) is None

@@ -10,13 +10,13 @@ from scipy.stats import linregress
 
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
-from benchmark.lab.report import Sampled
 from benchmark.measure.catalogue import ACCURACY, CHURN
 from benchmark.pipeline import Learner, Remedy, describe
 from benchmark.registry import make_method
 from benchmark.run.runner import retrain
 from benchmark.studies import make_study, n_scaling_disjoint
 from benchmark.studies.n_scaling_disjoint import NScalingDisjoint, between, law, share_out
+from benchmark.study.report import Sampled
 from benchmark.train import sample_for
 from benchmark.types import Model, Problem, Sample
 from leaderboard.stats.intervals import jackknife

@@ -15,9 +15,9 @@ import pytest
 
 from benchmark.errors import UserError
 from benchmark.files import CHECKOUT
-from benchmark.lab.study import REPORT
 from benchmark.store.cell import Cell, Record
 from benchmark.store.tracking import Store
+from benchmark.study.context import REPORT
 from leaderboard import site
 from leaderboard.__main__ import build
 from leaderboard.read import jobs

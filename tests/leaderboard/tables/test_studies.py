@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.lab.report import Axis, Chart, Head, Measured, Point, Report, Sampled, Sheet
-from benchmark.lab.study import REPORT, Missing
 from benchmark.measure.catalogue import CHURN, SYM_KL
 from benchmark.store.cell import Cell, Record
 from benchmark.studies import make_study
+from benchmark.study.context import REPORT, Missing
+from benchmark.study.report import Axis, Chart, Head, Measured, Point, Report, Sampled, Sheet
 from leaderboard import site
 from leaderboard.figures import build
 from leaderboard.read.results import collect

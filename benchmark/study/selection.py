@@ -5,9 +5,9 @@
 from collections.abc import Mapping, Sequence
 
 from benchmark.data.spec import load_spec
-from benchmark.lab.study import GridStudy, Lab
-from benchmark.lab.text import mean
 from benchmark.store.cell import Cell
+from benchmark.study.context import Context, GridStudy
+from benchmark.study.text import mean
 from benchmark.types import Task
 
 LAMBDAS: Mapping[Task, tuple[float, ...]] = {"classification": (1, 3, 10, 30, 100, 300), "regression": (1, 3)}
@@ -31,7 +31,7 @@ def select(losses: Mapping[float, float], erm: float, tolerance: float) -> float
     return max((lam for lam, value in losses.items() if value - erm <= tolerance + 1e-9), default=None)
 
 
-def largest(study: GridStudy, lab: Lab, text: str, erm: Sequence[Cell]) -> tuple[float, Sequence[Cell]] | None:
+def largest(study: GridStudy, context: Context, text: str, erm: Sequence[Cell]) -> tuple[float, Sequence[Cell]] | None:
     """Return the λ that the rule selects on the dataset of ``study``, and its cells; None if it admits none.
 
     ``text`` is the method, such as "twin:lam={lam:g}". λ is lowered until it is admitted; smaller ones are not trained.
@@ -39,7 +39,7 @@ def largest(study: GridStudy, lab: Lab, text: str, erm: Sequence[Cell]) -> tuple
     task = load_spec(study.dataset).task
     for lam in sorted(LAMBDAS[task], reverse=True):
         method = text.format(lam=lam)
-        cells = study.cells(lab, [method], [study.dataset])[study.dataset, method]
+        cells = study.cells(context, [method], [study.dataset])[study.dataset, method]
         if select({lam: loss(cells)}, loss(erm), TOLERANCES[task][0]) is not None:
             return lam, cells
     return None

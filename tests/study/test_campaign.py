@@ -10,10 +10,10 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from benchmark.errors import UserError
-from benchmark.lab.campaign import ACQUISITIONS, RECIPE, campaigns, ei, overlaps, trajectory
 from benchmark.pipeline import Learner, Pipeline, Remedy
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
+from benchmark.study.campaign import ACQUISITIONS, RECIPE, campaigns, ei, overlaps, trajectory
 from benchmark.types import Examples, Model, Problem, Recipe, Sample
 
 INITIAL = np.array([3, 10, 11, 40, 41, 42, 60, 77])

@@ -1,4 +1,4 @@
-"""The lab of ``python -m benchmark study``: it trains whatever a study needs and the tracking store lacks."""
+"""The context of ``python -m benchmark study``: it trains whatever a study needs and the tracking store lacks."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
@@ -9,19 +9,19 @@ from joblib import Parallel, delayed
 
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
-from benchmark.lab.report import Report
-from benchmark.lab.study import REPORT, Content, Lab, Study
 from benchmark.pipeline import Pipeline
 from benchmark.run import driver
 from benchmark.run.revisions import code_of
 from benchmark.store import tracking
 from benchmark.store.cell import Cell, Grid, Record
+from benchmark.study.context import REPORT, Content, Context, Study
+from benchmark.study.report import Report
 from benchmark.train.device import Device
 
 
 @dataclass(frozen=True)
 class LocalTrainer:
-    """A ``benchmark.lab.study.Trainer`` with worker processes on this machine."""
+    """A ``benchmark.study.context.Trainer`` with worker processes on this machine."""
 
     code: str
     jobs: int | None
@@ -32,8 +32,8 @@ class LocalTrainer:
         return list(pool(delayed(function)(*item) for item in items))
 
 
-class TrainingLab(Lab):
-    """A lab that trains what the tracking store lacks, and records it there."""
+class TrainingContext(Context):
+    """A context that trains what the tracking store lacks, and records it there."""
 
     def __init__(self, study: Study, jobs: int | None, device: Device, report: driver.Report) -> None:
         self.study, self.jobs, self.device, self.note = study, jobs, device, report

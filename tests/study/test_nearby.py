@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmark.lab.nearby import Neighbourhoods
-from benchmark.lab.study import arrange
 from benchmark.store.cell import Cell, CellKey, Grid
 from benchmark.studies.label_noise import LabelNoise
 from benchmark.studies.similarity import Similarity
+from benchmark.study.context import arrange
+from benchmark.study.nearby import Neighbourhoods
 from benchmark.types import Predictions
 
 
@@ -28,7 +28,7 @@ def predictions(values: np.ndarray) -> Predictions:
 
 
 class Made:
-    """A lab with one cell, in whose order the facts must be taken, and facts that are given."""
+    """A context with one cell, in whose order the facts must be taken, and facts that are given."""
 
     def __init__(self, flipping: list[bool], facts: dict[str, list[object]]):
         n = len(flipping)
@@ -66,14 +66,14 @@ def test_groups_hold_the_molecules_that_their_facts_say_in_whatever_order_these_
         "other": [True, False, False, False],
         "conflict": [True, False, False, False],
     }
-    lab = Made([False, False, True, True], facts)
-    assert shown(LabelNoise(dataset="bace", seeds="2").report(lab)) == {
+    context = Made([False, False, True, True], facts)
+    assert shown(LabelNoise(dataset="bace", seeds="2").report(context)) == {
         "conflicting labels": ("1", 1.0, 2.0),
         "activity cliff": ("1", 1.0, 2.0),
         "neighbours of the same class only": ("1", 0.0, 0.0),
         "no neighbour": ("2", 0.5, 1.0),
     }
-    assert shown(Similarity(dataset="bace", seeds="2").report(lab)) == {
+    assert shown(Similarity(dataset="bace", seeds="2").report(context)) == {
         "0 to 0.3": ("1", 0.0, 0.0),
         "0.3 to 0.4": ("1", 0.0, 0.0),
         "0.6 to 0.7": ("1", 1.0, 2.0),
@@ -89,12 +89,12 @@ def test_the_answers_have_the_churn_of_all_and_of_each_group() -> None:
         "other": [False, False, False, True],
         "conflict": [False, False, False, False],
     }
-    lab = Made([True, False, False, True], facts)
-    assert LabelNoise(dataset="bace", seeds="2").report(lab).answer == [
+    context = Made([True, False, False, True], facts)
+    assert LabelNoise(dataset="bace", seeds="2").report(context).answer == [
         "BACE: two retrainings disagree on 50.0 % of 4 test molecules; activity cliff (1) 100.0 %, neighbours of the "
         "same class only (1) 0.0 %, no neighbour (2) 50.0 %."
     ]
-    assert Similarity(dataset="bace", seeds="2").report(lab).answer == [
+    assert Similarity(dataset="bace", seeds="2").report(context).answer == [
         "BACE: two retrainings disagree on 50.0 % of 4 test molecules; similarity below 0.4 (2) 50.0 %, at least 0.7 "
         "(1) 100.0 %."
     ]

@@ -6,10 +6,10 @@ from typing import Literal
 
 import numpy as np
 
-from benchmark.lab.text import measure_of
 from benchmark.measure.catalogue import QUALITY, churn
 from benchmark.measure.measure import Measure
 from benchmark.store.cell import Cell
+from benchmark.study.text import measure_of
 from benchmark.types import Task
 
 

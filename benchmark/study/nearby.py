@@ -12,11 +12,11 @@ from benchmark.data.checks.neighbours import neighbours
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import expand, load_spec
 from benchmark.errors import UserError
-from benchmark.lab.report import Head, Sampled, SheetRow, head
-from benchmark.lab.study import Content, Lab, Trainer, retrainings
-from benchmark.lab.text import percent
 from benchmark.measure.basics import mean_over_pairs, pseudo_values
 from benchmark.measure.catalogue import CHURN
+from benchmark.study.context import Content, Context, Trainer, retrainings
+from benchmark.study.report import Head, Sampled, SheetRow, head
+from benchmark.study.text import percent
 from benchmark.types import Predictions
 
 HEADS: Sequence[str | Head] = ["Dataset", "Test molecules", "Number", head(CHURN), Head("Ratio to all", digits=2)]
@@ -77,16 +77,16 @@ class Nearby:
     seeds: str = "10"
     method: str = "erm"
 
-    def flips(self, lab: Lab) -> Iterator[Neighbourhoods]:
+    def flips(self, context: Context) -> Iterator[Neighbourhoods]:
         """Yield the predictions and neighbours of each dataset."""
         names, split = expand(self.dataset), self.canonical_seed
         for name in names:
             spec = load_spec(name)
             if spec.task != "classification" or not spec.smiles:
                 raise UserError(f"{name}: this study needs SMILES and classes; leave the dataset out of --dataset")
-        cells = lab.cells([self.method], names, [split], retrainings(self.seeds))
+        cells = context.cells([self.method], names, [split], retrainings(self.seeds))
         for name in names:
-            columns = lab.record(f"{name}, split {split}", name, split, of_test, name, split)
+            columns = context.record(f"{name}, split {split}", name, split, of_test, name, split)
             p = cells[name, self.method][0].predictions["id"]
             order = {id_: i for i, id_ in enumerate(columns["ids"])}
             index = [order[id_] for id_ in p.ids.tolist()]

@@ -27,16 +27,16 @@ from benchmark.commands import train as commands
 from benchmark.data.problem import load_problem
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
-from benchmark.lab import selection
-from benchmark.lab.bayes import search
-from benchmark.lab.study import REPORT
-from benchmark.lab.training import LocalTrainer, TrainingLab
 from benchmark.registry import make_method
 from benchmark.run.driver import plan_grid
 from benchmark.run.runner import Planned
 from benchmark.store import artifacts, tracking
 from benchmark.store.cell import Cell, Grid
 from benchmark.studies import discover, knobs, make_study, members, overlap, weight_decay
+from benchmark.study import selection
+from benchmark.study.bayes import search
+from benchmark.study.context import REPORT
+from benchmark.study.training import LocalTrainer, TrainingContext
 from benchmark.train.device import CPU
 from leaderboard.__main__ import app as leaderboard_app
 from leaderboard.read import published
@@ -163,8 +163,8 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
         yield Ran(names, printed, folder / "site", found[0])
 
 
-def lab(name: str, said: list[str], jobs: int = 1) -> TrainingLab:
-    return TrainingLab(make_study(name, settings_of(name)), jobs, CPU, said.append)
+def context_of(name: str, said: list[str], jobs: int = 1) -> TrainingContext:
+    return TrainingContext(make_study(name, settings_of(name)), jobs, CPU, said.append)
 
 
 def assert_same(one: Any, other: Any) -> None:
@@ -214,7 +214,7 @@ def test_a_study_answers_and_its_page_and_files_exist(ran: Ran, name: str) -> No
 @pytest.mark.parametrize("name", discover())
 def test_asked_again_a_study_trains_nothing_and_both_labs_give_one_report(ran: Ran, name: str) -> None:
     one, said = ran.told(name), []
-    trainer = lab(name, said)
+    trainer = context_of(name, said)
     before = Counter((record.study, record.key) for record in trainer.store.records())
     report = trainer.study.report(trainer)
     trainer.finish(report)
@@ -231,12 +231,12 @@ def test_the_command_on_a_studys_page_is_the_one_that_made_it(ran: Ran, name: st
     assert words[:5] == ["python", "-m", "benchmark", "study", name]
     asked = []
 
-    def stop(made: Any, *_: Any) -> TrainingLab:
+    def stop(made: Any, *_: Any) -> TrainingContext:
         asked.append(made)
         raise UserError("enough")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("benchmark.lab.training.TrainingLab", stop)
+        patch.setattr("benchmark.study.training.TrainingContext", stop)
         assert run(*words[3:])[0] == 2
     assert asked == [make_study(name, settings_of(name))]
 
@@ -469,16 +469,16 @@ def test_a_record_is_made_again_for_another_revision_of_the_study_or_another_met
     of, (bagging, twin) = ("code", "b3db_logbb", 99), (make_method(name, "regression") for name in ("bagging", "twin"))
 
     def records() -> int:
-        return len(lab("bo-loop", []).store.records())
+        return len(context_of("bo-loop", []).store.records())
 
     before = records()
     for _ in range(2):
-        lab("bo-loop", []).record(*of, first, bagging)
+        context_of("bo-loop", []).record(*of, first, bagging)
     assert records() == before + 1
-    lab("bo-loop", []).record(*of, first, twin)
+    context_of("bo-loop", []).record(*of, first, twin)
     assert records() == before + 2
-    monkeypatch.setattr(type(lab("bo-loop", []).study), "revision", 2)
-    lab("bo-loop", []).record(*of, first, twin)
+    monkeypatch.setattr(type(context_of("bo-loop", []).study), "revision", 2)
+    context_of("bo-loop", []).record(*of, first, twin)
     assert records() == before + 3
 
 
@@ -488,7 +488,7 @@ def noted(trainer: LocalTrainer, made: list[str], dataset: str) -> dict[str, str
 
 
 def test_a_record_of_the_same_key_is_made_again_on_other_data(ran: Ran) -> None:
-    known, made = lab("bo-loop", []), []
+    known, made = context_of("bo-loop", []), []
     for dataset in ("b3db_logbb", "b3db_logbb", "b3db_logbb@train=200"):
         known.record("of data", dataset, 99, noted, made, dataset)
     assert made == ["b3db_logbb", "b3db_logbb@train=200"]

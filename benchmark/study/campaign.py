@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from benchmark.errors import UserError
-from benchmark.lab.report import Sampled
-from benchmark.lab.study import Content, Trainer
 from benchmark.pipeline import Pipeline
+from benchmark.study.context import Content, Trainer
+from benchmark.study.report import Sampled
 from benchmark.train import generator, sample_for
 from benchmark.types import MLP, PAPER, Examples, Problem, Recipe
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from benchmark.lab.bayes import HIGH, INITIAL, LOW, Trial, optimise
+from benchmark.study.bayes import HIGH, INITIAL, LOW, Trial, optimise
 from benchmark.train import generator
 
 
@@ -74,7 +74,7 @@ def test_a_search_that_is_killed_goes_on_with_the_trials_of_one_that_is_not(wher
 import os, signal
 import numpy as np
 import optuna
-from benchmark.lab.bayes import optimise
+from benchmark.study.bayes import optimise
 
 tried = []
 def score(value):
@@ -107,6 +107,6 @@ optimise(score, 9, 5, "killed")
 
 @pytest.mark.slow
 def test_the_optimiser_has_all_that_it_needs_and_warns_of_nothing() -> None:
-    script = "from benchmark.lab.bayes import optimise; optimise(lambda value: (-value, 0.1, 0.9), 6, 1, 'quiet')"
+    script = "from benchmark.study.bayes import optimise; optimise(lambda value: (-value, 0.1, 0.9), 6, 1, 'quiet')"
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (result.returncode, result.stderr) == (0, "")

@@ -1,7 +1,7 @@
 """Studies: questions that take more than one grid of cells to answer, and the reports that answer them.
 
-A study is one file in ``benchmark/studies/``: a frozen dataclass whose ``report`` asks a ``Lab`` for cells and records.
-The lab of ``python -m benchmark study`` trains what is missing; the leaderboard's lab only reads. Both run the same
+A study is one file in ``benchmark/studies/``: a frozen dataclass whose ``report`` asks a ``Context`` for cells and records.
+The context of ``python -m benchmark study`` trains what is missing; the leaderboard's context only reads. Both run the same
 ``report``, so a page always shows what was computed.
 """
 
@@ -12,11 +12,11 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
-from benchmark.lab.report import Report
 from benchmark.registry import learner_of, make_method, params
 from benchmark.registry import title as title_of
 from benchmark.settings import parse_seeds, parse_splits
 from benchmark.store.cell import Cell, Grid
+from benchmark.study.report import Report
 from benchmark.types import PAPER, Sampling
 
 T = TypeVar("T", bound=type)
@@ -29,7 +29,7 @@ REPORT = "report"
 
 
 class Missing(Exception):
-    """A cell or record that a reading lab does not have: the study has not been finished."""
+    """A cell or record that a reading context does not have: the study has not been finished."""
 
 
 class Trainer(Protocol):
@@ -45,12 +45,12 @@ class Trainer(Protocol):
         """Report progress to the user."""
 
 
-class Lab(ABC):
+class Context(ABC):
     """A source of cells and records. Raises UserError for a failure, and Missing if it can only read and has none."""
 
     @abstractmethod
     def stored(self, grid: Grid) -> Iterable[Cell]:
-        """Return stored cells, newest first, with those of ``grid`` among them unless the lab only reads."""
+        """Return stored cells, newest first, with those of ``grid`` among them unless the context only reads."""
 
     def cells(
         self,
@@ -81,8 +81,8 @@ class Study(Protocol):
     title: ClassVar[str]
     revision: ClassVar[int]
 
-    def report(self, lab: Lab) -> Report:
-        """Return the answer, from the cells and records of ``lab``."""
+    def report(self, context: Context) -> Report:
+        """Return the answer, from the cells and records of ``context``."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +93,9 @@ class GridStudy:
     canonical_seed: str = "99"
     seeds: str = "10"
 
-    def cells(self, lab: Lab, methods: Sequence[str], datasets: Sequence[str]) -> Cells:
+    def cells(self, context: Context, methods: Sequence[str], datasets: Sequence[str]) -> Cells:
         """Return the cells of ``methods`` on ``datasets``, for all splits and retrainings of the study."""
-        return lab.cells(methods, datasets, parse_splits(self.canonical_seed), retrainings(self.seeds))
+        return context.cells(methods, datasets, parse_splits(self.canonical_seed), retrainings(self.seeds))
 
 
 registered: dict[str, type] = {}
