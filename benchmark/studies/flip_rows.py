@@ -2,9 +2,9 @@
 paper.
 
 Many models are trained on random halves of the pool, as under the sampling halves. The first half of the halvings names
-rows for each test molecule that flips, as ``benchmark/study/influence.py`` describes. The other half, which had no part in
-this, shows for each named row whether the probability of class 1 really changes with its presence. Two rivals that use
-nothing but similarity are tested in the same way, in the direction that the labels of their rows suggest: as many
+rows for each test molecule that flips, as ``benchmark/study/influence.py`` describes. The other half, which had no part
+in this, shows for each named row whether the probability of class 1 really changes with its presence. Two rivals that
+use nothing but similarity are tested in the same way, in the direction that the labels of their rows suggest: as many
 nearest rows for each molecule, and for each named row another one that is equally similar.
 """
 
@@ -71,9 +71,9 @@ class FlipRows:
             f"{self.halvings - half} name at most {influence.MOST} rows for each molecule of which at least "
             f"{percent(FLIPS)} of the models predict the rarer class: rows whose presence changes the probability of "
             f"class 1 by at least {100 * influence.LEAST:.0f} points with a posterior probability of "
-            f"{percent(influence.CERTAIN)}. The other {half} halvings try them. Confirmed: the mean probability of class "
-            "1 with the row differs in the named direction from that without it, in a one-sided t-test over halvings "
-            f"at {percent(influence.LEVEL)}; of rows without effect so many would be confirmed. Nearest rows: as many "
+            f"{percent(influence.CERTAIN)}. The other {half} halvings try them. Confirmed: the mean probability of "
+            "class 1 with the row differs in the named direction from that without it, in a one-sided t-test over "
+            f"halvings at {percent(influence.LEVEL)}; of rows without effect so many would be confirmed. Nearest rows: as many "
             "for each molecule, the most similar to it. Equally similar rows: for each named row another one, whose "
             f"similarity to the molecule differs by at most {ALIKE}, where there is one. Both are tried in the "
             "direction of their labels."
