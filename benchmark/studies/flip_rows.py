@@ -73,9 +73,9 @@ class FlipRows:
             f"class 1 by at least {100 * influence.LEAST:.0f} points with a posterior probability of "
             f"{percent(influence.CERTAIN)}. The other {half} halvings try them. Confirmed: the mean probability of "
             "class 1 with the row differs in the named direction from that without it, in a one-sided t-test over "
-            f"halvings at {percent(influence.LEVEL)}; of rows without effect so many would be confirmed. Nearest rows: as many "
-            "for each molecule, the most similar to it. Equally similar rows: for each named row another one, whose "
-            f"similarity to the molecule differs by at most {ALIKE}, where there is one. Both are tried in the "
+            f"halvings at {percent(influence.LEVEL)}; of rows without effect so many would be confirmed. Nearest rows: "
+            "as many for each molecule, the most similar to it. Equally similar rows: for each named row another one, "
+            f"whose similarity to the molecule differs by at most {ALIKE}, where there is one. Both are tried in the "
             "direction of their labels."
         )
         note = "Intervals are over test molecules, for the same models: the models of a halving serve all molecules."
