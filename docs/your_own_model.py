@@ -35,10 +35,10 @@ from benchmark.data.problem import plain
 from benchmark.errors import UserError, did_you_mean
 from benchmark.estimators import TwinBootstrapClassifier, TwinBootstrapRegressor, retrain
 from benchmark.measure.catalogue import QUALITY, churn
+from benchmark.measure.estimate import estimate
+from benchmark.measure.intervals import Estimate
 from benchmark.types import Predictions, Task
 from leaderboard import score
-from leaderboard.stats.intervals import Estimate
-from leaderboard.tables.columns import estimate
 
 RETRAININGS = 10  # of each model; below three there is no interval
 REVIEW = 0.1  # the share of molecules that you could measure or look at again

@@ -23,10 +23,10 @@ from benchmark.errors import UserError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from benchmark.measure.intervals import Estimate
     from leaderboard.figures.style import Sheet
     from leaderboard.scoring.runs import Runs
     from leaderboard.scoring.score import Score
-    from leaderboard.stats.intervals import Estimate
 
 CLASSIFIER, REGRESSOR = "classifier", "regressor"
 BASELINE = "baseline"

@@ -75,7 +75,7 @@ BEYOND: Mapping[str, tuple[str, tuple[str, ...], str]] = {
         ),
         "",
     ),
-    "intervals": ("Intervals", ("leaderboard.stats.intervals",), ""),
+    "intervals": ("Intervals", ("benchmark.measure.intervals",), ""),
     "scores": (
         "Scores",
         (

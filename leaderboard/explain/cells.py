@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 
 from benchmark.measure.catalogue import QUALITY, churn, scorecard
 from benchmark.measure.catalogue import boards as on_boards
+from benchmark.measure.intervals import Estimate, described
 from benchmark.measure.measure import Measure
 from benchmark.store.cell import Cell
 from benchmark.types import REFERENCE, Task
@@ -15,7 +16,6 @@ from leaderboard.figures.figure import Drawing, Figure
 from leaderboard.figures.forest import forest_of
 from leaderboard.figures.style import INK
 from leaderboard.read.results import Dataset, Entry
-from leaderboard.stats.intervals import Estimate, described
 from leaderboard.tables.boards import EVALSETS, Board, board, marks, meanings
 from leaderboard.tables.columns import COMPUTE, UNLIKE, Column, Pair, absolute, differences, pairs_of, versus
 from leaderboard.tables.table import MISSING, Table, Value, spelled

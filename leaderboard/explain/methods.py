@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from benchmark.measure.intervals import described
 from benchmark.store import views
 from benchmark.types import TASKS, Task
 from leaderboard.explain.cells import bounded
 from leaderboard.read.results import Results
-from leaderboard.stats.intervals import described
 from leaderboard.tables.summary import Summary, SummaryRow, summaries
 from leaderboard.tables.table import Table, Value
 from leaderboard.write.formats import markdown, to_markdown

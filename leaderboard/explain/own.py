@@ -6,12 +6,12 @@ from pathlib import Path
 
 from benchmark.files import home
 from benchmark.measure.catalogue import QUALITY, churn
+from benchmark.measure.intervals import described
 from benchmark.types import REFERENCE
 from leaderboard.explain.flips import Flips, flips, to_csv, to_html
 from leaderboard.read.results import Dataset, Results
 from leaderboard.read.structures import of_tests
 from leaderboard.site.explorer import drawings
-from leaderboard.stats.intervals import described
 from leaderboard.tables.boards import MARKS, BoardRow, board
 from leaderboard.tables.columns import absolute, versus
 from leaderboard.tables.summary import OWN

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from benchmark.errors import UserError
 from benchmark.files import program
+from benchmark.measure.intervals import described
 from benchmark.store import views
 from benchmark.store.describe import SAMPLED
 from benchmark.store.explaining import Explained, Explanation
@@ -14,7 +15,6 @@ from leaderboard.explain.flips import Flips, flips, to_csv, to_html
 from leaderboard.read.results import Dataset, Entry, Results, collect
 from leaderboard.read.structures import of_tests
 from leaderboard.site.explorer import drawings
-from leaderboard.stats.intervals import described
 from leaderboard.tables.boards import Board, board
 from leaderboard.tables.columns import COMPUTE, absolute, versus
 from leaderboard.tables.summary import Summary

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from math import nan
 from typing import Any
 
+from benchmark.measure.intervals import Estimate
 from benchmark.study.report import Axis, Chart, Point
 from leaderboard.figures.figure import Drawing, Figure
 from leaderboard.figures.style import COLOURS, COLUMN, INK, MARKERS, Axes, axes, finish, sheet, ticks
-from leaderboard.stats.intervals import Estimate
 from leaderboard.tables.studies import estimate
 
 INTERVALS = "Bars: 95 % intervals."

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmark.measure.intervals import Estimate
 from benchmark.types import Task
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.style import COLOURS, COLUMN, INK, TIP, Axes, axes, finish, sheet, ticks
 from leaderboard.read.results import Results
-from leaderboard.stats.intervals import Estimate
 from leaderboard.tables.bodies.expected import Shown, correlation, scale_of, shown
 from leaderboard.tables.expected import FEWEST, methods_of, with_method
 from leaderboard.tables.table import Value

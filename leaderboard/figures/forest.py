@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from benchmark.measure.intervals import Estimate
 from benchmark.types import Task
 from leaderboard.figures.figure import Drawing, Figure
 from leaderboard.figures.parts import HOLLOW, INTERVALS, calmest, estimate_of, handles, limits, row_of, whiskers
 from leaderboard.figures.style import INK, MUTED, PAGE, Axes, Style, axes, finish, sheet, styles, ticks
 from leaderboard.read.results import Results
-from leaderboard.stats.intervals import Estimate
 from leaderboard.tables.boards import Board
 
 PITCH = 0.085

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from benchmark.measure.intervals import Estimate
 from leaderboard.figures.style import COLOURS, INK, MUTED, Sheet, axes, sheet, ticks
-from leaderboard.stats.intervals import Estimate
 
 
 def flips(estimates: Mapping[str, Estimate], titles: Mapping[str, str], heading: str) -> Sheet:

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmark.measure.basics import LOST
+from benchmark.measure.intervals import Estimate
 from benchmark.types import Task
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.parts import HOLLOW, INTERVALS, calmest, estimate_of, handles, limits, whiskers
 from leaderboard.figures.style import COLUMN, MUTED, Style, axes, finish, sheet, ticks
-from leaderboard.stats.intervals import Estimate
 from leaderboard.tables.boards import Board
 from leaderboard.tables.summary import SummaryRow
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmark.measure.intervals import Estimate
 from leaderboard.figures.style import MOST, Axes, Line2D, Style
-from leaderboard.stats.intervals import Estimate
 from leaderboard.tables.boards import Board, BoardRow
 
 HOLLOW = (

@@ -13,10 +13,10 @@ from typing import Literal
 
 import numpy as np
 
+from benchmark.measure.intervals import Estimate
 from leaderboard.paper.counterparts import Counterparts, Ours
 from leaderboard.paper.read import SCALES, Published, read
 from leaderboard.read.results import Results
-from leaderboard.stats.intervals import Estimate
 
 Verdict = Literal["agrees", "disagrees", "cannot tell", "not compared"]
 RULE = (

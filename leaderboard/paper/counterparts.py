@@ -10,14 +10,14 @@ import numpy as np
 
 from benchmark.measure.basics import positive_fraction
 from benchmark.measure.catalogue import ACCURACY, CHURN, find
+from benchmark.measure.estimate import estimate as of_measure
+from benchmark.measure.intervals import Estimate, jackknife, leave_one_out
 from benchmark.registry import make_method
 from benchmark.types import TASKS, Predictions
 from leaderboard.paper.read import Published
 from leaderboard.read.results import Dataset, Entry, Results, with_studies
-from leaderboard.stats.intervals import Estimate, jackknife, leave_one_out
 from leaderboard.stats.ranks import friedman, rank_intervals
 from leaderboard.tables.bodies.triage import estimates
-from leaderboard.tables.columns import estimate as of_measure
 from leaderboard.tables.columns import matched, pairs_of
 from leaderboard.tables.studies import estimate
 

@@ -15,11 +15,12 @@ from pydantic import TypeAdapter
 
 from benchmark.errors import UserError
 from benchmark.measure.catalogue import QUALITY, churn
+from benchmark.measure.estimate import estimate
+from benchmark.measure.intervals import Estimate, weighted
 from benchmark.store.cell import Cell
 from benchmark.types import Task
 from leaderboard.read.results import Results
-from leaderboard.stats.intervals import Estimate, weighted
-from leaderboard.tables.columns import common, estimate
+from leaderboard.tables.columns import common
 from leaderboard.tables.table import Table, Value, spelled
 
 

@@ -8,12 +8,12 @@ from typing import TypeVar, get_args
 import numpy as np
 
 from benchmark import __version__
+from benchmark.measure.intervals import Estimate
 from leaderboard.paper import moved
 from leaderboard.paper.compare import RULE, Comparison, Verdict
 from leaderboard.paper.reasons import MATCHES, REASONS, UNEXPLAINED, reason
 from leaderboard.read.results import Results
 from leaderboard.site.sentences import in_brief
-from leaderboard.stats.intervals import Estimate
 from leaderboard.tables import studies
 from leaderboard.tables.catalogue import build
 from leaderboard.tables.table import MISSING, Table, Value, spelled

@@ -11,8 +11,8 @@ import typer
 from benchmark.errors import UserError, did_you_mean
 
 if TYPE_CHECKING:
+    from benchmark.measure.intervals import IntervalKind
     from leaderboard.scoring.runs import Runs
-    from leaderboard.stats.intervals import IntervalKind
 
 TABLE = (
     "Parquet, CSV or MLflow's JSON of predictions, long (run, example_id, p0… or y_pred) or wide (a column per run), "
@@ -297,7 +297,7 @@ def update(
 
 def interval_kind(text: str) -> IntervalKind:
     """Return the kind of interval called ``text``. Raises UserError for an unknown one."""
-    from leaderboard.stats.intervals import INTERVAL_KINDS
+    from benchmark.measure.intervals import INTERVAL_KINDS
 
     kind = next((kind for kind in INTERVAL_KINDS if kind == text), None)
     if kind is None:

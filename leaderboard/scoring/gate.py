@@ -7,9 +7,9 @@ import numpy as np
 from scipy.special import betaincinv, stdtrit  # scipy.stats takes seconds to import
 
 from benchmark.errors import UserError
+from benchmark.measure.intervals import FEWEST_DIFFERING, Estimate, differing, influence, variance
 from leaderboard.scoring.review import join
 from leaderboard.scoring.runs import Runs
-from leaderboard.stats.intervals import FEWEST_DIFFERING, Estimate, differing, influence, variance
 
 TITLES = {
     "flips": "flips",

@@ -11,10 +11,10 @@ from markupsafe import Markup
 
 from benchmark import __version__
 from benchmark.measure.catalogue import find, tolerance_of
+from benchmark.measure.intervals import INTERVAL_KINDS, Estimate
 from leaderboard.scoring.review import fragile
 from leaderboard.scoring.score import CARD, Score
 from leaderboard.scoring.standing import Standing
-from leaderboard.stats.intervals import INTERVAL_KINDS, Estimate
 from leaderboard.tables.columns import absolute
 from leaderboard.tables.table import Table, Value
 from leaderboard.write import formats as writers

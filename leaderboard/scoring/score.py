@@ -7,10 +7,10 @@ import numpy as np
 
 from benchmark.errors import UserError
 from benchmark.measure.catalogue import beyond, boards, churn_of_class, scorecard
+from benchmark.measure.estimate import estimate, interval
+from benchmark.measure.intervals import Estimate, IntervalKind
 from benchmark.measure.measure import Measure
 from leaderboard.scoring.runs import Runs
-from leaderboard.stats.intervals import Estimate, IntervalKind
-from leaderboard.tables.columns import estimate, interval
 
 CARD = 2**22
 """Number of probabilities or values above which a score has no scorecard, which takes all examples at once."""

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.measure.catalogue import MAE, churn, example_flips
+from benchmark.measure.intervals import Estimate
 from benchmark.measure.triage import Gain, gain, subsets
 from benchmark.types import REFERENCE, Predictions, Sampling
 from leaderboard.read import published
 from leaderboard.read.results import Entry, Results, collect
 from leaderboard.scoring.score import Score, margin_of, rank
-from leaderboard.stats.intervals import Estimate
 from leaderboard.tables.table import Table, Value
 
 TRAINED_ON: Mapping[Sampling, str] = {

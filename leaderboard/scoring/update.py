@@ -10,10 +10,10 @@ import pandas as pd
 from markupsafe import Markup
 
 from benchmark import __version__
+from benchmark.measure.intervals import Estimate, jackknife, over_both, over_examples
 from leaderboard.scoring.gate import Flipped, flipped, share_of
 from leaderboard.scoring.reports import ends
 from leaderboard.scoring.runs import Runs
-from leaderboard.stats.intervals import Estimate, jackknife, over_both, over_examples
 from leaderboard.tables.table import Table, Value
 from leaderboard.write import formats as writers
 from leaderboard.write.templates import render

@@ -6,11 +6,11 @@ from pathlib import Path
 from benchmark import __version__
 from benchmark.errors import UserError
 from benchmark.files import inside
+from benchmark.measure.intervals import IntervalKind
 from benchmark.store.staging import replacing, sweep
 from leaderboard.read.results import Results
 from leaderboard.site import chemistry, cite
 from leaderboard.site.pages import files, homes
-from leaderboard.stats.intervals import IntervalKind
 from leaderboard.tables.prepare import prepare
 from leaderboard.write import published, tidy
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
+from benchmark.measure.intervals import Estimate
 from benchmark.types import REFERENCE, Sampling
 from leaderboard.read.results import Results, slug
-from leaderboard.stats.intervals import Estimate
 from leaderboard.tables.boards import SUSPICIONS, BoardRow, boards
 from leaderboard.tables.layouts import listed
 from leaderboard.tables.summary import CONTROL, OWN, Summary, SummaryRow, summaries

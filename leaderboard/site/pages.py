@@ -17,6 +17,7 @@ from benchmark.data.checks import families
 from benchmark.measure.basics import LOST
 from benchmark.measure.catalogue import QUALITY
 from benchmark.measure.catalogue import scorecard as measures
+from benchmark.measure.intervals import INTERVAL_KINDS, Estimate, IntervalKind, described
 from benchmark.registry import discover
 from benchmark.store.cell import Cell
 from benchmark.types import REFERENCE, TASKS, Sampling
@@ -29,7 +30,6 @@ from leaderboard.read.structures import molecules as known
 from leaderboard.read.structures import withheld
 from leaderboard.site import citation, cite, compare, decide, expect, explorer, regions, sentences
 from leaderboard.site.names import Names
-from leaderboard.stats.intervals import INTERVAL_KINDS, Estimate, IntervalKind, described
 from leaderboard.tables import catalogue as tables
 from leaderboard.tables import studies
 from leaderboard.tables.boards import EVALSETS, SUSPICIONS, Board, BoardRow, boards, to_table

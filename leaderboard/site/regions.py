@@ -12,9 +12,9 @@ from functools import cache
 import numpy as np
 
 from benchmark.measure.catalogue import churn
+from benchmark.measure.intervals import Estimate, jackknife
 from benchmark.types import Predictions
 from leaderboard.read.results import Dataset
-from leaderboard.stats.intervals import Estimate, jackknife
 from leaderboard.tables.table import Table, Value
 
 FEWEST = 5

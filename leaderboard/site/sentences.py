@@ -6,9 +6,9 @@ from itertools import combinations
 from markupsafe import Markup, escape
 
 from benchmark.measure.basics import LOST
+from benchmark.measure.intervals import Estimate, IntervalKind
 from benchmark.types import REFERENCE, Sampling, Task
 from leaderboard.read.results import Results, slug
-from leaderboard.stats.intervals import Estimate, IntervalKind
 from leaderboard.tables.boards import SUSPICIONS
 from leaderboard.tables.order import RULE
 from leaderboard.tables.summary import NARROW, Summary, SummaryRow, summaries

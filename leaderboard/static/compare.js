@@ -72,7 +72,7 @@ function difference(first, second) {
 
 /**
  * The weighted mean of differences: half-widths add in squares, with the fewest degrees of freedom of any. Up to a quarter
- * of them without an interval count with the mean of the others' squares (leaderboard.stats.intervals.weighted).
+ * of them without an interval count with the mean of the others' squares (benchmark.measure.intervals.weighted).
  */
 function mean(differences, weights) {
   const value = differences.reduce((total, d, i) => total + weights[i] * d.value, 0);

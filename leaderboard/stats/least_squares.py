@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from leaderboard.stats.intervals import Estimate
+from benchmark.measure.intervals import Estimate
 
 
 class Line(NamedTuple):

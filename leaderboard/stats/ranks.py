@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leaderboard.stats.intervals import Estimate, influence
+from benchmark.measure.intervals import Estimate, influence
 
 ALPHA = 0.05
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from leaderboard.stats.intervals import Estimate, weighted
+from benchmark.measure.intervals import Estimate, weighted
 
 
 class Between(NamedTuple):

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from benchmark.measure.catalogue import churn
+from benchmark.measure.estimate import estimate
 from benchmark.store.cell import Cell
 from leaderboard.read.results import Dataset, Entry, Results
 from leaderboard.tables.boards import Board, BoardRow, board, meanings
-from leaderboard.tables.columns import common, estimate
+from leaderboard.tables.columns import common
 from leaderboard.tables.table import Table, Value
 
 REFERENCES = ("erm", "twin")

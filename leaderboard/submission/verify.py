@@ -18,6 +18,7 @@ from benchmark.data.problem import load_problem, read_with
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError, did_you_mean
 from benchmark.measure.catalogue import QUALITY, churn
+from benchmark.measure.intervals import Estimate, IntervalKind, jackknife, over_both
 from benchmark.measure.measure import Measure
 from benchmark.pipeline import Reading
 from benchmark.run.check import SAME, apart
@@ -25,7 +26,6 @@ from benchmark.run.isolation import Isolation, Trained, isolated, method_file
 from benchmark.store.cell import Cell
 from benchmark.train import sample_for
 from benchmark.types import MLP, Inputs, Predictions, Problem, Sample, Sampling
-from leaderboard.stats.intervals import Estimate, IntervalKind, jackknife, over_both
 from leaderboard.submission.check import STATUS, Submission
 from leaderboard.submission.read import open_folder
 

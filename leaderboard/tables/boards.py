@@ -7,9 +7,9 @@ import numpy as np
 
 from benchmark.measure.basics import LOST, predicted_class
 from benchmark.measure.catalogue import MAE, QUALITY
+from benchmark.measure.intervals import Estimate, IntervalKind, described, jackknife
 from benchmark.types import PAPER, REFERENCE, Predictions, Sampling
 from leaderboard.read.results import Dataset, Entry, Results
-from leaderboard.stats.intervals import Estimate, IntervalKind, described, jackknife
 from leaderboard.tables.columns import UNLIKE, Column, Pair, columns_of, differences, matched, pairs_of
 from leaderboard.tables.order import LIMITS
 from leaderboard.tables.table import Table, Value

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from benchmark import __version__
 from benchmark.measure import catalogue as m
+from benchmark.measure.intervals import IntervalKind, described
 from benchmark.measure.ranking import TOP
 from benchmark.types import TASKS
 from leaderboard.read.results import Dataset, Results
-from leaderboard.stats.intervals import IntervalKind, described
 from leaderboard.tables.bodies import abstention, expected, fills, front, generality, samplings, scorecard, wide
 from leaderboard.tables.columns import versus
 from leaderboard.tables.layouts import (

@@ -24,11 +24,11 @@ from benchmark.data.checks.expected import (
     unlink,
 )
 from benchmark.measure.catalogue import QUALITY, churn
+from benchmark.measure.intervals import Estimate, jackknife
 from benchmark.measure.measure import Measure
 from benchmark.types import TASKS, Task
 from leaderboard.read.properties import of_datasets
 from leaderboard.read.results import Dataset, Entry, Results, Unit
-from leaderboard.stats.intervals import Estimate, jackknife
 from leaderboard.stats.least_squares import fit
 from leaderboard.tables.order import lacking
 from leaderboard.tables.summary import summaries

@@ -7,11 +7,12 @@ from functools import reduce
 import numpy as np
 
 from benchmark.measure.catalogue import QUALITY, churn
+from benchmark.measure.estimate import estimate
+from benchmark.measure.intervals import IntervalKind, described
 from benchmark.measure.measure import Measure
 from benchmark.types import Predictions
 from leaderboard.read.results import Dataset
-from leaderboard.stats.intervals import IntervalKind, described
-from leaderboard.tables.columns import absolute, estimate
+from leaderboard.tables.columns import absolute
 from leaderboard.tables.table import Table, Value
 
 WORST = "worst"

@@ -1,6 +1,6 @@
 """Means of each method on the ID tests of a dataset, and the influence of each run on them: what comparisons take.
 
-The jackknife of a paired difference follows from each method's own values (``leaderboard.stats.intervals.influence``).
+The jackknife of a paired difference follows from each method's own values (``benchmark.measure.intervals.influence``).
 """
 
 from collections.abc import Mapping
@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from benchmark.measure.catalogue import scorecard
+from benchmark.measure.intervals import FEWEST_EXAMPLES, influence
 from benchmark.measure.measure import Measure
 from benchmark.store.cell import Cell
 from leaderboard.read.results import Dataset
-from leaderboard.stats.intervals import FEWEST_EXAMPLES, influence
 
 Influences = Mapping[str, Mapping[str, list[Any]]]
 """By the key of a measure and the title of a method, for each canonical split: the mean, None if there is none, and the

@@ -8,12 +8,13 @@ import numpy as np
 
 from benchmark.measure.basics import positive_fraction
 from benchmark.measure.catalogue import churn_of_class
+from benchmark.measure.estimate import estimate
+from benchmark.measure.intervals import Estimate, IntervalKind, holm
 from benchmark.measure.measure import Measure
 from benchmark.types import Predictions
 from leaderboard.read.results import Dataset, Results
-from leaderboard.stats.intervals import Estimate, IntervalKind, holm
 from leaderboard.tables.boards import marks, meanings
-from leaderboard.tables.columns import Column, differences, estimate, pairs_of
+from leaderboard.tables.columns import Column, differences, pairs_of
 from leaderboard.tables.table import MISSING, Value
 
 ALPHA = 0.05

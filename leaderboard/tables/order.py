@@ -15,10 +15,11 @@ import numpy as np
 
 from benchmark.measure.basics import LOST
 from benchmark.measure.catalogue import churn
+from benchmark.measure.estimate import estimate
+from benchmark.measure.intervals import Estimate, IntervalKind, holm, leave_one_out, weighted
 from leaderboard.read.results import PLURAL, Dataset, Entry, Unit, unit_weights, units
-from leaderboard.stats.intervals import Estimate, IntervalKind, holm, leave_one_out, weighted
 from leaderboard.stats.ranks import Ranking, friedman, rank_intervals
-from leaderboard.tables.columns import common, estimate
+from leaderboard.tables.columns import common
 
 LIMITS = (0.01, 0.02, LOST, 0.1)
 """Losses of accuracy, or increases in MAE as a share of ERM's, to choose from as the limit; ``LOST`` is that of †."""

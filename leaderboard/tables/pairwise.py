@@ -15,11 +15,12 @@ import numpy as np
 
 from benchmark.errors import UserError, did_you_mean
 from benchmark.measure.catalogue import CHURN, QUALITY, scorecard
+from benchmark.measure.estimate import estimate
+from benchmark.measure.intervals import Estimate, IntervalKind, holm, weighted
 from benchmark.measure.measure import Measure
 from benchmark.types import Predictions, Task
 from leaderboard.read.results import Dataset, Entry, Results, unit_weights
-from leaderboard.stats.intervals import Estimate, IntervalKind, holm, weighted
-from leaderboard.tables.columns import common, estimate, versus
+from leaderboard.tables.columns import common, versus
 from leaderboard.tables.summary import complete_block, sets
 from leaderboard.tables.table import MISSING, Table, Value
 

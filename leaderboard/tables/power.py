@@ -6,12 +6,13 @@ from dataclasses import replace
 
 from benchmark.errors import UserError, did_you_mean
 from benchmark.measure.catalogue import churn
+from benchmark.measure.estimate import estimate
+from benchmark.measure.intervals import Estimate, difference
 from benchmark.study.text import percent
 from benchmark.types import Predictions, Sampling
 from leaderboard.read.results import Dataset, Entry, Results
 from leaderboard.stats import power as p
-from leaderboard.stats.intervals import Estimate, difference
-from leaderboard.tables.columns import common, estimate
+from leaderboard.tables.columns import common
 from leaderboard.tables.table import MISSING, Table, Value
 
 DELTA = 1.0

@@ -10,9 +10,9 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from benchmark.files import named, program
+from benchmark.measure.intervals import Estimate, IntervalKind
 from leaderboard.read.jobs import Job, digest, made
 from leaderboard.read.results import Dataset, Results
-from leaderboard.stats.intervals import Estimate, IntervalKind
 from leaderboard.tables.boards import Board, BoardRow, board, keep_board
 from leaderboard.tables.bodies import abstention
 from leaderboard.tables.bodies.scorecard import card, keep_card

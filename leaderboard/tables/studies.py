@@ -7,12 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmark.errors import UserError
-from benchmark.store.cell import Cell, Grid, Record
-from benchmark.studies import make_study
-from benchmark.study.context import REPORT, Content, Context, Missing, Study
-from benchmark.study.report import Head, Measured, Number, Report, Sampled, Sheet
-from leaderboard.read.results import Results, slug
-from leaderboard.stats.intervals import (
+from benchmark.measure.estimate import estimate as of_measure
+from benchmark.measure.intervals import (
     INTERVAL_KINDS,
     Estimate,
     IntervalKind,
@@ -20,8 +16,12 @@ from leaderboard.stats.intervals import (
     pair_bootstrap,
     standard_deviation,
 )
+from benchmark.store.cell import Cell, Grid, Record
+from benchmark.studies import make_study
+from benchmark.study.context import REPORT, Content, Context, Missing, Study
+from benchmark.study.report import Head, Measured, Number, Report, Sampled, Sheet
+from leaderboard.read.results import Results, slug
 from leaderboard.tables.columns import UNLIKE, common, differences
-from leaderboard.tables.columns import estimate as of_measure
 from leaderboard.tables.table import Table, Value
 
 REPLICATES = (

@@ -9,10 +9,10 @@ import numpy as np
 
 from benchmark.measure.basics import LOST
 from benchmark.measure.catalogue import boards as on_boards
+from benchmark.measure.intervals import Estimate, IntervalKind, weighted
 from benchmark.store.cell import Cell
 from benchmark.types import REFERENCE, TASKS, Sampling, Task
 from leaderboard.read.results import Dataset, Results, Unit, slug
-from leaderboard.stats.intervals import Estimate, IntervalKind, weighted
 from leaderboard.stats.ranks import Ranking
 from leaderboard.tables.boards import SUSPICIONS, BoardRow, boards
 from leaderboard.tables.columns import UNLIKE, Column, absolute, of_all_measures, versus

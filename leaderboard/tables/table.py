@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from leaderboard.stats.intervals import Estimate
+from benchmark.measure.intervals import Estimate
 
 MISSING = "–"
 """Placeholder for a missing cell, which is never imputed."""
@@ -87,7 +87,7 @@ class Table:
     """A table with ``rows`` as long as ``header``; the first column names the row.
 
     ``over`` is an upper header of texts and the numbers of columns they span, covering all columns. ``datasets`` are
-    the names of the datasets in it and ``kind`` that of its intervals (see ``leaderboard.stats.intervals``).
+    the names of the datasets in it and ``kind`` that of its intervals (see ``benchmark.measure.intervals``).
     Raises ValueError for a row or an ``over`` of another width.
     """
 

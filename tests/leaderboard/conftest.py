@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pytest
 
+from benchmark.measure.intervals import Estimate
 from benchmark.store.cell import Cell, CellKey, Facts
 from benchmark.types import DatasetFacts, Predictions
 from leaderboard.read.results import Results, collect
-from leaderboard.stats.intervals import Estimate
 from leaderboard.tables.table import Table, Value
 
 MakeCell = Callable[..., Cell]

@@ -11,6 +11,7 @@ from scipy.stats import linregress
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
 from benchmark.measure.catalogue import ACCURACY, CHURN
+from benchmark.measure.intervals import jackknife
 from benchmark.pipeline import Learner, Remedy, describe
 from benchmark.registry import make_method
 from benchmark.run.runner import retrain
@@ -19,7 +20,6 @@ from benchmark.studies.n_scaling_disjoint import NScalingDisjoint, between, law,
 from benchmark.study.report import Sampled
 from benchmark.train import sample_for
 from benchmark.types import Model, Problem, Sample
-from leaderboard.stats.intervals import jackknife
 
 TINY = "b3db_measured@batch_size=16@epochs=1@hidden=16@lr=0.01@train=101"
 SIZES = np.array([121, 242, 484])

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from benchmark.measure.abstention import CONSISTENCIES, FEWEST, curve
+from benchmark.measure.intervals import FEWEST_EXAMPLES, Estimate, IntervalKind, jackknife, weighted
 from benchmark.types import Predictions
 from leaderboard.read.results import Dataset, Entry, Results, unit_weights
-from leaderboard.stats.intervals import FEWEST_EXAMPLES, Estimate, IntervalKind, jackknife, weighted
 from leaderboard.tables.layouts import Body, TableCell, averaged, listed
 from leaderboard.tables.summary import complete_block
 from leaderboard.tables.table import Value

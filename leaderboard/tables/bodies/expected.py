@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmark.data.checks.expected import PREDICTORS, link, predict
+from benchmark.measure.intervals import Estimate, IntervalKind
 from benchmark.types import Task
 from leaderboard.read.results import PLURAL, Dataset, Results
-from leaderboard.stats.intervals import Estimate, IntervalKind
 from leaderboard.stats.least_squares import spearman
 from leaderboard.tables.expected import FEWEST, Check, Point, best, check, methods_of, models, points, with_method
 from leaderboard.tables.layouts import Body, Fill, TableCell

@@ -8,24 +8,15 @@ import numpy as np
 
 from benchmark.measure.basics import bad_flips, good_flips
 from benchmark.measure.catalogue import CHURN
+from benchmark.measure.estimate import interval
+from benchmark.measure.intervals import Estimate, IntervalKind, jackknife
 from benchmark.types import Predictions
 from leaderboard.read.results import Dataset, Entry, Results, unit_weights, with_studies
-from leaderboard.stats.intervals import Estimate, IntervalKind, jackknife
 from leaderboard.tables.boards import board, marks
 from leaderboard.tables.bodies import paper_filter
 from leaderboard.tables.bodies.footprint import footprint
 from leaderboard.tables.bodies.triage import estimates
-from leaderboard.tables.columns import (
-    UNLIKE,
-    Column,
-    absolute,
-    compute,
-    differences,
-    interval,
-    matched,
-    pairs_of,
-    versus,
-)
+from leaderboard.tables.columns import UNLIKE, Column, absolute, compute, differences, matched, pairs_of, versus
 from leaderboard.tables.layouts import Body, TableCell, averaged, erm_tests, explained, name, with_reference
 from leaderboard.tables.summary import headline
 from leaderboard.tables.table import MISSING, Value, spelled

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from benchmark.measure.intervals import Estimate, IntervalKind
 from leaderboard.read.results import Results
-from leaderboard.stats.intervals import Estimate, IntervalKind
 from leaderboard.tables.bodies.fills import OVER_SPLITS, over, width
 from leaderboard.tables.layouts import Body, TableCell
 from leaderboard.tables.order import RULE, over_splits

@@ -5,10 +5,11 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from benchmark.measure.catalogue import CHURN
+from benchmark.measure.estimate import estimate
+from benchmark.measure.intervals import Estimate, IntervalKind, jackknife, weighted
 from leaderboard.read.results import Dataset, Results, unit_weights, units, with_studies
-from leaderboard.stats.intervals import Estimate, IntervalKind, jackknife, weighted
 from leaderboard.stats.splits import Between, between, over_other_splits
-from leaderboard.tables.columns import estimate, matched, pairs_of, versus
+from leaderboard.tables.columns import matched, pairs_of, versus
 from leaderboard.tables.layouts import Body, TableCell
 from leaderboard.tables.summary import first
 from leaderboard.tables.table import Value, spelled

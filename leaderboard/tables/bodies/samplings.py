@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from benchmark.measure.catalogue import ACCURACY, CHURN
+from benchmark.measure.estimate import estimate
+from benchmark.measure.intervals import Estimate, IntervalKind, weighted
 from benchmark.measure.measure import Measure
 from benchmark.store.cell import Cell
 from leaderboard.read.results import Dataset, Results, unit_weights, with_studies
-from leaderboard.stats.intervals import Estimate, IntervalKind, weighted
-from leaderboard.tables.columns import common, estimate
+from leaderboard.tables.columns import common
 from leaderboard.tables.layouts import Body, TableCell, listed
 from leaderboard.tables.summary import Summary, headline
 from leaderboard.tables.table import MISSING, Value

@@ -6,11 +6,12 @@ import numpy as np
 
 from benchmark.measure.basics import bad_flips, good_flips
 from benchmark.measure.catalogue import SCORECARD, tolerance_of
+from benchmark.measure.estimate import estimate, interval
+from benchmark.measure.intervals import Estimate, IntervalKind, described, weighted
 from benchmark.measure.measure import Measure
 from benchmark.types import Predictions, Task
 from leaderboard.read.results import Dataset, Entry, Results, unit_weights
-from leaderboard.stats.intervals import Estimate, IntervalKind, described, weighted
-from leaderboard.tables.columns import absolute, estimate, interval, matched, pairs_of
+from leaderboard.tables.columns import absolute, matched, pairs_of
 from leaderboard.tables.layouts import Body, Fill, TableCell, averaged, fallback, listed
 from leaderboard.tables.summary import complete_block
 from leaderboard.tables.table import Table, Value

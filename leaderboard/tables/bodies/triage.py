@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from benchmark.measure.intervals import FEWEST_EXAMPLES, Estimate, jackknife
 from benchmark.measure.triage import measured
 from benchmark.types import Predictions
-from leaderboard.stats.intervals import FEWEST_EXAMPLES, Estimate, jackknife
 
 
 def estimates(splits: Sequence[Predictions]) -> dict[str, Estimate]:

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from benchmark.measure.intervals import Estimate, IntervalKind
 from benchmark.types import Task
 from leaderboard.read.results import PLURAL, Results, Unit
-from leaderboard.stats.intervals import Estimate, IntervalKind
 from leaderboard.tables.layouts import Body, Fill, TableCell
 from leaderboard.tables.order import Order, Resolution, order
 from leaderboard.tables.summary import Summary, summaries

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from benchmark.measure.basics import FLIPPING
+from benchmark.measure.intervals import Estimate
 from benchmark.store.cell import Cell, CellKey, Facts
 from benchmark.types import DatasetFacts, Predictions
 from leaderboard.figures.build import Structures, draw, drawn, of_results
@@ -29,7 +30,6 @@ from leaderboard.figures.ranks import critical_difference
 from leaderboard.figures.style import COLOURS, INK, MUTED, Style, axes, look, sheet, styles
 from leaderboard.figures.triage import SHARES, curves
 from leaderboard.read.results import Results, collect
-from leaderboard.stats.intervals import Estimate
 from leaderboard.stats.ranks import friedman
 from leaderboard.tables.boards import board
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmark.measure.intervals import Estimate
 from leaderboard.paper.compare import Comparison, Verdict, compare
 from leaderboard.paper.read import Published
 from leaderboard.paper.reasons import REASONS, reason
 from leaderboard.paper.report import markdown, page
 from leaderboard.read import published
 from leaderboard.read.results import Results
-from leaderboard.stats.intervals import Estimate
 
 
 def compared(

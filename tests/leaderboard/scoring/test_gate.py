@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmark.measure.intervals import Estimate
 from leaderboard.scoring.gate import gate
 from leaderboard.scoring.runs import Runs
-from leaderboard.stats.intervals import Estimate
 
 Draw = Callable[[np.random.Generator, int, int], np.ndarray]
 

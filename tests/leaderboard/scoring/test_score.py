@@ -13,12 +13,12 @@ from sklearn.metrics import roc_auc_score
 
 from benchmark.errors import UserError
 from benchmark.measure.catalogue import churn_of_class
+from benchmark.measure.estimate import estimate
+from benchmark.measure.intervals import jackknife
 from benchmark.types import Predictions
 from leaderboard import churn, score
 from leaderboard.read.results import collect
 from leaderboard.scoring import reports, runs, standing
-from leaderboard.stats.intervals import jackknife
-from leaderboard.tables.columns import estimate
 
 
 def random_runs(r: int = 6, t: int = 90, c: int = 3) -> tuple[np.ndarray, np.ndarray]:

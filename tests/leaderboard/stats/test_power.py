@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, nct, t
 
-from leaderboard.stats.intervals import jackknife
+from benchmark.measure.intervals import jackknife
 from leaderboard.stats.power import Components, components, needed, power, resolvable
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from leaderboard.stats.intervals import difference, jackknife
+from benchmark.measure.intervals import difference, jackknife
 from leaderboard.stats.ranks import critical_difference, friedman, rank_intervals
 
 DEMSAR_METHODS = ("C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf")

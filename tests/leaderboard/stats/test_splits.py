@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from leaderboard.stats.intervals import jackknife
+from benchmark.measure.intervals import jackknife
 from leaderboard.stats.splits import Between, between, over_other_splits
 
 RNG = np.random.default_rng(0)

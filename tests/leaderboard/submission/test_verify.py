@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from benchmark import pipeline, registry
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
+from benchmark.measure.intervals import Estimate, jackknife
 from benchmark.registry import load_file, make_method
 from benchmark.run import runner
 from benchmark.run.protocol import TRAIN_SEEDS
@@ -20,7 +21,6 @@ from benchmark.store.cell import Cell
 from benchmark.store.tracking import Store
 from benchmark.types import SAMPLINGS
 from leaderboard.__main__ import app
-from leaderboard.stats.intervals import Estimate, jackknife
 from leaderboard.submission import verify
 from leaderboard.submission.check import Submission, validate
 from leaderboard.submission.pack import _table

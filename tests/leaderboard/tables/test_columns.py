@@ -15,8 +15,9 @@ from benchmark.measure.catalogue import (
     churn_of_class,
     example_flips,
 )
-from leaderboard.stats.intervals import jackknife, over_both, over_examples, pair_bootstrap
-from leaderboard.tables.columns import common, estimate, matched, pairs_of, versus
+from benchmark.measure.estimate import estimate
+from benchmark.measure.intervals import jackknife, over_both, over_examples, pair_bootstrap
+from leaderboard.tables.columns import common, matched, pairs_of, versus
 
 DELTA = versus(CHURN)
 

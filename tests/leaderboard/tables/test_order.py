@@ -10,11 +10,11 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
+from benchmark.measure.intervals import Estimate
 from benchmark.store.cell import Cell
 from leaderboard.read import published
 from leaderboard.read.results import Results, collect, unit_weights, units
 from leaderboard.site import sentences
-from leaderboard.stats.intervals import Estimate
 from leaderboard.stats.ranks import critical_difference
 from leaderboard.tables.boards import board
 from leaderboard.tables.bodies import front

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from benchmark.measure.catalogue import CHURN, SYM_KL
+from benchmark.measure.intervals import jackknife, standard_deviation
 from benchmark.store.cell import Cell, Record
 from benchmark.studies import make_study
 from benchmark.study.context import REPORT, Missing
@@ -19,7 +20,6 @@ from leaderboard.figures import build
 from leaderboard.read.results import collect
 from leaderboard.site.pages import Site
 from leaderboard.site.sentences import in_brief
-from leaderboard.stats.intervals import jackknife, standard_deviation
 from leaderboard.tables import studies
 from leaderboard.tables.studies import Reader, Told, estimate, table, told
 

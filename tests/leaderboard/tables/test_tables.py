@@ -11,8 +11,8 @@ from scipy import stats
 
 from benchmark.measure.basics import bad_flips, good_flips
 from benchmark.measure.catalogue import CHURN
+from benchmark.measure.intervals import INTERVAL_KINDS, holm
 from leaderboard.read.results import Results, collect
-from leaderboard.stats.intervals import INTERVAL_KINDS, holm
 from leaderboard.tables.boards import MARKS
 from leaderboard.tables.catalogue import EXPECTED, TABLES, build, stamp
 from leaderboard.tables.columns import pairs_of, versus

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from leaderboard.stats.intervals import Estimate, jackknife
+from benchmark.measure.intervals import Estimate, jackknife
 from leaderboard.tables.table import Table, Value
 from leaderboard.write.formats import markdown, to_csv, to_html, to_json, to_markdown
 from leaderboard.write.latex import to_latex

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import leaderboard
-from leaderboard.stats.intervals import Estimate
+from benchmark.measure.intervals import Estimate
 from leaderboard.tables.boards import boards, to_table
 from leaderboard.tables.catalogue import build, stamp
 from leaderboard.tables.table import Table, Value

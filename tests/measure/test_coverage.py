@@ -16,10 +16,10 @@ from benchmark.files import CHECKOUT
 from benchmark.measure import sets
 from benchmark.measure.basics import pseudo_values
 from benchmark.measure.catalogue import ACCURACY, drift
+from benchmark.measure.estimate import estimate
+from benchmark.measure.intervals import Estimate, difference, jackknife, on_log_scale, over_both, pair_bootstrap
 from benchmark.types import Predictions
-from leaderboard.stats.intervals import Estimate, difference, jackknife, on_log_scale, over_both, pair_bootstrap
 from leaderboard.stats.ranks import rank_intervals
-from leaderboard.tables.columns import estimate
 
 EXAMPLES = 240
 TRIALS = 2000

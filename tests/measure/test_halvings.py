@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from benchmark.measure.catalogue import ACCURACY, CHURN
+from benchmark.measure.intervals import Estimate, jackknife
 from benchmark.types import Predictions
-from leaderboard.stats.intervals import Estimate, jackknife
 
 DIMENSIONS, POOL, HALVINGS = 20, 120, 10
 APART = np.concatenate([np.full(3, 0.5), np.zeros(DIMENSIONS - 3)])

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from leaderboard.stats.intervals import (
+from benchmark.measure.intervals import (
     INTERVAL_KINDS,
     Estimate,
     difference,

@@ -170,7 +170,7 @@ def jackknife(splits: Sequence[np.ndarray], level: float = 0.95) -> Estimate:
 
     Resampling pairs as if they were independent gives intervals 2.7 times too narrow (median). In simulations of
     churn from 1 to 40 % with R = 5 to 20, this one covers 93 to 98 %, but 87 to 93 % where churn is low and whole runs
-    shift together (``tests/leaderboard/stats/test_coverage.py``).
+    shift together (``tests/measure/test_coverage.py``).
 
     >>> runs = np.array([0.70, 0.74, 0.78])
     >>> estimate = jackknife([runs])  # Student's interval, for a mean over runs
