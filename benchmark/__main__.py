@@ -20,11 +20,9 @@ for command in (
     data.doctor,
     train.study,
     train.update,
-    train.status,
     train.plan,
     methods.check,
     methods.new_method,
-    train.speed,
     data.export_protocol,
 ):
     app.command(command.__name__.rstrip("_").replace("_", "-"))(command)

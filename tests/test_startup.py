@@ -30,7 +30,7 @@ PARTS = {"scipy.optimize", "scipy.special", "scipy.stats"}
 FIRST: dict[str, set[str]] = {
     "benchmark --help": set(),
     "benchmark list": set(),
-    "benchmark status": set(),
+    "benchmark plan": set(),
     "benchmark health mine.toml": TABLES | {"rdkit"},
     "benchmark new-dataset mine.csv --target potency --to .": TABLES | {"rdkit", "tomli_w"},
     "leaderboard --help": set(),
@@ -44,7 +44,6 @@ FIRST: dict[str, set[str]] = {
 """What else a command may have imported by its first output."""
 WHOLE: dict[str, set[str]] = {
     "benchmark list": TORCH | {"rdkit", "scipy"},
-    "benchmark status": TABLES | TORCH | {"joblib", "rdkit", "scipy", "sqlalchemy"},
     "leaderboard score runs.csv": SCORES,
     "leaderboard gate first.csv second.csv --max-flips 100%": SCORES,
     "leaderboard power": SCORES | {"scipy.optimize"},

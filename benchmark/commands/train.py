@@ -1,15 +1,14 @@
-"""Commands that train, plan or time a grid or a study."""
+"""Commands that train or plan a grid or a study."""
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +20,7 @@ from benchmark.commands import options
 from benchmark.commands.options import console, say
 from benchmark.data.spec import expand
 from benchmark.errors import UserError
-from benchmark.types import PAPER, Problem, Sampling
+from benchmark.types import PAPER, Sampling
 
 if TYPE_CHECKING:  # these import torch or mlflow, which take seconds
     from benchmark.run.driver import Tally
@@ -287,39 +286,6 @@ def study(
     raise typer.Exit(0 if _leaderboard("study", name) else 1)
 
 
-def status(
-    method: options.Methods = options.ALL_METHODS,
-    dataset: options.Datasets = options.DEFAULT_DATASET,
-    learner: options.LearnerOption = "",
-    features: options.FeaturesOption = "",
-    canonical_seed: options.CanonicalSeeds = "99",
-    sampling: options.SamplingOption = PAPER,
-    seeds: options.Seeds = "",
-    settings: options.Settings = None,
-    device: options.DeviceOption = "auto",
-    offline: options.Offline = False,
-) -> None:
-    """Show which cells of a grid are done, failed or missing, and the command that trains each."""
-    from benchmark.store import opening
-
-    grid = _grid(method, dataset, canonical_seed, sampling, seeds, learner, features)
-    count = len(grid.methods) * len(grid.datasets) * len(grid.canonical_seeds)
-    say(f"looking for {count} cells in the tracking store {opening.uri()}")
-    cells = _planned(grid, settings, device)
-    statuses: dict[str, str] = {}
-    if opening.nothing_at():
-        say("there is no store yet")
-    else:
-        from benchmark.store import tracking  # MLflow takes seconds to import
-
-        statuses = tracking.Store().statuses()
-    words = {"FINISHED": "done", "FAILED": "failed", "RUNNING": "interrupted or running", "KILLED": "interrupted"}
-    for cell in cells:
-        word = words.get(statuses.get(cell.key.digest, ""), "missing")
-        line = f"{word:8} {cell.key.dataset}, split {cell.key.canonical_seed}: {cell.title}"
-        say(line if word == "done" else f"{line}\n         {cell.command}")
-
-
 def plan(
     method: options.Methods = options.ALL_METHODS,
     dataset: options.Datasets = options.DEFAULT_DATASET,
@@ -330,76 +296,47 @@ def plan(
     seeds: options.Seeds = "",
     settings: options.Settings = None,
     jobs: options.Jobs = None,
+    device: options.DeviceOption = "auto",
     offline: options.Offline = False,
 ) -> None:
-    """Estimate the cost of a grid without training it: CPU hours and bytes."""
+    """Show which cells of a grid are done, failed or missing, the command that trains each, and what they will cost."""
+    from benchmark.store import opening
+
+    grid = _grid(method, dataset, canonical_seed, sampling, seeds, learner, features)
+    count = len(grid.methods) * len(grid.datasets) * len(grid.canonical_seeds)
+    say(f"looking for {_cells(count)} in the tracking store {opening.uri()}")
+    cells = _planned(grid, settings, device)
+    statuses: dict[str, str] = {}
+    if opening.nothing_at():
+        say("there is no store yet")
+    else:
+        from benchmark.store import tracking  # MLflow takes seconds to import
+
+        statuses = tracking.Store().statuses()
+    words = {"FINISHED": "done", "FAILED": "failed", "RUNNING": "interrupted or running", "KILLED": "interrupted"}
+    missing = []
+    for cell in cells:
+        word = words.get(statuses.get(cell.key.digest, ""), "missing")
+        say(f"{word:8} {cell.key.dataset}, split {cell.key.canonical_seed}: {cell.title}")
+        if word != "done":
+            say(f"         {cell.command}")
+            missing.append(cell)
+    if missing:
+        _show_costs(missing, jobs or os.cpu_count() or 1)
+
+
+def _show_costs(cells: Sequence[Planned], workers: int) -> None:
     from benchmark.run.plan import costs
 
-    rows = costs(_planned(_grid(method, dataset, canonical_seed, sampling, seeds, learner, features), settings, "cpu"))
-    style: dict[str, Any] = {"box": None, "padding": (0, 1, 0, 0)}
-    table = Table("dataset", "split", "cells", "retrainings", "CPU hours", "MB", **style)
+    rows = costs(cells)
+    table = Table("dataset", "split", "cells", "retrainings", "CPU hours", "MB", box=None, padding=(0, 1, 0, 0))
     table.columns[0].no_wrap = True
     for cost in rows:
-        numbers = (cost.cells, cost.retrainings)
-        ends = (f"{cost.seconds / 3600:.2f}", f"{cost.bytes / 1e6:,.0f}")
-        table.add_row(cost.dataset, str(cost.canonical_seed), *(f"{number:,}" for number in numbers), *ends)
+        numbers = f"{cost.cells:,}", f"{cost.retrainings:,}", f"{cost.seconds / 3600:.2f}", f"{cost.bytes / 1e6:,.0f}"
+        table.add_row(cost.dataset, str(cost.canonical_seed), *numbers)
     console.print(table)
-    names = ("retrainings", "seconds", "bytes")
-    retrainings, seconds, size = (sum(getattr(cost, name) for cost in rows) for name in names)
-    hours, count = seconds / 3600, jobs or os.cpu_count() or 1
+    hours, size = sum(cost.seconds for cost in rows) / 3600, sum(cost.bytes for cost in rows)
     console.print(
-        f"total: {retrainings:,} retrainings, {hours:.2f} CPU hours, {hours / count:.2f} hours on {count} workers, "
-        f"{size / 1e6:,.0f} MB in the store"
+        f"to train: {sum(cost.retrainings for cost in rows):,} retrainings, {hours:.2f} CPU hours, "
+        f"{hours / workers:.2f} hours on {workers} workers, {size / 1e6:,.0f} MB in the store"
     )
-
-
-def _roofline(problem: Problem) -> Table:
-    """Return a table of the parts of a training step, beside what this machine's arithmetic and memory allow."""
-    from benchmark.run.roofline import machine, parts
-
-    limits = machine()
-    cached, beyond = limits.bytes / 1e9, limits.memory / 1e9
-    can = f"{limits.operations / 1e9:.0f} GFLOP/s, {cached:.0f} GB/s in the caches, {beyond:.0f} GB/s beyond"
-    style: dict[str, Any] = {"box": None, "padding": (0, 1, 0, 0), "title_justify": "left", "title_style": ""}
-    head = "one step of one network", "MFLOP", "MB", "ms at best", "ms measured"
-    table = Table(*head, title=f"one thread of this machine: {can}", **style)
-    measured = parts(problem)
-    for part in measured:
-        best = sum(other.at_best(limits) for other in measured) if part is measured[-1] else part.at_best(limits)
-        amounts = [f"{part.operations / 1e6:.2f}", f"{part.bytes / 1e6:.2f}"] if part.operations else ["", ""]
-        table.add_row(part.what, *amounts, f"{1e3 * best:.3f}", f"{1e3 * part.seconds:.3f}")
-    return table
-
-
-def speed(
-    dataset: Annotated[str, typer.Option("--dataset", help="A classification dataset.")] = options.DEFAULT_DATASET,
-    seeds: options.Seeds = "10",
-    plain_seeds: Annotated[str, typer.Option(help="Train seeds of the plain loop (minutes each).")] = "3",
-    sampling: options.SamplingOption = PAPER,
-    out: Annotated[Path | None, typer.Option(help="Write the timings to this JSON file.")] = None,
-    offline: options.Offline = False,
-) -> None:
-    """Time the paper's table in a plain PyTorch loop and in this suite (many minutes), and the parts of one step."""
-    from benchmark.data.problem import load_problem
-    from benchmark.run.speed import Timing, compare
-    from benchmark.settings import parse_seeds
-
-    problem = load_problem(dataset)
-    if problem.task != "classification":
-        raise UserError(f"{dataset} is a {problem.task} dataset: speed compares classifiers")
-    timings: list[Timing] = []
-
-    def report(timing: Timing) -> None:
-        timings.append(timing)
-        churn = f"{timing.churn_erm:.1%}, {timing.churn_twin:.1%}" if timing.churn_erm and timing.churn_twin else "–"
-        ratio = timings[0].seconds / timing.seconds
-        line = f"{timing.what:42} {timing.seconds:8.2f} s  {ratio:6.2f}x   churn of ERM, twin: {churn}"
-        say(line)
-
-    console.print(_roofline(problem))
-    console.print("seconds for one train seed of seven methods")
-    compare(problem, sampling, parse_seeds(seeds), parse_seeds(plain_seeds), report)
-    if out:
-        temporary = out.with_name(f".{out.name}.{os.getpid()}")
-        temporary.write_text(json.dumps([asdict(timing) for timing in timings], indent=1), encoding="utf-8")
-        temporary.replace(out)

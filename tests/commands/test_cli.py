@@ -150,7 +150,7 @@ def test_the_environment_of_mlflow_run_is_built_from_the_same_list() -> None:
         (["run", "--method", ","], "at least one method"),
         (["run", "--method", "erm", "--seeds", "4294967296,"], "seeds '4294967296,'"),
         (["run", "--method", "erm", "--seeds", "0"], "seeds '0'"),
-        (["status", "--method", "ern"], "unknown method 'ern': did you mean 'erm'"),
+        (["plan", "--method", "ern"], "unknown method 'ern': did you mean 'erm'"),
         (["check", "tvin"], "did you mean 'twin'"),
         (["check", "nowhere.py"], "nowhere.py: no such file"),
         (["new-method", "Twin 2"], "expected lower-case letters"),
@@ -201,29 +201,24 @@ def test_a_missing_data_file_is_listed_with_what_to_do(
     )
 
 
-def test_status_shows_what_is_missing_with_a_command_that_is_understood(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_a_plan_shows_what_is_missing_with_a_command_that_is_understood_and_what_it_costs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, small_table: str
 ) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
-    assert call("status", "--method", "erm,twin:lam=30", "--seeds", "3") == 0
-    printed = capsys.readouterr().out
-    assert "missing  b3db_measured, split 99: Twin-bootstrap λ=30" in printed
-    commands = commands_in(printed)
-    assert len(commands) == 2
-    for words in commands:
-        assert_understood(words)
-
-
-def test_a_plan_counts_cells_and_retrainings_of_each_dataset(
-    capsys: pytest.CaptureFixture[str], small_table: str
-) -> None:
     words = ["--method", "erm,bagging:k=2", "--learner", "linear", "--features", "morgan.64.2", "--seeds", "3"]
     assert call("plan", *words, "--dataset", f"{small_table},{small_table}@train=20", "--jobs", "2") == 0
-    head, first, second, total = capsys.readouterr().out.splitlines()
+    printed = capsys.readouterr().out
+    assert "looking for 4 cells in the tracking store sqlite:" in printed
+    assert "missing  small@train=20, split 99: Bagging K=2" in printed
+    commands = commands_in(printed)
+    assert len(commands) == 4
+    for command in commands:
+        assert_understood(command)
+    head, first, second, total = printed.splitlines()[-4:]
     assert head.split() == ["dataset", "split", "cells", "retrainings", "CPU", "hours", "MB"]
     assert first.split()[:4] == ["small", "99", "2", "6"]
     assert second.split()[:4] == ["small@train=20", "99", "2", "6"]
-    assert re.match(r"total: 12 retrainings, \d+\.\d\d CPU hours, \d+\.\d\d hours on 2 workers, 0 MB", total)
+    assert re.match(r"to train: 12 retrainings, \d+\.\d\d CPU hours, \d+\.\d\d hours on 2 workers, 0 MB", total)
 
 
 def test_the_leaderboard_of_an_empty_store_says_how_to_fill_it(

@@ -423,11 +423,6 @@ def test_a_failure_is_said_once_and_one_train_seed_has_no_churn(
     assert "nothing left to train" not in output
 
 
-def test_a_plan_takes_the_jobs_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
-    assert call("plan", "--method", "erm", "--dataset", "b3db_measured@train=60", "--seeds", "2", "--jobs", "3") == 0
-    assert "hours on 3 workers" in capsys.readouterr().out
-
-
 def test_a_copied_folder_is_a_dataset_of_the_same_results(
     folder: Path, elsewhere: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -436,7 +431,7 @@ def test_a_copied_folder_is_a_dataset_of_the_same_results(
     words = ["--method", "erm", "--seeds", "2"]
     assert call("run", *words, "--jobs", "1", "--dataset", str(folder / "messy.toml")) == 0
     capsys.readouterr()
-    assert call("status", *words, "--dataset", str(elsewhere / "copy" / "messy.toml")) == 0
+    assert call("plan", *words, "--dataset", str(elsewhere / "copy" / "messy.toml")) == 0
     assert "done     messy, split 99: ERM" in capsys.readouterr().out
 
 
@@ -452,11 +447,12 @@ def test_a_variant_goes_all_the_way_by_its_name(
     other = ["--dataset", "b3db_measured@weight_decay=1e-1@train=0060"]
     assert call("run", *words, *other, "--jobs", "1") == 0
     assert f"finished Random forest, trees=2 on {name}, split 99" in capsys.readouterr().out
-    assert call("status", *words, "--dataset", f"{name},b3db_measured") == 0
-    looking, done, missing, _ = capsys.readouterr().out.splitlines()
+    assert call("plan", *words, "--dataset", f"{name},b3db_measured") == 0
+    looking, done, missing, _, _, cost, _ = capsys.readouterr().out.splitlines()
     assert looking.startswith("looking for 2 cells in the tracking store sqlite:")
     assert done == f"done     {name}, split 99: Random forest, trees=2"
     assert missing == "missing  b3db_measured, split 99: Random forest, trees=2"
+    assert cost.split()[:4] == ["b3db_measured", "99", "1", "2"]
     assert MlflowClient(opening.uri()).get_experiment_by_name(f"churn/{name}") is not None
 
     (cell,) = tracking.Store().cells()
@@ -468,8 +464,6 @@ def test_a_variant_goes_all_the_way_by_its_name(
     (back,) = published.read(tmp_path / "kept")
     assert back.key == cell.key
 
-    assert call("plan", *words, *other) == 0
-    assert f"{name} 99    1     2 " in capsys.readouterr().out
     assert call("health", name) == 0
     assert f"({name}), family bbb_martins, canonical seed 99" in capsys.readouterr().out
     assert call("export-protocol", name, "--out", str(tmp_path / "protocol")) == 0

@@ -8,9 +8,9 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from benchmark.run.check import synthetic
-from benchmark.run.speed import Plain
 from benchmark.train import sample_for
 from benchmark.types import Problem, Sampling
+from tools.speed import Plain
 
 
 class Watched(Plain):
@@ -25,7 +25,7 @@ class Watched(Plain):
         return super().loader(rows)
 
 
-@pytest.mark.parametrize("sampling", ["paper", "nested", "halves"])
+@pytest.mark.parametrize("sampling", ["paper", "halves"])
 def test_the_plain_loop_trains_the_table_on_what_a_retraining_may_see(sampling: Sampling) -> None:
     whole = synthetic("classification")
     problem = replace(whole, recipe=whole.recipe.model_copy(update={"epochs": 1}))
