@@ -26,7 +26,6 @@ def build(
     ] = False,
     repository: Annotated[str, typer.Option(help="Address of the repository that the pages link to.")] = "",
     docs: Annotated[str, typer.Option(help="Address of the documentation that the pages link to.")] = "",
-    rdkit: Annotated[bool, typer.Option("--rdkit", help="Add structure search: RDKit for browsers, 3 MB.")] = False,
 ) -> None:
     """Write the leaderboard as pages, LaTeX, CSV and JSON.
 
@@ -45,7 +44,7 @@ def build(
         typer.echo(f"warning: {line}", err=True)
     if not results.by_sampling:
         raise UserError(f"{results.source} has no finished cell: add some with python -m benchmark run")
-    page = site.write(results, folder, kind, health, repository, rdkit, docs)
+    page = site.write(results, folder, kind, health, repository, docs)
     datasets = [dataset for part in results.by_sampling for dataset in part.datasets]
     count, rows = len({dataset.name for dataset in datasets}), sum(len(dataset.entries) for dataset in datasets)
     typer.echo(f"{count} dataset{'s' if count != 1 else ''}, {rows} rows: {page}")

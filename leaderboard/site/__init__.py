@@ -9,7 +9,7 @@ from benchmark.files import inside
 from benchmark.measure.intervals import IntervalKind
 from benchmark.store.staging import replacing, sweep
 from leaderboard.read.results import Results
-from leaderboard.site import chemistry, cite
+from leaderboard.site import cite
 from leaderboard.site.pages import files, homes
 from leaderboard.tables.prepare import prepare
 from leaderboard.write import published, tidy
@@ -36,7 +36,6 @@ def write(
     kind: IntervalKind = "runs",
     health: Mapping[str, str] | None = None,
     repository: str = "",
-    rdkit: bool = False,
     docs: str = "",
 ) -> Path:
     """Write the site of ``results`` to the folder ``out``, whole or not at all, and return its first page.
@@ -45,20 +44,16 @@ def write(
     with the suite also has pages to cite, for each of their versions.
 
     ``kind`` applies to all intervals; ``health`` holds health reports by dataset; ``repository`` and ``docs`` are
-    addresses that pages link to; ``rdkit`` adds RDKit's build for browsers. Raises UserError as ``claim`` does, if that
-    build cannot be had, and if writing fails.
+    addresses that pages link to. Raises UserError as ``claim`` does, and if writing fails.
     """
     out = claim(out)
     try:
         with replacing(out) as new:
             (new / MARKER).write_text(f"{__version__}\n", encoding="utf-8")
-            if rdkit:
-                (new / chemistry.SCRIPT).parent.mkdir()
-                (new / chemistry.SCRIPT).write_text(chemistry.script(), encoding="utf-8")
             folders = homes(results)
             prepare(results, kind)
             for part in results.by_sampling or (results,):
-                for name, content in files(part, results, kind, health or {}, repository, rdkit, docs):
+                for name, content in files(part, results, kind, health or {}, repository, docs):
                     path = inside(new, f"{folders[part.sampling]}{name}")
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_bytes(content if isinstance(content, bytes) else content.encode())

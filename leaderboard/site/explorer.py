@@ -16,7 +16,7 @@ from benchmark.types import Predictions
 from leaderboard.figures import molecules
 from leaderboard.read.results import Dataset, Entry
 from leaderboard.read.structures import Molecules
-from leaderboard.site import nearest, regions
+from leaderboard.site import nearest
 
 SHARD = 32
 """Drawings per file; a page of the explorer needs one file or a few."""
@@ -33,12 +33,11 @@ def shards(dataset: Dataset) -> list[tuple[str, str, int]]:
 def files(
     dataset: Dataset,
     smiles: Mapping[str, str],
-    named: Sequence[str] = (),
     known: Molecules | None = None,
     records: Sequence[Record] = (),
 ) -> Iterator[tuple[str, str]]:
     """Yield name and content of a dataset's files: predictions by split and test set, what the view of one example adds
-    (``near-…``), and drawings of ``smiles``. ``named`` are the names of regions that examples are marked with.
+    (``near-…``), and drawings of ``smiles``.
     """
     drawn: dict[str, int] = {}
     for name, evalset, seed in shards(dataset):
@@ -49,12 +48,7 @@ def files(
         for i in np.argsort(-np.nan_to_num(churns[0]), kind="stable"):  # the page's order
             if ids[i] in smiles:
                 drawn.setdefault(ids[i], len(drawn) // SHARD)
-        marked = regions.masks(tuple(smiles.get(i, "") for i in ids)) if named else {}
-        members = [np.flatnonzero(marked.get(region, [])).tolist() for region in named]
-        yield (
-            f"{name}.js",
-            script(name, {**_predictions(entries, predictions, churns, smiles, drawn), "regions": members}),
-        )
+        yield f"{name}.js", script(name, _predictions(entries, predictions, churns, smiles, drawn))
         more = nearest.content(dataset, evalset, seed, known, records)
         if dataset.task == "classification":
             more["values"] = [_packed(p) for p in predictions]

@@ -1,4 +1,4 @@
-"""The data of the view of one molecule: its nearest training rows, and those that its flips hang on."""
+"""The data of the view of one molecule: its nearest training rows, and those that its flips depend on."""
 
 import hashlib
 import io
@@ -25,7 +25,7 @@ def content(
     """Return what the view shows of the test examples, by their positions.
 
     ``near`` are the nearest rows of each example as [row, similarity]; there are none without structures, or if the
-    training rows are unknown. ``hanging`` has the finding of each study of this split: its method, its number of
+    training rows are unknown. ``influential`` has the finding of each study of this split: its method, its number of
     halvings, and for examples that flip the rows named, as in its record, with their similarity. ``rows`` are the
     training rows that the others refer to by position: [id, SMILES, label], or [id] without structures.
     """
@@ -42,18 +42,18 @@ def content(
         order, values = nearest(molecules.smiles[pool], tests)
         for rows, similar in zip(molecules.ids[pool][order].tolist(), values.tolist(), strict=True):
             near.append([(place(row), value) for row, value in zip(rows, similar, strict=True)])
-    hanging = []
+    influential = []
     for about in (record.content for record in records if record.study == STUDY):
         if (about.get("dataset"), about.get("split")) != (dataset.name, split):
             continue
-        told = {}
+        named = {}
         for molecule in about["molecules"]:
             if (test := molecule["id"]) in ids:
                 alike = [_similarity(molecules, test, row["row"]) for row in molecule["named"]]
                 named_rows = zip(molecule["named"], alike, strict=True)
-                told[ids.index(test)] = [row | {"row": place(row["row"]), "similarity": s} for row, s in named_rows]
-        hanging.append({"method": about["method"], "halvings": about["halvings"], "of": told})
-    return {"rows": [_row(dataset, molecules, i) for i in places], "near": near, "hanging": hanging}
+                named[ids.index(test)] = [row | {"row": place(row["row"]), "similarity": s} for row, s in named_rows]
+        influential.append({"method": about["method"], "halvings": about["halvings"], "of": named})
+    return {"rows": [_row(dataset, molecules, i) for i in places], "near": near, "influential": influential}
 
 
 def nearest(rows: np.ndarray, tests: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

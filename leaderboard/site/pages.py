@@ -28,7 +28,7 @@ from leaderboard.read.published import file_of
 from leaderboard.read.results import Dataset, Results, slug
 from leaderboard.read.structures import molecules as known
 from leaderboard.read.structures import withheld
-from leaderboard.site import citation, cite, compare, decide, expect, explorer, regions, sentences
+from leaderboard.site import citation, cite, compare, decide, expect, explorer, sentences
 from leaderboard.site.names import Names
 from leaderboard.tables import catalogue as tables
 from leaderboard.tables import studies
@@ -46,7 +46,7 @@ from leaderboard.write.tidy import ARCHIVE, path_of
 
 File = tuple[str, str | bytes]
 """A path below the site's folder, and its content."""
-STATIC = ("site.css", "site.js", "compare.js", "explorer.js", "molecule.js", "chemistry.js")
+STATIC = ("site.css", "site.js", "compare.js", "explorer.js", "molecule.js")
 
 
 def updated() -> date:
@@ -67,18 +67,17 @@ def files(
     kind: IntervalKind,
     health: Mapping[str, str],
     repository: str = "",
-    rdkit: bool = False,
     docs: str = "",
 ) -> Iterator[File]:
     """Yield the files of the pages of one sampling's ``results`` one by one, to bound memory.
 
     ``whole`` are the results of the site, of which they are a part; ``repository`` and ``docs`` are addresses to link
-    to; ``rdkit`` says whether the site has RDKit's build for browsers.
+    to.
     """
     for name in STATIC:
         yield f"static/{name}", (resources("leaderboard") / "static" / name).read_text(encoding="utf-8")
     yield "citation.bib", citation.bibtex(results)
-    site = Site(results, whole, kind, health, repository, rdkit, docs)
+    site = Site(results, whole, kind, health, repository, docs)
     structures = partial(molecules.structures, whole)
     figures = build.drawn(
         chain(build.of_results(results, structures, site.looks), build.of_studies(site.study_reports[0]))
@@ -108,7 +107,6 @@ class Site:
     kind: IntervalKind
     health: Mapping[str, str]
     repository: str = ""
-    rdkit: bool = False
     docs: str = ""
     figures: list[Figure] = field(default_factory=list)
 
@@ -286,36 +284,26 @@ class Site:
         folder = f"flips/{dataset.name}"
         _, evalset, split = explorer.shards(dataset)[0]
         entry = next(entry for entry in dataset.entries if split in entry.cells)
-        first = entry.cells[split].predictions[evalset]
-        found = regions.regions(first, [smiles.get(i, "") for i in first.ids.tolist()]) if smiles else []
-        table = regions.table(dataset, entry.title, found, EVALSETS.get(evalset, evalset), split)
         classes = dataset.task == "classification"
         page = self.page(
             "flips.html",
             f"{folder}.html",
             dataset=dataset,
             shards=explorer.shards(dataset),
-            classes=range(first.values.shape[2]) if classes else (),
+            classes=range(entry.cells[split].predictions[evalset].values.shape[2]) if classes else (),
             drawn=bool(smiles),
             withheld=withheld(dataset.facts.dataset.licence),
-            regions=found,
-            table=table,
             about={
                 "task": dataset.task,
                 "unit": dataset.unit,
                 "folder": f"{dataset.name}/",
-                "rdkit": f"../{'../' * bool(homes(self.whole)[self.results.sampling])}static/" if self.rdkit else "",
-                "palette": molecules.PALETTE,
                 "most": max(len(cell.key.seeds) for entry in dataset.entries for cell in entry.cells.values()),
                 "train": entry.cells[split].facts.rows.get("train", "its"),
                 "command": f"python -m benchmark study flip-rows --set dataset={dataset.name}",
             },
         )
         yield f"{folder}.html", page
-        if found:
-            yield from self.as_files(table)
-        names = [region.name for region in found]
-        for file, content in explorer.files(dataset, smiles, names, known(dataset), self.whole.records):
+        for file, content in explorer.files(dataset, smiles, known(dataset), self.whole.records):
             yield f"{folder}/{file}", content
 
     def as_files(self, table: Table) -> Iterator[File]:

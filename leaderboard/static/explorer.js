@@ -1,4 +1,4 @@
-// The flip explorer: the examples that fit the filters. molecule.js has the view of one example, chemistry.js structures.
+// The flip explorer: the examples that fit the filters. molecule.js has the view of one example.
 "use strict";
 
 /** Draw one cell per retraining: dark is class 1 or above. */
@@ -46,27 +46,21 @@ function explorer() {
   let current = null; // what is shown: state, examples in order, data
   let drawn = 0;
 
-  /** Return the examples that fit the filters, in order, and their similarity to a structure that was asked for. */
-  async function chosen(state, flips) {
+  /** Return the examples that fit the filters, in order. */
+  function chosen(state, flips) {
     const under = Math.max(0, flips.methods.findIndex((m) => m.slug === state.under));
     const rates = flips.rates[under];
     const least = Number(state.least) || 0;
     const needle = state.q.trim();
-    const region = state.region ? new Set(flips.regions[Number(state.region)]) : null;
-    const structure = (state.structure ?? "").trim();
-    if (structure) $("#count").textContent = "Searching structures …";
-    const scores = structure ? await structures[state.how](about, structure, flips.smiles) : null;
     const text = (i) => `${flips.ids[i]} ${flips.smiles[i] ?? ""}`;
     const fits = flips.ids.map((_, i) => i).filter((i) =>
-      rates[i] >= least && (state.label === "" || String(flips.y[i]) === state.label) && text(i).includes(needle)
-      && (!region || region.has(i)) && (!scores || scores[i] > 0));
-    const alike = scores && state.how === "like" ? scores : null;
-    const by = alike ? (i) => -alike[i] : {
+      rates[i] >= least && (state.label === "" || String(flips.y[i]) === state.label) && text(i).includes(needle));
+    const by = {
       flips: (i) => -rates[i], calm: (i) => rates[i], contrast: (i) => -Math.abs(flips.rates[0][i] - rates[i]),
       id: (i) => flips.ids[i], label: (i) => flips.y[i],
     }[state.sort];
     const sorted = fits.map((i) => [by(i), i]).sort(([a, i], [b, j]) => (a < b ? -1 : a > b ? 1 : i - j));
-    return { order: sorted.map(([, i]) => i), alike };
+    return sorted.map(([, i]) => i);
   }
 
   async function show(state, more = false) {
@@ -75,35 +69,35 @@ function explorer() {
     const flips = await file(about.folder, state.shard);
     const i = flips.ids.indexOf(state.molecule);
     const one = state.molecule !== "" && i >= 0;
-    const { order, alike } = one ? { order: [i], alike: null } : await chosen(state, flips);
+    const order = one ? [i] : chosen(state, flips);
     const visible = order.slice(0, shown);
     const shards = [...new Set(visible.map((i) => flips.drawings[i]).filter((n) => n !== null))];
     const drawings = Object.assign({}, ...await Promise.all(shards.map((n) => file(about.folder, `drawings-${n}`))));
     const about_one = one ? await file(about.folder, `near-${state.shard}`) : null;
     if (turn !== drawn) return; // superseded by a later request
     const methods = flips.methods.map((m, k) => [m, k]).filter(([m]) => state.show.split(" ").includes(m.slug));
-    current = { state, flips, order, alike, methods };
+    current = { state, flips, order, methods };
     form.hidden = one;
     for (const part of $$(".overview")) part.hidden = one;
-    if (one) list.replaceChildren(oneMolecule(about, flips, i, about_one, head(flips, i, drawings, null, false)));
-    else list.replaceChildren(...visible.map((i) => molecule(flips, i, methods, drawings, alike)));
+    if (one) list.replaceChildren(oneMolecule(about, flips, i, about_one, head(flips, i, drawings, false)));
+    else list.replaceChildren(...visible.map((i) => molecule(flips, i, methods, drawings)));
     if (one) scrollTo(0, 0);
     $("#count").textContent = `${order.length.toLocaleString("en")} of ${flips.ids.length.toLocaleString("en")} examples`;
     $("#more").hidden = one || visible.length >= order.length;
   }
 
   /** The drawing of an example, its name and its label. */
-  function head(flips, i, drawings, alike, linked) {
+  function head(flips, i, drawings, linked) {
     const structure = make("div", { class: "structure" });
     if (drawings[flips.ids[i]]) structure.innerHTML = drawings[flips.ids[i]]; // trusted: drawn when the site was built
     const label = classes ? `true class ${flips.y[i]}` : `measured ${number(flips.y[i], 2)} ${about.unit}`;
-    const words = [alike ? `similarity ${number(alike[i], 2)} · ${label}` : label];
+    const words = [label];
     if (flips.smiles[i]) words.push(" · ", make("code", {}, flips.smiles[i]));
     const name = linked ? make("a", { href: viewOf(flips.ids[i]) }, flips.ids[i]) : flips.ids[i];
     return [structure, make("h2", {}, name), make("p", { class: "soft small" }, ...words)];
   }
 
-  function molecule(flips, i, methods, drawings, alike) {
+  function molecule(flips, i, methods, drawings) {
     const all = methods.flatMap(([, k]) => flips.strips[k][i]);
     const centre = classes ? 0 : (Math.min(...all) + Math.max(...all)) / 2;
     const rows = methods.map(([method, k]) => {
@@ -112,17 +106,17 @@ function explorer() {
       return make("tr", {}, make("th", { scope: "row" }, method.title), make("td", { class: "strip" }, strip), make("td", {}, rate));
     });
     const table = make("table", { class: "strips", "aria-label": `Retrainings of each method on ${flips.ids[i]}` }, make("tbody", {}, ...rows));
-    const [structure, ...words] = head(flips, i, drawings, alike, true);
+    const [structure, ...words] = head(flips, i, drawings, true);
     return make("article", { class: "molecule" }, structure, make("div", {}, ...words, table));
   }
 
   /** Save the examples that fit the filters: what the page says of each, under the methods shown. */
   function csv() {
-    const { state, flips, order, alike, methods } = current;
+    const { state, flips, order, methods } = current;
     const rate = classes ? "flips (% of pairs)" : "churn";
-    const header = ["example_id", "smiles", "y_true", ...(alike ? ["similarity"] : []),
+    const header = ["example_id", "smiles", "y_true",
       ...methods.flatMap(([m]) => [`${m.title}: ${rate}`, `${m.title}: predictions`])];
-    const rows = order.map((i) => [flips.ids[i], flips.smiles[i], flips.y[i], ...(alike ? [alike[i].toFixed(3)] : []),
+    const rows = order.map((i) => [flips.ids[i], flips.smiles[i], flips.y[i],
       ...methods.flatMap(([, k]) => [flips.rates[k][i], [...flips.strips[k][i]].join(" ")])]);
     save(`${about.folder.slice(0, -1)}-${state.shard}.csv`, [header, ...rows]);
   }

@@ -1,4 +1,4 @@
-// The view of one example: every retraining, the rows that its flips hang on, and its nearest training rows.
+// The view of one example: every retraining, the rows that its flips depend on, and its nearest training rows.
 "use strict";
 
 /** Return probabilities that the build has packed into characters, in steps of 2 %. */
@@ -29,14 +29,11 @@ function retrainings(about, flips, i, more) {
 const scrolling = (label, table) => make("div", { class: "scroll plain", tabindex: "0", role: "region", "aria-label": label }, table);
 
 /** A table of training rows; `columns` are pairs of a title and what it says of a row. */
-function rowTable(about, rows, listed, label, columns) {
+function rowTable(rows, listed, label, columns) {
   const top = ["Training row", ...columns.map(([title]) => title)].map((text) => make("th", { scope: "col" }, text));
   const body = listed.map((one) => {
     const [id, smiles, y] = rows[one.row];
-    const first = make("th", { scope: "row", class: "training" });
-    if (smiles && about.rdkit) drawing(about, smiles).then((box) => first.prepend(box));
-    first.append(make("code", {}, smiles ?? id));
-    return make("tr", {}, first, ...columns.map(([, say]) => make("td", {}, say(one, y))));
+    return make("tr", {}, make("th", { scope: "row", class: "training" }, make("code", {}, smiles ?? id)), ...columns.map(([, say]) => make("td", {}, say(one, y))));
   });
   return scrolling(label, make("table", {}, make("thead", {}, make("tr", {}, ...top)), make("tbody", {}, ...body)));
 }
@@ -45,7 +42,7 @@ const labelled = (about) => [about.task === "classification" ? "True class" : "M
 const SIMILAR = ["Similarity", (one) => (one.similarity === null ? "–" : number(one.similarity, 2))];
 
 /** What a study found out: the rows that are named for this example. */
-function hangingOn(about, rows, study, i) {
+function influentialRows(about, rows, study, i) {
   const how = `${study.method} was trained on the halves of ${study.halvings} random halvings of the training set: half of the halvings named rows, and the other half tested them.`;
   const named = study.of[i];
   if (!named) return [make("p", {}, `${how} This example flips in too few of these models to name any row.`)];
@@ -53,7 +50,7 @@ function hangingOn(about, rows, study, i) {
   const points = (x) => number(100 * x, 0, true);
   const share = (x) => `${number(100 * x, 0)} %`;
   return [make("p", {}, `${how} Effect: by how many percentage points having the row in training changes the probability of class 1. Effect, shares and p come from the models that took no part in naming the row.`),
-    rowTable(about, rows, named, "Training rows that the flips depend on", [labelled(about), SIMILAR,
+    rowTable(rows, named, "Training rows that the flips depend on", [labelled(about), SIMILAR,
       ["Effect", (one) => `${points(one.effect)} [${points(one.low)}, ${points(one.high)}]`],
       ["Class 1 with it", (one) => share(one.with)], ["without it", (one) => share(one.without)],
       ["p (one-sided)", (one) => (one.p < 0.001 ? "< 0.001" : number(one.p, 3))],
@@ -61,7 +58,7 @@ function hangingOn(about, rows, study, i) {
 }
 
 function oneMolecule(about, flips, i, more, [structure, ...words]) {
-  const asked = more.hanging.flatMap((study) => hangingOn(about, more.rows, study, i));
+  const asked = more.influential.flatMap((study) => influentialRows(about, more.rows, study, i));
   const why = about.task === "classification"
     ? [`The ${about.most} recorded retrainings of a method are too few to tell which of ${about.train} training rows a flip depends on: `, make("code", {}, about.command), " trains enough of them; rebuild the site, and this page names the rows."]
     : ["Rows are named only for classifications: a regression has no flips."];
@@ -75,6 +72,6 @@ function oneMolecule(about, flips, i, more, [structure, ...words]) {
     retrainings(about, flips, i, more),
     make("h3", {}, "Training rows that its flips depend on"), ...(asked.length ? asked : [make("p", { class: "note" }, ...why)]),
     make("h3", {}, "Nearest training rows"),
-    near.length ? rowTable(about, more.rows, near, "Nearest training rows", [labelled(about), SIMILAR])
+    near.length ? rowTable(more.rows, near, "Nearest training rows", [labelled(about), SIMILAR])
       : make("p", { class: "note" }, "This page was built without the structures of the training rows."));
 }

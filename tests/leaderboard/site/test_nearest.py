@@ -48,7 +48,7 @@ def test_the_nearest_rows_are_those_of_a_plain_loop(make_cell) -> None:
 
 def test_rows_that_a_study_named_are_shown_with_their_structure(make_cell) -> None:
     content = nearest.content(dataset(make_cell), "id", 99, known(), [record(), record("other"), record(split=7)])
-    (study,) = content["hanging"]
+    (study,) = content["influential"]
     assert study["of"][2] == []
     (row,) = study["of"][1]
     assert content["rows"][row["row"]] == ["t2", "c1ccccc1N", 1]
@@ -60,7 +60,7 @@ def test_without_structures_rows_are_named_by_their_ids(make_cell) -> None:
     content = nearest.content(dataset(make_cell), "id", 99, None, [record()])
     assert content["near"] == []
     assert content["rows"] == [["t2"]]
-    assert content["hanging"][0]["of"][1][0]["similarity"] is None
+    assert content["influential"][0]["of"][1][0]["similarity"] is None
 
 
 def test_rows_are_not_guessed_where_the_training_set_is_not_all_that_is_no_test(make_cell) -> None:

@@ -509,19 +509,6 @@ def test_the_filter_is_saved_as_a_file_with_its_examples_in_order(page: Page, re
     assert all(row[3] == pytest.approx(rates[row[0]], abs=0.01) for row in rows)
 
 
-def test_a_region_shows_its_molecules_alone(page: Page) -> None:
-    opened(page)
-    names = page.run("return [...document.querySelectorAll('[name=region] option')].map((e) => e.textContent)")
-    assert names[0] == "anywhere"
-    numbers = page.run(
-        "return [...document.querySelectorAll('.overview tbody tr td:nth-child(2)')].map((e) => e.textContent)"
-    )
-    assert len(names) == len(numbers) + 1
-    for place, number in enumerate(numbers[:2]):
-        opened(page, f"#region={place}")
-        page.wait(f"document.querySelector('#count').textContent.startsWith('{number} of ')")
-
-
 def test_a_regression_has_its_own_strips(page: Page) -> None:
     page.open("flips/r.html")
     page.wait("document.querySelector('.molecule') !== null")
