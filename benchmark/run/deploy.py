@@ -14,7 +14,8 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
 from functools import _lru_cache_wrapper, cache
 from importlib import import_module
 from importlib.metadata import packages_distributions
@@ -53,7 +54,7 @@ TOLERANCE = 1e-5
 """Largest difference to a recorded prediction, absolute plus relative. Networks under ``nested`` and ``halves`` were
 trained within the pool, where sums run in another order (tests/train/test_sample.py)."""
 SUITE = ("benchmark", "leaderboard", "methods")
-ASKED = """
+ANSWER = """
 import json, sys
 import pandas as pd
 from benchmark.run import served
@@ -65,12 +66,8 @@ KNOWN = ("CC(=O)Oc1ccccc1C(=O)O", "Cn1cnc2c1c(=O)n(C)c(=O)n2C", "CC(C)Cc1ccc(C(C
 """Aspirin, caffeine and ibuprofen: the example for a dataset of the user's own, whose molecules may be secret."""
 
 
-@dataclass(frozen=True)
-class _Retrained:
-    """A retraining from a worker: its pickled predictor, and its predictions by test."""
-
-    content: bytes
-    values: dict[str, np.ndarray]
+Retrained = tuple[bytes, dict[str, np.ndarray]]
+"""A retraining from a worker: its pickled predictor, and its predictions by test."""
 
 
 def refuse(cells: Sequence[Planned], register: str) -> None:
@@ -105,35 +102,36 @@ def log_models(
     version of a registered model. ``report`` is called with a line for each step. Raises TrackingError.
     """
     from benchmark.store import models
+    from benchmark.store.opening import TrackingError
     from benchmark.store.tracking import Store
 
     store = Store()
     planned = {cell.key.digest: cell for cell in cells}
-    failed = 0
     recorded: dict[str, Cell] = {}
     for record in store.cells(only=planned):  # newest first
         recorded.setdefault(record.key.digest, record)
     for line in store.unreadable:
         report(line)
+    failed = 0
     for digest, cell in planned.items():
         name = f"{cell.title} on {cell.key.dataset}, split {cell.key.canonical_seed}"
-        if digest not in recorded:
-            failed += 1
-            report(f"NO MODEL for {name}: the cell is not recorded")
-            continue
-        record = recorded[digest]
-        model = "" if force else models.find(store, record.run_id)
-        if model:
-            report(f"has a model: {name}: models:/{model}")
-        else:
-            report(f"training {name} once more for its model, because predictions are kept and networks are not")
-            try:
+        try:
+            if digest not in recorded:
+                raise UserError("the cell is not recorded")
+            record = recorded[digest]
+            model = "" if force else models.find(store, record.run_id)
+            if model:
+                report(f"has a model: {name}: models:/{model}")
+            else:
+                report(f"training {name} once more for its model, because predictions are kept and networks are not")
                 model, note = _log(store, cell, record, jobs)
-            except UserError as error:
-                failed += 1
-                report(f"NO MODEL for {name}: {error}")
-                continue
-            report(f"logged the model of {name}: models:/{model} ({note})")
+                report(f"logged the model of {name}: models:/{model} ({note})")
+        except TrackingError:
+            raise
+        except UserError as error:
+            failed += 1
+            report(f"NO MODEL for {name}: {error}")
+            continue
         if register:
             title = registered_name(cell) if register == AUTO else register
             version = models.register(store, record, model, title, _described(cell))
@@ -152,55 +150,57 @@ def _log(store: "Store", cell: Planned, record: Cell, jobs: int | None) -> tuple
     """Log the model of a recorded cell; return its id, and a note on its size and predictions. Raises UserError."""
     from benchmark.store import models
 
-    retrained = _retrain(cell, jobs)
-    exact = _compare(record, {name: np.stack([one.values[name] for one in retrained]) for name in record.predictions})
-    spec = load_spec(with_features(cell.dataset, cell.method.features))
-    rows = load_rows(spec)
-    split = split_rows(spec, rows, cell.key.canonical_seed)
-    featuriser = Featuriser.of(spec, rows, split.train, cell.method.base.reads)
-    inputs = inputs_of(spec, rows)
-    columns = {SMILES: "string"} if featuriser.reads_molecules else {}
-    columns |= dict.fromkeys(featuriser.numbers, "double") | dict.fromkeys(featuriser.texts, "string")
-    inputs = inputs[list(columns)]
-    with tempfile.TemporaryDirectory() as folder:
-        data = Path(folder) / "model.pkl"
-        served.write(data, cell.problem.task, featuriser, [one.content for one in retrained])
-        model = served._load_pyfunc(str(data))
-        for name, index in split.tests.items():
-            _check_answers(model, inputs.iloc[index], record.predictions[name])
-        size = data.stat().st_size
-        what = models.Deployable(
-            loader=served.__name__,
-            data=data,
-            code=_code(Path(folder)),
-            requirements=_requirements(data, inputs.iloc[split.tests["id"][:1]]),
-            inputs=columns,
-            outputs=served.OUTPUTS[cell.problem.task] | {served.REASON: "string"},
-            example=_example(spec, inputs, split.tests["id"]),
-            about=_about(cell, record),
-            description=_described(cell),
-        )
-        model_id = models.log(store, record, what)
-    same = "equal the recorded ones to the bit" if exact else f"are within {TOLERANCE:g} of the recorded ones"
-    return model_id, f"{size / 1e6:.3g} MB; its predictions {same}"
-
-
-def _retrain(cell: Planned, jobs: int | None) -> list[_Retrained]:
-    """Train a cell on worker processes. Raises UserError if that fails."""
-    work = delayed(_retrained)
-    problem = cell.problem
     try:
         pool = Parallel(n_jobs=jobs or -1, inner_max_num_threads=1, backend="loky")
-        return list(pool(work(problem, cell.method, cell.key.sampling, seed) for seed in cell.key.seeds))
+        same = cell.problem, cell.method, cell.key.sampling
+        contents, values = zip(*pool(delayed(_retrained)(*same, seed) for seed in cell.key.seeds), strict=True)
     except TerminatedWorkerError as error:
         raise UserError("a worker process died: out of memory, or a crash in native code; try --jobs 1") from error
     except UserError:
         raise
     except (Exception, SystemExit) as error:
         raise UserError("".join(traceback.format_exception(error)).strip()) from error
+    exact = _compare(record, {name: np.stack([of_run[name] for of_run in values]) for name in record.predictions})
+    spec = load_spec(with_features(cell.dataset, cell.method.features))
+    rows = load_rows(spec)
+    split = split_rows(spec, rows, cell.key.canonical_seed)
+    featuriser = Featuriser.of(spec, rows, split.train, cell.method.base.reads)
+    columns = {SMILES: "string"} if featuriser.reads_molecules else {}
+    columns |= dict.fromkeys(featuriser.numbers, "double") | dict.fromkeys(featuriser.texts, "string")
+    inputs = inputs_of(spec, rows)[list(columns)]
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "model.pkl"
+        served.write(data, cell.problem.task, featuriser, contents)
+        model = served._load_pyfunc(str(data))
+        for name, index in split.tests.items():
+            _check_answers(model, inputs.iloc[index], record.predictions[name])
+        size = data.stat().st_size
+        key, dataset = cell.key, record.facts.dataset
+        about = {
+            **{name: getattr(key, name) for name in ("dataset", "sampling", "method", "canonical_seed", "problem")},
+            **{name: getattr(dataset, name) for name in ("target", "unit", "licence")},
+            "params": dict(key.params),
+            "retrainings": list(key.seeds),
+            "cell": key.digest,
+        }
+        model_id = models.log(
+            store,
+            record,
+            _described(cell),
+            columns,
+            served.OUTPUTS[cell.problem.task] | {served.REASON: "string"},
+            loader_module=served.__name__,
+            data_path=str(data),
+            code_paths=_code(Path(folder)),
+            pip_requirements=_requirements(data, inputs.iloc[split.tests["id"][:1]]),
+            input_example=_example(spec, inputs, split.tests["id"]),
+            metadata=about,
+        )
+    close = "equal the recorded ones to the bit" if exact else f"are within {TOLERANCE:g} of the recorded ones"
+    return model_id, f"{size / 1e6:.3g} MB; its predictions {close}"
 
 
-def _retrained(problem: Problem, method: Pipeline, sampling: Sampling, seed: int) -> _Retrained:
+def _retrained(problem: Problem, method: Pipeline, sampling: Sampling, seed: int) -> Retrained:
     """Train at one seed in a worker. Raises UserError for a predictor that cannot be saved."""
     fitted = runner.fit(method, sample_for(problem, sampling, seed)[0])
     values = {name: fitted.predict(test.inputs) for name, test in problem.evals.items()}
@@ -210,15 +210,10 @@ def _retrained(problem: Problem, method: Pipeline, sampling: Sampling, seed: int
             pickler(content).dump(fitted)
         except Exception as error:
             raise UserError(f"what fit of {method.name!r} returned cannot be saved with pickle: {error}") from error
-        try:
+        with suppress(Exception):  # a predictor that needs the rows fails without them, in any way
             loaded = pickle.loads(content.getvalue())
-            again = {name: loaded.predict(test.inputs) for name, test in problem.evals.items()}
-            same = all(np.array_equal(again[name], value) for name, value in values.items())
-        except Exception:
-            same = False
-        if same:
-            kept = {name: value.astype(np.float32) for name, value in values.items()}
-            return _Retrained(content.getvalue(), kept)
+            if all(np.array_equal(loaded.predict(problem.evals[name].inputs), of) for name, of in values.items()):
+                return content.getvalue(), {name: of.astype(np.float32) for name, of in values.items()}
     raise UserError(f"what fit of {method.name!r} returned predicts something else after it was saved with pickle")
 
 
@@ -229,10 +224,8 @@ class _WithoutSample(cloudpickle.Pickler):  # type: ignore[misc]
         if isinstance(obj, _lru_cache_wrapper) and "<locals>" in obj.__qualname__:  # cloudpickle has no way to save it
             return cache, (obj.__wrapped__,)
         if isinstance(obj, Sample) and len(obj):
-            none = {name: getattr(obj, name)[:0].copy() for name in ("x", "y", "smiles", "rows", "bootstrap_pool")} | {
-                "targets": None
-            }
-            return replace, (replace(obj, **none),)
+            none = {name: getattr(obj, name)[:0].copy() for name in ("x", "y", "smiles", "rows", "bootstrap_pool")}
+            return replace, (replace(obj, **none, targets=None),)
         return super().reducer_override(obj)
 
 
@@ -242,10 +235,11 @@ def _compare(record: Cell, values: Mapping[str, np.ndarray]) -> bool:
     for name, p in record.predictions.items():
         exact &= np.array_equal(values[name], p.values)
         if not np.allclose(values[name], p.values, rtol=TOLERANCE, atol=TOLERANCE):
+            versions = ", ".join(f"{library} {version}" for library, version in record.facts.versions.items())
             raise UserError(
                 f"the retrained predictions differ from the recorded ones by up to "
                 f"{np.abs(values[name] - p.values).max():.2g} on the test {name!r}. These were recorded on "
-                f"{record.facts.device}, with {_spelled(record.facts.versions)}. To record the cell again here and log "
+                f"{record.facts.device}, with {versions}. To record the cell again here and log "
                 "its model, add --force"
             )
     return exact
@@ -262,14 +256,12 @@ def _check_answers(model: served.Served, inputs: pd.DataFrame, p: Predictions) -
         raise UserError("the model does not give the recorded predictions from SMILES or numbers; please report this")
 
 
-def _code(folder: Path) -> list[Path]:
+def _code(folder: Path) -> list[str]:
     """Copy the suite's packages, with the user's methods, and return their folders."""
-    suite = Path(import_module("methods").__path__[0])
-    copies = {"benchmark": [PACKAGE], "methods": [suite, own_methods()]}
-    for name, sources in copies.items():
-        for source in sources:
-            copy_code(source, folder / name)
-    return [folder / name for name in copies]
+    for source in (PACKAGE, Path(import_module("methods").__path__[0])):
+        copy_code(source, folder / source.name)
+    copy_code(own_methods(), folder / "methods")
+    return [str(folder / name) for name in (PACKAGE.name, "methods")]
 
 
 def _requirements(model: Path, row: pd.DataFrame) -> list[str]:
@@ -277,7 +269,7 @@ def _requirements(model: Path, row: pd.DataFrame) -> list[str]:
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         row.to_json(file, orient="split")
         file.flush()
-        words = [sys.executable, "-W", "ignore", "-c", ASKED, str(model), file.name]
+        words = [sys.executable, "-W", "ignore", "-c", ANSWER, str(model), file.name]
         environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(CHECKOUT), *filter(None, sys.path)])}
         asked = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
     if asked.returncode:
@@ -308,27 +300,6 @@ def _example(spec: DatasetSpec, inputs: pd.DataFrame, test: np.ndarray) -> pd.Da
     return rows
 
 
-def _about(cell: Planned, record: Cell) -> dict[str, Any]:
-    """Return facts on a model for its ``MLmodel`` file, as JSON."""
-    facts, key = record.facts, cell.key
-    return {
-        "dataset": key.dataset,
-        "target": facts.dataset.target,
-        "unit": facts.dataset.unit,
-        "sampling": key.sampling,
-        "method": key.method,
-        "params": dict(key.params),
-        "canonical_seed": key.canonical_seed,
-        "answers": key.seeds[0],
-        "retrainings": list(key.seeds),
-        "problem": key.problem,
-        "code": key.code,
-        "cell": key.digest,
-        "command": facts.command,
-        "licence": facts.dataset.licence,
-    }
-
-
 def _described(cell: Planned) -> str:
     """Return the description of a model and its registered versions, in Markdown."""
     about, seeds = cell.problem.about, cell.key.seeds
@@ -339,7 +310,3 @@ def _described(cell: Planned) -> str:
         f"{cell.key.sampling}. Train seed {seeds[0]} answers; `{column}` compares it with {len(seeds) - 1} other "
         f"retrainings. Made by: `{cell.command} --log-models`"
     )
-
-
-def _spelled(versions: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} {version}" for name, version in versions.items())

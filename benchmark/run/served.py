@@ -5,7 +5,7 @@ Loading it needs the files of its folder, its pip requirements and MLflow, and n
 
 import pickle
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,7 @@ class Served:
         return {"prediction": classes[0], "probability": values[0, :, 1].astype(np.float64), "stability": stability}
 
 
-def write(path: Path, task: Task, featuriser: Featuriser, retrainings: Sequence[bytes]) -> None:
+def write(path: Path, task: Task, featuriser: Featuriser, retrainings: Iterable[bytes]) -> None:
     """Write a model to the file ``path``; ``retrainings`` are pickled predictors, the one that answers first."""
     packed = [zlib.compress(one, level=1) for one in retrainings]  # a fifth of a random forest
     path.write_bytes(pickle.dumps((task, featuriser, packed)))

@@ -6,13 +6,10 @@ They are for MLflow's own tools. Nothing here loads one, because that unpickles:
 import json
 import logging
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import mlflow.pyfunc
-import pandas as pd
 from mlflow.entities import LoggedModel, LoggedModelOutput, LoggedModelStatus, Metric
 from mlflow.exceptions import MlflowException
 from mlflow.models import Model, ModelSignature
@@ -32,27 +29,6 @@ VERSIONS = "mlflow.modelVersions"
 """Tag by which MLflow shows the registered versions of a logged model on its page."""
 
 
-@dataclass(frozen=True)
-class Deployable:
-    """What MLflow needs to load a model anywhere."""
-
-    loader: str
-    """Module with ``_load_pyfunc(path)``."""
-    data: Path
-    """The file for the loader."""
-    code: Sequence[Path]
-    """Folders of the packages that the model imports and that cannot be installed."""
-    requirements: Sequence[str]
-    inputs: Mapping[str, str]
-    """Types of the columns by name."""
-    outputs: Mapping[str, str]
-    """Types of the columns by name; any value may be missing."""
-    example: pd.DataFrame
-    about: Mapping[str, Any]
-    """Facts for people, as JSON."""
-    description: str
-
-
 def find(store: Store, run_id: str) -> str:
     """Return the id of the newest finished model of a run; empty if it has none."""
     with translated_errors(store.uri):
@@ -60,8 +36,14 @@ def find(store: Store, run_id: str) -> str:
         return max(ready, key=lambda model: model.creation_timestamp).model_id if ready else ""
 
 
-def log(store: Store, cell: Cell, what: Deployable) -> str:
-    """Log the model of a recorded cell and return its id. The cell's run stays as it is, finished."""
+def log(
+    store: Store, cell: Cell, description: str, inputs: Mapping[str, str], outputs: Mapping[str, str], **saved: Any
+) -> str:
+    """Log the model of a recorded cell and return its id. The cell's run stays as it is, finished.
+
+    ``inputs`` and ``outputs`` are the types of the columns by name, of which those of outputs may be missing; ``saved``
+    are arguments of MLflow's ``save_model``.
+    """
     with translated_errors(store.uri), deferred():
         client = store.client
         run = client.get_run(cell.run_id)
@@ -69,28 +51,14 @@ def log(store: Store, cell: Cell, what: Deployable) -> str:
             if old.status == LoggedModelStatus.PENDING:  # left by a kill
                 client.delete_logged_model(old.model_id)
         params = {name: str(value) for name, value in describe.params(cell).items()}
-        tags = {"churn.cell": cell.key.digest, "churn.dataset": cell.key.dataset, "churn.method": cell.key.method}
-        tags["mlflow.note.content"] = what.description
+        tags = _tags(cell) | {"mlflow.note.content": description}
         model = client.create_logged_model(run.info.experiment_id, NAME, cell.run_id, tags, params, "pyfunc")
+        about = Model(model.artifact_location, cell.run_id, model_uuid=model.model_id, model_id=model.model_id)
+        signature = ModelSignature(_schema(inputs, required=True), _schema(outputs, required=False))
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / NAME
-            mlflow.pyfunc.save_model(
-                path,
-                loader_module=what.loader,
-                data_path=str(what.data),
-                code_paths=[str(package) for package in what.code],
-                mlflow_model=Model(
-                    artifact_path=model.artifact_location,
-                    run_id=cell.run_id,
-                    model_uuid=model.model_id,
-                    model_id=model.model_id,
-                ),
-                signature=ModelSignature(_schema(what.inputs, required=True), _schema(what.outputs, required=False)),
-                input_example=what.example,
-                pip_requirements=list(what.requirements),
-                metadata=dict(what.about),
-            )
-            client.log_model_artifacts(model.model_id, str(path))
+            path = f"{folder}/{NAME}"
+            mlflow.pyfunc.save_model(path, mlflow_model=about, signature=signature, **saved)
+            client.log_model_artifacts(model.model_id, path)
         client.log_outputs(cell.run_id, [LoggedModelOutput(model.model_id, step=0)])
         values = [
             Metric(m.key, m.value, m.timestamp, m.step, model_id=model.model_id, run_id=cell.run_id)
@@ -113,16 +81,21 @@ def register(store: Store, cell: Cell, model_id: str, name: str, description: st
         for known in client.search_model_versions(f"name = '{name}'"):
             if model_id in str(known.source):
                 return int(known.version)
-        tags = {"churn.dataset": cell.key.dataset, "churn.method": cell.key.method, "churn.cell": cell.key.digest}
         # A server resolves the address of the model; without one, MLflow would look it up in its global store
         local = not store.uri.startswith("http")
         source = client.get_logged_model(model_id).artifact_location if local else f"models:/{model_id}"
-        version = client.create_model_version(name, source, cell.run_id, tags, None, description, model_id=model_id)
+        version = client.create_model_version(
+            name, source, cell.run_id, _tags(cell), None, description, model_id=model_id
+        )
         if local:  # a server does this itself
             versions = json.loads(client.get_logged_model(model_id).tags.get(VERSIONS, "[]"))
             made = {"name": name, "version": version.version}
             client.set_logged_model_tags(model_id, {VERSIONS: json.dumps([*versions, made])})
         return int(version.version)
+
+
+def _tags(cell: Cell) -> dict[str, str]:
+    return {"churn.dataset": cell.key.dataset, "churn.method": cell.key.method, "churn.cell": cell.key.digest}
 
 
 def _of_run(store: Store, run_id: str) -> list[LoggedModel]:

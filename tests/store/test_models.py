@@ -7,6 +7,7 @@ import os
 import pickle
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,13 +22,13 @@ from benchmark.run import runner
 from benchmark.run.check import synthetic
 from benchmark.store import models, opening, tracking
 from benchmark.store.cell import Cell
-from benchmark.store.models import Deployable
 from leaderboard import site
 from leaderboard.read.source import read
 
 if TYPE_CHECKING:
     from tests.conftest import MlflowServer
 
+Log = Callable[[tracking.Store, Cell], str]
 LOADER = """
 import pickle
 
@@ -67,34 +68,38 @@ def recorded(store: tracking.Store) -> Cell:
 
 
 @pytest.fixture
-def deployable(tmp_path: Path) -> Deployable:
-    """A model that answers 1, and makes the folder ``loaded`` whenever it is loaded."""
+def log(tmp_path: Path) -> Log:
+    """Logs a model that answers 1, and makes the folder ``loaded`` whenever it is loaded."""
     code = tmp_path / "toy_model"
     code.mkdir()
     (code / "__init__.py").write_text(LOADER)
     (tmp_path / "model.pkl").write_bytes(pickle.dumps(Bomb(tmp_path / "loaded")))
-    return Deployable(
-        loader="toy_model",
-        data=tmp_path / "model.pkl",
-        code=[code],
-        requirements=["pandas"],
+    return partial(
+        models.log,
+        description="a toy",
         inputs={"smiles": "string"},
         outputs={"prediction": "long"},
-        example=pd.DataFrame({"smiles": ["CCO"]}),
-        about={"dataset": "toy"},
-        description="a toy",
+        loader_module="toy_model",
+        data_path=str(tmp_path / "model.pkl"),
+        code_paths=[str(code)],
+        pip_requirements=["pandas"],
+        input_example=pd.DataFrame({"smiles": ["CCO"]}),
+        metadata={"dataset": "toy"},
     )
 
 
 def test_the_run_of_a_cell_stays_as_it_was_and_leads_to_its_model(
-    store: tracking.Store, deployable: Deployable, tmp_path: Path
+    store: tracking.Store, log: Log, tmp_path: Path
 ) -> None:
     cell = recorded(store)
     before = MlflowClient().get_run(cell.run_id)
+    half = store.client.create_logged_model(before.info.experiment_id, models.NAME, cell.run_id)
+    assert half.status == LoggedModelStatus.PENDING  # as a kill leaves it: the next attempt removes it
     assert models.find(store, cell.run_id) == ""
-    model = models.log(store, cell, deployable)
+    model = log(store, cell)
     after = MlflowClient().get_run(cell.run_id)
     assert models.find(store, cell.run_id) == model
+    assert [logged.model_id for logged in store.client.search_logged_models([before.info.experiment_id])] == [model]
     assert after.info == before.info
     assert (after.data.metrics, after.data.tags) == (before.data.metrics, before.data.tags)
     assert [output.model_id for output in after.outputs.model_outputs] == [model]
@@ -105,19 +110,9 @@ def test_the_run_of_a_cell_stays_as_it_was_and_leads_to_its_model(
     assert loaded.metadata.metadata["dataset"] == "toy"
 
 
-def test_what_a_kill_left_is_removed_by_the_next_attempt(store: tracking.Store, deployable: Deployable) -> None:
+def test_a_model_is_one_version_of_each_name(store: tracking.Store, log: Log) -> None:
     cell = recorded(store)
-    experiment = MlflowClient().get_run(cell.run_id).info.experiment_id
-    half = store.client.create_logged_model(experiment, models.NAME, cell.run_id)
-    assert half.status == LoggedModelStatus.PENDING
-    assert models.find(store, cell.run_id) == ""
-    model = models.log(store, cell, deployable)
-    assert [one.model_id for one in store.client.search_logged_models([experiment])] == [model]
-
-
-def test_a_model_is_one_version_of_each_name(store: tracking.Store, deployable: Deployable) -> None:
-    cell = recorded(store)
-    first, second = (models.log(store, cell, deployable) for _ in range(2))
+    first, second = (log(store, cell) for _ in range(2))
     assert models.find(store, cell.run_id) == second
     made = [models.register(store, cell, model, "toy", "a toy") for model in (first, second, first)]
     assert made == [1, 2, 1]
@@ -130,11 +125,9 @@ def test_a_model_is_one_version_of_each_name(store: tracking.Store, deployable: 
 
 
 @pytest.mark.slow
-def test_no_model_is_loaded_when_cells_are_read_or_pages_built(
-    store: tracking.Store, deployable: Deployable, tmp_path: Path
-) -> None:
+def test_no_model_is_loaded_when_cells_are_read_or_pages_built(store: tracking.Store, log: Log, tmp_path: Path) -> None:
     cell = recorded(store)
-    models.log(store, cell, deployable)
+    log(store, cell)
     (back,) = store.cells()
     assert (back.key, store.unreadable) == (cell.key, [])
     results, health = read(store.uri)
@@ -143,20 +136,20 @@ def test_no_model_is_loaded_when_cells_are_read_or_pages_built(
     assert not (tmp_path / "loaded").exists()
 
 
-def test_errors_of_the_store_are_translated(store: tracking.Store, deployable: Deployable) -> None:
+def test_errors_of_the_store_are_translated(store: tracking.Store, log: Log) -> None:
     cell = recorded(store)
     with pytest.raises(opening.TrackingError, match="cannot be used"):
-        models.log(store, replace(cell, run_id="0" * 32), deployable)
+        log(store, replace(cell, run_id="0" * 32))
 
 
 @pytest.mark.long
 def test_a_tracking_server_has_models_and_versions(
-    mlflow_server: Callable[[str], MlflowServer], tmp_path: Path, deployable: Deployable
+    mlflow_server: Callable[[str], MlflowServer], tmp_path: Path, log: Log
 ) -> None:
     mlflow_server(f"sqlite:///{tmp_path}/server.db")
     store = tracking.Store()
     cell = recorded(store)
-    model = models.log(store, cell, deployable)
+    model = log(store, cell)
     for _ in range(2):
         assert models.register(store, cell, model, "toy", "a toy") == 1
     (named,) = json.loads(store.client.get_logged_model(model).tags[models.VERSIONS])

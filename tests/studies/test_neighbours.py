@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from benchmark.store.cell import Cell, CellKey, Grid
-from benchmark.studies.label_noise import LabelNoise
-from benchmark.studies.similarity import Similarity
+from benchmark.studies import neighbours
+from benchmark.studies.neighbours import LabelNoise, Similarity
 from benchmark.study.context import arrange
-from benchmark.study.nearby import Neighbourhoods
 from benchmark.types import Predictions
 
 
@@ -19,7 +18,7 @@ def test_flips_of_a_group_are_counted_in_it_alone() -> None:
     values, some = np.stack([p, 1 - p], axis=-1), rng.random(30) < 0.4
     classes, rows = values.argmax(-1), np.flatnonzero(some)
     by_hand = [[sum(classes[i, t] != classes[j, t] for t in rows) / len(rows) for j in range(4)] for i in range(4)]
-    assert Neighbourhoods("BACE", predictions(values), {}).churn(some).values == pytest.approx(np.array(by_hand))
+    assert neighbours.churn_of(predictions(values), some).values == pytest.approx(np.array(by_hand))
 
 
 def predictions(values: np.ndarray) -> Predictions:
@@ -116,7 +115,6 @@ def test_groups_of_ten_molecules_or_more_are_drawn_in_multiples_of_all() -> None
 
 def test_a_ratio_leaves_each_retraining_out_of_the_group_and_of_all() -> None:
     values = np.stack([1 - FLIPPING, FLIPPING], axis=-1).astype(float)
-    flips = Neighbourhoods("BACE", predictions(values), {})
     some = np.arange(6) < 3
 
     def by_hand(runs: list[int]) -> float:
@@ -129,7 +127,7 @@ def test_a_ratio_leaves_each_retraining_out_of_the_group_and_of_all() -> None:
 
     without = np.array([by_hand([j for j in range(4) if j != i]) for i in range(4)])
     error = np.sqrt(3 / 4 * np.sum((without - without.mean()) ** 2))
-    values = flips.ratio(some).values
+    values = neighbours.ratio(predictions(values), some).values
     assert values.mean() == pytest.approx(by_hand([0, 1, 2, 3]))
     assert values.std(ddof=1) / 2 == pytest.approx(error), "Student's interval of them is the jackknife's"
 
