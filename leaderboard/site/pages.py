@@ -28,7 +28,7 @@ from leaderboard.read.published import file_of
 from leaderboard.read.results import Dataset, Results, slug
 from leaderboard.read.structures import molecules as known
 from leaderboard.read.structures import withheld
-from leaderboard.site import citation, cite, compare, decide, expect, explorer, sentences
+from leaderboard.site import cite, compare, decide, explorer, sentences
 from leaderboard.site.names import Names
 from leaderboard.tables import catalogue as tables
 from leaderboard.tables import studies
@@ -76,7 +76,7 @@ def files(
     """
     for name in STATIC:
         yield f"static/{name}", (resources("leaderboard") / "static" / name).read_text(encoding="utf-8")
-    yield "citation.bib", citation.bibtex(results)
+    yield "citation.bib", cite.bibtex(results)
     site = Site(results, whole, kind, health, repository, docs)
     structures = partial(molecules.structures, whole)
     figures = build.drawn(
@@ -236,7 +236,7 @@ class Site:
             "figures": [f for f in self.figures if not f.dataset and not f.key.startswith("study-")],
             "datasets": self.results.datasets,
             "parquet": _parquet,
-            "bibtex": citation.bibtex(self.results),
+            "bibtex": cite.bibtex(self.results),
             "cited": cite.has(self.whole),
         }
         yield "tables.html", self.page("tables.html", **contents)
@@ -258,7 +258,7 @@ class Site:
         start = "expected-"
         return self.page(
             "expect.html",
-            told=list(expect.sentences(self.results)),
+            sentences=list(sentences.to_expect(self.results)),
             tables=[table for table in self.tables if table.key.startswith(start)],
             figures=[figure for figure in self.figures if figure.key.startswith(start)],
             fewest=FEWEST,
@@ -274,7 +274,7 @@ class Site:
                 *(table for table in (*self.scorecards, *self.group_tables) if table.datasets == (dataset.name,)),
             ],
             figures=[figure for figure in self.figures if figure.dataset == dataset.name],
-            bibtex="\n".join(citation.sources([dataset])),
+            bibtex="\n".join(cite.sources([dataset])),
             health=self.health.get(dataset.name, ""),
             related=list(families.listed(dataset.name).itertuples()),
             run_link=self._run_link,

@@ -3,13 +3,16 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
+import numpy as np
 from markupsafe import Markup, escape
 
 from benchmark.measure.basics import LOST
 from benchmark.measure.intervals import Estimate, IntervalKind
-from benchmark.types import REFERENCE, Sampling, Task
+from benchmark.types import REFERENCE, TASKS, Sampling, Task
 from leaderboard.read.results import Results, slug
 from leaderboard.tables.boards import SUSPICIONS
+from leaderboard.tables.bodies.expected import scale_of
+from leaderboard.tables.expected import models, with_method
 from leaderboard.tables.order import RULE
 from leaderboard.tables.summary import NARROW, Summary, SummaryRow, summaries
 from leaderboard.tables.table import Value, spelled
@@ -100,6 +103,34 @@ MOST_NAMED = 12
 """Number of datasets up to which a note names them."""
 BRIEF = 240
 """Characters of a study's answer that are always visible."""
+
+
+TRAINED_ON: Mapping[Sampling, str] = {
+    "halves": "the two halves of the training rows",
+    "nested": "bootstraps of the training rows and saw nothing else",
+    "paper": "bootstraps of the training rows",
+    "update": "the same rows",
+}
+
+
+def to_expect(results: Results) -> Iterator[str]:
+    """Yield for each task how much churn a reader with a table of their own can expect; none for too few families."""
+    fitted = models(results)
+    for task in TASKS:
+        method = next((model.method for model in fitted if model.task == task), None)
+        if method is None:
+            continue
+        churns = [scale_of(task)[0] * point.churns[method] for point in with_method(results, task, method)]
+        low, middle, high = (f"{value:.2g}" for value in np.quantile(churns, (0, 0.5, 1)))
+        if task == "regression":
+            unit = "standard deviations of the target"
+            range_ = f"predictions differ by {low} to {high} {unit} on average (median {middle})"
+        else:
+            range_ = f"{low} to {high} % of predictions flip (median {middle} %)"
+        yield (
+            f"{task.capitalize()}: over {len(churns)} families of datasets, {range_} between two models of {method} "
+            f"that were trained on {TRAINED_ON[results.sampling]}."
+        )
 
 
 def in_brief(answer: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:

@@ -23,7 +23,7 @@ from leaderboard.__main__ import build
 from leaderboard.read import jobs
 from leaderboard.read.results import Results, collect
 from leaderboard.read.source import read
-from leaderboard.site import citation
+from leaderboard.site import cite
 from leaderboard.write import published
 
 
@@ -190,7 +190,7 @@ def test_force_takes_nothing_from_earlier_builds(tmp_path: Path, monkeypatch: py
 
 def test_only_what_is_shown_is_cited(make_cell) -> None:
     cells = [make_cell("d", "erm", about={"cite": "subramanian2016bace"})]
-    text = citation.bibtex(collect(cells))
+    text = cite.bibtex(collect(cells))
     assert re.findall(r"^@\w+\{(\w+),", text, flags=re.M) == [
         "prastalo2026churn",
         "churnbenchmark",
