@@ -96,13 +96,7 @@ def same(ours: dict[str, Cell], theirs: dict[str, Cell]) -> bool:
 
 
 @pytest.mark.slow
-def test_a_cluster_predicts_to_the_bit_what_this_machine_does(client):
-    cells = filled(plans(METHODS), client=client, fresh=True)
-    assert same(cells, filled(plans(METHODS), jobs=1, fresh=True))
-
-
-@pytest.mark.slow
-def test_the_work_of_a_killed_worker_is_done_on_another(dask, client):
+def test_the_work_of_a_killed_worker_is_done_on_another_and_predicts_to_the_bit_what_this_machine_does(dask, client):
     results = []
     for _, result in runner.run(plans(METHODS), client=client, fresh=True):
         if not results:

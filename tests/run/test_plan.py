@@ -70,10 +70,3 @@ def test_the_time_of_a_method_without_networks_is_extrapolated_from_few_rows(
     assert plan.seconds_per_fit(clock, wide, problem) == pytest.approx(1e-3 * 1000**power)  # type: ignore[arg-type]
     few = replace(wide, rows=np.arange(90))
     assert plan.seconds_per_fit(clock, few, problem) == pytest.approx(1e-3 * 90**power)  # type: ignore[arg-type]
-
-
-def test_cost_grows_linearly_with_seeds() -> None:
-    (few,), (many,) = costs(grid(METHODS, [1, 2])), costs(grid(METHODS, list(range(1, 21))))
-    assert many.retrainings == 10 * few.retrainings
-    assert many.bytes == 10 * few.bytes
-    assert few.seconds > 0

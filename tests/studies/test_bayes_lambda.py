@@ -10,12 +10,11 @@ import pytest
 from sklearn.model_selection import StratifiedKFold
 
 from benchmark.data.problem import load_problem
-from benchmark.data.spec import expand
 from benchmark.registry import make_method
 from benchmark.studies import bayes_lambda
-from benchmark.studies.bayes_lambda import BayesLambda, tune
+from benchmark.studies.bayes_lambda import tune
 from benchmark.study.bayes import PARTNER, PENALTY, TOLERANCE, search
-from benchmark.train import generator, sample_for
+from benchmark.train import sample_for
 from benchmark.types import PAPER, Examples, Problem
 
 TINY = "b3db_measured@batch_size=16@epochs=2@hidden=16@lr=0.01@train=90"
@@ -69,18 +68,6 @@ def test_the_score_is_minus_the_churn_and_a_hundredfold_the_accuracy_lost_beyond
     assert min(lost) < 0 < max(lost), "both sides of the tolerance are tried"
 
 
-def test_lambda_0_is_the_first_trial_and_four_log_uniform_ones_follow(
-    problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path))
-    values = [
-        trial.value
-        for trial in search(make_method("twin", "classification"), problem.without_tests(), 4, 5, 2, "first")
-    ]
-    assert values[0] == 0
-    assert np.log10(values[1:]) == pytest.approx(generator("other", 4).uniform(-3, 4, size=4))
-
-
 def test_the_search_gives_the_same_whatever_the_test_sets_hold(
     problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,8 +83,3 @@ def test_the_search_gives_the_same_whatever_the_test_sets_hold(
         found.append(tune(Here(), make_method("twin", "classification"), TINY, 99, "1,", 7, 2))
     assert found[0] == found[1]
     assert len(found[0]["trials"][0]) == 7
-
-
-def test_the_paper_tunes_on_three_folds_with_fifty_trials_and_bace_first() -> None:
-    study = BayesLambda()
-    assert (study.trials, study.folds, expand(study.dataset)) == (50, 3, ["bace"])

@@ -11,7 +11,7 @@ import pytest
 from benchmark.store.cell import Cell, CellKey, Grid
 from benchmark.studies.lambda_rule import LambdaRule
 from benchmark.study.context import Missing, arrange
-from benchmark.study.selection import LAMBDAS, TOLERANCES, largest, loss, select
+from benchmark.study.selection import largest, loss, select
 from benchmark.types import PAPER, Predictions, Sampling
 
 CURVES: dict[str, tuple[dict[float, float], float | None]] = {
@@ -33,12 +33,6 @@ def test_a_loss_at_the_tolerance_is_admitted_however_it_is_rounded() -> None:
     for right in range(1, 500):  # accuracies of 500 examples: ERM has ten more right, which is 0.02
         assert select({3: 1 - right / 500}, erm=1 - (right + 10) / 500, tolerance=0.02) == 3
         assert select({3: 1 - right / 500}, erm=1 - (right + 11) / 500, tolerance=0.02) is None
-
-
-def test_the_paper_has_these_lambdas_and_tolerances() -> None:
-    assert LAMBDAS == {"classification": (1, 3, 10, 30, 100, 300), "regression": (1, 3)}
-    assert [some[0] for some in TOLERANCES.values()] == [0.02, 0.04]
-    assert TOLERANCES["classification"] == (0.02, 0.01, 0.005)
 
 
 @dataclass

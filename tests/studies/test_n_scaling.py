@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq
 
 from benchmark.errors import UserError
 from benchmark.store.cell import Cell, CellKey
@@ -20,26 +19,11 @@ def cell(size: int, values: np.ndarray, split: int = 99) -> Cell:
     return Cell(key, "ERM", {"id": Predictions(seeds, ids, np.zeros(len(ids)), values, "classification")}, 1.0, {})
 
 
-def apart(divergence: float, runs: int = 4) -> np.ndarray:
-    """Predictions (R, R, 2) of which each pair of runs has exactly this sym-KL: on example r run r says the reverse."""
-    each = divergence * runs / 2  # a pair differs on two of R examples
-    a = brentq(lambda p: (2 * p - 1) * np.log(p / (1 - p)) - each, 0.5, 1 - 1e-12)
-    first = np.where(np.eye(runs, dtype=bool), a, 1 - a)
-    return np.stack([first, 1 - first], axis=-1)
-
-
 def sym_kl_by_hand(p: np.ndarray, q: np.ndarray) -> float:
     total = 0.0
     for a, b in zip(p, q, strict=True):
         total += sum(0.5 * x * np.log(x / y) + 0.5 * y * np.log(y / x) for x, y in zip(a, b, strict=True))
     return total / len(p)
-
-
-@pytest.mark.parametrize("power", [-0.61, -1.0, 0.3])
-def test_a_power_law_gives_its_power_whichever_run_is_left_out(power: float) -> None:
-    sizes = [200, 400, 700, 968]
-    found = slope(sizes, [[cell(n, apart(0.02 * n**power))] for n in sizes])
-    assert found == pytest.approx(np.full(4, power))
 
 
 def test_the_pseudo_values_are_those_of_leaving_each_run_out_by_hand() -> None:

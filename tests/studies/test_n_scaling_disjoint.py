@@ -11,7 +11,6 @@ from scipy.stats import linregress
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
 from benchmark.measure.catalogue import ACCURACY, CHURN
-from benchmark.measure.intervals import jackknife
 from benchmark.pipeline import Learner, Remedy, describe
 from benchmark.registry import make_method
 from benchmark.run.runner import retrain
@@ -88,15 +87,6 @@ def test_a_record_has_one_row_for_each_size_and_one_column_for_each_halving() ->
 # The fits
 
 
-def test_a_power_law_gives_its_power_and_its_churn_at_the_pool_whichever_halving_is_left_out() -> None:
-    churn = np.repeat(0.9 * SIZES[:, None] ** -0.3, 4, axis=1)
-    found = law(SIZES, 968, churn)
-    assert found.exponent == pytest.approx(np.full(4, -0.3))
-    assert found.bend == pytest.approx(np.zeros(4), abs=1e-9)
-    assert found.at_pool == pytest.approx(np.full(4, 0.9 * 968**-0.3))
-    assert found.by_last_two == pytest.approx(found.at_pool)
-
-
 def test_three_sizes_a_factor_of_two_apart_are_extrapolated_as_by_hand() -> None:
     """Means of 40, 20 and 16 %: exponents of −1 and −0.32; the line through the logs falls by √(0.16/0.40) a step, and
     the line through the churn itself by 12 percentage points.
@@ -137,30 +127,6 @@ def test_halvings_without_flips_count_but_a_size_without_flips_has_no_power_law(
     none = law(SIZES, 968, np.array([[0.2, 0.2, 0.2], [0.0, 0.0, 0.0], [0.1, 0.1, 0.1]]))
     assert all(np.isnan(values).all() for values in none[:4])
     assert none.by_line.mean() == pytest.approx(0.1 - 2 * 0.05)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("churn_at_pool", "power"), [(0.22, -0.25), (0.08, -0.5)])
-def test_intervals_of_the_extrapolated_churn_cover_the_truth_of_simulated_power_laws(
-    churn_at_pool: float, power: float
-) -> None:
-    """Ten halvings whose churn varies as much as measured: by 17, 13 and 7 % of the mean, in part together at all
-    sizes, and by counts of flips on 242 test molecules. Expected: 95 %, within 3 points and simulation error.
-    """
-    rng, halvings, simulations = np.random.default_rng(1), 10, 1500
-    truth = churn_at_pool * (SIZES / 968) ** power
-    estimates = {"exponent": (power, []), "bend": (0.0, []), "at_pool": (churn_at_pool, [])}
-    estimates["by_last_two"] = (churn_at_pool, [])
-    for _ in range(simulations):
-        own, shared = rng.normal(size=(3, halvings)), rng.normal(size=halvings)
-        level = 1 + np.array([0.16, 0.12, 0.05])[:, None] * (0.8 * own + 0.6 * shared)
-        fit = law(SIZES, 968, rng.binomial(242, np.clip(truth[:, None] * level, 0, 1)) / 242)
-        for name, (_, found) in estimates.items():
-            found.append(jackknife([getattr(fit, name)]))
-    for name, (value, found) in estimates.items():
-        spread = np.std([one.value for one in found])
-        assert np.mean([one.value for one in found]) == pytest.approx(value, abs=0.2 * spread), name
-        assert 0.92 < np.mean([one.low <= value <= one.high for one in found]) < 0.98, name
 
 
 # The report

@@ -103,10 +103,3 @@ optimise(score, 9, 5, "killed")
     kept = {"in the score of trial 7": 6, "while the sampler asks": 4}[where]
     assert len(count) == 9 - kept
     assert resumed == optimise(peak_at(1.0), 9, 5, "not killed")
-
-
-@pytest.mark.slow
-def test_the_optimiser_has_all_that_it_needs_and_warns_of_nothing() -> None:
-    script = "from benchmark.study.bayes import optimise; optimise(lambda value: (-value, 0.1, 0.9), 6, 1, 'quiet')"
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert (result.returncode, result.stderr) == (0, "")

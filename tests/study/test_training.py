@@ -249,11 +249,6 @@ def test_every_run_of_a_study_is_listed_by_its_command(ran: Ran) -> None:
         assert cls.title.split()[0] in said  # type: ignore[attr-defined]
 
 
-def test_the_site_says_what_cannot_be_shown(ran: Ran) -> None:
-    said = (ran.site / "studies.html").read_text(encoding="utf-8")
-    assert "is left out" not in said
-
-
 # What belongs to a study, and what to the boards
 
 
@@ -301,7 +296,7 @@ def test_what_is_exported_and_gathered_again_gives_the_same_reports_and_the_same
             ]
     code, said = run("study", "decomposition", "--store", str(tmp_path / "kept"), app=leaderboard_app)
     assert code == 0
-    assert "Sources of churn" not in said or "batch order" in said
+    assert "batch order" in said
 
 
 def record_file(ran: Ran, key: str) -> Path:
@@ -368,30 +363,11 @@ def test_a_report_that_says_nothing_of_its_settings_is_left_out_with_a_line(ran:
             ["bo-loop", "--dataset", "esol", "--set", "methods=swa,acquisitions=ei"],
             "swa: ei needs the spread of several",
         ),
-        (
-            ["bayes-lambda", "--dataset", TINY, "--set", "folds=1"],
-            "folds=1: Input should be greater than or equal to 2",
-        ),
-        (["decomposition", "--dataset", TINY, "--set", "levels=0"], "levels=0: Input should be greater than 0"),
         (["bayes-lambda", "--dataset", TINY, "--set", "trials=many"], "bayes-lambda: trials=many"),
         (["bayes-lambda", "--dataset", "esol"], "use a classification such as bace"),
-        (["overlap", "--dataset", "esol"], "use a classification such as bace"),
         (["overlap", "--dataset", TINY, "--set", "knob=esol"], "use a classification such as bace"),
-        (["members", "--dataset", "esol"], "use a classification such as bace"),
-        (["distillation", "--dataset", "esol"], "use a classification such as bace"),
-        (["weight-decay", "--dataset", "esol"], "use a classification such as bace"),
-        (["decomposition", "--dataset", "esol"], "use a classification such as bace"),
-        (["n-scaling", "--seeds", "2"], "needs at least three retrainings"),
-        (["n-scaling", "--dataset", "esol"], "use a classification such as bace"),
-        (["n-scaling", "--set", "sizes=many"], "sizes=many: expected at least two numbers of rows"),
         (["similarity", "--dataset", "esol"], "needs SMILES and classes"),
-        (["triage", "--dataset", "esol"], "use a classification such as bace"),
         (["triage", "--seeds", "1"], "seeds=1: churn needs at least two retrainings"),
-        (["overlap", "--dataset", TINY, "--seeds", "1"], "seeds=1: churn needs at least two retrainings"),
-        (
-            ["bo-loop", "--dataset", "esol", "--set", "trajectories=1"],
-            "trajectories=1: Input should be greater than or equal to 2",
-        ),
     ],
 )
 def test_a_mistake_gets_one_message_with_the_remedy_and_nothing_is_trained(
