@@ -147,7 +147,7 @@ def study(
     from leaderboard.write import formats as writers
 
     results, _ = read(store)
-    reports, troubles = studies.told(results, name)
+    reports, troubles = studies.rendered(results, name)
     for line in (*results.unreadable, *troubles):
         typer.echo(f"warning: {line}", err=True)
     if not reports:

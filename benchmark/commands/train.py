@@ -237,9 +237,9 @@ def _summary(tally: Tally, cells: Sequence[Planned], built: Path | None) -> None
     say("\n".join(lines))
     titles, datasets = dict.fromkeys(c.title for c in cells), dict.fromkeys(c.key.dataset for c in cells)
     name = f"{', '.join(titles)} on {', '.join(datasets)}"
-    told = [lines[0], *(f"{failed.title}: {failed.error}" for failed in tally.failed)]
-    told += [f"The leaderboard is in `{(built / 'index.html').resolve()}`."] if built else []
-    store.describe_launch(name, told, [cell.key for cell in cells])
+    outcome = [lines[0], *(f"{failed.title}: {failed.error}" for failed in tally.failed)]
+    outcome += [f"The leaderboard is in `{(built / 'index.html').resolve()}`."] if built else []
+    store.describe_launch(name, outcome, [cell.key for cell in cells])
 
 
 @_resumable()

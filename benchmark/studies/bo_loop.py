@@ -8,7 +8,6 @@ from typing import Annotated
 
 from pydantic import Field, PositiveInt
 
-from benchmark.data.problem import load_problem
 from benchmark.data.spec import expand, load_spec
 from benchmark.errors import UserError, did_you_mean
 from benchmark.measure.basics import mean_over_pairs
@@ -16,7 +15,7 @@ from benchmark.pipeline import Pipeline
 from benchmark.registry import make_method, spelled, title
 from benchmark.settings import parse_splits
 from benchmark.study.campaign import ACQUISITIONS, campaigns, outcomes
-from benchmark.study.context import Content, Context, Trainer, study
+from benchmark.study.context import Context, study
 from benchmark.study.report import Axis, Chart, Head, Point, Report, Sheet, SheetRow, beside
 from benchmark.study.text import percent
 
@@ -48,8 +47,8 @@ class BOLoop:
                 where = load_spec(name).title + (f", split {split}" if len(splits) > 1 else "")
                 spreads, place = [], len(series)
                 for i, (method, acquire) in enumerate(contenders):
-                    of = name, split, method, acquire
-                    sampled = outcomes(context.record(self.key(*of), name, split, run, *of, *sizes))
+                    given = name, split, method, acquire
+                    sampled = outcomes(context.record(self.key(*given), name, split, campaigns, *given, *sizes))
                     rows.append([where, title(method, "regression"), acquire, *sampled.values()])
                     std, jaccard = sampled["final_best_std_over_range"], sampled["acquired_jaccard"]
                     at = beside(i, place, len(datasets) * len(splits))
@@ -85,20 +84,6 @@ class BOLoop:
         """Return the key of the record of all campaigns of a method on a dataset."""
         settings = f"{self.trajectories} trajectories, {self.initial} + {self.budget}"
         return f"{name}, split {split}, {spelled(method, 'regression')}, {acquire}, {settings}"
-
-
-def run(
-    trainer: Trainer,
-    name: str,
-    split: int,
-    method: Pipeline,
-    acquire: str,
-    trajectories: int,
-    initial: int,
-    budget: int,
-) -> Content:
-    """Run all campaigns of a method on a dataset."""
-    return campaigns(trainer, load_problem(name, split), method, acquire, trajectories, initial, budget)
 
 
 def _label(method: Pipeline, acquire: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
 from benchmark.pipeline import Pipeline
 from benchmark.study.context import Content, Trainer
@@ -56,14 +57,22 @@ def trajectory(problem: Problem, method: Pipeline, acquire: str, k: int, initial
 
 
 def campaigns(
-    trainer: Trainer, problem: Problem, method: Pipeline, acquire: str, trajectories: int, initial: int, budget: int
+    trainer: Trainer,
+    name: str,
+    split: int,
+    method: Pipeline,
+    acquire: str,
+    trajectories: int,
+    initial: int,
+    budget: int,
 ) -> Content:
-    """Run ``trajectories`` campaigns from the same ``initial`` molecules.
+    """Run ``trajectories`` campaigns of a method on a dataset from the same ``initial`` molecules.
 
     The record holds the acquired rows, the best target of each campaign, and the range of the pool's targets. Raises
     UserError if the pool is too small, or if ``RECIPE`` is not for the problem's backbone.
     """
-    name, y = problem.name, problem.train.y
+    problem = load_problem(name, split)
+    y = problem.train.y
     if problem.backbone != MLP:
         raise UserError(f"{name}: campaigns use the recipe of {MLP}: leave the other backbone out")
     if initial + budget > len(y):

@@ -80,7 +80,7 @@ def _shown(board: Board) -> Board:
     return replace(board, columns=(), rows=tuple(map(bare, board.rows)), notes=())
 
 
-def of_studies(finished: Iterable[studies.Told]) -> Iterator[Drawing]:
+def of_studies(finished: Iterable[studies.Rendered]) -> Iterator[Drawing]:
     """Yield the charts of studies."""
     for one in finished:
         for chart in one.report.charts:

@@ -105,9 +105,9 @@ def page(results: Results, comparisons: Sequence[Comparison]) -> str:
             parts += [f"## Methods under {part.sampling}", *_shown(table)]
     for table in build(results, keys=SHOWN):
         parts += [f"## {table.title}", *_shown(table)]
-    if told := studies.told(results)[0]:
+    if reports := studies.rendered(results)[0]:
         parts += ["## Studies", "The main finding of each; its page has the others, with tables and figures."]
-        parts.append("\n".join(f"- *{plain(one.title)}* (`studies/{one.slug}.html`): {_brief(one)}" for one in told))
+        parts.append("\n".join(f"- *{plain(one.title)}* (`studies/{one.slug}.html`): {_brief(one)}" for one in reports))
     if MOVED.is_file():
         parts += ["## What moved", RETRAINED, moved.sentence(moved.read(MOVED))]
     return _joined([*parts, "## Beside the paper's numbers", markdown(comparisons)])
@@ -118,7 +118,7 @@ def _shown(table: Table) -> list[str]:
     return [table.caption, to_markdown(table), *notes]
 
 
-def _brief(one: studies.Told) -> str:
+def _brief(one: studies.Rendered) -> str:
     return plain(" ".join(in_brief(one.report.answer)[0]))
 
 

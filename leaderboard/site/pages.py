@@ -123,8 +123,8 @@ class Site:
         return tables.build(self.results, self.kind)
 
     @cached_property
-    def study_reports(self) -> tuple[list[studies.Told], list[str]]:
-        return studies.told(self.results)
+    def study_reports(self) -> tuple[list[studies.Rendered], list[str]]:
+        return studies.rendered(self.results)
 
     @cached_property
     def study_tables(self) -> list[Table]:

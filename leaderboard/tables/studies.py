@@ -55,7 +55,7 @@ class Reader(Context):
 
 
 @dataclass(frozen=True)
-class Told:
+class Rendered:
     """A finished study with its report; ``settings`` (NAME=VALUE) are those that differ from the defaults."""
 
     study: Study
@@ -79,12 +79,12 @@ class Told:
         return f"{self.study.title} ({'; '.join(self.settings)})" if self.settings else self.study.title
 
 
-def told(results: Results, name: str = "") -> tuple[list[Told], list[str]]:
+def rendered(results: Results, name: str = "") -> tuple[list[Rendered], list[str]]:
     """Return the finished studies (or the one called ``name``), each setting once, and a line per study left out."""
     parts = results.every
     cells = [cell for part in parts for cell in part.of_studies]
     cells += [cell for part in parts for d in part.datasets for e in d.entries for cell in e.cells.values()]
-    finished: dict[str, Told] = {}
+    finished: dict[str, Rendered] = {}
     troubles = []
     for record in results.records:
         if record.key != REPORT or name not in ("", record.study):
@@ -103,7 +103,7 @@ def told(results: Results, name: str = "") -> tuple[list[Told], list[str]]:
         else:
             defaults = make_study(record.study, {})
             changed = [f"{name}={value}" for name, value in settings.items() if str(getattr(defaults, name)) != value]
-            one = Told(study, changed, report)
+            one = Rendered(study, changed, report)
             finished.setdefault(one.slug, one)
     return [finished[key] for key in sorted(finished)], troubles
 
@@ -122,7 +122,7 @@ def estimate(number: Number, kind: IntervalKind = "runs") -> Estimate:
     return of_measure(number.measure, both, kind)
 
 
-def table(one: Told, sheet: Sheet, kind: IntervalKind = "runs") -> Table:
+def table(one: Rendered, sheet: Sheet, kind: IntervalKind = "runs") -> Table:
     """Return a sheet of a report with its numbers computed."""
     heads = [head if isinstance(head, Head) else Head(head) for head in sheet.header]
 

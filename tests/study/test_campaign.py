@@ -133,7 +133,6 @@ def test_overlaps_are_jaccards() -> None:
     assert found == pytest.approx(np.array(by_hand))
 
 
-def test_another_backbone_has_no_recipe_for_campaigns(problem):
-    graphs = replace(problem, backbone="gin")
+def test_another_backbone_has_no_recipe_for_campaigns() -> None:
     with pytest.raises(UserError, match="campaigns use the recipe of mlp: leave the other backbone out"):
-        campaigns(None, graphs, make_method("erm", "regression"), "greedy", 2, 8, 2)
+        campaigns(None, "b3db_logbb@backbone=gin", 99, make_method("erm", "regression"), "greedy", 2, 8, 2)  # type: ignore[arg-type]

@@ -120,10 +120,10 @@ class Ran:
     site: Path
     results: Results
 
-    def told(self, name: str) -> studies.Told:
+    def rendered(self, name: str) -> studies.Rendered:
         if name not in self.names:
             pytest.skip("no folder of raw data: set CHURN_DATA_DIR to run this study")
-        (one,) = studies.told(self.results, name)[0]
+        (one,) = studies.rendered(self.results, name)[0]
         return one
 
 
@@ -190,7 +190,7 @@ def assert_same(one: Any, other: Any) -> None:
 
 @pytest.mark.parametrize("name", discover())
 def test_a_study_answers_and_its_page_and_files_exist(ran: Ran, name: str) -> None:
-    one = ran.told(name)
+    one = ran.rendered(name)
     page = (ran.site / "studies" / f"{one.slug}.html").read_text(encoding="utf-8")
     index = (ran.site / "studies.html").read_text(encoding="utf-8")
     assert f"studies/{one.slug}.html" in index
@@ -213,7 +213,7 @@ def test_a_study_answers_and_its_page_and_files_exist(ran: Ran, name: str) -> No
 
 @pytest.mark.parametrize("name", discover())
 def test_asked_again_a_study_trains_nothing_and_both_labs_give_one_report(ran: Ran, name: str) -> None:
-    one, said = ran.told(name), []
+    one, said = ran.rendered(name), []
     trainer = context_of(name, said)
     before = Counter((record.study, record.key) for record in trainer.store.records())
     report = trainer.study.report(trainer)
@@ -227,7 +227,7 @@ def test_asked_again_a_study_trains_nothing_and_both_labs_give_one_report(ran: R
 
 @pytest.mark.parametrize("name", discover())
 def test_the_command_on_a_studys_page_is_the_one_that_made_it(ran: Ran, name: str) -> None:
-    words = shlex.split(ran.told(name).command)
+    words = shlex.split(ran.rendered(name).command)
     assert words[:5] == ["python", "-m", "benchmark", "study", name]
     asked = []
 
@@ -265,7 +265,7 @@ def test_cells_of_a_study_are_on_no_board_until_a_run_asks_for_them(ran: Ran) ->
     found, _ = read()
     assert title in {entry.title for entry in found.dataset(name).entries}  # type: ignore[union-attr]
     assert title not in {cell.title for cell in found.of_studies if cell.key.dataset == name}
-    assert_same(studies.told(found, "lambda-rule")[0][0].report, ran.told("lambda-rule").report)
+    assert_same(studies.rendered(found, "lambda-rule")[0][0].report, ran.rendered("lambda-rule").report)
 
 
 def test_studies_from_predictions_put_their_cells_on_the_boards(ran: Ran) -> None:
@@ -285,9 +285,9 @@ def test_what_is_exported_and_gathered_again_gives_the_same_reports_and_the_same
     assert all(cell.facts.study in ran.names for cell in after.of_studies)
     for one, other in zip(before.datasets, after.datasets, strict=True):
         assert (one.name, [e.title for e in one.entries]) == (other.name, [e.title for e in other.entries])
-    shown, troubles = studies.told(after)
+    shown, troubles = studies.rendered(after)
     assert troubles == []
-    for one, other in zip(studies.told(before)[0], shown, strict=True):
+    for one, other in zip(studies.rendered(before)[0], shown, strict=True):
         assert one.title == other.title
         for a, b in zip(one.report.sheets, other.report.sheets, strict=True):
             csv, again = (to_csv(studies.table(x, s)) for x, s in ((one, a), (other, b)))
@@ -318,7 +318,7 @@ def test_a_damaged_record_is_named_and_its_study_left_out_while_the_others_are_s
             file.write_bytes(whole[: len(whole) // 2] if harm == "cut" else b"\xff\x00[")
         found, _ = read()
         assert any("similarity" in line and "cannot be read" in line for line in found.unreadable)
-        shown, troubles = studies.told(found)
+        shown, troubles = studies.rendered(found)
         assert [one.study.name for one in shown] == [name for name in ran.names if name != "similarity"]
         missing = f"the record '{TINY}, split 99' is missing"
         assert troubles == [f"study similarity is left out because {missing}: run it again"]
@@ -338,7 +338,7 @@ def test_a_report_that_says_nothing_of_its_settings_is_left_out_with_a_line(ran:
     broken = type(reports[0])(reports[0].study, REPORT, "c", {})
     unknown = type(reports[0])("no-such-study", REPORT, "c", {"settings": {}})
     old = type(reports[0])("triage", REPORT, "c", {"settings": {"forgotten": "1"}})
-    shown, troubles = studies.told(Results(found.datasets, records=(broken, unknown, old)))
+    shown, troubles = studies.rendered(Results(found.datasets, records=(broken, unknown, old)))
     assert shown == []
     assert len(troubles) == 3
 

@@ -21,7 +21,7 @@ from leaderboard.read.results import collect
 from leaderboard.site.pages import Site
 from leaderboard.site.sentences import in_brief
 from leaderboard.tables import studies
-from leaderboard.tables.studies import Reader, Told, estimate, table, told
+from leaderboard.tables.studies import Reader, Rendered, estimate, rendered, table
 
 MakeCell = Callable[..., Cell]
 
@@ -82,7 +82,7 @@ def test_a_sheet_becomes_a_table_with_its_numbers_scaled_and_flagged(make_cell) 
     cell = retrained(make_cell, "d", "erm", 0.3)
     heads = ["Name", Head("Churn (%)", 100, 1), Head("Δ", signed=True, digits=2)]
     rows = [["one", Measured("churn", [cell], flags="†"), Sampled(np.array([0.5]))], ["two", "–", "–"]]
-    one = Told(make_study("members", {}), ["dataset=d"], Report(["Yes."]))
+    one = Rendered(make_study("members", {}), ["dataset=d"], Report(["Yes."]))
     result = table(one, Sheet("key", "Title", "Caption.", heads, rows, ["† a note"]))
     assert result.key == "study-members-dataset-d-key"
     assert (result.header, result.notes, result.datasets) == (("Name", "Churn (%)", "Δ"), ("† a note",), ("d",))
@@ -101,7 +101,7 @@ def test_a_sheet_becomes_a_table_with_its_numbers_scaled_and_flagged(make_cell) 
 def test_a_chart_has_its_labels_and_the_names_of_its_series(name: str, log: bool) -> None:
     points = [Point(x, Sampled(np.array([0.1, 0.2, 0.3]) * x), f"label {x:g}", x == 10) for x in (0.001, 1, 10, 1000)]
     chart = Chart("c", "Title", "Caption.", Axis("Across", log=log), Axis("Up (%)", 100, log), {name: points, "b": []})
-    one = Told(make_study("members", {}), [], Report(["Yes."], charts=[chart]))
+    one = Rendered(make_study("members", {}), [], Report(["Yes."], charts=[chart]))
     (figure,) = map(build.draw, build.of_studies([one]))
     assert figure.key == "study-members-c"
     for text in ("Across", "Up (%)", "label 0.001", "label 1000"):
@@ -114,7 +114,7 @@ def test_a_chart_has_its_labels_and_the_names_of_its_series(name: str, log: bool
 def test_an_axis_of_names_has_no_numbers() -> None:
     points = [Point(i, Sampled(np.array([0.1, 0.2]))) for i in range(3)]
     chart = Chart("c", "T", "C.", Axis("", names=["data", "order", "start"]), Axis("Up"), {"a": points}, joined=False)
-    (figure,) = map(build.draw, build.of_studies([Told(make_study("members", {}), [], Report([], charts=[chart]))]))
+    (figure,) = map(build.draw, build.of_studies([Rendered(make_study("members", {}), [], Report([], charts=[chart]))]))
     assert all(f">{name}<" in figure.svg for name in ("data", "order", "start"))
     assert ">1.5<" not in figure.svg
 
@@ -136,7 +136,7 @@ def test_a_study_from_predictions_shows_the_boards_tables_and_figures_on_its_pag
         ("heat-map", 0, 2),
         ("top-k", 1, 0),
     ]:
-        (one,) = told(results, name)[0]
+        (one,) = rendered(results, name)[0]
         page = (tmp_path / "site" / "studies" / f"{one.slug}.html").read_text(encoding="utf-8")
         assert page.count("<table") == tables, name
         assert page.count("<svg") >= drawings, name
@@ -152,7 +152,7 @@ def test_a_long_answer_is_cut_to_its_beginning_with_the_rest_behind_a_click(make
     results = collect(erm_and_twin(make_cell))
     page = Site(results, results, "runs", {})
     for name in ("studies.html", "study.html"):
-        one = Told(make_study("members", {}), [], report)
+        one = Rendered(make_study("members", {}), [], report)
         text = page.page(name, name, studies=[one], troubles=[], one=one, words="", tables=[], figures=[])
         first, _, rest = text.partition("<details>")
         assert "A: 5\u00a0% flip." in first
@@ -164,7 +164,7 @@ def test_each_setting_is_a_page_of_its_own_and_the_newest_record_of_it_counts(ma
     cells = erm_and_twin(make_cell)
     records = [finished("heat-map", dataset="dili", seeds="5"), finished("heat-map", dataset="dili", seeds="1-3")]
     records += [replace(records[0], code="older")]
-    studies, troubles = told(collect(cells, records=records))
+    studies, troubles = rendered(collect(cells, records=records))
     assert troubles == []
     assert [one.slug for one in studies] == ["heat-map-dataset-dili-seeds-1-3", "heat-map-dataset-dili-seeds-5"]
     assert studies[0].title == "Heat maps of predictions (dataset=dili; seeds=1-3)"
@@ -172,21 +172,21 @@ def test_each_setting_is_a_page_of_its_own_and_the_newest_record_of_it_counts(ma
 
 
 def test_without_other_settings_a_study_has_its_plain_name_and_command() -> None:
-    one = Told(make_study("n-scaling", {}), [], Report([]))
+    one = Rendered(make_study("n-scaling", {}), [], Report([]))
     assert (one.slug, one.title) == ("n-scaling", "Churn against the number of training rows")
     assert one.command == "python -m benchmark study n-scaling"
-    spaced = Told(make_study("bo-loop", {}), ["methods=erm twin"], Report([]))
+    spaced = Rendered(make_study("bo-loop", {}), ["methods=erm twin"], Report([]))
     assert spaced.command == "python -m benchmark study bo-loop --set 'methods=erm twin'"
 
 
 def test_a_study_whose_cells_are_missing_is_left_out_by_name(make_cell) -> None:
     results = collect(erm_and_twin(make_cell), records=[finished("top-k", dataset="dili,bace", seeds="5")])
-    assert told(results) == ([], ["study top-k is left out because ERM on bace, split 99 is missing: run it again"])
+    assert rendered(results) == ([], ["study top-k is left out because ERM on bace, split 99 is missing: run it again"])
 
 
 def test_a_study_of_another_version_is_left_out_with_the_reason() -> None:
     records = [finished("top-k", forgotten="1"), replace(finished("top-k"), study="gone")]
-    finished_studies, troubles = told(collect([], records=records))
+    finished_studies, troubles = rendered(collect([], records=records))
     assert finished_studies == []
     for line, reason in zip(sorted(troubles), ("unknown study 'gone'", "unknown setting of top-k"), strict=True):
         assert f"is left out: {reason}" in line
@@ -217,7 +217,7 @@ def test_without_finished_studies_nothing_is_shown(make_cell, tmp_path: Path) ->
     site.write(collect(erm_and_twin(make_cell)), tmp_path / "site")
     assert not (tmp_path / "site" / "studies.html").exists()
     assert "studies.html" not in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
-    assert studies.told(collect([])) == ([], [])
+    assert studies.rendered(collect([])) == ([], [])
 
 
 @pytest.mark.parametrize("settings", [None, 1, [], ["a"], {"dataset": []}, {"dataset": "../x"}, {"seeds": -1}])
@@ -225,7 +225,7 @@ def test_a_study_with_a_damaged_record_is_left_out_by_name_and_the_others_are_sh
     cells = erm_and_twin(make_cell)
     damaged = replace(finished("decomposition"), content={"settings": settings})
     results = collect(cells, records=[damaged])
-    shown, troubles = told(results)
+    shown, troubles = rendered(results)
     assert shown == []
     assert len(troubles) == 1
     assert troubles[0].startswith("study decomposition is left out")
@@ -237,7 +237,7 @@ def test_a_record_without_the_numbers_of_its_study_leaves_it_out_by_name() -> No
     key = "esol, split 99, erm, greedy, 20 trajectories, 50 + 10"
     for content in ({}, {"final_best": "x"}, {"final_best": None, "range": 3, "acquired": {}}):
         results = collect([], records=[report, Record("bo-loop", key, "0" * 16, content)])
-        shown, (line,) = told(results)
+        shown, (line,) = rendered(results)
         assert shown == []
         assert line.startswith("study bo-loop is left out")
 
@@ -247,6 +247,6 @@ def test_a_difference_between_cells_of_other_versions_is_marked(make_cell) -> No
     for torch, mark in (("2.13", ""), ("2.12", "‡")):
         cells = [ours.with_facts(versions={"torch": torch})], [theirs.with_facts(versions={"torch": "2.13"})]
         sheet = Sheet("k", "Title", "Caption.", ["Method", Head("Δ")], [["twin", Measured("churn", *cells)]])
-        made = table(Told(make_study("members", {}), (), Report([])), sheet)
+        made = table(Rendered(make_study("members", {}), (), Report([])), sheet)
         assert made.rows[0][1].flags == mark
         assert any(note.startswith("‡") for note in made.notes) == bool(mark)
