@@ -160,69 +160,68 @@ def study(
 
 @app.command()
 def compare(
-    file: Annotated[Path | None, typer.Argument(help="CSV of published numbers.", show_default="the paper's")] = None,
-    store: Annotated[str, STORE] = "",
-    markdown: Annotated[Path | None, typer.Option(help="Write a report to this Markdown file instead.")] = None,
-) -> None:
-    """Compare our numbers with published ones, and report whether they agree within our intervals."""
-    from leaderboard.paper import report
-    from leaderboard.paper.compare import compare
-    from leaderboard.read.source import read
-
-    results, _ = read(store)
-    for line in results.unreadable:
-        typer.echo(f"warning: {line}", err=True)
-    comparisons = compare(results, file or Path(str(files("leaderboard"))) / "paper" / "published.csv")
-    if markdown is None:
-        typer.echo(report.text(comparisons))
-    else:
-        markdown.write_text(report.page(results, comparisons), encoding="utf-8")
-
-
-@app.command()
-def compare_methods(
-    first: Annotated[str, typer.Argument(help="Name of a method, e.g. twin, or its title.")],
-    second: Annotated[str, typer.Argument(help="Another method.")],
-    measure: Annotated[
+    first: Annotated[
         str,
-        typer.Option(help="Additional measures of the scorecard, separated by commas, e.g. auroc,top_10pc_jaccard."),
+        typer.Argument(
+            help="A method, by its name or title; or a CSV of published numbers; or the folder of an earlier export.",
+            show_default="the paper's numbers",
+        ),
+    ] = "",
+    second: Annotated[str, typer.Argument(help="Another method.", show_default=False)] = "",
+    measure: Annotated[
+        str, typer.Option(help="Of methods: more measures of the scorecard, separated by commas, e.g. auroc.")
     ] = "",
     on: Annotated[
-        str, typer.Option(help="headline, wide, regression, wide-regression, or names of datasets separated by commas.")
+        str,
+        typer.Option(
+            help="Of methods: headline, wide, regression, wide-regression, or names of datasets separated by commas."
+        ),
     ] = "headline",
     sampling: Annotated[
         Sampling | None,
-        typer.Option(help="What a retraining could see.", show_default="the sampling that decisions are based on"),
+        typer.Option(help="Of methods: what a retraining could see.", show_default="that which decisions are based on"),
     ] = None,
     ci: Annotated[str, commands.CI] = "runs",
     store: Annotated[
-        str, typer.Option(help="MLflow store, or a folder of exported results.", show_default="shipped with the suite")
+        str,
+        typer.Option(
+            help="MLflow store, or a folder of exported results.",
+            show_default="MLFLOW_TRACKING_URI; for methods, the results shipped with the suite",
+        ),
     ] = "",
+    markdown: Annotated[Path | None, typer.Option(help="Of published numbers: write a report to this file.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Of an earlier export: write every cell to this file.")] = None,
 ) -> None:
-    """Compare two methods: which churns less, which is more accurate, by how much, and how certain that is."""
+    """Compare two methods, or our numbers with published ones, or our results with those of an earlier export.
+
+    ``compare twin bagging`` says which method churns less, which is more accurate, by how much, and how certain that
+    is. ``compare`` and ``compare FILE`` say whether published numbers agree with ours within our intervals; ``compare
+    FOLDER`` says how the cells have changed that were trained again with other code.
+    """
+    from leaderboard.paper import moved, report
+    from leaderboard.paper.compare import compare
     from leaderboard.read import published
     from leaderboard.read.source import read
     from leaderboard.tables import pairwise
     from leaderboard.write.formats import to_markdown
 
     kind = commands.interval_kind(ci)
-    results = read(store or str(published.PUBLISHED))[0]
-    part = next((one for one in results.by_sampling if one.sampling == sampling), None) if sampling else results.front
-    if part is None:
-        has = ", ".join(one.sampling for one in results.by_sampling) or "none"
-        raise UserError(f"--sampling {sampling}: {results.source} has no results under it; it has: {has}")
-    datasets = pairwise.datasets_on(part, on)
-    if not datasets:
-        raise UserError(
-            f"--on {on}: {results.source} has no such dataset under {part.sampling}: choose another set or sampling"
-        )
-    ours, theirs = (pairwise.title_of(datasets, text) for text in (first, second))
-    if ours == theirs:
-        raise UserError(f"{first} and {second} are the same method: give two different ones")
-    also = [key.strip() for key in measure.split(",") if key.strip()]
-    pairs = pairwise.pairs_in(datasets, ours, theirs, pairwise.measures_of(datasets[0].task, also), kind)
-    table = pairwise.to_table(pairs, kind)
-    typer.echo("\n\n".join([*pairwise.answer(pairs, part, kind), to_markdown(table), table.caption]))
+    results, _ = read(store or (str(published.PUBLISHED) if second else ""))
+    for line in results.unreadable:
+        typer.echo(f"warning: {line}", err=True)
+    if second:
+        also = [key.strip() for key in measure.split(",") if key.strip()]
+        sentences, table = pairwise.report(results, first, second, also, on, sampling, kind)
+        typer.echo("\n\n".join([*sentences, to_markdown(table), table.caption]))
+    elif first and Path(first).is_dir():
+        typer.echo(moved.report(read(first)[0], results, csv))
+    else:
+        paper = Path(str(files("leaderboard"))) / "paper" / "published.csv"
+        comparisons = compare(results, Path(first) if first else paper)
+        if markdown is None:
+            typer.echo(report.text(comparisons))
+        else:
+            markdown.write_text(report.page(results, comparisons), encoding="utf-8")
 
 
 @app.command()
@@ -247,25 +246,6 @@ def cite(
     typer.echo(f"{one.table.title}: {one.table.caption}")
     typer.echo(f"\n{cell}: {one.text(cell)}\n" if cell else f"\n{to_markdown(one.table)}")
     typer.echo(one.bibtex, nl=False)
-
-
-@app.command()
-def moved(
-    before: Annotated[Path, typer.Argument(help="Folder of an earlier export.")],
-    store: Annotated[str, STORE] = "",
-    csv: Annotated[Path | None, typer.Option(help="Write every cell to this file.")] = None,
-) -> None:
-    """Print how results have changed since an earlier export, for cells that were trained again with other code."""
-    from leaderboard.paper import moved
-    from leaderboard.read.source import read
-    from leaderboard.write.formats import to_markdown
-
-    found = list(moved.moves(read(str(before))[0], read(store)[0]))
-    if not found:
-        raise UserError(f"{before}: none of its cells has been trained again with other code in this store")
-    typer.echo(f"{moved.sentence(found)}\n\n{to_markdown(moved.by_method(found))}")
-    if csv:
-        moved.write(found, csv)
 
 
 SUBMISSIONS = typer.Option(help="Folder of all submissions (METHOD/VERSION), which is searched for copies.")

@@ -4,14 +4,12 @@ A new trainer rounds differently, and training amplifies the last bit. What that
 at equal train seeds, whose interval should exclude 0 for about one cell in twenty if nothing else changed.
 """
 
-import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from pydantic import TypeAdapter
 
 from benchmark.errors import UserError
 from benchmark.measure.catalogue import QUALITY, churn
@@ -22,6 +20,7 @@ from benchmark.types import Task
 from leaderboard.read.results import Results
 from leaderboard.tables.columns import common
 from leaderboard.tables.table import Table, Value, spelled
+from leaderboard.write.formats import to_markdown
 
 
 @dataclass(frozen=True)
@@ -74,26 +73,29 @@ def _cells(results: Results) -> Iterator[tuple[object, Cell, str]]:
                 yield from ((cell.key.kind, cell, entry.title) for cell in entry.cells.values())
 
 
-def write(moved: Sequence[Move], path: Path) -> None:
-    """Write one row for each measure of each cell to a CSV file."""
-    path.write_text(pd.DataFrame(moved).to_csv(index=False, float_format="%.8g"), encoding="utf-8")
-
-
 def read(path: Path) -> list[Move]:
-    """Read a file that ``write`` wrote. Raises UserError."""
-    try:
-        with path.open(encoding="utf-8", newline="") as lines:
-            rows = [{name: text or "nan" for name, text in row.items()} for row in csv.DictReader(lines)]
-        return TypeAdapter(list[Move]).validate_python(rows)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: not a table written by python -m leaderboard moved --csv: {error}") from error
+    """Read the table that ``report`` wrote."""
+    return [Move(*row) for row in pd.read_csv(path).itertuples(index=False)]
+
+
+def report(before: Results, now: Results, path: Path | None = None) -> str:
+    """Return what moved since ``before``, in words and by method, and write every cell to ``path``.
+
+    Raises UserError if no cell was trained again with other code.
+    """
+    moved = list(moves(before, now))
+    if not moved:
+        raise UserError(f"{before.source}: none of its cells has been trained again with other code in {now.source}")
+    if path:
+        path.write_text(pd.DataFrame(moved).to_csv(index=False, float_format="%.8g"), encoding="utf-8")
+    return f"{sentence(moved)}\n\n{to_markdown(by_method(moved))}"
 
 
 def sentence(moved: Sequence[Move]) -> str:
     """Return how many cells moved by more than retraining explains, and the largest of these differences."""
     parts = []
-    for name, of in (("churn", lambda m: m.measure == "churn"), ("accuracy or MAE", lambda m: m.measure != "churn")):
-        tested = [m for m in moved if of(m) and not np.isnan(m.low)]
+    for name, is_churn in (("churn", True), ("accuracy or MAE", False)):
+        tested = [m for m in moved if (m.measure == "churn") == is_churn and not np.isnan(m.low)]
         apart = sum(m.estimate.excludes_zero for m in tested)
         parts.append(f"the interval of the difference in {name} excludes 0 for {apart} of {len(tested)} cells")
     cells = sum(m.measure == "churn" for m in moved)
@@ -111,8 +113,8 @@ def by_method(moved: Sequence[Move]) -> Table:
     headline = [m for m in moved if m.group in ("dev", "headline")]
     rows: list[tuple[str | Value, ...]] = []
     for sampling, method in sorted({(m.sampling, m.method) for m in headline}):
-        of = [m for m in headline if (m.sampling, m.method) == (sampling, method)]
-        means = (_mean([m for m in of if m.measure == key]) for key in ("churn", "accuracy"))
+        mine = [m for m in headline if (m.sampling, m.method) == (sampling, method)]
+        means = (_mean([m for m in mine if m.measure == key]) for key in ("churn", "accuracy"))
         rows.append((method, sampling, *means))
     header = ("Method", "Sampling", "Δ churn (pp)", "Δ accuracy (pp)")
     caption = (

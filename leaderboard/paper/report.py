@@ -33,7 +33,7 @@ PAGES = (
     "(`flips/`), and definitions (`definitions.html`)."
 )
 MOVED = Path(__file__).with_name("moved.csv")
-"""Differences from the results published before, by ``python -m leaderboard moved``."""
+"""Differences from the results published before, by ``python -m leaderboard compare FOLDER --csv``."""
 RETRAINED = (
     "All networks were trained again when the trainer became faster: it adds in another order, and takes AdamW's steps "
     "without gradient at once. Bootstraps, initial weights and batch orders are the same; training amplifies the last "

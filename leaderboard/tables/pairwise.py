@@ -18,7 +18,7 @@ from benchmark.measure.catalogue import CHURN, QUALITY, scorecard
 from benchmark.measure.estimate import estimate
 from benchmark.measure.intervals import Estimate, IntervalKind, holm, weighted
 from benchmark.measure.measure import Measure
-from benchmark.types import Predictions, Task
+from benchmark.types import Predictions, Sampling, Task
 from leaderboard.read.results import Dataset, Entry, Results, unit_weights
 from leaderboard.tables.columns import common, versus
 from leaderboard.tables.summary import complete_block, sets
@@ -96,6 +96,35 @@ def matrix(results: Results, measure: Measure = CHURN, kind: IntervalKind = "run
     kept = [pair for pair in pairs if pair is not None]
     adjusted = holm([pair.mean.p for pair in kept])
     return tuple(replace(pair, adjusted=float(p)) for pair, p in zip(kept, adjusted, strict=True))
+
+
+def report(
+    results: Results,
+    first: str,
+    second: str,
+    also: Sequence[str] = (),
+    on: str = "headline",
+    sampling: Sampling | None = None,
+    kind: IntervalKind = "runs",
+) -> tuple[list[str], Table]:
+    """Return sentences and a table on two methods, which ``title_of`` knows, on the datasets of ``datasets_on``.
+
+    Raises UserError for a sampling without results, an unknown method, measure or dataset, and equal methods.
+    """
+    part = next((one for one in results.by_sampling if one.sampling == sampling), None) if sampling else results.front
+    if part is None:
+        has = ", ".join(one.sampling for one in results.by_sampling) or "none"
+        raise UserError(f"--sampling {sampling}: {results.source} has no results under it; it has: {has}")
+    datasets = datasets_on(part, on)
+    if not datasets:
+        raise UserError(
+            f"--on {on}: {results.source} has no such dataset under {part.sampling}: choose another set or sampling"
+        )
+    ours, theirs = (title_of(datasets, text) for text in (first, second))
+    if ours == theirs:
+        raise UserError(f"{first} and {second} are the same method: give two different ones")
+    pairs = pairs_in(datasets, ours, theirs, measures_of(datasets[0].task, also), kind)
+    return answer(pairs, part, kind), to_table(pairs, kind)
 
 
 def title_of(datasets: Sequence[Dataset], text: str) -> str:

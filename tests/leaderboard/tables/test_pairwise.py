@@ -111,7 +111,7 @@ def test_twin_and_bagging_are_told_apart_as_in_an_independent_computation(board:
 
 
 def test_the_command_prints_what_the_table_has(board: Results, capsys: pytest.CaptureFixture[str]):
-    app(["compare-methods", "twin", "bagging", "--sampling", "paper"], standalone_mode=False)
+    app(["compare", "twin", "bagging", "--sampling", "paper"], standalone_mode=False)
     paper = under(board, "paper")
     titles = [title_of(paper.headline(), text) for text in ("twin", "bagging")]
     pairs = pairs_in(paper.headline(), *titles, measures_of("classification"))
