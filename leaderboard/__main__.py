@@ -50,68 +50,13 @@ def build(
     typer.echo(f"{count} dataset{'s' if count != 1 else ''}, {rows} rows: {page}")
 
 
-@app.command()
-def explain(
-    dataset: Annotated[
-        str, typer.Option(help="Explain only these datasets, separated by commas, and leave out the board.")
-    ] = "",
-    then_own: Annotated[
-        str,
-        typer.Option(
-            "--own", metavar="DATASETS", help="Afterwards, compare the methods on these datasets, as own does."
-        ),
-    ] = "",
-    store: Annotated[str, typer.Option(help="MLflow store.", show_default="MLFLOW_TRACKING_URI")] = "",
-) -> None:
-    """Explain runs in MLflow: add differences from ERM with intervals, flips, figures, views and a board of methods.
-
-    ``benchmark run`` does this for the datasets that it trains on. Only explanations that are out of date are written.
-    """
-    typer.echo("explaining runs in the tracking store", err=True)
-    from benchmark.store.opening import nothing_at, uri
-    from benchmark.store.tracking import Store
-    from leaderboard.explain.writing import explain
-
-    if missing := nothing_at(store):
-        raise UserError(f"there is no tracking store at {missing}: create one with python -m benchmark run")
-    names = [name.strip() for name in dataset.split(",") if name.strip()]
-    done = explain(Store(store or uri()), names, typer.echo)
-    for line in done.unreadable:
-        typer.echo(f"warning: {line}", err=True)
-    typer.echo(f"{done.runs} runs: {done.changed} explained, {done.runs - done.changed} unchanged")
-    for address in done.boards:
-        typer.echo(f"board of methods: {address}")
-    if then_own:
-        own(then_own, store or uri())
-
-
-@app.command()
-def own(
-    dataset: Annotated[str, typer.Option(help="Datasets to show, separated by commas.", show_default="your own")] = "",
-    store: Annotated[str, STORE] = "",
-) -> None:
-    """Compare the methods on your own data: churn and accuracy against ERM, which to use, and which molecules flip."""
-    from leaderboard.explain import own as owns
+@app.command(hidden=True)
+def my_data(datasets: list[str]) -> None:
+    """Compare the methods on the user's own ``datasets``: the end of ``benchmark run``, in a process of its own."""
+    from leaderboard.my_data import answer
     from leaderboard.read.source import read
-    from leaderboard.scoring import reports
 
-    results, _ = read(store)
-    names = [name.strip() for name in dataset.split(",") if name.strip()]
-    datasets = owns.owned(results, names)
-    if not datasets:
-        raise UserError(
-            f"no results on {dataset or 'data of your own'}: describe a table with python -m benchmark new-dataset, "
-            "and run methods on it"
-        )
-    for one in datasets:
-        found = owns.own(one)
-        reports.terminal([found.table], found.sentences)
-        if found.flips is not None and len(found.flips.table):
-            table, page = owns.write(one, found.flips)
-            typer.echo(f"With {found.flips.cell.title}, these test examples change most:")
-            for line in owns.fragile(one, found.flips):
-                typer.echo(f"  {line}")
-            typer.echo(f"The {len(found.flips.table)} of {found.flips.n} that change: {table}\nAs a page: {page}")
+    answer(read()[0], datasets)
 
 
 @app.command()

@@ -37,7 +37,6 @@ FIRST: dict[str, set[str]] = {
     "leaderboard score runs.csv": SCORES,
     "leaderboard triage first.csv second.csv": SCORES,
     "leaderboard gate first.csv second.csv --max-flips 100%": SCORES,
-    "leaderboard explain": set(),
     "leaderboard power": set(),
     "leaderboard verify mine": set(),
 }

@@ -161,42 +161,17 @@ def run(
     unlogged = 0
     if log_models and not tally.trouble:
         unlogged = deploy.log_models(cells, force=force, jobs=jobs, register=register, report=say)
-    if not tally.trouble:
-        mine = dict.fromkeys(cell.key.dataset for cell in cells if cell.problem.about.group == "own")
-        _explain(cells, whole=site is not None, own=list(mine) if len(tally.failed) < len(cells) else [])
+    mine = dict.fromkeys(cell.key.dataset for cell in cells if cell.problem.about.group == "own")
+    if mine and not tally.trouble and len(tally.failed) < len(cells):
+        _leaderboard("my-data", *mine)  # a failure costs nothing: the results are recorded
     built = site if site and not tally.trouble and _leaderboard("build", "--out", str(site)) else None
     _summary(tally, cells, built)
     raise typer.Exit(1 if unlogged or (site and built is None) else tally.exit_code)
 
 
-LEADERBOARD = ["python", "-m", "leaderboard"]
-
-
 def _leaderboard(*words: str) -> bool:
     """Run a command of the leaderboard in its own process, as the benchmark never imports it; tell if it succeeds."""
     return not subprocess.run([sys.executable, "-m", "leaderboard", *words], check=False).returncode
-
-
-def _explain(cells: Sequence[Planned], *, whole: bool, own: Sequence[str]) -> None:
-    """Explain the runs of the experiments in which something has changed, or with ``whole`` all, in MLflow.
-
-    Then compare the methods on the user's ``own`` datasets.
-    A failure costs nothing else: it is reported with the command that tries again.
-    """
-    from benchmark.store.explaining import Explained
-    from benchmark.store.opening import TrackingError
-    from benchmark.store.tracking import Store
-
-    datasets = sorted({cell.key.dataset for cell in cells})
-    words = ["explain", *([] if whole else ["--dataset", ",".join(datasets)])]
-    words += ["--own", ",".join(own)] if own else []
-    try:
-        explained = not (own or Explained(Store(), datasets).pending()) or _leaderboard(*words)
-    except TrackingError as error:
-        say(str(error))
-        explained = False
-    if not explained:
-        say(f"The runs are recorded, but not their explanations. To add them: {shlex.join(LEADERBOARD + words)}")
 
 
 def _cells(n: int) -> str:

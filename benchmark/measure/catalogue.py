@@ -157,6 +157,12 @@ def f1(p: Predictions) -> np.ndarray:
     return _ratio(2 * hits, predicted + true)
 
 
+def balanced_accuracy(p: Predictions) -> np.ndarray:
+    """Return the mean over classes of the share of their examples that are predicted correctly, (R,)."""
+    correct = right(p)
+    return np.asarray(np.mean([correct[:, p.y == label].mean(axis=1) for label in np.unique(p.y)], axis=0))
+
+
 def _counts(p: Predictions) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     predicted, true = predicted_class(p.values) == 1, p.y == 1
     return (predicted & true).sum(axis=1), predicted.sum(axis=1), np.full(len(p.seeds), true.sum())
@@ -166,10 +172,12 @@ def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
     return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
 
 
-_hidden = partial(Measure, tracked=False, board=False)
+_hidden = partial(Measure, board=False)
 _of_class_one = partial(_hidden, task="classification", better=+1, most=1)
 _scored = partial(_of_class_one, needs_probabilities=True)
 AUROC = _scored("auroc", "AUROC", per_run=ranking.auroc, delta=PP, help="area under the ROC curve of class 1")
+BALANCED_ACCURACY = _of_class_one("balanced_accuracy", "balanced accuracy", per_run=balanced_accuracy, delta=PP)
+"""The mean recall of the classes; shown in MLflow alone."""
 PRECISION = _of_class_one("precision", "precision", per_run=precision, delta=PP)
 RECALL = _of_class_one("recall", "recall", per_run=recall, delta=PP)
 F1 = _of_class_one("f1", "F1", per_run=f1, delta=PP)
@@ -203,7 +211,6 @@ def churn_of_class(label: int) -> Measure:
         per_example=of_examples,
         help="",
         needs_truth=True,
-        tracked=False,
         board=False,
         front=False,
     )
@@ -234,7 +241,6 @@ def drift(of: Measure) -> Drift:
         per_pair=between,
         most=of.most,
         needs_probabilities=of.needs_probabilities,
-        tracked=False,
         board=False,
     )
 
@@ -484,8 +490,3 @@ def churn(task: Task) -> Measure:
 def boards(task: Task) -> list[Measure]:
     """Return the measures of a task that boards show."""
     return [measure for measure in CATALOGUE if measure.task == task and measure.board]
-
-
-def tracked(task: Task) -> list[Measure]:
-    """Return the measures of a task that MLflow stores."""
-    return [measure for measure in CATALOGUE if measure.task == task and measure.tracked]

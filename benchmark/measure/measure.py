@@ -52,8 +52,6 @@ class Measure:
     help: str = ""
     needs_truth: bool = True
     needs_probabilities: bool = False
-    tracked: bool = True
-    """True if MLflow stores it as a metric of every run."""
     board: bool = True
     """True if boards, summaries and ``score`` show it."""
     front: bool = False

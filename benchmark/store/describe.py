@@ -1,69 +1,53 @@
-"""Presentation of cells in MLflow: names, metrics, parameters, tags and descriptions."""
+"""Presentation of cells in MLflow: names, parameters and tags; ``note`` has the rest."""
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping
 from typing import Any
 
-from benchmark.measure.catalogue import churn, tracked
-from benchmark.store import views
-from benchmark.store.cell import Cell, CellKey, Facts, encode
-from benchmark.types import PAPER, Predictions, Sampling
+import numpy as np
+
+from benchmark.store import note
+from benchmark.store.cell import Cell, CellKey, encode
+from benchmark.types import PAPER, Predictions
 
 STUDY = "study"
 """Tag with the name of the study, on cells that no run has requested."""
-SAMPLED: Mapping[Sampling, str] = {
-    "paper": "Sampling `paper`: a retraining may draw from the whole training pool.",
-    "nested": "Sampling `nested`: a retraining sees one bootstrap of the training pool and nothing else.",
-    "halves": "Sampling `halves`: two retrainings see the two halves of a random halving of the training pool, and "
-    "only these two are compared.",
-    "update": "Sampling `update`: a retraining sees every row of the training pool; retrainings differ by chance "
-    "alone.",
-}
-NOTE = "mlflow.note.content"
-"""Tag with the description of a run or an experiment in Markdown, which its readers may edit in the UI."""
 KIND, MODELS = "mlflow.experimentKind", "custom_model_development"
 """Tag of an experiment, and its value for one of models: the UI otherwise opens a page for chat traces."""
-EXPLAINED = "churn.explained"
-"""Tag of a run or an experiment with what its explanation was made from, and with digests of what was written."""
+MODE = "workflowType=machine_learning"
+"""Part of every address, for the same reason."""
+CALMEST = "searchFilter=tags.%60churn.kind%60%20%3D%20%27cell%27&orderByKey=metrics.%60id%2Fchurn%60&orderByAsc=true"
+"""Part of the address of the cells of an experiment, those with the least churn first."""
+
+
+def address(experiment: str, run: str = "") -> str:
+    """Return the path in the MLflow UI, after the host, of a run or of the cells of an experiment."""
+    return f"#/experiments/{experiment}/runs" + (f"/{run}?{MODE}" if run else f"?{MODE}&{CALMEST}")
 
 
 def experiment_tags(cell: Cell) -> dict[str, str]:
     """Return the tags of a dataset's experiment: its description and default view in the UI."""
     facts = cell.facts
-    note = (
+    text = (
         f"Cross-sample churn on **{facts.dataset.title}** ({facts.spelled_rows} on the first split logged). "
         "One run per method and canonical split; open it for one nested run per retraining. "
-        f"{SAMPLED[cell.key.sampling]} `id/churn` compares two retrainings on the ID test: the share of predictions "
-        "that differ, or for a regression the mean absolute difference."
+        f"{note.SAMPLED[cell.key.sampling]} `id/churn` compares two retrainings on the ID test: the share of "
+        "predictions that differ, or for a regression the mean absolute difference."
     )
-    task = cell.predictions["id"].task if cell.predictions else "classification"
-    return {
-        "churn.dataset": cell.key.dataset,
-        **described(note),
-        KIND: MODELS,
-        **views.of_cells(task, [*cell.predictions] or ["id", "ood"]),
-    }
+    return {"churn.dataset": cell.key.dataset, KIND: MODELS, **note.noted(text)}
 
 
-def summarise(predictions: Mapping[str, Predictions]) -> dict[str, float]:
-    """Return the metrics of a cell, ``id/accuracy``, ``id/churn``, …: means over retrainings or their pairs."""
-    return {
-        f"{evalset}/{measure.key}": measure.mean(p) for evalset, p in predictions.items() for measure in tracked(p.task)
-    }
-
-
-def against_others(predictions: Mapping[str, Predictions], i: int) -> dict[str, float]:
-    """Return the mean churn of retraining i against the others; under ``halves``, against the other half."""
-    metrics: dict[str, float] = {}
-    for evalset, p in predictions.items():
-        if p.sampling == "halves":
-            pairs = [pair for pair in p.halvings() if p.seeds[i] in pair.seeds]
-            metrics |= {f"{evalset}/churn": churn(p.task).mean(pair) for pair in pairs}
-        elif len(p.seeds) > 1:
-            metrics[f"{evalset}/churn"] = float(churn(p.task).of_runs(p)[i].sum() / (len(p.seeds) - 1))
-    return metrics
+def metrics_of_seed(predictions: Mapping[str, Predictions], i: int) -> dict[str, float]:
+    """Return the metrics of retraining i: the mean churn against the others, or the other half, and its quality."""
+    p = predictions["id"]
+    churn, *quality = note.METRICS[p.task]
+    values = {f"id/{measure.key}": measure.mean(p.only([i])) for measure in quality}
+    if p.sampling == "halves":
+        values["id/churn"] = next(churn.mean(pair) for pair in p.halvings() if p.seeds[i] in pair.seeds)
+    elif len(p.seeds) > 1:
+        values["id/churn"] = float(churn.of_runs(p)[i].sum() / (len(p.seeds) - 1))
+    return {name: value for name, value in values.items() if np.isfinite(value)}
 
 
 def experiment_name(key: CellKey) -> str:
@@ -80,42 +64,33 @@ def tags(cell: Cell) -> dict[str, str]:
     """Return the tags of a cell's run: everything but predictions, for the suite and again for people."""
     content = encode(cell)
     launched = {"churn.launched_by": os.environ["MLFLOW_RUN_ID"]} if "MLFLOW_RUN_ID" in os.environ else {}
-    return launched | {
-        "churn.kind": "cell",
-        "churn.cell": cell.key.digest,
-        "churn.dataset": cell.key.dataset,
-        "churn.method": cell.key.method,
-        "churn.sampling": cell.key.sampling,
-        "churn.problem": cell.key.problem,
-        "churn.code": cell.key.code,
-        "churn.title": cell.title,
-        "churn.key": json.dumps(content["key"]),
-        "churn.facts": json.dumps(content["facts"]),
-        "mlflow.source.git.commit": cell.facts.commit,
-        "mlflow.source.name": "python -m benchmark",
-        "mlflow.source.type": "LOCAL",
-        **legible(cell.facts),
-    }
-
-
-def legible(facts: Facts) -> dict[str, str]:
-    """Return facts as single tags for reading and searching: ``dataset.title``, ``version.torch``, ``study``."""
-    dataset = facts.dataset.model_dump() | {"features": ", ".join(facts.dataset.features)}
-    groups = {
-        "dataset": dataset,
-        "fingerprint": facts.fingerprints,
-        "version": facts.versions,
-        "git": {"commit": facts.commit, "dirty": "unknown" if facts.modified is None else str(facts.modified).lower()},
-        "submission": facts.submission.model_dump() if facts.submission else {},
-    }
-    tags = {f"{group}.{name}": value for group, values in groups.items() for name, value in values.items()}
-    tags |= {"command": facts.command, "device": facts.device, "backbone": facts.backbone, "status": facts.status}
-    return tags | ({STUDY: facts.study} if facts.study else {})
+    return (
+        launched
+        | {
+            "churn.kind": "cell",
+            "churn.cell": cell.key.digest,
+            "churn.dataset": cell.key.dataset,
+            "churn.method": cell.key.method,
+            "churn.sampling": cell.key.sampling,
+            "churn.problem": cell.key.problem,
+            "churn.code": cell.key.code,
+            "churn.title": cell.title,
+            "churn.key": json.dumps(content["key"]),
+            "churn.facts": json.dumps(content["facts"]),
+            "mlflow.source.git.commit": cell.facts.commit,
+            "mlflow.source.name": "python -m benchmark",
+            "mlflow.source.type": "LOCAL",
+            "command": cell.facts.command,
+            "status": cell.facts.status,
+        }
+        | ({STUDY: cell.facts.study} if cell.facts.study else {})
+    )
 
 
 def params(cell: Cell) -> dict[str, Any]:
     """Return the parameters of a cell's run."""
     recipe = {f"recipe.{name}": value for name, value in cell.facts.recipe.model_dump().items()}
+    recipe = recipe if " trainer@" in cell.key.code else {}  # a forest has no learning rate
     key = {
         "method": cell.key.method,
         "canonical_seed": cell.key.canonical_seed,
@@ -134,28 +109,3 @@ def params_of_seed(cell: Cell, seed: int) -> dict[str, Any]:
 def _chosen(key: CellKey) -> dict[str, str]:
     """Return the learner and the features of a row where they are not the dataset's."""
     return {name: text for name, text in (("learner", key.learner), ("features", key.features)) if text}
-
-
-def finished_tags(cell: Cell, values: dict[str, float]) -> dict[str, str]:
-    """Return the tags of a finished cell's run, with a description for its page."""
-    names = list(dict.fromkeys(name.partition("/")[2] for name in values if "/" in name))
-    rows = [["", *(f"{evalset.upper()} test" for evalset in cell.predictions)], ["---"] * (len(cell.predictions) + 1)]
-    rows += [[name.replace("_", " "), *(f"{values[f'{e}/{name}']:.4g}" for e in cell.predictions)] for name in names]
-    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    note = (
-        f"**{cell.title}** on **{cell.facts.dataset.title}**, canonical seed {cell.key.canonical_seed}, "
-        f"{len(cell.key.seeds)} retrainings ({cell.facts.spelled_rows}).\n\n{table}\n\n"
-        f"One retraining took {cell.fit_seconds:.3g} CPU seconds. Run it again: `{cell.facts.command}`"
-    )
-    compute = {"compute_vs_erm": f"{values['compute_vs_erm']:.2f}"} if "compute_vs_erm" in values else {}
-    return {**tags(cell), **compute, **described(note)}
-
-
-def described(note: str) -> dict[str, str]:
-    """Return the tags of a description, with its digest, by which one that was edited is told."""
-    return {NOTE: note, EXPLAINED: json.dumps({"note": digest(note.encode())})}
-
-
-def digest(content: bytes) -> str:
-    """Return sixteen hex digits of a description or a file."""
-    return hashlib.sha256(content).hexdigest()[:16]

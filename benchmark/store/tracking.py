@@ -6,7 +6,7 @@ import logging
 import os
 import textwrap
 import time
-from collections.abc import Collection, Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -21,13 +21,13 @@ import numpy as np
 import pyarrow as pa
 from mlflow.artifacts import download_artifacts
 from mlflow.data.code_dataset_source import CodeDatasetSource
-from mlflow.entities import Dataset, DatasetInput, Experiment, InputTag, Metric, Param, Run
+from mlflow.entities import Dataset, DatasetInput, Experiment, InputTag, Metric, Param, Run, RunTag
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 from pydantic_core import from_json
 
 from benchmark.files import home
-from benchmark.store import describe, views
+from benchmark.store import describe, note
 from benchmark.store.artifacts import SUMS, local_folder, sums, upload, verify
 from benchmark.store.cell import Cell, CellKey, Record, decode, decode_key, decode_record
 from benchmark.store.interrupt import checkpoint, deferred
@@ -55,6 +55,7 @@ class Store:
     def __init__(self, address: str = "") -> None:
         self.uri = address or uri()
         self.unreadable: list[str] = []
+        self._references: dict[str, Cell | None] = {}
         with translated_errors(self.uri):
             prepare(self.uri)
             self.client = MlflowClient(self.uri)
@@ -136,22 +137,21 @@ class Store:
         """
         with translated_errors(self.uri):
             experiment = self._experiment(cell)
-            summary = describe.summarise(cell.predictions)
-            values = {name: value for name, value in summary.items() if value == value}
-            values |= {"fit_seconds": cell.fit_seconds} | self._relative_compute(experiment, cell)
+            shown = note.show(cell, self._reference(experiment, cell))
             reports = {name: text.encode() for name, text in cell.reports.items()}
-            tags = describe.finished_tags(cell, values) | sums(reports)
+            tags = {**describe.tags(cell), **shown.tags, **sums(reports)}
             with self._interruptible(experiment, cell):
                 while True:
-                    run = self._start(
-                        experiment, tags | sums(reports), describe.run_name(cell), cell.facts.wall_seconds
-                    )
+                    run = self._start(experiment, tags, describe.run_name(cell), cell.facts.wall_seconds)
                     with self._removed_by_another(run):
-                        upload(run.info, reports, self.uri)
-                        self._log_whole(experiment, run.info.run_id, cell, values)
+                        upload(run.info, {**reports, **shown.files}, self.uri)
+                        self._log_whole(experiment, run.info.run_id, cell, shown.metrics)
                     best = self._one_remains(experiment, cell)
                     if best and _order(best)[0] >= _order(run)[0]:
-                        return str(best.info.run_id)
+                        break
+            if cell.key.pipeline == REFERENCE:
+                self._show_again(experiment, cell)
+            return str(best.info.run_id)
 
     @contextmanager
     def _removed_by_another(self, run: Run) -> Iterator[None]:
@@ -163,7 +163,7 @@ class Store:
             if not refused or self.client.get_run(run.info.run_id).info.lifecycle_stage == "active":
                 raise
 
-    def _log_whole(self, experiment: str, parent: str, cell: Cell, values: dict[str, float]) -> None:
+    def _log_whole(self, experiment: str, parent: str, cell: Cell, values: Mapping[str, float]) -> None:
         self._values(parent, values, describe.params(cell))
         self._inputs(parent, cell)
         for i, seed in enumerate(cell.key.seeds):
@@ -203,8 +203,8 @@ class Store:
         with translated_errors(self.uri):
             experiment = self._experiment(cell)
             older = self._find(experiment, cell.key.digest)
-            note = f"**Failed.** Run it again: `{cell.facts.command}`\n\n```\n{reason[-4000:]}\n```"
-            tags = {**describe.tags(cell), describe.NOTE: note}
+            text = f"**Failed.** Run it again: `{cell.facts.command}`\n\n```\n{reason[-4000:]}\n```"
+            tags = {**describe.tags(cell), **note.noted(text)}
             with self._interruptible(experiment, cell):
                 run = str(self._start(experiment, tags, describe.run_name(cell)).info.run_id)
                 self._values(run, {}, describe.params(cell))
@@ -225,15 +225,15 @@ class Store:
                     self.client.set_tag(run.info.run_id, "churn.facts", json.dumps(facts))
                     self.client.delete_tag(run.info.run_id, describe.STUDY)
 
-    def log_record(self, record: Record, note: str = "") -> None:
-        """Store a record of a study; the newest of each key counts. ``note`` is the Markdown text of its page."""
+    def log_record(self, record: Record, text: str = "") -> None:
+        """Store a record of a study; the newest of each key counts. ``text`` is its note in Markdown."""
         files = {"record.json": json.dumps(record.content, indent=1).encode()}
         tags = {
             "churn.kind": "record",
             "churn.study": record.study,
             "churn.key": record.key,
             "churn.code": record.code,
-            describe.NOTE: note,
+            note.NOTE: text,
             **sums(files),
         }
         with translated_errors(self.uri):
@@ -277,14 +277,14 @@ class Store:
                 links = [f"- {_linked(run)}, on {run.data.tags['churn.dataset']}" for run in runs[:MOST_LINKS]]
                 if len(runs) > MOST_LINKS:
                     links.append(f"- and {len(runs) - MOST_LINKS} more")
-                self.client.set_tag(launcher, describe.NOTE, "\n\n".join([*lines, "\n".join(links)]).strip())
+                self.client.set_tag(launcher, note.NOTE, "\n\n".join([*lines, "\n".join(links)]).strip())
                 self.client.update_run(launcher, name=textwrap.shorten(name, LONGEST_NAME, placeholder=" …"))
 
     def page(self, key: CellKey) -> str:
         """Return the path in the MLflow UI, after the host, of all runs on the dataset of a cell with its sampling."""
         with translated_errors(self.uri):
             experiment = self.client.get_experiment_by_name(describe.experiment_name(key))
-        return views.address(experiment.experiment_id, view=views.TABLE) if experiment else "#/experiments"
+        return describe.address(experiment.experiment_id) if experiment else "#/experiments"
 
     def _experiment(self, cell: Cell) -> str:
         name = describe.experiment_name(cell.key)
@@ -341,7 +341,7 @@ class Store:
         start = int((time.time() - seconds) * 1000)
         return self.client.create_run(experiment, start_time=start, tags=tags, run_name=name)
 
-    def _values(self, run: str, values: dict[str, float], params: dict[str, Any]) -> None:
+    def _values(self, run: str, values: Mapping[str, float], params: dict[str, Any]) -> None:
         now = int(time.time() * 1000)
         self.client.log_batch(
             run,
@@ -373,25 +373,53 @@ class Store:
         one = {name: replace(p.only([i]), sampling=PAPER) for name, p in cell.predictions.items()}
         tables = {name: to_table(p).drop(columns="train_seed").to_parquet() for name, p in one.items()}
         files = {f"predictions/{name}.parquet": table for name, table in tables.items()}
-        values = describe.summarise(one) | describe.against_others(cell.predictions, i)
         tags = {"mlflow.parentRunId": parent, "churn.kind": "seed", "churn.cell": cell.key.digest}
         tags |= {"churn.train_seed": str(seed), **sums(files)}
         info = self._create(experiment, tags, f"train seed {seed}").info
-        self._values(info.run_id, {k: v for k, v in values.items() if v == v}, describe.params_of_seed(cell, seed))
+        self._values(info.run_id, describe.metrics_of_seed(cell.predictions, i), describe.params_of_seed(cell, seed))
         upload(info, files, self.uri)
         self.client.set_terminated(info.run_id, "FINISHED")
 
-    def _relative_compute(self, experiment: str, cell: Cell) -> dict[str, float]:
-        """Return training time relative to ERM on the same problem, if the store has ERM."""
+    def _beside(self, experiment: str, cell: Cell, query: str = "") -> list[Run]:
+        """Return the finished runs of other cells on the same data and split, newest first."""
+        same = f"tags.`churn.problem` = '{cell.key.problem}' AND tags.`churn.kind` = 'cell'{query}"
+        runs = self._search([experiment], f"{same} AND attributes.status = 'FINISHED'")
+        runs = [run for run in runs if run.data.tags.get("churn.cell") != cell.key.digest]
+        return sorted(runs, key=_order, reverse=True)
+
+    def _reference(self, experiment: str, cell: Cell) -> Cell | None:
+        """Return the newest cell of ERM on the same data with a train seed of ``cell``, if the store has one."""
         if cell.key.pipeline == REFERENCE:
-            return {"compute_vs_erm": 1.0}
-        query = f"tags.`churn.method` = '{REFERENCE}' AND tags.`churn.problem` = '{cell.key.problem}'"
-        seconds = [
-            run.data.metrics.get("fit_seconds", 0.0)
-            for run in self._search([experiment], query)
-            if not {"learner", "features"} & run.data.params.keys()  # ERM on other features is not the reference
-        ]
-        return next(({"compute_vs_erm": cell.fit_seconds / erm} for erm in seconds if erm > 0), {})
+            return None
+        for run in self._beside(experiment, cell, f" AND tags.`churn.method` = '{REFERENCE}'"):
+            if run.info.run_id not in self._references:
+                self._references[run.info.run_id] = self._read_whole(run)
+            erm = self._references[run.info.run_id]
+            if erm and erm.key.pipeline == REFERENCE and {*erm.key.seeds} & {*cell.key.seeds}:
+                return erm
+        return None
+
+    def _show_again(self, experiment: str, erm: Cell) -> None:
+        """Write what the runs on the same data show, now that ERM has changed; a note that was edited stays."""
+        for run in self._beside(experiment, erm):
+            if (cell := self._read_whole(run)) is None or cell.key.pipeline == REFERENCE:
+                continue
+            shown = note.show(cell, self._reference(experiment, cell))
+            edited = note.digest(run.data.tags.get(note.NOTE, "")) != run.data.tags.get(note.WRITTEN)
+            with self._removed_by_another(run):
+                upload(run.info, shown.files, self.uri)
+                # A clock that was fast must not make an older value the current one.
+                now = max([int(time.time() * 1000), *(metric.timestamp + 1 for metric in run.data._metric_objs)])
+                metrics = [Metric(name, value, now, 0) for name, value in shown.metrics.items()]
+                tags = [] if edited else [RunTag(name, text) for name, text in shown.tags.items()]
+                self.client.log_batch(run.info.run_id, metrics, [], tags)
+
+    def _read_whole(self, run: Run) -> Cell | None:
+        """Return the cell of a run with its nested ones; None if it cannot be read."""
+        nested = self._search([run.info.experiment_id], f"tags.`mlflow.parentRunId` = '{run.info.run_id}'")
+        with suppress(MlflowException, OSError, KeyError, ValueError):
+            return self._read(run, nested)
+        return None
 
     def _read(self, run: Run, nested: list[Run]) -> Cell:
         tags = run.data.tags
@@ -445,7 +473,7 @@ def _uncollected() -> Iterator[None]:
 
 def _linked(run: Run) -> str:
     """Return the name of a run as a link to its page."""
-    return f"[{run.info.run_name}]({views.address(run.info.experiment_id, run.info.run_id)})"
+    return f"[{run.info.run_name}]({describe.address(run.info.experiment_id, run.info.run_id)})"
 
 
 def _called(run: Run) -> str:

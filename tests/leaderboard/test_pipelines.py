@@ -13,7 +13,6 @@ from benchmark.errors import UserError
 from benchmark.run.protocol import TRAIN_SEEDS
 from benchmark.store.cell import Cell
 from leaderboard import site
-from leaderboard.explain.cells import difference
 from leaderboard.paper.counterparts import Counterparts
 from leaderboard.paper.read import Published
 from leaderboard.read import published

@@ -105,7 +105,6 @@ def test_keys_are_unique_and_each_task_has_a_quality_and_a_churn() -> None:
     assert len(set(keys)) == len(keys)
     for task, quality in c.QUALITY.items():
         assert {quality.key, "churn"} <= {measure.key for measure in c.boards(task)}
-        assert {measure.key for measure in c.boards(task)} <= {measure.key for measure in c.tracked(task)}
     assert c.find("mae", "classification") is None
 
 

@@ -96,17 +96,13 @@ def test_the_run_of_a_cell_describes_it(store: tracking.Store) -> None:
     assert run.info.run_name == "Twin-bootstrap λ=30 · split 0"
     assert run.info.status == "FINISHED"
     assert run.data.params["lam"] == "30.0"
-    assert set(run.data.metrics) >= {
-        *(f"{e}/{m}" for e in ("id", "ood") for m in ("accuracy", "log_loss", "churn", "sym_kl")),
-        "fit_seconds",
-        "compute_vs_erm",
-    }
+    quality = {"id/accuracy", "id/balanced_accuracy", "id/auroc"}
+    delta = {"id/delta_churn"}  # of two retrainings, without an interval
+    assert set(run.data.metrics) == {"id/churn", *delta, *quality, "fit_seconds", "compute_vs_erm"}
     values = one.predictions["id"].values.argmax(-1)
     assert run.data.metrics["id/churn"] == pytest.approx((values[0] != values[1]).mean())
     tags = run.data.tags
-    assert {"git.commit", "git.dirty", "version.suite", "version.torch", "device", "command"} <= set(tags)
     assert tags["command"].startswith("python -m benchmark run --method twin:lam=30.0")
-    assert "| churn |" in tags["mlflow.note.content"]
     data = run.inputs.dataset_inputs[0].dataset
     assert (data.name, data.digest) == (one.facts.dataset.title or one.key.dataset, one.key.problem)
     assert json.loads(data.profile)["num_rows"] == one.facts.rows["train"]
@@ -420,14 +416,6 @@ def test_a_report_that_was_changed_is_left_out_by_name(store: tracking.Store) ->
     (Path(run.info.artifact_uri.removeprefix("file://")) / "groups.csv").write_text("id,group\na,c\n")
     assert store.report(run.info.run_id, "groups.csv") == ""
     assert "groups.csv was changed after it was written" in store.unreadable[-1]
-
-
-def test_a_reference_that_took_no_time_gives_no_relative_compute(store: tracking.Store) -> None:
-    erm, other = cell("erm", [2, 8]), cell("swa", [2, 8])
-    for one in (replace(erm, fit_seconds=0.0), other):
-        one = replace(one, key=replace(one.key, problem="0" * 16))
-        run = MlflowClient().get_run(store.log(one))
-    assert "compute_vs_erm" not in run.data.metrics
 
 
 def test_a_cell_waiting_on_disk_is_recorded_without_training(store: tracking.Store, tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaderboard.explain import own
-from leaderboard.read.results import Results, collect
+from leaderboard import my_data
+from leaderboard.read.results import Dataset, Results, collect
 from leaderboard.site.decide import choices
 from leaderboard.tables.summary import sets
 
@@ -38,14 +38,13 @@ def results(make_cell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Resul
     return collect(cells, "memory")
 
 
-def test_own_datasets_are_shown_and_others_only_by_name(results: Results) -> None:
-    assert [d.name for d in own.owned(results)] == ["assays"]
-    assert [d.name for d in own.owned(results, ["demo"])] == ["demo"]
+def dataset_of(results: Results) -> Dataset:
+    return next(dataset for dataset in results.datasets if dataset.name == "assays")
 
 
 def test_the_calmest_method_within_the_limits_is_advised(results: Results) -> None:
-    (dataset,) = own.owned(results)
-    found = own.own(dataset)
+    dataset = dataset_of(results)
+    found = my_data.own(dataset)
     (sentence,) = found.sentences
     assert sentence.startswith("Use SVM: it has the least churn among methods that lose at most 1 point of accuracy")
     assert "These results show that it churns less than ERM." in sentence
@@ -62,12 +61,16 @@ def test_own_data_are_never_averaged_with_others_and_decide_opens_on_them(result
     assert (first["key"], first["own"]) == ("assays", True)
 
 
-def test_the_molecules_that_flip_are_written(results: Results, tmp_path: Path) -> None:
-    (dataset,) = own.owned(results)
-    flips = own.own(dataset).flips
+def test_the_answer_names_the_molecules_that_flip_and_writes_them_all(
+    results: Results, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    my_data.answer(results, ["assays"])
+    flips = my_data.own(dataset_of(results)).flips
     assert flips is not None
-    table, page = own.write(dataset, flips)
-    assert table == tmp_path / "reports" / "assays-flips.csv"
+    table, page = (tmp_path / "reports" / f"assays-flips.{suffix}" for suffix in ("csv", "html"))
     assert len(pd.read_csv(table)) == len(flips.table) > 0
     assert "<html" in page.read_text()
-    assert len(own.fragile(dataset, flips)) == min(own.FRONT, len(flips.table))
+    printed = capsys.readouterr().out
+    assert f"The {len(flips.table)} of 200 that change: {table}" in printed
+    assert printed.count("% of pairs") == min(my_data.FRONT, len(flips.table))
+    assert "bace" not in printed

@@ -1,0 +1,184 @@
+"""What the run of a cell shows in MLflow: ten metrics, a table of all measures, the flips, and a note on the result."""
+
+import hashlib
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from benchmark.measure.catalogue import ACCURACY, AUROC, BALANCED_ACCURACY, CATALOGUE, MAE, QUALITY, R2, churn
+from benchmark.measure.estimate import estimate
+from benchmark.measure.intervals import Estimate, described
+from benchmark.measure.measure import Measure
+from benchmark.store.cell import Cell
+from benchmark.types import REFERENCE, Sampling, Task
+
+METRICS: Mapping[Task, Sequence[Measure]] = {
+    "classification": (churn("classification"), ACCURACY, BALANCED_ACCURACY, AUROC),
+    "regression": (churn("regression"), MAE, R2),
+}
+"""The measures that are metrics of a run, on the ID test; a table has all others."""
+NOTE, WRITTEN = "mlflow.note.content", "churn.note"
+"""Tags with the note, which its readers may edit in the UI, and with the digest of the note as the suite wrote it."""
+LONGEST = 7_900
+"""Characters of a note; MLflow refuses tags of more than 8,000."""
+SAMPLED: Mapping[Sampling, str] = {
+    "paper": "Sampling `paper`: a retraining may draw from the whole training pool.",
+    "nested": "Sampling `nested`: a retraining sees one bootstrap of the training pool and nothing else.",
+    "halves": "Sampling `halves`: two retrainings see the two halves of a random halving of the training pool, and "
+    "only these two are compared.",
+    "update": "Sampling `update`: a retraining sees every row of the training pool; retrainings differ by chance "
+    "alone.",
+}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a run shows: metrics by name, files by path, and the tags of its note."""
+
+    metrics: Mapping[str, float]
+    files: Mapping[str, bytes]
+    tags: Mapping[str, str]
+
+
+def show(cell: Cell, erm: Cell | None) -> Shown:
+    """Return what the run of ``cell`` shows; ``erm`` is the reference's cell on the same data, if there is one."""
+    if erm is not None and (cell.key.pipeline == REFERENCE or not {*cell.key.seeds} & {*erm.key.seeds}):
+        erm = None
+    table = pd.DataFrame(_rows(cell, erm))
+    files = {"measures.csv": table.to_csv(index=False, float_format="%.6g", lineterminator="\n").encode()}
+    if (flipped := flips(cell, erm)) is not None:
+        content = io.BytesIO()
+        flipped.to_parquet(content, index=False)
+        files["flips.parquet"] = content.getvalue()
+    own = table[table["test"] == "id"].set_index("measure")
+    task = cell.predictions["id"].task
+    metrics = {f"id/{measure.key}": own.loc[measure.key, "value"] for measure in METRICS[task]}
+    metrics |= {f"id/delta_churn{end}": own.loc["churn", f"delta{end}"] for end in ("", "_low", "_high")}
+    metrics["fit_seconds"] = cell.fit_seconds
+    if cell.key.pipeline == REFERENCE:
+        metrics["compute_vs_erm"] = 1.0
+    elif erm is not None and erm.fit_seconds > 0:
+        metrics["compute_vs_erm"] = cell.fit_seconds / erm.fit_seconds
+    metrics = {name: float(value) for name, value in metrics.items() if name == "fit_seconds" or np.isfinite(value)}
+    return Shown(metrics, files, noted(_note(cell, erm, metrics)))
+
+
+def noted(text: str) -> dict[str, str]:
+    """Return the tags of a note."""
+    text = text[:LONGEST]
+    return {NOTE: text, WRITTEN: digest(text)}
+
+
+def digest(text: str) -> str:
+    """Return sixteen hex digits of a note, by which one that was edited is told."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def flips(cell: Cell, erm: Cell | None) -> pd.DataFrame | None:
+    """Return the examples of the ID test that differ between retrainings, most fragile first; None if there is no pair.
+
+    ``churn`` is the share of pairs of retrainings in which an example changes its class, or the mean difference between
+    the values of two; ``churn_erm`` is ERM's.
+    """
+    p = cell.predictions["id"]
+    of_examples = churn(p.task).of_examples
+    assert of_examples is not None
+    if len(p.seeds) < 2:
+        return None
+    table = pd.DataFrame({"example_id": p.ids.astype(object), "y_true": p.y, "churn": of_examples(p)})
+    if erm is not None and np.array_equal(erm.predictions["id"].ids, p.ids) and len(erm.key.seeds) > 1:
+        table["churn_erm"] = of_examples(erm.predictions["id"])
+    return table[table["churn"] > 0].sort_values("churn", ascending=False, kind="stable")
+
+
+def _estimates(cell: Cell, erm: Cell | None, test: str, measure: Measure) -> tuple[Estimate, Estimate | None]:
+    """Return a measure of a cell on a test set, and its paired difference from ERM on the same samples."""
+    with np.errstate(all="ignore"):
+        own = estimate(measure, [(cell.predictions[test], None)])
+        if erm is None or test not in erm.predictions:
+            return own, None
+        shared = {*cell.key.seeds} & {*erm.key.seeds}
+        return own, estimate(measure, [(cell.only(shared).predictions[test], erm.only(shared).predictions[test])])
+
+
+def _rows(cell: Cell, erm: Cell | None) -> Iterator[dict[str, object]]:
+    for test, p in cell.predictions.items():
+        for measure in (
+            *(m for m in CATALOGUE if m.task == p.task),
+            *((BALANCED_ACCURACY,) * (p.task != "regression")),
+        ):
+            own, delta = _estimates(cell, erm, test, measure)
+            delta = delta or Estimate(np.nan, np.nan, np.nan)
+            row: dict[str, object] = {"test": test, "measure": measure.key}
+            row |= {"value": own.value, "low": max(own.low, measure.least), "high": min(own.high, measure.most)}
+            yield row | {"delta": delta.value, "delta_low": delta.low, "delta_high": delta.high}
+
+
+def _note(cell: Cell, erm: Cell | None, metrics: Mapping[str, float]) -> str:
+    """Return the note on a cell's run in Markdown; its first line says what the result is."""
+    task, about = cell.predictions["id"].task, cell.facts.dataset
+    rows = [" | ".join(["", *(f"{test.upper()} test | Δ" for test in cell.predictions)])]
+    rows.append(" | ".join(["---"] * (1 + 2 * len(cell.predictions))))
+    for measure in METRICS[task]:
+        texts = [measure.title]
+        for test in cell.predictions:
+            own, delta = _estimates(cell, erm, test, measure)
+            texts += [_spelled(own, measure), _spelled(delta, measure, delta=True)]
+        rows.append(" | ".join(texts))
+    parts = [
+        f"**{_plain(cell.title)}** on **{_plain(about.title or cell.key.dataset)}**: {_result(cell, erm, metrics)}",
+        f"Repeat it: `{cell.facts.command}`",
+        "\n".join(f"| {row} |" for row in rows),
+        f"Δ: difference from ERM on the same samples. {described('runs', cell.key.sampling)} All measures are in "
+        "`measures.csv`, and the examples that differ between retrainings in `flips.parquet`.",
+        f"Canonical seed {cell.key.canonical_seed}, {len(cell.key.seeds)} retrainings ({cell.facts.spelled_rows}). "
+        + SAMPLED[cell.key.sampling]
+        + (f" One retraining took {cell.fit_seconds:.3g} CPU seconds." if np.isfinite(cell.fit_seconds) else ""),
+    ]
+    return "\n\n".join(parts)
+
+
+def _result(cell: Cell, erm: Cell | None, metrics: Mapping[str, float]) -> str:
+    """Say how much retrainings of a cell differ, and whether and at what cost that is another churn than ERM's."""
+    p = cell.predictions["id"]
+    measure, quality = churn(p.task), QUALITY[p.task]
+    own, delta = _estimates(cell, erm, "id", measure)
+    unit = " " + cell.facts.dataset.unit if p.task == "regression" and cell.facts.dataset.unit else ""
+    score = f"{quality.name} {_spelled(_estimates(cell, erm, 'id', quality)[0], quality)}"
+    if not np.isfinite(own.value):
+        return f"a single retraining has no churn; {score}."
+    verb = "disagree on" if p.task == "classification" else "differ by"
+    share = f"{_spelled(own, measure)}{'' if p.task == 'regression' else ' % of the ID test'}{unit}"
+    text = f"two retrainings {verb} {share}, {score}."
+    if cell.key.pipeline == REFERENCE:
+        return f"{text} This is ERM, the reference of all differences."
+    if delta is None or not np.isfinite(delta.value):
+        command = f"python -m benchmark run --method {REFERENCE} --dataset {cell.key.dataset}"
+        return f"{text} There is no ERM with the same train seeds to compare it with: `{command}`"
+    change = f"{_spelled(delta, measure, delta=True)}{' pp' if p.task == 'classification' else unit}"
+    cost = f" at {metrics['compute_vs_erm']:.2g} times the cost" if "compute_vs_erm" in metrics else ""
+    if delta.excludes_zero:
+        return f"{text} Its churn differs from ERM's by {change}{cost}."
+    return f"{text} Its churn is not shown to differ from ERM's ({change}){cost}."
+
+
+def _spelled(value: Estimate | None, measure: Measure, delta: bool = False) -> str:
+    """Return an estimate with its interval as the boards show it, such as ``7.5 [6.9, 8.1]``."""
+    if value is None or not np.isfinite(value.value):
+        return "–"
+    scale, digits = measure.shown_delta[1:] if delta else (measure.scale, measure.digits)
+    text = f"{value.value * scale:{'+' if delta else ''}.{digits}f}"
+    if np.isfinite(value.low):
+        low, high = value.low, value.high
+        if not delta:
+            low, high = max(low, measure.least), min(high, measure.most)
+        text += f" [{low * scale:.{digits}f}, {high * scale:.{digits}f}]"
+    return text.replace("-", "−")
+
+
+def _plain(text: str) -> str:
+    """Return a title without what Markdown would read as markup."""
+    return "".join(f"\\{c}" if c in "\\`*_[]<>|" else c for c in text)

@@ -1,1 +1,0 @@
-"""Runs in MLflow that explain themselves: differences with intervals, flips, figures, views, a board of methods."""

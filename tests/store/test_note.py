@@ -1,0 +1,157 @@
+"""What a run shows in MLflow: the board's numbers, the flips, and a note that begins with the result."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmark.measure.catalogue import BALANCED_ACCURACY
+from benchmark.registry import make_method
+from benchmark.run import runner
+from benchmark.run.check import synthetic
+from benchmark.store import note
+from benchmark.store.artifacts import local_folder
+from benchmark.store.cell import Cell
+from benchmark.store.tracking import Store
+from benchmark.types import Task
+from leaderboard.read.results import collect
+from leaderboard.tables.boards import board
+
+
+def cells(task: Task, *texts: str) -> list[Cell]:
+    problem = synthetic(task)
+    plans = [runner.plan(problem, make_method(text, task), [1, 2, 3, 4]) for text in texts]
+    trained = [cell for _, cell in runner.run(plans, jobs=1) if isinstance(cell, Cell)]
+    return sorted(trained, key=lambda cell: cell.key.method != "erm")
+
+
+@pytest.fixture(scope="module", params=["classification", "regression"])
+def pair(request: pytest.FixtureRequest) -> list[Cell]:
+    """ERM and another method."""
+    return cells(request.param, "erm", "knn")
+
+
+@pytest.fixture
+def store(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    monkeypatch.chdir(tmp_path)  # artifacts go to ./mlruns
+    yield Store()
+
+
+def table(shown: note.Shown) -> pd.DataFrame:
+    return pd.read_csv(io.BytesIO(shown.files["measures.csv"])).set_index(["test", "measure"])
+
+
+def test_metrics_and_table_are_the_numbers_of_the_board(pair: list[Cell]) -> None:
+    erm, knn = pair
+    (dataset,) = collect(pair).datasets
+    (row,) = (row for row in board(dataset).rows if row.method == "knn")
+    shown = note.show(knn, erm)
+    rows = table(shown)
+    for measure in (key for key in row.estimates if ("id", key) in rows.index):
+        for name, key in (("value", measure), ("delta", f"delta_{measure}")):
+            expected = row.estimates[key]
+            assert expected is not None
+            assert rows.loc[("id", measure), name] == pytest.approx(expected.value, rel=1e-5, abs=1e-9)
+            if name == "delta":
+                ends = [expected.low, expected.high]
+                assert rows.loc[("id", measure), ["delta_low", "delta_high"]].tolist() == pytest.approx(
+                    ends, rel=1e-5, abs=1e-9, nan_ok=True
+                )
+    difference = row.estimates["delta_churn"]
+    assert difference is not None
+    ends = [shown.metrics[f"id/delta_churn{end}"] for end in ("", "_low", "_high")]
+    assert ends == pytest.approx([difference.value, difference.low, difference.high])
+    assert len(shown.metrics) <= 10
+    assert shown.metrics["compute_vs_erm"] == pytest.approx(knn.fit_seconds / erm.fit_seconds)
+
+
+def test_balanced_accuracy_is_the_mean_recall_of_the_classes() -> None:
+    (knn,) = cells("classification", "knn")
+    p = knn.predictions["id"]
+    right = p.values.argmax(-1) == p.y
+    expected = np.mean([[run[p.y == label].mean() for label in (0, 1)] for run in right])
+    assert BALANCED_ACCURACY.mean(p) == pytest.approx(expected)
+
+
+def test_the_first_line_says_the_result_and_the_note_how_to_repeat_it(pair: list[Cell]) -> None:
+    erm, knn = pair
+    shown = note.show(knn, erm)
+    first = shown.tags[note.NOTE].splitlines()[0]
+    assert first.startswith("**k-NN")
+    regression = knn.predictions["id"].task == "regression"
+    assert ("two retrainings differ by " if regression else "two retrainings disagree on ") in first
+    differs = abs(shown.metrics["id/delta_churn_low"] + shown.metrics["id/delta_churn_high"]) > (
+        shown.metrics["id/delta_churn_high"] - shown.metrics["id/delta_churn_low"]
+    )
+    assert ("Its churn differs from ERM's by" in first) == differs
+    assert f"Repeat it: `{knn.facts.command}`" in shown.tags[note.NOTE]
+    assert "This is ERM" in note.show(erm, None).tags[note.NOTE].splitlines()[0]
+    assert "There is no ERM" in note.show(knn, None).tags[note.NOTE].splitlines()[0]
+    alone = note.show(knn.only([1]), erm)
+    assert "a single retraining has no churn" in alone.tags[note.NOTE].splitlines()[0]
+    assert "flips.parquet" not in alone.files
+
+
+def test_the_flips_are_the_examples_that_differ_most_first() -> None:
+    erm, knn = cells("classification", "erm", "knn")
+    flips = pd.read_parquet(io.BytesIO(note.show(knn, erm).files["flips.parquet"]))
+    p = knn.predictions["id"]
+    classes = p.values.argmax(-1)
+    pairs = [classes[i] != classes[j] for i in range(4) for j in range(i)]
+    share = dict(zip(p.ids.tolist(), np.mean(pairs, axis=0), strict=True))
+    assert dict(zip(flips["example_id"], flips["churn"], strict=True)) == pytest.approx(
+        {name: value for name, value in share.items() if value > 0}
+    )
+    assert flips["churn"].is_monotonic_decreasing
+    assert {"y_true", "churn_erm"} <= {*flips}
+
+
+@pytest.mark.parametrize("order", [("erm", "knn"), ("knn", "erm")])
+def test_a_run_is_compared_with_erm_whichever_is_recorded_first(store: Store, order: tuple[str, str]) -> None:
+    by_method = {cell.key.method: cell for cell in cells("classification", "erm", "knn")}
+    runs = {method: store.log(by_method[method]) for method in order}
+    data = store.client.get_run(runs["knn"]).data
+    expected = note.show(by_method["knn"], by_method["erm"])
+    assert dict(data.metrics) == pytest.approx(dict(expected.metrics))
+    assert data.tags[note.NOTE] == expected.tags[note.NOTE]
+    folder = local_folder(store.client.get_run(runs["knn"]).info.artifact_uri)
+    assert (folder / "measures.csv").read_bytes() == expected.files["measures.csv"]
+    assert len(list(store.cells())) == 2
+    assert store.unreadable == []
+
+
+def test_when_erm_is_recorded_again_the_numbers_change_and_an_edited_note_stays(store: Store) -> None:
+    erm, knn = cells("classification", "erm", "knn")
+    store.log(erm)
+    run = store.log(knn)
+    mine = f"{store.client.get_run(run).data.tags[note.NOTE]}\n\nWe deploy this one."
+    store.client.set_tag(run, note.NOTE, mine)
+    store.log(replace(erm, fit_seconds=4 * knn.fit_seconds))
+    data = store.client.get_run(run).data
+    assert data.metrics["compute_vs_erm"] == pytest.approx(0.25)
+    assert data.tags[note.NOTE] == mine
+
+
+def test_erm_on_other_features_or_without_a_time_gives_no_cost(store: Store) -> None:
+    erm, knn = cells("classification", "erm", "knn")
+    other = replace(erm, key=replace(erm.key, features="atom_pairs.64"))
+    assert store.client.get_run(store.log(other)).data.params["features"] == "atom_pairs.64"
+    run = store.log(knn)
+    assert "compute_vs_erm" not in store.client.get_run(run).data.metrics, "there is no reference yet"
+    store.log(replace(erm, fit_seconds=0.0))
+    metrics = store.client.get_run(run).data.metrics
+    assert "compute_vs_erm" not in metrics
+    assert "id/delta_churn" in metrics
+
+
+def test_a_run_has_a_recipe_only_if_networks_are_trained(store: Store) -> None:
+    erm, knn = cells("classification", "erm", "knn")
+    params = [store.client.get_run(store.log(cell)).data.params for cell in (erm, knn)]
+    assert ["recipe.lr" in given for given in params] == [True, False]
