@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ def metrics_of_seed(predictions: Mapping[str, Predictions], i: int) -> dict[str,
     """Return the metrics of retraining i: the mean churn against the others, or the other half, and its quality."""
     p = predictions["id"]
     churn, *quality = note.METRICS[p.task]
-    values = {f"id/{measure.key}": measure.mean(p.only([i])) for measure in quality}
+    values = {f"id/{measure.key}": measure.mean(replace(p.only([i]), sampling=PAPER)) for measure in quality}
     if p.sampling == "halves":
         values["id/churn"] = next(churn.mean(pair) for pair in p.halvings() if p.seeds[i] in pair.seeds)
     elif len(p.seeds) > 1:

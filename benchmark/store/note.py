@@ -4,6 +4,7 @@ import hashlib
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -55,14 +56,14 @@ def show(cell: Cell, erm: Cell | None) -> Shown:
         files["flips.parquet"] = content.getvalue()
     own = table[table["test"] == "id"].set_index("measure")
     task = cell.predictions["id"].task
-    metrics = {f"id/{measure.key}": own.loc[measure.key, "value"] for measure in METRICS[task]}
-    metrics |= {f"id/delta_churn{end}": own.loc["churn", f"delta{end}"] for end in ("", "_low", "_high")}
-    metrics["fit_seconds"] = cell.fit_seconds
+    values: dict[str, Any] = {f"id/{measure.key}": own.loc[measure.key, "value"] for measure in METRICS[task]}
+    values |= {f"id/delta_churn{end}": own.loc["churn", f"delta{end}"] for end in ("", "_low", "_high")}
     if cell.key.pipeline == REFERENCE:
-        metrics["compute_vs_erm"] = 1.0
+        values["compute_vs_erm"] = 1.0
     elif erm is not None and erm.fit_seconds > 0:
-        metrics["compute_vs_erm"] = cell.fit_seconds / erm.fit_seconds
-    metrics = {name: float(value) for name, value in metrics.items() if name == "fit_seconds" or np.isfinite(value)}
+        values["compute_vs_erm"] = cell.fit_seconds / erm.fit_seconds
+    metrics = {name: float(value) for name, value in values.items() if np.isfinite(value)}
+    metrics["fit_seconds"] = cell.fit_seconds  # nan for a submission that does not say it
     return Shown(metrics, files, noted(_note(cell, erm, metrics)))
 
 
@@ -106,10 +107,7 @@ def _estimates(cell: Cell, erm: Cell | None, test: str, measure: Measure) -> tup
 
 def _rows(cell: Cell, erm: Cell | None) -> Iterator[dict[str, object]]:
     for test, p in cell.predictions.items():
-        for measure in (
-            *(m for m in CATALOGUE if m.task == p.task),
-            *((BALANCED_ACCURACY,) * (p.task != "regression")),
-        ):
+        for measure in (m for m in (*CATALOGUE, BALANCED_ACCURACY) if m.task == p.task):
             own, delta = _estimates(cell, erm, test, measure)
             delta = delta or Estimate(np.nan, np.nan, np.nan)
             row: dict[str, object] = {"test": test, "measure": measure.key}

@@ -89,12 +89,6 @@ def test_a_name_means_the_method_with_the_datasets_own_learner_and_features(resu
         assert {d.entry(title).spelled for d in results.datasets} == {name}
 
 
-def test_only_plain_erm_is_told_to_be_the_reference(cells: list[Cell]) -> None:
-    plain, other = cells[:2]
-    assert difference((plain, plain)).startswith("This is ERM, the reference")
-    assert "Differs from ERM" in difference((other, plain))
-
-
 def test_a_published_number_is_compared_with_the_method_as_it_was_published(results: Results) -> None:
     row = Published("main", "first", "bagging_k5", 99, "churn", "%", 10.0, 9.0, 11.0, 0.1)
     ours = Counterparts(results, [row]).of(row)

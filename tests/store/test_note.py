@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -38,10 +37,10 @@ def pair(request: pytest.FixtureRequest) -> list[Cell]:
 
 
 @pytest.fixture
-def store(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+def store(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Store:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     monkeypatch.chdir(tmp_path)  # artifacts go to ./mlruns
-    yield Store()
+    return Store()
 
 
 def table(shown: note.Shown) -> pd.DataFrame:
