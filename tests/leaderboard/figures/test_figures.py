@@ -26,11 +26,9 @@ from leaderboard.figures.contrast import contrast
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.pareto import Point, front
 from leaderboard.figures.parts import MOST, calmest, limits, spread, whiskers
-from leaderboard.figures.ranks import critical_difference
 from leaderboard.figures.style import COLOURS, INK, MUTED, Style, axes, look, sheet, styles
 from leaderboard.figures.triage import SHARES, curves
 from leaderboard.read.results import Results, collect
-from leaderboard.stats.ranks import friedman
 from leaderboard.tables.boards import board
 
 RUNS = 6
@@ -110,7 +108,7 @@ def test_every_figure_is_made_where_the_results_support_it(figures):
 
 
 def test_under_halves_nothing_is_compared_across_halvings():
-    cells = [replace(one, key=replace(one.key, sampling="halves")) for one in made_up()]
+    cells = [replace(one, key=replace(one.key, sampling="halves")) for one in made_up() if one.key.dataset == "one"]
     (halves,) = collect(cells).by_sampling
     drawn_under_halves = {f.key for f in build(halves)}
     assert not {key for key in drawn_under_halves if key.startswith("triage")}
@@ -195,6 +193,7 @@ def test_a_figure_that_was_drawn_before_is_taken_from_the_cache_and_one_that_was
     results, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path))
+    results = Results(results.datasets[2:])
     first = list(drawn(of_results(results)))
     assert digests(first) == digests(build(results))
     kept = sorted(tmp_path.glob("site/figure-*.json"))
@@ -244,32 +243,10 @@ def test_more_methods_than_colours_can_tell_apart_are_cut_to_the_calmest_and_the
     assert set(kept) == set([row.title for row in board(one).rows if row.title != "ERM"][: MOST - 1])
     assert f"of 15 methods, the {MOST - 1} with the lowest mean rank" in note
     assert calmest(["a", "b"], [board(one)]) == (["a", "b"], "")
-    pareto = next(f for f in build(Results((one,))) if f.key == "pareto-one")
+    pareto = draw(next(iter(of_results(Results((one,))))))
+    assert pareto is not None
     assert pareto.caption.endswith(note)
     assert all((f">{title}<" in pareto.svg) == (title in (*kept, "ERM")) for title in noise)
-
-
-def test_names_stand_clear_of_ranks_with_two_digits():
-    methods = [f"method {i:02}" for i in range(12)]
-    ranking = friedman(np.arange(36.0).reshape(3, 12), methods, ["a", "b", "c"])
-    with look():
-        figure = critical_difference(ranking, styles(methods, "ERM"))
-    assert figure
-    at = {e.text: float(e.attrib["x"]) for e in ElementTree.fromstring(figure.svg).iter() if "x" in e.attrib and e.text}
-    digits = 0.64 * 7.5  # the advance of one, at the size of the text
-    assert at["method 11"] - at["12.00"] > 4.5 * digits
-
-
-@pytest.mark.slow
-def test_the_calmest_is_in_every_figure_whatever_its_name_elsewhere():
-    many = {f"method {i:02}": 0.5 + 0.1 * i for i in range(15)}
-    classes = [c for c in made_up(40, {"ERM": 1.0, "calm at 300": 0.1, **many}) if c.key.dataset != "three"]
-    values = [c for c in made_up(40, {"ERM": 1.0, "calm at 3": 0.1, **many}) if c.key.dataset == "three"]
-    svgs = {f.key: f.svg for f in build(collect([*classes, *values]))}
-    for key in ("forest", "pareto", "pareto-one", "pareto-two"):
-        assert ">calm at 300<" in svgs[key], key
-    for key in ("forest-regression", "pareto-three"):
-        assert ">calm at 3<" in svgs[key], key
 
 
 def test_the_front_holds_the_unmarked_methods_that_no_other_equals_or_beats_in_both():
