@@ -288,7 +288,7 @@ def submit(
     from leaderboard import site
     from leaderboard.read import published
     from leaderboard.read.source import read
-    from leaderboard.site.pages import homes
+    from leaderboard.site.pages import url_prefixes
     from leaderboard.submission.check import validate
     from leaderboard.submission.place import places
     from leaderboard.submission.verify import check_code
@@ -306,7 +306,7 @@ def submit(
         typer.echo(f"{table.title}\n{to_markdown(table)}")
     for line in submission.remarks:
         typer.echo(line)
-    page = page.parent / homes(results)[submission.cells[0].key.sampling] / page.name
+    page = page.parent / url_prefixes(results)[submission.cells[0].key.sampling] / page.name
     typer.echo(f"{len(submission.cells)} cells recorded in {store.uri}: {page}")
 
 

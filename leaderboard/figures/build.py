@@ -87,7 +87,7 @@ def of_studies(finished: Iterable[studies.Rendered]) -> Iterator[Drawing]:
             yield charts.drawing(f"study-{one.slug}-{chart.key}", chart)
 
 
-def looks_of(whole: Results) -> dict[str, Style]:
+def styles_of(whole: Results) -> dict[str, Style]:
     """Return the look of each method of a site, in all its figures and pages, under all samplings."""
     titles = [title for part in whole.every for title in part.methods()]
     reference = next((d.reference.title for part in whole.every for d in part.datasets if d.reference), "")
@@ -95,16 +95,16 @@ def looks_of(whole: Results) -> dict[str, Style]:
 
 
 def of_results(
-    results: Results, structures: Structures = dict, looks: Mapping[str, Style] | None = None
+    results: Results, structures: Structures = dict, method_styles: Mapping[str, Style] | None = None
 ) -> Iterator[Drawing]:
-    """Yield every figure that ``results`` supports, with the ``looks`` of methods, by default those of ``looks_of``.
+    """Yield every figure that ``results`` supports, with the ``method_styles``, by default those of ``styles_of``.
 
     ``structures`` returns known SMILES by dataset and example id (see ``molecules``). The slowest to prepare come last,
     so that the others are drawn in the meantime.
     """
     board_of = {board.dataset: _shown(board) for board in boards(results) if board.evalset == "id"}
     reference = next((d.reference.title for d in results.datasets if d.reference), "")
-    looks = looks or looks_of(results)
+    method_styles = method_styles or styles_of(results)
     compared = [method for method in results.methods() if method != reference]
     # Triage scores some retrainings and counts flips among others, which a halving, with its two, cannot give.
     scored = () if results.sampling == "halves" else results.datasets
@@ -112,27 +112,27 @@ def of_results(
     contrasts = {d.name: pair for d in results.datasets if (pair := contrast(d, board_of[d.name]))}
     for dataset in results.datasets:
         on = board_of[dataset.name]
-        of_board = {title: looks[title] for title in sorted({reference, *(row.title for row in on.rows)})}
+        of_board = {title: method_styles[title] for title in sorted({reference, *(row.title for row in on.rows)})}
         yield Drawing(pareto.pareto, (on, dataset.task, dataset.unit, of_board, reference))
         if dataset.name in curves:
             yield Drawing(triage.triage, (dataset.name, curves[dataset.name]))
         if dataset.name in contrasts:
             yield Drawing(heat_map, (contrasts[dataset.name],))
-    yield from forests(results, board_of, looks, compared)
+    yield from forests(results, board_of, method_styles, compared)
     if summary := first(results):
         on_boards = [board_of[dataset.name] for dataset in summary.datasets]
-        yield Drawing(pareto.overall, (summary.rows, summary.over, on_boards, looks, reference))
+        yield Drawing(pareto.overall, (summary.rows, summary.over, on_boards, method_styles, reference))
         n = summary.ranking.n if summary.ranking else len(summary.datasets)
-        yield Drawing(ranks.rank_intervals, (summary.by_rank, n, looks))
+        yield Drawing(ranks.rank_intervals, (summary.by_rank, n, method_styles))
         if summary.ranking:
-            yield Drawing(ranks.critical_difference, (summary.ranking, looks))
+            yield Drawing(ranks.critical_difference, (summary.ranking, method_styles))
     if reviewed := [dataset for dataset in results.headline() if dataset.name in curves]:
         yield Drawing(triage.overall, ([curves[dataset.name] for dataset in reviewed], unit_weights(reviewed)))
     block, levels = abstaining.curves(results)
     if block:
         numbers = {title: [[e.value for e in level] for level in of] for title, of in levels.items()}
         families = len({dataset.family for dataset in block})
-        yield Drawing(abstention.abstention, (numbers, f"{families} families of datasets", looks))
+        yield Drawing(abstention.abstention, (numbers, f"{families} families of datasets", method_styles))
     for task in TASKS:
         if against := panels(results, task):
             yield Drawing(churn_against, (task, against))

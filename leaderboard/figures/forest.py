@@ -111,9 +111,9 @@ def forest_of(board: Board, task: Task, unit: str, reference: str) -> Figure | N
         return None
     on = sheet(PAGE, LINE * len(kept) + 0.7)
     ax = axes(on, 1.6, 0.15, 0.25, 0.42)
-    looks = styles((row.title for row in board.rows), reference)
+    method_styles = styles((row.title for row in board.rows), reference)
     classes = task == "classification"
-    drawn = _panel(ax, board, kept, looks, "pp" if classes else unit or "target units", 100 if classes else 1)
+    drawn = _panel(ax, board, kept, method_styles, "pp" if classes else unit or "target units", 100 if classes else 1)
     ax.set_yticks(range(len(kept)), kept)
     return finish(
         on,

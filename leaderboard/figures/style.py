@@ -87,8 +87,8 @@ def styles(titles: Iterable[str], reference: str) -> dict[str, Style]:
     """Return a colour and a marker for each method: ink for the reference; the next 49 all look different."""
     n = len(COLOURS)
     order = [*FIXED, *sorted(set(titles) - {*FIXED, reference})]
-    looks = {title: Style(COLOURS[i % n], MARKERS[(i + i // n) % n]) for i, title in enumerate(order)}
-    return {reference: Style(INK, "o")} | looks
+    method_styles = {title: Style(COLOURS[i % n], MARKERS[(i + i // n) % n]) for i, title in enumerate(order)}
+    return {reference: Style(INK, "o")} | method_styles
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from benchmark.measure.intervals import IntervalKind
 from benchmark.store.staging import replacing, sweep
 from leaderboard.read.results import Results
 from leaderboard.site import cite
-from leaderboard.site.pages import files, homes
+from leaderboard.site.pages import files, url_prefixes
 from leaderboard.tables.prepare import prepare
 from leaderboard.write import published, tidy
 
@@ -50,29 +50,29 @@ def write(
     try:
         with replacing(out) as new:
             (new / MARKER).write_text(f"{__version__}\n", encoding="utf-8")
-            folders = homes(results)
+            folders = url_prefixes(results)
             prepare(results, kind)
             for part in results.by_sampling or (results,):
                 for name, content in files(part, results, kind, health or {}, repository, docs):
-                    path = inside(new, f"{folders[part.sampling]}{name}")
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+                    _put(new, f"{folders[part.sampling]}{name}", content)
             if cite.has(results):
                 for name, content in cite.files(repository, docs):
-                    path = inside(new, name)
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    path.write_text(content, encoding="utf-8")
+                    _put(new, name, content)
             published.write(results, new / "results", tables=False)
             downloads = {"citation.bib": (new / "citation.bib").read_bytes()}
             for sampling, home in folders.items():
                 tables = sorted((new / home / "tables").glob("*.csv"))
                 downloads |= {f"tables/{sampling}/{path.name}": path.read_bytes() for path in tables}
             for name, content in tidy.files(results):
-                path = inside(new, name)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(content)
+                _put(new, name, content)
                 downloads[name] = content
             (new / tidy.ARCHIVE).write_bytes(tidy.archive(downloads))
     except OSError as error:
         raise UserError(f"cannot write the leaderboard to {out}: {error}") from error
     return out / "index.html"
+
+
+def _put(folder: Path, name: str, content: str | bytes) -> None:
+    path = inside(folder, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())

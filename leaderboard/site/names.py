@@ -20,14 +20,14 @@ class Names:
     """The methods and datasets that have pages, as seen from a page that is ``root`` below that of the sampling."""
 
     root: str
-    looks: Mapping[str, Style]
+    styles: Mapping[str, Style]
     methods: frozenset[str]
     datasets: Mapping[str, str]
     """Names by title."""
 
     def look_of(self, title: str) -> Markup:
         """Return the marker of a method."""
-        style = self.looks[title]
+        style = self.styles[title]
         colour = "" if style.colour == INK else Markup(' style="color:{}"').format(style.colour)
         return Markup('<i class="look"{} aria-hidden="true">{}</i>').format(colour, SHAPES[style.marker])
 

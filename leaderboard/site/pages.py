@@ -55,7 +55,7 @@ def updated() -> date:
     return datetime.fromtimestamp(float(seconds), UTC).date() if seconds else datetime.now(UTC).date()
 
 
-def homes(results: Results) -> dict[Sampling, str]:
+def url_prefixes(results: Results) -> dict[Sampling, str]:
     """Return the folder of the pages of each sampling, below that of the site: the first has none of its own."""
     parts = results.by_sampling or (results,)
     return {part.sampling: f"{part.sampling}/" if number else "" for number, part in enumerate(parts)}
@@ -80,7 +80,7 @@ def files(
     site = Site(results, whole, kind, health, repository, docs)
     structures = partial(molecules.structures, whole)
     figures = build.drawn(
-        chain(build.of_results(results, structures, site.looks), build.of_studies(site.study_reports[0]))
+        chain(build.of_results(results, structures, site.styles), build.of_studies(site.study_reports[0]))
     )
     for table in (*site.tables, *map(to_table, site.boards), *site.scorecards, *site.group_tables, *site.study_tables):
         yield from site.as_files(table)
@@ -115,8 +115,8 @@ class Site:
         return boards(self.results, self.kind)
 
     @cached_property
-    def looks(self) -> Mapping[str, Style]:
-        return build.looks_of(self.whole)
+    def styles(self) -> Mapping[str, Style]:
+        return build.styles_of(self.whole)
 
     @cached_property
     def tables(self) -> list[Table]:
@@ -174,12 +174,12 @@ class Site:
         """Render a template; ``here`` is the page's own path, by default the template's, where links start."""
         here = here or template
         root = "../" * here.count("/")
-        folders = homes(self.whole)
+        folders = url_prefixes(self.whole)
         up = root + "../" * bool(folders[self.results.sampling])
         of_all = [("decide.html", "Decide", self.whole.front)]  # pages that the site has once
         of_all += [("studies.html", "Studies", self.whole)] * bool(self.whole.records)
         datasets = {dataset.title: dataset.name for dataset in self.results.datasets}
-        names = Names(root, self.looks, frozenset(self.results.methods()), datasets)
+        names = Names(root, self.styles, frozenset(self.results.methods()), datasets)
         return render(
             template,
             here=here,

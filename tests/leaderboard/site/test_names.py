@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from leaderboard.figures.build import looks_of
+from leaderboard.figures.build import styles_of
 from leaderboard.figures.style import INK, styles
 from leaderboard.read.results import collect
 from leaderboard.site.names import SHAPES, Names
@@ -32,11 +32,11 @@ def test_the_name_of_a_method_or_dataset_in_a_table_is_a_link_whatever_marks_fol
 
 
 def test_a_method_wears_the_colour_and_shape_of_the_figures(names: Names):
-    style = names.looks["Bagging K=5"]
+    style = names.styles["Bagging K=5"]
     assert f'style="color:{style.colour}"' in names.look_of("Bagging K=5")
     assert SHAPES[style.marker] in names.look_of("Bagging K=5")
     assert "style" not in names.look_of("ERM"), "ink follows the page"
-    assert names.looks["ERM"].colour == INK
+    assert names.styles["ERM"].colour == INK
 
 
 def test_the_names_in_a_figure_are_links_and_nothing_else_changes(names: Names):
@@ -54,6 +54,6 @@ def test_a_method_looks_the_same_under_all_samplings(make_cell):
     halves = [replace(cell, key=replace(cell.key, sampling="halves")) for cell in cells if cell.title != "CALM"]
     whole = collect([*cells, *halves])
     assert len(whole.by_sampling) == 2
-    shown = {title: looks_of(whole)[title] for title in ("ERM", "CALM", "ODD", "WILD")}
-    assert shown.items() <= looks_of(collect(cells)).items()
+    shown = {title: styles_of(whole)[title] for title in ("ERM", "CALM", "ODD", "WILD")}
+    assert shown.items() <= styles_of(collect(cells)).items()
     assert len(set(shown.values())) == 4
