@@ -33,7 +33,7 @@ def build(
     """
     from leaderboard import site
     from leaderboard.read import jobs
-    from leaderboard.read.source import read
+    from leaderboard.read.stored import read
 
     kind = commands.interval_kind(ci)
     folder = site.claim(out)
@@ -54,7 +54,7 @@ def build(
 def my_data(datasets: list[str]) -> None:
     """Compare the methods on the user's own ``datasets``: the end of ``benchmark run``, in a process of its own."""
     from leaderboard.my_data import answer
-    from leaderboard.read.source import read
+    from leaderboard.read.stored import read
 
     answer(read()[0], datasets)
 
@@ -65,7 +65,7 @@ def export(
     store: Annotated[str, STORE] = "",
 ) -> None:
     """Export the results of a store as files, from which the leaderboard can be built without the store."""
-    from leaderboard.read.source import read
+    from leaderboard.read.stored import read
     from leaderboard.write import published
 
     results, _ = read(store)
@@ -87,7 +87,7 @@ def study(
 ) -> None:
     """Print the findings and tables of a study."""
     from benchmark.studies import make_study
-    from leaderboard.read.source import read
+    from leaderboard.read.stored import read
     from leaderboard.tables import studies
     from leaderboard.write import formats as writers
 
@@ -146,7 +146,7 @@ def compare(
     from leaderboard.paper import moved, report
     from leaderboard.paper.compare import compare
     from leaderboard.read import published
-    from leaderboard.read.source import read
+    from leaderboard.read.stored import read
     from leaderboard.tables import pairwise
     from leaderboard.write.formats import to_markdown
 
@@ -235,7 +235,7 @@ def pack(
     Run the method with --sampling halves first: a submission without these results is marked 'not under halves'.
     """
     from leaderboard.read import published
-    from leaderboard.read.source import read
+    from leaderboard.read.stored import read
     from leaderboard.submission.pack import pack
 
     folder = pack(read(store)[0], method, version, submissions, published.shipped())
@@ -287,7 +287,7 @@ def submit(
     from benchmark.store.tracking import Store
     from leaderboard import site
     from leaderboard.read import published
-    from leaderboard.read.source import read
+    from leaderboard.read.stored import read
     from leaderboard.site.pages import url_prefixes
     from leaderboard.submission.check import validate
     from leaderboard.submission.place import places

@@ -189,7 +189,7 @@ def power(
     if len(names) != 2:
         raise UserError(f"--methods {methods!r}: expected two methods, e.g. erm,twin")
     typer.echo(f"reading the results {f'in {store}' if store else 'published with the suite'}", err=True)
-    from leaderboard.read.source import read
+    from leaderboard.read.stored import read
     from leaderboard.scoring import reports, standing
     from leaderboard.tables import power
 

@@ -213,7 +213,7 @@ def test_each_verdict_is_one_of_those_explained() -> None:
 @pytest.mark.slow
 @pytest.mark.long
 def test_two_methods_differ_as_the_page_says() -> None:
-    from leaderboard.read.source import read
+    from leaderboard.read.stored import read
     from leaderboard.tables import pairwise
 
     results = read(str(PUBLISHED))[0]

@@ -23,7 +23,7 @@ from benchmark.run.check import synthetic
 from benchmark.store import models, opening, tracking
 from benchmark.store.cell import Cell
 from leaderboard import site
-from leaderboard.read.source import read
+from leaderboard.read.stored import read
 
 if TYPE_CHECKING:
     from tests.conftest import MlflowServer

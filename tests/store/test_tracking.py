@@ -26,7 +26,7 @@ from benchmark.run.runner import Planned
 from benchmark.store import artifacts, describe, opening, outbox, tracking
 from benchmark.store.cell import Cell, Record, digest
 from leaderboard import site
-from leaderboard.read.source import read
+from leaderboard.read.stored import read
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +106,21 @@ def test_the_run_of_a_cell_describes_it(store: tracking.Store) -> None:
     data = run.inputs.dataset_inputs[0].dataset
     assert (data.name, data.digest) == (one.facts.dataset.title or one.key.dataset, one.key.problem)
     assert json.loads(data.profile)["num_rows"] == one.facts.rows["train"]
+
+
+def test_the_run_of_mlflow_run_has_a_name_and_links_to_its_cells(
+    store: tracking.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launcher = store.client.create_run("0", run_name="abundant-ant-1").info.run_id  # as mlflow run does
+    monkeypatch.setenv("MLFLOW_RUN_ID", launcher)
+    one = cell("knn", [1, 2])
+    run = store.client.get_run(store.log(one))
+    store.describe_launch("k-NN on synthetic", ["1 cell trained."], [one.key])
+    launched = store.client.get_run(launcher)
+    assert launched.info.run_name == "k-NN on synthetic"
+    path = f"#/experiments/{run.info.experiment_id}/runs/{run.info.run_id}?workflowType=machine_learning"
+    assert f"- [{run.info.run_name}]({path})" in launched.data.tags["mlflow.note.content"]
+    assert run.data.tags["churn.launched_by"] == launcher
 
 
 def test_each_retraining_is_a_nested_run_with_its_metrics_and_predictions(store: tracking.Store) -> None:

@@ -41,7 +41,7 @@ from benchmark.train.device import CPU
 from leaderboard.__main__ import app as leaderboard_app
 from leaderboard.read import published
 from leaderboard.read.results import Results
-from leaderboard.read.source import read
+from leaderboard.read.stored import read
 from leaderboard.tables import studies
 from leaderboard.write.formats import to_csv
 from leaderboard.write.published import write as write_published
@@ -156,7 +156,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
         assert code == 0, said  # further retrainings of a cell that studies have: their reports must not change
         found = read()
         with pytest.MonkeyPatch.context() as once:
-            once.setattr("leaderboard.read.source.read", lambda store, among_published=False: found)
+            once.setattr("leaderboard.read.stored.read", lambda store, among_published=False: found)
             printed = {name: run("study", name, app=leaderboard_app)[1] for name in names}
             code, said = run("build", "--out", "site", app=leaderboard_app)
             assert code == 0, said
@@ -323,7 +323,7 @@ def test_a_damaged_record_is_named_and_its_study_left_out_while_the_others_are_s
         missing = f"the record '{TINY}, split 99' is missing"
         assert troubles == [f"study similarity is left out because {missing}: run it again"]
         with pytest.MonkeyPatch.context() as once:
-            once.setattr("leaderboard.read.source.read", lambda store, among_published=False: (found, {}))
+            once.setattr("leaderboard.read.stored.read", lambda store, among_published=False: (found, {}))
             code, said = run("study", "similarity", app=leaderboard_app)
         assert code == 2
         assert "cannot be read" in said

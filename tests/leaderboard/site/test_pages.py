@@ -20,7 +20,7 @@ from statsmodels.stats.multitest import multipletests
 from benchmark.measure.catalogue import example_flips, scorecard
 from benchmark.types import TASKS
 from leaderboard.read.results import Results, collect
-from leaderboard.read.source import read
+from leaderboard.read.stored import read
 from leaderboard.site.pages import Site
 from leaderboard.tables.boards import MARKS
 from leaderboard.tables.pairwise import compared, flipping_alone

@@ -22,7 +22,7 @@ from leaderboard import site
 from leaderboard.__main__ import build
 from leaderboard.read import jobs
 from leaderboard.read.results import Results, collect
-from leaderboard.read.source import read
+from leaderboard.read.stored import read
 from leaderboard.site import cite
 from leaderboard.site.pages import Site
 from leaderboard.write import published
@@ -171,7 +171,7 @@ def test_a_folder_that_is_not_ours_is_refused_before_the_store_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
-    monkeypatch.setattr("leaderboard.read.source.read", lambda store: pytest.fail("the store was read"))
+    monkeypatch.setattr("leaderboard.read.stored.read", lambda store: pytest.fail("the store was read"))
     with pytest.raises(UserError, match="is not a leaderboard"):
         build(tmp_path)
     with pytest.raises(UserError, match="kind of interval"):

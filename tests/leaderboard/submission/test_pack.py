@@ -16,7 +16,7 @@ from benchmark.run import runner
 from benchmark.store.cell import Cell
 from leaderboard.__main__ import app
 from leaderboard.read.results import Results, collect
-from leaderboard.read.source import read
+from leaderboard.read.stored import read
 from leaderboard.submission.check import validate
 from leaderboard.submission.pack import pack
 
@@ -62,7 +62,7 @@ def test_a_method_that_ran_under_paper_alone_is_packed_with_all_its_datasets(for
 
 
 def test_whoever_packs_without_halves_is_told_of_the_mark(forests, tmp_path, monkeypatch):
-    monkeypatch.setattr("leaderboard.read.source.read", lambda store: (replace(forests, others=()), {}))
+    monkeypatch.setattr("leaderboard.read.stored.read", lambda store: (replace(forests, others=()), {}))
     monkeypatch.setattr("leaderboard.read.published.shipped", list)
     words = ["pack", "Random forest, trees=2", "--submissions", str(tmp_path)]
     done = CliRunner().invoke(app, words, catch_exceptions=False)

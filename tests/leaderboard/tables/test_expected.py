@@ -14,7 +14,7 @@ from benchmark.data.checks.expected import FILE, Properties, link, unlink
 from benchmark.files import published_results
 from benchmark.store.cell import Cell
 from leaderboard.read.results import Results, collect
-from leaderboard.read.source import read
+from leaderboard.read.stored import read
 from leaderboard.tables.bodies.expected import correlation
 from leaderboard.tables.catalogue import EXPECTED, build
 from leaderboard.tables.expected import best, check, content, models, points, with_method
