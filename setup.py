@@ -1,7 +1,7 @@
 """Put the datasets' TOMLs into the wheel: in a checkout they lie beside the packages, where people look for them."""
 
 from pathlib import Path
-from shutil import copy
+from shutil import copytree
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
@@ -11,10 +11,7 @@ class BuildWithDatasets(build_py):
     def run(self) -> None:
         super().run()
         if not self.editable_mode:
-            target = Path(self.build_lib, "benchmark", "datasets")
-            target.mkdir(parents=True, exist_ok=True)
-            for file in Path("datasets").iterdir():
-                copy(file, target)
+            copytree("datasets", Path(self.build_lib, "benchmark", "datasets"), dirs_exist_ok=True)
 
 
 setup(cmdclass={"build_py": BuildWithDatasets})

@@ -15,7 +15,6 @@ for command in (
     train.run,
     data.list_,
     data.health,
-    data.families,
     data.new_dataset,
     data.doctor,
     train.study,

@@ -84,13 +84,24 @@ def list_(
 
 def health(
     datasets: Annotated[
-        list[str], typer.Argument(metavar="DATASET...", help="Datasets, groups or paths of TOML files.")
-    ],
+        list[str] | None, typer.Argument(metavar="DATASET...", help="Datasets, groups or paths of TOML files.")
+    ] = None,
     canonical_seed: Annotated[int, typer.Option(help="Seed of the train/test split.")] = 99,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    families: Annotated[
+        bool,
+        typer.Option(
+            "--families",
+            help="Compare all datasets on this machine instead, and check that those with the same molecules and "
+            "labels are one family.",
+        ),
+    ] = False,
     csv: Annotated[
         Path | None,
-        typer.Option(help="Write figures to this CSV, one line for each dataset on this machine, and print no report."),
+        typer.Option(
+            help="Write figures to this CSV, one line for each dataset on this machine, and print no report; with "
+            "--families, the pairs that share molecules."
+        ),
     ] = None,
     offline: Offline = False,
 ) -> None:
@@ -98,9 +109,13 @@ def health(
     from benchmark.data.checks.health import examine
     from benchmark.data.checks.health_text import to_text
 
+    if bool(datasets) == families:
+        raise UserError("name the datasets to examine, or compare all of them with --families")
+    if families:
+        raise typer.Exit(_families(csv))
     if not 0 <= canonical_seed < 2**32:
         raise UserError(f"canonical seed {canonical_seed}: expected a number from 0 to {2**32 - 1}")
-    names = dict.fromkeys(name for words in datasets for name in expand(words))
+    names = dict.fromkeys(name for words in datasets or () for name in expand(words))
     if csv:
         from benchmark.data.checks.families import comparable
         from benchmark.data.checks.health_table import to_csv
@@ -124,13 +139,8 @@ def health(
         say(to_text(report))
 
 
-def families(
-    csv: Annotated[
-        Path | None, typer.Option(help="Write the pairs of datasets that share molecules to this file.")
-    ] = None,
-    offline: Offline = False,
-) -> None:
-    """Compare all datasets on this machine, and check that those with the same molecules and labels are one family."""
+def _families(csv: Path | None) -> int:
+    """Compare all datasets, write the pairs that share molecules, and return 1 if the TOMLs contradict them, else 0."""
     from benchmark.data.checks import families as checks
 
     specs = [as_written(name) for name in dataset_names()]
@@ -151,7 +161,7 @@ def families(
     for line in wrong:
         say(line)
     say(f"{len(wrong)} pairs contradict the TOMLs" if wrong else "The families and groups of the TOMLs agree.")
-    raise typer.Exit(1 if wrong else 0)
+    return 1 if wrong else 0
 
 
 def new_dataset(

@@ -20,10 +20,10 @@ from benchmark.data.problem import load_problem, plain
 from benchmark.data.readers import LINE, MISSING
 from benchmark.data.rows import load_table
 from benchmark.data.sources import contents
-from benchmark.data.spec import DatasetSpec, load_spec
+from benchmark.data.spec import DatasetSpec, dataset_names, load_spec
 from benchmark.data.splits import moments
 from benchmark.errors import UserError, did_you_mean
-from benchmark.files import home, own_datasets, shipped_datasets
+from benchmark.files import home, own_datasets
 
 POSITIVE = re.compile(r"\+|y|yes|pos|positive|t|true|active|toxic|hit|pass|inhibitor|binder|high|1", re.IGNORECASE)
 """Texts that mean class 1 in a column with two values."""
@@ -285,10 +285,12 @@ def write_dataset(
     if not re.fullmatch(r"[a-z0-9][a-z0-9_]*", name):
         raise UserError(f"dataset name {name!r}: expected lower-case letters, digits and _; choose --name")
     path = folder / f"{name}.toml"
-    for taken in dict.fromkeys((path, own_datasets() / path.name, shipped_datasets() / path.name)):
+    for taken in (path, own_datasets() / path.name):
         if taken.exists():
             hint = f", or rename it to {taken.name}.old to describe the file again" if _describes(taken, file) else ""
             raise UserError(f"{taken} exists: choose another --name{hint}")
+    if name in dataset_names():
+        raise UserError(f"the suite has a dataset {name!r}: choose another --name")
     if folder == own_datasets().resolve():
         folder.mkdir(parents=True, exist_ok=True)
     if not folder.is_dir():

@@ -1,9 +1,10 @@
-"""Dataset descriptions, one validated TOML each."""
+"""Descriptions of datasets: a TOML each, or one for the endpoints of a collection, validated."""
 
 import os
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -53,9 +54,9 @@ class Settings(Recipe):
 
 
 class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
-    """Description of a dataset. ``name`` is the stem of the TOML at ``path``, which has the other fields.
+    """Description of a dataset. ``name`` is the stem of the TOML at ``path``, or that of an endpoint in it.
 
-    They are explained in datasets/README.md. The name of a variant includes its settings, as in ``bace@train=200``.
+    The fields are explained in datasets/README.md. The name of a variant has its settings, as in ``bace@train=200``.
     """
 
     name: str = Field(pattern=r"^\w[\w.-]*(@\w+=[\w.+-]+)*$")
@@ -100,9 +101,14 @@ class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
     recipe: Recipe = Recipe()
 
     @property
+    def shipped(self) -> bool:
+        """Tell whether the TOML is one of the suite's, which lie in subfolders."""
+        return self.path.is_relative_to(shipped_datasets()) and self.path.parent != shipped_datasets()
+
+    @property
     def spelled(self) -> str:
         """Name on the command line; the path of the TOML if that is outside the registry."""
-        if self.path.parent in (shipped_datasets(), own_datasets(), Path()):
+        if self.shipped or self.path.parent in (shipped_datasets(), own_datasets(), Path()):
             return self.name
         return str(self.path) + self.name.removeprefix(self.path.stem)
 
@@ -154,19 +160,54 @@ def time_column(text: str) -> tuple[str, float]:
 
 
 def dataset_names() -> list[str]:
-    """Return the datasets of the registry: the TOMLs of the suite and of ``datasets/`` in the user's home."""
-    return sorted({path.stem for folder in (shipped_datasets(), own_datasets()) for path in folder.glob("*.toml")})
+    """Return the datasets of the registry: those of the suite, and the TOMLs of ``datasets/`` in the user's home."""
+    beside = {path.stem for folder in (shipped_datasets(), own_datasets()) for path in folder.glob("*.toml")}
+    return sorted(beside | set(_of_suite(shipped_datasets())))
 
 
-def _toml(name: str) -> Path:
-    """Return the file of a registered dataset. Raises UserError for an unknown name and for one with two files."""
-    mine, theirs = own_datasets() / f"{name}.toml", shipped_datasets() / f"{name}.toml"
-    paths = [path for path in (theirs, mine) if path.is_file()]
-    if not paths:
+def fields_of(name: str) -> tuple[Path, dict[str, Any]]:
+    """Return the file of a dataset, by its name or the path of its TOML, and the fields that it states.
+
+    Raises UserError for an unknown name, for one with two files, and for an invalid TOML.
+    """
+    if name.endswith(".toml"):
+        path = Path(name).resolve()
+        if not os.path.isfile(path):
+            raise UserError(f"{path}: no such file")
+        return path, _own_fields(path)
+    suite = _of_suite(shipped_datasets())
+    paths = [folder / f"{name}.toml" for folder in (shipped_datasets(), own_datasets())]
+    paths = [path for path in paths if os.path.isfile(path)]  # False also for a name that no file can have
+    if paths and (name in suite or not paths[0].samefile(paths[-1])):
+        raise UserError(f"{paths[-1]}: the suite has a dataset {name!r}: rename your file")
+    if paths:
+        return paths[0], _own_fields(paths[0])
+    if name not in suite:
         raise did_you_mean("dataset", name, dataset_names())
-    if len(paths) > 1 and not mine.samefile(theirs):
-        raise UserError(f"{mine}: the suite has a dataset {name!r}: rename your file")
-    return paths[0]
+    path, fields = suite[name]
+    return path, dict(fields)
+
+
+@cache
+def _of_suite(folder: Path) -> Mapping[str, tuple[Path, dict[str, Any]]]:
+    """Return the file and the fields of each dataset in the subfolders of ``folder``, by name.
+
+    A file with ``endpoint`` describes a collection: each endpoint has the fields of the collection and its own, and is
+    called by ``prefix`` and its key. The notes of both are joined, and so are the scheme of a source and the file.
+    """
+    datasets: dict[str, tuple[Path, dict[str, Any]]] = {}
+    for path in sorted(folder.glob("*/*.toml")):
+        shared = _toml(path)
+        endpoints, prefix = shared.pop("endpoint", None), shared.pop("prefix", "")
+        if endpoints is None:
+            datasets[path.stem] = path, shared
+            continue
+        for key, own in endpoints.items():
+            joined = {"notes": f"{shared.get('notes', '')} {own.get('notes', '')}".strip()}
+            if shared["source"].endswith(":"):
+                joined["source"] = shared["source"] + own["source"]
+            datasets[prefix + key] = path, shared | own | joined
+    return datasets
 
 
 def load_spec(name: str) -> DatasetSpec:
@@ -177,15 +218,7 @@ def load_spec(name: str) -> DatasetSpec:
     unknown name or setting, an invalid value, and an invalid TOML, naming file and field.
     """
     base, settings = _parts(name)
-    path = Path(base).resolve() if base.endswith(".toml") else _toml(base)
-    if not os.path.isfile(path):  # False also for a name that no file can have
-        raise UserError(f"{path}: no such file")
-    try:
-        spec = DatasetSpec(name=path.stem, path=path, **_fields(path))
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or first["type"]
-        raise UserError(f"{path}: field '{where}': {first['msg']} (see datasets/README.md)") from error
+    spec = as_written(base)
     return _variant(spec, settings) if settings else _on(spec, spec.backbone)
 
 
@@ -194,11 +227,14 @@ def as_written(name: str) -> DatasetSpec:
 
     Unlike ``load_spec``, it imports no backbone, for which PyTorch takes seconds. Raises UserError as that does.
     """
-    path = Path(name).resolve() if name.endswith(".toml") else _toml(name)
+    path, fields = fields_of(name)
+    name = path.stem if name.endswith(".toml") else name
     try:
-        return DatasetSpec(name=path.stem, path=path, **_fields(path))
-    except ValidationError:
-        return load_spec(name)  # raises the error that names the field
+        return DatasetSpec(**{"name": name, "path": path, "family": name, **fields})
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or first["type"]
+        raise UserError(f"{path}: field '{where}': {first['msg']} (see datasets/README.md)") from error
 
 
 def _parts(name: str) -> tuple[str, str]:
@@ -298,21 +334,26 @@ def _on(spec: DatasetSpec, name: str) -> DatasetSpec:
     return spec.model_copy(update={"backbone": name, "features": features, "recipe": recipe})
 
 
-def _fields(path: Path) -> dict[str, Any]:
+def _toml(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > MOST_BYTES:
             raise ValueError(f"it has more than {MOST_BYTES:,} bytes")
-        fields = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:  # brackets or dots can nest too deeply
         raise UserError(f"{path}: not a TOML file: {error}") from error
+
+
+def _own_fields(path: Path) -> dict[str, Any]:
+    """Return the fields of a TOML outside the suite, whose ``file:`` is relative to it, not to the working folder."""
+    fields = _toml(path)
     for field in {"name", "path"} & set(fields):
         raise UserError(
             f"{path}: field {field!r}: a dataset is named after its file; remove the field or rename the file"
         )
     scheme, _, file = str(fields.get("source", "")).partition(":")
-    if scheme == "file" and file and "\0" not in file:  # relative to the TOML, not to the working folder
+    if scheme == "file" and file and "\0" not in file:
         fields["source"] = f"file:{(path.parent / file).resolve()}"
-    return {"family": path.stem, **fields}
+    return fields
 
 
 def expand(names: str) -> list[str]:

@@ -34,7 +34,7 @@ from benchmark.data.problem import split_rows
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import DatasetSpec, load_spec, with_features
 from benchmark.errors import UserError
-from benchmark.files import CHECKOUT, PACKAGE, own_methods, shipped_datasets
+from benchmark.files import CHECKOUT, PACKAGE, own_methods
 from benchmark.pipeline import Pipeline
 from benchmark.run import runner, served
 from benchmark.run.isolation import copy_code
@@ -292,7 +292,7 @@ def _requirements(model: Path, row: pd.DataFrame) -> list[str]:
 def _example(spec: DatasetSpec, inputs: pd.DataFrame, test: np.ndarray) -> pd.DataFrame:
     """Return three rows for the page of the model; of a dataset of the user's own, nobody's molecules or numbers."""
     rows = inputs.iloc[test[:3]].reset_index(drop=True)
-    if spec.path.parent != shipped_datasets():
+    if not spec.shipped:
         if SMILES in rows:
             rows[SMILES] = KNOWN[: len(rows)]
         for name in rows.columns.drop(SMILES, errors="ignore"):

@@ -101,7 +101,7 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "reference/api/estimators.md", api("Estimators", own(estimators), estimators.__doc__, inherited=True)
     for name, (title, objects, about) in BEYOND.items():
         yield f"reference/api/{name}.md", api(title, objects, about)
-    shipped = [spec for spec in map(as_written, dataset_names()) if spec.path.parent == shipped_datasets()]
+    shipped = [spec for spec in map(as_written, dataset_names()) if spec.shipped]
     yield "reference/datasets/index.md", index(shipped)
     for spec in shipped:
         yield f"reference/datasets/{spec.name}.md", dataset(spec, shipped)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import tomli_w
 from pydantic import ValidationError
 
 from benchmark.data.rows import load_rows
-from benchmark.data.spec import dataset_names, expand, load_spec
+from benchmark.data.spec import dataset_names, expand, fields_of, load_spec
 from benchmark.errors import UserError
-from benchmark.files import shipped_datasets
 from benchmark.types import Recipe
 
-BACE = (shipped_datasets() / "bace.toml").read_text(encoding="utf-8")
+BACE = tomli_w.dumps(fields_of("bace")[1])
 
 
 def written(folder: Path, text: str) -> str:
@@ -22,16 +22,15 @@ def written(folder: Path, text: str) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("name", dataset_names())
-def test_every_toml_of_the_registry_is_a_spec_named_after_its_file(name):
-    assert load_spec(name).name == name
+def test_every_dataset_of_the_registry_is_a_spec_of_its_name():
+    assert [load_spec(name).name for name in dataset_names()] == dataset_names()
 
 
 def test_a_toml_anywhere_is_a_dataset(tmp_path):
     spec = load_spec(written(tmp_path, BACE))
     assert spec.name == "mine"
     assert spec.spelled == str(tmp_path / "mine.toml")
-    same = {"name": "bace", "family": "bace", "path": shipped_datasets() / "bace.toml"}
+    same = {"name": "bace", "family": "bace", "path": fields_of("bace")[0]}
     assert spec.model_copy(update=same) == load_spec("bace")
 
 
@@ -55,14 +54,14 @@ def test_an_unknown_dataset_near_nothing_is_answered_with_all_names():
 @pytest.mark.parametrize(
     ("old", "new", "field"),
     [
-        ('task        = "classification"', 'task = "ranking"', "task"),
-        ('group       = "dev"', 'group = "best"', "group"),
-        ('source      = "moleculenet:bace.csv"', 'source = "bace.csv"', "source"),
-        ('sha256      = "f3', 'sha256 = "F3', "sha256"),
-        ('target      = "Class"', "", "target"),
-        ('target      = "Class"', 'target = "Class"\ntarjet = "Class"', "tarjet"),
-        ('notes       = "', '[recipe]\nepochs = 0\n#"', "recipe.epochs"),
-        ('notes       = "', '[recipe]\nhidden = 250\n#"', "recipe.hidden"),
+        ('task = "classification"', 'task = "ranking"', "task"),
+        ('group = "dev"', 'group = "best"', "group"),
+        ('source = "moleculenet:bace.csv"', 'source = "bace.csv"', "source"),
+        ('sha256 = "f3', 'sha256 = "F3', "sha256"),
+        ('target = "Class"', "", "target"),
+        ('target = "Class"', 'target = "Class"\ntarjet = "Class"', "tarjet"),
+        ('notes = "', '[recipe]\nepochs = 0\n#"', "recipe.epochs"),
+        ('notes = "', '[recipe]\nhidden = 250\n#"', "recipe.hidden"),
     ],
 )
 def test_a_wrong_field_is_named_with_its_file(tmp_path, old, new, field):
@@ -121,3 +120,28 @@ def test_the_suite_of_minutes_is_three_small_classifications():
 def test_an_unknown_name_in_a_list_is_an_error():
     with pytest.raises(UserError, match="did you mean 'bace'"):
         expand("bace,bacee")
+
+
+def test_an_endpoint_has_the_fields_of_its_collection_and_its_own(tmp_path, monkeypatch):
+    (tmp_path / "admet").mkdir()
+    (tmp_path / "admet" / "tox.toml").write_text(
+        'prefix = "tox_"\nunit = "pKi"\nsource = "tdc:"\nnotes = "All."\nrecipe = { epochs = 3 }\n'
+        '[endpoint.first]\nsource = "Tox/A/1"\nnotes = "First."\n'
+        '[endpoint.second]\nsource = "Tox/B/2"\nunit = ""\nrecipe = {}\n'
+    )
+    (tmp_path / "admet" / "single.toml").write_text('unit = "K"\n')
+    monkeypatch.setattr("benchmark.data.spec.shipped_datasets", lambda: tmp_path)
+    assert dataset_names() == ["single", "tox_first", "tox_second"]
+    file = tmp_path / "admet" / "tox.toml"
+    first = {"unit": "pKi", "source": "tdc:Tox/A/1", "notes": "All. First.", "recipe": {"epochs": 3}}
+    assert fields_of("tox_first") == (file, first)
+    assert fields_of("tox_second") == (file, {"unit": "", "source": "tdc:Tox/B/2", "notes": "All.", "recipe": {}})
+    assert fields_of("single") == (tmp_path / "admet" / "single.toml", {"unit": "K"})
+
+
+def test_a_dataset_of_ones_own_cannot_be_called_like_one_of_the_suite(tmp_path, monkeypatch):
+    monkeypatch.setenv("CHURN_HOME", str(tmp_path))
+    (tmp_path / "datasets").mkdir()
+    (tmp_path / "datasets" / "bace.toml").write_text(BACE)
+    with pytest.raises(UserError, match=r"bace\.toml: the suite has a dataset 'bace': rename your file"):
+        load_spec("bace")

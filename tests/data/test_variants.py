@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+import tomli_w
 from hypothesis import given
 from hypothesis import strategies as st
 from rdkit.Chem import MolFromSmiles
@@ -20,10 +20,9 @@ from benchmark.data.checks.health import examine
 from benchmark.data.features import featurise
 from benchmark.data.problem import fold, load_problem, read_with
 from benchmark.data.rows import load_rows
-from benchmark.data.spec import Settings, dataset_names, expand, load_spec, with_features
+from benchmark.data.spec import Settings, dataset_names, expand, fields_of, load_spec, with_features
 from benchmark.data.splits import first_rows
 from benchmark.errors import UserError
-from benchmark.files import shipped_datasets
 from benchmark.learners import find
 from benchmark.pipeline import Reading
 from benchmark.registry import make_method
@@ -74,7 +73,7 @@ def test_a_toml_anywhere_has_variants_too(tmp_path):
     folder = tmp_path / "me@home, again"
     folder.mkdir()
     path = folder / "mine.toml"
-    path.write_text((shipped_datasets() / "bace.toml").read_text(encoding="utf-8"), encoding="utf-8")
+    path.write_text(tomli_w.dumps(fields_of("bace")[1]), encoding="utf-8")
     spec = load_spec(f"{path}@train=0200@lr=1e-2")
     assert spec.name == "mine@lr=0.01@train=200"
     assert spec.spelled == f"{path}@lr=0.01@train=200"
@@ -488,7 +487,7 @@ def test_a_backbone_that_does_not_fit_is_refused(name, message):
 
 
 def test_a_toml_may_name_its_backbone_and_what_differs_from_its_recipe(tmp_path):
-    text = (shipped_datasets() / "b3db_measured.toml").read_text()
+    text = tomli_w.dumps(fields_of("b3db_measured")[1])
     (tmp_path / "graphs.toml").write_text(f'backbone = "gin"\n{text}\n[recipe]\nepochs = 3\n')
     spec = load_spec(str(tmp_path / "graphs.toml"))
     assert (spec.backbone, spec.features, spec.recipe.epochs) == ("gin", ("smiles",), 3)
@@ -499,8 +498,8 @@ def test_a_toml_may_name_its_backbone_and_what_differs_from_its_recipe(tmp_path)
 
 
 def test_a_perceptron_is_not_given_the_bytes_of_smiles(tmp_path):
-    text = (shipped_datasets() / "b3db_measured.toml").read_text()
-    (tmp_path / "bytes.toml").write_text(re.sub(r"features\s*=.*", 'features = ["smiles"]', text))
+    text = tomli_w.dumps(fields_of("b3db_measured")[1])
+    (tmp_path / "bytes.toml").write_text(text.replace('"morgan:2048:2"', '"smiles"'))
     with pytest.raises(UserError, match="backbone mlp reads numbers: choose features other than 'smiles'"):
         load_spec(str(tmp_path / "bytes.toml"))
     assert load_spec(f"{tmp_path / 'bytes.toml'}@backbone=gin").features == ("smiles",)

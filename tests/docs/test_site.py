@@ -18,8 +18,8 @@ import typer
 
 import benchmark.__main__
 import leaderboard.__main__
-from benchmark.data.spec import as_written
-from benchmark.files import CHECKOUT, shipped_datasets
+from benchmark.data.spec import as_written, dataset_names
+from benchmark.files import CHECKOUT
 from benchmark.measure.catalogue import CATALOGUE
 
 pytest.importorskip("mkdocs", reason="the extra [docs] is not installed")
@@ -84,10 +84,10 @@ def test_the_estimators_and_what_methods_are_written_with_have_their_signatures(
 @pytest.mark.slow
 def test_every_dataset_has_a_page_with_its_licence_and_the_index_leads_to_it(site: Path) -> None:
     index = read(site, "reference/datasets/index.html")
-    for path in shipped_datasets().glob("*.toml"):
-        page = read(site, f"reference/datasets/{path.stem}.html")
-        assert as_written(path.stem).licence.split("<")[0] in page
-        assert f'href="{path.stem}.html"' in index
+    for name in dataset_names():
+        page = read(site, f"reference/datasets/{name}.html")
+        assert as_written(name).licence.split("<")[0] in page
+        assert f'href="{name}.html"' in index
 
 
 @pytest.mark.slow

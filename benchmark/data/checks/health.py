@@ -220,8 +220,9 @@ def _overlaps(
         return overlaps, unread
     mine = molecules(spec)
     counts, labelled = _counts(mine)
+    itself = spec.path, spec.name.partition("@")[0]
     others = {name: as_written(name) for name in dataset_names()}
-    here = [name for name, of in others.items() if of.path != spec.path and of.smiles and not how_to_get(of)]
+    here = [name for name, of in others.items() if (of.path, name) != itself and of.smiles and not how_to_get(of)]
     for name in through(here):
         other = others[name]
         try:

@@ -115,7 +115,7 @@ def test_every_sign_that_a_table_can_hold_is_mapped():
         if path not in outside and path.parent.name != "figures"
         for node in texts_of(ast.parse(path.read_text(encoding="utf-8")))
     }
-    texts |= {str(path): path.read_text(encoding="utf-8") for path in package.parent.glob("datasets/*.toml")}
+    texts |= {str(path): path.read_text(encoding="utf-8") for path in package.parent.glob("datasets/*/*.toml")}
     texts |= {f"table {table.key}": to_json(table) for table in published()}
     unknown = {(place, sign) for place, text in texts.items() for sign in text if sign > "~" and sign not in LATEX}
     assert unknown == set()
