@@ -261,7 +261,7 @@ def test_help_needs_no_heavy_library(package):
 
 
 def test_datasets_holds_no_python_so_that_it_never_shadows_the_hugging_face_package():
-    assert list((CHECKOUT / "datasets").glob("*.toml"))
+    assert list((CHECKOUT / "datasets").rglob("*.toml"))
     assert list((CHECKOUT / "datasets").rglob("*.py")) == []
 
 
