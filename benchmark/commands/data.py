@@ -32,7 +32,7 @@ def list_(
 
     The list says which datasets are on this machine, and how to get the others.
     """
-    from benchmark.data.catalogue import SUMMARY, how_to_get, markdown, rows_text, summary
+    from benchmark.data.listing import SUMMARY, how_to_get, markdown, rows_text, summary
 
     if as_markdown:
         print(markdown())

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from benchmark.data import sources
-from benchmark.data.catalogue import how_to_get
+from benchmark.data import downloads
+from benchmark.data.listing import how_to_get
 from benchmark.data.spec import DatasetSpec, as_written, dataset_names
 from benchmark.errors import UserError
 from benchmark.files import DISTRIBUTION, cache_folder, home, install, offline
@@ -120,11 +120,11 @@ def _data(spec: DatasetSpec, vital: bool) -> Finding:
         return Finding("bad" if vital else "note", f"data of {spec.name}: not on this machine", absent, vital)
     if spec.source.startswith("hf:"):
         return Finding("ok", f"data of {spec.name}: on this machine (not verified)")
-    path = sources.locate(spec)
+    path = downloads.locate(spec)
     try:
-        sources.verified(path, spec)
+        downloads.verified(path, spec)
     except UserError as error:
         message = str(error).partition("\n")[0].rstrip(".")
-        place = "" if sources.origin(spec).path else f" and put it at {path}"
-        return Finding("bad", f"data of {message}", sources.replacement(spec) + place, vital)
+        place = "" if downloads.origin(spec).path else f" and put it at {path}"
+        return Finding("bad", f"data of {message}", downloads.replacement(spec) + place, vital)
     return Finding("ok", f"data of {spec.name}: {path}")

@@ -37,7 +37,7 @@ def _grid(
     learner: str = "",
     features: str = "",
 ) -> Grid:
-    from benchmark.data.catalogue import obtainable
+    from benchmark.data.listing import obtainable
     from benchmark.settings import DEFAULT_SEEDS, parse_seeds, parse_splits
     from benchmark.store.cell import Grid
 

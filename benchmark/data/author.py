@@ -16,10 +16,10 @@ import pandas as pd
 import tomli_w
 
 from benchmark.data import features, readers
+from benchmark.data.downloads import contents
 from benchmark.data.problem import load_problem, plain
 from benchmark.data.readers import LINE, MISSING
 from benchmark.data.rows import load_table
-from benchmark.data.sources import contents
 from benchmark.data.spec import DatasetSpec, dataset_names, load_spec
 from benchmark.data.splits import moments
 from benchmark.errors import UserError, did_you_mean

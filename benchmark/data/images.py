@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmark.data import sources
+from benchmark.data import downloads
 from benchmark.data.readers import LINE, REPEATED
 from benchmark.data.spec import DatasetSpec
 from benchmark.errors import UserError
@@ -34,14 +34,14 @@ def load(spec: DatasetSpec) -> tuple[str, pd.DataFrame, np.ndarray]:
         raise UserError(f"{spec.name}: images need Hugging Face's datasets: {install('vision')}") from error
     from PIL import ImageOps
 
-    folder = sources.image_folder(spec)
+    folder = downloads.image_folder(spec)
     try:
         parts = load_dataset(str(folder or name))
     except Exception as error:  # from the library, requests or the file system
         raise UserError(
             f"{spec.name}: cannot load {folder or name}: {str(error) or repr(error)}\n"
             f"  get it from: https://huggingface.co/datasets/{name}\n"
-            f"  put it at:   {sources.folders()[0] / sources.image_place(spec)}"
+            f"  put it at:   {downloads.folders()[0] / downloads.image_place(spec)}"
         ) from error
     x = np.empty((sum(map(len, parts.values())), 3 * side * side), dtype=np.uint8)
     tables, below = [], iter(x)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from rdkit import Chem, rdBase
 
-from benchmark.data import readers, sources
+from benchmark.data import downloads, readers
 from benchmark.data.features import LARGEST, columns, featurise, varying
 from benchmark.data.rows import MOST_ATOMS, Rows, feature_columns
 from benchmark.data.spec import DatasetSpec
@@ -130,7 +130,7 @@ def inputs_of(spec: DatasetSpec, rows: Rows) -> pd.DataFrame:
     used = rows.table["used"].to_numpy()
     table = {SMILES: rows.used["smiles"].tolist()} if spec.smiles else {}
     if "columns" in spec.features or spec.one_hot:
-        path, content = sources.obtain(spec)
+        path, content = downloads.obtain(spec)
         raw = readers.clean(readers.read(content, str(path)), content, spec)[used]
         if "columns" in spec.features:
             table |= dict(zip(feature_columns(spec), columns(raw, spec).T, strict=True))

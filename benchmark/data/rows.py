@@ -14,7 +14,7 @@ from rdkit import Chem, rdBase
 from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
 
 from benchmark import files as cache
-from benchmark.data import features, images, readers, sources, values
+from benchmark.data import downloads, features, images, readers, values
 from benchmark.data.compositions import reduced
 from benchmark.data.readers import LINE, MISSING, REPEATED
 from benchmark.data.spec import DatasetSpec
@@ -76,7 +76,7 @@ def load_rows(spec: DatasetSpec) -> Rows:
         version, table, x = images.load(spec)
         _require_columns(table, spec)
         return Rows(*_prepare(table, spec, x), version)
-    path, content = sources.obtain(spec)
+    path, content = downloads.obtain(spec)
     version = spec.sha256[:16] or hashlib.sha256(content).hexdigest()[:16]
     name, _, _ = spec.name.partition("@")  # variants have the same rows
     code = program("benchmark.data")
@@ -100,7 +100,7 @@ def load_table(spec: DatasetSpec) -> pd.DataFrame:
 
     Raises UserError as that does. Images have no table of their own.
     """
-    raw = _cleaned(spec, *sources.obtain(spec))
+    raw = _cleaned(spec, *downloads.obtain(spec))
     none = np.empty((len(raw), 0), dtype=np.uint8)
     return _prepare(raw, spec.model_copy(update={"split": "random:0.8"}), none)[0]
 
@@ -113,7 +113,7 @@ def _cleaned(spec: DatasetSpec, path: Path, content: bytes) -> pd.DataFrame:
 
 def feature_columns(spec: DatasetSpec) -> list[str]:
     """Return the feature columns of a dataset whose features are ``columns``."""
-    path, content = sources.obtain(spec)
+    path, content = downloads.obtain(spec)
     return list(features.own_columns(readers.read(content, str(path)), spec).columns)
 
 

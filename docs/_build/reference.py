@@ -17,11 +17,11 @@ from typer.cli import get_docs_for_click
 import benchmark.__main__
 import leaderboard.__main__
 from benchmark import estimators
-from benchmark.data.catalogue import rows_text, summary
+from benchmark.data.listing import rows_text, summary
 from benchmark.data.checks import families, health_table
 from benchmark.data.checks.health import NEAR, REASONS
 from benchmark.data.checks.health_text import to_expect
-from benchmark.data.sources import origin
+from benchmark.data.downloads import origin
 from benchmark.data.spec import DatasetSpec, as_written, dataset_names
 from benchmark.files import shipped_datasets
 from benchmark.measure.catalogue import CATALOGUE

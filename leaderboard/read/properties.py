@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from benchmark.data.checks.expected import Properties, published
+from benchmark.data.checks.expected_churn import Properties, published
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
 from benchmark.files import named, program
@@ -45,7 +45,7 @@ def _problem(dataset: Dataset) -> str:
 
 def _here(name: str) -> bool:
     """Return whether the unaltered file of a registered dataset is on this machine."""
-    from benchmark.data.sources import locate, verified
+    from benchmark.data.downloads import locate, verified
 
     try:
         spec = load_spec(name)

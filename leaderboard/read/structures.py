@@ -87,9 +87,9 @@ def of_tests(dataset: Dataset) -> dict[str, str]:
 
 def local(spec: DatasetSpec) -> Molecules | None:
     """Return the molecules of a dataset whose raw file is on this machine and unaltered, otherwise None."""
+    from benchmark.data.downloads import locate, verified
     from benchmark.data.problem import labels  # RDKit
     from benchmark.data.rows import load_rows
-    from benchmark.data.sources import locate, verified
 
     try:
         if not spec.smiles or (path := locate(spec)) is None:

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from benchmark.data.checks.expected import (
+from benchmark.data.checks.expected_churn import (
     PREDICTORS,
     Expected,
     Model,
@@ -209,7 +209,7 @@ def models(results: Results) -> list[Model]:
 
 
 def content(results: Results) -> str:
-    """Return the published file (``benchmark.data.checks.expected``) of all samplings of ``results``."""
+    """Return the published file (``benchmark.data.checks.expected_churn``) of all samplings of ``results``."""
     known: dict[str, Properties | None] = {}
     for part in results.every:
         known |= of_datasets([dataset for task in TASKS for dataset in part.of_task(task)])

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmark import __version__
-from benchmark.data.checks.expected import FILE
+from benchmark.data.checks.expected_churn import FILE
 from benchmark.errors import UserError
 from benchmark.files import inside, named, program
 from benchmark.store.cell import Cell, encode

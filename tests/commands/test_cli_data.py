@@ -14,9 +14,9 @@ from mlflow.tracking import MlflowClient
 from rdkit.Chem import CanonSmiles
 
 from benchmark.__main__ import app
-from benchmark.data import sources
-from benchmark.data.catalogue import markdown
+from benchmark.data import downloads
 from benchmark.data.checks import health
+from benchmark.data.listing import markdown
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import dataset_names, expand, fields_of, load_spec
 from benchmark.files import shipped_datasets
@@ -173,7 +173,7 @@ def a_broken_neighbour(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     (neighbour / "messy.toml").rename(neighbour / "broken.toml")
     (neighbour / "messy.csv").write_text("SMILES,potency\n")
     load_rows.cache_clear()
-    sources.verified.cache_clear()
+    downloads.verified.cache_clear()
     monkeypatch.setattr(health, "dataset_names", lambda: [str(neighbour / "broken.toml")])
 
 
@@ -380,7 +380,7 @@ def test_a_table_that_was_changed_is_trained_on_once_it_is_described_anew_as_the
     with (folder / "messy.csv").open("a") as more:
         more.write("CCCCCC,active\r\n")
     load_rows.cache_clear()
-    sources.verified.cache_clear()
+    downloads.verified.cache_clear()
     capsys.readouterr()
     assert call("run", "--method", "erm", "--dataset", str(folder / "messy.toml"), "--seeds", "2") == 2
     printed = capsys.readouterr()

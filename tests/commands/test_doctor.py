@@ -10,7 +10,7 @@ from benchmark.__main__ import app
 from benchmark.commands import doctor
 from benchmark.commands.doctor import Finding, diagnose
 from benchmark.commands.options import DEFAULT_DATASET
-from benchmark.data import sources
+from benchmark.data import downloads
 from benchmark.data.spec import dataset_names
 
 
@@ -71,7 +71,7 @@ def test_a_broken_file_of_the_default_dataset_is_named_and_fails(
 ) -> None:
     broken = tmp_path / "B3DB_regression.tsv"
     broken.write_text("SMILES\tlogBB\nCCO\t0.1\n")
-    monkeypatch.setitem(sources.SOURCES, "b3db", lambda name: sources.Origin(path=tmp_path / name))
+    monkeypatch.setitem(downloads.SOURCES, "b3db", lambda name: downloads.Origin(path=tmp_path / name))
     assert call() == 1
     output = capsys.readouterr().out
     assert f"bad   data of {DEFAULT_DATASET}: {broken} is not the expected file" in output
@@ -81,14 +81,14 @@ def test_a_broken_file_of_the_default_dataset_is_named_and_fails(
 
 def test_the_remedy_for_a_broken_file_is_a_whole_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "B3DB_regression.tsv").write_text("SMILES\tlogBB\nCCO\t0.1\n")
-    monkeypatch.setitem(sources.SOURCES, "b3db", lambda name: sources.Origin(path=tmp_path / name))
+    monkeypatch.setitem(downloads.SOURCES, "b3db", lambda name: downloads.Origin(path=tmp_path / name))
     (finding,) = [finding for finding in bad() if finding.vital]
     assert re.search("pip install|get a fresh copy", finding.remedy)
     assert "put it at" not in finding.remedy, "pip knows where"
 
 
 def test_a_missing_package_of_the_default_dataset_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "find_spec", lambda name: None)
+    monkeypatch.setattr(downloads, "find_spec", lambda name: None)
     (finding,) = [finding for finding in bad() if finding.vital]
     assert finding.what == f"data of {DEFAULT_DATASET}: not on this machine"
     assert "pip install qc-B3DB" in finding.remedy

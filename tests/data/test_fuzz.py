@@ -24,8 +24,8 @@ import pytest
 import tomli_w
 
 from benchmark.__main__ import app
+from benchmark.data.downloads import verified
 from benchmark.data.rows import load_rows
-from benchmark.data.sources import verified
 
 ROUNDS = int(os.environ.get("FUZZ_ROUNDS", "40"))
 RINGS = ("c1ccccc1", "c1ccncc1", "C1CCCCC1", "c1ccsc1", "c1ccoc1", "C1CCCC1", "c1ccc2ccccc2c1", "C1CCNCC1", "C1CC1")

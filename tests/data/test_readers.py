@@ -14,10 +14,10 @@ import pytest
 from rdkit import Chem
 
 from benchmark.data import readers
+from benchmark.data.downloads import locate, obtain
 from benchmark.data.problem import load_problem
 from benchmark.data.readers import LINE, REPEATED, clean, read
 from benchmark.data.rows import load_rows
-from benchmark.data.sources import locate, obtain
 from benchmark.data.spec import dataset_names, load_spec
 from benchmark.errors import UserError
 

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 import pandas as pd
 import pytest
 
-from benchmark.data import readers, sources
+from benchmark.data import downloads, readers
 from benchmark.data.readers import REPEATED, clean, read
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import dataset_names, load_spec
@@ -24,9 +24,9 @@ CONTENT = b'Drug_ID\tDrug\tY\r\n"a"\tCCO\t1\nb\tCCN\t0\nc\t"CCC"\t1\nb\tCCN\t0\n
 
 def content_of(name: str) -> bytes:
     spec = load_spec(name)
-    if sources.locate(spec) is None:
+    if downloads.locate(spec) is None:
         pytest.skip(f"{spec.source} is not here")
-    return sources.obtain(spec)[1]
+    return downloads.obtain(spec)[1]
 
 
 def cleaned(content: bytes) -> pd.DataFrame:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from benchmark.data.checks.health import examine
+from benchmark.data.downloads import verified
 from benchmark.data.problem import labels
 from benchmark.data.rows import Rows, load_rows
-from benchmark.data.sources import verified
 from benchmark.data.spec import DatasetSpec
 from benchmark.errors import UserError
 

@@ -13,8 +13,8 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from benchmark.data.catalogue import how_to_get
 from benchmark.data.checks.molecules import Molecules, molecules
+from benchmark.data.listing import how_to_get
 from benchmark.data.spec import DatasetSpec
 from benchmark.errors import UserError
 from benchmark.files import shipped_datasets

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 from rdkit import Chem, rdBase
 
-from benchmark.data.catalogue import how_to_get
-from benchmark.data.checks.expected import Properties
+from benchmark.data.checks.expected_churn import Properties
 from benchmark.data.checks.molecules import Molecules, molecules
 from benchmark.data.checks.nearest import bits, nearest
 from benchmark.data.checks.properties import properties
+from benchmark.data.listing import how_to_get
 from benchmark.data.problem import digest, labels, split_rows
 from benchmark.data.rows import Rows, load_rows
 from benchmark.data.spec import DatasetSpec, as_written, dataset_names

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from benchmark.data.checks.expected import Properties
+from benchmark.data.checks.expected_churn import Properties
 from benchmark.data.checks.health import REASONS, Health
 from benchmark.data.spec import DatasetSpec
 from benchmark.files import shipped_datasets

@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Iterable
 
-from benchmark.data.checks.expected import Expected, Properties, expectations
+from benchmark.data.checks.expected_churn import Expected, Properties, expectations
 from benchmark.data.checks.health import NEAR, REASONS, Health, examine
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import DatasetSpec

@@ -9,7 +9,7 @@ import numpy as np
 from rdkit import Chem, rdBase
 from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
 
-from benchmark.data.checks.expected import Properties
+from benchmark.data.checks.expected_churn import Properties
 from benchmark.data.checks.nearest import comparable, ranked, tanimoto
 from benchmark.data.rows import Rows
 from benchmark.data.spec import DatasetSpec

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmark.data.checks.expected import PREDICTORS, link, predict
+from benchmark.data.checks.expected_churn import PREDICTORS, link, predict
 from benchmark.measure.intervals import Estimate, IntervalKind
 from benchmark.types import Task
 from leaderboard.read.results import PLURAL, Dataset, Results

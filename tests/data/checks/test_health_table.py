@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmark.__main__ import app
-from benchmark.data.catalogue import BY_HAND
 from benchmark.data.checks import health_table
 from benchmark.data.checks.health import examine
+from benchmark.data.listing import BY_HAND
 from benchmark.data.spec import as_written, dataset_names, load_spec
 from benchmark.files import shipped_datasets
 

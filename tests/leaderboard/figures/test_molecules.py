@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from benchmark.data import sources
+from benchmark.data import downloads
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError
 from benchmark.store.cell import Cell, CellKey, Facts
@@ -36,7 +36,7 @@ def test_datasets_without_local_data_are_left_out_without_touching_the_network(m
     monkeypatch.setenv("CHURN_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("CHURN_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("CHURN_OFFLINE", "0")
-    monkeypatch.setattr(sources, "_download", lambda spec: pytest.fail(f"tried to download {spec.name}"))
+    monkeypatch.setattr(downloads, "_download", lambda spec: pytest.fail(f"tried to download {spec.name}"))
     damaged = tmp_path / "cache" / "raw" / "molnet" / "bace.csv"
     damaged.parent.mkdir(parents=True)
     damaged.write_text("mol,Class\nC,1\n")

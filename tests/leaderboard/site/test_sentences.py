@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmark.data.checks.expected import Properties, link, unlink
+from benchmark.data.checks.expected_churn import Properties, link, unlink
 from benchmark.store.cell import Cell
 from leaderboard.figures.build import draw
 from leaderboard.figures.expected import churn_against, panels

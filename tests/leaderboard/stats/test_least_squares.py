@@ -7,7 +7,7 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 
-from benchmark.data.checks.expected import Model, predict
+from benchmark.data.checks.expected_churn import Model, predict
 from leaderboard.stats.least_squares import fit, spearman
 
 

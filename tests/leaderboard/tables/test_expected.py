@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmark.data.checks.expected import FILE, Properties, link, unlink
+from benchmark.data.checks.expected_churn import FILE, Properties, link, unlink
 from benchmark.files import published_results
 from benchmark.store.cell import Cell
 from leaderboard.read.results import Results, collect

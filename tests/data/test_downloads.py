@@ -19,8 +19,8 @@ from types import SimpleNamespace
 import pooch
 import pytest
 
-from benchmark.data import readers, sources
-from benchmark.data.sources import locate, obtain, offline
+from benchmark.data import downloads, readers
+from benchmark.data.downloads import locate, obtain, offline
 from benchmark.data.spec import DatasetSpec, dataset_names, load_spec
 from benchmark.errors import UserError
 
@@ -56,7 +56,7 @@ def files(folder: Path) -> list[Path]:
 
 @pytest.fixture(autouse=True)
 def nothing_verified_yet() -> None:
-    sources.verified.cache_clear()
+    downloads.verified.cache_clear()
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -138,7 +138,7 @@ def test_b3db_is_read_from_its_package_without_importing_it(raw):
 
 
 def test_a_package_that_is_not_installed_is_named_with_the_command_that_installs_it(monkeypatch):
-    monkeypatch.setattr(sources, "find_spec", lambda name: None)
+    monkeypatch.setattr(downloads, "find_spec", lambda name: None)
     with pytest.raises(UserError, match="pip install qc-B3DB"):
         obtain(load_spec("b3db"))
 
@@ -208,7 +208,7 @@ def test_the_users_file_is_refused_when_it_is_too_large_before_it_is_in_memory(m
     monkeypatch.setattr(readers, "MOST_BYTES", len(CONTENT))
     path = put(mine / "molnet" / "bace.csv", pack(CONTENT))
     assert obtain(BACE) == (path, CONTENT)
-    sources.verified.cache_clear()
+    downloads.verified.cache_clear()
     put(path, pack(CONTENT + b"\n"))
     assert f"it has more than {len(CONTENT):,} bytes" in refused(BACE, path, path.read_bytes())
 
@@ -217,7 +217,7 @@ def test_gigabytes_in_a_small_archive_are_not_unpacked(tmp_path):
     path = put(tmp_path / "zeros.csv.gz", gzip.compress(bytes(2**24), 9) * 100)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(OSError, match="more than 536,870,912 bytes when decompressed"):
-        sources.contents(path)
+        downloads.contents(path)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < before + 2**20
 
 
@@ -284,7 +284,7 @@ def a_row(rows: list[list[str]]) -> None:
 def test_a_file_that_differs_only_in_quotes_and_names_is_the_file(name, quote, end, tmp_path):
     spec, content = load_spec(name), rewritten(name, end, untouched, quote)
     assert sha256(content) != spec.sha256
-    assert sources.verified(put(tmp_path / "table.tab", content), spec) == content
+    assert downloads.verified(put(tmp_path / "table.tab", content), spec) == content
 
 
 @pytest.mark.parametrize("name", WITH_ROWS)
@@ -292,12 +292,12 @@ def test_a_file_that_differs_only_in_quotes_and_names_is_the_file(name, quote, e
 def test_a_file_with_a_changed_row_is_not_the_file(name, change, tmp_path):
     path = put(tmp_path / "table.tab", rewritten(name, "\n", change))
     with pytest.raises(UserError, match="its checksum differs"):
-        sources.verified(path, load_spec(name))
+        downloads.verified(path, load_spec(name))
 
 
 def test_the_digest_of_rows_is_of_smiles_and_target_line_by_line():
     content = b'Y\tDrug\tDrug_ID\n"1"\tCCO\t1\n0.5\t"CC"\t"2"\n'
-    assert sources.rows_digest(content, PGP) == sha256(b"CCO\t1.0\nCC\t0.5\n")
+    assert downloads.rows_digest(content, PGP) == sha256(b"CCO\t1.0\nCC\t0.5\n")
 
 
 # Downloads
@@ -341,9 +341,9 @@ def server(monkeypatch: pytest.MonkeyPatch, raw: Path, waits: list[float]) -> It
         thread.start()
         monkeypatch.setenv("CHURN_OFFLINE", "0")
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-        monkeypatch.setattr(sources, "DEEPCHEM", running.url)
-        monkeypatch.setattr(sources, "DATAVERSE", f"{running.url}datafile/")
-        monkeypatch.setitem(sources.MOF, "full_TSD_data.csv", f"{running.url}full_TSD_data.csv")
+        monkeypatch.setattr(downloads, "DEEPCHEM", running.url)
+        monkeypatch.setattr(downloads, "DATAVERSE", f"{running.url}datafile/")
+        monkeypatch.setitem(downloads.MOF, "full_TSD_data.csv", f"{running.url}full_TSD_data.csv")
         yield running
         running.closing.set()
         http.shutdown()
@@ -468,7 +468,7 @@ def says_how_to_do_it_by_hand(message: str, url: str, raw: Path, mine: Path) -> 
 def test_a_failing_server_is_tried_four_times_and_leaves_nothing_behind(
     server, waits, raw, mine, monkeypatch, answer, reason
 ):
-    monkeypatch.setattr(sources, "TIMEOUT", (10, 0.1 if answer in STALLS else 10))
+    monkeypatch.setattr(downloads, "TIMEOUT", (10, 0.1 if answer in STALLS else 10))
     server.answers = [answer]
     with pytest.raises(UserError, match="4 attempts") as caught:
         obtain(BACE)
@@ -479,7 +479,7 @@ def test_a_failing_server_is_tried_four_times_and_leaves_nothing_behind(
     assert waits == [1, 2, 3]
     assert files(raw.parent) == []
 
-    monkeypatch.setattr(sources, "TIMEOUT", (10, 10))
+    monkeypatch.setattr(downloads, "TIMEOUT", (10, 10))
     server.answers = [SENDS_IT]
     assert obtain(BACE) == (raw / "molnet" / "bace.csv", CONTENT)
     assert files(raw.parent) == [raw / "molnet" / "bace.csv"]
@@ -520,14 +520,14 @@ def test_no_server_at_all_is_an_error_with_the_way_to_do_it_by_hand(server, wait
     with socket.socket() as silent:  # bound to reserve the port, but not listening
         silent.bind(("127.0.0.1", 0))
         nowhere = f"http://127.0.0.1:{silent.getsockname()[1]}/"
-        monkeypatch.setattr(sources, "DEEPCHEM", nowhere)
+        monkeypatch.setattr(downloads, "DEEPCHEM", nowhere)
         with pytest.raises(UserError, match=r"cannot be reached") as caught:
             obtain(BACE)
     assert says_how_to_do_it_by_hand(str(caught.value), nowhere, raw, mine)
     assert waits == [1, 2, 3]
     assert files(raw.parent) == []
 
-    monkeypatch.setattr(sources, "DEEPCHEM", server.url)
+    monkeypatch.setattr(downloads, "DEEPCHEM", server.url)
     server.answers = [SENDS_IT]
     assert obtain(BACE)[1] == CONTENT
 

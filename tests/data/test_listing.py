@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchmark.data import catalogue, readers, sources
-from benchmark.data.catalogue import how_to_get, markdown, rows_text, summary, summary_markdown
+from benchmark.data import downloads, listing, readers
+from benchmark.data.listing import how_to_get, markdown, rows_text, summary, summary_markdown
 from benchmark.data.spec import as_written, dataset_names, expand, fields_of, load_spec
 from benchmark.files import CHECKOUT, shipped_datasets
 
@@ -106,7 +106,7 @@ def test_the_notes_state_the_authors_cuts_of_simpd():
     assert len(sets) == 32
     for name in sets:
         spec = as_written(name)
-        table = readers.read(sources.obtain(spec)[1], name)
+        table = readers.read(downloads.obtain(spec)[1], name)
         potency, active = table["pchembl_value"].astype(float), table["active"].astype(float) == 1
         lowest, highest = (float(text) for text in re.search(CUT, spec.notes).groups())
         assert (lowest, highest) == (potency[active].min(), potency[~active].max())
@@ -160,10 +160,10 @@ def test_a_file_that_must_be_fetched_by_hand_says_so_online_too(bare):
 
 
 def test_a_group_does_without_what_must_be_fetched_by_hand_and_says_so(bare):
-    kept, (line,) = catalogue.obtainable("headline,bace")
+    kept, (line,) = listing.obtainable("headline,bace")
     assert line.startswith("skipped: tadf: get it from https://")
     assert set(kept) == {name for name in expand("headline,bace") if name != "tadf"}
-    assert catalogue.obtainable("tadf,headline") == (expand("tadf,headline"), [])
+    assert listing.obtainable("tadf,headline") == (expand("tadf,headline"), [])
 
 
 def test_following_the_remedy_word_by_word_works(bare, monkeypatch, staged_data):
@@ -174,7 +174,7 @@ def test_following_the_remedy_word_by_word_works(bare, monkeypatch, staged_data)
     place = bare / match.group(2)
     place.parent.mkdir(parents=True)
     shutil.copyfile(staged_data / "molnet" / "clintox.csv.gz", place)
-    assert sources.obtain(spec)[0] == place
+    assert downloads.obtain(spec)[0] == place
 
 
 def test_a_table_of_the_user_that_is_gone_is_named_with_its_toml(bare):
@@ -187,8 +187,8 @@ def test_a_table_of_the_user_that_is_gone_is_named_with_its_toml(bare):
 @pytest.mark.parametrize(
     ("module", "name", "remedy"),
     [
-        (sources, "b3db", "B3DB_classification.tsv ships in a package that is not installed: pip install qc-B3DB"),
-        (catalogue, "waterbirds", "pip install -c constraints.txt -e '.[vision]'"),
+        (downloads, "b3db", "B3DB_classification.tsv ships in a package that is not installed: pip install qc-B3DB"),
+        (listing, "waterbirds", "pip install -c constraints.txt -e '.[vision]'"),
     ],
 )
 def test_a_package_that_data_need_and_that_is_not_installed_is_named(bare, monkeypatch, module, name, remedy):
@@ -203,7 +203,7 @@ def test_an_unknown_source_is_not_here_and_does_not_stop_the_list():
 
 
 def test_images_in_a_data_folder_are_here(bare, monkeypatch):
-    monkeypatch.setattr(catalogue, "find_spec", lambda name: SimpleNamespace(origin="site-packages/datasets"))
+    monkeypatch.setattr(listing, "find_spec", lambda name: SimpleNamespace(origin="site-packages/datasets"))
     assert how_to_get(load_spec("waterbirds"))
     (bare / "data" / "hf" / "grodino" / "waterbirds").mkdir(parents=True)
     assert how_to_get(load_spec("waterbirds")) == ""

@@ -11,8 +11,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmark.data.checks import expected
-from benchmark.data.checks.expected import FILE, Model, Properties, link, predict, published, terms, to_json, unlink
+from benchmark.data.checks import expected_churn
+from benchmark.data.checks.expected_churn import (
+    FILE,
+    Model,
+    Properties,
+    link,
+    predict,
+    published,
+    terms,
+    to_json,
+    unlink,
+)
 from benchmark.data.checks.health import examine
 from benchmark.data.checks.health_text import to_expect, to_text
 from benchmark.data.spec import load_spec
@@ -35,7 +45,7 @@ Publish = Callable[..., None]
 @pytest.fixture
 def publish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Publish]:
     """A function that makes models the published ones."""
-    monkeypatch.setattr(expected, "published_results", lambda: tmp_path)
+    monkeypatch.setattr(expected_churn, "published_results", lambda: tmp_path)
 
     def write(*models: Model) -> None:
         (tmp_path / FILE).write_text(to_json(models, {"mine": KNOWN, "images": None}), encoding="utf-8")
