@@ -12,8 +12,8 @@ import pyarrow.csv
 import pyarrow.parquet
 from pydantic_core import from_json
 
+from benchmark.data import parquet
 from benchmark.errors import UserError
-from leaderboard.scoring import decoder
 
 WHOLE = 2.0**53
 """Every smaller integer is an exact float."""
@@ -61,7 +61,7 @@ def batches(path: Path, columns: list[str]) -> Iterator[tuple[int, pa.RecordBatc
     row = 1
     try:
         if path.suffix == ".parquet":
-            with closing(decoder.batches(path, columns)) as read:
+            with closing(parquet.batches(path, columns)) as read:
                 for batch in read:
                     _check_flat(path, batch.schema)
                     if len(batch):

@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from benchmark.data import parquet
 from benchmark.errors import UserError
-from leaderboard.scoring import decoder, readers
+from leaderboard.scoring import readers
 from leaderboard.scoring.review import together
 from leaderboard.scoring.runs import Runs
 
@@ -43,7 +44,7 @@ def read(
     may hold several runs; of several tables, each is one run, on the same examples: those of the same id or, where
     tables of MLflow have no ids, of the same row. Raises UserError for anything that cannot be read or differs.
     """
-    with tempfile.TemporaryDirectory() as folder, decoder.one_process():
+    with tempfile.TemporaryDirectory() as folder, parquet.one_process():
         paths, left_out = _paths(sources, experiment, table, query, store, Path(folder))
         found = []
         for name, path, logged in paths:

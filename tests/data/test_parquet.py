@@ -52,6 +52,30 @@ def test_a_caller_may_stop_early(path):
         assert len(next(batches)) > 0
 
 
+def test_files_that_share_a_process_are_read_as_by_processes_of_their_own(tmp_path, monkeypatch):
+    paths = [tmp_path / f"{i}.parquet" for i in range(2)]
+    for i, table in enumerate(paths):
+        pq.write_table(pa.table({"a": pa.array(np.arange(i, i + 3)), f"b{i}": pa.array(["x"] * 3)}), table)
+    refused = tmp_path / "bomb.parquet"
+    pq.write_table(pa.table({"a": repeated("C" * 2_000_000, 100_000)}), refused, compression="zstd")
+    started, start = [], parquet._started
+    monkeypatch.setattr(parquet, "_started", lambda: started.append(1) or start())
+    with parquet.one_process():
+        for i, table in enumerate([*paths, *paths]):
+            batches = pa.Table.from_batches(parquet.batches(table, [f"b{i % 2}", "a"]))
+            assert batches.to_pydict() == {f"b{i % 2}": ["x"] * 3, "a": [i % 2, i % 2 + 1, i % 2 + 2]}
+        assert len(started) == 1
+        with pytest.raises(ValueError, match="take more than 256 MiB"):
+            list(parquet.batches(refused, ["a"]))
+        with closing(parquet.batches(paths[0], ["a"])) as batches:
+            next(batches)
+        assert pa.Table.from_batches(parquet.batches(paths[1], ["a"])).num_rows == 3
+    assert len(started) == 3  # the refusal, and the caller that stopped early, ended one each
+    for table in paths:
+        assert pa.Table.from_batches(parquet.batches(table, ["a"])).num_rows == 3
+    assert len(started) == 5  # outside, every file has a process of its own
+
+
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1 nothing PAR1", b"PAR1" + b"\x15" * 100 + b"\x50\0\0\0PAR1"])
 def test_what_is_no_parquet_is_refused(path, content):
     path.write_bytes(content)
