@@ -140,22 +140,21 @@ def test_each_sampling_has_pages_of_its_own_halves_first_and_the_others_a_click_
 
 
 def test_pages_say_when_they_were_built_and_lead_to_repository_and_documentation_if_these_are_known(
-    make_cell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    make_cell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1795305600")
     results = collect([make_cell("d", "erm")])
     addresses = {"repository": "https://git.example/churn", "docs": "https://docs.example/churn"}
-    known = site.write(results, tmp_path / "known", **addresses)
-    alone = site.write(results, tmp_path / "alone")
-    for page in (known, known.parent / "methods" / "erm.html"):
-        text = page.read_text()
+    known, alone = (Site(results, results, "runs", {}, **given) for given in (addresses, {}))
+    first, first_alone = (str(dict(pages.overall())["index.html"]) for pages in (known, alone))
+    for text in (first, known.method("ERM")):
         assert '<time datetime="2026-11-22">22 November 2026</time>' in text
         assert '<a href="https://git.example/churn">Repository</a>' in text
         assert '<a href="https://docs.example/churn">Documentation</a>' in text
         assert 'index.html#submit">Submit yours</a>' in text
-    assert "https://git.example/churn/blob/HEAD/submissions/README.md" in known.read_text()
-    assert not {"Repository", "Documentation"} & set(alone.read_text().replace("<", ">").split(">"))
-    assert 'id="submit"' in alone.read_text()
+    assert "https://git.example/churn/blob/HEAD/submissions/README.md" in first
+    assert not {"Repository", "Documentation"} & set(first_alone.replace("<", ">").split(">"))
+    assert 'id="submit"' in first_alone
 
 
 def test_the_readers_own_rows_stand_out(make_cell) -> None:
