@@ -131,26 +131,15 @@ class Updates:
 
     def _sheet(self, task: Task, found: Found) -> Sheet:
         rows = list[SheetRow]()
-        for where, order, of in [*_mean(found), *((_title(name), _order(name), of) for name, of in found.items())]:
+        for where, order, of in _scopes(found):
             erm = next(iter(of.values()))
             for title, one in of.items():
                 known = not np.isnan(one.chance).any()
                 parts = [Sampled(one.chance), Sampled(one.flips - one.chance)] if known else ["–", "–"]
-                shares = [one.good, one.bad, one.turnover]
-                deltas = [one.bad - erm.bad, one.quality - erm.quality]
-                versus = ["–", "–"] if one is erm else [Sampled(delta) for delta in deltas]
-                rows.append(
-                    [
-                        where,
-                        order,
-                        title,
-                        Sampled(one.quality),
-                        Sampled(one.flips),
-                        *parts,
-                        *map(Sampled, shares),
-                        *versus,
-                    ]
-                )
+                deltas = [Sampled(one.bad - erm.bad), Sampled(one.quality - erm.quality)]
+                shares = map(Sampled, (one.good, one.bad, one.turnover))
+                row = [where, order, title, Sampled(one.quality), Sampled(one.flips), *parts, *shares]
+                rows.append([*row, *(deltas if one is not erm else ["–", "–"])])
         if task == "classification":
             quality, delta = Head("Accuracy (%)", 100, 1, most=1), Head("Δ accuracy (pp)", 100, 1, signed=True)
         else:
@@ -170,7 +159,7 @@ class Updates:
         return Sheet(task, f"Updates, {task}", caption, ["Dataset", "Order", "Method", *heads], rows)
 
     def _chart(self, task: Task, found: Found) -> Chart:
-        scope, _, of = (*_mean(found), *((_title(name), _order(name), of) for name, of in found.items()))[0]
+        scope, _, of = _scopes(found)[0]
         erm = next(iter(of.values()))
         sign, scale, what = (1, 100, "Δ accuracy (pp)") if task == "classification" else (-1, 1, "Fall of MAE")
         series = {
@@ -183,33 +172,28 @@ class Updates:
         return Chart(task, f"Bad flips and accuracy, {task}", about, x, y, series, joined=False)
 
 
-def _title(name: str) -> str:
-    return load_spec(name).title.removesuffix(", split=time")
-
-
-def _order(name: str) -> str:
-    return "time" if load_spec(name).split.startswith("time:") else "random"
-
-
-def _mean(found: Found) -> list[tuple[str, str, Mapping[str, Outcome]]]:
-    """Return the outcomes of all datasets as one, with a value for each family; nothing for a single family."""
+def _scopes(found: Found) -> list[tuple[str, str, Mapping[str, Outcome]]]:
+    """Return title, order of rows and outcomes of each dataset, after their mean with a value for each family."""
     families: dict[str, list[str]] = {}
-    for name in found:
-        families.setdefault(load_spec(name).family, []).append(name)
+    scopes = list[tuple[str, str, Mapping[str, Outcome]]]()
+    for name, outcomes in found.items():
+        spec = load_spec(name)
+        families.setdefault(spec.family, []).append(name)
+        order = "time" if spec.split.startswith("time:") else "random"
+        scopes.append((spec.title.removesuffix(", split=time"), order, outcomes))
     if len(families) < 2:
-        return []
-    titles = next(iter(found.values()))
+        return scopes
 
-    def of(title: str) -> Outcome:
+    def mean(title: str) -> Outcome:
         parts = [[[p.mean() for p in found[name][title]] for name in names] for names in families.values()]
         return Outcome(*np.array([np.mean(part, axis=0) for part in parts]).T)
 
-    return [(f"mean of {len(families)} families", "", {title: of(title) for title in titles})]
+    return [(f"mean of {len(families)} families", "", {title: mean(title) for title in scopes[0][2]}), *scopes]
 
 
 def _sentences(task: Task, found: Found) -> list[str]:
     """Say how much an update changes, what part is chance, and which methods reduce bad flips."""
-    scope, _, of = (*_mean(found), *((_title(name), _order(name), of) for name, of in found.items()))[0]
+    scope, _, of = _scopes(found)[0]
     erm = next(iter(of.values()))
     said = student(erm.flips - erm.chance)
     where = scope.replace("mean of", "Mean of") if len(found) > 1 else scope

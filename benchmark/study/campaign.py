@@ -1,8 +1,7 @@
 """Bayesian-optimisation campaigns in a pool of molecules whose targets are hidden until acquired (paper, appendix "BO
-trajectory variance on regression", Algorithm 2). Beyond the paper: acquisition by the spread of several networks.
+trajectory variance on regression", Algorithm 2).
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -13,33 +12,14 @@ from benchmark.errors import UserError
 from benchmark.pipeline import Pipeline
 from benchmark.study.context import Content, Trainer
 from benchmark.study.report import Sampled
-from benchmark.train import generator, sample_for
+from benchmark.train import sample_for
 from benchmark.types import MLP, PAPER, Examples, Problem, Recipe
 
 RECIPE = Recipe(hidden=256, lr=1e-3, weight_decay=1e-4, batch_size=64, epochs=30)
 """The authors' settings in the loop, for all datasets."""
-Scores = Callable[[np.ndarray, float, np.random.Generator], np.ndarray]
-"""Value (T,) of acquiring each molecule, from the predictions (K, T) of K networks and the best target so far."""
 
 
-def ei(predicted: np.ndarray, best: float, rng: np.random.Generator) -> np.ndarray:
-    """Return the expected improvement over ``best`` of a normal with the networks' mean and spread."""
-    from scipy.stats import norm  # slow to import
-
-    mean, spread = predicted.mean(axis=0), np.maximum(predicted.std(axis=0, ddof=1), 1e-9)
-    z = (mean - best) / spread
-    return np.asarray((mean - best) * norm.cdf(z) + spread * norm.pdf(z))
-
-
-ACQUISITIONS: dict[str, Scores] = {
-    "greedy": lambda predicted, best, rng: predicted.mean(axis=0),
-    "ucb": lambda predicted, best, rng: predicted.mean(axis=0) + predicted.std(axis=0, ddof=1),
-    "ei": ei,
-    "thompson": lambda predicted, best, rng: predicted[rng.integers(len(predicted))],
-}
-
-
-def trajectory(problem: Problem, method: Pipeline, acquire: str, k: int, initial: np.ndarray, budget: int) -> list[int]:
+def trajectory(problem: Problem, method: Pipeline, k: int, initial: np.ndarray, budget: int) -> list[int]:
     """Return the rows of the pool that trajectory ``k`` acquires, in order (Algorithm 2)."""
     pool, rows = problem.train, initial.tolist()
     for t in range(1, budget + 1):
@@ -47,12 +27,8 @@ def trajectory(problem: Problem, method: Pipeline, acquire: str, k: int, initial
         labelled = Examples(pool.x[rows], pool.y[rows], pool.ids[rows], pool.smiles[rows])
         model: Any = method.fit(sample_for(replace(problem, train=labelled), PAPER, seed)[0])
         asked = pool.inputs[rest]
-        each = model.each(asked) if hasattr(model, "each") else model.predict(asked)[None]
-        predicted = each[:, :, 0]
-        if acquire != "greedy" and len(predicted) == 1:
-            raise UserError(f"{method.name}: {acquire} needs the spread of several networks; use bagging or twin")
-        value = ACQUISITIONS[acquire](predicted, float(labelled.y.max()), generator("other", seed))
-        rows.append(int(rest[value.argmax()]))
+        predicted = model.each(asked).mean(axis=0) if hasattr(model, "each") else model.predict(asked)
+        rows.append(int(rest[predicted[:, 0].argmax()]))
     return rows[len(initial) :]
 
 
@@ -61,7 +37,6 @@ def campaigns(
     name: str,
     split: int,
     method: Pipeline,
-    acquire: str,
     trajectories: int,
     initial: int,
     budget: int,
@@ -79,7 +54,7 @@ def campaigns(
         raise UserError(f"{name}: the training pool has {len(y)} molecules; initial + budget must not exceed that")
     start = np.random.default_rng(problem.canonical_seed).choice(len(y), initial, replace=False)
     same = replace(problem.without_tests(), recipe=RECIPE)
-    items = [(same, method, acquire, k, start, budget) for k in range(1, trajectories + 1)]
+    items = [(same, method, k, start, budget) for k in range(1, trajectories + 1)]
     acquired = np.array(trainer.map(trajectory, items))
     best = y[acquired].max(axis=1).astype(float)
     return {"acquired": acquired.tolist(), "final_best": best.tolist(), "range": float(np.ptp(y))}

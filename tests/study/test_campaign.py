@@ -6,20 +6,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
-from scipy.stats import norm
 
 from benchmark.errors import UserError
 from benchmark.pipeline import Learner, Pipeline, Remedy
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
-from benchmark.study.campaign import ACQUISITIONS, campaigns, ei, overlaps, trajectory
+from benchmark.study.campaign import campaigns, overlaps, trajectory
 from benchmark.types import Examples, Model, Problem, Recipe, Sample
 
 INITIAL = np.array([3, 10, 11, 40, 41, 42, 60, 77])
-RNG = np.random.default_rng(0)
-PREDICTED = np.array([[1.0, 4.0, 2.0], [3.0, 4.5, 0.0], [2.0, 2.0, 7.0]])
-"""Of three networks on three molecules."""
 
 
 @pytest.fixture(scope="module")
@@ -60,14 +55,14 @@ def test_each_step_acquires_the_highest_prediction_of_a_model_trained_anew_on_wh
         labelled = Examples(pool.x[known], pool.y[known], pool.ids[known], pool.smiles[known])
         fitted = retrained(replace(problem, train=labelled), "erm", [2 * 10**6 + t])
         known.append(rest[int(np.argmax(fitted.predict(pool.inputs[rest])[0, :, 0]))])
-    found = trajectory(problem, make_method("erm", "regression"), "greedy", 2, INITIAL, 4)
+    found = trajectory(problem, make_method("erm", "regression"), 2, INITIAL, 4)
     assert found == known[len(INITIAL) :]
 
 
 def test_a_campaign_starts_from_the_initial_molecules_and_never_acquires_one_twice(problem: Problem) -> None:
     for k in (1, 2):
         method, fits = watched()
-        found = trajectory(problem, method, "greedy", k, INITIAL, 6)
+        found = trajectory(problem, method, k, INITIAL, 6)
         assert len(set(found) | set(INITIAL.tolist())) == 6 + len(INITIAL)
         order = [*INITIAL.tolist(), *found]
         assert [sample.seed for sample in fits] == [k * 10**6 + t for t in range(1, 7)]
@@ -77,19 +72,18 @@ def test_a_campaign_starts_from_the_initial_molecules_and_never_acquires_one_twi
             np.testing.assert_array_equal(sample.y, problem.train.y[order[: len(INITIAL) + t]])
 
 
-@pytest.mark.parametrize(("text", "acquire"), [("erm", "greedy"), ("bagging:k=3", "ei"), ("bagging:k=3", "thompson")])
-def test_labels_are_not_seen_before_their_molecule_is_acquired(problem: Problem, text: str, acquire: str) -> None:
-    method = make_method(text, "regression")
-    found = trajectory(problem, method, acquire, 1, INITIAL, 4)
+def test_labels_are_not_seen_before_their_molecule_is_acquired(problem: Problem) -> None:
+    method = make_method("erm", "regression")
+    found = trajectory(problem, method, 1, INITIAL, 4)
     for t in range(4):  # what is not acquired in the first t steps has a poisoned label
         open_ = [*INITIAL.tolist(), *found[:t]]
         y = np.full(len(problem.train), 1e6)
         y[open_] = problem.train.y[open_]
-        assert trajectory(with_labels(problem, y), method, acquire, 1, INITIAL, t + 1) == found[: t + 1]
+        assert trajectory(with_labels(problem, y), method, 1, INITIAL, t + 1) == found[: t + 1]
     y = problem.train.y.copy()
     y[found[0]] = 1e6
-    assert trajectory(with_labels(problem, y), method, acquire, 1, INITIAL, 4)[0] == found[0]
-    assert trajectory(with_labels(problem, y), method, acquire, 1, INITIAL, 4) != found
+    assert trajectory(with_labels(problem, y), method, 1, INITIAL, 4)[0] == found[0]
+    assert trajectory(with_labels(problem, y), method, 1, INITIAL, 4) != found
 
 
 def test_a_method_without_networks_is_taken_at_its_one_prediction(problem: Problem, retrained) -> None:
@@ -97,34 +91,7 @@ def test_a_method_without_networks_is_taken_at_its_one_prediction(problem: Probl
     known = replace(problem, train=Examples(*(getattr(problem.train, f)[INITIAL] for f in ("x", "y", "ids", "smiles"))))
     rest = np.setdiff1d(np.arange(90), INITIAL)
     best = retrained(known, forest, [1_000_001]).predict(problem.train.inputs[rest])[0, :, 0].argmax()
-    assert trajectory(problem, forest, "greedy", 1, INITIAL, 1) == [rest[best]]
-    with pytest.raises(UserError, match="random_forest: ei needs the spread of several networks"):
-        trajectory(problem, forest, "ei", 1, INITIAL, 1)
-
-
-@pytest.mark.parametrize("best", [-1.0, 2.5, 6.0])
-def test_expected_improvement_is_the_integral_of_the_improvement(best: float) -> None:
-    found = ei(PREDICTED, best, RNG)
-    for column, value in zip(PREDICTED.T, found, strict=True):
-        normal = norm(np.mean(column), np.std(column, ddof=1))
-        integral, _ = quad(lambda y, n=normal: (y - best) * n.pdf(y), best, best + 60, limit=200)
-        assert value == pytest.approx(integral, abs=1e-6)
-
-
-def test_greedy_takes_the_mean_and_ucb_adds_the_spread() -> None:
-    assert ACQUISITIONS["greedy"](PREDICTED, 0.0, RNG) == pytest.approx([2.0, 3.5, 3.0])
-    spread = [np.sqrt((1 + 1 + 0) / 2), np.sqrt((0.25 + 1 + 2.25) / 2), np.sqrt((1 + 9 + 16) / 2)]
-    assert ACQUISITIONS["ucb"](PREDICTED, 0.0, RNG) == pytest.approx(np.array([2.0, 3.5, 3.0]) + spread)
-
-
-def test_thompson_follows_one_network_each_as_often_as_the_others() -> None:
-    rng = np.random.default_rng(1)
-    drawn = [ACQUISITIONS["thompson"](PREDICTED, 0.0, rng).tolist() for _ in range(600)]
-    counts = [drawn.count(row) for row in PREDICTED.tolist()]
-    assert sum(counts) == 600
-    assert min(counts) > 150
-    first, again = (ACQUISITIONS["thompson"](PREDICTED, 0.0, np.random.default_rng(5)) for _ in range(2))
-    assert (first == again).all()
+    assert trajectory(problem, forest, 1, INITIAL, 1) == [rest[best]]
 
 
 def test_overlaps_are_jaccards() -> None:
@@ -135,4 +102,4 @@ def test_overlaps_are_jaccards() -> None:
 
 def test_another_backbone_has_no_recipe_for_campaigns() -> None:
     with pytest.raises(UserError, match="campaigns use the recipe of mlp: leave the other backbone out"):
-        campaigns(None, "b3db_logbb@backbone=gin", 99, make_method("erm", "regression"), "greedy", 2, 8, 2)  # type: ignore[arg-type]
+        campaigns(None, "b3db_logbb@backbone=gin", 99, make_method("erm", "regression"), 2, 8, 2)  # type: ignore[arg-type]

@@ -62,7 +62,6 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
     "bo-loop": {
         "dataset": "esol",
         "methods": "erm bagging:k=2",
-        "acquisitions": "greedy ei",
         "trajectories": "3",
         "initial": "10",
         "budget": "2",
@@ -356,13 +355,8 @@ def test_a_report_that_says_nothing_of_its_settings_is_left_out_with_a_line(ran:
         (["lambda-rule", "--dataset", TINY, "--seeds", "ten"], "seeds 'ten': expected a count"),
         (["bo-loop", "--seeds", "10"], "unknown setting of bo-loop: 'seeds'"),
         (["bo-loop", "--dataset", TINY], "use a regression such as esol"),
-        (["bo-loop", "--dataset", "esol", "--set", "acquisitions=greedi"], "did you mean 'greedy'"),
         (["bo-loop", "--dataset", "esol", "--set", "budget=0"], "budget=0: Input should be greater than 0"),
         (["bo-loop", "--dataset", "esol", "--set", "initial=5000"], "initial + budget must not exceed that"),
-        (
-            ["bo-loop", "--dataset", "esol", "--set", "methods=swa,acquisitions=ei"],
-            "swa: ei needs the spread of several",
-        ),
         (["bayes-lambda", "--dataset", TINY, "--set", "trials=many"], "bayes-lambda: trials=many"),
         (["bayes-lambda", "--dataset", "esol"], "use a classification such as bace"),
         (["overlap", "--dataset", TINY, "--set", "knob=esol"], "use a classification such as bace"),
