@@ -168,7 +168,7 @@ def _campaigns(results: Results, row: Published) -> Ours:
         raise _Missing(f"no method of ours is called {row.method}")
     name, params = METHODS[row.method]
     method = make_method(":".join([name, *(f"{key}={value}" for key, value in params.items())]), "regression")
-    key = BOLoop().key(row.dataset, row.canonical_seed, method, "greedy")
+    key = BOLoop().key(row.dataset, row.canonical_seed, method)
     record = next((r for r in results.records if r.study == BOLoop.name and r.key == key), None)  # type: ignore[attr-defined]
     if record is None:
         raise _Missing(f"no campaigns of {row.method} have been run on {row.dataset}, split {row.canonical_seed}")
