@@ -345,7 +345,7 @@ def verify(
     typer.echo(f"{method} is verified on {rerun.dataset} under {sampling}")
 
 
-for command in (commands.score, commands.triage, commands.power, commands.gate, commands.update):
+for command in (commands.score, commands.power, commands.gate, commands.update):
     app.command()(command)
 
 

@@ -35,7 +35,6 @@ FIRST: dict[str, set[str]] = {
     "benchmark new-dataset mine.csv --target potency --to .": TABLES | {"rdkit", "tomli_w"},
     "leaderboard --help": set(),
     "leaderboard score runs.csv": SCORES,
-    "leaderboard triage first.csv second.csv": SCORES,
     "leaderboard gate first.csv second.csv --max-flips 100%": SCORES,
     "leaderboard power": set(),
     "leaderboard verify mine": set(),

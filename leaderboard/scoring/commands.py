@@ -12,6 +12,8 @@ from benchmark.errors import UserError, did_you_mean
 
 if TYPE_CHECKING:
     from benchmark.measure.intervals import IntervalKind
+    from leaderboard.read.results import Results
+    from leaderboard.scoring.review import Review
     from leaderboard.scoring.runs import Runs
 
 TABLE = (
@@ -72,6 +74,10 @@ def score(
     html: Annotated[Path | None, typer.Option(help="Write a page to this file.")] = None,
     json: Annotated[Path | None, typer.Option(help="Write everything to this file as JSON; - prints it.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Write all examples to this file, most fragile first.")] = None,
+    review: Annotated[
+        Path | None, typer.Option(help="Of two runs: write to this CSV which examples to review, flips first.")
+    ] = None,
+    share: Annotated[str, typer.Option("--review-share", help="Share of the examples to review.")] = "30%",
     store: Store = None,
 ) -> None:
     """Score predictions of any model: churn and related measures, and the most fragile examples."""
@@ -79,6 +85,7 @@ def score(
     from leaderboard.scoring.score import score
 
     _check(store)
+    part = _share(share, "--review-share")
     sources = predictions or []
     if bool(sources) == bool(experiment) or (query and not experiment):
         raise UserError("expected either tables of predictions or --experiment; --filter needs --experiment")
@@ -94,13 +101,19 @@ def score(
         detail = [reports.scorecard(result), reports.by_class(result)] if more else []
         tables = [reports.facts(result), *detail, reports.triage(result, top or (LONG if more else SHORT))]
         reports.terminal([table for table in tables if table], reports.sentences(result))
-    from leaderboard.scoring import review, standing  # after the score: the published results take seconds to read
+    from leaderboard.scoring.review import fragile, select
 
-    where = standing.standing(result, standing.published_results(store, leading=True), store)
+    selected = select(result, part) if review else None
+    if review and selected:
+        _write(review, selected.table.to_csv(index=False))
+    from leaderboard.scoring import standing  # after the score: the published results take seconds to read
+
+    results = standing.published_results(store, leading=selected is None)
+    where = standing.standing(result, results, store)
     if html:
         _write(html, reports.to_html(result, where, top or LONG))
     if csv:
-        _write(csv, review.fragile(result).to_csv(index=False))
+        _write(csv, fragile(result).to_csv(index=False))
     if not printed:
         typer.echo(reports.to_json(result, where), nl=False)
         return
@@ -108,33 +121,16 @@ def score(
         _write(json, reports.to_json(result, where))
     hint = [] if more else ["Add --more for the scorecard, churn by class, more examples and the published methods."]
     reports.terminal([where.table] if more and where.table else [], [*where.sentences, *hint])
+    if review and selected:
+        _say_review(selected, part, results, review)
 
 
-def triage(
-    first: Annotated[str, typer.Argument(metavar="PREDICTIONS_A", help="Table of one run's predictions.")],
-    second: Annotated[
-        str,
-        typer.Argument(
-            metavar="PREDICTIONS_B", help="Table of predictions for the same examples after one retraining."
-        ),
-    ],
-    share: Annotated[str, typer.Option("--review", help="Share of the examples to review, e.g. 30%.")] = "30%",
-    out: Annotated[Path, typer.Option(help="CSV of the examples, most fragile first.")] = Path("review.csv"),
-    tracking_uri: Tracking = "",
-    kind: Kind = "",
-    store: Store = None,
-) -> None:
-    """Rank examples for review with one extra retraining: flips first, then those with the smallest margin."""
+def _say_review(result: Review, share: float, results: Results | None, out: Path) -> None:
+    """Say which share of the flips the examples in ``out`` have, here and in the published results."""
     import numpy as np
 
-    from leaderboard.scoring import review
+    from leaderboard.scoring import standing
 
-    _check(store)
-    part = _share(share, "--review")
-    read = [_read([source], kind, None, tracking_uri)[0] for source in (first, second)]
-    result = review.review(read[0], read[1], part)
-    _write(out, result.table.to_csv(index=False))
-    _echo_columns(read)
     n = len(result.table)
     typer.echo(f"{result.n} of {n} examples to review ({result.n / n:.0%}): {out}")
     if result.score.runs.task == "regression":
@@ -151,16 +147,10 @@ def triage(
             f"They contain {result.captured:.0%} of the {flips} flips between these two runs. This is in-sample: the "
             "same runs ranked the examples, so their flips come first whatever the model."
         )
-    from leaderboard.scoring import standing  # after the list: the published results take seconds to read
-
-    results = standing.published_results(store)
-    if results is None:
-        typer.echo(standing.NONE.format(folder=store or "the suite's"))
-        return
-    shares = list(standing.captured(results, part).values())
+    shares = list(standing.captured(results, share).values()) if results else []
     if shares:
         typer.echo(
-            f"On {len(shares)} published datasets, the first {part:.0%} as ranked by two runs of ERM "
+            f"On {len(shares)} published datasets, the first {share:.0%} as ranked by two runs of ERM "
             f"contain {np.mean(shares):.0%} of the flips in other runs ({min(shares):.0%} to {max(shares):.0%}): "
             "expect a similar share."
         )

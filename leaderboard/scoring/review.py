@@ -1,4 +1,4 @@
-"""Triage with one extra retraining: the examples to review before the second model replaces the first."""
+"""Which examples to review, ranked by one extra retraining, and tables that hold runs on the same examples."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,6 @@ import pandas as pd
 from benchmark.errors import UserError
 from leaderboard.scoring.runs import Runs
 from leaderboard.scoring.score import Score
-from leaderboard.scoring.score import score as score_of
 
 
 @dataclass(frozen=True)
@@ -87,16 +86,12 @@ def _recoded(runs: Runs, classes: tuple[str, ...]) -> tuple[np.ndarray, np.ndarr
     return index[runs.values], None if runs.y is None else index[runs.y].astype(np.int64)
 
 
-def review(first: Runs, second: Runs, share: float) -> Review:
-    """Select the first ``share`` (0 to 1) of examples for review, ranked by two retrainings of one run each.
-
-    Raises UserError for more than one run in either, and for anything ``join`` refuses.
-    """
-    for runs in (first, second):
-        if len(runs.names) != 1:
-            raise UserError(f"{runs.source}: expected one run, found {len(runs.names)}; for several runs, use score")
-    result = score_of(join(first, second))
-    n = int(np.ceil(share * len(first.ids) - 1e-9))
+def select(result: Score, share: float) -> Review:
+    """Select the first ``share`` (0 to 1) of examples for review, ranked by two retrainings. Raises UserError."""
+    runs = result.runs
+    if len(runs.names) != 2:
+        raise UserError(f"{runs.source}: --review takes two runs, found {len(runs.names)}")
+    n = int(np.ceil(share * len(runs.ids) - 1e-9))
     churn = result.example_churn[result.ranking]
     captured = float(churn[:n].sum() / churn.sum()) if churn.any() else float("nan")
     table = fragile(result)

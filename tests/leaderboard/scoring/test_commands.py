@@ -73,9 +73,9 @@ def test_score_is_short_unless_more_is_asked_for(tmp_path, store):
     assert "The 20 most fragile" in " ".join(long.split())
 
 
-def test_triage_ranks_flips_first_and_says_what_is_in_sample(tmp_path, store):
+def test_a_review_ranks_flips_first_and_says_what_is_in_sample(tmp_path, store):
     a, b, out = one_run(tmp_path / "a.csv"), one_run(tmp_path / "b.csv"), tmp_path / "review.csv"
-    result = run("triage", a, b, "--review", "30%", "--out", str(out), "--store", store)
+    result = run("score", a, b, "--review", str(out), "--store", store)
     assert result.exit_code == 0, result.output
     table = pd.read_csv(out)
     flips = (pd.read_csv(a)["p1"] > 0.5) != (pd.read_csv(b)["p1"] > 0.5)
@@ -83,8 +83,10 @@ def test_triage_ranks_flips_first_and_says_what_is_in_sample(tmp_path, store):
     assert table["flips"].sum() == flips.sum()
     assert not table["flips"].iloc[flips.sum() :].any()
     assert "in-sample" in result.output
-    assert f"{a}: read as probabilities. Columns: predictions p0, p1; truth y_true." in result.output
     assert "of the flips in other runs" in result.output
+    more = one_run(tmp_path / "c.csv")
+    result = run("score", a, b, more, "--review", str(out), "--store", store)
+    assert "--review takes two runs, found 3" in str(result.exception)
 
 
 @pytest.mark.parametrize(("limits", "code"), [(["40%"], 0), (["1%"], 1), (["40%", "--max-bad-flips", "0"], 1)])
