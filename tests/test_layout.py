@@ -236,7 +236,7 @@ def test_only_the_store_and_the_plugin_of_mlflow_import_mlflow():
         "benchmark.studies.overlap",
         "leaderboard.__main__",
         "leaderboard.read.results",
-        "leaderboard.tables.catalogue",
+        "leaderboard.tables.entries",
         "leaderboard.tables.studies",
         "leaderboard.paper.compare",
         "leaderboard.scoring.score",

@@ -32,7 +32,7 @@ from benchmark.studies.knobs import knobs_of
 from benchmark.train import bootstrap, sample_for
 from benchmark.train.learner import NetworkLearner
 from benchmark.types import MLP, PAPER, REFERENCE, TASKS, Problem, Reads, Recipe, Sampling, Task
-from leaderboard.tables.bodies.footprint import footprint
+from leaderboard.tables.builders.footprint import footprint
 
 REMEDIES: Mapping[str, Sequence[str]] = {
     "Reference and ensembles": (

@@ -21,7 +21,7 @@ from leaderboard.read.jobs import Job, made
 from leaderboard.read.results import Results, unit_weights
 from leaderboard.tables import studies
 from leaderboard.tables.boards import Board, BoardRow, boards
-from leaderboard.tables.bodies import abstention as abstaining
+from leaderboard.tables.builders import abstention as abstaining
 from leaderboard.tables.summary import first
 
 Structures = Callable[[], Mapping[str, Mapping[str, str]]]

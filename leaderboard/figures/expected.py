@@ -11,8 +11,8 @@ from benchmark.types import Task
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.style import COLOURS, COLUMN, INK, TIP, Axes, axes, finish, sheet, ticks
 from leaderboard.read.results import Results
-from leaderboard.tables.bodies.expected import Shown, correlation, scale_of, shown
-from leaderboard.tables.expected import FEWEST, methods_of, with_method
+from leaderboard.tables.builders.churn_to_expect import Shown, correlation, scale_of, shown
+from leaderboard.tables.churn_lines import FEWEST, methods_of, with_method
 from leaderboard.tables.table import Value
 
 LOOKS: tuple[dict[str, Any], ...] = ({"color": COLOURS[0], "marker": "s"}, {"color": INK, "marker": "o"})

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from benchmark.measure.intervals import Estimate
-from leaderboard.paper.counterparts import Counterparts, Ours
+from leaderboard.paper.mapping import Ours, PaperMapping
 from leaderboard.paper.read import SCALES, Published, read
 from leaderboard.read.results import Results
 
@@ -49,7 +49,7 @@ class Comparison:
 def compare(results: Results, published_csv: Path) -> list[Comparison]:
     """Compare every row of the file with our number. Raises UserError for an invalid file, naming the line."""
     rows = read(published_csv)
-    ours = Counterparts(results, rows)
+    ours = PaperMapping(results, rows)
     return [_compared(row, ours.of(row)) for row in rows]
 
 

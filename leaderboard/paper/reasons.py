@@ -1,4 +1,4 @@
-"""Why published numbers disagree with ours, and how our counterparts of some were chosen.
+"""Why published numbers disagree with ours, and which of our numbers some are compared with.
 
 A reason is listed here if computing the alternative confirmed it. All other disagreements are unexplained.
 """
@@ -6,7 +6,7 @@ A reason is listed here if computing the alternative confirmed it. All other dis
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from leaderboard.paper.counterparts import CAMPAIGNS
+from leaderboard.paper.mapping import CAMPAIGNS
 from leaderboard.paper.read import Published
 
 
@@ -64,9 +64,9 @@ MATCHES = (
     "ChemBERTa: the table is omitted, because the text says that its numbers are means over splits and the caption "
     "that they are of one split.",
 )
-"""How our counterparts were chosen where the paper is ambiguous."""
+"""What published numbers are compared with where the paper is ambiguous."""
 
 
 def reason(published: Published) -> Reason | None:
     """Return the reason why a published number disagrees with ours, or None if there is no explanation."""
-    return next((one for one in REASONS if one.covers(published)), None)
+    return next((cause for cause in REASONS if cause.covers(published)), None)

@@ -15,7 +15,7 @@ from leaderboard.paper.reasons import MATCHES, REASONS, UNEXPLAINED, reason
 from leaderboard.read.results import Results
 from leaderboard.site.sentences import in_brief
 from leaderboard.tables import studies
-from leaderboard.tables.catalogue import build
+from leaderboard.tables.entries import build
 from leaderboard.tables.table import MISSING, Table, Value, spelled
 from leaderboard.write.formats import markdown as plain
 from leaderboard.write.formats import to_markdown

@@ -30,11 +30,11 @@ from leaderboard.read.structures import molecules as known
 from leaderboard.read.structures import withheld
 from leaderboard.site import cite, compare, decide, explorer, sentences
 from leaderboard.site.names import Names
-from leaderboard.tables import catalogue as tables
+from leaderboard.tables import entries as tables
 from leaderboard.tables import studies
 from leaderboard.tables.boards import EVALSETS, SUSPICIONS, Board, BoardRow, boards, to_table
-from leaderboard.tables.bodies import scorecard
-from leaderboard.tables.expected import FEWEST
+from leaderboard.tables.builders import scorecard
+from leaderboard.tables.churn_lines import FEWEST
 from leaderboard.tables.groups import by_group
 from leaderboard.tables.order import LIMITS, RULE
 from leaderboard.tables.summary import Summary, summaries

@@ -11,8 +11,8 @@ from benchmark.measure.intervals import Estimate, IntervalKind
 from benchmark.types import REFERENCE, TASKS, Sampling, Task
 from leaderboard.read.results import Results, slug
 from leaderboard.tables.boards import SUSPICIONS
-from leaderboard.tables.bodies.expected import scale_of
-from leaderboard.tables.expected import models, with_method
+from leaderboard.tables.builders.churn_to_expect import scale_of
+from leaderboard.tables.churn_lines import models, with_method
 from leaderboard.tables.order import RULE
 from leaderboard.tables.summary import NARROW, Summary, SummaryRow, summaries
 from leaderboard.tables.table import Value, spelled

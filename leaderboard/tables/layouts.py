@@ -34,7 +34,7 @@ class Body:
     over: tuple[tuple[str, int], ...] = ()
 
 
-Fill = Callable[[Results, IntervalKind], Body | None]
+TableBuilder = Callable[[Results, IntervalKind], Body | None]
 """Returns None if the results hold nothing for the table."""
 
 
@@ -69,10 +69,10 @@ def erm_tests(dataset: Dataset) -> list[Predictions]:
     return [cell.predictions["id"] for cell in dataset.reference.cells.values()]
 
 
-def per_dataset(choice: Choice, columns: Sequence[DatasetColumn]) -> Fill:
-    """Return a fill with a row for each dataset that has ERM."""
+def per_dataset(choice: Choice, columns: Sequence[DatasetColumn]) -> TableBuilder:
+    """Return a builder with a row for each dataset that has ERM."""
 
-    def fill(results: Results, kind: IntervalKind) -> Body | None:
+    def build(results: Results, kind: IntervalKind) -> Body | None:
         datasets = with_reference(choice(results))
         if not datasets:
             return None
@@ -86,16 +86,16 @@ def per_dataset(choice: Choice, columns: Sequence[DatasetColumn]) -> Fill:
             tuple(over) if any(text for text, _ in over) else (),
         )
 
-    return fill
+    return build
 
 
-def per_method(choice: Choice, column: Column, *extra: DatasetColumn) -> Fill:
-    """Return a fill with a row per dataset and a column per method except ERM, for its difference from ERM.
+def per_method(choice: Choice, column: Column, *extra: DatasetColumn) -> TableBuilder:
+    """Return a builder with a row per dataset and a column per method except ERM, for its difference from ERM.
 
     * marks the numbers that differ from zero; see ``_tested``.
     """
 
-    def fill(results: Results, kind: IntervalKind) -> Body | None:
+    def build(results: Results, kind: IntervalKind) -> Body | None:
         datasets = with_reference(choice(results))
         compared = {d.name: _compared(d, column, kind) for d in datasets}
         titles = [title for title in results.methods() if any(title in row for row in compared.values())]
@@ -125,7 +125,7 @@ def per_method(choice: Choice, column: Column, *extra: DatasetColumn) -> Fill:
             (note, *explained(rows), *fallback(kind, measures), *averaged(datasets)),
         )
 
-    return fill
+    return build
 
 
 Compared = dict[str, tuple[Estimate, tuple[str, ...], Value]]

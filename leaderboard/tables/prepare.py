@@ -14,8 +14,8 @@ from benchmark.measure.intervals import Estimate, IntervalKind
 from leaderboard.read.jobs import Job, digest, made
 from leaderboard.read.results import Dataset, Results
 from leaderboard.tables.boards import Board, BoardRow, board, keep_board
-from leaderboard.tables.bodies import abstention
-from leaderboard.tables.bodies.scorecard import card, keep_card
+from leaderboard.tables.builders import abstention
+from leaderboard.tables.builders.scorecard import card, keep_card
 from leaderboard.tables.columns import columns_of
 from leaderboard.tables.influences import influences, keep_influences
 

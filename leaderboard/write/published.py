@@ -26,9 +26,9 @@ from leaderboard.read import structures
 from leaderboard.read.jobs import Job, digest, made
 from leaderboard.read.published import EXAMPLE, FORMAT, column_of, file_of, gather
 from leaderboard.read.results import Results
-from leaderboard.tables import expected, studies
+from leaderboard.tables import churn_lines, studies
 from leaderboard.tables.boards import boards, to_table
-from leaderboard.tables.catalogue import build, stamp
+from leaderboard.tables.entries import build, stamp
 from leaderboard.tables.table import Table
 from leaderboard.write.formats import to_csv, to_json
 from leaderboard.write.latex import to_latex
@@ -78,7 +78,7 @@ def write(results: Results, folder: Path, tables: bool = True) -> None:
                 (new / structures.FILE).write_bytes(pack(molecules))
             if tables:
                 rounded = gather(new)
-                (new / FILE).write_text(expected.content(rounded), encoding="utf-8")
+                (new / FILE).write_text(churn_lines.content(rounded), encoding="utf-8")
                 for part in rounded.by_sampling:
                     write_tables(part, new / "tables" / ("" if part.sampling == PAPER else part.sampling))
             (new / SUMS).write_text(sums(new), encoding="utf-8")

@@ -13,14 +13,14 @@ from benchmark.errors import UserError
 from benchmark.run.protocol import TRAIN_SEEDS
 from benchmark.store.cell import Cell
 from leaderboard import site
-from leaderboard.paper.counterparts import Counterparts
+from leaderboard.paper.mapping import PaperMapping
 from leaderboard.paper.read import Published
 from leaderboard.read import published
 from leaderboard.read.results import Results, collect
 from leaderboard.site.decide import choices
 from leaderboard.submission.pack import pack
 from leaderboard.tables.boards import board
-from leaderboard.tables.bodies.footprint import Footprint, footprint
+from leaderboard.tables.builders.footprint import Footprint, footprint
 from leaderboard.tables.pairwise import title_of
 from leaderboard.tables.summary import YOURS, summaries
 from leaderboard.write.published import write as write_published
@@ -91,7 +91,7 @@ def test_a_name_means_the_method_with_the_datasets_own_learner_and_features(resu
 
 def test_a_published_number_is_compared_with_the_method_as_it_was_published(results: Results) -> None:
     row = Published("main", "first", "bagging_k5", 99, "churn", "%", 10.0, 9.0, 11.0, 0.1)
-    ours = Counterparts(results, [row]).of(row)
+    ours = PaperMapping(results, [row]).of(row)
     assert not isinstance(ours, str)
     (bagging,) = (e for e in results.datasets[0].entries if e.method == "bagging")
     labels = bagging.cells[99].predictions["id"].values.argmax(axis=2)

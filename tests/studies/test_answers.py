@@ -17,7 +17,7 @@ from benchmark.study.text import mean, points
 from benchmark.types import DatasetFacts, Predictions
 from leaderboard.figures.triage import curves
 from leaderboard.read.results import collect
-from leaderboard.tables.bodies.triage import estimates
+from leaderboard.tables.builders.triage import estimates
 from leaderboard.tables.studies import Reader
 
 

@@ -1,7 +1,7 @@
 """The churn to expect of a table, from its properties: published models and what they predict.
 
-A model is a line through families of datasets, fitted by the leaderboard (``leaderboard.tables.expected``) and kept in
-a file beside the published results, because nothing here may depend on the leaderboard. Shares are predicted on the
+A model is a line through families of datasets, fitted by the leaderboard (``leaderboard.tables.churn_lines``) and kept
+in a file beside the published results, because nothing here may depend on the leaderboard. Shares are predicted on the
 logit scale, and a regression's churn, in units of the standard deviation of its target, on the log scale.
 """
 

@@ -15,11 +15,11 @@ from benchmark.measure.estimate import estimate as of_measure
 from benchmark.measure.intervals import jackknife, standard_deviation
 from benchmark.store.cell import Record
 from leaderboard.paper.compare import compare
-from leaderboard.paper.counterparts import RANKED
+from leaderboard.paper.mapping import RANKED
 from leaderboard.paper.read import read
 from leaderboard.paper.report import markdown, text
 from leaderboard.read.results import Results, collect
-from leaderboard.tables.bodies.triage import estimates
+from leaderboard.tables.builders.triage import estimates
 from leaderboard.tables.columns import matched, pairs_of
 
 HEAD = "table,dataset,method,canonical_seed,metric,unit,value,low,high"

@@ -16,7 +16,7 @@ from leaderboard.figures.expected import churn_against, panels
 from leaderboard.figures.figure import Drawing
 from leaderboard.read.results import Results, collect
 from leaderboard.site.sentences import to_expect
-from leaderboard.tables.expected import with_method
+from leaderboard.tables.churn_lines import with_method
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,8 @@ from leaderboard.read.results import Results, collect, unit_weights, units
 from leaderboard.site import sentences
 from leaderboard.stats.ranks import critical_difference
 from leaderboard.tables.boards import board
-from leaderboard.tables.bodies import front
-from leaderboard.tables.catalogue import build
+from leaderboard.tables.builders import front
+from leaderboard.tables.entries import build
 from leaderboard.tables.order import LIMITS, counted, lacking, order, resolution, resolution_elsewhere
 from leaderboard.tables.summary import YOURS, Summary, SummaryRow, headline, summaries
 

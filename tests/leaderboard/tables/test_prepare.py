@@ -12,8 +12,8 @@ from benchmark.store.cell import Cell
 from leaderboard.read import jobs
 from leaderboard.read.results import Results, collect
 from leaderboard.tables.boards import board, boards
-from leaderboard.tables.bodies.abstention import estimates
-from leaderboard.tables.bodies.scorecard import card
+from leaderboard.tables.builders.abstention import estimates
+from leaderboard.tables.builders.scorecard import card
 from leaderboard.tables.influences import influences
 from leaderboard.tables.prepare import prepare
 

@@ -14,8 +14,8 @@ from benchmark.measure.catalogue import CHURN
 from benchmark.measure.intervals import INTERVAL_KINDS, holm
 from leaderboard.read.results import Results, collect
 from leaderboard.tables.boards import MARKS
-from leaderboard.tables.catalogue import EXPECTED, TABLES, build, stamp
 from leaderboard.tables.columns import pairs_of, versus
+from leaderboard.tables.entries import EXPECTED, TABLES, build, stamp
 from leaderboard.tables.table import MISSING, Table, Value, spelled
 
 

@@ -16,7 +16,7 @@ import pytest
 import leaderboard
 from benchmark.measure.intervals import Estimate
 from leaderboard.tables.boards import boards, to_table
-from leaderboard.tables.catalogue import build, stamp
+from leaderboard.tables.entries import build, stamp
 from leaderboard.tables.table import Table, Value
 from leaderboard.write import cited
 from leaderboard.write.formats import to_json

@@ -10,8 +10,8 @@ from scipy.stats import t
 
 from benchmark.store.cell import Cell
 from leaderboard.read.results import Results, collect
-from leaderboard.tables.bodies.samplings import claims, gains
-from leaderboard.tables.catalogue import build
+from leaderboard.tables.builders.samplings import claims, gains
+from leaderboard.tables.entries import build
 from leaderboard.tables.summary import headline
 from leaderboard.tables.table import Value
 

@@ -10,8 +10,8 @@ from benchmark.measure.intervals import Estimate, IntervalKind
 from benchmark.types import Task
 from leaderboard.read.results import PLURAL, Dataset, Results
 from leaderboard.stats.least_squares import spearman
-from leaderboard.tables.expected import FEWEST, Check, Point, best, check, methods_of, models, points, with_method
-from leaderboard.tables.layouts import Body, Fill, TableCell
+from leaderboard.tables.churn_lines import FEWEST, Check, Point, best, check, methods_of, models, points, with_method
+from leaderboard.tables.layouts import Body, TableBuilder, TableCell
 from leaderboard.tables.table import MISSING, Value, spelled
 
 EXAMPLES: Mapping[Task, tuple[float, ...]] = {
@@ -59,7 +59,7 @@ def correlation(of: list[Point], name: str, title: str) -> Estimate:
     return spearman(known[:, 0], known[:, 1])
 
 
-def correlations(task: Task) -> Fill:
+def correlations(task: Task) -> TableBuilder:
     """Return the table of rank correlations of properties with churn, over families."""
 
     def body(results: Results, kind: IntervalKind) -> Body | None:
@@ -76,7 +76,7 @@ def correlations(task: Task) -> Fill:
     return body
 
 
-def readings(task: Task) -> Fill:
+def readings(task: Task) -> TableBuilder:
     """Return the table of the churn to expect at some churns of a k-NN, if that is what predictions are from."""
 
     def body(results: Results, kind: IntervalKind) -> Body | None:
@@ -97,7 +97,7 @@ def readings(task: Task) -> Fill:
     return body
 
 
-def checks(task: Task) -> Fill:
+def checks(task: Task) -> TableBuilder:
     """Return the table of predictions for families, and for groups of families, that were left out."""
 
     def body(results: Results, kind: IntervalKind) -> Body | None:
@@ -138,7 +138,7 @@ def _checked(one: Check | None, mean: Check | None, task: Task) -> Iterator[Tabl
     yield Value(spelled(one.width * scale, digits), one.width * scale)
 
 
-def families(task: Task) -> Fill:
+def families(task: Task) -> TableBuilder:
     """Return the table of families: properties, churn, and the churn predicted for ERM from the other families."""
 
     def body(results: Results, kind: IntervalKind) -> Body | None:

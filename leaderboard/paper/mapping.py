@@ -1,4 +1,4 @@
-"""Our counterpart of each published number."""
+"""Which of our numbers corresponds to each published one."""
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -17,7 +17,7 @@ from benchmark.types import TASKS, Predictions
 from leaderboard.paper.read import Published
 from leaderboard.read.results import Dataset, Entry, Results, with_studies
 from leaderboard.stats.ranks import friedman, rank_intervals
-from leaderboard.tables.bodies.triage import estimates
+from leaderboard.tables.builders.triage import estimates
 from leaderboard.tables.columns import matched, pairs_of
 from leaderboard.tables.studies import estimate
 
@@ -77,7 +77,7 @@ class _Missing(Exception):
     """The reason why we have no number for a row."""
 
 
-class Counterparts:
+class PaperMapping:
     """Our numbers for the rows of one file, ``rows``."""
 
     def __init__(self, results: Results, rows: Sequence[Published]) -> None:

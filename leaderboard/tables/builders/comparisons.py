@@ -1,24 +1,21 @@
-"""Fills of the tables that show more than one measure per dataset or method; see ``layouts`` for the others."""
+"""Builders of tables with several measures per dataset or method: triage, changes, regression and compute."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import astuple, replace
 from itertools import groupby
 
 import numpy as np
 
 from benchmark.measure.basics import bad_flips, good_flips
-from benchmark.measure.catalogue import CHURN
 from benchmark.measure.estimate import interval
-from benchmark.measure.intervals import Estimate, IntervalKind, jackknife
+from benchmark.measure.intervals import IntervalKind
 from benchmark.types import Predictions
-from leaderboard.read.results import Dataset, Entry, Results, unit_weights, with_studies
-from leaderboard.tables.boards import board, marks
-from leaderboard.tables.bodies import paper_filter
-from leaderboard.tables.bodies.footprint import footprint
-from leaderboard.tables.bodies.triage import estimates
-from leaderboard.tables.columns import UNLIKE, Column, absolute, compute, differences, matched, pairs_of, versus
+from leaderboard.read.results import Dataset, Entry, Results, unit_weights
+from leaderboard.tables.boards import board
+from leaderboard.tables.builders.footprint import footprint
+from leaderboard.tables.builders.triage import estimates
+from leaderboard.tables.columns import UNLIKE, compute, differences, matched, pairs_of
 from leaderboard.tables.layouts import Body, TableCell, averaged, erm_tests, explained, name, with_reference
-from leaderboard.tables.summary import headline
 from leaderboard.tables.table import MISSING, Value, spelled
 
 TRIAGE = (
@@ -60,56 +57,6 @@ def triage(results: Results, kind: IntervalKind) -> Body | None:
     return Body(header, tuple(rows), datasets, (*notes, *averaged(datasets)), (("", 1), *over))
 
 
-def split_by_split(results: Results, kind: IntervalKind) -> Body | None:
-    """Return a row per canonical split, one for the mean and one for the range, for datasets with several splits."""
-    churn, delta = absolute(CHURN), versus(CHURN)
-    datasets = tuple(d for d in with_reference(with_studies(results).headline()) if len(d.splits) > 1)
-    several = [{entry.title for entry in d.entries if len(entry.cells) > 1} for d in datasets]
-    titles = [title for title in results.methods() if all(title in of for of in several)]
-    rows: list[tuple[TableCell, ...]] = []
-    for dataset in datasets:
-        assert dataset.reference is not None
-        columns = {title: churn if title == dataset.reference.title else delta for title in titles}
-        table = [[_on_split(dataset, *item, split, kind) for item in columns.items()] for split in dataset.splits]
-        for i, (split, cells) in enumerate(zip(dataset.splits, table, strict=True)):
-            rows.append(("" if i else name(dataset), str(split), *cells))
-        rows.append(("", "mean", *map(over, zip(*table, strict=True))))
-        rows.append(("", "range", *map(width, zip(*table, strict=True))))
-    if not rows:
-        return None
-    header = [f"{title}, churn (%)" if i == 0 else f"{title}, Δ" for i, title in enumerate(titles)]
-    return Body(("Dataset", "Split", *header), tuple(rows), datasets, (OVER_SPLITS, *explained(rows)))
-
-
-OVER_SPLITS = (
-    "The interval of a mean is over canonical splits, Student's: it covers another split of the same data, each with "
-    "its own retrainings. Splits of one dataset share molecules, so it is too narrow for new molecules."
-)
-
-
-def _on_split(dataset: Dataset, title: str, column: Column, split: int, kind: IntervalKind) -> Value:
-    entry = dataset.entry(title)
-    if entry is None or split not in entry.cells:
-        return Value(MISSING)
-    pairs = pairs_of(dataset, replace(entry, cells={split: entry.cells[split]}))
-    value = column.show(column.value(pairs, "id", kind), differences(pairs))
-    value = value.but(flags=" ".join(filter(None, (*marks(pairs), value.flags))))
-    return replace(value, text=value.text.partition(" [")[0])  # the columns are many; downloads have the interval
-
-
-def over(values: Sequence[Value]) -> Value:
-    """Return the mean over splits, with Student's interval over them."""
-    numbers = np.array([value.number for value in values if not np.isnan(value.number)])
-    return Value.of(jackknife([numbers]) if len(numbers) else None)
-
-
-def width(values: Sequence[Value]) -> Value:
-    """Return the range of values over splits."""
-    numbers = [value.number for value in values if not np.isnan(value.number)]
-    most = max(numbers) - min(numbers) if len(numbers) > 1 else np.nan
-    return Value.of(Estimate(most, np.nan, np.nan))
-
-
 def changes(results: Results, kind: IntervalKind) -> Body | None:
     """Return a row per dataset: the predictions that replacing ERM by each method mends and breaks."""
     datasets = with_reference(results.headline())
@@ -147,22 +94,7 @@ def _change(dataset: Dataset, entry: Entry | None, kind: IntervalKind) -> tuple[
     return value(good_flips), value(bad_flips)
 
 
-def outcomes(results: Results, kind: IntervalKind) -> Body | None:
-    """Return the paper's filter on each classification dataset, beside the values in the paper."""
-    rows: list[tuple[TableCell, ...]] = []
-    for o in paper_filter.outcomes(results):
-        sizes = (_plain(o.n_train, 0), _plain(o.n_id, 0))
-        measured = (_plain(o.majority, 3), _plain(o.accuracy, 3), _plain(o.gap * 100, 1, signed=True))
-        paper = (_plain(o.paper_majority, 3), _plain(o.paper_accuracy, 3))
-        rows.append((o.title, o.group, *sizes, *measured, o.verdict, *paper))
-    accuracies = ("Majority", "ERM accuracy")
-    header = ("Dataset", "Group", "Train", "ID test", *accuracies, "Gap (pp)", "Filter", *accuracies)
-    datasets = with_reference(results.of_task("classification"))
-    over = (("", 8), ("Paper", 2))
-    return Body(header, tuple(rows), datasets, averaged(datasets), over) if rows else None
-
-
-def _plain(number: float | None, digits: int, signed: bool = False) -> Value:
+def plain(number: float | None, digits: int, signed: bool = False) -> Value:
     return Value(MISSING) if number is None else Value(spelled(number, digits, signed), number)
 
 
@@ -182,43 +114,13 @@ def regression(results: Results, kind: IntervalKind) -> Body | None:
             assert churn is not None
             assert mae is not None
             cells = {key: column.show(row.estimates[key], row.differs) for key, column in columns.items()}
-            share = _plain(churn.value / mae.value * 100, 0)
-            change = _plain(delta.value / erm.value * 100 if delta and erm else None, 0, signed=True)
+            share = plain(churn.value / mae.value * 100, 0)
+            change = plain(delta.value / erm.value * 100 if delta and erm else None, 0, signed=True)
             best = cells["churn"].but(mark="best" if churn.value == lowest else "", flags=" ".join(row.marks))
             start = first if row is of_dataset.rows[0] else ""
             rows.append((start, row.title, cells["mae"], cells["delta_mae"], best, share, cells["delta_churn"], change))
     header = ("Dataset", "Method", "MAE", "Δ MAE", "Churn", "Churn (% of MAE)", "Δ churn", "Δ churn (% of ERM's)")
     return Body(header, tuple(rows), datasets, (*explained(rows), *averaged(datasets))) if rows else None
-
-
-def ranks(results: Results, kind: IntervalKind) -> Body | None:
-    """Return a row for each method that ran on all headline datasets, by mean rank of its churn."""
-    summary = headline(results, kind)
-    if summary is None or (ranking := summary.ranking) is None:
-        return None
-    rows = [
-        (row.title, Value.of(row.rank, digits=2), summary.ties(row.title), " ".join(row.marks))
-        for row in summary.by_rank
-    ]
-    notes = [
-        f"{ranking.n} datasets: {', '.join(ranking.blocks)}.",
-        f"Friedman χ² = {spelled(ranking.chi2)}, p = {_power(ranking.p)}; Nemenyi critical difference "
-        f"{spelled(ranking.critical_difference, 2)} at 0.05. Methods that share a letter do not differ significantly.",
-        "Intervals: 95 %, for new retrainings on the same datasets.",
-    ]
-    left_out = [f"{row.title} ({row.unranked})" for row in summary.rows if row.rank is None]
-    left_out += [f"{d.title} (too few methods)" for d in summary.left_out]
-    if left_out:
-        notes.append(f"Left out: {', '.join(left_out)}.")
-    return Body(("Method", "Mean rank", "Group", "Marks"), tuple(rows), summary.datasets, tuple(notes))
-
-
-def _power(p: float) -> str:
-    """``0.012`` or ``3.7 × 10⁻⁵``."""
-    mantissa, _, exponent = f"{p:.1e}".partition("e")
-    if p > 0.001 or not exponent:
-        return spelled(p, 3)
-    return f"{mantissa} × 10{str(int(exponent)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
 
 
 def footprints(results: Results, kind: IntervalKind) -> Body | None:
@@ -236,7 +138,7 @@ def footprints(results: Results, kind: IntervalKind) -> Body | None:
             mean = float(unit_weights(datasets) @ ratios)
             spread = f" ({spelled(min(ratios))} to {spelled(max(ratios))})" if max(ratios) > min(ratios) else ""
             time = Value(spelled(mean) + spread, mean)
-        rows.append((title, *(_plain(count, 0) for count in (astuple(counts) if counts else (None,) * 4)), time))
+        rows.append((title, *(plain(count, 0) for count in (astuple(counts) if counts else (None,) * 4)), time))
     header = ("Method", "Forwards", "Backwards", "Networks", "Passes", "CPU time (× ERM)")
     over = (("", 1), ("Per training step", 2), ("Per prediction", 2), ("Measured", 1))
     return Body(header, tuple(rows), results.datasets, (), over) if rows else None

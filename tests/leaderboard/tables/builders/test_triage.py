@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmark.measure.triage import measured
-from leaderboard.tables.bodies.triage import estimates
+from leaderboard.tables.builders.triage import estimates
 
 
 def test_intervals_leave_out_one_run_after_the_other(predictions):

@@ -9,8 +9,8 @@ from sklearn.metrics import r2_score, roc_auc_score
 
 from benchmark.measure.abstention import curve
 from leaderboard.read.results import Results
-from leaderboard.tables.bodies.abstention import curves, estimates, unanimous
-from leaderboard.tables.bodies.scorecard import card, of_dataset, over_datasets
+from leaderboard.tables.builders.abstention import curves, estimates, unanimous
+from leaderboard.tables.builders.scorecard import card, of_dataset, over_datasets
 
 
 def test_the_auroc_is_the_mean_over_families_of_scikit_learns(world: Results):

@@ -12,7 +12,7 @@ from benchmark.measure.measure import Measure
 from benchmark.types import Predictions, Task
 from leaderboard.read.results import Dataset, Entry, Results, unit_weights
 from leaderboard.tables.columns import absolute, matched, pairs_of
-from leaderboard.tables.layouts import Body, Fill, TableCell, averaged, fallback, listed
+from leaderboard.tables.layouts import Body, TableBuilder, TableCell, averaged, fallback, listed
 from leaderboard.tables.summary import complete_block
 from leaderboard.tables.table import Table, Value
 
@@ -109,10 +109,10 @@ def meanings(measures: Sequence[Measure]) -> dict[str, list[str]]:
     return alike
 
 
-def over_datasets(task: Task, part: str) -> Fill:
-    """Return the fill of a part of the scorecard over the headline classifications, or over the regressions."""
+def over_datasets(task: Task, part: str) -> TableBuilder:
+    """Return the builder of a part of the scorecard over the headline classifications, or over the regressions."""
 
-    def fill(results: Results, kind: IntervalKind) -> Body | None:
+    def build(results: Results, kind: IntervalKind) -> Body | None:
         block, titles = complete_block(results.headline() if task == "classification" else results.regressions())
         if not block or not titles:
             return None
@@ -120,7 +120,7 @@ def over_datasets(task: Task, part: str) -> Fill:
         over = f"Mean over {listed([dataset.title for dataset in block])}; each family counts once."
         return Body(made.header, made.rows, made.datasets, (over, *made.notes))
 
-    return fill
+    return build
 
 
 def of_dataset(dataset: Dataset, kind: IntervalKind = "runs") -> Iterator[Table]:

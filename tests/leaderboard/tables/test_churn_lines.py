@@ -15,9 +15,9 @@ from benchmark.files import published_results
 from benchmark.store.cell import Cell
 from leaderboard.read.results import Results, collect
 from leaderboard.read.stored import read
-from leaderboard.tables.bodies.expected import correlation
-from leaderboard.tables.catalogue import EXPECTED, build
-from leaderboard.tables.expected import best, check, content, models, points, with_method
+from leaderboard.tables.builders.churn_to_expect import correlation
+from leaderboard.tables.churn_lines import best, check, content, models, points, with_method
+from leaderboard.tables.entries import EXPECTED, build
 
 FAMILIES = 12
 SLOPE, START = 0.8, -0.2

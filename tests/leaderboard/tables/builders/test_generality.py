@@ -10,7 +10,7 @@ from scipy import stats
 
 from benchmark.store.cell import Cell
 from leaderboard.read.results import collect
-from leaderboard.tables.bodies.generality import split_variance, statements
+from leaderboard.tables.builders.generality import split_variance, statements
 
 N, RUNS = 150, 8
 

@@ -9,11 +9,20 @@ from benchmark.measure.intervals import IntervalKind, described
 from benchmark.measure.ranking import TOP
 from benchmark.types import TASKS
 from leaderboard.read.results import Dataset, Results
-from leaderboard.tables.bodies import abstention, expected, fills, front, generality, samplings, scorecard, wide
+from leaderboard.tables.builders import (
+    abstention,
+    churn_to_expect,
+    comparisons,
+    generality,
+    paper_filter,
+    places,
+    samplings,
+    scorecard,
+)
 from leaderboard.tables.columns import versus
 from leaderboard.tables.layouts import (
     DatasetColumn,
-    Fill,
+    TableBuilder,
     class_ratio,
     of_erm,
     per_dataset,
@@ -32,7 +41,7 @@ class TableEntry:
     key: str
     title: str
     caption: str
-    fill: Fill
+    builder: TableBuilder
     intervals: bool = True
 
 
@@ -62,16 +71,16 @@ SCORECARDS = [
     for over in ("headline datasets" if task == "classification" else "regressions",)
 ]
 EXPECTED = [
-    TableEntry(f"expected-{key}-{task}", f"{title}, {task}", caption, fill(task), intervals=False)
+    TableEntry(f"expected-{key}-{task}", f"{title}, {task}", caption, builder(task), intervals=False)
     for task in TASKS
-    for key, title, caption, fill in (
+    for key, title, caption, builder in (
         (
             "readings",
             "Churn to expect from a k-NN's",
             "Retrain a k-NN (five neighbours by Tanimoto similarity, or by distance where rows are not molecules) on "
             "the two halves of the training rows and measure its churn; the table says what churn to expect of larger "
             "models, with 95 % prediction intervals for a new family of datasets.",
-            expected.readings,
+            churn_to_expect.readings,
         ),
         (
             "check",
@@ -80,21 +89,21 @@ EXPECTED = [
             "table itself tells; and a k-NN retrained on the halves of ten halvings, which takes seconds. Error: mean "
             "distance of the prediction from the churn measured, with the difference from that of the mean and its "
             "95 % interval over families.",
-            expected.checks,
+            churn_to_expect.checks,
         ),
         (
             "correlations",
             "What goes with churn",
             "Spearman's rank correlation over families of datasets, with Fisher's 95 % interval (Bonett and Wright "
             "2000), not adjusted for the number of properties. All but the last are known before training.",
-            expected.correlations,
+            churn_to_expect.correlations,
         ),
         (
             "families",
             "Families behind the prediction",
             "Properties of the training pool (canonical split 99), ERM's churn as predicted from the other families "
             "with its 95 % prediction interval, and the churn measured on the ID test.",
-            expected.families,
+            churn_to_expect.families,
         ),
     )
 ]
@@ -103,7 +112,7 @@ TABLES = (
         "places",
         "The order of the first page",
         "Methods by mean churn over the datasets of the first page, among those that keep accuracy.",
-        front.places,
+        places.places,
     ),
     TableEntry(
         "claims",
@@ -185,7 +194,7 @@ TABLES = (
         "Which datasets pass the filter",
         "ERM must beat the majority class of the ID test by 5 pp on 60 or more examples; otherwise, churn would say "
         "more about the class balance than about the method.",
-        fills.outcomes,
+        paper_filter.outcomes,
         intervals=False,
     ),
     TableEntry(
@@ -193,7 +202,7 @@ TABLES = (
         "Sensitivity to the canonical split",
         "ERM's churn and each method's difference from it in percentage points on each canonical split, with the mean "
         "and range over splits.",
-        fills.split_by_split,
+        places.split_by_split,
         intervals=False,
     ),
     TableEntry(
@@ -201,14 +210,14 @@ TABLES = (
         "Churn over canonical splits",
         "Mean churn (%) over the headline datasets, lowest first, on each canonical split that all "
         "of them have; each family counts once.",
-        front.over_canonical_splits,
+        places.over_canonical_splits,
         intervals=False,
     ),
     TableEntry(
         "ranks",
         "Mean ranks",
         "Methods by mean rank of churn over the headline datasets; 1 is the lowest churn.",
-        fills.ranks,
+        places.ranks,
         intervals=False,
     ),
     TableEntry(
@@ -226,7 +235,7 @@ TABLES = (
             "Methods by mean churn over the headline datasets and those of the suite wide. Each family counts once, or "
             "each group of families, whose datasets have most molecules or a target in common; ranks are those of "
             "churn, and 1 is the lowest.",
-            wide.of_task(task),
+            places.over_families(task),
             intervals=False,
         )
         for task in TASKS
@@ -244,7 +253,7 @@ TABLES = (
         "Predictions mended and broken by a change of method",
         "Share of the ID test, in %, that ERM gets wrong and the method right (mended) or the reverse (broken), on the "
         "same samples.",
-        fills.changes,
+        comparisons.changes,
         intervals=False,
     ),
     TableEntry(
@@ -252,7 +261,7 @@ TABLES = (
         "Churn and entropy as predictors of flips",
         "How well scores of ERM's predictions rank flips first: the share of all flips in the first tenth of the ID "
         "test, and the area under the curve of the flip rate among reviewed predictions against their share (AuPC).",
-        fills.triage,
+        comparisons.triage,
         intervals=False,
     ),
     TableEntry(
@@ -273,7 +282,7 @@ TABLES = (
         "Mean absolute error and churn, the mean absolute difference between two retrainings, on the ID test in target "
         "units; Δ is the difference from ERM on the same samples. The lowest churn of each dataset is bold, "
         "leaving aside methods with a mark.",
-        fills.regression,
+        comparisons.regression,
     ),
     *EXPECTED,
     TableEntry(
@@ -282,7 +291,7 @@ TABLES = (
         "Forward and backward passes of one network and batch per training step (coupled networks share one backward "
         "pass), networks and forward passes per prediction, and CPU time of a retraining in multiples of ERM's: mean "
         "(datasets with the same molecules count once) and range over datasets.",
-        fills.footprints,
+        comparisons.footprints,
         intervals=False,
     ),
 )
@@ -297,7 +306,7 @@ def build(results: Results, kind: IntervalKind = "runs", keys: Collection[str] =
     for entry in TABLES:
         if keys and entry.key not in keys:
             continue
-        if body := entry.fill(results, kind):
+        if body := entry.builder(results, kind):
             caption = f"{entry.caption} {described(kind, results.sampling)}" if entry.intervals else entry.caption
             names = tuple(dataset.name for dataset in body.datasets)
             content = (body.header, body.rows, body.notes, body.over)

@@ -1,1 +1,0 @@
-"""What fills tables: functions of results that return a header and rows."""

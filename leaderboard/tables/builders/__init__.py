@@ -1,0 +1,1 @@
+"""Builders of tables: functions of results that return a header and rows."""

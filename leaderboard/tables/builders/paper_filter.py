@@ -1,0 +1,49 @@
+"""The paper's filter: datasets on which ERM learns enough for churn to be meaningful."""
+
+from importlib.resources import files
+
+import numpy as np
+import pandas as pd
+
+from benchmark.measure.catalogue import ACCURACY
+from benchmark.measure.intervals import IntervalKind
+from leaderboard.read.results import Results
+from leaderboard.tables.builders.comparisons import plain
+from leaderboard.tables.layouts import Body, TableCell, averaged, erm_tests, with_reference
+
+MARGIN = 0.05
+"""Least accuracy by which ERM must beat the majority class (paper, section Datasets)."""
+SMALLEST = 60
+"""Least number of examples in the ID test."""
+
+
+def verdict(gap: float, n_id: int) -> str:
+    """Return ``passes`` or the reasons for failing."""
+    reasons = [] if gap >= MARGIN else [f"gap below {MARGIN * 100:.0f} pp"]
+    reasons += [] if n_id >= SMALLEST else [f"test below {SMALLEST}"]
+    return "; ".join(reasons) or "passes"
+
+
+def outcomes(results: Results, kind: IntervalKind) -> Body | None:
+    """Return the filter on each classification dataset with ERM, beside the paper's values, if it reports any.
+
+    The majority is the share of the larger class in the ID test, and the accuracy ERM's mean over retrainings; both are
+    means over splits. The group is the paper's verdict: dev and headline passed.
+    """
+    # The paper's tables of magnitudes, borderline datasets and filter outcomes (canonical seed 99).
+    with (files("leaderboard") / "paper" / "filter.csv").open(encoding="utf-8") as lines:
+        published = pd.read_csv(lines).set_index("dataset")[["majority", "erm_accuracy"]].T.to_dict("list")
+    datasets = with_reference(results.of_task("classification"))
+    rows: list[tuple[TableCell, ...]] = []
+    for dataset in datasets:
+        tests = erm_tests(dataset)
+        majority = float(np.mean([np.bincount(p.y).max() / len(p.y) for p in tests]))
+        accuracy = float(np.mean([ACCURACY.mean(p) for p in tests]))
+        gap, n_id = accuracy - majority, min(len(p.y) for p in tests)
+        sizes = (plain(dataset.n_train, 0), plain(n_id, 0))
+        measured = (plain(majority, 3), plain(accuracy, 3), plain(gap * 100, 1, signed=True))
+        paper = [plain(None if np.isnan(x) else x, 3) for x in published.get(dataset.name, (np.nan, np.nan))]
+        rows.append((dataset.title, dataset.group, *sizes, *measured, verdict(gap, n_id), *paper))
+    accuracies = ("Majority", "ERM accuracy")
+    header = ("Dataset", "Group", "Train", "ID test", *accuracies, "Gap (pp)", "Filter", *accuracies)
+    return Body(header, tuple(rows), datasets, averaged(datasets), (("", 8), ("Paper", 2))) if rows else None

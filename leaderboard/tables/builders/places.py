@@ -1,0 +1,185 @@
+"""Builders of the tables of places: the first page's order, mean ranks, the order over all families, and splits."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from benchmark.measure.catalogue import CHURN
+from benchmark.measure.intervals import Estimate, IntervalKind, jackknife
+from benchmark.types import Task
+from leaderboard.read.results import PLURAL, Dataset, Results, Unit, with_studies
+from leaderboard.tables.boards import marks
+from leaderboard.tables.columns import Column, absolute, differences, pairs_of, versus
+from leaderboard.tables.layouts import Body, TableBuilder, TableCell, explained, name, with_reference
+from leaderboard.tables.order import RULE, Order, Resolution, order, over_splits
+from leaderboard.tables.summary import Summary, first, headline, summaries
+from leaderboard.tables.table import MISSING, Value, spelled
+
+COLUMNS = ("churn", "delta_churn", "delta_accuracy", "compute")
+
+
+def places(results: Results, kind: IntervalKind) -> Body | None:
+    """Return a row per method over the datasets of the first page, in their order, with what low churn costs."""
+    summary = first(results, kind)
+    if summary is None or not summary.placed:
+        return None
+    columns = [one for key in COLUMNS for one in summary.columns if one.key == key]
+    rows: list[tuple[TableCell, ...]] = []
+    for row in summary.rows:
+        place = Value(str(row.place), row.place) if row.place else Value("–")
+        values = [one.show(row.estimates.get(one.key)).but(mark="") for one in columns]
+        rows.append((row.title, place, *values, "; ".join(row.remarks)))
+    header = ("Method", "Place", *(one.column.title for one in columns), "Remarks")
+    over_these = f"Mean over {summary.over}; each family counts once."
+    notes = [over_these, RULE, *filter(None, [summary.resolution.told, summary.resolution_elsewhere().told])]
+    return Body(header, tuple(rows), summary.datasets, tuple(notes))
+
+
+def over_canonical_splits(results: Results, kind: IntervalKind) -> Body | None:
+    """Return a row per method in the order of the first page: its mean churn on each split that all datasets have."""
+    summary = headline(results, kind)
+    ranked = [row.title for row in summary.rows if not np.isnan(row.churn)] if summary else []
+    if summary is None or not ranked:
+        return None
+    found = {title: over_splits(summary.datasets, title, kind) for title in ranked}
+    splits = list(found[ranked[0]])
+    if len(splits) < 2:
+        return None
+    rows: list[tuple[TableCell, ...]] = []
+    for title, of in found.items():
+        values = [Value.of(Estimate(of[split], np.nan, np.nan), 100) for split in splits]
+        rows.append((title, *values, over(values), width(values)))
+    header = ("Method", *(f"Split {split}" for split in splits), "Mean", "Range")
+    return Body(header, tuple(rows), summary.datasets, (OVER_SPLITS,))
+
+
+def ranks(results: Results, kind: IntervalKind) -> Body | None:
+    """Return a row for each method that ran on all headline datasets, by mean rank of its churn."""
+    summary = headline(results, kind)
+    if summary is None or (ranking := summary.ranking) is None:
+        return None
+    rows = [
+        (row.title, Value.of(row.rank, digits=2), summary.ties(row.title), " ".join(row.marks))
+        for row in summary.by_rank
+    ]
+    notes = [
+        f"{ranking.n} datasets: {', '.join(ranking.blocks)}.",
+        f"Friedman χ² = {spelled(ranking.chi2)}, p = {_power(ranking.p)}; Nemenyi critical difference "
+        f"{spelled(ranking.critical_difference, 2)} at 0.05. Methods that share a letter do not differ significantly.",
+        "Intervals: 95 %, for new retrainings on the same datasets.",
+    ]
+    left_out = [f"{row.title} ({row.unranked})" for row in summary.rows if row.rank is None]
+    left_out += [f"{d.title} (too few methods)" for d in summary.left_out]
+    if left_out:
+        notes.append(f"Left out: {', '.join(left_out)}.")
+    return Body(("Method", "Mean rank", "Group", "Marks"), tuple(rows), summary.datasets, tuple(notes))
+
+
+def _power(p: float) -> str:
+    """``0.012`` or ``3.7 × 10⁻⁵``."""
+    mantissa, _, exponent = f"{p:.1e}".partition("e")
+    if p > 0.001 or not exponent:
+        return spelled(p, 3)
+    return f"{mantissa} × 10{str(int(exponent)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
+
+
+def over_families(task: Task) -> TableBuilder:
+    """Return the table of a task: its methods with a mean rank, in the order of the first page."""
+
+    def build(results: Results, kind: IntervalKind) -> Body | None:
+        summary = next((one for one in summaries(results, kind) if one.key == f"{task}/wide"), None)
+        return None if summary is None or len(summary.placed) < 2 else _wide(summary, kind)
+
+    return build
+
+
+def _wide(summary: Summary, kind: IntervalKind) -> Body:
+    ranked = [row for row in summary.rows if not np.isnan(row.churn)]
+    orders = {unit: order(summary.datasets, [row.title for row in ranked], kind, unit) for unit in PLURAL}
+    tests = [summary.resolution, *(summary.resolution_elsewhere(unit) for unit in PLURAL)]
+    scale, unit = (100, "%") if summary.task == "classification" else (1, "× ERM's")
+    rows: list[tuple[TableCell, ...]] = []
+    for row in ranked:
+        churns = [
+            Value.of(Estimate(of.churn[row.title], np.nan, np.nan), scale, 1 if scale > 1 else 2)
+            for of in orders.values()
+        ]
+        ranks = [Value.of(of.ranks.get(row.title), digits=1) for of in orders.values()]
+        place = Value(str(row.place), row.place) if row.place else Value("–")
+        rows.append(
+            (row.title, place, *churns, *ranks, *(_p(test, row.title) for test in tests), "; ".join(row.remarks))
+        )
+    by = [f"by {unit}" for unit in PLURAL]
+    over = (("", 2), (f"Churn ({unit})", 2), ("Mean rank", 2), ("p against the place above", 3), ("", 1))
+    header = ("Method", "Place", *by, *by, "these datasets", "other families", "other groups", "Remarks")
+    notes = [*(_friedman(of, unit) for unit, of in orders.items()), *(test.told for test in tests)]
+    return Body(header, tuple(rows), summary.datasets, tuple(notes), over)
+
+
+def _p(test: Resolution, title: str) -> Value:
+    """Format the adjusted p-value of a method against the place above."""
+    for (_, second), p in zip(test.pairs, test.adjusted, strict=True):
+        if second == title:
+            return Value(f"{p:.2g}" if p >= 0.001 else "< 0.001", p)
+    return Value("")
+
+
+def _friedman(of: Order, unit: Unit) -> str:
+    """Say what Friedman's and Nemenyi's tests find with ``unit`` as the unit."""
+    ranking = of.ranking
+    assert ranking is not None
+    return (
+        f"{ranking.n} {PLURAL[unit]}, {len(ranking.methods)} methods: Friedman χ² = {spelled(ranking.chi2)}, Nemenyi's "
+        f"critical difference of mean ranks {spelled(ranking.critical_difference, 2)} at 0.05."
+    )
+
+
+def split_by_split(results: Results, kind: IntervalKind) -> Body | None:
+    """Return a row per canonical split, one for the mean and one for the range, for datasets with several splits."""
+    churn, delta = absolute(CHURN), versus(CHURN)
+    datasets = tuple(d for d in with_reference(with_studies(results).headline()) if len(d.splits) > 1)
+    several = [{entry.title for entry in d.entries if len(entry.cells) > 1} for d in datasets]
+    titles = [title for title in results.methods() if all(title in of for of in several)]
+    rows: list[tuple[TableCell, ...]] = []
+    for dataset in datasets:
+        assert dataset.reference is not None
+        columns = {title: churn if title == dataset.reference.title else delta for title in titles}
+        table = [[_on_split(dataset, *item, split, kind) for item in columns.items()] for split in dataset.splits]
+        for i, (split, cells) in enumerate(zip(dataset.splits, table, strict=True)):
+            rows.append(("" if i else name(dataset), str(split), *cells))
+        rows.append(("", "mean", *map(over, zip(*table, strict=True))))
+        rows.append(("", "range", *map(width, zip(*table, strict=True))))
+    if not rows:
+        return None
+    header = [f"{title}, churn (%)" if i == 0 else f"{title}, Δ" for i, title in enumerate(titles)]
+    return Body(("Dataset", "Split", *header), tuple(rows), datasets, (OVER_SPLITS, *explained(rows)))
+
+
+OVER_SPLITS = (
+    "The interval of a mean is over canonical splits, Student's: it covers another split of the same data, each with "
+    "its own retrainings. Splits of one dataset share molecules, so it is too narrow for new molecules."
+)
+
+
+def _on_split(dataset: Dataset, title: str, column: Column, split: int, kind: IntervalKind) -> Value:
+    entry = dataset.entry(title)
+    if entry is None or split not in entry.cells:
+        return Value(MISSING)
+    pairs = pairs_of(dataset, replace(entry, cells={split: entry.cells[split]}))
+    value = column.show(column.value(pairs, "id", kind), differences(pairs))
+    value = value.but(flags=" ".join(filter(None, (*marks(pairs), value.flags))))
+    return replace(value, text=value.text.partition(" [")[0])  # the columns are many; downloads have the interval
+
+
+def over(values: Sequence[Value]) -> Value:
+    """Return the mean over splits, with Student's interval over them."""
+    numbers = np.array([value.number for value in values if not np.isnan(value.number)])
+    return Value.of(jackknife([numbers]) if len(numbers) else None)
+
+
+def width(values: Sequence[Value]) -> Value:
+    """Return the range of values over splits."""
+    numbers = [value.number for value in values if not np.isnan(value.number)]
+    most = max(numbers) - min(numbers) if len(numbers) > 1 else np.nan
+    return Value.of(Estimate(most, np.nan, np.nan))
