@@ -1,4 +1,4 @@
-"""The glossary has each term once, in order, and every term that the board and the commands show."""
+"""The glossary has every term that the board and the commands show, and its links lead to terms."""
 
 from __future__ import annotations
 
@@ -21,38 +21,10 @@ def slug(term: str) -> str:
     return re.sub(r"[^\w\- ]", "", term.lower()).replace(" ", "-")
 
 
-def test_terms_are_in_alphabetical_order_and_come_once():
-    assert len(TERMS) == PAGE.count("\n## ")
-    order = [term.lower().replace("-", " ") for term in TERMS]
-    assert order == sorted(order)
-    assert len({*map(slug, TERMS)}) == len(TERMS)
-
-
-@pytest.mark.parametrize("term", TERMS)
-def test_a_term_is_explained_in_at_most_three_sentences(term):
-    assert 1 <= len(re.findall(r"\.(?= [A-Z]|$)", TERMS[term])) <= 3
-
-
 def test_every_link_leads_to_a_term():
     targets = re.findall(r"\]\(#([^)]+)\)", PAGE) + re.findall(r"\]\(glossary\.md#([^)]+)\)", CODE)
     assert len(targets) > 50
     assert {*targets} <= {*map(slug, TERMS)}
-
-
-def test_no_term_is_defined_in_the_architecture_too():
-    of_code = {name.lower() for cell in re.findall(r"^\| (\*.+?\*) \|", CODE, flags=re.M) for name in _named(cell)}
-    assert {"problem", "part", "study context"} <= of_code
-    assert not of_code & {term.lower() for term in TERMS}
-
-
-def _named(cell: str) -> list[str]:
-    return re.findall(r"\*(.+?)\*", cell)
-
-
-def test_the_places_of_terms_exist():
-    files = re.findall(r"`((?:benchmark|leaderboard|methods)/[\w./]*)`", CODE)
-    assert len(files) > 20
-    assert all((CHECKOUT / path).exists() for path in files)
 
 
 def test_every_sampling_mark_and_badge_is_a_term():

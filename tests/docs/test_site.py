@@ -117,12 +117,6 @@ def test_files_of_the_repository_are_pages_whose_links_lead_to_pages(site: Path)
 
 
 @pytest.mark.slow
-def test_the_search_knows_the_pages(site: Path) -> None:
-    found = {entry["location"] for entry in json.loads(read(site, "search/search_index.json"))["docs"]}
-    assert {"updates.html", "reference/datasets/bace.html", "reference/cli.html"} <= found
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("start", ["glossary.html", "reference/datasets/bace.html"])
 def test_the_search_works_in_a_browser_from_disk(site: Path, driver: Any, start: str) -> None:
     from selenium.webdriver.support.ui import WebDriverWait
@@ -135,18 +129,6 @@ def test_the_search_works_in_a_browser_from_disk(site: Path, driver: Any, start:
     assert any("statistics.html" in link.get_attribute("href") for link in found)
 
 
-@pytest.mark.slow
-def test_pictures_keep_their_place_while_they_load_and_later_ones_wait(site: Path) -> None:
-    pictures = re.findall("<img [^>]*>", read(site, "tutorials/reading-the-board.html"))
-    assert all(re.search(r'width="\d+" height="\d+"', picture) for picture in pictures)
-    assert ['loading="lazy"' in picture for picture in pictures] == [False, True, True, True]
-
-
-@pytest.mark.slow
-def test_the_page_for_missing_pages_names_its_search_for_screen_readers(site: Path) -> None:
-    assert 'role="dialog" aria-label="Search"' in read(site, "404.html")
-
-
 def test_formulas_become_mathml(modules: dict[str, ModuleType]) -> None:
     page = SimpleNamespace(file=SimpleNamespace(src_uri="page.md"))
     show = modules["hooks"].on_page_content
@@ -154,23 +136,8 @@ def test_formulas_become_mathml(modules: dict[str, ModuleType]) -> None:
     assert re.fullmatch(r"<p><math [^>]*>.*<mo>&#x0003C;</mo>.*<mfrac>.*</math></p>", html)
     with pytest.raises(ValueError, match=r"page\.md: the formula a\^ cannot be set"):
         show(r'<div class="arithmatex">\[a^\]</div>', page=page, config=None, files=None)
-
-
-def test_a_formula_with_a_misspelt_command_is_an_error(modules: dict[str, ModuleType]) -> None:
-    page = SimpleNamespace(file=SimpleNamespace(src_uri="page.md"))
     with pytest.raises(ValueError, match=r"has the unknown command \\fracc"):
-        modules["hooks"].on_page_content(
-            r'<span class="arithmatex">\(\fracc{1}{2}\)</span>', page=page, config=None, files=None
-        )
-
-
-def test_a_number_and_its_unit_stay_on_one_line_but_printed_output_is_left_as_it_is(
-    modules: dict[str, ModuleType],
-) -> None:
-    page = SimpleNamespace(file=SimpleNamespace(src_uri="page.md"))
-    html = "<p>8 to 22 % and 1.4 pp [0.8, 2.0]</p><pre>18.33 %\n12 pp</pre><p>7 ppm</p>"
-    shown = modules["hooks"].on_page_content(html, page=page, config=None, files=None)
-    assert shown == "<p>8 to 22\u00a0% and 1.4\u00a0pp [0.8, 2.0]</p><pre>18.33 %\n12 pp</pre><p>7 ppm</p>"
+        show(r'<span class="arithmatex">\(\fracc{1}{2}\)</span>', page=page, config=None, files=None)
 
 
 def test_a_notebook_becomes_a_page_with_its_outputs_and_no_script(modules: dict[str, ModuleType]) -> None:

@@ -1,9 +1,9 @@
 """The paper's filter: datasets on which ERM learns enough for churn to be meaningful."""
 
+import csv
 from importlib.resources import files
 
 import numpy as np
-import pandas as pd
 
 from benchmark.measure.catalogue import ACCURACY
 from benchmark.measure.intervals import IntervalKind
@@ -32,7 +32,7 @@ def outcomes(results: Results, kind: IntervalKind) -> Body | None:
     """
     # The paper's tables of magnitudes, borderline datasets and filter outcomes (canonical seed 99).
     with (files("leaderboard") / "paper" / "filter.csv").open(encoding="utf-8") as lines:
-        published = pd.read_csv(lines).set_index("dataset")[["majority", "erm_accuracy"]].T.to_dict("list")
+        published = {row["dataset"]: (row["majority"], row["erm_accuracy"]) for row in csv.DictReader(lines)}
     datasets = with_reference(results.of_task("classification"))
     rows: list[tuple[TableCell, ...]] = []
     for dataset in datasets:
@@ -42,7 +42,7 @@ def outcomes(results: Results, kind: IntervalKind) -> Body | None:
         gap, n_id = accuracy - majority, min(len(p.y) for p in tests)
         sizes = (plain(dataset.n_train, 0), plain(n_id, 0))
         measured = (plain(majority, 3), plain(accuracy, 3), plain(gap * 100, 1, signed=True))
-        paper = [plain(None if np.isnan(x) else x, 3) for x in published.get(dataset.name, (np.nan, np.nan))]
+        paper = [plain(float(x) if x else None, 3) for x in published.get(dataset.name, ("", ""))]
         rows.append((dataset.title, dataset.group, *sizes, *measured, verdict(gap, n_id), *paper))
     accuracies = ("Majority", "ERM accuracy")
     header = ("Dataset", "Group", "Train", "ID test", *accuracies, "Gap (pp)", "Filter", *accuracies)
