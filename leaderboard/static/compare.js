@@ -136,7 +136,7 @@ async function comparePage() {
   const listed = (names) => [...names].map(([name, i]) => [name, about.methods[i].title]);
 
   const sets = about.sets.map(({ key, title }) => [key, title]);
-  options(form.elements.on, sets, "classification/headline"); // as compare-methods does
+  options(form.elements.on, sets, "classification/headline"); // as the command compare does
   const every = listed(present(about.datasets.map((dataset, i) => [dataset, i])));
   const usual = [...present(chosen({ on: form.elements.on.value })).keys()];
   const a = usual.includes("twin") ? "twin" : usual[usual.length - 1];

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,6 @@ from benchmark.measure.intervals import jackknife, standard_deviation
 from benchmark.store.cell import Record
 from leaderboard.paper.compare import compare
 from leaderboard.paper.mapping import RANKED
-from leaderboard.paper.read import read
 from leaderboard.paper.report import markdown, text
 from leaderboard.read.results import Results, collect
 from leaderboard.tables.builders.triage import estimates
@@ -147,20 +145,6 @@ def test_a_graph_network_is_compared_on_its_variant_of_the_dataset(tmp_path, mak
     value = ACCURACY.mean(cell.predictions["id"])
     row = f"gin,bace@backbone=gin,twin_lam10,99,accuracy,,{value:.3f},,"
     assert one(results, tmp_path, row).ours.value == pytest.approx(value)
-
-
-def test_the_papers_file_has_its_tables_of_campaigns_and_of_graph_networks():
-    rows = read(Path(str(files("leaderboard"))) / "paper" / "published.csv")
-    campaigns = [row for row in rows if row.table == "bo_loop_regression"]
-    assert len(campaigns) == 3 * 3 * 4
-    by_method = {row.method: row for row in rows if row.table == "gin" and row.metric == "accuracy"}
-    assert list(by_method) == ["erm", "bagging_k5", *(f"twin_lam{lam}" for lam in (1, 3, 10, 30, 100, 300))]
-    assert all(row.low <= row.value <= row.high for row in [*by_method.values(), *campaigns] if row.low == row.low)
-    ranges = {"esol": 13.18, "freesolv": 21.6, "lipo": 6.0}  # of the pools: std and std / range say the same
-    shares = {(row.dataset, row.method): row.value for row in campaigns if row.unit == "%"}
-    for row in campaigns:
-        if row.metric == "final_best_std":
-            assert shares[row.dataset, row.method] == pytest.approx(100 * row.value / ranges[row.dataset], abs=0.06)
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,12 @@ def test_boards_from_other_processes_and_from_the_cache_are_those_of_this_one(
     cells = cells_of(world)
     monkeypatch.setattr(jobs, "cpu_count", lambda: 2)
     assert_as_from_scratch(prepared(cells), cells)
-    for computed in ("boards._board", "bodies.scorecard._card", "bodies.abstention._levels", "influences._influences"):
+    for computed in (
+        "boards._board",
+        "builders.scorecard._card",
+        "builders.abstention._levels",
+        "influences._influences",
+    ):
         monkeypatch.setattr(f"leaderboard.tables.{computed}", lambda *given: pytest.fail(f"{given} is computed again"))
     again = prepared(cells)
     assert [len(boards(again, kind)) for kind in ("runs", "both")] == [5, 5]
@@ -61,7 +66,7 @@ def test_boards_from_other_processes_and_from_the_cache_are_those_of_this_one(
     assert all(map(estimates, again.headline()))
 
 
-@pytest.mark.parametrize("change", ["added", "removed", "predictions", "seconds", "code", "title"])
+@pytest.mark.parametrize("change", ["added", "removed", "predictions", "code", "title"])
 def test_a_cell_that_is_added_removed_or_changed_touches_its_dataset_alone(
     world: Results, make_cell, cache: Path, change: str
 ) -> None:
@@ -75,7 +80,6 @@ def test_a_cell_that_is_added_removed_or_changed_touches_its_dataset_alone(
         "added": [old, replace(old, key=replace(old.key, method="new"), title="New")],
         "removed": [],
         "predictions": [replace(old, predictions={"id": replace(p, values=p.values[::-1].copy())})],
-        "seconds": [replace(old, fit_seconds=7.0)],
         "code": [replace(old, key=replace(old.key, code="d" * 16))],
         "title": [replace(old, title="Renamed")],
     }[change]
@@ -83,16 +87,6 @@ def test_a_cell_that_is_added_removed_or_changed_touches_its_dataset_alone(
     results = prepared(changed)
     assert len(set(cache.iterdir()) - before) == 1
     assert_as_from_scratch(results, changed)
-
-
-def test_boards_of_examples_with_other_ids_are_computed_again(world: Results, cache: Path) -> None:
-    cells = [cell for cell in cells_of(world) if cell.key.dataset == "small"]
-    prepared(cells)
-    renamed = [
-        replace(c, predictions={n: replace(p, ids=p.ids[::-1]) for n, p in c.predictions.items()}) for c in cells
-    ]
-    prepared(renamed)
-    assert len(list(cache.iterdir())) == 2
 
 
 def test_a_board_that_was_asked_for_is_computed_once(world: Results, monkeypatch: pytest.MonkeyPatch) -> None:

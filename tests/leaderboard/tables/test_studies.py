@@ -20,7 +20,6 @@ from leaderboard.figures import build
 from leaderboard.read.results import collect
 from leaderboard.site.pages import Site
 from leaderboard.site.sentences import in_brief
-from leaderboard.tables import studies
 from leaderboard.tables.studies import Reader, Rendered, estimate, rendered, table
 
 MakeCell = Callable[..., Cell]
@@ -96,8 +95,9 @@ def test_a_sheet_becomes_a_table_with_its_numbers_scaled_and_flagged(make_cell) 
 # Charts
 
 
-@pytest.mark.parametrize("log", [False, True])
-@pytest.mark.parametrize("name", ["short", "A dataset with a name that is longer than the figure is wide, " * 2])
+@pytest.mark.parametrize(
+    ("name", "log"), [("short", True), ("A dataset with a name that is longer than the figure is wide, " * 2, False)]
+)
 def test_a_chart_has_its_labels_and_the_names_of_its_series(name: str, log: bool) -> None:
     points = [Point(x, Sampled(np.array([0.1, 0.2, 0.3]) * x), f"label {x:g}", x == 10) for x in (0.001, 1, 10, 1000)]
     chart = Chart("c", "Title", "Caption.", Axis("Across", log=log), Axis("Up (%)", 100, log), {name: points, "b": []})
@@ -109,14 +109,6 @@ def test_a_chart_has_its_labels_and_the_names_of_its_series(name: str, log: bool
     assert f"{name} (0.001, 0.02)" in figure.alt
     assert figure.pdf.startswith(b"%PDF")
     assert [build.draw(drawing) for drawing in build.of_studies([one])] == [figure], "equal reports give equal bytes"
-
-
-def test_an_axis_of_names_has_no_numbers() -> None:
-    points = [Point(i, Sampled(np.array([0.1, 0.2]))) for i in range(3)]
-    chart = Chart("c", "T", "C.", Axis("", names=["data", "order", "start"]), Axis("Up"), {"a": points}, joined=False)
-    (figure,) = map(build.draw, build.of_studies([Rendered(make_study("members", {}), [], Report([], charts=[chart]))]))
-    assert all(f">{name}<" in figure.svg for name in ("data", "order", "start"))
-    assert ">1.5<" not in figure.svg
 
 
 # Selection of studies
@@ -171,14 +163,6 @@ def test_each_setting_is_a_page_of_its_own_and_the_newest_record_of_it_counts(ma
     assert studies[0].command == "python -m benchmark study heat-map --set dataset=dili --set seeds=1-3"
 
 
-def test_without_other_settings_a_study_has_its_plain_name_and_command() -> None:
-    one = Rendered(make_study("n-scaling", {}), [], Report([]))
-    assert (one.slug, one.title) == ("n-scaling", "Churn against the number of training rows")
-    assert one.command == "python -m benchmark study n-scaling"
-    spaced = Rendered(make_study("bo-loop", {}), ["methods=erm twin"], Report([]))
-    assert spaced.command == "python -m benchmark study bo-loop --set 'methods=erm twin'"
-
-
 def test_a_study_whose_cells_are_missing_is_left_out_by_name(make_cell) -> None:
     results = collect(erm_and_twin(make_cell), records=[finished("top-k", dataset="dili,bace", seeds="5")])
     assert rendered(results) == ([], ["study top-k is left out because ERM on bace, split 99 is missing: run it again"])
@@ -212,15 +196,7 @@ def test_the_newer_of_a_cell_of_a_study_and_one_of_a_run_counts(make_cell) -> No
     assert [e.title for d in collect([older, newer]).datasets for e in d.entries] == ["ERM"]
 
 
-@pytest.mark.slow
-def test_without_finished_studies_nothing_is_shown(make_cell, tmp_path: Path) -> None:
-    site.write(collect(erm_and_twin(make_cell)), tmp_path / "site")
-    assert not (tmp_path / "site" / "studies.html").exists()
-    assert "studies.html" not in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
-    assert studies.rendered(collect([])) == ([], [])
-
-
-@pytest.mark.parametrize("settings", [None, 1, [], ["a"], {"dataset": []}, {"dataset": "../x"}, {"seeds": -1}])
+@pytest.mark.parametrize("settings", [None, ["a"], {"dataset": []}, {"seeds": -1}])
 def test_a_study_with_a_damaged_record_is_left_out_by_name_and_the_others_are_shown(make_cell, settings) -> None:
     cells = erm_and_twin(make_cell)
     damaged = replace(finished("decomposition"), content={"settings": settings})

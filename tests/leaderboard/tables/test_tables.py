@@ -204,11 +204,6 @@ def test_the_footprint_of_a_method_is_read_from_its_networks(tables):
     assert row(tables["compute"], "CALM")["Forwards"] == Value(MISSING)  # no file of methods/
 
 
-def test_the_filter_names_the_verdict(tables):
-    assert {cells[7] for cells in tables["filter"].rows} == {"passes"}
-    assert len(tables["filter"].rows) == 4
-
-
 def test_the_stamp_names_version_data_retrainings_and_kind(world, tables):
     lines = stamp(world, tables["regression"])
     assert "18 retrainings" in lines[0]
