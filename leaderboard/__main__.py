@@ -198,46 +198,47 @@ SUBMISSION = typer.Argument(help="Folder METHOD/VERSION of the submission.")
 
 
 @app.command()
-def schema() -> None:
-    """Print the JSON Schema of submission.yml."""
-    import json
-
-    from leaderboard.submission.spec import schema
-
-    typer.echo(json.dumps(schema(), indent=2))
-
-
-@app.command()
-def manifest(
-    folder: Annotated[Path, SUBMISSION],
-    protocol: Annotated[
-        list[Path], typer.Option(help="Folder written by export-protocol; give one for each dataset and sampling.")
-    ],
-) -> None:
-    """Write a submission's manifest.json: hashes, numbers of rows, and protocol fingerprints.
-
-    The predictions are predictions/SAMPLING/DATASET.parquet, as in predictions/halves/bace.parquet.
-    """
-    from leaderboard.submission import manifest
-
-    typer.echo(f"wrote {manifest.write(folder, manifest.protocols(protocol))}")
-
-
-@app.command()
 def pack(
-    method: Annotated[str, typer.Argument(help="Name or title of a method that ran with all train seeds.")],
+    method: Annotated[
+        str,
+        typer.Argument(
+            help="Name or title of a method that ran with all train seeds; with --protocol, the folder METHOD/VERSION "
+            "of a submission.",
+            show_default=False,
+        ),
+    ] = "",
+    protocol: Annotated[
+        list[Path] | None, typer.Option(help="Folder written by export-protocol; one for each dataset and sampling.")
+    ] = None,
     version: Annotated[str, typer.Option(help="Version of the submission, used as the folder name.")] = "1.0",
     submissions: Annotated[Path, typer.Option(help="Folder of all submissions.")] = Path("submissions"),
     store: Annotated[str, STORE] = "",
+    schema: Annotated[bool, typer.Option("--schema", help="Only print the JSON Schema of submission.yml.")] = False,
 ) -> None:
     """Pack the recorded results of a method as a submission, with a submission.yml for you to complete.
 
-    Run the method with --sampling halves first: a submission without these results is marked 'not under halves'.
+    Run the method with --sampling halves first: a submission without these results is marked 'not under halves'. With
+    --protocol, pack predictions made outside the suite, FOLDER/predictions/SAMPLING/DATASET.parquet: write the
+    manifest.json of hashes, numbers of rows, and protocol fingerprints.
     """
+    import json
+
+    from leaderboard.submission import manifest, spec
+
+    if schema:
+        typer.echo(json.dumps(spec.schema(), indent=2))
+        return
+    if not method:
+        raise UserError("name a method, or the folder of a submission with --protocol")
+    if protocol:
+        typer.echo(f"wrote {manifest.write(Path(method), manifest.protocols(protocol))}")
+        return
     from leaderboard.read import published
     from leaderboard.read.stored import read
     from leaderboard.submission.pack import pack
 
+    if (Path(method) / "predictions").is_dir():
+        raise UserError(f"{method} is a folder of predictions: add --protocol with the folder written by export-protocol")
     folder = pack(read(store)[0], method, version, submissions, published.shipped())
     names = [path.relative_to(folder).as_posix() for path in sorted(folder.glob("predictions/*/*"))]
     typer.echo("\n  ".join([f"wrote {folder}", *names]))
@@ -251,32 +252,13 @@ def pack(
 
 
 @app.command()
-def validate(
-    folder: Annotated[Path, SUBMISSION],
-    submissions: Annotated[Path, SUBMISSIONS] = Path("submissions"),
-    comment: Annotated[
-        Path | None, typer.Option(help="Write its places in the rankings to this Markdown file.")
-    ] = None,
-) -> None:
-    """Check a submission against the rules without recording it."""
-    from leaderboard.read import published
-    from leaderboard.submission.check import validate
-
-    shipped = published.shipped()
-    submission = validate(folder, submissions, shipped)
-    typer.echo("\n".join([f"{folder}: {len(submission.cells)} cells meet all rules", *submission.remarks]))
-    if comment is not None:
-        from leaderboard.read.results import collect
-        from leaderboard.submission.place import places, to_comment
-
-        tables = places(collect([*submission.cells, *shipped]), submission.cells)
-        comment.write_text("\n\n".join(map(to_comment, tables)) + "\n", encoding="utf-8")
-
-
-@app.command()
 def submit(
     folder: Annotated[Path, SUBMISSION],
+    check: Annotated[bool, typer.Option("--check", help="Only check it against the rules; record nothing.")] = False,
     submissions: Annotated[Path, SUBMISSIONS] = Path("submissions"),
+    comment: Annotated[
+        Path | None, typer.Option(help="With --check: write its places in the rankings to this Markdown file.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="Folder for the pages; an existing site is replaced.")] = Path("site"),
 ) -> None:
     """Check a submission, record it in MLflow as self-reported, rebuild the pages and print its place.
@@ -284,13 +266,26 @@ def submit(
     If its code is in methods/, its contract is checked first. The pages and the place use the store's results and the
     published ones on the same datasets.
     """
+    from leaderboard.read import published
+    from leaderboard.submission.check import validate
+    from leaderboard.submission.place import places, to_comment
+
+    if comment is not None and not check:
+        raise UserError("--comment is for --check: submit prints the places itself")
+    if check:
+        from leaderboard.read.results import collect
+
+        shipped = published.shipped()
+        submission = validate(folder, submissions, shipped)
+        typer.echo("\n".join([f"{folder}: {len(submission.cells)} cells meet all rules", *submission.remarks]))
+        if comment is not None:
+            tables = places(collect([*submission.cells, *shipped]), submission.cells)
+            comment.write_text("\n\n".join(map(to_comment, tables)) + "\n", encoding="utf-8")
+        return
     from benchmark.store.tracking import Store
     from leaderboard import site
-    from leaderboard.read import published
     from leaderboard.read.stored import read
     from leaderboard.site.pages import url_prefixes
-    from leaderboard.submission.check import validate
-    from leaderboard.submission.place import places
     from leaderboard.submission.verify import check_code
     from leaderboard.write.formats import to_markdown
 

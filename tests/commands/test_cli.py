@@ -172,7 +172,7 @@ def test_what_is_quoted_from_a_file_cannot_steer_the_terminal(tmp_path, capsys):
     path.mkdir(parents=True)
     (path.parent / "submission.yml").write_bytes(b"\xef\xbb\xbf{a: 1}: \xef\xbb\xbf[b")
     (path / "bace.parquet").touch()
-    assert call("validate", str(path.parent), which=leaderboard_app) == 2
+    assert call("submit", "--check", str(path.parent), which=leaderboard_app) == 2
     assert capsys.readouterr().err.replace("\n", "").isprintable()
 
 

@@ -109,7 +109,7 @@ def validated(submit: Submit, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
     def run(rows: pd.DataFrame) -> tuple[int, str]:
         folder, comment = submit(rows), tmp_path / "comment.md"
-        words = ["validate", str(folder), "--submissions", str(folder.parents[1]), "--comment", str(comment)]
+        words = ["submit", "--check", str(folder), "--submissions", str(folder.parents[1]), "--comment", str(comment)]
         with pytest.raises(SystemExit) as done:
             app(words)
         said = capsys.readouterr()
