@@ -80,12 +80,12 @@ def export(
     typer.echo(f"{sum(len(entry.cells) for d in datasets for entry in d.entries)} cells: {out.resolve()}")
 
 
-@app.command()
+@app.command(hidden=True)
 def study(
     name: Annotated[str, typer.Argument(help="Name of the study.")],
     store: Annotated[str, STORE] = "",
 ) -> None:
-    """Print the findings and tables of a study."""
+    """Print the findings and tables of a study: the end of ``benchmark study``, in a process of its own."""
     from benchmark.studies import make_study
     from leaderboard.read.stored import read
     from leaderboard.tables import studies
@@ -238,7 +238,9 @@ def pack(
     from leaderboard.submission.pack import pack
 
     if (Path(method) / "predictions").is_dir():
-        raise UserError(f"{method} is a folder of predictions: add --protocol with the folder written by export-protocol")
+        raise UserError(
+            f"{method} is a folder of predictions: add --protocol with the folder written by export-protocol"
+        )
     folder = pack(read(store)[0], method, version, submissions, published.shipped())
     names = [path.relative_to(folder).as_posix() for path in sorted(folder.glob("predictions/*/*"))]
     typer.echo("\n  ".join([f"wrote {folder}", *names]))
@@ -345,12 +347,15 @@ for command in (commands.score, commands.power, commands.gate, commands.update):
 
 
 def churn() -> None:
-    """Run the console script, with the commands of both packages; ``study`` is ``churn show-study`` here."""
-    from benchmark.__main__ import app as both
+    """Run the console script, with the commands of both packages.
 
-    for command in app.registered_commands:
-        command.name = "show-study" if command.callback is study else command.name
-        both.registered_commands.append(command)
+    ``study`` is the benchmark's, which starts the one here; ``update`` is the one here, which calls the benchmark's.
+    """
+    from benchmark.__main__ import app as both
+    from benchmark.commands import train
+
+    both.registered_commands = [command for command in both.registered_commands if command.callback is not train.update]
+    both.registered_commands += [command for command in app.registered_commands if command.callback is not study]
     both()
 
 

@@ -233,6 +233,9 @@ def study(
     jobs: options.Jobs = None,
     device: options.DeviceOption = "auto",
     offline: options.Offline = False,
+    store: Annotated[
+        str, typer.Option(help="Only print the answer of this MLflow store or folder of results; train nothing.")
+    ] = "",
 ) -> None:
     """Run a study: train and record the cells that are missing, then show the answer."""
     from benchmark.settings import DEFAULT_SEEDS, parse_settings
@@ -244,6 +247,8 @@ def study(
             table.add_row(key, cls.title, ", ".join(f"{f.name}={f.default}" for f in fields(cls)))  # type: ignore[attr-defined]
         console.print(table)
         return
+    if store:
+        raise typer.Exit(0 if _leaderboard("study", name, "--store", store) else 1)
     from benchmark.study.training import TrainingContext
     from benchmark.train.device import device as named
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from benchmark.commands import options
 from benchmark.errors import UserError, did_you_mean
 
 if TYPE_CHECKING:
@@ -246,9 +247,14 @@ def gate(
     raise typer.Exit(0 if result.passed else 1)
 
 
+TRAINING = {"dataset", "cuts", "start", "method", "canonical_seed", "seeds", "jobs", "device", "offline"}
+"""Options of ``update`` that train models, and that go with --dataset alone."""
+
+
 def update(
-    old: Annotated[str, typer.Argument(help=f"The old model. {TABLE}")],
-    new: Annotated[str, typer.Argument(help="The new model, for the same examples.")],
+    context: typer.Context,
+    old: Annotated[str, typer.Argument(help=f"The old model. {TABLE}", show_default=False)] = "",
+    new: Annotated[str, typer.Argument(help="The new model, for the same examples.", show_default=False)] = "",
     retrained: Annotated[
         str, typer.Option(help="The old model, trained again on the same rows with another random seed.")
     ] = "",
@@ -263,8 +269,35 @@ def update(
     tracking_uri: Tracking = "",
     truth: Truth = None,
     kind: Kind = "",
+    dataset: Annotated[str, typer.Option(help="Train: datasets or groups, in place of OLD and NEW.")] = "",
+    cuts: Annotated[int, typer.Option(help="Train: number of updates.", min=1, max=20)] = 5,
+    start: Annotated[str, typer.Option(help="Train: share of the rows that the first model is trained on.")] = "0.5",
+    method: Annotated[
+        str, typer.Option(help="Train: methods to compare with ERM trained anew.", show_default="a selection")
+    ] = "",
+    canonical_seed: Annotated[int, typer.Option(help="Train: seed of the train/test split.")] = 99,
+    seeds: Annotated[str, typer.Option(help="Train: train seeds, an even number of them.")] = "10",
+    jobs: options.Jobs = None,
+    device: options.DeviceOption = "auto",
+    offline: options.Offline = False,
 ) -> None:
-    """Report what an update of a model changes, for better or worse, and which part of that is chance."""
+    """Report what an update of a model changes, for better or worse, and which part of that is chance.
+
+    ``update OLD NEW`` compares predictions of any two models. ``update --dataset NAME`` trains: it retrains as rows
+    arrive, and says what each update changes, what would have changed anyway, and what helps.
+    """
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    given = {name for name, source in sources.items() if source and source.name == "COMMANDLINE"}
+    if wrong := sorted(given - TRAINING - {"tolerance"} if dataset else given & TRAINING):
+        names = ", ".join(name.upper() if name in ("old", "new") else f"--{name.replace('_', '-')}" for name in wrong)
+        raise UserError(f"{names}: {'not with' if dataset else 'only with'} --dataset, which trains models")
+    if dataset:
+        from benchmark.commands import train
+
+        train.update(dataset, cuts, start, method, tolerance or 0.0, canonical_seed, seeds, jobs, device, offline)
+        return
+    if not (old and new):
+        raise UserError("name the predictions of the old and the new model, or --dataset to train models")
     from leaderboard.scoring import reports
     from leaderboard.scoring import update as updates
 

@@ -338,3 +338,19 @@ def test_a_new_method_comes_from_the_template_and_keeps_the_contract(checkout: P
     checked = shell([sys.executable, "-m", "benchmark", "check", "my_method"], checkout)
     assert checked.returncode == 0, checked.stdout + checked.stderr
     assert "my_method keeps the contract" in checked.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["old.csv", "new.csv", "--cuts", "3"], "--cuts: only with --dataset"),
+        (["old.csv", "new.csv", "--dataset", "bace"], "NEW, OLD: not with --dataset"),
+        (["--dataset", "bace", "--html", "page.html"], "--html: not with --dataset"),
+        (["old.csv"], "name the predictions of the old and the new model"),
+    ],
+)
+def test_update_takes_predictions_or_a_dataset(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call("update", *words, which=leaderboard_app) == 2
+    assert message in capsys.readouterr().err

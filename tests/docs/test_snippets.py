@@ -391,8 +391,8 @@ def group(program: str) -> Any:
 def parsed(program: str, words: list[str]) -> dict[str, Any]:
     """The parameters that ``program`` reads from ``words``, without running anything; fails if it refuses them."""
     if program == "churn":
-        program = "benchmark" if not words or words[0] in group("benchmark").commands else "leaderboard"
-        words = ["study" if word == "show-study" else word for word in words]
+        ours = {*group("benchmark").commands} - {"update"}
+        program = "benchmark" if not words or words[0] in ours else "leaderboard"
     command, name, context = group(program), program, None
     try:
         while True:
