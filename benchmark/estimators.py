@@ -90,8 +90,8 @@ class _Networks(BaseEstimator):  # type: ignore[misc]
         x = torch.from_numpy(np.asarray((X - self.offset_) / self.scale_, dtype=np.float64))
         outputs = []
         for network, unit in zip(self.networks_, self.units_, strict=True):
-            exact = network.with_state([parameter.double() for parameter in network.state])
-            outputs.append(exact.after(x[None] @ exact.parameters[0])[0] * unit.deviation + unit.mean)
+            exact = network.with_state([weights.double() for weights in network.state])
+            outputs.append(exact.after(x[None] @ exact.state[0])[0] * unit.deviation + unit.mean)
         return np.asarray(torch.stack(outputs).numpy())
 
 

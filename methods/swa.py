@@ -29,7 +29,7 @@ class SWA(NetworkRemedy):
     def train(self, sample: Sample, learner: NetworkLearner) -> Model:
         average = Average(self.start * learner.settings(sample).epochs)
         networks = learner.train(sample, sample.rows[None], each_epoch=average)
-        return networks.using(average.networks.trained(average.mean)) if average.count else networks
+        return networks.using(*average.networks.trained(average.mean)) if average.count else networks
 
 
 class Average:

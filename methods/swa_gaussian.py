@@ -40,7 +40,7 @@ class SWAGaussian(NetworkRemedy):
 
         def collect(epoch: Epoch) -> None:
             if epoch.number >= first:
-                weights.append(epoch.networks.trained(epoch.networks.state).state)
+                weights.append(epoch.networks.trained(epoch.networks.state)[0].state)
 
         networks = learner.train(sample, sample.rows[None], each_epoch=collect)
         parts = [moments(np.stack(of).astype(np.float64)) for of in zip(*weights, strict=True)]

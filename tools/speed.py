@@ -37,7 +37,7 @@ from benchmark.train.adamw import rates
 from benchmark.train.device import CPU, CUDA, Device, one_thread
 from benchmark.train.loop import CLIP
 from benchmark.train.losses import fit_gradient
-from benchmark.train.networks import Inputs, StackedMLP
+from benchmark.train.networks import Inputs, Perceptron
 from benchmark.train.perceptrons import Perceptron, Perceptrons, SumsOfRows
 from benchmark.types import PAPER, Predictions, Problem, Sampling
 
@@ -192,9 +192,8 @@ def measure_parts(problem: Problem, copies: int = 1) -> list[Part]:
     rows = torch.from_numpy(draw.integers(len(problem.train), size=(1, steps * batch)))
     y = torch.from_numpy(problem.train.y)
     with one_thread():
-        networks = Perceptrons(
-            StackedMLP([(0, 0)], inputs.x.shape[1], recipe.hidden, problem.n_outputs), inputs, recipe
-        )
+        initial = Perceptron((0, 0), inputs.x.shape[1], recipe.hidden, problem.n_outputs)
+        networks = Perceptrons([initial], inputs, recipe)
         whole = []
         for _ in range(-(-REPEATS // steps)):
             batches = list(rows.split(batch, 1))

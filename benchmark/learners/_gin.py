@@ -2,8 +2,7 @@
 
 Most of the time goes into products of matrices, so each distinct environment of a batch is one row of them (see
 ``_graphs``), and a perceptron's first product precedes the sum over neighbours, because there are fewer rows before it.
-The rest is overhead: gradients are spelled out, and all weights of a stack of networks are one tensor. Networks of a
-stack are computed one after another, while their rows are in the caches.
+The rest is overhead: gradients are spelled out, and all weights of a network are one vector.
 """
 
 from __future__ import annotations
@@ -11,15 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
-from typing import NamedTuple
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from rdkit import Chem
 from torch import Tensor
 
-from benchmark.learners._graphs import Lists, Sums, distinct, merged, refined
+from benchmark.learners._graphs import Lists, Nodes, Step, Sums
 from benchmark.train.adamw import LANES, optimiser
 from benchmark.train.device import Device
 from benchmark.train.ensemble import Key
@@ -53,13 +52,6 @@ def graph(smiles: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.array(bits, dtype=np.float32), np.array(degrees), np.array(neighbours, dtype=np.int64)
 
 
-class Step(NamedTuple):
-    """A layer of a batch: the row of the layer before that each row (R,) continues, and the sums of its neighbours."""
-
-    own: Tensor
-    neighbours: Sums
-
-
 class Batch(NamedTuple):
     """Bits of distinct atoms (R, F), the layers of their environments, sums over molecules and their sizes (B, 1)."""
 
@@ -75,34 +67,15 @@ class Molecules:
     def __init__(self, smiles: Iterable[str]) -> None:
         bits, degrees, neighbours = zip(*map(graph, smiles), strict=True)
         sizes = np.array([len(molecule) for molecule in degrees])
-        self.atoms = Lists(sizes, np.arange(sizes.sum()))
-        shifted = [of + start for of, start in zip(neighbours, self.atoms.starts, strict=True)]
-        self.neighbours = Lists(np.concatenate(degrees), np.concatenate(shifted))
-        self.bits, self.types = distinct(np.concatenate(bits))
-
-    @cached_property
-    def environments(self) -> list[np.ndarray]:
-        """For each layer, the colours of all atoms by their environments."""
-        colours = [self.types]
-        for _ in range(LAYERS):
-            colours.append(refined(colours[-1], colours[-1], self.neighbours))
-        return colours[1:]
+        shifted = [own + start for own, start in zip(neighbours, np.cumsum(sizes) - sizes, strict=True)]
+        beside = Lists(np.concatenate(degrees), np.concatenate(shifted))
+        self.atoms = Nodes(sizes, np.concatenate(bits), beside, LAYERS)
 
     def batch(self, rows: np.ndarray, merge: bool, device: torch.device) -> Batch:
         """Return the molecules of rows (B,); ``merge`` equal environments unless dropout tells them apart."""
-        atoms = self.atoms.at(rows)
-        ids, everything = atoms.values, np.arange(len(atoms.values))
-        some, row = merged(self.types[ids])  # positions of the atoms that are computed, and the row of each atom
-        bits, steps, width = self.bits[self.types[ids[some]]], [], len(some)
-        for layer in range(LAYERS):
-            some, after = merged(self.environments[layer][ids]) if merge else (everything, everything)
-            beside = self.neighbours.at(ids[some])
-            here = beside.values + np.repeat(some - ids[some], beside.counts)  # positions in the batch
-            sums = Sums(Lists(beside.counts, row[here]), width, device)
-            steps.append(Step(torch.from_numpy(row[some]).to(device), sums))
-            row, width = after, len(some)
-        sizes = torch.from_numpy(atoms.counts[:, None].astype(np.float32)).to(device)
-        return Batch(torch.from_numpy(bits).to(device), steps, Sums(Lists(atoms.counts, row), width, device), sizes)
+        made = self.atoms.batch(rows, merge, device)
+        sizes = torch.from_numpy(made.nodes.counts[:, None].astype(np.float32)).to(device)
+        return Batch(made.features, made.steps, Sums(Lists(made.nodes.counts, made.rows), made.width, device), sizes)
 
 
 class Weights(NamedTuple):
@@ -125,7 +98,7 @@ class Weights(NamedTuple):
 class Layout:
     """The places of the weights of a network in one vector.
 
-    The vector is padded to a multiple of ``LANES``, so that results do not depend on what shares the stack.
+    The vector is padded to a multiple of ``LANES``, so that AdamW rounds all of its parts alike.
     """
 
     hidden: int
@@ -187,7 +160,7 @@ def run(w: Weights, batch: Batch, mask: Mask) -> tuple[Tensor, list[Kept], Tenso
         batch.steps, w.perceptrons, w.vectors, scales, strict=True
     ):
         product = h @ first
-        inner = step.neighbours.of(product).addcmul_(product.index_select(0, step.own), scale).add_(b1).relu_()
+        inner = step.received.of(product).addcmul_(product.index_select(0, step.own), scale).add_(b1).relu_()
         outer = torch.addmm(b2, inner, second).relu_()
         total = h.index_select(0, step.own).add_(outer)
         normed, mean, spread = torch.native_layer_norm(total, gain.shape, gain, shift, EPSILON)
@@ -215,7 +188,7 @@ def write_gradient(w: Weights, batch: Batch, kept: list[Kept], means: Tensor, sl
         torch.sum(inner, 0, out=out.vectors[i, 0])
         own = torch.zeros_like(at.h).index_add_(0, step.own, inner)
         torch.dot(own.flatten(), at.product.flatten(), out=out.eps[i])
-        product = step.neighbours.back(inner).addcmul_(own, 1 + w.eps[i])
+        product = step.received.back(inner).addcmul_(own, 1 + w.eps[i])
         torch.mm(at.h.T, product, out=out.perceptrons[i, 0])
         g = torch.zeros_like(at.h).index_add_(0, step.own, g).addmm_(product, first.T)
     torch.mm(batch.atoms.T, g, out=out.atoms)
@@ -223,18 +196,18 @@ def write_gradient(w: Weights, batch: Batch, kept: list[Kept], means: Tensor, sl
 
 
 class Networks:
-    """M networks in training on molecules. Their weights are one tensor (M, 1, P), to which AdamW makes one step."""
+    """Networks in training on molecules. The weights of each are one vector (P,), to which AdamW makes one step."""
 
     def __init__(
         self, keys: Sequence[Key], inputs: Molecules, recipe: Recipe, n_outputs: int, dropout: float, device: Device
     ) -> None:
         self.keys, self.inputs, self.recipe, self.dropout, self.device = keys, inputs, recipe, dropout, device
         self.layout = Layout(recipe.hidden, n_outputs)
-        self.masks = masks(keys, dropout, "dropout")
-        weights = torch.stack([self.layout.initial(key) for key in keys])[:, None].to(device)
-        weights.grad = torch.zeros_like(weights)
-        self.weights, self.gradients = ([self.layout.parts(v) for v in of[:, 0]] for of in (weights, weights.grad))
-        self.state = [weights]
+        self.masks = [masks(key, dropout, "dropout") for key in keys]
+        self.state = [self.layout.initial(key).to(device) for key in keys]
+        self.gradients = [torch.zeros_like(vector) for vector in self.state]
+        for vector, gradient in zip(self.state, self.gradients, strict=True):
+            vector.grad = gradient
         self.optimiser = optimiser(self.state, recipe)
 
     @torch.no_grad()
@@ -245,69 +218,65 @@ class Networks:
                 if row.tobytes() not in shared:
                     shared[row.tobytes()] = self.inputs.batch(row, not self.dropout, torch.device(self.device))
             self.own = [shared[row.tobytes()] for row in numbers]
-            self.runs = [run(*given) for given in zip(self.weights, self.own, self.masks, strict=True)]
+            weights = map(self.layout.parts, self.state)
+            self.runs = [run(*given) for given in zip(weights, self.own, self.masks, strict=True)]
             yield torch.stack([outputs for outputs, *_ in self.runs])
 
     @torch.no_grad()
     def step(self, gradient: Tensor, limit: float) -> None:
-        (weights,) = self.state
-        assert weights.grad is not None
-        for w, batch, (_, kept, means), slope, out in zip(
-            self.weights, self.own, self.runs, gradient.contiguous(), self.gradients, strict=True
-        ):
-            write_gradient(w, batch, kept, means, slope, out)
-        for vector in weights.grad[:, 0]:  # one at a time, as rounding may depend on the shape of a sum
-            vector.mul_((limit / (torch.dot(vector, vector).sqrt() + 1e-6)).clamp(max=1))
+        parts = self.layout.parts
+        each = zip(self.state, self.own, self.runs, gradient.contiguous(), self.gradients, strict=True)
+        for vector, batch, (_, kept, means), slope, out in each:
+            write_gradient(parts(vector), batch, kept, means, slope, parts(out))
+            out.mul_((limit / (torch.dot(out, out).sqrt() + 1e-6)).clamp(max=1))
         self.optimiser.step()
 
     @torch.no_grad()
-    def started_from(self, networks: Sequence[TrainedNetworks]) -> Networks:
-        """Return these networks in training, with the weights of others."""
-        self.state[0].copy_(torch.cat([of.state[0] for of in networks])[:, None])
-        return self
+    def start_from(self, networks: Sequence[Any]) -> None:
+        """Begin with the weights of other networks."""
+        for vector, network in zip(self.state, networks, strict=True):
+            vector.copy_(network.vector)
 
-    def trained(self, state: Sequence[Tensor]) -> TrainedNetworks:
-        vectors = state[0].detach().to("cpu", copy=True)[:, 0]
-        return TrainedNetworks(self.keys, self.layout, vectors, self.dropout, self.recipe.batch_size)
+    def trained(self, state: Sequence[Tensor]) -> list[Trained]:
+        vectors = [vector.detach().to("cpu", copy=True) for vector in state]
+        about = self.layout, self.dropout, self.recipe.batch_size
+        return [Trained(key, vector, *about) for key, vector in zip(self.keys, vectors, strict=True)]
 
 
 @dataclass(frozen=True)
-class TrainedNetworks:
-    """M trained networks, with their weights (M, P)."""
+class Trained:
+    """A trained network, with its weights (P,)."""
 
-    keys: Sequence[Key]
+    key: Key
+    vector: Tensor
     layout: Layout
-    vectors: Tensor
     dropout: float
     batch_size: int
 
     @property
     def state(self) -> Sequence[Tensor]:
-        return [self.vectors]
+        return [self.vector]
 
-    def with_state(self, state: Sequence[Tensor]) -> TrainedNetworks:
-        return replace(self, vectors=state[0])
-
-    def select(self, m: int) -> TrainedNetworks:
-        return replace(self, keys=self.keys[m : m + 1], vectors=self.vectors[m : m + 1])
+    def with_state(self, state: Sequence[Tensor]) -> Trained:
+        return replace(self, vector=state[0])
 
     @torch.no_grad()
-    def passes(self, x: np.ndarray, n: int) -> Iterator[Tensor]:
+    def passes(self, x: np.ndarray, n: int) -> Tensor:
         p = self.dropout if n > 1 else 0.0
-        molecules = Molecules(x)
+        molecules, weights = Molecules(x), self.layout.parts(self.vector)
         parts = np.split(np.arange(len(x)), range(self.batch_size, len(x), self.batch_size))
         batches = [molecules.batch(part, not p, torch.device("cpu")) for part in parts]
-        for vector, mask in zip(self.vectors, masks(self.keys, p, "dropout at prediction"), strict=True):
-            weights = self.layout.parts(vector)
-            yield torch.stack([torch.cat([run(weights, batch, mask)[0] for batch in batches]) for _ in range(n)])
+        mask = masks(self.key, p, "dropout at prediction")
+        return torch.stack([torch.cat([run(weights, batch, mask)[0] for batch in batches]) for _ in range(n)])
 
 
-def masks(keys: Sequence[Key], p: float, stream: Stream) -> list[Mask]:
-    """Return for each network a function that draws dropout factors, 0 or 1/(1−p), from its own generator."""
+def masks(key: Key, p: float, stream: Stream) -> Mask:
+    """Return a function that draws dropout factors, 0 or 1/(1−p), from a network's own generator."""
+    noise = Dropout(key, p, stream).generator
 
-    def draw(noise: torch.Generator, rows: Tensor) -> Tensor | None:
+    def draw(rows: Tensor) -> Tensor | None:
         if not p:
             return None
         return torch.empty(rows.shape).bernoulli_(1 - p, generator=noise).div_(1 - p).to(rows.device)
 
-    return [partial(draw, noise) for noise in Dropout(keys, p, stream).generators]
+    return draw

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -108,3 +108,56 @@ class _Sums(torch.autograd.Function):
     @staticmethod
     def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None]:
         return context.sums.back(gradient), None
+
+
+class Step(NamedTuple):
+    """A layer of a batch: the row of the layer before that each row (R,) continues, and the sums of what it receives."""
+
+    own: Tensor
+    received: Sums
+
+
+class Layers(NamedTuple):
+    """The nodes of a batch of molecules, as rows of a network's layers."""
+
+    features: Tensor
+    """Those of the distinct nodes (R, D), the rows of the first layer."""
+    steps: list[Step]
+    nodes: Lists
+    """The nodes of each molecule."""
+    rows: np.ndarray
+    """The row (P,) of the last layer that stands for each node of the batch."""
+    width: int
+    """The number of these rows."""
+
+
+class Nodes:
+    """The nodes of N molecules, which are atoms or bonds and receive the rows of others in each layer."""
+
+    def __init__(self, counts: np.ndarray, features: np.ndarray, received: Lists, layers: int) -> None:
+        """Take the number (N,) of nodes of each molecule, the features (R, D) of all, and the nodes each receives."""
+        self.of_molecules, self.received, self.layers = Lists(counts, np.arange(counts.sum())), received, layers
+        self.features, self.types = distinct(features)
+
+    @cached_property
+    def environments(self) -> list[np.ndarray]:
+        """For each layer, the colours (R,) of all nodes by their environments."""
+        colours = [self.types]
+        for _ in range(self.layers):
+            colours.append(refined(colours[-1], colours[-1], self.received))
+        return colours[1:]
+
+    def batch(self, rows: np.ndarray | slice, merge: bool, device: torch.device) -> Layers:
+        """Return the molecules of rows (B,); ``merge`` equal environments unless dropout tells them apart."""
+        nodes = self.of_molecules.at(rows)
+        ids, everything = nodes.values, np.arange(len(nodes.values))
+        some, row = merged(self.types[ids])  # positions of the nodes that are computed, and the row of each node
+        features, steps, width = self.features[self.types[ids[some]]], [], len(some)
+        for layer in range(self.layers):
+            some, after = merged(self.environments[layer][ids]) if merge else (everything, everything)
+            before = self.received.at(ids[some])
+            here = before.values + np.repeat(some - ids[some], before.counts)  # positions in the batch
+            sums = Sums(Lists(before.counts, row[here]), width, device)
+            steps.append(Step(torch.from_numpy(row[some]).to(device), sums))
+            row, width = after, len(some)
+        return Layers(torch.from_numpy(features).to(device), steps, nodes, row, width)

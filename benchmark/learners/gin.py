@@ -37,5 +37,7 @@ class GIN(NetworkLearner):
     ) -> Networks:
         from benchmark.learners import _gin
 
-        networks: Any = _gin.Networks(keys, inputs, recipe, n_outputs, self.dropout, device)
-        return networks.started_from(training.start) if training.start else networks
+        networks = _gin.Networks(keys, inputs, recipe, n_outputs, self.dropout, device)
+        if training.start:
+            networks.start_from(training.start)
+        return networks

@@ -46,14 +46,17 @@ class MLP(NetworkLearner):
     def networks(
         self, keys: Sequence[Key], inputs: Any, recipe: Recipe, n_outputs: int, device: Device, training: Training
     ) -> Networks:
-        from benchmark.train.networks import StackedMLP
+        from benchmark.train.networks import Perceptron
         from benchmark.train.perceptrons import Perceptrons
 
-        initial = StackedMLP(keys, inputs.x.shape[1], recipe.hidden, n_outputs, self.dropout)
+        width = inputs.x.shape[1]
+        initial = [Perceptron(key, width, recipe.hidden, n_outputs, self.dropout) for key in keys]
         plain = training.step or training.adapt
         if plain or device == "cuda":
-            begun = training.start or ([] if plain else [initial.select(m) for m in range(len(keys))])
-            start = [of.as_layers() if isinstance(of, StackedMLP) else of for of in begun]
+            begun = training.start or ([] if plain else initial)
+            start = [of.as_layers() if isinstance(of, Perceptron) else of for of in begun]
             x = inputs.x.to(device)
             return super().networks(keys, x, recipe, n_outputs, device, replace(training, start=start))
-        return Perceptrons(initial.started_from(training.start) if training.start else initial, inputs, recipe)
+        if training.start:
+            initial = [new.started_from(of) for new, of in zip(initial, training.start, strict=True)]
+        return Perceptrons(initial, inputs, recipe)

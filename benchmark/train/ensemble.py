@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from benchmark.train.device import Device, one_thread
-from benchmark.types import Inputs, Recipe, Sample, Task
+from benchmark.train.device import one_thread
+from benchmark.types import Inputs, Task
 
 if TYPE_CHECKING:  # PyTorch takes seconds to import: methods are listed without it
     from torch import Tensor, nn
+
+    from benchmark.train.learner import NetworkLearner
 
 Key = tuple[int, int]
 """Train seed and member of a network."""
@@ -59,21 +61,18 @@ EachEpoch = Callable[["Epoch"], "bool | None"]
 """Called after every epoch; True ends the training."""
 
 
-class TrainedNetworks(Protocol):
-    """M trained networks, immutable from now on."""
+class TrainedNetwork(Protocol):
+    """A trained network, immutable from now on."""
 
     @property
     def state(self) -> Sequence[Tensor]:
-        """All their weights."""
+        """All its weights."""
 
-    def with_state(self, state: Sequence[Tensor]) -> TrainedNetworks:
-        """Return the same networks with other weights."""
+    def with_state(self, state: Sequence[Tensor]) -> TrainedNetwork:
+        """Return the same network with other weights."""
 
-    def select(self, m: int) -> TrainedNetworks:
-        """Return the m-th network alone."""
-
-    def passes(self, x: Any, n: int) -> Iterator[Tensor]:
-        """Yield logits or targets (n, T, C) of each network for inputs ``x`` (T, …); n > 1 passes use dropout."""
+    def passes(self, x: Any, n: int) -> Tensor:
+        """Return logits or targets (n, T, C) for inputs ``x`` (T, …); n > 1 passes use dropout."""
 
 
 class Networks(Protocol):
@@ -95,8 +94,8 @@ class Networks(Protocol):
         The gradient of the weights of each network is scaled to a norm of at most ``limit``.
         """
 
-    def trained(self, state: Sequence[Tensor]) -> TrainedNetworks:
-        """Return a copy of the networks with the given state."""
+    def trained(self, state: Sequence[Tensor]) -> Sequence[TrainedNetwork]:
+        """Return a copy of each network with the given state."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,7 @@ class Training:
     loss: Loss | None = None
     step: OwnStep | None = None
     each_epoch: EachEpoch | None = None
-    start: Sequence[TrainedNetworks] = field(default_factory=list)
+    start: Sequence[TrainedNetwork] = field(default_factory=list)
     adapt: Callable[[nn.Module], nn.Module] | None = None
 
     @property
@@ -115,26 +114,12 @@ class Training:
         return (self.loss or self.step or self.each_epoch) is not None
 
 
-class Architecture(Protocol):
-    """What trains networks of one kind: see ``benchmark.train.learner.NetworkLearner``, which describes each part."""
-
-    def settings(self, sample: Sample) -> Recipe: ...
-
-    def of(self, inputs: Inputs) -> np.ndarray: ...
-
-    def prepared(self, x: np.ndarray, device: Device) -> Any: ...
-
-    def networks(
-        self, keys: Sequence[Key], inputs: Any, recipe: Recipe, n_outputs: int, device: Device, training: Training
-    ) -> Networks: ...
-
-
 @dataclass(frozen=True)
 class Ensemble:
     """K trained networks, whose predictions are averaged."""
 
-    learner: Architecture
-    parts: Sequence[TrainedNetworks]
+    learner: NetworkLearner
+    parts: Sequence[TrainedNetwork]
     units: Sequence[TargetScaler]
     """For each network, the unit of its outputs; none if these are in that of the targets."""
     task: Task
@@ -147,7 +132,7 @@ class Ensemble:
 
         x = self.learner.of(inputs)
         with torch.no_grad(), one_thread():
-            outputs = [of_one for part in self.parts for of_one in part.passes(x, passes)]
+            outputs = [part.passes(x, passes) for part in self.parts]
             if self.units:
                 outputs = [o * unit.deviation + unit.mean for o, unit in zip(outputs, self.units, strict=True)]
             softmax = self.task == "classification"
@@ -160,7 +145,7 @@ class Ensemble:
         """Return the first of the networks alone, which learned from the rows of all."""
         return LearnedFrom(replace(self, parts=self.parts[:1], units=self.units[:1]), self.rows)
 
-    def using(self, *parts: TrainedNetworks) -> Ensemble:
+    def using(self, *parts: TrainedNetwork) -> Ensemble:
         """Return the same ensemble with other weights."""
         return replace(self, parts=parts)
 
@@ -176,7 +161,7 @@ class Epoch:
 
     def ensemble(self) -> Ensemble:
         """Return the networks as they are now."""
-        return self.at_first.using(self.networks.trained(self.networks.state))
+        return self.at_first.using(*self.networks.trained(self.networks.state))
 
 
 @dataclass(frozen=True)

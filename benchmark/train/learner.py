@@ -13,7 +13,7 @@ from pydantic.dataclasses import dataclass as checked
 
 from benchmark.errors import UserError
 from benchmark.pipeline import Learner, Need, Remedy
-from benchmark.train.ensemble import EachEpoch, Ensemble, Key, Loss, Networks, OwnStep, TrainedNetworks, Training
+from benchmark.train.ensemble import EachEpoch, Ensemble, Key, Loss, Networks, OwnStep, TrainedNetwork, Training
 from benchmark.types import Inputs, Model, Recipe, Sample
 
 if TYPE_CHECKING:  # PyTorch takes seconds to import: methods are listed without it
@@ -60,7 +60,7 @@ class NetworkLearner(Learner):
         loss: Loss | None = None,
         step: OwnStep | None = None,
         each_epoch: EachEpoch | None = None,
-        start: Sequence[TrainedNetworks] = (),
+        start: Sequence[TrainedNetwork] = (),
         adapt: Callable[[nn.Module], nn.Module] | None = None,
     ) -> Ensemble:
         """Train K networks by the paper's protocol, each on its ``rows`` (K, N) of the sample, and return them.
@@ -126,7 +126,9 @@ class NetworkLearner(Learner):
                 f"{self.name} cannot import {error.name}: {self.how_to_install(str(error.name))}"
             ) from error
         networks = Modules(keys, made, inputs, recipe, device, self.augmented)
-        return networks.started_from(training.start) if training.start else networks
+        if training.start:
+            networks.start_from(training.start)
+        return networks
 
     @property
     def versions(self) -> dict[str, str]:

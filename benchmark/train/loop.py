@@ -14,16 +14,16 @@ from torch import Tensor
 
 from benchmark.train.device import Device, one_thread
 from benchmark.train.ensemble import (
-    Architecture,
     Ensemble,
     Epoch,
     Loss,
     Networks,
     Step,
     TargetScaler,
-    TrainedNetworks,
+    TrainedNetwork,
     Training,
 )
+from benchmark.train.learner import NetworkLearner
 from benchmark.train.losses import fit_gradient, fit_loss
 from benchmark.train.modules import Modules
 from benchmark.train.resampling import generator
@@ -36,7 +36,7 @@ CLIP = 1.0
 class Shared:
     """Networks that the methods of a retraining have in common, with the seconds that each took to train."""
 
-    networks: dict[Any, tuple[TrainedNetworks, float]] = field(default_factory=dict)
+    networks: dict[Any, tuple[TrainedNetwork, float]] = field(default_factory=dict)
     inputs: dict[Any, tuple[Any, Any]] = field(default_factory=dict)
     """Prepared inputs of a learner, with the array that they are of, so that no other takes over its place."""
     saved: float = 0.0
@@ -56,7 +56,7 @@ def sharing() -> Iterator[Shared]:
         _shared.pop()
 
 
-def train(learner: Architecture, sample: Sample, rows: np.ndarray, training: Training) -> Ensemble:
+def train(learner: NetworkLearner, sample: Sample, rows: np.ndarray, training: Training) -> Ensemble:
     """Train networks as described by ``NetworkLearner.train``.
 
     The protocol is the paper's: AdamW, clipping per network, last partial batch kept.
@@ -92,7 +92,7 @@ def train(learner: Architecture, sample: Sample, rows: np.ndarray, training: Tra
             ended = _train_together(networks, part, sample, recipe, draws, training)
             made, seconds = networks.trained(networks.state), (_clock(device) - start) / len(some)
             for j, m in enumerate(some):
-                trained[m] = made.select(j)
+                trained[m] = made[j]
                 if replace(training, each_epoch=None) == Training() and not ended:
                     shared.networks[names[m]] = trained[m], seconds
     return whole.using(*(trained[m] for m in range(len(rows))))

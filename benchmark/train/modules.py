@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from benchmark.train.adamw import optimiser
 from benchmark.train.device import Device
-from benchmark.train.ensemble import Key, OwnStep, TrainedNetworks
+from benchmark.train.ensemble import Key, OwnStep, TrainedNetwork
 from benchmark.train.losses import fit_loss
 from benchmark.train.resampling import Stream, generator
 from benchmark.types import Recipe, Task
@@ -43,7 +43,7 @@ class Draws:
 
 
 class Modules:
-    """M modules, a single one or those of one coupling, which train side by side and predict one after another."""
+    """M modules in training side by side: a single one, or those of an extra loss that couples them."""
 
     def __init__(
         self,
@@ -88,38 +88,45 @@ class Modules:
         self.optimiser.step()
         self.optimiser.zero_grad()
 
+    def trained(self, state: Sequence[Tensor]) -> list[TrainedModule]:
+        values, networks = iter(state), zip(self.keys, self.modules, strict=True)
+        each = [TrainedModule(key, module, self.recipe.batch_size, self.device) for key, module in networks]
+        return [one.with_state([next(values) for _ in one.state]) for one in each]
+
+    def start_from(self, networks: Sequence[TrainedNetwork]) -> None:
+        """Begin with the weights of other networks."""
+        _copy(self.state, [value for network in networks for value in network.state])
+
+
+@dataclass(frozen=True)
+class TrainedModule:
+    """A module that was trained, and predicts batches of ``batch_size`` rows."""
+
+    key: Key
+    module: nn.Module
+    batch_size: int
+    device: Device
+
+    @property
+    def state(self) -> list[Tensor]:
+        return _state([self.module])
+
+    def with_state(self, state: Sequence[Tensor]) -> TrainedModule:
+        other = replace(self, module=deepcopy(self.module).eval())
+        _copy(other.state, state)
+        return other
+
     @torch.no_grad()
-    def trained(self, state: Sequence[Tensor]) -> Modules:
-        copies = [deepcopy(module).eval() for module in self.modules]
-        for tensor, value in zip(_state(copies), state, strict=True):
-            tensor.copy_(value)
-        return Modules(self.keys, copies, None, self.recipe, self.device, self.augmented)
+    def passes(self, x: np.ndarray, n: int) -> Tensor:
+        batches = [x[i : i + self.batch_size] for i in range(0, len(x), self.batch_size)]
+        for part in self.module.modules():
+            part.train(n > 1 and isinstance(part, nn.Dropout))
+        with Draws("dropout at prediction", self.key, self.device):
+            return torch.stack([torch.cat([self._of(batch) for batch in batches]) for _ in range(n)])
 
-    with_state = trained
-
-    def select(self, m: int) -> Modules:
-        return Modules(self.keys[m : m + 1], self.modules[m : m + 1], None, self.recipe, self.device, self.augmented)
-
-    @torch.no_grad()
-    def started_from(self, networks: Sequence[TrainedNetworks]) -> Modules:
-        """Return these networks in training, with the weights of others."""
-        for tensor, value in zip(self.state, [v for of in networks for v in of.state], strict=True):
-            tensor.copy_(value)
-        return self
-
-    @torch.no_grad()
-    def passes(self, x: np.ndarray, n: int) -> Iterator[Tensor]:
-        size = self.recipe.batch_size
-        batches = [x[i : i + size] for i in range(0, len(x), size)]
-        for key, module in zip(self.keys, self.modules, strict=True):
-            for part in module.modules():
-                part.train(n > 1 and isinstance(part, nn.Dropout))
-            with Draws("dropout at prediction", key, self.device):
-                each = [torch.cat([module(self._moved(batch)).cpu() for batch in batches]) for _ in range(n)]
-            yield torch.stack(each)
-
-    def _moved(self, batch: np.ndarray) -> Any:
-        return batch if batch.dtype.kind == "U" else torch.tensor(batch).to(self.device)
+    def _of(self, batch: np.ndarray) -> Tensor:
+        outputs: Tensor = self.module(batch if batch.dtype.kind == "U" else torch.tensor(batch).to(self.device))
+        return outputs.cpu()
 
 
 @dataclass(frozen=True)
@@ -165,3 +172,9 @@ def _state(modules: Sequence[nn.Module]) -> list[Tensor]:
         for tensor in (*module.parameters(), *module.buffers())
         if tensor.requires_grad or (tensor.is_floating_point() and not isinstance(tensor, nn.Parameter))
     ]
+
+
+@torch.no_grad()
+def _copy(state: Sequence[Tensor], values: Sequence[Tensor]) -> None:
+    for tensor, value in zip(state, values, strict=True):
+        tensor.copy_(value)

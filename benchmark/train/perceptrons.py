@@ -11,7 +11,7 @@ from torch import Tensor
 
 from benchmark.train import kernels
 from benchmark.train.adamw import EPS, Rates, idle, rates
-from benchmark.train.networks import Dropout, Inputs, StackedMLP
+from benchmark.train.networks import Dropout, Inputs, Perceptron
 from benchmark.types import Recipe
 
 
@@ -99,14 +99,14 @@ def arrays(weight: Tensor, gradient: Tensor) -> tuple[np.ndarray, np.ndarray, np
     return flat, np.zeros_like(flat), np.zeros_like(flat), gradient.view(-1).numpy()
 
 
-class Perceptron:
+class PerceptronInTraining:
     """One network in training. ``rows`` (R,) are all rows of the inputs that it will see."""
 
-    def __init__(self, initial: StackedMLP, noise: Dropout, inputs: Inputs, rows: np.ndarray, recipe: Recipe) -> None:
-        self.noise, self.recipe = noise, recipe
+    def __init__(self, initial: Perceptron, inputs: Inputs, rows: np.ndarray, recipe: Recipe) -> None:
+        self.noise, self.recipe = Dropout(initial.key, initial.dropout, "dropout"), recipe
         self.live = inputs.live(rows)
-        first, *others = (parameter[0] for parameter in initial.parameters)
-        self.initial = first
+        first, *others = (parameter[0] for parameter in initial.state)
+        self.initial, self.unseen = initial, first
         kind = Product if inputs.ones is None else SumsOfRows
         self.first: FirstLayer = kind(inputs, self.live, first[torch.from_numpy(self.live)], recipe)
         self.shapes = [parameter.shape for parameter in others]
@@ -130,7 +130,7 @@ class Perceptron:
         """Return the outputs (R, C) of the next step's rows."""
         b1, w2, b2, w3, b3 = self.others
         h1 = self.first.product(self.s).add_(b1).relu_()
-        self.masks = [mask[0] for mask in self.noise.masks(len(h1), h1.shape[1])]
+        self.masks = self.noise.masks(len(h1), h1.shape[1])
         dropped = h1 * self.masks[0] if self.masks else h1
         h2 = torch.addmm(b2, dropped, w2).relu_()
         self.hidden = h1, dropped, h2, h2 * self.masks[1] if self.masks else h2
@@ -165,28 +165,26 @@ class Perceptron:
         torch.sum(inner, 0, keepdim=True, out=bias)
         return inner
 
-    def trained(self, weight: Tensor, flat: Tensor, kept: float) -> list[Tensor]:
-        """Return the parameters of a StackedMLP of one network for a state, with the decay of the unseen inputs."""
-        first = self.initial * kept
+    def trained(self, weight: Tensor, flat: Tensor, kept: float) -> Perceptron:
+        """Return the network for a state, with the decay of the unseen inputs."""
+        first = self.unseen * kept
         first[torch.from_numpy(self.live)] = weight
-        return [parameter[None] for parameter in (first, *self.views(flat))]
+        return self.initial.with_state([parameter[None].clone() for parameter in (first, *self.views(flat))])
 
 
 class Perceptrons:
-    """M perceptrons in training on ``inputs``."""
+    """Perceptrons in training on ``inputs``."""
 
-    def __init__(self, initial: StackedMLP, inputs: Inputs, recipe: Recipe) -> None:
+    def __init__(self, initial: Sequence[Perceptron], inputs: Inputs, recipe: Recipe) -> None:
         self.inputs, self.recipe, self.initial = inputs, recipe, initial
-        self.noise = [Dropout([key], initial.dropout, "dropout") for key in initial.keys]
-        self.networks: list[Perceptron] = []
+        self.networks: list[PerceptronInTraining] = []
 
     def epoch(self, batches: Sequence[Tensor]) -> Iterator[Tensor]:
         starts = np.cumsum([0, *(batch.shape[1] for batch in batches)])
         rows = torch.cat(list(batches), 1).numpy()
         if not self.networks:
-            for m, noise in enumerate(self.noise):
-                one = self.initial.select(m)
-                self.networks.append(Perceptron(one, noise, self.inputs, rows[m], self.recipe))
+            pairs = zip(self.initial, rows, strict=True)
+            self.networks = [PerceptronInTraining(one, self.inputs, own, self.recipe) for one, own in pairs]
         for network, own in zip(self.networks, rows, strict=True):
             network.begin(own, starts)
         for _ in batches:
@@ -202,8 +200,7 @@ class Perceptrons:
         parts = [part for network in self.networks for part in (network.first.weight, network.flat)]
         return [*parts, torch.tensor(kept, dtype=torch.float64)]
 
-    def trained(self, state: Sequence[Tensor]) -> StackedMLP:
+    def trained(self, state: Sequence[Tensor]) -> list[Perceptron]:
         *parts, kept = state
         pairs = zip(self.networks, parts[::2], parts[1::2], strict=True)
-        each = [network.trained(weight, flat, float(kept)) for network, weight, flat in pairs]
-        return self.initial.with_state([torch.cat(parameters) for parameters in zip(*each, strict=True)])
+        return [network.trained(weight, flat, float(kept)) for network, weight, flat in pairs]

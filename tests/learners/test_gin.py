@@ -30,7 +30,7 @@ def networks(keys: Sequence[tuple[int, int]] = KEYS, dropout: float = 0.0) -> _g
     learner, recipe = GIN(dropout=dropout), Recipe(hidden=32, batch_size=3)
     made = learner.networks(keys, learner.prepared(np.array(MOLECULES), CPU), recipe, 2, CPU, Training())
     assert isinstance(made, _gin.Networks)
-    for weights in made.weights:
+    for weights in map(made.layout.parts, made.state):
         weights.eps.copy_(torch.tensor([0.3, -0.2, 0.1]))
     return made
 
@@ -77,30 +77,28 @@ def test_an_atoms_bits_are_its_element_degree_charge_hydrogens_and_aromaticity()
 def test_outputs_and_gradients_are_those_of_dense_matrices_and_autograd(dropout):
     made = networks(dropout=dropout)
     rows = torch.tensor([[0, 1, 2, 3], [7, 5, 6, 1], [4, 4, 4, 4], [5, 0, 2, 5]])  # of different sizes
-    before = made.state[0].clone()
+    before = [vector.clone() for vector in made.state]
     outputs = outputs_of(made, rows.tolist())
     slopes = torch.randn(outputs.shape, generator=torch.Generator().manual_seed(0))
     made.step(slopes, float("inf"))
-    gradients = made.state[0].grad
-    assert gradients is not None
-    noise = Dropout(KEYS, dropout, "dropout").generators
+    noise = [Dropout(key, dropout, "dropout").generator for key in KEYS]
     for m, molecules in enumerate([[MOLECULES[i] for i in row] for row in rows]):
-        vector = before[m, 0].requires_grad_()
+        vector = before[m].requires_grad_()
         shape = (sum(len(adjacency(smiles)) for smiles in molecules), 32)
         masks = [torch.empty(shape).bernoulli_(1 - dropout, generator=noise[m]) / (1 - dropout) for _ in range(3)]
         expected = dense(made.layout.parts(vector), molecules, masks)
         expected.backward(slopes[m])
         torch.testing.assert_close(outputs[m], expected)
-        torch.testing.assert_close(gradients[m, 0], vector.grad, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(made.gradients[m], vector.grad, rtol=1e-4, atol=1e-5)
 
 
 def test_predictions_are_those_of_dense_matrices():
     made = networks()
     trained = made.trained(made.state)
-    assert trained.batch_size == 3  # of eight molecules: the last batch is a partial one
-    for m, (outputs,) in enumerate(trained.passes(np.array(MOLECULES), 1)):
-        weights = made.weights[m]
-        torch.testing.assert_close(outputs, dense(weights, MOLECULES))
+    assert trained[0].batch_size == 3  # of eight molecules: the last batch is a partial one
+    for network in trained:
+        (outputs,) = network.passes(np.array(MOLECULES), 1)
+        torch.testing.assert_close(outputs, dense(made.layout.parts(network.vector), MOLECULES))
 
 
 def environments(smiles: str, radius: int) -> list[str]:
@@ -145,15 +143,15 @@ def test_outputs_do_not_depend_on_molecules_outside_the_batch_to_the_bit():
 def test_a_network_is_the_same_to_the_bit_alone_with_others_and_in_another_order(dropout):
     rows = torch.tensor([[0, 1, 2, 3], [7, 5, 6, 1], [4, 4, 4, 4], [5, 0, 2, 5]])
 
-    def trained(places: list[int]) -> Tensor:
+    def trained(places: list[int]) -> list[Tensor]:
         made = networks([KEYS[m] for m in places], dropout)
         for outputs in made.epoch([rows[places]] * 3):
             made.step(2 * outputs, 1.0)
-        return made.state[0]
+        return made.state
 
     together = trained([0, 1, 2, 3])
     for places in ([2], [3, 0], [1, 2, 3]):
-        assert torch.equal(trained(places), together[places])
+        assert all(map(torch.equal, trained(places), [together[m] for m in places]))
     assert all(not torch.equal(a, b) for a, b in pairwise(together))
 
 
@@ -178,7 +176,7 @@ def test_initial_weights_are_those_of_pytorchs_layers_and_depend_on_the_key_alon
 def test_a_batch_without_bonds_can_be_trained_on():
     made = networks(KEYS[:1])
     outputs = outputs_of(made, [[0, 2, 5]])
-    torch.testing.assert_close(outputs[0], dense(made.weights[0], [MOLECULES[i] for i in (0, 2, 5)]))
+    torch.testing.assert_close(outputs[0], dense(made.layout.parts(made.state[0]), [MOLECULES[i] for i in (0, 2, 5)]))
     before = made.state[0].clone()
     made.step(torch.ones_like(outputs), 1.0)
     assert not torch.equal(made.state[0], before)

@@ -18,7 +18,7 @@ from benchmark.learners.gin import GIN
 from benchmark.registry import make_method
 from benchmark.run.runner import retrain
 from benchmark.train.device import CPU
-from benchmark.train.ensemble import TrainedNetworks, Training
+from benchmark.train.ensemble import TrainedNetwork, Training
 from benchmark.train.learner import NetworkLearner
 from benchmark.types import Examples, Problem, Recipe
 
@@ -35,15 +35,14 @@ def learner(request: pytest.FixtureRequest) -> NetworkLearner:
 
 
 @pytest.fixture(scope="module")
-def network(learner: NetworkLearner) -> TrainedNetworks:
+def network(learner: NetworkLearner) -> TrainedNetwork:
     inputs = learner.prepared(np.array(MOLECULES), CPU)
     made = learner.networks([(1, 0)], inputs, Recipe(hidden=64), 2, CPU, Training())
-    return made.trained(made.state)
+    return made.trained(made.state)[0]
 
 
-def outputs(network: TrainedNetworks, molecules: Sequence[str]) -> Tensor:
-    (one,) = network.passes(np.array(molecules), 1)
-    return one[0]
+def outputs(network: TrainedNetwork, molecules: Sequence[str]) -> Tensor:
+    return network.passes(np.array(molecules), 1)[0]
 
 
 def problem_of(learner: NetworkLearner, dataset: str) -> Problem:

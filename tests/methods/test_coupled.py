@@ -18,7 +18,7 @@ from benchmark.run.runner import retrain
 from benchmark.train import Step, bootstrap, generator, overlapping, sample_for, shards
 from benchmark.train.ensemble import TargetScaler
 from benchmark.train.learner import NetworkLearner
-from benchmark.train.networks import StackedMLP
+from benchmark.train.networks import Perceptron
 from benchmark.types import PAPER, Problem, Recipe, Sample, Task
 
 TASKS: list[Task] = ["classification", "regression"]
@@ -40,7 +40,7 @@ def plain(problem: Problem, seed: int, rows: np.ndarray, pull: Pull | None = Non
     """Train the networks of one train seed on ``rows`` (K, N), one batch at a time, and return their parameters."""
     train, recipe, task, c = problem.train, problem.recipe, problem.task, problem.n_outputs
     keys = [(seed, member) for member in range(len(rows))]
-    networks = [StackedMLP([key], train.x.shape[1], recipe.hidden, c).parameters for key in keys]
+    networks = [Perceptron(key, train.x.shape[1], recipe.hidden, c).state for key in keys]
     every = [parameter.requires_grad_() for network in networks for parameter in network]
     optimiser = torch.optim.AdamW(every, lr=recipe.lr, weight_decay=recipe.weight_decay)
     orders = [generator("batches", *key) for key in keys]

@@ -17,7 +17,7 @@ from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.run.runner import retrain
 from benchmark.train import bootstrap, generator, sample_for
-from benchmark.train.networks import Dropout, StackedMLP
+from benchmark.train.networks import Dropout, Perceptron
 from benchmark.types import PAPER, Examples, Problem, Recipe, Sample, Task
 
 TASKS: list[Task] = ["classification", "regression"]
@@ -53,7 +53,7 @@ def predicted(problem: Problem, method: str, seeds: Sequence[int] = SEEDS) -> np
 def plain_network(problem: Problem, seed: int, member: int) -> nn.Sequential:
     """Return PyTorch layers with the initial weights of this network."""
     width, hidden = problem.train.x.shape[1], problem.recipe.hidden
-    drawn = StackedMLP([(seed, member)], width, hidden, problem.n_outputs).parameters
+    drawn = Perceptron((seed, member), width, hidden, problem.n_outputs).state
     linears = [nn.Linear(width, hidden), nn.Linear(hidden, hidden), nn.Linear(hidden, problem.n_outputs)]
     for linear, weight, bias in zip(linears, drawn[::2], drawn[1::2], strict=True):
         linear.load_state_dict({"weight": weight[0].T, "bias": bias[0, 0]})
@@ -201,9 +201,9 @@ def test_dropout_draws_fresh_masks_in_each_step_of_training(plain):
     rows = bootstrap(sample)
     first, activate, second, _, last = network = plain_network(problem, 1, 0)
     optimiser = torch.optim.AdamW(network.parameters(), lr=recipe.lr, weight_decay=recipe.weight_decay)
-    noise = Dropout([(1, 0)], 0.5, "dropout")
+    noise = Dropout((1, 0), 0.5, "dropout")
     for batch in rows[0][generator("batches", 1, 0).permutation(N)].reshape(2, 75):
-        one, two = (mask[0] for mask in noise.masks(75, recipe.hidden))
+        one, two = noise.masks(75, recipe.hidden)
         hidden = one * activate(first(x[batch]))
         outputs = last(two * activate(second(hidden)))
         optimiser.zero_grad()
@@ -218,10 +218,10 @@ def test_mc_dropout_averages_the_probabilities_of_its_passes(retrained):
     problem = problem_of("classification")
     (model,) = retrained(problem, "mc_dropout:p=0.5:passes=4", [1]).models
     x = torch.tensor(problem.evals["id"].x)
-    noise = Dropout([(1, 0)], 0.5, "dropout at prediction")
+    noise = Dropout((1, 0), 0.5, "dropout at prediction")
     sample = sample_of(problem, 1)
     (network,) = MLP(dropout=0.5).train(sample, bootstrap(sample)).parts
-    first = torch.matmul(x, network.parameters[0])
+    first = torch.matmul(x, network.state[0])
     passes = [network.after(first, noise.masks(len(x), problem.recipe.hidden))[0].softmax(-1) for _ in range(4)]
     assert not torch.allclose(passes[0], passes[1])
     expected = torch.stack(passes).mean(0).numpy()

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from benchmark.train.ensemble import Key
-from benchmark.train.networks import Dropout, Inputs, StackedMLP
+from benchmark.train.networks import Dropout, Inputs, Perceptron
 from benchmark.train.perceptrons import Perceptrons
 from benchmark.types import Recipe
 
@@ -31,8 +31,8 @@ def batches(m: int) -> list[Tensor]:
     return list(torch.from_numpy(rows).split(8, 1))
 
 
-def initial(keys: Sequence[Key], n_outputs: int, dropout: float = 0.0) -> StackedMLP:
-    return StackedMLP(keys, 100, RECIPE.hidden, n_outputs, dropout)
+def initial(keys: Sequence[Key], n_outputs: int, dropout: float = 0.0) -> list[Perceptron]:
+    return [Perceptron(key, 100, RECIPE.hidden, n_outputs, dropout) for key in keys]
 
 
 def gradients(epoch: int, step: int, shape: torch.Size) -> Tensor:
@@ -40,18 +40,18 @@ def gradients(epoch: int, step: int, shape: torch.Size) -> Tensor:
     return torch.stack([torch.randn(shape[1:], generator=draw) for draw in draws])
 
 
-def trained(networks: Perceptrons, m: int, epochs: int = 2, limit: float = 1.0) -> list[Tensor]:
+def trained(networks: Perceptrons, m: int, epochs: int = 2, limit: float = 1.0) -> list[list[Tensor]]:
     for epoch in range(epochs):
         for step, outputs in enumerate(networks.epoch(batches(m))):
             networks.step(gradients(epoch, step, outputs.shape), limit)
-    return networks.trained(networks.state).parameters
+    return [network.state for network in networks.trained(networks.state)]
 
 
-def trained_by_pytorch(network: StackedMLP, m: int, x: np.ndarray, limit: float) -> list[Tensor]:
+def trained_by_pytorch(network: Perceptron, m: int, x: np.ndarray, limit: float) -> list[Tensor]:
     """Return the parameters of the m-th of three networks, trained alone by PyTorch."""
-    parameters = [parameter.clone().requires_grad_() for parameter in network.select(m).parameters]
+    parameters = [parameter.clone().requires_grad_() for parameter in network.state]
     optimiser = torch.optim.AdamW(parameters, lr=RECIPE.lr, weight_decay=RECIPE.weight_decay)
-    noise = Dropout([KEYS[m]], network.dropout, "dropout")
+    noise = Dropout(KEYS[m], network.dropout, "dropout")
     for epoch in range(2):
         for step, rows in enumerate(batches(3)):
             first = torch.tensor(x, dtype=torch.float32)[rows[m]][None] @ parameters[0]
@@ -67,11 +67,10 @@ def trained_by_pytorch(network: StackedMLP, m: int, x: np.ndarray, limit: float)
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
 @pytest.mark.parametrize("x", [bits(0.05), bits(0.5), bits(0.05) - 0.1], ids=["bits", "dense bits", "numbers"])
 def test_networks_are_those_that_pytorch_trains_alone(x, dropout, limit):
-    network = initial(KEYS, 3, dropout)
     ours = trained(Perceptrons(initial(KEYS, 3, dropout), Inputs(x), RECIPE), 3, limit=limit)
-    for m in range(3):
-        for one, other in zip(ours, trained_by_pytorch(network, m, x, limit), strict=True):
-            torch.testing.assert_close(one[m], other[0].detach(), rtol=1e-3, atol=1e-4)
+    for m, network in enumerate(initial(KEYS, 3, dropout)):
+        theirs = [parameter.detach() for parameter in trained_by_pytorch(network, m, x, limit)]
+        torch.testing.assert_close(ours[m], theirs, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("share", [0.05, 0.5])
@@ -79,16 +78,16 @@ def test_a_network_is_the_same_to_the_bit_alone_and_with_others(share):
     inputs = Inputs(bits(share))
     together = trained(Perceptrons(initial(KEYS, 2, 0.2), inputs, RECIPE), 3)
     alone = Perceptrons(initial(KEYS[:1], 2, 0.2), inputs, RECIPE)
-    for one, parameter in zip(trained(alone, 1), together, strict=True):
-        assert torch.equal(one[0], parameter[0])
-        assert not torch.equal(parameter[0], parameter[1])
+    for one, first, second in zip(trained(alone, 1)[0], *together[:2], strict=True):
+        assert torch.equal(one, first)
+        assert not torch.equal(first, second)
 
 
 def test_weights_of_inputs_that_a_network_never_sees_only_decay():
     inputs = Inputs(bits(0.05))
     networks = Perceptrons(initial(KEYS[:1], 2), inputs, RECIPE)
-    before = networks.initial.parameters[0].clone()
-    first = trained(networks, 1)[0][0]
+    before = networks.initial[0].state[0].clone()
+    first = trained(networks, 1)[0][0][0]
     seen = np.zeros(100, bool)
     seen[networks.networks[0].live] = True
     assert 0 < seen.sum() < 100
@@ -97,9 +96,9 @@ def test_weights_of_inputs_that_a_network_never_sees_only_decay():
 
 
 def test_the_masks_of_dropout_are_those_of_the_network_alone():
-    noise = Dropout([(2, 0)], 0.3, "dropout")
+    noise = Dropout((2, 0), 0.3, "dropout")
     inputs = Inputs(bits(0.05))
     networks = Perceptrons(initial(KEYS, 2, 0.3), inputs, RECIPE)
     next(networks.epoch(batches(3)))
     for mask, expected in zip(networks.networks[2].masks, noise.masks(8, RECIPE.hidden), strict=True):
-        assert torch.equal(mask, expected[0])
+        assert torch.equal(mask, expected)
