@@ -128,9 +128,8 @@ def method(
         stem = cls.__module__.rpartition(".")[2]
         if cls.__module__.startswith(("methods.", "benchmark.learners.")) and stem != name:
             raise ValueError(f"method {name!r} is in {cls.__module__}: a method and its file have the same name")
-        made: Any = describe(cls, name, title, regression, tasks, revision)
-        registered[name] = made
-        return cast("T", made)
+        registered[name] = made = describe(cls, name, title, regression, tasks, revision)
+        return made
 
     return described
 

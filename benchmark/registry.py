@@ -200,20 +200,16 @@ def make_method(
     if isinstance(trained, Remedy):
         if text == REFERENCE:
             return make_method(learner, task, overrides, backbone, sampling, "", features)
-        trained = Remedied(trained, _learner(backbone, task, backbone, sampling))
+        own = _part(backbone, task, {}, backbone, sampling)
+        assert isinstance(own, Learner)
+        trained = Remedied(trained, own)
     remedy = _part(":".join([cls.name, *settings]), task, overrides or {}, used, sampling)
     assert isinstance(remedy, Remedy)
     assert isinstance(trained, Learner)
-    own = tuple(features.replace(".", ":").split("+")) if features else trained.features
-    pipeline = Pipeline(remedy, trained, chosen, own)
+    read = tuple(features.replace(".", ":").split("+")) if features else trained.features
+    pipeline = Pipeline(remedy, trained, chosen, read)
     pipeline.refuse()
     return pipeline
-
-
-def _learner(name: str, task: Task, backbone: str, sampling: Sampling) -> Learner:
-    made = _part(name, task, {}, backbone, sampling)
-    assert isinstance(made, Learner)
-    return made
 
 
 def _part(text: str, task: Task, overrides: Mapping[str, str], backbone: str, sampling: Sampling) -> Part:
@@ -244,9 +240,8 @@ def refuse_sampling(method: Pipeline, sampling: Sampling) -> None:
 
 def doubtful_lambda(method: Pipeline, task: Task, sampling: Sampling = PAPER) -> str:
     """Return a warning if a method has its default λ where the rule has not selected one, else ``""``."""
-    remedy = method.remedy
+    remedy, used = method.remedy, method.learner.name
     lam = remedy.params.get(LAM)
-    used = method.learner.name
     known = (used, sampling) == (MLP, PAPER) or task in SELECTED.get((used, sampling), {})
     if known or lam != _defaults(remedy, task).get(LAM, 0):
         return ""
@@ -275,11 +270,6 @@ def build(cls: type[Any], task: Task, given: Mapping[str, str], kind: str = "hyp
         return cls(**values)
     except (TypeError, ValueError) as error:
         raise UserError(f"{cls.name}: {error}") from error
-
-
-def params(method: Pipeline) -> dict[str, Any]:
-    """Return the hyperparameters of the part that a method is named after, by name."""
-    return method.head.params
 
 
 def spelled(method: Pipeline, task: Task, backbone: str = MLP, sampling: Sampling = PAPER) -> str:

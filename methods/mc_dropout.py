@@ -11,13 +11,11 @@ Source: Gal and Ghahramani 2016, arXiv:1506.02142; Prastalo and Jablonka 2026, s
 Difference: as in the paper, except that training uses AdamW, as with all networks here.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated
 
-import numpy as np
-
-from benchmark.pipeline import Field, Inputs, Model, PositiveInt, Sample, method
-from benchmark.train import Ensemble, NetworkLearner, NetworkRemedy
+from benchmark.pipeline import Field, Model, PositiveInt, Sample, method
+from benchmark.train import NetworkLearner, NetworkRemedy
 
 
 @method("mc_dropout", title="MC dropout", revision=1)
@@ -28,19 +26,4 @@ class MCDropout(NetworkRemedy):
     """Forward passes with dropout that are averaged at prediction; the default is the paper's T."""
 
     def train(self, sample: Sample, learner: NetworkLearner) -> Model:
-        return WithDropout(replace(learner, dropout=self.p).fit(sample), self.passes)
-
-
-@dataclass(frozen=True)
-class WithDropout:
-    """A network that predicts by the mean of ``passes`` with dropout."""
-
-    network: Ensemble
-    passes: int
-
-    @property
-    def rows(self) -> np.ndarray:
-        return self.network.rows
-
-    def predict(self, inputs: Inputs) -> np.ndarray:
-        return np.asarray(self.network.each(inputs, self.passes).mean(axis=0))
+        return replace(replace(learner, dropout=self.p).fit(sample), passes=self.passes)

@@ -16,7 +16,7 @@ its rate are ERM's.
 from typing import Annotated
 
 from benchmark.pipeline import Field, Model, Sample, method
-from benchmark.train import Epoch, NetworkLearner, NetworkRemedy, Networks, Tensor
+from benchmark.train import Epoch, NetworkLearner, NetworkRemedy, Tensor
 
 
 @method("swa", title="SWA", revision=1)
@@ -27,26 +27,20 @@ class SWA(NetworkRemedy):
     """Share of training after which the weights are averaged; the paper averages over the second half."""
 
     def train(self, sample: Sample, learner: NetworkLearner) -> Model:
-        average = Average(self.start * learner.settings(sample).epochs)
-        networks = learner.train(sample, sample.rows[None], each_epoch=average)
-        return networks.using(*average.networks.trained(average.mean)) if average.count else networks
-
-
-class Average:
-    """The mean of the weights at the ends of the epochs from ``start`` on."""
-
-    networks: Networks
-
-    def __init__(self, start: float) -> None:
-        self.start, self.count = start, 0
-        self.mean: list[Tensor] = []
-
-    def __call__(self, epoch: Epoch) -> None:
         import torch
 
-        if epoch.number < self.start:
-            return
-        self.networks, self.count, networks = epoch.networks, self.count + 1, epoch.networks
-        self.mean = self.mean or [torch.zeros_like(value) for value in networks.state]
-        for total, value in zip(self.mean, networks.state, strict=True):
-            total += (value.detach() - total) / self.count
+        start = self.start * learner.settings(sample).epochs
+        epochs: list[Epoch] = []
+        mean: list[Tensor] = []
+
+        def average(epoch: Epoch) -> None:
+            if epoch.number < start:
+                return
+            if not epochs:
+                mean.extend(map(torch.zeros_like, epoch.networks.state))
+            epochs.append(epoch)
+            for total, value in zip(mean, epoch.networks.state, strict=True):
+                total += (value.detach() - total) / len(epochs)
+
+        networks = learner.train(sample, sample.rows[None], each_epoch=average)
+        return networks.using(*epochs[-1].networks.trained(mean)) if epochs else networks

@@ -26,8 +26,7 @@ class TwinOverlap(NetworkRemedy):
     lam: Weight = 300.0
     """Weight of the consistency loss, as in ``twin``."""
     share: Annotated[float, Field(ge=0, le=1)] = 0.5
-    """Probability that both networks share a draw of training data; see ``benchmark.train.overlap``. The default gives
-    about the overlap of ``twin``."""
+    """Probability that both networks share a draw of training data. The default gives about the overlap of ``twin``."""
 
     def train(self, sample: Sample, learner: NetworkLearner) -> Model:
         return learner.train(sample, overlapping(sample, self.share), loss=twins(sample, self.lam))

@@ -38,7 +38,7 @@ from benchmark.train.device import CPU, CUDA, Device, one_thread
 from benchmark.train.loop import CLIP
 from benchmark.train.losses import fit_gradient
 from benchmark.train.networks import Inputs, Perceptron
-from benchmark.train.perceptrons import Perceptron, Perceptrons, SumsOfRows
+from benchmark.train.perceptrons import PerceptronInTraining, Perceptrons, SumsOfRows
 from benchmark.types import PAPER, Predictions, Problem, Sampling
 
 TABLE = ("erm", "swa", "mc_dropout", "deep_ensemble", "bagging:k=2", "bagging", "twin")
@@ -237,7 +237,7 @@ def measure_parts(problem: Problem, copies: int = 1) -> list[Part]:
         ]
 
 
-def _dense(network: Perceptron, batch: int, backward: bool) -> float:
+def _dense(network: PerceptronInTraining, batch: int, backward: bool) -> float:
     _, w2, _, w3, _ = network.others
     h1, out = torch.rand(batch, len(w2)), torch.rand(batch, w3.shape[1])
 

@@ -87,17 +87,15 @@ class FittedEstimator:
     rows: np.ndarray
 
     def predict(self, inputs: Inputs) -> np.ndarray:
+        estimator, x = self.estimator, inputs.x.astype(np.float64)
         with threadpool_limits(1):
-            return self._predict(self.estimator, inputs.x.astype(np.float64))
-
-    def _predict(self, estimator: Any, x: np.ndarray) -> np.ndarray:
-        if self.n_outputs == 1:
-            return np.asarray(estimator.predict(x), dtype=np.float64).reshape(len(x), 1)
-        if not hasattr(estimator, "predict_proba"):
-            return np.eye(self.n_outputs)[np.asarray(estimator.predict(x), dtype=np.int64)]
-        values = np.zeros((len(x), self.n_outputs))
-        values[:, estimator.classes_] = estimator.predict_proba(x)
-        return values
+            if self.n_outputs == 1:
+                return np.asarray(estimator.predict(x), dtype=np.float64).reshape(len(x), 1)
+            if not hasattr(estimator, "predict_proba"):
+                return np.eye(self.n_outputs)[np.asarray(estimator.predict(x), dtype=np.int64)]
+            values = np.zeros((len(x), self.n_outputs))
+            values[:, estimator.classes_] = estimator.predict_proba(x)
+            return values
 
 
 def are_bits(x: np.ndarray) -> bool:
@@ -124,9 +122,7 @@ def kernel_for(x: np.ndarray) -> Kernel:
 
     The Gaussian is scikit-learn's RBF kernel with ``gamma="scale"``.
     """
-    from sklearn.metrics.pairwise import (
-        rbf_kernel,
-    )  # scikit-learn takes a second to import: methods are listed without it
+    from sklearn.metrics.pairwise import rbf_kernel  # slow to import: methods are listed without it
 
     if are_bits(x):
         return tanimoto

@@ -111,7 +111,7 @@ class _Sums(torch.autograd.Function):
 
 
 class Step(NamedTuple):
-    """A layer of a batch: the row of the layer before that each row (R,) continues, and the sums of what it receives."""
+    """A layer of a batch: the row of the layer before that each row (R,) continues, and sums of what it receives."""
 
     own: Tensor
     received: Sums

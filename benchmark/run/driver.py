@@ -17,7 +17,7 @@ from benchmark.data.problem import load_problem
 from benchmark.data.spec import load_spec, with_features
 from benchmark.errors import UserError, did_you_mean
 from benchmark.measure.catalogue import QUALITY, churn
-from benchmark.registry import doubtful_lambda, find, make_method, params, refuse_sampling
+from benchmark.registry import doubtful_lambda, find, make_method, refuse_sampling
 from benchmark.run import runner
 from benchmark.run.provenance import facts_of
 from benchmark.run.runner import Failed, Planned
@@ -59,7 +59,7 @@ def plan_grid(grid: Grid, settings: Mapping[str, str], device: Device = CPU) -> 
     }
     for method in made.values():
         refuse_sampling(method, sampling)
-    hyperparameters = dict.fromkeys(name for method in made.values() for name in params(method))
+    hyperparameters = dict.fromkeys(name for method in made.values() for name in method.head.params)
     for name in settings:
         if name not in hyperparameters:
             raise did_you_mean(f"hyperparameter of {', '.join(methods)}:", name, list(hyperparameters))

@@ -114,7 +114,7 @@ def plan(
     key = CellKey(
         dataset=problem.name,
         method=method.name,
-        params=registry.params(method),
+        params=method.head.params,
         canonical_seed=problem.canonical_seed,
         seeds=tuple(sorted(seeds)),
         problem=problem.fingerprint,

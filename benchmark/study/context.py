@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
-from benchmark.registry import learner_of, make_method, params
+from benchmark.registry import learner_of, make_method
 from benchmark.registry import title as title_of
 from benchmark.settings import parse_seeds, parse_splits
 from benchmark.store.cell import Cell, Grid
@@ -130,7 +130,7 @@ def arrange(cells: Iterable[Cell], of: Grid) -> Cells:
             pipeline = " ".join(filter(None, (method.name, learner_of(method, spec.task))))
             row = []
             for split in of.canonical_seeds:
-                kind = spec.name, split, pipeline, repr(sorted(params(method).items())), of.sampling
+                kind = spec.name, split, pipeline, repr(sorted(method.head.params.items())), of.sampling
                 candidates = by_kind.get(kind, [])
                 complete = [cell for cell in candidates if set(of.seeds) <= set(cell.key.seeds)]
                 if not complete:

@@ -25,7 +25,7 @@ def device(name: str) -> Device:
 
 
 def _gpu() -> bool:
-    """Return whether PyTorch can use a GPU; on Linux, import it, which takes seconds, only if there is a GPU's driver."""
+    """Return whether PyTorch can use a GPU; on Linux, import it, which takes seconds, only if there is a driver."""
     if sys.platform == "linux" and "torch" not in sys.modules and not any(map(Path.exists, DRIVERS)):
         return False
     import torch

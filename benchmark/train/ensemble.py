@@ -125,14 +125,16 @@ class Ensemble:
     task: Task
     rows: np.ndarray
     """Rows (K, N) of the sample that each network learned from."""
+    passes: int = 1
+    """How often each network predicts, with dropout if more than once."""
 
-    def each(self, inputs: Inputs, passes: int = 1) -> np.ndarray:
-        """Return the predictions of each network, (K, T, C) or (K, T, 1), averaged over ``passes`` with dropout."""
+    def each(self, inputs: Inputs) -> np.ndarray:
+        """Return the predictions of each network, (K, T, C) or (K, T, 1), averaged over its passes."""
         import torch
 
         x = self.learner.of(inputs)
         with torch.no_grad(), one_thread():
-            outputs = [part.passes(x, passes) for part in self.parts]
+            outputs = [part.passes(x, self.passes) for part in self.parts]
             if self.units:
                 outputs = [o * unit.deviation + unit.mean for o, unit in zip(outputs, self.units, strict=True)]
             softmax = self.task == "classification"

@@ -50,11 +50,9 @@ def disagreement(task: Task, a: Tensor, b: Tensor) -> Tensor:
     Classification: the symmetric KL ½(KL(p‖q) + KL(q‖p)) of the softmax, in nats (paper, section Methods);
     regression: the squared difference (paper, regression appendix).
     """
-    from torch.nn import functional
-
     if task == "regression":
         return (a - b).square().mean((-2, -1))
-    log_p, log_q = functional.log_softmax(a, -1), functional.log_softmax(b, -1)
+    log_p, log_q = a.log_softmax(-1), b.log_softmax(-1)
     return 0.5 * ((log_p.exp() - log_q.exp()) * (log_p - log_q)).sum(-1).mean(-1)
 
 

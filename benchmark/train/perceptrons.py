@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -15,26 +14,8 @@ from benchmark.train.networks import Dropout, Inputs, Perceptron
 from benchmark.types import Recipe
 
 
-class FirstLayer(Protocol):
-    """The weights (L, H) of the inputs that a network sees in training, and their product with these inputs."""
-
-    weight: Tensor
-
-    def begin(self, rows: np.ndarray, starts: np.ndarray, done: int) -> None:
-        """Begin an epoch after ``done`` steps, of which step s sees ``rows[starts[s] : starts[s + 1]]``."""
-
-    def product(self, s: int) -> Tensor:
-        """Return the product (R, H) of the inputs of step s of the epoch and the weights."""
-
-    def backward(self, s: int, outer: Tensor) -> float:
-        """Keep the gradient of the weights for that of the product, ``outer`` (R, H); return its sum of squares."""
-
-    def step(self, s: int, scale: float, factors: Rates) -> None:
-        """Take step s of the epoch with the gradient times ``scale``."""
-
-
 class SumsOfRows:
-    """The first layer on sparse bits: a product is a sum of rows of the weights, and a step changes few of them."""
+    """As ``Product``, on sparse bits: a product is a sum of rows of the weights, and a step changes few of them."""
 
     def __init__(self, inputs: Inputs, live: np.ndarray, weight: Tensor, recipe: Recipe) -> None:
         assert inputs.ones is not None
@@ -71,7 +52,7 @@ class SumsOfRows:
 
 
 class Product:
-    """The first layer on inputs that are not sparse bits."""
+    """The weights (L, H) of the inputs that a network sees in training, and their product with these inputs."""
 
     def __init__(self, inputs: Inputs, live: np.ndarray, weight: Tensor, recipe: Recipe) -> None:
         self.inputs, self.weight = inputs.x[:, torch.from_numpy(live)], weight
@@ -79,17 +60,21 @@ class Product:
         self.arrays = arrays(weight, self.gradient)
 
     def begin(self, rows: np.ndarray, starts: np.ndarray, done: int) -> None:
+        """Begin an epoch after ``done`` steps, of which step s sees ``rows[starts[s] : starts[s + 1]]``."""
         self.batches = [self.inputs[torch.from_numpy(part)] for part in np.split(rows, starts[1:-1])]
 
     def product(self, s: int) -> Tensor:
+        """Return the product (R, H) of the inputs of step s of the epoch and the weights."""
         return self.batches[s] @ self.weight
 
     def backward(self, s: int, outer: Tensor) -> float:
+        """Keep the gradient of the weights for that of the product, ``outer`` (R, H); return its sum of squares."""
         torch.mm(self.batches[s].T, outer, out=self.gradient)
         flat = self.gradient.view(-1)
         return float(torch.dot(flat, flat))
 
     def step(self, s: int, scale: float, factors: Rates) -> None:
+        """Take step s of the epoch with the gradient times ``scale``."""
         kernels.adamw(*self.arrays, np.float32(scale), factors)
 
 
@@ -108,7 +93,7 @@ class PerceptronInTraining:
         first, *others = (parameter[0] for parameter in initial.state)
         self.initial, self.unseen = initial, first
         kind = Product if inputs.ones is None else SumsOfRows
-        self.first: FirstLayer = kind(inputs, self.live, first[torch.from_numpy(self.live)], recipe)
+        self.first: SumsOfRows | Product = kind(inputs, self.live, first[torch.from_numpy(self.live)], recipe)
         self.shapes = [parameter.shape for parameter in others]
         self.flat = torch.cat([parameter.flatten() for parameter in others])
         self.gradient = torch.zeros_like(self.flat)

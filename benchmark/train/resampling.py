@@ -5,7 +5,7 @@ batch orders, whatever else runs.
 """
 
 from dataclasses import replace
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -146,23 +146,3 @@ def overlapping(sample: Sample, share: float) -> np.ndarray:
     together = draws.random(n) < share
     separate = [half[draws.integers(0, len(half), size=n)] for half in halves]
     return np.where(together, sample.rows, separate)
-
-
-class Overlap(NamedTuple):
-    """Fractions (S,) of training molecules that two networks share, as returned by ``overlap``."""
-
-    of_pool: np.ndarray
-    of_network: np.ndarray
-
-
-def overlap(rows: np.ndarray, n: int) -> Overlap:
-    """Measure the overlap of the rows (S, 2, R) of two networks in a training pool of ``n``, ignoring repeats.
-
-    ``of_pool`` is the fraction of the pool held by both networks; ``of_network`` is the fraction of one network's
-    distinct molecules that the other also holds, averaged over the two. Independent bootstraps share (1 − 1/e)² ≈ 40 %
-    of the pool and 63 % of each network's molecules (paper, overlap appendix).
-    """
-    holds = np.zeros((len(rows), 2, n), dtype=bool)
-    np.put_along_axis(holds, rows, True, axis=2)
-    both = holds.all(axis=1).sum(axis=1)
-    return Overlap(both / n, (both[:, None] / holds.sum(axis=2)).mean(axis=1))

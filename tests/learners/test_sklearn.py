@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from benchmark.__main__ import app
 from benchmark.errors import UserError
-from benchmark.registry import make_method, params, spelled, title
+from benchmark.registry import make_method, spelled, title
 from benchmark.run import runner
 from benchmark.run.check import synthetic
 from benchmark.run.driver import plan_grid
@@ -103,14 +103,14 @@ def test_a_spelling_makes_the_method_again(text: str, task: Task, spelling, head
     assert spelled(method, task) == spelling
     assert title(method, task) == heading
     assert make_method(spelling, task) == method
-    assert repr(params(make_method(spelling, task))) == repr(params(method))
-    assert not {"random_state", "n_jobs"} & set(params(method))
+    assert repr(make_method(spelling, task).head.params) == repr(method.head.params)
+    assert not {"random_state", "n_jobs"} & set(method.head.params)
 
 
 def test_all_its_parameters_are_part_of_a_cells_name_also_those_left_at_their_defaults():
     method = make_method(TREE + ":max_depth=3", "classification")
     expected = DecisionTreeClassifier(max_depth=3).get_params()
-    assert params(method) == {k: v for k, v in expected.items() if k != "random_state"}
+    assert method.head.params == {k: v for k, v in expected.items() if k != "random_state"}
 
 
 def test_the_command_of_a_cell_fills_the_same_cell():
@@ -183,7 +183,7 @@ def test_an_estimator_of_ones_own_is_trained_anew_when_its_file_changes(tmp_path
     path.write_text(OWN)
     monkeypatch.syspath_prepend(tmp_path)
     method = make_method("sklearn:own_majority.Majority:bonus=2", "classification")
-    assert params(method) == {"bonus": 2, "inner": None}  # ``name`` is an attribute of methods, ``table`` not plain
+    assert method.head.params == {"bonus": 2, "inner": None}  # ``name`` is an attribute of methods, ``table`` not plain
     before = code_of(method)
     assert re.fullmatch(r"sklearn:own_majority.Majority@[0-9a-f]{16} paper@1", before)
     path.write_text(OWN.replace("return self", "return self or None"))

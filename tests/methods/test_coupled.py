@@ -170,23 +170,3 @@ def test_gradnorm_pulls_as_strongly_as_the_fit_and_nowhere_where_the_networks_ag
     assert outputs.grad.isfinite().all()
     expected_norm = 0.0 if apart_by < 1e-20 else (2 * 5 * problem.n_outputs) ** 0.5  # the fit loss's
     assert outputs.grad.norm().item() == pytest.approx(expected_norm, rel=1e-3)
-
-
-@pytest.mark.parametrize("method", ["codistillation", "twin_shared", "twin_overlap", "anchor"])
-def test_the_default_weight_is_300_for_classification_and_3_for_regression(method):
-    assert [make_method(method, task).remedy.lam for task in TASKS] == [300, 3]  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize(
-    ("method", "message"),
-    [
-        ("codistillation:lam=-1", "lam=-1: Input should be greater than or equal to 0"),
-        ("twin_shared:lam=inf", "lam=inf: Input should be a finite number"),
-        ("twin_overlap:share=1.1", "share=1.1: Input should be less than or equal to 1"),
-        ("anchor:lam=nan", "lam=nan: Input should be a finite number"),
-        ("gradnorm:ratio=-2", "ratio=-2: Input should be greater than or equal to 0"),
-    ],
-)
-def test_a_hyperparameter_out_of_its_range_is_refused(method, message):
-    with pytest.raises(UserError, match=message):
-        make_method(method, "classification")

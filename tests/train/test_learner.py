@@ -56,9 +56,9 @@ def twice(learner: NetworkLearner, sample: Sample, test: Inputs, **hooks) -> tup
 
 
 @of_tasks
-@of_learners
-def test_a_plain_step_through_modules_is_that_of_the_fast_implementation(learner, task):
+def test_a_plain_step_through_modules_is_that_of_the_fast_implementation(task):
     sample, test = sample_and_test(task)
+    learner = MLP(hidden=16)
     for hooks in ({}, {"step": plain_step}):
         first, before = twice(replace(learner, epochs=2), sample, test, **hooks)
         _, fast = twice(learner, sample, test, start=first.parts, loss=plain_loss)
@@ -69,9 +69,9 @@ def test_a_plain_step_through_modules_is_that_of_the_fast_implementation(learner
 
 
 @of_tasks
-@of_learners
-def test_soft_labels_are_learned_through_modules_as_by_the_fast_implementation(learner, task):
+def test_soft_labels_are_learned_through_modules_as_by_the_fast_implementation(task):
     sample, test = sample_and_test(task)
+    learner = MLP(hidden=16)
     soft = sample.towards(sample.labels.mean(axis=0, keepdims=True), 0.7)
     start = learner.fit(sample).parts
     rows = sample.rows[None]
@@ -149,8 +149,9 @@ def test_an_observer_that_does_not_end_the_training_changes_nothing(hooks):
 
 
 @of_tasks
-@of_learners
-@pytest.mark.parametrize("hooks", [{}, {"step": plain_step}], ids=["fast", "modules"])
+@pytest.mark.parametrize(
+    ("learner", "hooks"), [(LEARNERS[0], {}), (LEARNERS[0], {"step": plain_step}), (LEARNERS[1], {})]
+)
 def test_training_starts_with_the_weights_of_given_networks(learner, task, hooks):
     sample, test = sample_and_test(task)
     sample = replace(sample, recipe=RECIPE.model_copy(update={"weight_decay": 0.0, "standardise": None}))
@@ -188,7 +189,7 @@ def test_each_new_module_is_adapted(task):
     assert len(given) == 2
     for m, part in enumerate(networks.parts):
         with torch.no_grad():
-            outputs = [part.modules[0](torch.from_numpy(x)) for x in (test.x, 0 * test.x, 2 * test.x)]
+            outputs = [part.module(torch.from_numpy(x)) for x in (test.x, 0 * test.x, 2 * test.x)]
         torch.testing.assert_close(outputs[2] - outputs[1], 2 * (outputs[0] - outputs[1]))  # linear
         unit = networks.units[m] if networks.units else None
         expected = outputs[0].softmax(-1) if unit is None else outputs[0] * unit.deviation + unit.mean

@@ -91,21 +91,6 @@ def test_swa_averages_the_weights_of_erm_at_the_ends_of_the_later_epochs(plain, 
     np.testing.assert_allclose(predicted(problem, "swa:start=0.5"), expected, atol=1e-4)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "method",
-    [
-        *["erm", "bagging:k=3", "twin:lam=30", "twin:members=3", "mc_dropout", "swa"],
-        *["codistillation:lam=30", "twin_shared", "twin_overlap:share=0.3", "anchor:lam=30", "gradnorm"],
-    ],
-)
-def test_predictions_are_the_same_to_the_bit_alone_with_other_seeds_and_in_another_order(molecules, method):
-    many = predicted(molecules, method, range(1, 6))
-    assert len({row.tobytes() for row in many}) == 5
-    np.testing.assert_array_equal(predicted(molecules, method, [4]), many[3:4])
-    np.testing.assert_array_equal(predicted(molecules, method, [5, 2, 3]), many[[4, 1, 2]])
-
-
 @pytest.mark.parametrize("task", TASKS)
 def test_every_member_is_the_same_to_the_bit_however_many_members_there_are(retrained, task):
     problem = problem_of(task)
@@ -157,7 +142,6 @@ def test_a_special_case_of_a_method_is_another_method(task, special, general, to
     np.testing.assert_allclose(predicted(problem, special), predicted(problem, general), rtol=0, atol=tolerance)
 
 
-@pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -175,8 +159,8 @@ def test_a_special_case_of_a_method_is_another_method(task, special, general, to
         ("twin_overlap:lam=3:share=0.4", "twin_overlap:lam=3:share=0.6"),
     ],
 )
-def test_methods_that_differ_predict_something_else(task, one, other):
-    problem = problem_of(task)
+def test_methods_that_differ_predict_something_else(one, other):
+    problem = problem_of("classification")
     assert np.abs(predicted(problem, one) - predicted(problem, other)).max() > 1e-3
 
 
