@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from benchmark.train.device import one_thread
-from benchmark.types import Inputs, Task
+from benchmark.train.device import Device, one_thread
+from benchmark.types import Inputs, Recipe, Sample, Task
 
 if TYPE_CHECKING:  # PyTorch takes seconds to import: methods are listed without it
     from torch import Tensor, nn
-
-    from benchmark.train.learner import NetworkLearner
 
 Key = tuple[int, int]
 """Train seed and member of a network."""
@@ -114,11 +112,25 @@ class Training:
         return (self.loss or self.step or self.each_epoch) is not None
 
 
+class Architecture(Protocol):
+    """What trains networks of one kind: see ``benchmark.train.learner.NetworkLearner``, which describes each part."""
+
+    def settings(self, sample: Sample) -> Recipe: ...
+
+    def of(self, inputs: Inputs) -> np.ndarray: ...
+
+    def prepared(self, x: np.ndarray, device: Device) -> Any: ...
+
+    def networks(
+        self, keys: Sequence[Key], inputs: Any, recipe: Recipe, n_outputs: int, device: Device, training: Training
+    ) -> Networks: ...
+
+
 @dataclass(frozen=True)
 class Ensemble:
     """K trained networks, whose predictions are averaged."""
 
-    learner: NetworkLearner
+    learner: Architecture
     parts: Sequence[TrainedNetwork]
     units: Sequence[TargetScaler]
     """For each network, the unit of its outputs; none if these are in that of the targets."""

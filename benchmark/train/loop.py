@@ -14,6 +14,7 @@ from torch import Tensor
 
 from benchmark.train.device import Device, one_thread
 from benchmark.train.ensemble import (
+    Architecture,
     Ensemble,
     Epoch,
     Loss,
@@ -23,7 +24,6 @@ from benchmark.train.ensemble import (
     TrainedNetwork,
     Training,
 )
-from benchmark.train.learner import NetworkLearner
 from benchmark.train.losses import fit_gradient, fit_loss
 from benchmark.train.modules import Modules
 from benchmark.train.resampling import generator
@@ -56,7 +56,7 @@ def sharing() -> Iterator[Shared]:
         _shared.pop()
 
 
-def train(learner: NetworkLearner, sample: Sample, rows: np.ndarray, training: Training) -> Ensemble:
+def train(learner: Architecture, sample: Sample, rows: np.ndarray, training: Training) -> Ensemble:
     """Train networks as described by ``NetworkLearner.train``.
 
     The protocol is the paper's: AdamW, clipping per network, last partial batch kept.
