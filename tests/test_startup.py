@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -76,8 +77,8 @@ importlib.import_module(f"{package}.__main__").app()
 
 def dependencies() -> set[str]:
     """Return the names under which the suite's dependencies, and those of its extras, are imported."""
-    lines = (CHECKOUT / "requirements.txt").read_text(encoding="utf-8").splitlines()
-    named = {Requirement(line).name for line in lines if line and not line.startswith("#")}
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = {Requirement(line).name for line in project["dependencies"]}
     named |= {"PyTDC", "chemprop", "datasets", "distributed", "lightgbm", "torch-geometric", "transformers"}
     plain = {re.sub(r"[-_.]+", "-", name).lower() for name in named}
     modules = packages_distributions().items()

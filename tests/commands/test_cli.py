@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import click
@@ -117,14 +118,13 @@ def test_mlproject_hands_on_every_parameter_that_it_declares() -> None:
 
 def test_the_environment_of_mlflow_run_is_built_from_the_same_list() -> None:
     environment = yaml.safe_load((CHECKOUT / "python_env.yaml").read_text())
-    assert environment["dependencies"] == ["-c constraints.txt", "-r requirements.txt"]
+    assert environment["dependencies"] == ["-c constraints.txt", "."]
     assert "python" not in environment
     pinned = {
         line.split("==")[0].lower() for line in (CHECKOUT / "constraints.txt").read_text().splitlines() if "==" in line
     }
-    for line in (CHECKOUT / "requirements.txt").read_text().splitlines():
-        if not line.startswith("#"):
-            assert re.split(r"[<>=]", line)[0].lower() in pinned
+    for line in tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]["dependencies"]:
+        assert re.split(r"[<>=]", line)[0].lower() in pinned
 
 
 @pytest.mark.parametrize(

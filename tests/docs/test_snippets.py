@@ -67,7 +67,6 @@ FOREIGN = {
     "ls",
     "mkdocs",
     "mypy",
-    "pre-commit",
 }
 FOREIGN |= {"pytest", "ruff", "sha256sum", "uv", "xdg-open"}
 """Programs of others, whose options are not checked."""

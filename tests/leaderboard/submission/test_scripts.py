@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -168,6 +169,6 @@ def test_the_lock_holds_the_tested_version_of_everything_that_is_required():
     )
     tested = {canonicalize_name(name): version for name, version in tested.items()}
     assert {name: version for name, version in locked.items() if tested.get(name, version) != version} == {}
-    required = (CHECKOUT / "requirements.txt").read_text(encoding="utf-8").splitlines()
-    names = {canonicalize_name(re.match(r"[\w.-]+", line)[0]) for line in required if line and line[0] != "#"}
+    required = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    names = {canonicalize_name(re.match(r"[\w.-]+", line)[0]) for line in required}
     assert names - set(locked) == set()
