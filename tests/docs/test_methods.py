@@ -74,3 +74,16 @@ def test_formulas_use_only_commands_that_become_mathml():
     assert len(texts) > 50
     for text in texts:
         assert "\\" not in convert(text.strip("$\n")), text
+
+
+@pytest.mark.parametrize("name", [*PARTS, SKLEARN])
+def test_the_docstring_of_a_method_has_title_formula_source_and_what_differs(name):
+    text = BUILD["about"](name)
+    assert len(text.title) < 60
+    assert text.idea
+    assert re.match(r"[A-Z]|``", text.rest[0])
+    assert name == SKLEARN or any(BUILD["is_formula"](part) for part in text.rest)
+    cited = re.search(r"arXiv:\d{4}\.\d{5}|doi:10\.|ISBN|NeurIPS|JMLR|Prastalo", text.labelled["Source"])
+    assert cited or text.labelled["Source"].startswith(("ours", "the documentation"))
+    alone = not cited or text.labelled["Source"].startswith("ours") or name in ("erm", "twin")
+    assert alone or text.labelled["Difference"]
