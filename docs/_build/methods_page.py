@@ -22,13 +22,13 @@ import pandas as pd
 
 from benchmark import registry
 from benchmark.files import CHECKOUT, published_results
-from benchmark.study.selection import TOLERANCES
 from benchmark.learners import SELECTED, find
 from benchmark.learners.sklearn import Wrapped
 from benchmark.pipeline import Learner, Part, Pipeline, Remedy
 from benchmark.registry import SKLEARN
 from benchmark.run.check import synthetic
 from benchmark.studies.knobs import knobs_of
+from benchmark.study.selection import TOLERANCES
 from benchmark.train import bootstrap, sample_for
 from benchmark.train.learner import NetworkLearner
 from benchmark.types import MLP, PAPER, REFERENCE, TASKS, Problem, Reads, Recipe, Sampling, Task

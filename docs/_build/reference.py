@@ -17,11 +17,11 @@ from typer.cli import get_docs_for_click
 import benchmark.__main__
 import leaderboard.__main__
 from benchmark import estimators
-from benchmark.data.listing import rows_text, summary
 from benchmark.data.checks import families, health_table
 from benchmark.data.checks.health import NEAR, REASONS
 from benchmark.data.checks.health_text import to_expect
 from benchmark.data.downloads import origin
+from benchmark.data.listing import rows_text, summary
 from benchmark.data.spec import DatasetSpec, as_written, dataset_names
 from benchmark.files import shipped_datasets
 from benchmark.measure.catalogue import CATALOGUE
@@ -44,14 +44,14 @@ BEYOND: Mapping[str, tuple[str, tuple[str, ...], str]] = {
     "writing": (
         "Writing methods",
         (
-            *(f"benchmark.pipeline.{name}" for name in ("Remedy", "Learner", "Part", "Need", "register", "Pipeline")),
+            *(f"benchmark.pipeline.{name}" for name in ("Remedy", "Learner", "Part", "Need", "method", "Pipeline")),
             *("benchmark.train.bootstrap", "benchmark.train.generator", "benchmark.train.Mean"),
             *(f"benchmark.learners._estimator.{name}" for name in ("Estimators", "TrainingSet")),
             "benchmark.train.learner.NetworkLearner",
             *(f"benchmark.train.ensemble.{name}" for name in ("Step", "Epoch", "Ensemble")),
         ),
         "A remedy derives from `Remedy`, and a learner from `Learner`, from `Estimators` or from `NetworkLearner`. "
-        "`register`, imported as `method` or as `learner`, is their decorator. [A new "
+        "`method` is their decorator, and `learner` is another name for it. [A new "
         "method](../../tutorials/new-method.md) is an example.",
     ),
     "studies": (
@@ -75,7 +75,7 @@ BEYOND: Mapping[str, tuple[str, tuple[str, ...], str]] = {
         ),
         "",
     ),
-    "intervals": ("Intervals", ("benchmark.measure.intervals",), ""),
+    "intervals": ("Intervals", ("benchmark.measure.intervals", "benchmark.measure.estimate"), ""),
     "scores": (
         "Scores",
         (
