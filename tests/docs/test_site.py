@@ -77,7 +77,7 @@ def test_the_estimators_and_what_methods_are_written_with_have_their_signatures(
     estimators, writing = (read(site, f"reference/api/{page}.html") for page in ("estimators", "writing"))
     for name in ("ErmClassifier", "BootstrapBaggingRegressor", "TwinBootstrapClassifier", "retrain"):
         assert re.search(rf'<h2 id="[\w.]+\.{name}"', estimators), name
-    for name in ("Remedy", "Learner", "register", "NetworkLearner", "Estimators", "bootstrap", "generator", "Mean"):
+    for name in ("Remedy", "Learner", "method", "NetworkLearner", "Estimators", "bootstrap", "generator", "Mean"):
         assert re.search(rf'<h2 id="[\w.]+\.{name}"', writing), name
 
 
