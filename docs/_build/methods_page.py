@@ -280,7 +280,7 @@ def cost(cls: type[Part]) -> str:
     """Return how many networks are trained and asked, from the docstring or from the description of training."""
     if text := about(cls.name).labelled.get("Cost"):
         return capital(text)
-    count = footprint(cls.name, registry.params(pipeline(cls, cls.tasks[0])), cls.tasks[0])
+    count = footprint(cls.name, pipeline(cls, cls.tasks[0]).head.params, cls.tasks[0])
     if count is None:
         raise ValueError(f"{sys.modules[cls.__module__].__file__}: the docstring needs a paragraph 'Cost: …'")
     passes = [counted(count.forwards, "forward pass"), counted(count.backwards, "backward pass")]
@@ -432,7 +432,7 @@ def overview(groups: Mapping[str, Sequence[str]]) -> str:
 
 def selected() -> str:
     lines = ["| learner | sampling | λ |", "| --- | --- | --- |"]
-    usual = {task: registry.params(registry.make_method("twin", task))["lam"] for task in TASKS}
+    usual = {task: registry.make_method("twin", task).head.params["lam"] for task in TASKS}
     chosen = {(MLP, PAPER): usual, **SELECTED}
     for (learner, sampling), values in chosen.items():
         lam = ", ".join(f"{value:g} ({task})" for task, value in values.items())

@@ -50,7 +50,7 @@ def footprint(method: str, params: Mapping[str, Any], task: Task, learner: str =
         model: Any = cls(**params).fit(_smallest(task), counted)
     except (TypeError, ValueError, AttributeError, UserError):  # hyperparameters of another version, or more trainings
         return None
-    deployed = model.parts if type(model) is Mean else [model.network if hasattr(model, "passes") else model]
+    deployed = model.parts if type(model) is Mean else [model]
     if not all(isinstance(part, _Untrained) for part in deployed):
         return None
     n = sum(k for k, _ in counted.trained)
@@ -63,6 +63,7 @@ class _Untrained:
     """Networks that are only counted."""
 
     rows: np.ndarray
+    passes: int = 1
 
     def predict(self, inputs: Inputs) -> np.ndarray:
         raise ValueError("a method that asks for predictions while it trains has no footprint")
