@@ -332,7 +332,7 @@ def test_another_file_in_the_same_place_is_read_anew(prepared, monkeypatch, tmp_
     loaded = []
     for wavelength in ("500", "600"):
         path.write_text(f"model_name,compound.SMILES,standard_value\nEmissionWavelength,CCO,['{wavelength}']\n")
-        rows.sources.verified.cache_clear()  # as in another process
+        rows.downloads.verified.cache_clear()  # as in another process
         loaded += [load(tadf), load(tadf)]
     assert [one.table["target"].tolist() for one in loaded] == [["500"], ["500"], ["600"], ["600"]]
     assert loaded[0].version != loaded[2].version

@@ -99,8 +99,8 @@ def _estimates(cell: Cell, erm: Cell | None, test: str, measure: Measure) -> tup
     """Return a measure of a cell on a test set, and its paired difference from ERM on the same samples."""
     with np.errstate(all="ignore"):
         own = estimate(measure, [(cell.predictions[test], None)])
-        if erm is None or test not in erm.predictions:
-            return own, None
+        if erm is None or test not in erm.predictions or not measure.board:
+            return own, None  # a measure off the boards may be over other examples of each cell
         shared = {*cell.key.seeds} & {*erm.key.seeds}
         return own, estimate(measure, [(cell.only(shared).predictions[test], erm.only(shared).predictions[test])])
 

@@ -239,7 +239,7 @@ def test_a_users_folder_below_the_cache_is_the_users(monkeypatch, raw):
 
 
 def test_a_missing_file_of_ones_own_is_named_with_its_toml(tmp_path, raw):
-    with pytest.raises(UserError, match=r"table\.csv is missing: .*bace\.toml"):
+    with pytest.raises(UserError, match=r"table\.csv is missing: .*moleculenet\.toml"):
         obtain(BACE.model_copy(update={"source": f"file:{tmp_path / 'table.csv'}"}))
 
 

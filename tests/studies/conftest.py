@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmark.data.spec import load_spec
-from benchmark.registry import make_method, params, title
+from benchmark.registry import make_method, title
 from benchmark.store.cell import Cell, CellKey
 from benchmark.types import Predictions
 
@@ -25,7 +25,7 @@ def cell(text: str, dataset: str, split: int, wrong: int, moved: int) -> Cell:
     ids = np.array([f"m{i:02d}" for i in range(EXAMPLES)])
     values = np.stack([1 - said, said], axis=-1)
     p = Predictions((1, 2), ids, np.zeros(EXAMPLES, dtype=int), values, "classification")
-    key = CellKey(dataset, method.name, params(method), split, (1, 2), "p", "c")
+    key = CellKey(dataset, method.name, method.head.params, split, (1, 2), "p", "c")
     return Cell(key, title(method, "classification"), {"id": p, "ood": p}, 1.0, {})
 
 

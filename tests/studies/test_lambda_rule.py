@@ -56,7 +56,7 @@ class Made:
 
     def made(self, text: str, dataset: str, seeds: Sequence[int], sampling: Sampling = PAPER) -> list[Cell]:
         from benchmark.data.spec import load_spec
-        from benchmark.registry import make_method, params, title
+        from benchmark.registry import make_method, title
 
         task = load_spec(dataset).task
         method = make_method(text, task)
@@ -66,7 +66,9 @@ class Made:
                 y, ids = np.zeros(100), np.array([f"m{i}" for i in range(100)])
                 wrong = (np.arange(100) >= right)[None, :, None].repeat(len(seeds), axis=0)
                 values = wrong / 1.0 if task == "regression" else np.concatenate([1 - wrong, wrong], axis=2)
-                key = CellKey(dataset, method.name, params(method), split, tuple(seeds), "p", "c", sampling=sampling)
+                key = CellKey(
+                    dataset, method.name, method.head.params, split, tuple(seeds), "p", "c", sampling=sampling
+                )
                 found.append(
                     Cell(key, title(method, task), {"id": Predictions(key.seeds, ids, y, values, task)}, 1, {})
                 )

@@ -17,7 +17,7 @@ from leaderboard.read.results import Results, collect, unit_weights, units
 from leaderboard.site import sentences
 from leaderboard.stats.ranks import critical_difference
 from leaderboard.tables.boards import board
-from leaderboard.tables.builders import front
+from leaderboard.tables.builders import places
 from leaderboard.tables.entries import build
 from leaderboard.tables.order import LIMITS, counted, lacking, order, resolution, resolution_elsewhere
 from leaderboard.tables.summary import YOURS, Summary, SummaryRow, headline, summaries
@@ -220,7 +220,7 @@ def test_several_splits_have_a_mean_a_range_and_students_interval_over_them(make
         for s in (7, 42, 99)
     ]
     results = collect(made)
-    body = front.over_canonical_splits(results, "runs")
+    body = places.over_canonical_splits(results, "runs")
     assert body is not None
     assert body.header == ("Method", "Split 7", "Split 42", "Split 99", "Mean", "Range")
     assert [row[0] for row in body.rows] == ["CALM", "ERM"]
@@ -232,7 +232,7 @@ def test_several_splits_have_a_mean_a_range_and_students_interval_over_them(make
         assert (values[3].number, values[3].low, values[3].high) == pytest.approx((np.mean(by_hand), *interval))
         assert values[4].number == pytest.approx(np.ptp(by_hand))
     alone = collect([cell for cell in made if cell.key.canonical_seed == 99])
-    assert front.over_canonical_splits(alone, "runs") is None
+    assert places.over_canonical_splits(alone, "runs") is None
 
 
 def test_a_method_that_is_neither_published_nor_submitted_is_the_readers_own(cells: list[Cell], make_cell):
