@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tomli_w
 
 from benchmark.__main__ import app
 from benchmark.data.problem import load_problem
+from benchmark.data.spec import fields_of
 from benchmark.errors import UserError
 from benchmark.files import CHECKOUT
 from benchmark.learners.chemberta import ChemBERTa
@@ -222,8 +224,7 @@ def test_without_the_extra_and_the_model_the_error_names_both(models, monkeypatc
 @pytest.mark.slow
 def test_the_command_trains_on_a_table_of_ones_own_and_its_page_shows_the_groups(folder, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(CHECKOUT)
-    text = (CHECKOUT / "datasets" / "b3db_measured.toml").read_text(encoding="utf-8")
-    text = text.replace("target ", "groups = ['group']\ntarget ", 1)
+    text = tomli_w.dumps(fields_of("b3db_measured")[1] | {"groups": ["group"]})
     (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
     mine = f"{tmp_path / 'mine.toml'}@{VARIANT}"
     with pytest.raises(SystemExit) as stop:
