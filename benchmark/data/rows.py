@@ -161,10 +161,6 @@ def _molecules(smiles: Iterable[str], lines: Iterable[int], spec: DatasetSpec) -
     return molecules
 
 
-def _scaffold(molecule: Chem.Mol) -> str:
-    return str(MurckoScaffoldSmiles(mol=molecule, includeChirality=False))
-
-
 def _prepare(
     raw: pd.DataFrame, spec: DatasetSpec, x: np.ndarray | None = None
 ) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:

@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from benchmark.measure.intervals import Estimate
-from benchmark.types import Task
 from leaderboard.figures.figure import Drawing, Figure
 from leaderboard.figures.parts import HOLLOW, INTERVALS, calmest, estimate_of, handles, limits, row_of, whiskers
-from leaderboard.figures.style import INK, MUTED, PAGE, Axes, Style, axes, finish, sheet, styles, ticks
+from leaderboard.figures.style import INK, MUTED, PAGE, Axes, Style, axes, finish, sheet, ticks
 from leaderboard.read.results import Results
 from leaderboard.tables.boards import Board
 
@@ -104,34 +103,12 @@ def _regression(
     )
 
 
-def forest_of(board: Board, task: Task, unit: str, reference: str) -> Figure | None:
-    """Draw the differences from ERM on one dataset, a line per method, lowest first; None without any."""
-    kept, left_out = _ordered([board], [row.title for row in board.rows if row.title != reference])
-    if not kept:
-        return None
-    on = sheet(PAGE, LINE * len(kept) + 0.7)
-    ax = axes(on, 1.6, 0.15, 0.25, 0.42)
-    method_styles = styles((row.title for row in board.rows), reference)
-    classes = task == "classification"
-    drawn = _panel(ax, board, kept, method_styles, "pp" if classes else unit or "target units", 100 if classes else 1)
-    ax.set_yticks(range(len(kept)), kept)
-    return finish(
-        on,
-        key=f"forest-{board.dataset}",
-        title=f"Churn against ERM, {board.title}",
-        caption=f"Difference in churn between each method and ERM at equal train seeds. {INTERVALS} "
-        f"{_unadjusted([drawn])} {HOLLOW}{left_out}",
-        alt=f"Forest plot of the difference in churn from ERM on {board.title}.",
-        dataset=board.dataset,
-    )
-
-
 def _panel(
-    ax: Axes, board: Board, methods: Sequence[str], styles: Mapping[str, Style], unit: str, scale: float = 1
+    ax: Axes, board: Board, methods: Sequence[str], styles: Mapping[str, Style], unit: str
 ) -> dict[str, Estimate]:
     """Draw one dataset with a line per method and return the differences by method."""
-    drawn = _bars(ax, board, methods, styles, scale=scale)
-    _frame(ax, list(drawn.values()), scale)
+    drawn = _bars(ax, board, methods, styles)
+    _frame(ax, list(drawn.values()))
     ax.set_ylim(len(methods) - 0.4, -0.6)
     ticks(ax, 4, "x")
     ax.set_title(board.title, loc="left", fontsize=8)
