@@ -1,7 +1,7 @@
 """Cross-sample prediction churn: data, methods, harness and tracking.
 
 A model retrained on a new draw of its training set keeps its accuracy but changes many individual
-predictions. This package measures that churn. Start from the command line (``python -m benchmark --help``)
+predictions. This package measures that churn. Start from the command line (``churn --help``)
 or from Python::
 
     from benchmark import load_problem, make_method, retrain

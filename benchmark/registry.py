@@ -249,7 +249,7 @@ def doubtful_lambda(method: Pipeline, task: Task, sampling: Sampling = PAPER) ->
     changed = {option: value for option, (value, usual) in options.items() if value != usual}
     return (
         f"{remedy.name}: λ={lam:g} was selected for another {' and '.join(option[2:] for option in changed)} and may "
-        f"be wrong on {' and '.join(changed.values())}: select one with python -m benchmark study lambda-rule "
+        f"be wrong on {' and '.join(changed.values())}: select one with churn study lambda-rule "
         f"{' '.join(f'{option} {value}' for option, value in changed.items())}, and pass {remedy.name}:{LAM}=VALUE"
     )
 

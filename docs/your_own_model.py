@@ -98,7 +98,7 @@ print(f"{len(table)} molecules of {len(raw)} in {path}; {what}")
 # %% [markdown]
 # ## Retrainings
 # A fifth of the molecules is held out. (Molecules that resemble the training set are easy: for a harder and more honest
-# test, hold out whole scaffolds, as `python -m benchmark new-dataset` does.)
+# test, hold out whole scaffolds, as `churn new-dataset` does.)
 
 # %%
 of_classes = task == "classification"

@@ -43,7 +43,7 @@ def build(
     for line in results.unreadable:
         typer.echo(f"warning: {line}", err=True)
     if not results.by_sampling:
-        raise UserError(f"{results.source} has no finished cell: add some with python -m benchmark run")
+        raise UserError(f"{results.source} has no finished cell: add some with churn run")
     page = site.write(results, folder, kind, health, repository, docs)
     datasets = [dataset for part in results.by_sampling for dataset in part.datasets]
     count, rows = len({dataset.name for dataset in datasets}), sum(len(dataset.entries) for dataset in datasets)
@@ -97,7 +97,7 @@ def study(
         typer.echo(f"warning: {line}", err=True)
     if not reports:
         make_study(name, {})  # raises UserError for an unknown study
-        raise UserError(f"this store has no finished study {name!r}: run it with python -m benchmark study {name}")
+        raise UserError(f"this store has no finished study {name!r}: run it with churn study {name}")
     for study in reports:
         tables = [studies.table(study, sheet) for sheet in study.report.sheets]
         typer.echo("\n\n".join([study.title, *study.report.answer, *map(writers.to_markdown, tables)]))
@@ -250,7 +250,7 @@ def pack(
         )
         typer.echo("  run with --sampling halves, and pack again")
     typer.echo(f"next: add authors and a description to {folder / 'submission.yml'}, then run")
-    typer.echo(f"  python -m leaderboard submit {folder}")
+    typer.echo(f"  churn submit {folder}")
 
 
 @app.command()
@@ -346,17 +346,27 @@ for command in (commands.score, commands.power, commands.gate, commands.update):
     app.command()(command)
 
 
-def churn() -> None:
-    """Run the console script, with the commands of both packages.
+def churn_app() -> App:
+    """Return the program ``churn``, which has the commands of both packages.
 
-    ``study`` is the benchmark's, which starts the one here; ``update`` is the one here, which calls the benchmark's.
+    Its ``study`` is the benchmark's, which starts the one here, and its ``update`` is the one here, which calls the
+    benchmark's.
     """
-    from benchmark.__main__ import app as both
+    from benchmark.__main__ import app as benchmark_app
+    from benchmark.__main__ import main
     from benchmark.commands import train
 
-    both.registered_commands = [command for command in both.registered_commands if command.callback is not train.update]
-    both.registered_commands += [command for command in app.registered_commands if command.callback is not study]
-    both()
+    both = App(help=benchmark_app.info.help)
+    both.callback(invoke_without_command=True)(main)
+    both.registered_commands = [
+        *(command for command in benchmark_app.registered_commands if command.callback is not train.update),
+        *(command for command in app.registered_commands if command.callback is not study),
+    ]
+    return both
+
+
+def churn() -> None:
+    churn_app()()
 
 
 if __name__ == "__main__":

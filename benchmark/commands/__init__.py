@@ -1,1 +1,1 @@
-"""The commands of ``python -m benchmark``."""
+"""The commands of ``churn``."""

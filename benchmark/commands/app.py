@@ -12,7 +12,14 @@ class App(typer.Typer):
     """A typer application that prints a UserError as one plain message and exits with 2."""
 
     def __init__(self, **options: Any):
-        super().__init__(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, **options)
+        super().__init__(
+            no_args_is_help=True,
+            add_completion=False,
+            pretty_exceptions_enable=False,
+            rich_markup_mode=None,  # boxes and columns make the help of a command longer than a screen
+            context_settings={"max_content_width": 120},
+            **options,
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:

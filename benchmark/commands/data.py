@@ -47,10 +47,7 @@ def list_(
         for cells, members in summary(specs):
             overview.add_row(*cells, f"{sum(not remedies[spec.name] for spec in members)} of {len(members)}")
         console.print(overview)
-        say(
-            "To show the datasets of a row, e.g. wide: python -m benchmark list wide; to show all: python -m benchmark "
-            "list --all"
-        )
+        say("To show the datasets of a row, e.g. wide: churn list wide; to show all: churn list --all")
         specs = [spec for spec in specs if spec.source.startswith("file:")]
     if specs:
         table = Table("dataset", "rows", "task", "group", "family", "here", **style)
@@ -252,8 +249,8 @@ def new_dataset(
             rule = "mean" if spec.task == "regression" else "majority"
             say(f"  for one target per molecule, remove the TOML and run again with --merge {rule} or --merge drop")
     spelled = shlex.quote(",".join(spec.spelled for spec in specs))
-    say(f"next: python -m benchmark run --method erm,svm,bagging,twin --dataset {spelled} --site site")
-    say(f"or:   python -m benchmark update --dataset {spelled}")
+    say(f"next: churn run --method erm,svm,bagging,twin --dataset {spelled} --site site")
+    say(f"or:   churn update --dataset {spelled}")
     say(f"or:   mlflow run . --env-manager local -P method=twin -P dataset={spelled}")
     for spec in specs:
         for line in _shared(spec):
@@ -273,8 +270,8 @@ def _next_version(file: Path, name: str, others: bool) -> None:
     say(f"wrote {path}, the next version of {last}, which is unchanged")
     rest = f"{found.changed:,} with another target, {found.kept:,} unchanged"
     say(f"  {what}: {found.added:,} new, {found.removed:,} removed, {rest}")
-    say(f"next: python -m benchmark update --dataset {spec.spelled}")
-    say(f"or:   python -m benchmark run --method erm,svm --dataset {last},{spec.spelled}")
+    say(f"next: churn update --dataset {spec.spelled}")
+    say(f"or:   churn run --method erm,svm --dataset {last},{spec.spelled}")
 
 
 def _shared(spec: DatasetSpec) -> list[str]:

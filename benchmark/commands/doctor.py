@@ -111,7 +111,7 @@ def _all_data(default_dataset: str) -> Iterator[Finding]:
         found["ok"] = [Finding("ok", f"data of {len(found['ok'])} other datasets: on this machine")]
     if len(found["note"]) > FEW:
         what = f"data of {len(found['note'])} datasets: not on this machine"
-        found["note"] = [Finding("note", what, "python -m benchmark list --all says which, and how to get them")]
+        found["note"] = [Finding("note", what, "churn list --all says which, and how to get them")]
     yield from (*found["ok"], *found["note"])
 
 

@@ -65,7 +65,7 @@ def _resumable() -> Iterator[None]:
     except KeyboardInterrupt as stop:
         kept = str(stop) or "finished work is kept"
         say(f"Interrupted: {kept}. The same command resumes from there:")
-        say(f"  {shlex.join(['python', '-m', 'benchmark', *sys.argv[1:]])}")
+        say(f"  {shlex.join(['churn', *sys.argv[1:]])}")
         raise typer.Exit(130) from None
 
 
@@ -206,7 +206,7 @@ def _summary(tally: Tally, cells: Sequence[Planned], built: Path | None) -> None
     if built:
         lines.append(f"Open the leaderboard:  {(built / 'index.html').resolve()}")
     else:
-        lines.append("Build the leaderboard: python -m leaderboard build --out site")
+        lines.append("Build the leaderboard: churn build --out site")
     if first.key.sampling == PAPER:
         lines.append("Retrainings shared most of their molecules; --sampling halves compares models that share none.")
     say("\n".join(lines))

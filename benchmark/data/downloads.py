@@ -212,7 +212,7 @@ def _describe_command(spec: DatasetSpec, file: Path) -> str:
         "--to": "" if spec.path.parent == own_datasets() else str(spec.path.parent),
     }
     given = [word for option, value in options.items() if value for word in (option, value)]
-    return shlex.join(["python", "-m", "benchmark", "new-dataset", str(file), *given])
+    return shlex.join(["churn", "new-dataset", str(file), *given])
 
 
 def objection(content: bytes, spec: DatasetSpec) -> str:

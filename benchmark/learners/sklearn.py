@@ -103,7 +103,7 @@ def wrap(path: str) -> type[Wrapped]:
     except TypeError as error:
         raise UserError(
             f"sklearn:{path}: {error}: it needs parameters that the command line cannot give; "
-            "write your own method (python -m benchmark new-method NAME)"
+            "write your own method (churn new-method NAME)"
         ) from error
     if (task := _task(example)) is None:
         raise UserError(f"sklearn:{path}: neither a classifier nor a regressor: name one, as in sklearn.svm.SVC")

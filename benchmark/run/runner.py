@@ -57,7 +57,7 @@ class Planned:
         about = self.problem.task, self.problem.backbone, self.key.sampling
         spelled = shlex.quote(registry.spelled(self.method, *about))
         return (
-            f"python -m benchmark run --method {spelled}"
+            f"churn run --method {spelled}"
             + (f" --learner {shlex.quote(self.key.learner)}" if self.key.learner else "")
             + (f" --features {self.key.features}" if self.key.features else "")
             + f" --dataset {shlex.quote(self.dataset)} "

@@ -79,7 +79,7 @@ def tags(cell: Cell) -> dict[str, str]:
             "churn.key": json.dumps(content["key"]),
             "churn.facts": json.dumps(content["facts"]),
             "mlflow.source.git.commit": cell.facts.commit,
-            "mlflow.source.name": "python -m benchmark",
+            "mlflow.source.name": "churn",
             "mlflow.source.type": "LOCAL",
             "command": cell.facts.command,
             "status": cell.facts.status,

@@ -154,7 +154,7 @@ def _result(cell: Cell, erm: Cell | None, metrics: Mapping[str, float]) -> str:
     if cell.key.pipeline == REFERENCE:
         return f"{text} This is ERM, the reference of all differences."
     if delta is None or not np.isfinite(delta.value):
-        command = f"python -m benchmark run --method {REFERENCE} --dataset {cell.key.dataset}"
+        command = f"churn run --method {REFERENCE} --dataset {cell.key.dataset}"
         return f"{text} There is no ERM with the same train seeds to compare it with: `{command}`"
     change = f"{_spelled(delta, measure, delta=True)}{' pp' if p.task == 'classification' else unit}"
     cost = f" at {metrics['compute_vs_erm']:.2g} times the cost" if "compute_vs_erm" in metrics else ""

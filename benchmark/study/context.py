@@ -1,7 +1,7 @@
 """Studies: questions that take more than one grid of cells to answer, and the reports that answer them.
 
 A study is one file in ``benchmark/studies/``: a frozen dataclass whose ``report`` asks a ``Context`` for cells and
-records. That of ``python -m benchmark study`` trains what is missing; the leaderboard's only reads. Both run the same
+records. That of ``churn study`` trains what is missing; the leaderboard's only reads. Both run the same
 ``report``, so a page always shows what was computed.
 """
 

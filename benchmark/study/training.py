@@ -1,4 +1,4 @@
-"""The context of ``python -m benchmark study``: it trains whatever a study needs and the tracking store lacks."""
+"""The context of ``churn study``: it trains whatever a study needs and the tracking store lacks."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence

@@ -69,9 +69,9 @@ method is a *remedy* for a *learner*: the [learner](#learners) trains one model,
 read [Which method to choose](choosing.md).
 
 ```sh
-python -m benchmark run --method erm,bagging --dataset bace
-python -m benchmark run --method erm,bagging --dataset bace --learner svm:C=10
-python -m benchmark run --method svm,bagging --dataset bace --features atom_pairs.4096
+churn run --method erm,bagging --dataset bace
+churn run --method erm,bagging --dataset bace --learner svm:C=10
+churn run --method svm,bagging --dataset bace --features atom_pairs.4096
 ```
 
 The first line trains the dataset's own learner, which is `mlp` unless its file names another. The second trains SVMs

@@ -155,7 +155,7 @@ def studies() -> str:
     """Return the page of all studies with their settings."""
     parts = [
         "# All studies",
-        "Run one with `python -m benchmark study NAME`, and set what is listed with `--set SETTING=VALUE`.",
+        "Run one with `churn study NAME`, and set what is listed with `--set SETTING=VALUE`.",
     ]
     for name, kind in discover().items():
         about = (importlib.import_module(kind.__module__).__doc__ or "").strip()
@@ -235,8 +235,8 @@ def dataset(spec: DatasetSpec, specs: Sequence[DatasetSpec]) -> str:
         f"{target[:1].upper()}{target[1:]}{f' ({spec.unit})' if spec.unit else ''}.",
         *([spec.notes] if spec.notes else []),
         "```sh\n"
-        f"python -m benchmark run --method erm,twin --dataset {spec.name}\n"
-        f"python -m benchmark health {spec.name}\n"
+        f"churn run --method erm,twin --dataset {spec.name}\n"
+        f"churn health {spec.name}\n"
         "```",
         "## Facts",
         table(("fact", "value"), _facts(spec)),

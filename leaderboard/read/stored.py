@@ -31,9 +31,7 @@ def read(store: str = "", among_published: bool = False) -> tuple[Results, dict[
     from benchmark.store.opening import nothing_at
 
     if missing := nothing_at(store):
-        raise UserError(
-            f"there is no tracking store at {missing}: create one with python -m benchmark run, or give --store"
-        )
+        raise UserError(f"there is no tracking store at {missing}: create one with churn run, or give --store")
     from benchmark.store.tracking import Store
 
     tracking = Store(store)

@@ -299,7 +299,7 @@ class Site:
                 "folder": f"{dataset.name}/",
                 "most": max(len(cell.key.seeds) for entry in dataset.entries for cell in entry.cells.values()),
                 "train": entry.cells[split].facts.rows.get("train", "its"),
-                "command": f"python -m benchmark study flip-rows --set dataset={dataset.name}",
+                "command": f"churn study flip-rows --set dataset={dataset.name}",
             },
         )
         yield f"{folder}.html", page

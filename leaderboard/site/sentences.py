@@ -22,7 +22,7 @@ def answer(summary: Summary) -> Markup:
     """Return the main finding: the churn of ERM, the method that comes first, its price, and what churns less."""
     erm = summary.reference
     if erm is None:
-        command = f"python -m benchmark run --method {REFERENCE}"
+        command = f"churn run --method {REFERENCE}"
         return Markup("ERM, the reference, has not been run on these datasets. Run <code>{}</code> on them.").format(
             command
         )

@@ -343,7 +343,7 @@ def _cell(
         sha256=sha256,
         **text.model_dump(exclude={"authors", "version", "description", "collapsed"}, exclude_none=True),
     )
-    command = f"python -m leaderboard submit submissions/{folder.method}/{text.version}"
+    command = f"churn submit submissions/{folder.method}/{text.version}"
     unknown = {"versions": {"suite": __version__}, "commit": "unknown", "modified": None, "device": "unknown"}
     facts = facts_of(problem, command).model_copy(update=unknown | {"submission": submission})
     return Cell(key, _title(folder), predictions, float("nan"), facts)

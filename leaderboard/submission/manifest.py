@@ -36,9 +36,7 @@ def protocols(folders: Sequence[Path]) -> Fingerprints:
                 if (file := path / f"split-{seed}" / name).is_file() and (found := _sha256(file)) != sha256
             ]
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise UserError(
-                f"{path}: not an exported protocol ({error}): see python -m benchmark export-protocol"
-            ) from error
+            raise UserError(f"{path}: not an exported protocol ({error}): see churn export-protocol") from error
         if changed:
             raise UserError(
                 "{}: sha256 {}, expected {} as in protocol.json: the file was changed after the export; export the "

@@ -103,7 +103,7 @@ def _check_code(code: Isolation, cells: Iterable[Cell]) -> Reading:
     return checked.reading
 
 
-REMEDY = "A method may use its sample and nothing else; repair it, then run python -m benchmark check on it."
+REMEDY = "A method may use its sample and nothing else; repair it, then run churn check on it."
 
 
 def rerun(submission: Submission, sampling: Sampling, dataset: str = "", draws: random.Random | None = None) -> Rerun:

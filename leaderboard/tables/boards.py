@@ -98,7 +98,7 @@ def _board(dataset: Dataset, evalset: str, kind: IntervalKind) -> Board:
     rows.sort(key=lambda row: (_value(row, "churn"), row.title))
     notes = list(dataset.notes)
     if dataset.reference is None:
-        command = f"python -m benchmark run --method {REFERENCE} --dataset {dataset.name}"
+        command = f"churn run --method {REFERENCE} --dataset {dataset.name}"
         notes.append(f"There is no ERM to compare with. Run: {command}")
     if min(row.n_seeds[0] for row in rows) < 3:
         notes.append("An interval for churn needs at least three retrainings.")

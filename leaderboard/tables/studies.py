@@ -71,7 +71,7 @@ class Rendered:
     def command(self) -> str:
         """The command line that repeats the study."""
         options = [word for setting in self.settings for word in ("--set", setting)]
-        return shlex.join(["python", "-m", "benchmark", "study", self.study.name, *options])
+        return shlex.join(["churn", "study", self.study.name, *options])
 
     @property
     def title(self) -> str:

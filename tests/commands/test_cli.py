@@ -25,10 +25,11 @@ from benchmark.store.tracking import Store
 from benchmark.studies import discover as studies
 from benchmark.train.learner import NetworkLearner
 from leaderboard.__main__ import app as leaderboard_app
+from leaderboard.__main__ import churn_app
 
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
 GUIDES = {path.name: path.read_text(encoding="utf-8") for path in (CHECKOUT / "docs").glob("*.md")}
-APPS = {"benchmark": app, "leaderboard": leaderboard_app}
+CHURN = typer.main.get_command(churn_app())
 
 
 def call(*words: str, which: typer.Typer = app) -> int:
@@ -38,27 +39,24 @@ def call(*words: str, which: typer.Typer = app) -> int:
 
 
 def commands_in(text: str) -> list[list[str]]:
-    """Return every ``python -m benchmark|leaderboard …`` in a text as a list of words."""
-    lines = re.findall(r"python -m ((?:benchmark|leaderboard) [^`\n&'\"]+)", text)
+    """Return every ``churn …`` in a text, and every ``python -m …`` of MLproject, as a list of words."""
+    code = "\n".join(re.findall(r"```sh\n(.*?)```", text, flags=re.S)) or text
+    lines = re.findall(r"^ *churn ([a-z][^\n&'\"#]+)", code, flags=re.M)
+    lines += re.findall(r"(?:`churn|python -m (?:benchmark|leaderboard)) ([a-z][^`\n&'\"]+)", text)
     return [shlex.split(line) for line in lines]
 
 
 def assert_understood(words: list[str]) -> None:
-    module, command, *rest = words
-    group = typer.main.get_command(APPS[module])
-    assert isinstance(group, click.Group) or hasattr(group, "commands")
-    if command.startswith("-"):
-        return
-    assert command in group.commands, f"python -m {module} has no command {command}"
-    options = {option for parameter in group.commands[command].params for option in parameter.opts}
+    name, *rest = words
+    assert name in CHURN.commands, f"churn has no command {name}"  # type: ignore[attr-defined]
+    options = {option for parameter in CHURN.commands[name].params for option in parameter.opts}  # type: ignore[attr-defined]
     for word in rest:
         if word.startswith("--"):
-            assert word.partition("=")[0] in options, f"{module} {command} has no option {word}"
+            assert word.partition("=")[0] in options, f"churn {name} has no option {word}"
 
 
-@pytest.mark.parametrize("module", APPS)
-def test_no_help_has_square_brackets_which_rich_would_take_for_markup_and_leave_out(module: str) -> None:
-    for name, command in typer.main.get_command(APPS[module]).commands.items():  # type: ignore[attr-defined]
+def test_no_help_has_square_brackets_which_rich_would_take_for_markup_and_leave_out() -> None:
+    for name, command in CHURN.commands.items():  # type: ignore[attr-defined]
         texts = [command.help, *(getattr(parameter, "help", None) for parameter in command.params)]
         assert not [text for text in texts if "[" in (text or "")], name
 
@@ -91,10 +89,16 @@ def test_the_readme_is_a_door_of_at_most_120_lines() -> None:
     assert len(README.splitlines()) <= 120
 
 
-def test_the_guides_name_every_command_of_the_benchmark() -> None:
+def test_the_guides_name_every_command() -> None:
     told = [words for text in (README, *GUIDES.values()) for words in commands_in(text)]
-    named = {command for module, command, *_ in told if module == "benchmark" and not command.startswith("-")}
-    assert named == set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+    commands = CHURN.commands  # type: ignore[attr-defined]
+    assert {words[0] for words in told} == {name for name in commands if not commands[name].hidden}
+
+
+def test_the_help_of_every_command_fits_on_a_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, command in CHURN.commands.items():  # type: ignore[attr-defined]
+        context = click.Context(command, info_name=name, terminal_width=100)
+        assert command.get_help(context).count("\n") < 45, name
 
 
 def test_the_guides_name_every_learner_that_is_a_network_and_no_other_than_there_are() -> None:
@@ -226,7 +230,7 @@ def test_the_leaderboard_of_an_empty_store_says_how_to_fill_it(
 ) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     assert call("build", "--out", str(tmp_path / "site"), which=leaderboard_app) == 2
-    assert "create one with python -m benchmark run" in capsys.readouterr().err
+    assert "create one with churn run" in capsys.readouterr().err
     assert not (tmp_path / "site").exists()
 
 

@@ -73,7 +73,7 @@ def test_the_list_counts_the_datasets_of_suites_and_groups(capsys: pytest.Captur
     output = capsys.readouterr().out
     assert re.search(r"^lite +3 +0 +3 +1 +475–1,058 +1 of 3 *$", output, flags=re.M)
     assert re.search(rf"^wide .* 0 of {len(expand('wide'))} *$", output, flags=re.M)
-    assert "python -m benchmark list --all" in output
+    assert "churn list --all" in output
     assert "Twin-bootstrap" in output
     assert len(output.splitlines()) < 90
 
@@ -209,7 +209,7 @@ def test_the_commands_that_are_shown_next_can_be_pasted(folder: Path, capsys: py
     run, launch = (re.search(rf"^{start} *(.*)$", output, flags=re.M) for start in ("next:", "or:   mlflow"))
     assert run is not None
     assert launch is not None
-    assert shlex.split(run.group(1))[:6] == ["python", "-m", "benchmark", "run", "--method", "erm,svm,bagging,twin"]
+    assert shlex.split(run.group(1))[:4] == ["churn", "run", "--method", "erm,svm,bagging,twin"]
     assert toml in shlex.split(run.group(1))
     assert f"dataset={toml}" in shlex.split(launch.group(1))
 
@@ -326,10 +326,10 @@ def test_a_messy_table_is_trained_on_and_its_report_is_kept_with_the_result(
 
     command = run.data.tags["command"]
     words = shlex.split(command)
-    assert words[:4] == ["python", "-m", "benchmark", "run"]
+    assert words[:2] == ["churn", "run"]
     assert words[words.index("--dataset") + 1] == str(toml)
     monkeypatch.chdir(elsewhere)  # the recorded command works anywhere and finds the same cell
-    assert call(*words[3:], "--jobs", "1") == 0
+    assert call(*words[1:], "--jobs", "1") == 0
     assert "0 cells trained, 1 already recorded" in capsys.readouterr().out
 
 
@@ -393,11 +393,11 @@ def test_a_table_that_was_changed_is_trained_on_once_it_is_described_anew_as_the
     toml, old = folder / "messy.toml", folder / "messy.toml.old"
     assert f"rename {toml} to {old.name}" in output
     words = shlex.split(command)
-    assert words[:3] == ["python", "-m", "benchmark"]
-    assert call(*words[3:]) == 2
+    assert words[0] == "churn"
+    assert call(*words[1:]) == 2
     assert f"{toml} exists: choose another --name, or rename it to {old.name}" in capsys.readouterr().err
     toml.rename(old)
-    assert call(*words[3:]) == 0
+    assert call(*words[1:]) == 0
     then, now = (tomllib.loads(path.read_text(encoding="utf-8")) for path in (old, toml))
     assert {field for field in now if then[field] != now[field]} == {"sha256", "rows"}
     assert call("run", "--method", "erm", "--dataset", str(toml), "--seeds", "2", "--jobs", "1") == 0

@@ -230,7 +230,7 @@ def test_a_folder_in_place_of_the_file_is_not_the_file(mine, raw):
 def test_an_altered_file_of_ones_own_is_refused_with_the_way_to_describe_it_again(tmp_path, raw, folder):
     path = put(tmp_path / folder / "table.csv", ALTERED)
     message = refused(BACE.model_copy(update={"source": f"file:{path}"}), path, ALTERED)
-    assert "python -m benchmark new-dataset" in message
+    assert "churn new-dataset" in message
 
 
 def test_a_users_folder_below_the_cache_is_the_users(monkeypatch, raw):

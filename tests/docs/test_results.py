@@ -39,7 +39,7 @@ def test_the_entry_and_the_snippet_on_citing_are_those_of_the_suite() -> None:
     scope: dict[str, object] = {}
     exec(snippet, scope)
     assert scope["cell"] == "svm.churn"
-    for address in re.findall(r"^python -m leaderboard cite (\S+)$", page, flags=re.M):
+    for address in re.findall(r"^churn cite (\S+)$", page, flags=re.M):
         cited.find(address)
     for folder in re.findall(r"leaderboard/published/[0-9.]+[\w/.]*", page):
         assert (CHECKOUT / folder).exists(), folder

@@ -42,7 +42,7 @@ def make_cell() -> MakeCell:
         key = CellKey(dataset, method, dict(params or {}), split, seeds, problem, "c" * 16)
         known = {"title": dataset.replace("_", " ").capitalize(), "group": "headline", "family": dataset}
         facts = Facts(
-            command=f"python -m benchmark run --method {method} --dataset {dataset}",
+            command=f"churn run --method {method} --dataset {dataset}",
             dataset=DatasetFacts(**{**known, "licence": "CC0-1.0", "cite": "-", **(about or {})}),
             rows={"train": 4 * n, "id": n},
             fingerprints={"data": "d", "split": "s"},

@@ -141,7 +141,7 @@ def test_two_workers_predict_what_one_does():
         ("sklearn:os.system", "unknown estimator of os: 'system': known: none"),
         (KMEANS, f"{KMEANS}: neither a classifier nor a regressor"),
         (VOTING, f"{VOTING}: VotingClassifier.__init__() missing 1 required positional argument: 'estimators': it "
-                 "needs parameters that the command line cannot give; write your own method (python -m benchmark new"),
+                 "needs parameters that the command line cannot give; write your own method (churn new"),
         (RIDGE, f"{RIDGE} learns regression, not classification: choose another method or dataset"),
         (TREE + ":max_dept=3", f"unknown hyperparameter of {TREE}: 'max_dept': did you mean 'max_depth'"),
         (TREE + ":random_state=3", f"unknown hyperparameter of {TREE}: 'random_state'"),

@@ -45,11 +45,11 @@ def test_samplings_are_cells_of_their_own_and_keys_say_so():
 def test_lambda_is_the_one_selected_under_the_sampling_and_where_none_was_a_warning_says_so():
     (halves,) = plan_grid(Grid(["twin"], [DATASET], [99], [1, 2], "halves"), {})
     assert halves.key.params["lam"] == 100
-    assert halves.command.startswith("python -m benchmark run --method twin --dataset")
+    assert halves.command.startswith("churn run --method twin --dataset")
     assert not any("λ" in line for line in warnings([halves]))
     (regression,) = plan_grid(Grid(["twin"], ["b3db_logbb"], [99], [1, 2], "halves"), {})
     (line,) = (line for line in warnings([regression]) if "λ" in line)
-    assert "python -m benchmark study lambda-rule --sampling halves" in line
+    assert "churn study lambda-rule --sampling halves" in line
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class Driver:
-    """``python -m benchmark run …`` in a separate session, as in a terminal."""
+    """``churn run …`` in a separate session, as in a terminal."""
 
     def __init__(self, *words: str):
         self.log = Path(f"driver.{time.monotonic_ns()}.log")
@@ -422,7 +422,7 @@ def test_ctrl_c_while_training_ends_at_once_and_keeps_what_is_finished(here, dri
     assert driver.end(60) == 130, driver.output
     assert "Traceback" not in driver.output
     assert "Interrupted: 1 of 2 cells had finished and is kept. The same command" in driver.output
-    assert f"resumes from there:\n  python -m benchmark run {' '.join(words)} --jobs 2\n" in driver.output
+    assert f"resumes from there:\n  churn run {' '.join(words)} --jobs 2\n" in driver.output
     assert driver.left() == []
     assert_each_once_and_whole({"ERM": 2})
 

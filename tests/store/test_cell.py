@@ -14,7 +14,7 @@ from benchmark.store.cell import Cell, CellKey, Facts, Submission, decode, decod
 from benchmark.types import Predictions
 
 KEY = CellKey("bace", "twin", {"lam": 3.0}, 99, (1, 2), "0123456789abcdef", "fedcba9876543210")
-FACTS = Facts(command="python -m benchmark run --method twin", rows={"train": 9, "id": 3})
+FACTS = Facts(command="churn run --method twin", rows={"train": 9, "id": 3})
 
 
 def predictions(seeds: tuple[int, ...] = (1, 2), y: object = (0, 1, 1), ids: str = "abc") -> Predictions:

@@ -21,7 +21,7 @@ def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Cell, Path]:
     values = np.random.default_rng(0).random((2, 30, 1), dtype=np.float32)
     ids = np.array([f"m{i}" for i in range(30)])
     p = Predictions((1, 2), ids, np.linspace(0, 1, 30, dtype=np.float32), values, "regression")
-    facts = Facts(command="python -m benchmark run", rows={"train": 9, "id": 30})
+    facts = Facts(command="churn run", rows={"train": 9, "id": 30})
     cell = Cell(key, "Twin λ=3", {"id": p}, 1.5, facts, reports={"health.txt": "no problems\n"})
     return cell, outbox.save(cell)
 

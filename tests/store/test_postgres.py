@@ -63,7 +63,7 @@ def postgres() -> Iterator[str]:
 
 
 def drive(folder: Path, *words: str) -> subprocess.Popen[str]:
-    """Start ``python -m benchmark run …`` with a separate outbox, as on another machine."""
+    """Start ``churn run …`` with a separate outbox, as on another machine."""
     environment = {**os.environ, "CHURN_OUTBOX": str(folder)}
     command = [sys.executable, "-m", "benchmark", "run", "--dataset", "b3db_measured", "--jobs", "1", *words]
     return subprocess.Popen(

@@ -102,7 +102,7 @@ def test_the_run_of_a_cell_describes_it(store: tracking.Store) -> None:
     values = one.predictions["id"].values.argmax(-1)
     assert run.data.metrics["id/churn"] == pytest.approx((values[0] != values[1]).mean())
     tags = run.data.tags
-    assert tags["command"].startswith("python -m benchmark run --method twin:lam=30.0")
+    assert tags["command"].startswith("churn run --method twin:lam=30.0")
     data = run.inputs.dataset_inputs[0].dataset
     assert (data.name, data.digest) == (one.facts.dataset.title or one.key.dataset, one.key.problem)
     assert json.loads(data.profile)["num_rows"] == one.facts.rows["train"]

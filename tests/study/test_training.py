@@ -105,7 +105,7 @@ def later(words: list[str], check: bool) -> SimpleNamespace:
 
 
 def study(name: str, settings: Mapping[str, str]) -> tuple[int, str]:
-    """``python -m benchmark study``."""
+    """``churn study``."""
     options = [word for setting in settings.items() for word in ("--set", "=".join(setting))]
     return run("study", name, *options, "--jobs", "1")
 
@@ -227,7 +227,7 @@ def test_asked_again_a_study_trains_nothing_and_both_labs_give_one_report(ran: R
 @pytest.mark.parametrize("name", discover())
 def test_the_command_on_a_studys_page_is_the_one_that_made_it(ran: Ran, name: str) -> None:
     words = shlex.split(ran.rendered(name).command)
-    assert words[:5] == ["python", "-m", "benchmark", "study", name]
+    assert words[:3] == ["churn", "study", name]
     asked = []
 
     def stop(made: Any, *_: Any) -> TrainingContext:
@@ -236,7 +236,7 @@ def test_the_command_on_a_studys_page_is_the_one_that_made_it(ran: Ran, name: st
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("benchmark.study.training.TrainingContext", stop)
-        assert run(*words[3:])[0] == 2
+        assert run(*words[1:])[0] == 2
     assert asked == [make_study(name, settings_of(name))]
 
 
@@ -326,7 +326,7 @@ def test_a_damaged_record_is_named_and_its_study_left_out_while_the_others_are_s
             code, said = run("study", "similarity", app=leaderboard_app)
         assert code == 2
         assert "cannot be read" in said
-        assert "python -m benchmark study similarity" in said
+        assert "churn study similarity" in said
     finally:
         file.write_bytes(whole)
 
@@ -383,7 +383,7 @@ def test_the_leaderboard_names_a_study_that_is_not_finished_and_one_that_does_no
 ) -> None:
     write_published(Results(()), tmp_path / "none")
     code, said = run("study", "triage", "--store", str(tmp_path / "none"), app=leaderboard_app)
-    assert (code, "python -m benchmark study triage" in said) == (2, True)
+    assert (code, "churn study triage" in said) == (2, True)
     code, said = run("study", "triag", "--store", str(tmp_path / "none"), app=leaderboard_app)
     assert (code, "did you mean 'triage'" in said) == (2, True)
 

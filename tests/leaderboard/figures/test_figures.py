@@ -44,7 +44,7 @@ def cell(
     ids = np.array([f"m{i:03}" for i in range(values.shape[1])])
     task = "regression" if values.shape[2] == 1 else "classification"
     described = DatasetFacts(**{"title": dataset.upper(), "group": "headline", **about})
-    facts = Facts(command="python -m benchmark run", dataset=described, rows={"train": 90, "id": 60})
+    facts = Facts(command="churn run", dataset=described, rows={"train": 90, "id": 60})
     method = "erm" if title == "ERM" else "other"
     key = CellKey(dataset, method, {"title": title}, split, seeds, "p", "c")
     return Cell(key, title, {"id": Predictions(seeds, ids, y, values, task)}, 1.0, facts)

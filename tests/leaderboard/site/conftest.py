@@ -57,7 +57,7 @@ def make_cell() -> MakeCell:
             "cite": "-",
         }
         facts = Facts(
-            command=f"python -m benchmark run --method {method} --dataset {dataset}",
+            command=f"churn run --method {method} --dataset {dataset}",
             dataset=DatasetFacts(**{**defaults, **(about or {})}),
             rows={"train": 90, "id": n},
         )

@@ -145,7 +145,7 @@ def test_each_table_and_figure_has_its_files(built: Path) -> None:
 def test_what_could_not_be_read_and_the_health_of_data_are_shown(built: Path) -> None:
     assert "twin · split 99 (abc) is left out" in (built / "index.html").read_text()
     assert "12 rows &amp; more" in (built / "datasets" / "d0.html").read_text()
-    assert "python -m benchmark health d1" in (built / "datasets" / "d1.html").read_text()
+    assert "churn health d1" in (built / "datasets" / "d1.html").read_text()
 
 
 def test_a_dataset_page_lists_those_that_share_its_molecules(make_cell) -> None:

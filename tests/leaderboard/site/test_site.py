@@ -233,7 +233,7 @@ def test_failed_damaged_foreign_and_doubled_runs_are_told_apart(
     text = (tmp_path / "site" / "index.html").read_text()
     for words in (
         "BROKEN · split 99 (",
-        ") on d failed. Run it again: python -m benchmark run --method broken",
+        ") on d failed. Run it again: churn run --method broken",
         "is left out",
     ):
         assert words in warnings

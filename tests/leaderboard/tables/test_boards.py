@@ -14,7 +14,7 @@ from leaderboard.tables.boards import SUSPICIONS, boards, to_table
 from leaderboard.tables.table import Value
 
 FACTS = Facts(
-    command="python -m benchmark run --method …",
+    command="churn run --method …",
     dataset=DatasetFacts(title="Made up & <b>small</b>", group="extra", licence="CC0-1.0", cite="-"),
     rows={"train": 9, "id": 40},
     fingerprints={"data": "d", "split": "s"},

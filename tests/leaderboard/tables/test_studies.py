@@ -160,7 +160,7 @@ def test_each_setting_is_a_page_of_its_own_and_the_newest_record_of_it_counts(ma
     assert troubles == []
     assert [one.slug for one in studies] == ["heat-map-dataset-dili-seeds-1-3", "heat-map-dataset-dili-seeds-5"]
     assert studies[0].title == "Heat maps of predictions (dataset=dili; seeds=1-3)"
-    assert studies[0].command == "python -m benchmark study heat-map --set dataset=dili --set seeds=1-3"
+    assert studies[0].command == "churn study heat-map --set dataset=dili --set seeds=1-3"
 
 
 def test_a_study_whose_cells_are_missing_is_left_out_by_name(make_cell) -> None:

@@ -102,7 +102,7 @@ def test_the_command_prints_the_number_and_what_to_cite(capsys: pytest.CaptureFi
 def test_each_file_of_published_results_has_the_checksum_listed_with_them(folder: Path) -> None:
     assert (folder / SUMS).read_text(encoding="utf-8") == sums(folder), (
         f"files in {folder} differ from its {SUMS}: restore them, or before the release write both anew with "
-        f"python -m leaderboard export {folder} --store {folder}"
+        f"churn export {folder} --store {folder}"
     )
 
 
