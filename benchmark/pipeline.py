@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from importlib.util import find_spec
-from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, cast, dataclass_transform
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, cast, dataclass_transform
 
 from pydantic import Field, NonNegativeInt, PositiveInt
 from pydantic.dataclasses import dataclass as checked
@@ -16,8 +16,16 @@ from benchmark.files import install
 from benchmark.types import PAPER, REFERENCE, SAMPLINGS, TASKS, Inputs, Model, Reads, Recipe, Sample, Sampling, Task
 
 # What the file of a remedy or a learner needs.
-__all__ = ["Field", "Inputs", "Learner", "Model", "Need", "NonNegativeInt", "PositiveInt", "Reads", "Recipe", "Remedy"]
-__all__ += ["Sample", "Sampling", "Task", "learner", "method"]
+__all__ = ["Field", "Inputs", "Learner", "Model", "Need", "NonNegativeInt", "Positive", "PositiveInt", "PositiveShare"]
+__all__ += ["Reads", "Recipe", "Remedy", "Sample", "Sampling", "Share", "ShareBelowOne", "Task", "Weight", "learner"]
+__all__ += ["method"]
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+"""The type of a hyperparameter that multiplies a loss term: finite and at least 0."""
+Share = Annotated[float, Field(ge=0, le=1)]
+ShareBelowOne = Annotated[float, Field(ge=0, lt=1)]
+PositiveShare = Annotated[float, Field(gt=0, le=1)]
 
 Need = Literal["networks", "modules", "relu", "targets", "randomness", "numbers"]
 """What a remedy needs of a learner: that it trains networks, or PyTorch modules, with ReLUs; that it learns

@@ -20,8 +20,8 @@ Cost: trains one network beside the incumbent, which all retrainings share; a pr
 """
 
 from benchmark.errors import UserError
-from benchmark.pipeline import Model, Sample, method
-from benchmark.train import NetworkLearner, NetworkRemedy, Step, Tensor, Weight, at_seed, before_update, disagreement
+from benchmark.pipeline import Model, Sample, Weight, method
+from benchmark.train import NetworkLearner, NetworkRemedy, Step, Tensor, at_seed, before_update, disagreement
 
 INCUMBENT = 0
 """The train seed of the incumbent."""

@@ -21,17 +21,15 @@ classes; in a regression, the largest squared errors are left out. The source ma
 Cost: trains two coupled networks; a prediction uses one.
 """
 
-from typing import Annotated
-
 import numpy as np
 
-from benchmark.pipeline import Field, Model, Sample, method
+from benchmark.pipeline import Model, Sample, ShareBelowOne, method
 from benchmark.train import NetworkLearner, NetworkRemedy, Step, Tensor
 
 
 @method("co_teaching", title="Co-teaching, one deployed", revision=1)
 class CoTeaching(NetworkRemedy):
-    forget: Annotated[float, Field(ge=0, lt=1)] = 0.2
+    forget: ShareBelowOne = 0.2
     """Share of each batch to leave out, ideally the share of wrong labels; the default is that of the source's code."""
 
     def train(self, sample: Sample, learner: NetworkLearner) -> Model:

@@ -20,8 +20,8 @@ retrainings contain the same molecules, and their agreement says nothing about r
 a bootstrap.
 """
 
-from benchmark.pipeline import Model, Sample, method
-from benchmark.train import NetworkLearner, NetworkRemedy, Weight, shards, twins
+from benchmark.pipeline import Model, Sample, Weight, method
+from benchmark.train import NetworkLearner, NetworkRemedy, shards, twins
 
 
 @method("codistillation", title="Codistillation λ={lam:g}", regression={"lam": 3.0}, revision=1)

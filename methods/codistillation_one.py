@@ -15,8 +15,8 @@ Difference: they deploy one, too; the training differs from theirs as that of ``
 Cost: trains two coupled networks, each on half of the rows; a prediction uses one.
 """
 
-from benchmark.pipeline import Model, Sample, method
-from benchmark.train import NetworkLearner, NetworkRemedy, Weight, shards, twins
+from benchmark.pipeline import Model, Sample, Weight, method
+from benchmark.train import NetworkLearner, NetworkRemedy, shards, twins
 
 
 @method("codistillation_one", title="Codistillation λ={lam:g}, one deployed", regression={"lam": 3.0}, revision=1)

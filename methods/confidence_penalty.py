@@ -11,8 +11,8 @@ Source: Pereyra et al. 2017, arXiv:1701.06548.
 Difference: none in the loss. The source aims at accuracy.
 """
 
-from benchmark.pipeline import Model, Sample, method
-from benchmark.train import NetworkLearner, NetworkRemedy, Weight, entropy
+from benchmark.pipeline import Model, Sample, Weight, method
+from benchmark.train import NetworkLearner, NetworkRemedy, entropy
 
 
 @method("confidence_penalty", title="Confidence penalty β={beta:g}", tasks=("classification",), revision=1)

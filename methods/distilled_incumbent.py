@@ -14,9 +14,7 @@ Difference: they select the weight on validation data; here it is a hyperparamet
 Cost: trains one network beside the earlier one; a prediction uses the new one alone.
 """
 
-from typing import Annotated
-
-from benchmark.pipeline import Field, Learner, Model, Remedy, Sample, method
+from benchmark.pipeline import Learner, Model, Remedy, Sample, Share, method
 from benchmark.train import before_update
 
 
@@ -26,7 +24,7 @@ class DistilledIncumbent(Remedy):
     samplings = ("update",)
     incumbent = "erm"
 
-    weight: Annotated[float, Field(ge=0, le=1)] = 0.5
+    weight: Share = 0.5
     """Share of the loss on the earlier model's predictions, w in the formula; the rest is on labels."""
 
     def fit(self, sample: Sample, learner: Learner) -> Model:

@@ -13,10 +13,8 @@ Difference: the source distils a larger network; here the teacher is ``svm``, an
 Cost: trains one ``svm`` and one network; a prediction uses the network.
 """
 
-from typing import Annotated
-
 from benchmark.learners.svm import SVM
-from benchmark.pipeline import Field, Learner, Model, Remedy, Sample, method
+from benchmark.pipeline import Learner, Model, Remedy, Sample, Share, method
 
 
 @method("distilled_svm", title="Distilled SVM", revision=1)
@@ -24,7 +22,7 @@ class DistilledSVM(Remedy):
     needs = ("targets",)
     builds_on = ("svm",)
 
-    weight: Annotated[float, Field(ge=0, le=1)] = 1.0
+    weight: Share = 1.0
     """Share of the loss on the machine's predictions, w in the formula; the rest is on labels."""
 
     def fit(self, sample: Sample, learner: Learner) -> Model:

@@ -12,8 +12,8 @@ data.
 Difference: they measure it on images; here the data are resampled, too.
 """
 
-from benchmark.pipeline import Model, Sample, method
-from benchmark.train import NetworkLearner, NetworkRemedy, Weight, entropy
+from benchmark.pipeline import Model, Sample, Weight, method
+from benchmark.train import NetworkLearner, NetworkRemedy, entropy
 
 
 @method("entropy_regularisation", title="Entropy regularisation β={beta:g}", tasks=("classification",), revision=1)

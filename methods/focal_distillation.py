@@ -20,8 +20,8 @@ Cost: trains one network beside the earlier one; a prediction uses the new one a
 
 import numpy as np
 
-from benchmark.pipeline import Model, Sample, method
-from benchmark.train import NetworkLearner, NetworkRemedy, Step, Tensor, Weight, before_update, was_right
+from benchmark.pipeline import Model, Sample, Weight, method
+from benchmark.train import NetworkLearner, NetworkRemedy, Step, Tensor, before_update, was_right
 
 
 @method("focal_distillation", title="Focal distillation α={alpha:g} β={beta:g}", revision=1)

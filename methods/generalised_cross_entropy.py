@@ -11,15 +11,13 @@ Source: Zhang and Sabuncu 2018, arXiv:1805.07836.
 Difference: their truncated variant is not used.
 """
 
-from typing import Annotated
-
-from benchmark.pipeline import Field, Model, Sample, method
+from benchmark.pipeline import Model, PositiveShare, Sample, method
 from benchmark.train import NetworkLearner, NetworkRemedy, Step, Tensor
 
 
 @method("generalised_cross_entropy", title="Generalised cross-entropy q={q:g}", tasks=("classification",), revision=1)
 class GeneralisedCrossEntropy(NetworkRemedy):
-    q: Annotated[float, Field(gt=0, le=1)] = 0.7
+    q: PositiveShare = 0.7
     """Exponent of the probability of the label: near 0 it is cross-entropy, at 1 the absolute error."""
 
     def train(self, sample: Sample, learner: NetworkLearner) -> Model:

@@ -15,8 +15,8 @@ Difference: they learn the weights of several tasks by gradient descent, so that
 respect to shared weights keep pace with how fast each task is learnt. Here there are two losses and no shared weights.
 """
 
-from benchmark.pipeline import Model, Sample, method
-from benchmark.train import NetworkLearner, NetworkRemedy, Step, Tensor, Weight, bootstrap, consistency
+from benchmark.pipeline import Model, Sample, Weight, method
+from benchmark.train import NetworkLearner, NetworkRemedy, Step, Tensor, bootstrap, consistency
 
 
 @method("gradnorm", title="GradNorm twin ratio={ratio:g}", revision=1)

@@ -14,17 +14,16 @@ Cost: trains one network; a prediction uses it and looks up neighbours, so the t
 """
 
 from dataclasses import dataclass
-from typing import Annotated
 
 import numpy as np
 
 from benchmark.learners.knn import of_neighbours
-from benchmark.pipeline import Field, Inputs, Learner, Model, PositiveInt, Remedy, Sample, method
+from benchmark.pipeline import Inputs, Learner, Model, PositiveInt, Remedy, Sample, Share, method
 
 
 @method("knn_averaging", title="Network averaged with k-NN", revision=1)
 class KNNAveraging(Remedy):
-    weight: Annotated[float, Field(ge=0, le=1)] = 0.5
+    weight: Share = 0.5
     """Weight of the neighbours, w in the formula."""
     k: PositiveInt = 5
     """Number of neighbours, as in ``knn``."""

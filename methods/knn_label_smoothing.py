@@ -14,17 +14,15 @@ over all classes; here neighbours are those of k-NN on the features, other than 
 spread. In a regression, labels are averaged in the same way.
 """
 
-from typing import Annotated
-
 from benchmark.learners.knn import of_neighbours
-from benchmark.pipeline import Field, Learner, Model, PositiveInt, Remedy, Sample, method
+from benchmark.pipeline import Learner, Model, PositiveInt, Remedy, Sample, Share, method
 
 
 @method("knn_label_smoothing", title="k-NN label smoothing α={alpha:g}", revision=1)
 class KNNLabelSmoothing(Remedy):
     needs = ("targets",)
 
-    alpha: Annotated[float, Field(ge=0, le=1)] = 0.5
+    alpha: Share = 0.5
     """Share of each label that is replaced."""
     k: PositiveInt = 10
     """Number of neighbours."""

@@ -13,18 +13,16 @@ Difference: a regression has no classes, so the same share of each label is repl
 the source.
 """
 
-from typing import Annotated
-
 import numpy as np
 
-from benchmark.pipeline import Field, Learner, Model, Remedy, Sample, method
+from benchmark.pipeline import Learner, Model, Remedy, Sample, Share, method
 
 
 @method("label_smoothing", title="Label smoothing α={alpha:g}", revision=1)
 class LabelSmoothing(Remedy):
     needs = ("targets",)
 
-    alpha: Annotated[float, Field(ge=0, le=1)] = 0.1
+    alpha: Share = 0.1
     """Share of each label that is spread."""
 
     def fit(self, sample: Sample, learner: Learner) -> Model:

@@ -12,8 +12,8 @@ Source: Kornblith et al. 2021, arXiv:2010.16402, section 2.
 Difference: they use it in a network for 1,000 classes of images, chosen for its accuracy, and do not measure churn.
 """
 
-from benchmark.pipeline import Model, Sample, method
-from benchmark.train import NetworkLearner, NetworkRemedy, Step, Tensor, Weight
+from benchmark.pipeline import Model, Sample, Weight, method
+from benchmark.train import NetworkLearner, NetworkRemedy, Step, Tensor
 
 
 @method("logit_penalty", title="Logit penalty β={beta:g}", tasks=("classification",), revision=1)

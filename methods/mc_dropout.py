@@ -12,15 +12,14 @@ Difference: as in the paper, except that training uses AdamW, as with all networ
 """
 
 from dataclasses import replace
-from typing import Annotated
 
-from benchmark.pipeline import Field, Model, PositiveInt, Sample, method
+from benchmark.pipeline import Model, PositiveInt, Sample, ShareBelowOne, method
 from benchmark.train import NetworkLearner, NetworkRemedy
 
 
 @method("mc_dropout", title="MC dropout", revision=1)
 class MCDropout(NetworkRemedy):
-    p: Annotated[float, Field(ge=0, lt=1)] = 0.2
+    p: ShareBelowOne = 0.2
     """Dropout rate after each hidden layer; the default is the paper's."""
     passes: PositiveInt = 20
     """Forward passes with dropout that are averaged at prediction; the default is the paper's T."""

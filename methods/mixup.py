@@ -15,11 +15,10 @@ Cost: trains one network; a prediction uses it.
 """
 
 from dataclasses import replace
-from typing import Annotated
 
 import numpy as np
 
-from benchmark.pipeline import Field, Learner, Model, Remedy, Sample, method
+from benchmark.pipeline import Learner, Model, Positive, Remedy, Sample, method
 from benchmark.train import LearnedFrom, generator
 
 
@@ -27,7 +26,7 @@ from benchmark.train import LearnedFrom, generator
 class Mixup(Remedy):
     needs = ("targets", "numbers")
 
-    alpha: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.2
+    alpha: Positive = 0.2
     """Both parameters of the beta distribution of the weights."""
 
     def fit(self, sample: Sample, learner: Learner) -> Model:

@@ -20,11 +20,9 @@ weights are all one.
 Cost: trains one network beside the earlier one; a prediction uses the new one alone.
 """
 
-from typing import Annotated
-
 import numpy as np
 
-from benchmark.pipeline import Field, Learner, Model, Remedy, Sample, method
+from benchmark.pipeline import Learner, Model, Remedy, Sample, Share, method
 from benchmark.train import before_update, was_right
 
 
@@ -34,7 +32,7 @@ class RCPAnchor(Remedy):
     samplings = ("update",)
     incumbent = "erm"
 
-    alpha: Annotated[float, Field(ge=0, le=1)] = 0.5
+    alpha: Share = 0.5
     """Share of the earlier model's prediction where it is right."""
 
     def fit(self, sample: Sample, learner: Learner) -> Model:

@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from benchmark.pipeline import Model, Sample, method
-from benchmark.train import NetworkLearner, NetworkRemedy, Positive
+from benchmark.pipeline import Model, Positive, Sample, method
+from benchmark.train import NetworkLearner, NetworkRemedy
 
 if TYPE_CHECKING:
     from benchmark.train.modules import Batch

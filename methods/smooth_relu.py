@@ -17,8 +17,8 @@ Difference: they study networks for click-through rates, in which inputs are emb
 Cost: that of ERM, through a PyTorch module.
 """
 
-from benchmark.pipeline import Model, Sample, method
-from benchmark.train import Module, NetworkLearner, NetworkRemedy, Positive
+from benchmark.pipeline import Model, Positive, Sample, method
+from benchmark.train import Module, NetworkLearner, NetworkRemedy
 
 
 @method("smooth_relu", title="SmeLU β={beta:g}", revision=1)

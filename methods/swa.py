@@ -13,9 +13,7 @@ Difference: Izmailov et al. average at a constant or cyclical learning rate; her
 its rate are ERM's.
 """
 
-from typing import Annotated
-
-from benchmark.pipeline import Field, Model, Sample, method
+from benchmark.pipeline import Model, Sample, ShareBelowOne, method
 from benchmark.train import Epoch, NetworkLearner, NetworkRemedy, Tensor
 
 
@@ -23,7 +21,7 @@ from benchmark.train import Epoch, NetworkLearner, NetworkRemedy, Tensor
 class SWA(NetworkRemedy):
     fits_first = True
 
-    start: Annotated[float, Field(ge=0, lt=1)] = 0.5
+    start: ShareBelowOne = 0.5
     """Share of training after which the weights are averaged; the paper averages over the second half."""
 
     def train(self, sample: Sample, learner: NetworkLearner) -> Model:

@@ -17,11 +17,10 @@ Cost: trains one network; a prediction uses as many as are drawn.
 
 import math
 from dataclasses import dataclass
-from typing import Annotated
 
 import numpy as np
 
-from benchmark.pipeline import Field, Inputs, Model, PositiveInt, Sample, method
+from benchmark.pipeline import Inputs, Model, PositiveInt, Sample, ShareBelowOne, method
 from benchmark.train import Ensemble, Epoch, NetworkLearner, NetworkRemedy, Tensor, generator
 
 
@@ -29,7 +28,7 @@ from benchmark.train import Ensemble, Epoch, NetworkLearner, NetworkRemedy, Tens
 class SWAGaussian(NetworkRemedy):
     fits_first = True
 
-    start: Annotated[float, Field(ge=0, lt=1)] = 0.5
+    start: ShareBelowOne = 0.5
     """Share of training after which weights are collected, as in ``swa``; the low-rank part uses the last 20 epochs."""
     draws: PositiveInt = 30
     """Number of networks drawn, M in the formula."""

@@ -18,8 +18,8 @@ Source: Prastalo and Jablonka 2026, section Methods, Algorithm 1.
 
 from typing import Annotated
 
-from benchmark.pipeline import Field, Model, Sample, method
-from benchmark.train import NetworkLearner, NetworkRemedy, Weight, bootstrap, twins
+from benchmark.pipeline import Field, Model, Sample, Weight, method
+from benchmark.train import NetworkLearner, NetworkRemedy, bootstrap, twins
 
 
 @method("twin", title="Twin-bootstrap λ={lam:g}", regression={"lam": 3.0}, revision=1)

@@ -15,17 +15,15 @@ $$
 Source: ours, to see what lies between the three points of the paper's appendix on the overlap spectrum.
 """
 
-from typing import Annotated
-
-from benchmark.pipeline import Field, Model, Sample, method
-from benchmark.train import NetworkLearner, NetworkRemedy, Weight, overlapping, twins
+from benchmark.pipeline import Model, Sample, Share, Weight, method
+from benchmark.train import NetworkLearner, NetworkRemedy, overlapping, twins
 
 
 @method("twin_overlap", title="Twin-overlap {share:g} λ={lam:g}", regression={"lam": 3.0}, revision=1)
 class TwinOverlap(NetworkRemedy):
     lam: Weight = 300.0
     """Weight of the consistency loss, as in ``twin``."""
-    share: Annotated[float, Field(ge=0, le=1)] = 0.5
+    share: Share = 0.5
     """Probability that both networks share a draw of training data. The default gives about the overlap of ``twin``."""
 
     def train(self, sample: Sample, learner: NetworkLearner) -> Model:

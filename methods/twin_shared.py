@@ -16,8 +16,8 @@ Difference: none from the paper. Bhojanapalli et al. deploy one of the two netwo
 
 import numpy as np
 
-from benchmark.pipeline import Model, Sample, method
-from benchmark.train import NetworkLearner, NetworkRemedy, Weight, twins
+from benchmark.pipeline import Model, Sample, Weight, method
+from benchmark.train import NetworkLearner, NetworkRemedy, twins
 
 
 @method("twin_shared", title="Twin-shared λ={lam:g}", regression={"lam": 3.0}, revision=1)

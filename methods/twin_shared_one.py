@@ -16,8 +16,8 @@ Cost: trains two coupled networks; a prediction uses one.
 
 import numpy as np
 
-from benchmark.pipeline import Model, Sample, method
-from benchmark.train import NetworkLearner, NetworkRemedy, Weight, twins
+from benchmark.pipeline import Model, Sample, Weight, method
+from benchmark.train import NetworkLearner, NetworkRemedy, twins
 
 
 @method("twin_shared_one", title="Twin-shared λ={lam:g}, one deployed", regression={"lam": 3.0}, revision=1)

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from benchmark.learners._boosting import Boosting
-from benchmark.pipeline import Field, PositiveInt, learner
+from benchmark.pipeline import Field, PositiveInt, PositiveShare, learner
 
 
 @learner("catboost", title="CatBoost", revision=1)
@@ -29,7 +29,7 @@ class CatBoost(Boosting):
     """Number of iterations."""
     depth: Annotated[int, Field(gt=0, le=16)] = 6
     """Number of questions in a tree, d in the formula."""
-    rate: Annotated[float, Field(gt=0, le=1)] | None = None
+    rate: PositiveShare | None = None
     """Learning rate, the factor that shrinks each tree, ν in the formula. By default, the library derives it from the
     number of rows and of trees."""
 

@@ -14,17 +14,17 @@ Difference: scikit-learn's implementation, which follows LightGBM.
 Cost: grows one tree in each iteration, or one for each class if there are more than two; trains no network.
 """
 
-from typing import Annotated, Any
+from typing import Any
 
 from benchmark.learners._estimator import Estimators, TrainingSet, are_bits
-from benchmark.pipeline import Field, PositiveInt, learner
+from benchmark.pipeline import PositiveInt, PositiveShare, learner
 
 
 @learner("gradient_boosting", title="Gradient boosting", revision=1)
 class GradientBoosting(Estimators):
     trees: PositiveInt = 100
     """Number of iterations."""
-    rate: Annotated[float, Field(gt=0, le=1)] = 0.1
+    rate: PositiveShare = 0.1
     """Learning rate, the factor that shrinks each tree, ν in the formula."""
 
     def trained(self, data: TrainingSet) -> Any:

@@ -19,14 +19,14 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from benchmark.learners._boosting import Boosting
-from benchmark.pipeline import Field, PositiveInt, learner
+from benchmark.pipeline import Field, PositiveInt, PositiveShare, learner
 
 
 @learner("lightgbm", title="LightGBM", revision=1)
 class LightGBM(Boosting):
     trees: PositiveInt = 100
     """Number of iterations."""
-    rate: Annotated[float, Field(gt=0, le=1)] = 0.1
+    rate: PositiveShare = 0.1
     """Learning rate, the factor that shrinks each tree, ν in the formula."""
     leaves: Annotated[int, Field(ge=2, le=131072)] = 31
     """Most leaves of a tree."""

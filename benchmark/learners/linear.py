@@ -15,15 +15,15 @@ Difference: none; scikit-learn's implementations with its defaults.
 Cost: solves one convex problem and trains no network.
 """
 
-from typing import Annotated, Any
+from typing import Any
 
 from benchmark.learners._estimator import Estimators, TrainingSet
-from benchmark.pipeline import Field, learner
+from benchmark.pipeline import Positive, learner
 
 
 @learner("linear", title="Logistic or ridge regression", revision=1)
 class Linear(Estimators):
-    l2: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    l2: Positive = 1.0
     """Weight of the squared coefficients: ``alpha`` of ridge regression, ``1 / C`` of logistic regression."""
 
     def trained(self, data: TrainingSet) -> Any:

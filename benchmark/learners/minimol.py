@@ -14,16 +14,14 @@ Difference: the head is linear, where the authors train a perceptron.
 Cost: embeds each molecule once, and solves one convex problem; trains no network.
 """
 
-from typing import Annotated
-
 from benchmark.errors import UserError
 from benchmark.learners.linear import Linear
-from benchmark.pipeline import Field, Model, Sample, learner
+from benchmark.pipeline import Model, Positive, Sample, learner
 
 
 @learner("minimol", title="MiniMol", revision=1)
 class MiniMol(Linear):
-    l2: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 100.0
+    l2: Positive = 100.0
     """As in ``linear``. The default is the best of 1, 10, 30, 100, 300 and 1000 on BACE and on ESOL, when trained under
     ``halves`` and tested on the other half of the training pool."""
 

@@ -21,13 +21,12 @@ Cost: as ``svm``; trains no network.
 """
 
 from dataclasses import dataclass
-from typing import Annotated
 
 import numpy as np
 
 from benchmark.learners._estimator import Kernel, tanimoto
 from benchmark.learners.svm import SVM
-from benchmark.pipeline import Field, learner
+from benchmark.pipeline import Positive, learner
 
 MOST = 3.0
 """The largest distance of a number from the mean of the training pool, in standard deviations."""
@@ -64,7 +63,7 @@ class MultiKernel(SVM):
     builds_on = ("svm",)
     features = ("morgan_counts:4096:2", "atom_pairs:4096", "rdkit_descriptors")
 
-    C: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.7
+    C: Positive = 0.7
     """As in ``svm``. The default is the smallest of 0.35, 0.5, 0.7, 1, 1.4 and 2 that costs at most 0.5 percentage
     points of accuracy against the most accurate method on BACE under ``halves`` and, for regression, at most 0.04
     against the smallest MAE on ESOL; both rules select 0.7."""

@@ -23,17 +23,17 @@ Cost: trains one machine, and for probabilities five more on the folds; trains n
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 
 from benchmark.learners._estimator import Estimators, Kernel, TrainingSet, kernel_for
-from benchmark.pipeline import Field, learner
+from benchmark.pipeline import Positive, learner
 
 
 @learner("svm", title="SVM", revision=1)
 class SVM(Estimators):
-    C: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    C: Positive = 1.0
     """Weight of errors relative to the margin; the default is scikit-learn's. The targets of a regression are
     standardised first."""
 

@@ -15,17 +15,17 @@ Cost: grows one tree in each iteration, or one for each class if there are more 
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
 from benchmark.learners._boosting import Boosting
-from benchmark.pipeline import Field, PositiveInt, learner
+from benchmark.pipeline import PositiveInt, PositiveShare, learner
 
 
 @learner("xgboost", title="XGBoost", revision=1)
 class XGBoost(Boosting):
     trees: PositiveInt = 100
     """Number of iterations."""
-    rate: Annotated[float, Field(gt=0, le=1)] = 0.3
+    rate: PositiveShare = 0.3
     """Learning rate, the factor that shrinks each tree, ν in the formula."""
     depth: PositiveInt = 6
     """Most splits between the root and a leaf."""

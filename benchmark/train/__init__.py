@@ -14,8 +14,8 @@ from benchmark.train.ensemble import (
     TargetScaler,
     Training,
 )
-from benchmark.train.learner import NETWORKS, NetworkLearner, NetworkRemedy, Positive
-from benchmark.train.losses import Weight, consistency, disagreement, entropy, twins
+from benchmark.train.learner import NETWORKS, NetworkLearner, NetworkRemedy
+from benchmark.train.losses import consistency, disagreement, entropy, twins
 from benchmark.train.resampling import (
     at_seed,
     before_update,
@@ -38,6 +38,6 @@ REVISION = 1
 
 # What the file of a remedy or of a network needs.
 __all__ = ["NETWORKS", "Device", "Ensemble", "Epoch", "Key", "LearnedFrom", "Mean", "Module"]
-__all__ += ["NetworkLearner", "NetworkRemedy", "Networks", "Positive", "Step", "TargetScaler", "Tensor"]
-__all__ += ["Training", "Weight", "at_seed", "before_update", "bootstrap", "consistency", "disagreement"]
+__all__ += ["NetworkLearner", "NetworkRemedy", "Networks", "Step", "TargetScaler", "Tensor"]
+__all__ += ["Training", "at_seed", "before_update", "bootstrap", "consistency", "disagreement"]
 __all__ += ["entropy", "generator", "overlapping", "sample_for", "shards", "twins", "was_right"]

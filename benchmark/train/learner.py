@@ -12,7 +12,7 @@ from pydantic import Field, PositiveInt
 from pydantic.dataclasses import dataclass as checked
 
 from benchmark.errors import UserError
-from benchmark.pipeline import Learner, Need, Remedy
+from benchmark.pipeline import Learner, Need, Positive, Remedy, ShareBelowOne, Weight
 from benchmark.train.ensemble import EachEpoch, Ensemble, Key, Loss, Networks, OwnStep, TrainedNetwork, Training
 from benchmark.types import Inputs, Model, Recipe, Sample
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:  # PyTorch takes seconds to import: methods are listed without
     from torch import nn
 
     from benchmark.train.device import Device
-
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 NETWORKS: frozenset[Need] = frozenset({"networks", "modules", "targets", "randomness"})
@@ -44,9 +42,9 @@ class NetworkLearner(Learner):
     epochs: PositiveInt | None = None
     hidden: Annotated[int, Field(gt=0, multiple_of=16)] | None = None
     lr: Positive | None = None
-    weight_decay: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    weight_decay: Weight | None = None
     batch_size: PositiveInt | None = None
-    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    dropout: ShareBelowOne = 0.0
     """Dropout rate in training; at 0, the architecture keeps its default."""
 
     def fit(self, sample: Sample) -> Ensemble:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Annotated
-
-from pydantic import Field
+from typing import TYPE_CHECKING
 
 from benchmark.types import Sample, Task
 
@@ -13,9 +11,6 @@ if TYPE_CHECKING:  # PyTorch takes seconds to import: methods are listed without
     from torch import Tensor
 
     from benchmark.train.ensemble import Loss
-
-Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-"""The type of a hyperparameter that multiplies a loss term: finite and at least 0."""
 
 
 def fit_loss(task: Task, outputs: Tensor, y: Tensor) -> Tensor:
