@@ -16,15 +16,14 @@ Difference: the library's defaults, with plain instead of the paper's ordered bo
 Cost: grows as many trees as ``trees`` and trains no network.
 """
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
-from benchmark.learners._boosting import Boosting
+from benchmark.learners._library import BOOSTING, LibraryEstimator
 from benchmark.pipeline import Field, PositiveInt, PositiveShare, learner
 
 
 @learner("catboost", title="CatBoost", revision=1)
-class CatBoost(Boosting):
+class CatBoost(LibraryEstimator):
     trees: PositiveInt = 1000
     """Number of iterations."""
     depth: Annotated[int, Field(gt=0, le=16)] = 6
@@ -34,10 +33,6 @@ class CatBoost(Boosting):
     number of rows and of trees."""
 
     offers = frozenset({"targets", "randomness"})
-    requires = ("catboost",)
-    classes = "CatBoost"
-    seed, threads = "random_seed", "thread_count"
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        return {"iterations": self.trees, "learning_rate": self.rate, "depth": self.depth}
+    requires, extra = ("catboost",), BOOSTING
+    estimator = "catboost.CatBoost"
+    named = ("iterations", "depth", "learning_rate")

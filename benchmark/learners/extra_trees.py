@@ -14,22 +14,14 @@ Difference: none; it is scikit-learn's implementation with its defaults.
 Cost: grows as many trees as ``trees`` and trains no network.
 """
 
-from typing import Any
-
-from benchmark.learners._estimator import Estimators, TrainingSet
+from benchmark.learners._library import LibraryEstimator
 from benchmark.pipeline import PositiveInt, learner
 
 
 @learner("extra_trees", title="Extra trees", revision=1)
-class ExtraTrees(Estimators):
+class ExtraTrees(LibraryEstimator):
     trees: PositiveInt = 500
     """Number of trees, T in the formula."""
 
     offers = frozenset({"targets", "randomness"})
-
-    def trained(self, data: TrainingSet) -> Any:
-        data = data.weighted()
-        from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
-
-        kind = ExtraTreesClassifier if data.task == "classification" else ExtraTreesRegressor
-        return kind(self.trees, random_state=data.random_state, n_jobs=1).fit(data.x, data.y, sample_weight=data.weight)
+    estimator, named = "sklearn.ensemble.ExtraTrees", ("n_estimators",)

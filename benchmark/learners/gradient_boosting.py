@@ -16,22 +16,21 @@ Cost: grows one tree in each iteration, or one for each class if there are more 
 
 from typing import Any
 
-from benchmark.learners._estimator import Estimators, TrainingSet, are_bits
+from benchmark.learners._estimator import TrainingSet, are_bits
+from benchmark.learners._library import LibraryEstimator
 from benchmark.pipeline import PositiveInt, PositiveShare, learner
 
 
 @learner("gradient_boosting", title="Gradient boosting", revision=1)
-class GradientBoosting(Estimators):
+class GradientBoosting(LibraryEstimator):
     trees: PositiveInt = 100
     """Number of iterations."""
     rate: PositiveShare = 0.1
     """Learning rate, the factor that shrinks each tree, ν in the formula."""
 
-    def trained(self, data: TrainingSet) -> Any:
-        data = data.weighted()
-        from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    estimator = "sklearn.ensemble.HistGradientBoosting"
+    named = ("max_iter", "learning_rate")
 
-        kind = HistGradientBoostingClassifier if data.task == "classification" else HistGradientBoostingRegressor
+    def settings(self, data: TrainingSet) -> dict[str, Any]:
         bins = 2 if are_bits(data.x) else 255  # bits have two values: more bins give the same trees, more slowly
-        model = kind(max_iter=self.trees, learning_rate=self.rate, max_bins=bins, random_state=data.random_state)
-        return model.fit(data.x, data.y, sample_weight=data.weight)
+        return super().settings(data) | {"max_bins": bins}

@@ -15,15 +15,14 @@ Difference: the library's defaults, which leave out the paper's sampling of rows
 Cost: grows one tree in each iteration, or one for each class if there are more than two; trains no network.
 """
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
-from benchmark.learners._boosting import Boosting
+from benchmark.learners._library import BOOSTING, LibraryEstimator
 from benchmark.pipeline import Field, PositiveInt, PositiveShare, learner
 
 
 @learner("lightgbm", title="LightGBM", revision=1)
-class LightGBM(Boosting):
+class LightGBM(LibraryEstimator):
     trees: PositiveInt = 100
     """Number of iterations."""
     rate: PositiveShare = 0.1
@@ -31,9 +30,6 @@ class LightGBM(Boosting):
     leaves: Annotated[int, Field(ge=2, le=131072)] = 31
     """Most leaves of a tree."""
 
-    requires = ("lightgbm",)
-    classes = "LGBM"
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        return {"n_estimators": self.trees, "learning_rate": self.rate, "num_leaves": self.leaves}
+    requires, extra = ("lightgbm",), BOOSTING
+    estimator = "lightgbm.LGBM"
+    named = ("n_estimators", "learning_rate", "num_leaves")

@@ -18,6 +18,7 @@ Cost: solves one convex problem and trains no network.
 from typing import Any
 
 from benchmark.learners._estimator import Estimators, TrainingSet
+from benchmark.learners._library import fitted
 from benchmark.pipeline import Positive, learner
 
 
@@ -27,9 +28,7 @@ class Linear(Estimators):
     """Weight of the squared coefficients: ``alpha`` of ridge regression, ``1 / C`` of logistic regression."""
 
     def trained(self, data: TrainingSet) -> Any:
-        data = data.weighted()
         from sklearn.linear_model import LogisticRegression, Ridge
 
         classify = data.task == "classification"
-        model = LogisticRegression(C=1 / self.l2, max_iter=5000) if classify else Ridge(self.l2)
-        return model.fit(data.x, data.y, sample_weight=data.weight)
+        return fitted(LogisticRegression(C=1 / self.l2, max_iter=5000) if classify else Ridge(self.l2), data)

@@ -16,25 +16,22 @@ Cost: grows as many trees as ``trees`` and trains no network.
 
 from typing import Any
 
-from benchmark.learners._estimator import Estimators, TrainingSet
+from benchmark.learners._estimator import TrainingSet
+from benchmark.learners._library import LibraryEstimator
 from benchmark.pipeline import PositiveInt, learner
 
 
 @learner("random_forest", title="Random forest", revision=1)
-class RandomForest(Estimators):
+class RandomForest(LibraryEstimator):
     trees: PositiveInt = 500
     """Number of trees, T in the formula."""
     leaf: PositiveInt = 1
     """Fewest training rows in a leaf."""
 
     offers = frozenset({"targets", "randomness"})
+    estimator = "sklearn.ensemble.RandomForest"
+    named = ("n_estimators", "min_samples_leaf")
 
-    def trained(self, data: TrainingSet) -> Any:
-        n, data = len(data.y), data.weighted()
-        from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-
-        kind = RandomForestClassifier if data.task == "classification" else RandomForestRegressor
+    def settings(self, data: TrainingSet) -> dict[str, Any]:
         # A tree draws as many rows as there are molecules, also where a soft label is several rows.
-        about = {"min_samples_leaf": self.leaf, "max_samples": n, "random_state": data.random_state}
-        forest = kind(self.trees, **about, n_jobs=1)
-        return forest.fit(data.x, data.y, sample_weight=data.weight)
+        return super().settings(data) | {"max_samples": len(data.y)}

@@ -14,7 +14,6 @@ Cost: that of the estimator; trains no network.
 
 import math
 import re
-import warnings
 from contextlib import suppress
 from dataclasses import field, make_dataclass
 from functools import cache
@@ -26,13 +25,11 @@ from pydantic import BeforeValidator
 
 from benchmark.errors import UserError, did_you_mean
 from benchmark.files import install
-from benchmark.learners._boosting import EXTRA, SETTINGS, SYNONYMS, Encoded
+from benchmark.learners import _library
 from benchmark.learners._estimator import Estimators, TrainingSet
 from benchmark.pipeline import describe
 from benchmark.types import Task
 
-SEEDS, THREADS = ("random_state", "random_seed"), ("n_jobs", "thread_count")
-"""Parameters that users cannot set: they follow from the train seed and the single thread of a worker."""
 TAKEN = {*dir(Estimators), "kind", "path", "trained"}
 """Attributes of a learner, which cannot also be names of parameters."""
 
@@ -45,38 +42,21 @@ class Wrapped(Estimators):
 
     def __post_init__(self) -> None:
         """Raise ValueError for a parameter rejected by scikit-learn's validation."""
-        estimator = self._estimator(0)
+        estimator = _library.seeded(self.kind(**self.params), 0)
         if hasattr(estimator, "_parameter_constraints"):
             estimator._validate_params()
 
     @property
     def doubt(self) -> str:
-        if "classification" not in self.tasks or hasattr(self._estimator(0), "predict_proba"):
+        if "classification" not in self.tasks or hasattr(self.kind(**self.params), "predict_proba"):
             return ""
         return (
             f"{self.path} gives no probabilities (no predict_proba): its classes count as probabilities of 0 and 1, so "
             "log-loss and sym-KL mean little; accuracy and churn are valid"
         )
 
-    def _estimator(self, random_state: int) -> Any:
-        estimator = self.kind(**self.params)
-        own = _parameters(estimator).keys()
-        fixed = [(name, random_state) for name in SEEDS if name in own][:1]  # CatBoost refuses both: they are synonyms
-        if not self.kind.__module__.startswith("sklearn."):  # scikit-learn's estimators default to one thread
-            fixed += [(name, 1) for name in THREADS if name in own]
-        return estimator.set_params(**dict(fixed), **SETTINGS.get(_library(self.kind), {}))
-
     def trained(self, data: TrainingSet) -> Any:
-        data = data.weighted()
-        weights = {} if data.weight is None else {"sample_weight": data.weight}
-        with warnings.catch_warnings():
-            # scikit-learn 1.9 and 1.10 warn at every fit of SVC(probability=True) and recommend an estimator that the
-            # command line cannot express (the method svm uses it). constraints.txt pins one of these versions.
-            warnings.filterwarnings("ignore", "The `probability` parameter was deprecated", FutureWarning)
-            estimator = self._estimator(data.random_state)
-            if data.task == "classification" and _library(self.kind) == "xgboost":
-                return Encoded.trained(estimator, data)
-            return estimator.fit(data.x, data.y, **weights)
+        return _library.fitted(self.kind(**self.params), data)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the path: another process must create the class itself."""
@@ -107,11 +87,11 @@ def wrap(path: str) -> type[Wrapped]:
         ) from error
     if (task := _task(example)) is None:
         raise UserError(f"sklearn:{path}: neither a classifier nor a regressor: name one, as in sklearn.svm.SVC")
-    parameters = _parameters(example)
-    library = _library(kind)
-    fixed = {*SEEDS, *THREADS, *SETTINGS.get(library, ()), *SYNONYMS.get(library, ())}
-    defaults = {name: default for name, default in parameters.items() if name not in fixed | TAKEN and _plain(default)}
-    offers = {"randomness"} if parameters.keys() & {*SEEDS} else set()
+    library, given = _library.library_of(kind), _library.parameters(example)
+    fixed = {*_library.SEEDS, *_library.THREADS}
+    fixed |= {*_library.SETTINGS.get(library, ()), *_library.SYNONYMS.get(library, ())}
+    defaults = {name: default for name, default in given.items() if name not in fixed | TAKEN and _plain(default)}
+    offers = {"randomness"} if given.keys() & {*_library.SEEDS} else set()
     if task == "regression" or "sample_weight" in signature(kind.fit).parameters:
         offers.add("targets")
     cls = make_dataclass(
@@ -122,19 +102,6 @@ def wrap(path: str) -> type[Wrapped]:
         namespace={"__module__": __name__, "kind": kind, "path": path, "offers": frozenset(offers)},
     )
     return describe(cls, f"sklearn:{path}", kind.__name__, tasks=(task,), revision=1)
-
-
-def _library(kind: type) -> str:
-    """Return the library of gradient boosting that a class is of or derives from; empty if there is none."""
-    packages = (base.__module__.partition(".")[0] for base in kind.__mro__)
-    return next((package for package in packages if package in SETTINGS), "")
-
-
-def _parameters(estimator: Any) -> dict[str, Any]:
-    """Return the parameters of an estimator, and those of its constructor where it lists only those that are set."""
-    named = signature(type(estimator).__init__).parameters.items()
-    own = {name: of.default for name, of in named if of.default is not of.empty}
-    return own | dict(estimator.get_params(deep=False))
 
 
 def _task(estimator: Any) -> Task | None:
@@ -161,8 +128,8 @@ def _class(path: str) -> Any:
     except (Exception, SystemExit) as error:  # any code may be at that path
         missing = ((error.name or "") if isinstance(error, ModuleNotFoundError) else "").partition(".")[0]
         remedy = f"install the package of {missing or module_name}"
-        if missing in SETTINGS:
-            remedy += f": {install(EXTRA)}"
+        if missing in _library.SETTINGS:
+            remedy += f": {install(_library.BOOSTING)}"
         raise UserError(
             f"sklearn:{path}: {module_name} cannot be imported: {type(error).__name__}: {error}; correct the path or "
             f"{remedy}"

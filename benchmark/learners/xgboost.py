@@ -14,15 +14,12 @@ Difference: none; the library's defaults.
 Cost: grows one tree in each iteration, or one for each class if there are more than two; trains no network.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
-from benchmark.learners._boosting import Boosting
+from benchmark.learners._library import BOOSTING, LibraryEstimator
 from benchmark.pipeline import PositiveInt, PositiveShare, learner
 
 
 @learner("xgboost", title="XGBoost", revision=1)
-class XGBoost(Boosting):
+class XGBoost(LibraryEstimator):
     trees: PositiveInt = 100
     """Number of iterations."""
     rate: PositiveShare = 0.3
@@ -30,9 +27,6 @@ class XGBoost(Boosting):
     depth: PositiveInt = 6
     """Most splits between the root and a leaf."""
 
-    requires = ("xgboost",)
-    classes = "XGB"
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        return {"n_estimators": self.trees, "learning_rate": self.rate, "max_depth": self.depth}
+    requires, extra = ("xgboost",), BOOSTING
+    estimator = "xgboost.XGB"
+    named = ("n_estimators", "learning_rate", "max_depth")

@@ -72,7 +72,7 @@ def text(request: pytest.FixtureRequest) -> str:
     [
         ("lightgbm", {}),
         ("xgboost", {}),
-        pytest.param("catboost", {}, marks=pytest.mark.slow),
+        ("catboost:trees=20", {"iterations": 20}),
         ("lightgbm:trees=9:rate=0.3:leaves=4", {"n_estimators": 9, "learning_rate": 0.3, "num_leaves": 4}),
         ("xgboost:trees=9:rate=0.1:depth=2", {"n_estimators": 9, "learning_rate": 0.1, "max_depth": 2}),
         ("catboost:trees=9:rate=0.1:depth=2", {"iterations": 9, "learning_rate": 0.1, "depth": 2}),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import re
 import shlex
-import warnings
 from importlib.metadata import version
 
 import numpy as np
@@ -67,17 +66,6 @@ def test_without_probabilities_the_predicted_class_has_probability_one_and_a_war
         svc = SVC(C=10).fit(problem.train.x[rows].astype(float), problem.train.y[rows])
         np.testing.assert_array_equal(values, np.eye(2)[svc.predict(problem.evals["id"].x.astype(float))])
     assert pickle.loads(pickle.dumps(method)) == method
-
-
-def test_a_deprecation_that_the_command_line_cannot_heed_is_not_shown_and_any_other_is(retrained, monkeypatch):
-    problem = synthetic("classification")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        retrained(problem, "sklearn:sklearn.svm.SVC:probability=true", SEEDS)
-    fit = SVC.fit
-    monkeypatch.setattr(SVC, "fit", lambda *given: warnings.warn("another", FutureWarning, stacklevel=1) or fit(*given))
-    with pytest.warns(FutureWarning, match="another"):
-        retrained(problem, "sklearn:sklearn.svm.SVC", SEEDS)
 
 
 @pytest.mark.parametrize(
