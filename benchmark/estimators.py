@@ -2,7 +2,7 @@
 
 >>> from sklearn.datasets import load_breast_cancer
 >>> X, y = load_breast_cancer(return_X_y=True)
->>> model = TwinBootstrapClassifier(hidden=32, random_state=1).fit(X[:400], y[:400])
+>>> model = MethodClassifier("twin", learner="mlp:hidden=32", random_state=1).fit(X[:400], y[:400])
 >>> model.score(X[400:], y[400:]) > 0.95
 True
 >>> runs = retrain(model, X[:400], y[:400], X[400:], seeds=[1, 2])
@@ -14,12 +14,10 @@ True
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
-import torch
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
@@ -27,75 +25,60 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from benchmark.errors import UserError
-from benchmark.registry import make_method
-from benchmark.train import Mean, generator, sample_for
-from benchmark.train.ensemble import TargetScaler
-from benchmark.types import PAPER, Examples, Problem, Recipe, Task
-
-DEFAULTS = Recipe()
+from benchmark.registry import make_method, refuse_sampling
+from benchmark.train import generator, sample_for
+from benchmark.types import PAPER, Examples, Inputs, Problem, Task
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class _Networks(BaseEstimator):  # type: ignore[misc]
-    """Networks of one train seed, trained as in the benchmark, with its defaults.
+class _Method(BaseEstimator):  # type: ignore[misc]
+    """A method of the suite, trained as in the benchmark, with its defaults.
 
-    Columns other than bits, and the target of a regression, are standardised over the training rows. The estimator
-    draws a bootstrap for each network itself.
+    ``method`` and ``learner`` are as on the command line, such as ``twin:lam=30`` and ``mlp:hidden=32``; the learner is
+    the paper's perceptron if there is none. An integer as ``random_state`` is the benchmark's train seed, which fixes
+    bootstraps, initialisation and batch order. Columns other than bits, and the target of a regression, are
+    standardised over the training rows. The method draws its bootstraps itself.
     """
 
-    hidden: int = DEFAULTS.hidden
-    """Width of both hidden layers, a multiple of 16."""
-    lr: float = DEFAULTS.lr
-    weight_decay: float = DEFAULTS.weight_decay
-    batch_size: int = DEFAULTS.batch_size
-    epochs: int = DEFAULTS.epochs
-    standardise: bool | None = DEFAULTS.standardise
-    """Whether the networks learn a regression's targets standardised, whatever unit these have."""
-    random_state: int | np.random.RandomState | None = None
-    """The benchmark's train seed if an integer: it fixes bootstraps, initialisation and batch order."""
-
-    _text: ClassVar[str] = "erm"
-    """The method that defines the networks and their training rows."""
+    def __init__(
+        self,
+        method: str = "twin",
+        *,
+        learner: str | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.method, self.learner, self.random_state = method, learner, random_state
 
     def _train(self, X: np.ndarray, y: np.ndarray, task: Task, n_outputs: int) -> None:
-        """Train ``networks_`` and set the scaling of their inputs. Raises ValueError if a parameter is out of range."""
-        recipe = Recipe(**{name: getattr(self, name) for name in Recipe.model_fields})
+        """Train ``model_`` and set the scaling of its inputs. Raises ValueError for what the registry refuses."""
         bits = ((X == 0) | (X == 1)).all(axis=0)
         scaler = StandardScaler().fit(X)
         self.offset_, self.scale_ = np.where(bits, 0.0, scaler.mean_), np.where(bits, 1.0, scaler.scale_)
-        x, names = ((X - self.offset_) / self.scale_).astype(np.float32), np.arange(len(X)).astype(str)
-        problem = Problem("X", task, n_outputs, Examples(x, y, names, np.full(len(X), "")), recipe=recipe)
+        inputs, names = self._inputs(X), np.arange(len(X)).astype(str)
+        problem = Problem("X", task, n_outputs, Examples(inputs.x, y, names, inputs.smiles))
         seed = self.random_state
         if not isinstance(seed, Integral):
             seed = check_random_state(seed).randint(2**31)
         try:
-            method = make_method(self._text.format(**self.get_params()), task)
+            method = make_method(self.method, task, learner=self.learner or "")
+            refuse_sampling(method, PAPER)
+            if method.base.reads != "numbers":
+                raise UserError(f"{method.base.name} reads {method.base.reads}, and X has numbers: use another learner")
+            self.model_ = method.fit(sample_for(problem, PAPER, int(seed))[0])
         except UserError as error:  # scikit-learn's convention
             raise ValueError(str(error)) from error
-        model: Any = method.fit(sample_for(problem, PAPER, int(seed))[0])
-        ensembles = model.parts if isinstance(model, Mean) else [model]
-        self.networks_ = [network for ensemble in ensembles for network in ensemble.parts]
-        self.units_ = [
-            unit for ensemble in ensembles for unit in ensemble.units or [TargetScaler()] * len(ensemble.parts)
-        ]
 
-    @torch.no_grad()
-    def _members(self, X: Any) -> np.ndarray:
-        """Return the outputs of each network for ``X``, (K, T, C).
+    def _inputs(self, X: np.ndarray) -> Inputs:
+        return Inputs(((X - self.offset_) / self.scale_).astype(np.float32), np.full(len(X), ""))
 
-        They are computed in double precision: in single, a row's last bits depend on the rows beside it.
-        """
+    def _outputs(self, X: Any) -> np.ndarray:
+        """Return what the model predicts for ``X``, (T, C) or (T, 1)."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False)
-        x = torch.from_numpy(np.asarray((X - self.offset_) / self.scale_, dtype=np.float64))
-        outputs = []
-        for network, unit in zip(self.networks_, self.units_, strict=True):
-            exact = network.with_state([weights.double() for weights in network.state])
-            outputs.append(exact.after(x[None] @ exact.state[0])[0] * unit.deviation + unit.mean)
-        return np.asarray(torch.stack(outputs).numpy())
+        return np.asarray(self.model_.predict(self._inputs(validate_data(self, X, reset=False))), dtype=np.float64)
 
 
-class _Classifier(ClassifierMixin, _Networks):  # type: ignore[misc]
+class MethodClassifier(ClassifierMixin, _Method):  # type: ignore[misc]
+    __doc__ = _Method.__doc__
+
     def fit(self, X: Any, y: Any) -> Self:
         """Train on finite numbers ``X`` (N, D) and two or more classes of any type ``y`` (N,)."""
         X, y = validate_data(self, X, y, ensure_min_samples=2)
@@ -107,8 +90,8 @@ class _Classifier(ClassifierMixin, _Networks):  # type: ignore[misc]
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return probabilities (T, C) in the order of ``classes_``, averaged over the networks."""
-        return np.asarray(torch.from_numpy(self._members(X)).softmax(-1).mean(0).numpy())
+        """Return probabilities (T, C) in the order of ``classes_``."""
+        return self._outputs(X)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the most probable class (T,); the first of ``classes_`` wins a tie."""
@@ -116,7 +99,9 @@ class _Classifier(ClassifierMixin, _Networks):  # type: ignore[misc]
         return np.asarray(self.classes_[best])
 
 
-class _Regressor(RegressorMixin, _Networks):  # type: ignore[misc]
+class MethodRegressor(RegressorMixin, _Method):  # type: ignore[misc]
+    __doc__ = _Method.__doc__
+
     def fit(self, X: Any, y: Any) -> Self:
         """Train on finite numbers ``X`` (N, D) and ``y`` (N,)."""
         X, y = validate_data(self, X, y, y_numeric=True, ensure_min_samples=2)
@@ -125,59 +110,8 @@ class _Regressor(RegressorMixin, _Networks):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return targets (T,), averaged over the networks."""
-        return np.asarray(self._members(X)[..., 0].mean(axis=0) * self.y_scale_ + self.y_mean_)
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class _Bagging(_Networks):
-    members: int = 5
-    """Number of averaged networks, each trained on its own bootstrap."""
-
-    _text: ClassVar[str] = "bagging:k={members}"
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class _Twin(_Networks):
-    members: int = 2
-    """Number of networks trained together, each on its own bootstrap."""
-    lam: float = 300.0
-    """Weight of the consistency loss."""
-
-    _text: ClassVar[str] = "twin:lam={lam}:members={members}"
-
-
-class ErmClassifier(_Classifier):
-    """One network on one bootstrap: the reference of the benchmark."""
-
-
-class ErmRegressor(_Regressor):
-    """One network on one bootstrap: the reference of the benchmark."""
-
-
-class BootstrapBaggingClassifier(_Classifier, _Bagging):
-    """Networks on independent bootstraps, averaged. Breiman 1996, doi:10.1007/BF00058655."""
-
-
-class BootstrapBaggingRegressor(_Regressor, _Bagging):
-    """Networks on independent bootstraps, averaged. Breiman 1996, doi:10.1007/BF00058655."""
-
-
-class TwinBootstrapClassifier(_Classifier, _Twin):
-    """Networks on independent bootstraps, pulled together by a consistency loss (paper, Algorithm 1).
-
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> TwinBootstrapClassifier(hidden=32, lr=0.01, lam=10, random_state=1).fit(X, y).score(X, y) > 0.95
-    True
-    """
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class TwinBootstrapRegressor(_Regressor, _Twin):
-    """Networks on independent bootstraps, pulled together by a consistency loss (paper, regression appendix)."""
-
-    lam: float = 3.0
+        """Return targets (T,)."""
+        return self._outputs(X)[:, 0] * self.y_scale_ + self.y_mean_
 
 
 def retrain(estimator: Any, X: Any, y: Any, X_new: Any, seeds: Sequence[int]) -> np.ndarray:
@@ -190,7 +124,7 @@ def retrain(estimator: Any, X: Any, y: Any, X_new: Any, seeds: Sequence[int]) ->
     class that it predicts has probability 1.
     """
     params = estimator.get_params()
-    draws_itself = any(isinstance(part, _Networks) for part in (estimator, *params.values()))
+    draws_itself = any(isinstance(part, _Method) for part in (estimator, *params.values()))
     states = [name for name in params if name.rpartition("__")[2] == "random_state"]
     n, y = len(y), np.asarray(y)
     runs = []

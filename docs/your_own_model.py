@@ -33,7 +33,7 @@ from benchmark.data import readers
 from benchmark.data.features import morgan
 from benchmark.data.problem import plain
 from benchmark.errors import UserError, did_you_mean
-from benchmark.estimators import TwinBootstrapClassifier, TwinBootstrapRegressor, retrain
+from benchmark.estimators import MethodClassifier, MethodRegressor, retrain
 from benchmark.measure.catalogue import QUALITY, churn
 from benchmark.measure.estimate import estimate
 from benchmark.measure.intervals import Estimate
@@ -106,9 +106,9 @@ train, test = train_test_split(np.arange(len(y)), test_size=0.2, random_state=0,
 seeds = tuple(range(1, RETRAININGS + 1))  # of the bootstraps, the same for both models
 classes, truth = np.unique(y, return_inverse=True) if of_classes else (y[:0], y)
 if of_classes:
-    models = {"random forest": RandomForestClassifier(n_estimators=500), "twin": TwinBootstrapClassifier()}
+    models = {"random forest": RandomForestClassifier(n_estimators=500), "twin": MethodClassifier("twin")}
 else:
-    models = {"random forest": RandomForestRegressor(n_estimators=200), "twin": TwinBootstrapRegressor()}
+    models = {"random forest": RandomForestRegressor(n_estimators=200), "twin": MethodRegressor("twin")}
 runs = {name: retrain(model, X[train], y[train], X[test], seeds) for name, model in models.items()}  # (R, T, C)
 
 # %% [markdown]

@@ -75,7 +75,7 @@ def test_every_public_name_has_its_signature_on_the_page_of_its_package(site: Pa
 @pytest.mark.slow
 def test_the_estimators_and_what_methods_are_written_with_have_their_signatures(site: Path) -> None:
     estimators, writing = (read(site, f"reference/api/{page}.html") for page in ("estimators", "writing"))
-    for name in ("ErmClassifier", "BootstrapBaggingRegressor", "TwinBootstrapClassifier", "retrain"):
+    for name in ("MethodClassifier", "MethodRegressor", "retrain"):
         assert re.search(rf'<h2 id="[\w.]+\.{name}"', estimators), name
     for name in ("Remedy", "Learner", "method", "NetworkLearner", "Estimators", "bootstrap", "generator", "Mean"):
         assert re.search(rf'<h2 id="[\w.]+\.{name}"', writing), name
