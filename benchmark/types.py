@@ -250,6 +250,8 @@ class Predictions:
     task: Task
     sampling: Sampling = PAPER
     """Under ``halves``, only runs of one halving are compared: see ``halvings``."""
+    class_shares: tuple[float, ...] = ()
+    """Shares (C,) of the classes in the training pool; empty if unknown, and for a regression."""
     computed: dict[object, np.ndarray] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Cache for quantities that measures compute from these predictions."""
 

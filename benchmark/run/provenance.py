@@ -4,6 +4,8 @@ import platform
 import subprocess
 from functools import cache
 
+import numpy as np
+
 from benchmark import __version__
 from benchmark.files import CHECKOUT
 from benchmark.learners import find, names
@@ -26,6 +28,9 @@ def facts_of(problem: Problem, command: str, device: str = CPU) -> Facts:
         command=command,
         dataset=problem.about,
         rows={"train": len(problem.train), **{name: len(test) for name, test in problem.evals.items()}},
+        class_rows=tuple(np.bincount(problem.train.y, minlength=problem.n_outputs).tolist())
+        if problem.task == "classification"
+        else (),
         fingerprints=dict(problem.fingerprints),
         backbone=problem.backbone,
         recipe=problem.recipe,

@@ -151,6 +151,8 @@ class Facts(BaseModel, frozen=True, extra="forbid"):
     dataset: DatasetFacts = DatasetFacts()
     rows: dict[str, NonNegativeInt] = {}
     """Numbers of rows in the training pool (``train``) and each test set."""
+    class_rows: tuple[NonNegativeInt, ...] = ()
+    """Rows of each class in the training pool; empty for a regression, and in cells of version 0.1.0."""
     fingerprints: dict[str, str] = {}
     backbone: str = MLP
     recipe: Recipe = Recipe()
@@ -203,8 +205,12 @@ class Cell:
     """Reports on the health of the data, by file name."""
 
     def __post_init__(self) -> None:
-        sampled = {name: replace(p, sampling=self.key.sampling) for name, p in self.predictions.items()}
-        object.__setattr__(self, "predictions", sampled)
+        rows = self.facts.class_rows or revisions.class_rows().get(self.key.problem, ())
+        shares = tuple(n / sum(rows) for n in rows)
+        known = {
+            name: replace(p, sampling=self.key.sampling, class_shares=shares) for name, p in self.predictions.items()
+        }
+        object.__setattr__(self, "predictions", known)
 
     def only(self, seeds: Iterable[int]) -> Self:
         """Return the cell restricted to some train seeds, in ascending order, as if only these had been trained."""
@@ -308,6 +314,10 @@ def _check(key: CellKey, facts: Facts, predictions: Mapping[str, Predictions]) -
             )
         if len(set(p.ids.tolist())) < len(p.ids):
             raise ValueError(f"{test}: an example is repeated")
+        if facts.class_rows and (p.task, len(facts.class_rows)) != ("classification", p.values.shape[2]):
+            raise ValueError(
+                f"facts: class_rows: expected the rows of each of {p.values.shape[2]} classes, found {facts.class_rows}"
+            )
         numbers = np.issubdtype(p.y.dtype, np.integer) or np.issubdtype(p.y.dtype, np.floating)
         classes = p.values.shape[2] if p.task == "classification" else 0
         if not numbers or not np.isfinite(p.y).all() or (classes and not np.isin(p.y, range(classes)).all()):

@@ -1,4 +1,4 @@
-"""Results of version 0.1.0, which named code by a fingerprint of its text: the revisions behind each."""
+"""What results of version 0.1.0 do not say: the revisions behind a fingerprint of code, and rows by class."""
 
 import csv
 from functools import cache
@@ -20,3 +20,10 @@ def _fingerprints() -> dict[str, str]:
 def fingerprint_of(revisions: str) -> str:
     """Return the fingerprint that version 0.1.0 gave to these revisions; empty if it had none."""
     return _fingerprints().get(revisions, "")
+
+
+@cache
+def class_rows() -> dict[str, tuple[int, int]]:
+    """Return the rows of each class in the training pool, by the fingerprint of the problem."""
+    with Path(__file__).with_name("classes.csv").open(encoding="utf-8", newline="") as lines:
+        return {row["problem"]: (int(row["class_0"]), int(row["class_1"])) for row in csv.DictReader(lines)}

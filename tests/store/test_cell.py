@@ -33,6 +33,14 @@ def test_an_encoded_cell_is_decoded() -> None:
     assert (cell.key, cell.title, cell.fit_seconds, cell.facts) == (KEY, "Twin λ=3", 1.5, FACTS)
 
 
+def test_predictions_have_the_class_shares_of_the_training_pool_also_in_cells_of_0_1_0() -> None:
+    facts = FACTS.model_copy(update={"class_rows": (6, 3)})
+    assert Cell(KEY, "", {"id": predictions()}, 1.5, facts).predictions["id"].class_shares == (6 / 9, 3 / 9)
+    assert Cell(KEY, "", {"id": predictions()}, 1.5, FACTS).predictions["id"].class_shares == ()
+    known = replace(KEY, problem="031ca49ee0dd045f")
+    assert Cell(known, "", {"id": predictions()}, 1.5, FACTS).predictions["id"].class_shares == (337 / 546, 209 / 546)
+
+
 @pytest.mark.parametrize("value", [None, "", "x" * 3000, -1, float("nan"), float("inf"), [], {}, "a/../\nb"])
 @pytest.mark.parametrize("field", ["key", "facts", "title", "fit_seconds", "key.dataset", "key.method", "key.seeds"])
 def test_a_wrong_field_is_named(field: str, value: object) -> None:
@@ -58,6 +66,8 @@ def test_a_wrong_field_is_named(field: str, value: object) -> None:
         ("facts.rows", {"train": -9, "id": 3}),
         ("facts.rows", {"train": 9, "id": 4}),
         ("facts.rows", {"train": 9, "id": 3, "ood": 1}),
+        ("facts.class_rows", [9]),
+        ("facts.class_rows", [9, -1]),
         ("facts.rows_seen", float("nan")),
         ("facts.wall_seconds", float("inf")),
         ("facts.unknown", 1),
