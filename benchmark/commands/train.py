@@ -185,6 +185,8 @@ def _summary(tally: Tally, cells: Sequence[Planned], built: Path | None) -> None
     lines = [f"{_cells(len(tally.trained))} trained, {tally.skipped} already recorded, {len(tally.failed)} failed."]
     if tally.skipped and not (tally.trained or tally.failed):
         lines.append("There is nothing left to train; --force trains again.")
+    if tally.unrecorded and not tally.trouble:
+        lines.append(f"Finished, but refused by the store: {len(tally.unrecorded)}, which wait in the outbox.")
     if tally.failed and not tally.trouble:
         lines.append("The traceback of a failed cell is in its MLflow run.")
     if tally.trouble:
@@ -292,7 +294,7 @@ def plan(
     else:
         from benchmark.store import tracking  # MLflow takes seconds to import
 
-        statuses = tracking.Store().statuses()
+        statuses = tracking.Store().statuses({cell.key.digest for cell in cells})
     words = {"FINISHED": "done", "FAILED": "failed", "RUNNING": "interrupted or running", "KILLED": "interrupted"}
     missing = []
     for cell in cells:

@@ -93,7 +93,7 @@ class Tally:
 
     @property
     def exit_code(self) -> int:
-        return 1 if self.failed or self.trouble else 0
+        return 1 if self.failed or self.trouble or self.unrecorded else 0
 
 
 def health_of(planned: Planned) -> dict[str, str]:
@@ -128,10 +128,15 @@ def fill(
     with outbox.lock():
         waiting = outbox.pending()
     for path in waiting:
-        if cell := _hand_over(path, store):
+        if not tally.trouble and (cell := _hand_over(path, store, tally, report)):
             report(f"recorded from {path}: {_name(cell)}")
-    finished = {digest for digest, status in store.statuses().items() if status == "FINISHED"}
-    todo = [cell for cell in cells if force or cell.key.digest not in finished]
+    statuses = store.statuses({cell.key.digest for cell in cells})
+    finished = {digest for digest, status in statuses.items() if status == "FINISHED"}
+    for planned in cells:
+        if statuses.get(planned.key.digest) == tracking.GONE:
+            report(f"missing  {_name(planned)}: its predictions are gone from the store, so it is trained again")
+    kept = {path.name for path in tally.unrecorded}
+    todo = [cell for cell in cells if force or cell.key.digest not in finished | kept]
     if not study:
         store.adopt({cell.key.digest for cell in cells} & finished)
     tally.skipped = len(cells) - len(todo)
@@ -149,7 +154,11 @@ def fill(
                 with deferred():
                     result = replace(result, reports=reports(planned)).with_facts(study=study)
                     tally.trained.append(result)
-                    _record(store, result, tally)
+                    path = outbox.save(result)
+                    if tally.trouble:  # the store has failed, so do not wait for it again
+                        tally.unrecorded.append(path)
+                    else:
+                        _hand_over(path, store, tally, report)
                 report(f"finished {_name(result)}: {_headline(result)}")
     if tally.trained:
         opening.analyse(store.uri)
@@ -169,27 +178,28 @@ def _workers(tally: Tally, cells: int) -> Iterator[None]:
         raise KeyboardInterrupt(f"{done} and {'is' if len(tally.trained) == 1 else 'are'} kept") from None
 
 
-def _hand_over(path: Path, store: tracking.Store) -> Cell | None:
-    """Record a cell of the outbox and remove it there; return None if another driver has done so."""
-    with deferred(), outbox.lock():
-        if not path.exists():
-            return None
-        cell = outbox.load(path)
-        store.log(cell)
-        outbox.drop(path)
-        return cell
+def _hand_over(path: Path, store: tracking.Store, tally: Tally, report: Report) -> Cell | None:
+    """Record a cell of the outbox, remove it there, and return it; None if another driver has done so.
 
-
-def _record(store: tracking.Store, cell: Cell, tally: Tally) -> None:
-    path = outbox.save(cell)
-    if tally.trouble:  # the store has failed, so do not wait for it again
-        tally.unrecorded.append(path)
-        return
+    Also None if the store fails, refuses this cell, or the cell was damaged, which is noted or reported.
+    """
     try:
-        _hand_over(path, store)
+        with deferred(), outbox.lock():
+            if not path.exists():
+                return None
+            cell = outbox.load(path)
+            store.log(cell, path)
+            outbox.drop(path)
+            return cell
     except opening.TrackingError as error:
-        tally.trouble = str(error)
         tally.unrecorded.append(path)
+        if isinstance(error, opening.RefusedError):
+            report(f"REFUSED  {path}, which stays there: {error}")
+        else:
+            tally.trouble = str(error)
+    except UserError as error:
+        report(f"DAMAGED  {error}")
+    return None
 
 
 def _record_failure(store: tracking.Store, failed: Failed, tally: Tally) -> None:
@@ -203,7 +213,7 @@ def _record_failure(store: tracking.Store, failed: Failed, tally: Tally) -> None
         tally.trouble = str(error)
 
 
-def _name(cell: Cell) -> str:
+def _name(cell: Cell | Planned) -> str:
     return f"{cell.title} on {cell.key.dataset}, split {cell.key.canonical_seed}"
 
 

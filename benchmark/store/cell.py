@@ -206,10 +206,9 @@ class Cell:
 
     def __post_init__(self) -> None:
         rows = self.facts.class_rows or revisions.class_rows().get(self.key.problem, ())
-        shares = tuple(n / sum(rows) for n in rows)
-        known = {
-            name: replace(p, sampling=self.key.sampling, class_shares=shares) for name, p in self.predictions.items()
-        }
+        told = {"sampling": self.key.sampling, "class_shares": tuple(n / sum(rows) for n in rows)}
+        same = {name: all(getattr(p, k) == value for k, value in told.items()) for name, p in self.predictions.items()}
+        known = {name: p if same[name] else replace(p, **told) for name, p in self.predictions.items()}
         object.__setattr__(self, "predictions", known)
 
     def only(self, seeds: Iterable[int]) -> Self:
@@ -253,15 +252,15 @@ def encode(cell: Cell) -> dict[str, Any]:
     }
 
 
-def decode_key(content: Any, expected: str | None = None) -> CellKey:
+def decode_key(content: Any, expected: str = "") -> CellKey:
     """Return the key from the output of ``encode``, with revisions in place of a fingerprint by version 0.1.0.
 
-    Raises ValueError naming the invalid field, and if the key has another digest than ``expected``.
+    Raises ValueError naming the invalid field, and if the key has another digest than ``expected``, if that is given.
     """
     key: CellKey = _validated("key", _KEY, content)
     if parts := revisions.earlier().get(key.code):
         key = replace(key, code=f"{parts} {key.sampling}@1")
-    if expected is not None and expected not in (digest(content), key.digest):
+    if expected and expected not in (digest(content), key.digest):
         raise ValueError(f"key: it was changed: its digest is {key.digest}, expected {expected[:80]}")
     return key
 
@@ -276,7 +275,7 @@ def decode(
     predictions: Mapping[str, Predictions],
     run_id: str = "",
     reports: Mapping[str, str] | None = None,
-    expected: str | None = None,
+    expected: str = "",
 ) -> Cell:
     """Return the cell encoded as ``content``.
 

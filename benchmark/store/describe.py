@@ -1,6 +1,5 @@
 """Presentation of cells in MLflow: names, parameters and tags; ``note`` has the rest."""
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -9,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmark.store import note
-from benchmark.store.cell import Cell, CellKey, encode
+from benchmark.store.cell import Cell, CellKey
 from benchmark.types import PAPER, Predictions
 
 STUDY = "study"
@@ -62,8 +61,7 @@ def run_name(cell: Cell) -> str:
 
 
 def tags(cell: Cell) -> dict[str, str]:
-    """Return the tags of a cell's run: everything but predictions, for the suite and again for people."""
-    content = encode(cell)
+    """Return the tags of a cell's run, by which the suite and people find it; its folder has everything."""
     launched = {"churn.launched_by": os.environ["MLFLOW_RUN_ID"]} if "MLFLOW_RUN_ID" in os.environ else {}
     return (
         launched
@@ -75,9 +73,6 @@ def tags(cell: Cell) -> dict[str, str]:
             "churn.sampling": cell.key.sampling,
             "churn.problem": cell.key.problem,
             "churn.code": cell.key.code,
-            "churn.title": cell.title,
-            "churn.key": json.dumps(content["key"]),
-            "churn.facts": json.dumps(content["facts"]),
             "mlflow.source.git.commit": cell.facts.commit,
             "mlflow.source.name": "churn",
             "mlflow.source.type": "LOCAL",

@@ -24,6 +24,10 @@ class TrackingError(UserError):
     """The tracking store cannot be reached or refuses a request; trained cells are on disk."""
 
 
+class RefusedError(TrackingError):
+    """The tracking store works, and refuses what one cell holds."""
+
+
 def uri() -> str:
     """Return ``MLFLOW_TRACKING_URI``, or by default a SQLite file in ``CHURN_HOME`` or the working folder."""
     return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{home() / 'mlflow.db'}"
@@ -120,6 +124,13 @@ def store_errors() -> tuple[type[Exception], ...]:
     return MlflowException, SQLAlchemyError, OSError, ImportError
 
 
+def refused(error: Exception) -> bool:
+    """Return whether a store that works has refused a request for what it holds."""
+    from mlflow.exceptions import MlflowException
+
+    return isinstance(error, MlflowException) and error.get_http_status_code() == 400
+
+
 @contextmanager
 def translated_errors(where: str) -> Iterator[None]:
     """Raise what the store at ``where`` raises as TrackingError, with the remedy."""
@@ -129,6 +140,8 @@ def translated_errors(where: str) -> Iterator[None]:
         if not isinstance(error, store_errors()):
             raise
         reason = _of_database(error).strip() or type(error).__name__
+        if refused(error):
+            raise RefusedError(f"the tracking store {where} refuses it: {reason.splitlines()[0][:300]}") from error
         url = _database(where)
         if url and url.get_backend_name() == SQLITE:
             check = "check that it is a database of MLflow that you may read and write"

@@ -1,6 +1,7 @@
 """Predictions as tables: one row per retraining and example, one column per output."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,8 +10,7 @@ import pyarrow.parquet as pq
 
 from benchmark.types import Predictions, Task
 
-MAX_ROWS = 5_000_000
-MAX_TEXT = 500
+EXAMPLES = ("train_seed", "example_id", "y_true")
 
 
 def to_table(predictions: Predictions) -> pd.DataFrame:
@@ -24,69 +24,46 @@ def to_table(predictions: Predictions) -> pd.DataFrame:
     return table
 
 
-def read_table(content: bytes, texts: Sequence[str] = ("example_id",), vectors: bool = False) -> pa.Table:
-    """Return a stored table, its columns of ``texts`` as dictionaries and all others numbers, or ``vectors`` of them.
+def write_table(predictions: Predictions, path: Path) -> None:
+    """Write the table of ``predictions`` as Parquet. Raises OSError."""
+    table = pa.Table.from_pandas(to_table(predictions), preserve_index=False).replace_schema_metadata(None)
+    pq.write_table(table, path, compression="zstd", use_dictionary=list(EXAMPLES))
 
-    Raises ValueError if it is damaged or too large, and for other columns.
-    """
+
+def read_table(content: bytes, texts: Sequence[str] = ("example_id",)) -> pa.Table:
+    """Return a stored table, with its columns of ``texts`` as dictionaries. Raises ValueError if it is damaged."""
     try:
-        # A text that many rows repeat is in memory once.
-        file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=list(texts))
-        if file.metadata.num_rows > MAX_ROWS:
-            raise ValueError(f"it claims {file.metadata.num_rows:,} rows; at most {MAX_ROWS:,} are allowed")
-        table = file.read(use_threads=False)  # most tables are small
-    except KeyError as error:
-        raise ValueError(f"it has no column {error}") from error
+        return pq.read_table(pa.BufferReader(content), read_dictionary=list(texts), use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"it cannot be read as Parquet: {' '.join(str(error).split())[:200]}") from error
-    for field in table.schema:
-        if pa.types.is_dictionary(field.type):
-            longest = max(
-                (len(text or "") for part in table[field.name].chunks for text in part.dictionary.to_pylist()),
-                default=0,
-            )
-            if longest > MAX_TEXT:
-                raise ValueError(
-                    f"column {field.name}: a text of {longest:,} characters; at most {MAX_TEXT} are allowed"
-                )
-        elif not _numeric(field.type.value_type if vectors and pa.types.is_fixed_size_list(field.type) else field.type):
-            raise ValueError(f"column {field.name[:80]!r}: expected numbers, found {str(field.type)[:80]}")
-    return table
 
 
-def _numeric(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
-
-
-def to_frame(table: pa.Table) -> pd.DataFrame:
-    """Return a table of ``read_table`` with its texts as objects."""
-    frame = table.to_pandas(ignore_metadata=True)
-    for name in [name for name, kind in frame.dtypes.items() if kind == "category"]:
-        frame[name] = frame[name].astype(object)
-    return frame
-
-
-def from_table(table: pd.DataFrame) -> Predictions:
-    """Return the predictions of a table written by ``to_table``, in its order of seeds and examples.
+def from_table(table: pa.Table) -> Predictions:
+    """Return the predictions of a table of ``read_table``, in its order of train seeds and examples.
 
     Raises ValueError for other columns, and if a retraining lacks examples, has them in another order, or has other
     labels.
     """
-    task: Task = "regression" if "y_pred" in table.columns else "classification"
-    first, names = list(table.columns[:3]), list(table.columns[3:])
-    outputs = ["y_pred"] if task == "regression" else [f"p{c}" for c in range(len(names))]
-    if first != ["train_seed", "example_id", "y_true"] or names != outputs or table.empty:
+    names = table.column_names
+    task: Task = "regression" if "y_pred" in names else "classification"
+    outputs = ["y_pred"] if task == "regression" else [f"p{c}" for c in range(len(names) - len(EXAMPLES))]
+    if names != [*EXAMPLES, *outputs] or not len(table):
         raise ValueError(
             f"expected rows of train_seed, example_id, y_true and predictions, found {len(table)} rows of "
-            f"{', '.join(map(str, table.columns))[:200]}"
+            f"{', '.join(names)[:200]}"
         )
-    seeds = tuple(int(seed) for seed in table["train_seed"].unique())
-    shape = (len(seeds), len(table) // len(seeds))
-    if shape[0] * shape[1] != len(table):
-        raise ValueError(f"{len(table)} rows are not the same number of examples for each of {len(seeds)} seeds")
-    ids = table["example_id"].to_numpy(dtype=str).reshape(shape)
-    y = table["y_true"].to_numpy().reshape(shape)
-    if not ((ids == ids[0]).all() and (y == y[0]).all()):
+    seeds = table["train_seed"].to_numpy()
+    examples = int(np.argmax(seeds != seeds[0])) or len(seeds)
+    if len(seeds) % examples:
+        raise ValueError(f"{len(seeds)} rows are not those of retrainings with {examples} examples each")
+    ids = table["example_id"].unify_dictionaries().combine_chunks()
+    seeds, places, y = (
+        column.reshape(-1, examples) for column in (seeds, ids.indices.to_numpy(), table["y_true"].to_numpy())
+    )
+    if not ((seeds == seeds[:, :1]).all() and (places == places[0]).all() and (y == y[0]).all()):
         raise ValueError("the examples or labels differ between the retrainings")
-    values = table[names].to_numpy(dtype=np.float32).reshape(*shape, len(names))
-    return Predictions(seeds, ids[0], y[0], values, task)
+    values = np.stack([table[name].to_numpy() for name in outputs], axis=-1).astype(np.float32)
+    known = np.array(ids.dictionary.to_pylist(), dtype=str)
+    return Predictions(
+        tuple(seeds[:, 0].tolist()), known[places[0]], y[0], values.reshape(*places.shape, len(outputs)), task
+    )

@@ -8,18 +8,17 @@ import textwrap
 import time
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-# Read by MLflow on import. It would send what is done here to its makers, and a dead server would block it for minutes.
+# MLflow would send what is done here to its makers, wait for a dead server for minutes, and print lines of its own.
 os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "20")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
+os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
+os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
 
-import numpy as np
-import pyarrow as pa
-from mlflow.artifacts import download_artifacts
 from mlflow.data.code_dataset_source import CodeDatasetSource
 from mlflow.entities import Dataset, DatasetInput, Experiment, InputTag, Metric, Param, Run, RunTag
 from mlflow.exceptions import MlflowException
@@ -27,13 +26,12 @@ from mlflow.tracking import MlflowClient
 from pydantic_core import from_json
 
 from benchmark.files import home
-from benchmark.store import describe, note
-from benchmark.store.artifacts import SUMS, local_folder, sums, upload, verify
-from benchmark.store.cell import Cell, CellKey, Record, decode, decode_key, decode_record
+from benchmark.store import describe, earlier, folder, note
+from benchmark.store.artifacts import local_folder, local_path, sums, upload, upload_folder, verify
+from benchmark.store.cell import Cell, CellKey, Record, decode_record
 from benchmark.store.interrupt import checkpoint, deferred
-from benchmark.store.opening import prepare, store_errors, translated_errors, uri
-from benchmark.store.tables import from_table, read_table, to_frame, to_table
-from benchmark.types import PAPER, REFERENCE
+from benchmark.store.opening import prepare, refused, store_errors, translated_errors, uri
+from benchmark.types import REFERENCE
 
 logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # its tracebacks repeat what is raised here
 
@@ -45,6 +43,10 @@ ORDER = "churn.order"
 Times would not do, because the clocks of several machines may differ.
 """
 
+CELL = "cell"
+"""Folder of a run's artifacts with its cell, as ``benchmark.store.folder`` describes it."""
+GONE = "GONE"
+"""Status of a finished run whose cell is no longer among its artifacts."""
 LONGEST_NAME, MOST_LINKS = 100, 50
 """Characters of the name, and links in the description, of the run of ``mlflow run``."""
 
@@ -61,11 +63,24 @@ class Store:
             self.client = MlflowClient(self.uri)
             self.client.search_experiments(max_results=1)
 
-    def statuses(self) -> dict[str, str]:
-        """Return FINISHED, or otherwise the status of the newest run, for each cell by digest; reads no predictions."""
+    def statuses(self, wanted: Container[str] = ()) -> dict[str, str]:
+        """Return the status of each cell by digest: FINISHED, or otherwise that of its newest run.
+
+        Reads no predictions, but looks whether the files of the ``wanted`` ones are there: see ``GONE``.
+        """
         with translated_errors(self.uri):
             runs = sorted(self._runs("cell"), key=lambda run: (run.info.status == "FINISHED", _order(run)))
-        return {run.data.tags.get("churn.cell", ""): run.info.status for run in runs}
+            known = {run.data.tags.get("churn.cell", ""): run for run in runs}
+            gone = {digest for digest, run in known.items() if digest in wanted and self._gone(run)}
+        return {digest: GONE if digest in gone else run.info.status for digest, run in known.items()}
+
+    def _gone(self, run: Run) -> bool:
+        """Return whether the folder of a finished cell is missing."""
+        if run.info.status != "FINISHED" or earlier.KEY in run.data.tags:
+            return False
+        if (path := local_path(run.info.artifact_uri)) is not None:
+            return not (path / CELL / folder.HEAD).is_file()
+        return f"{CELL}/{folder.HEAD}" not in {file.path for file in self.client.list_artifacts(run.info.run_id, CELL)}
 
     def cells(self, only: Container[str] | None = None, datasets: Collection[str] = ()) -> Iterator[Cell]:
         """Yield finished cells with their predictions, newest first; add a line to ``unreadable`` for each damaged one.
@@ -73,31 +88,16 @@ class Store:
         ``only`` restricts them to the given digests, ``datasets`` to those of datasets with these names.
         """
         with translated_errors(self.uri):
-            edited = self._runs("", "tags.`churn.facts` LIKE '%'", datasets)
-            known = {run.info.run_id: run for run in (*self._runs("cell", "", datasets), *edited)}
-            runs = [run for run in known.values() if run.info.status == "FINISHED"]
+            runs = [run for run in self._runs("cell", "", datasets) if run.info.status == "FINISHED"]
             if only is not None:
                 runs = [run for run in runs if run.data.tags.get("churn.cell") in only]
-            nested: dict[str, list[Run]] = {}
-            experiments = list({run.info.experiment_id for run in runs})
-            seeds = self._search(experiments, "tags.`churn.kind` = 'seed'") if runs else []
-            for run in seeds:  # fetched at once, as a query for each cell would be slow
-                nested.setdefault(run.data.tags.get("mlflow.parentRunId", ""), []).append(run)
-            unchecked = 0
             for run in sorted(runs, key=_order, reverse=True):
-                of_cell = nested.get(run.info.run_id, [])
                 try:
-                    cell = self._read(run, of_cell)
+                    yield self._read(run)
                 except (MlflowException, OSError, KeyError, ValueError) as error:
-                    self.unreadable.append(f"{_called(run)} is left out because it cannot be read: {_reason(error)}")
-                    continue
-                unchecked += not all(SUMS in one.data.tags for one in of_cell)
-                yield cell
-            if unchecked:
-                self.unreadable.append(
-                    f"{self.uri}: cells recorded by an earlier version, without checksums: {unchecked}. Damage to "
-                    "their files can go unnoticed; to record them again, run their commands with --force"
-                )
+                    again = f"Train it again: {run.data.tags.get('command', 'its command')} --force"
+                    why = f"is left out because it cannot be read: {_reason(error)}"
+                    self.unreadable.append(f"{_called(run)} {why}. {again}")
 
     def failures(self) -> list[str]:
         """Return a line for each cell that failed and never finished, with the command to run it again."""
@@ -111,40 +111,27 @@ class Store:
             for run, of in tags
         ]
 
-    def report(self, run_id: str, name: str) -> str:
-        """Return a text stored with a cell's run, such as ``health.txt``; empty if there is none of that name.
-
-        Adds a line to ``unreadable`` if the file is damaged, and returns an empty text.
-        """
-        with translated_errors(self.uri):
-            run = self.client.get_run(run_id)
-            if name not in {file.path for file in self.client.list_artifacts(run_id)}:
-                return ""
-            content = Path(download_artifacts(artifact_uri=f"{run.info.artifact_uri}/{name}")).read_bytes()
-        try:
-            verify(run, {name: content})
-            return content.decode()
-        except ValueError as error:
-            self.unreadable.append(f"{_called(run)}: {name} is left out because it cannot be read: {error}")
-            return ""
-
-    def log(self, cell: Cell) -> str:
-        """Record a finished cell and return its run id.
+    def log(self, cell: Cell, path: Path | None = None) -> str:
+        """Record a finished cell, which is in the folder ``path`` if that is given, and return its run id.
 
         One complete run remains, even after interrupted attempts and if other drivers record the same cell. A driver
         that finishes removes all other attempts, as it cannot tell whether their drivers are alive. One whose attempt
         was removed for an older one records the cell again.
         """
+        if path is None:
+            with TemporaryDirectory() as new:
+                folder.save(cell, Path(new))
+                return self.log(cell, Path(new))
         with translated_errors(self.uri):
             experiment = self._experiment(cell)
             shown = note.show(cell, self._reference(experiment, cell))
-            reports = {name: text.encode() for name, text in cell.reports.items()}
-            tags = {**describe.tags(cell), **shown.tags, **sums(reports)}
+            tags = {**describe.tags(cell), **shown.tags}
             with self._interruptible(experiment, cell):
                 while True:
                     run = self._start(experiment, tags, describe.run_name(cell), cell.facts.wall_seconds)
                     with self._removed_by_another(run):
-                        upload(run.info, {**reports, **shown.files}, self.uri)
+                        upload(run.info, shown.files, self.uri)
+                        upload_folder(run.info, path, CELL, self.uri)
                         self._log_whole(experiment, run.info.run_id, cell, shown.metrics)
                     best = self._one_remains(experiment, cell)
                     if best and _order(best)[0] >= _order(run)[0]:
@@ -159,8 +146,10 @@ class Store:
         try:
             yield
         except MlflowException as error:
-            refused = error.error_code == "INVALID_PARAMETER_VALUE"
-            if not refused or self.client.get_run(run.info.run_id).info.lifecycle_stage == "active":
+            if (
+                error.error_code != "INVALID_PARAMETER_VALUE"
+                or self.client.get_run(run.info.run_id).info.lifecycle_stage == "active"
+            ):
                 raise
 
     def _log_whole(self, experiment: str, parent: str, cell: Cell, values: Mapping[str, float]) -> None:
@@ -188,10 +177,12 @@ class Store:
 
     @contextmanager
     def _interruptible(self, experiment: str, cell: Cell) -> Iterator[None]:
-        """On Ctrl-C, mark the open runs of a cell as KILLED; the next attempt removes them."""
+        """On Ctrl-C or a refusal, mark the open runs of a cell as KILLED; the next attempt removes them."""
         try:
             yield
-        except (KeyboardInterrupt, SystemExit):
+        except (KeyboardInterrupt, SystemExit, MlflowException) as error:
+            if isinstance(error, MlflowException) and not refused(error):
+                raise
             with suppress(*store_errors()):
                 for run in self._find(experiment, cell.key.digest):
                     if run.info.status == "RUNNING":
@@ -220,9 +211,7 @@ class Store:
         """Remove the mark of a study from the cells with these digests, because a run has requested them."""
         with translated_errors(self.uri):
             for run in self._runs("cell", f"tags.`{describe.STUDY}` LIKE '%'"):
-                if run.data.tags.get("churn.cell") in digests and (facts := _facts(run)):
-                    facts = {k: v for k, v in facts.items() if k != describe.STUDY}
-                    self.client.set_tag(run.info.run_id, "churn.facts", json.dumps(facts))
+                if run.data.tags.get("churn.cell") in digests:
                     self.client.delete_tag(run.info.run_id, describe.STUDY)
 
     def log_record(self, record: Record, text: str = "") -> None:
@@ -256,7 +245,8 @@ class Store:
             runs = self._search([experiment.experiment_id], "attributes.status = 'FINISHED'") if experiment else []
             for run in sorted(runs, key=_order, reverse=True):
                 try:
-                    content = (local_folder(run.info.artifact_uri) / "record.json").read_bytes()
+                    with local_folder(run.info.artifact_uri) as files:
+                        content = (files / "record.json").read_bytes()
                     verify(run, {"record.json": content})
                     fields = {name: run.data.tags[f"churn.{name}"] for name in ("study", "key", "code")}
                     records.append(decode_record({**fields, "content": from_json(content)}))
@@ -370,15 +360,10 @@ class Store:
 
     def _log_seed(self, experiment: str, parent: str, cell: Cell, i: int, seed: int) -> None:
         """Record one nested run, in as few transactions as MLflow allows."""
-        one = {name: replace(p.only([i]), sampling=PAPER) for name, p in cell.predictions.items()}
-        tables = {name: to_table(p).drop(columns="train_seed").to_parquet() for name, p in one.items()}
-        files = {f"predictions/{name}.parquet": table for name, table in tables.items()}
         tags = {"mlflow.parentRunId": parent, "churn.kind": "seed", "churn.cell": cell.key.digest}
-        tags |= {"churn.train_seed": str(seed), **sums(files)}
-        info = self._create(experiment, tags, f"train seed {seed}").info
-        self._values(info.run_id, describe.metrics_of_seed(cell.predictions, i), describe.params_of_seed(cell, seed))
-        upload(info, files, self.uri)
-        self.client.set_terminated(info.run_id, "FINISHED")
+        run = self._create(experiment, tags | {"churn.train_seed": str(seed)}, f"train seed {seed}").info.run_id
+        self._values(run, describe.metrics_of_seed(cell.predictions, i), describe.params_of_seed(cell, seed))
+        self.client.set_terminated(run, "FINISHED")
 
     def _beside(self, experiment: str, cell: Cell, query: str = "") -> list[Run]:
         """Return the finished runs of other cells on the same data and split, newest first."""
@@ -415,47 +400,20 @@ class Store:
                 self.client.log_batch(run.info.run_id, metrics, [], tags)
 
     def _read_whole(self, run: Run) -> Cell | None:
-        """Return the cell of a run with its nested ones; None if it cannot be read."""
-        nested = self._search([run.info.experiment_id], f"tags.`mlflow.parentRunId` = '{run.info.run_id}'")
+        """Return the cell of a run; None if it cannot be read."""
         with suppress(MlflowException, OSError, KeyError, ValueError):
-            return self._read(run, nested)
+            return self._read(run)
         return None
 
-    def _read(self, run: Run, nested: list[Run]) -> Cell:
-        tags = run.data.tags
-        if (kind := tags["churn.kind"]) != "cell":
-            raise ValueError(f"its tag churn.kind is {kind[:80]!r}, expected 'cell'")
-        content = {
-            "key": from_json(tags["churn.key"]),
-            "facts": from_json(tags["churn.facts"]),
-            "title": tags["churn.title"],
-            "fit_seconds": run.data.metrics["fit_seconds"],
-        }
-        key = decode_key(content["key"], tags["churn.cell"])
-        children: dict[str, Run] = {}
-        for child in nested:
-            name = child.data.tags["churn.train_seed"]
-            if children.setdefault(name, child) is not child:
-                raise ValueError(f"it has two nested runs for train seed {name[:80]}")
-        tables: dict[str, list[pa.Table]] = {}
-        for seed in key.seeds:
-            if str(seed) not in children:
-                raise ValueError(f"it has no nested run for train seed {seed}: train the cell again with --force")
-            child = children[str(seed)]
-            folder = local_folder(f"{child.info.artifact_uri}/predictions")
-            files = {f"predictions/{file.name}": file.read_bytes() for file in sorted(folder.glob("*.parquet"))}
-            if not files:
-                raise FileNotFoundError(f"{folder} is empty: train the cell again with --force")
-            verify(child, files)
-            for name, file in files.items():
-                try:
-                    table = read_table(file)
-                    table = table.add_column(0, "train_seed", [np.full(len(table), seed)])
-                except ValueError as error:
-                    raise ValueError(f"train seed {seed}, {name}: {error}") from error
-                tables.setdefault(Path(name).stem, []).append(table)
-        predictions = {name: from_table(to_frame(pa.concat_tables(parts))) for name, parts in tables.items()}
-        return decode(content, predictions, run.info.run_id)
+    def _read(self, run: Run) -> Cell:
+        """Return the cell of a run. Raises MlflowException, OSError, KeyError or ValueError if it cannot be read."""
+        if earlier.KEY in run.data.tags:
+            query = f"tags.`mlflow.parentRunId` = '{run.info.run_id}'"
+            cell = earlier.read(run, self._search([run.info.experiment_id], query))
+        else:
+            with local_folder(f"{run.info.artifact_uri}/{CELL}") as files:
+                cell = folder.load(files, run.data.tags["churn.cell"], run.info.run_id)
+        return cell.with_facts(study=run.data.tags.get(describe.STUDY, ""))  # gone once a run has requested the cell
 
 
 @contextmanager
@@ -485,15 +443,6 @@ def _reason(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"{error} is missing"
     return " ".join(str(error).split())[:500]
-
-
-def _facts(run: Run) -> dict[str, Any]:
-    """Return the encoded facts of a run; none if they cannot be read."""
-    try:
-        facts = from_json(run.data.tags.get("churn.facts", "{}"))
-    except ValueError:
-        return {}
-    return facts if isinstance(facts, dict) else {}
 
 
 def _order(run: Run) -> tuple[int, int, str]:

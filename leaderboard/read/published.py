@@ -24,7 +24,7 @@ from pydantic_core import from_json
 from benchmark.errors import UserError
 from benchmark.files import published_results
 from benchmark.store.cell import Cell, CellKey, Record, decode, decode_key, decode_record
-from benchmark.store.tables import read_table, to_frame
+from benchmark.store.tables import read_table
 from benchmark.types import PAPER, Predictions, Task
 from leaderboard.read.results import LEADING, Results, collect
 
@@ -159,20 +159,18 @@ def _tests(folder: Path, name: str, expected: object) -> dict[str, _Test]:
         found = f"sha256 {digest}" if path.is_file() else "no such file"
         raise _Damaged(f"{path}: {found}, expected sha256 {str(expected)[:80]}")
     try:
-        table = read_table(content, ("evalset", "example_id"), vectors=True)
+        table = read_table(content, ("evalset", "example_id"))
         if missing := {*EXAMPLE} - {*table.column_names}:
             raise ValueError(f"it has no column {sorted(missing)[0]!r}")
         outputs = {name: _matrix(table, name) for name in table.column_names if name not in EXAMPLE}
     except ValueError as error:
         raise _Damaged(f"{path}: {error}") from error
-    examples = to_frame(table.select(EXAMPLE))
+    tests, ids, y = (table[name].to_numpy() for name in EXAMPLE)
     return {
-        str(evalset): _Test(
-            examples["example_id"].to_numpy(dtype=str)[rows],
-            examples["y_true"].to_numpy()[rows],
-            {name: of[rows] for name, of in outputs.items()},
+        str(test): _Test(
+            ids[tests == test].astype(str), y[tests == test], {k: v[tests == test] for k, v in outputs.items()}
         )
-        for evalset, rows in examples.groupby("evalset", sort=False).indices.items()
+        for test in dict.fromkeys(tests.tolist())
     }
 
 

@@ -1,7 +1,7 @@
 """Results from an MLflow store or a folder of exported results."""
 
+from collections.abc import Mapping
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 
 from benchmark.errors import UserError
@@ -35,14 +35,15 @@ def read(store: str = "", among_published: bool = False) -> tuple[Results, dict[
     from benchmark.store.tracking import Store
 
     tracking = Store(store)
-    cells, records = list(tracking.cells()), tracking.records()
-    unreadable, tracking.unreadable = tracking.unreadable, []
-    results = whole(cells, tracking.uri, [*unreadable, *tracking.failures()], records)
-    runs: dict[str, list[str]] = {}
-    for d in chain.from_iterable(part.datasets for part in results.by_sampling):
-        runs.setdefault(d.name, []).extend(cell.run_id for entry in d.entries for cell in entry.cells.values())
-    first = {name: next(filter(None, ids), "") for name, ids in runs.items()}  # published cells have no run
-    health = {name: tracking.report(run_id, "health.txt") for name, run_id in first.items() if run_id}
-    groups = {name: tracking.report(run_id, "groups.csv") for name, run_id in first.items() if run_id}
-    results = replace(results, unreadable=(*results.unreadable, *tracking.unreadable))
+    newest_first: list[Cell] = []
+    reports: dict[str, Mapping[str, str]] = {}
+    for cell in tracking.cells():
+        reports[cell.key.dataset] = reports.get(cell.key.dataset) or cell.reports
+        newest_first.append(replace(cell, reports={}))
+    records = tracking.records()  # also adds to what is unreadable
+    results = whole(newest_first, tracking.uri, [*tracking.unreadable, *tracking.failures()], records)
+    health, groups = (
+        {dataset: texts[name] for dataset, texts in reports.items() if name in texts}
+        for name in ("health.txt", "groups.csv")
+    )
     return with_groups(results, groups), health

@@ -16,7 +16,7 @@ from benchmark.registry import make_method
 from benchmark.run import runner
 from benchmark.run.check import synthetic
 from benchmark.store import note
-from benchmark.store.artifacts import local_folder
+from benchmark.store.artifacts import local_path
 from benchmark.store.cell import Cell
 from benchmark.store.tracking import Store
 from benchmark.types import Task
@@ -123,7 +123,8 @@ def test_a_run_is_compared_with_erm_whichever_is_recorded_first(store: Store, or
     expected = note.show(by_method["knn"], by_method["erm"])
     assert dict(data.metrics) == pytest.approx(dict(expected.metrics))
     assert data.tags[note.NOTE] == expected.tags[note.NOTE]
-    folder = local_folder(store.client.get_run(runs["knn"]).info.artifact_uri)
+    folder = local_path(store.client.get_run(runs["knn"]).info.artifact_uri)
+    assert folder is not None
     assert (folder / "measures.csv").read_bytes() == expected.files["measures.csv"]
     assert len(list(store.cells())) == 2
     assert store.unreadable == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import numpy as np
 import pytest
 
 from benchmark.errors import UserError
-from benchmark.store import outbox
+from benchmark.store import folder, outbox
 from benchmark.store.cell import Cell, CellKey, Facts
 from benchmark.types import Predictions
 
@@ -36,33 +38,46 @@ def test_a_cell_comes_back_from_disk_as_it_went_in(saved: tuple[Cell, Path]) -> 
 def test_no_flipped_bit_is_read(saved: tuple[Cell, Path]) -> None:
     _, path = saved
     rng = np.random.default_rng(0)
-    for name in ("cell.json", "id.parquet"):
+    for name in ("cell.json", "health.txt", "id.parquet"):
         whole = (path / name).read_bytes()
-        for place in rng.choice(len(whole), 60, replace=False):
+        for place in rng.choice(len(whole), 12, replace=False):
             flipped = bytearray(whole)
             flipped[place] ^= 1 << int(rng.integers(8))
             (path / name).write_bytes(flipped)
-            with pytest.raises(UserError, match=rf"is not a finished cell \({name}: sha256 .*, expected"):
-                outbox.load(path)
+            with pytest.raises(ValueError, match=rf"{name}: sha256 .*, expected"):
+                folder.load(path)
         (path / name).write_bytes(whole)
-    assert outbox.load(path).title == "Twin λ=3"
+    assert folder.load(path).title == "Twin λ=3"
 
 
-def test_a_file_that_was_added_or_taken_away_is_named(saved: tuple[Cell, Path]) -> None:
-    _, path = saved
-    (path / "ood.parquet").write_bytes((path / "id.parquet").read_bytes())
-    with pytest.raises(UserError, match=r"ood.parquet: sha256 .*, expected no such file"):
-        outbox.load(path)
-    (path / "ood.parquet").unlink()
-    (path / "id.parquet").unlink()
-    with pytest.raises(UserError, match=r"id.parquet: no such file, expected sha256"):
-        outbox.load(path)
-
-
-def test_a_cell_saved_by_an_earlier_version_is_read_without_checksums(saved: tuple[Cell, Path]) -> None:
+@pytest.mark.parametrize(
+    ("harm", "reason"),
+    [
+        (lambda path: (path / "ood.parquet").write_bytes(b"x"), r"ood.parquet: sha256 .*, expected no such file"),
+        (lambda path: (path / "id.parquet").unlink(), "id.parquet: no such file, expected sha256"),
+        (lambda path: (path / "SHA256SUMS").unlink(), "SHA256SUMS: no such file"),
+        (lambda path: (path / "cell.json").unlink(), "its files are gone: there is no .*cell.json"),
+    ],
+)
+def test_a_file_that_was_added_or_taken_away_is_named_and_the_cell_moved_out_of_the_way(
+    saved: tuple[Cell, Path], harm: Callable[[Path], object], reason: str
+) -> None:
     cell, path = saved
-    (path / outbox.SUMS).unlink()
-    assert outbox.load(path).key == cell.key
+    harm(path)
+    with pytest.raises(UserError, match=rf"is not a finished cell \({reason}.*it was moved to .*damaged") as raised:
+        outbox.load(path)
+    assert len(list(Path(str(raised.value).rpartition(" ")[2]).iterdir())) >= 3
+    assert outbox.pending() == []
+    assert outbox.load(outbox.save(cell)).key == cell.key
+
+
+def test_a_cell_saved_by_version_010_is_read_without_checksums(saved: tuple[Cell, Path]) -> None:
+    cell, path = saved
+    for name in ("SHA256SUMS", "health.txt"):
+        (path / name).unlink()
+    head = json.loads((path / "cell.json").read_bytes()) | {"reports": dict(cell.reports)}
+    (path / "cell.json").write_text(json.dumps(head))
+    assert (outbox.load(path).key, outbox.load(path).reports) == (cell.key, cell.reports)
 
 
 def test_a_cell_in_the_folder_of_another_is_refused(saved: tuple[Cell, Path]) -> None:

@@ -1,6 +1,7 @@
 """Contents of MLflow after a run, read back through MLflow."""
 
 import gc
+import hashlib
 import json
 import shutil
 import sqlite3
@@ -18,13 +19,13 @@ from mlflow.tracking import MlflowClient
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
-from benchmark.errors import UserError
 from benchmark.registry import make_method
 from benchmark.run import driver, runner
 from benchmark.run.check import synthetic
 from benchmark.run.runner import Planned
-from benchmark.store import artifacts, describe, opening, outbox, tracking
-from benchmark.store.cell import Cell, Record, digest
+from benchmark.store import describe, folder, opening, outbox, tracking
+from benchmark.store.cell import Cell, Record, digest, encode
+from benchmark.store.tables import to_table
 from leaderboard import site
 from leaderboard.read.stored import read
 
@@ -123,22 +124,24 @@ def test_the_run_of_mlflow_run_has_a_name_and_links_to_its_cells(
     assert run.data.tags["churn.launched_by"] == launcher
 
 
-def test_each_retraining_is_a_nested_run_with_its_metrics_and_predictions(store: tracking.Store) -> None:
+def test_each_retraining_is_a_nested_run_with_its_metrics_and_the_cell_is_a_folder_of_its_run(
+    store: tracking.Store,
+) -> None:
     one = cell("erm", [4, 9])
     parent = MlflowClient().get_run(store.log(one))
     query = f"tags.`mlflow.parentRunId` = '{parent.info.run_id}'"
     children = MlflowClient().search_runs([parent.info.experiment_id], query)
     assert sorted(child.info.run_name for child in children) == ["train seed 4", "train seed 9"]
+    folder = Path(parent.info.artifact_uri.removeprefix("file://")) / "cell"
+    assert {"id.parquet", "ood.parquet", "cell.json"} < {path.name for path in folder.iterdir()}
+    table = pd.read_parquet(folder / "id.parquet")
+    assert table.columns.tolist() == ["train_seed", "example_id", "y_true", "p0", "p1"]
+    right = table[["p0", "p1"]].to_numpy().argmax(1) == table["y_true"]
+    accuracy = right.groupby(table["train_seed"]).mean()
     for child in children:
-        folder = Path(child.info.artifact_uri.removeprefix("file://")) / "predictions"
-        table = pd.read_parquet(folder / "id.parquet")
-        assert table.columns.tolist() == ["example_id", "y_true", "p0", "p1"]
-        assert len(table) == 50
-        accuracy = (table[["p0", "p1"]].to_numpy().argmax(1) == table["y_true"]).mean()
-        assert child.data.metrics["id/accuracy"] == pytest.approx(accuracy)
-        assert (folder / "ood.parquet").is_file()
-        about = {"method": "erm", "canonical_seed": "0", "sampling": "paper"}
-        assert child.data.params == {**about, "train_seed": child.data.tags["churn.train_seed"]}
+        seed = child.data.params["train_seed"]
+        assert child.data.metrics["id/accuracy"] == pytest.approx(accuracy[int(seed)])
+        assert child.data.params == {"method": "erm", "canonical_seed": "0", "sampling": "paper", "train_seed": seed}
 
 
 def test_a_finished_cell_is_skipped_and_force_replaces_it(store: tracking.Store) -> None:
@@ -299,25 +302,24 @@ def test_a_failure_never_removes_a_finished_result(store: tracking.Store) -> Non
     assert plan.key.digest in [c.key.digest for c in store.cells()]
 
 
-def test_a_damaged_run_is_named_and_the_others_are_read(store: tracking.Store) -> None:
-    good, bad = cell("erm", [6, 7]), cell("swa", [6, 7])
-    store.log(good)
-    run = MlflowClient().get_run(store.log(bad))
-    child = store._search([run.info.experiment_id], f"tags.`mlflow.parentRunId` = '{run.info.run_id}'")[0]
-    (Path(child.info.artifact_uri.removeprefix("file://")) / "predictions" / "id.parquet").write_bytes(b"rubbish")
-    digests = [c.key.digest for c in store.cells()]
-    assert good.key.digest in digests
-    assert bad.key.digest not in digests
-    assert any(run.info.run_id in line for line in store.unreadable)
+def cell_folder(store: tracking.Store, run_id: str) -> Path:
+    return Path(store.client.get_run(run_id).info.artifact_uri.removeprefix("file://")) / "cell"
 
 
-def test_a_run_whose_predictions_were_deleted_is_named_with_the_remedy(store: tracking.Store) -> None:
-    gone = cell("erm", [8, 9])
-    run = MlflowClient().get_run(store.log(gone))
-    for child in store._search([run.info.experiment_id], f"tags.`mlflow.parentRunId` = '{run.info.run_id}'"):
-        shutil.rmtree(Path(child.info.artifact_uri.removeprefix("file://")) / "predictions")
+def test_a_cell_whose_files_are_gone_is_named_and_trained_again(store: tracking.Store) -> None:
+    plan, lines = planned("erm", [8, 9]), []
+    (gone,) = fill([plan]).trained
+    (run,) = store._find(store._experiment(gone), gone.key.digest, "cell")
+    shutil.rmtree(cell_folder(store, run.info.run_id))
     assert gone.key.digest not in [c.key.digest for c in store.cells()]
-    assert any(run.info.run_id in line and "train the cell again with --force" in line for line in store.unreadable)
+    (line,) = (line for line in store.unreadable if run.info.run_id in line)
+    assert "its files are gone" in line
+    assert line.endswith(f"Train it again: {gone.facts.command} --force")
+    outcome = driver.fill([plan], force=False, jobs=1, report=lines.append, trained=silent)
+    assert (len(outcome.trained), outcome.skipped) == (1, 0)
+    name = f"ERM on {gone.key.dataset}, split 0"
+    assert lines[0] == f"missing  {name}: its predictions are gone from the store, so it is trained again"
+    assert gone.key.digest in [c.key.digest for c in store.cells()]
 
 
 @pytest.fixture(scope="module")
@@ -337,33 +339,17 @@ def read_again(store: tracking.Store) -> tuple[list[str], list[str]]:
     return sorted(one.run_id for one in again.cells()), again.unreadable
 
 
-WRONG = ["", "null", "[]", "{}", "7", '"x"', "not json", "NaN", "[" * 3000, "9" * 5000, "../../../X", "\x00", "é" * 300]
-
-
-@pytest.mark.parametrize("tag", ["churn.key", "churn.facts", "churn.title", "churn.cell", "churn.kind", "churn.sha256"])
-def test_a_wrong_or_missing_tag_leaves_out_its_cell_by_name_and_no_other(
-    recorded: tuple[tracking.Store, list[str]], tag: str
+def test_a_tag_that_names_another_cell_leaves_it_out_by_name_and_no_other(
+    recorded: tuple[tracking.Store, list[str]],
 ) -> None:
     store, (edited, other) = recorded
-    tagged = edited
-    if tag == "churn.sha256":
-        tagged = store._search(["1"], f"tags.`mlflow.parentRunId` = '{edited}'")[0].info.run_id
-    before = store.client.get_run(tagged).data.tags[tag]
-    wrong = WRONG if tag != "churn.title" else ["", "\x00", "a\nb", "x" * 5000]
-    try:
-        for text in wrong:
-            store.client.set_tag(tagged, tag, text)
-            found, lines = read_again(store)
-            assert found == [other], text
-            assert any(edited in line and "is left out because it cannot be read" in line for line in lines)
-            assert store.statuses()
-            store.failures()
-        store.client.delete_tag(tagged, tag)
-        found, lines = read_again(store)
-        assert found == ([other] if tag != "churn.sha256" else sorted([edited, other]))
-        assert len(lines) == 1
-    finally:
-        store.client.set_tag(tagged, tag, before)
+    before = store.client.get_run(edited).data.tags["churn.cell"]
+    for text in ("", "../../../X", "\x00", "9" * 5000):
+        store.client.set_tag(edited, "churn.cell", text or "0")
+        found, (line,) = read_again(store)
+        assert found == [other], text
+        assert "is left out because it cannot be read: key: it was changed: its digest is" in line
+    store.client.set_tag(edited, "churn.cell", before)
     assert read_again(store) == (sorted([edited, other]), [])
 
 
@@ -371,66 +357,88 @@ def test_a_key_edited_to_name_another_place_is_left_out_and_nothing_is_written_t
     recorded: tuple[tracking.Store, list[str]], tmp_path: Path
 ) -> None:
     store, (edited, other) = recorded
-    before = store.client.get_run(edited).data.tags
-    for dataset, reason in (("../../../X", "dataset: String should match"), ("esol", "it was changed: its digest is")):
-        key = json.loads(before["churn.key"]) | {"dataset": dataset}
-        try:
-            store.client.set_tag(edited, "churn.key", json.dumps(key))
-            if dataset != "esol":  # the digest, which is no secret, may be edited too
-                store.client.set_tag(edited, "churn.cell", digest(key))
-            found, (line,) = read_again(store)
-            assert found == [other]
-            assert reason in line
-            results, health = read(store.uri)
-            site.write(results, tmp_path / "a" / "b" / "c" / "site", "runs", health)
-            assert [path.name for path in tmp_path.iterdir()] == ["a"]
-        finally:
-            store.client.set_tag(edited, "churn.key", before["churn.key"])
-            store.client.set_tag(edited, "churn.cell", before["churn.cell"])
+    files = cell_folder(store, edited)
+    before = {name: (files / name).read_bytes() for name in (folder.HEAD, folder.SUMS)}
+    head = json.loads(before[folder.HEAD])
+    head["key"]["dataset"] = "../../../X"
+    changed = json.dumps(head).encode()
+    sums = (hashlib.sha256(content).hexdigest() for content in (before[folder.HEAD], changed))
+    tag = store.client.get_run(edited).data.tags["churn.cell"]
+    try:  # checksums and digest are no secret
+        (files / folder.HEAD).write_bytes(changed)
+        (files / folder.SUMS).write_text(before[folder.SUMS].decode().replace(*sums))
+        store.client.set_tag(edited, "churn.cell", digest(head["key"]))
+        found, (line,) = read_again(store)
+        assert found == [other]
+        assert "dataset: String should match" in line
+        results, health = read(store.uri)
+        site.write(results, tmp_path / "a" / "b" / "c" / "site", "runs", health)
+        assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    finally:
+        for name, content in before.items():
+            (files / name).write_bytes(content)
+        store.client.set_tag(edited, "churn.cell", tag)
 
 
-def test_no_flipped_bit_of_a_stored_file_is_read(recorded: tuple[tracking.Store, list[str]]) -> None:
+def test_a_stored_file_that_was_changed_leaves_out_its_cell_by_name(
+    recorded: tuple[tracking.Store, list[str]],
+) -> None:
     store, (damaged, other) = recorded
-    children = store._search(["1"], f"tags.`mlflow.parentRunId` = '{damaged}'")
-    folders = [Path(child.info.artifact_uri.removeprefix("file://")) / "predictions" for child in children]
-    files = [path for folder in folders for path in folder.iterdir()]
-    assert len(files) == 4
-    rng = np.random.default_rng(0)
-    for path in files:
-        whole = path.read_bytes()
-        try:
-            for place in rng.choice(len(whole), 8, replace=False):
-                flipped = bytearray(whole)
-                flipped[place] ^= 1 << int(rng.integers(8))
-                path.write_bytes(flipped)
-                found, (line,) = read_again(store)
-                assert found == [other]
-                assert f"predictions/{path.name} was changed after it was written" in line
-        finally:
-            path.write_bytes(whole)
+    path = cell_folder(store, damaged) / "ood.parquet"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    found, (line,) = read_again(store)
+    path.write_bytes(whole)
+    assert found == [other]
+    assert damaged in line
+    assert "ood.parquet: sha256" in line
     assert read_again(store) == (sorted([damaged, other]), [])
 
 
-def test_runs_without_checksums_are_read_and_counted(recorded: tuple[tracking.Store, list[str]]) -> None:
-    store, runs = recorded
-    children = store._search(["1"], f"tags.`mlflow.parentRunId` = '{runs[0]}'")
-    try:
-        for child in children:  # as recorded by an earlier version
-            store.client.delete_tag(child.info.run_id, artifacts.SUMS)
-        found, (line,) = read_again(store)
-        assert found == sorted(runs)
-        assert "recorded by an earlier version, without checksums: 1." in line
-    finally:
-        for child in children:
-            store.client.set_tag(child.info.run_id, artifacts.SUMS, child.data.tags[artifacts.SUMS])
+@pytest.fixture
+def of_010(store: tracking.Store, tmp_path: Path) -> tuple[Cell, str, list[str]]:
+    """A cell in the store as version 0.1.0 recorded it, with the ids of its run and of the nested ones."""
+    one, client = cell("random_forest:trees=2", [3, 4]), store.client
+    experiment = client.create_experiment(f"churn/of 0.1.0 {tmp_path.name}", tags={"churn.dataset": one.key.dataset})
+    head = encode(one)
+    tags = {"churn.kind": "cell", "churn.cell": one.key.digest, "churn.title": one.title}
+    tags |= {f"churn.{name}": json.dumps(head[name]) for name in ("key", "facts")}
+    run = client.create_run(experiment, tags=tags).info.run_id
+    client.log_metric(run, "fit_seconds", one.fit_seconds)
+    client.log_text(run, "no problems", "health.txt")
+    nested = []
+    for i, seed in enumerate(one.key.seeds):
+        tags = {"mlflow.parentRunId": run, "churn.kind": "seed", "churn.train_seed": str(seed)}
+        nested.append(client.create_run(experiment, tags=tags).info.run_id)
+        sums = {}
+        for name, p in one.predictions.items():
+            path = tmp_path / f"{name}.parquet"
+            to_table(p.only([i])).drop(columns="train_seed").to_parquet(path)
+            sums[f"predictions/{name}.parquet"] = hashlib.sha256(path.read_bytes()).hexdigest()
+            client.log_artifact(nested[-1], str(path), "predictions")
+        client.set_tag(nested[-1], "churn.sha256", json.dumps(sums))
+    client.set_terminated(run, "FINISHED")
+    return one, run, nested
 
 
-def test_a_report_that_was_changed_is_left_out_by_name(store: tracking.Store) -> None:
-    run = MlflowClient().get_run(store.log(replace(cell("erm", [1, 7]), reports={"groups.csv": "id,group\na,b\n"})))
-    assert store.report(run.info.run_id, "groups.csv") == "id,group\na,b\n"
-    (Path(run.info.artifact_uri.removeprefix("file://")) / "groups.csv").write_text("id,group\na,c\n")
-    assert store.report(run.info.run_id, "groups.csv") == ""
-    assert "groups.csv was changed after it was written" in store.unreadable[-1]
+def test_a_cell_recorded_by_version_010_is_read_and_checked(
+    store: tracking.Store, of_010: tuple[Cell, str, list[str]]
+) -> None:
+    one, run, nested = of_010
+    (back,) = store.cells({one.key.digest})
+    assert (back.key, back.title, back.facts, back.run_id) == (one.key, one.title, one.facts, run)
+    assert back.reports == {"health.txt": "no problems"}
+    for test, p in one.predictions.items():
+        np.testing.assert_array_equal(back.predictions[test].values, p.values)
+        np.testing.assert_array_equal(back.predictions[test].ids, p.ids)
+    assert store.statuses({one.key.digest})[one.key.digest] == "FINISHED"
+    store.client.set_tag(nested[1], "churn.sha256", json.dumps({"predictions/id.parquet": "0" * 64}))
+    assert list(store.cells({one.key.digest})) == []
+    assert "id.parquet was changed after it was written" in store.unreadable[-1]
+    store.client.delete_run(nested[1])
+    assert list(store.cells({one.key.digest})) == []
+    assert "'4' is missing" in store.unreadable[-1]
+    store.client.delete_run(run)
 
 
 def test_a_cell_waiting_on_disk_is_recorded_without_training(store: tracking.Store, tmp_path: Path) -> None:
@@ -442,12 +450,21 @@ def test_a_cell_waiting_on_disk_is_recorded_without_training(store: tracking.Sto
     assert store.statuses()[one.key.digest] == "FINISHED"
 
 
-def test_a_damaged_cell_on_disk_is_named_and_kept(store: tracking.Store) -> None:
-    path = outbox.save(cell("erm", [2, 3]))
-    (path / "id.parquet").write_bytes(b"not parquet")
-    with pytest.raises(UserError, match=str(path)):
-        fill([planned("erm", [2, 3])])
-    assert path.exists()
+def test_a_cell_on_disk_that_is_damaged_or_refused_is_named_and_kept_and_stops_no_other(store: tracking.Store) -> None:
+    damaged, refused = outbox.save(cell("erm", [2, 3])), cell("knn:k=2", [2, 3])
+    (damaged / "id.parquet").write_bytes(b"not parquet")
+    refused = replace(refused, key=replace(refused.key, params={"k%": 2}))  # a name that MLflow does not take
+    kept, lines = outbox.save(refused), []
+    outcome = driver.fill([planned("erm", [2, 3])], force=False, jobs=1, report=lines.append, trained=silent)
+    assert [c.title for c in outcome.trained] == ["ERM"]
+    assert (outcome.unrecorded, outcome.exit_code, outcome.trouble) == ([kept], 1, "")
+    assert outbox.pending() == [kept]
+    said = sorted(lines)
+    assert said[0].startswith(f"DAMAGED  {damaged} is not a finished cell (id.parquet: sha256 ")
+    assert [path.name for path in Path(said[0].rpartition(" ")[2]).iterdir()] == [p.name for p in kept.iterdir()]
+    assert said[1].startswith(f"REFUSED  {kept}, which stays there: the tracking store {store.uri} refuses it: ")
+    assert {store.statuses()[c.key.digest] for c in outcome.trained} == {"FINISHED"}
+    assert store.statuses()[refused.key.digest] == "KILLED"
 
 
 @pytest.mark.slow

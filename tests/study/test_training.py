@@ -303,7 +303,8 @@ def record_file(ran: Ran, key: str) -> Path:
     experiment = store.client.get_experiment_by_name(tracking.STUDIES)
     found = store._search([experiment.experiment_id], f"tags.`churn.key` = '{key}'")
     (run_,) = [run_ for run_ in found if run_.data.tags["churn.study"] == "similarity"]
-    return artifacts.local_folder(run_.info.artifact_uri) / "record.json"
+    with artifacts.local_folder(run_.info.artifact_uri) as folder:
+        return folder / "record.json"
 
 
 @pytest.mark.parametrize("harm", ["cut", "gone", "rubbish"])
