@@ -206,9 +206,13 @@ class Cell:
 
     def __post_init__(self) -> None:
         rows = self.facts.class_rows or revisions.class_rows().get(self.key.problem, ())
-        told = {"sampling": self.key.sampling, "class_shares": tuple(n / sum(rows) for n in rows)}
-        same = {name: all(getattr(p, k) == value for k, value in told.items()) for name, p in self.predictions.items()}
-        known = {name: p if same[name] else replace(p, **told) for name, p in self.predictions.items()}
+        shares = tuple(n / sum(rows) for n in rows)
+        known = {
+            name: p
+            if (p.sampling, p.class_shares) == (self.key.sampling, shares)
+            else replace(p, sampling=self.key.sampling, class_shares=shares)
+            for name, p in self.predictions.items()
+        }
         object.__setattr__(self, "predictions", known)
 
     def only(self, seeds: Iterable[int]) -> Self:
