@@ -136,7 +136,8 @@ def method(
         stem = cls.__module__.rpartition(".")[2]
         if cls.__module__.startswith(("methods.", "benchmark.learners.")) and stem != name:
             raise ValueError(f"method {name!r} is in {cls.__module__}: a method and its file have the same name")
-        registered[name] = made = describe(cls, name, title, regression, tasks, revision)
+        about = {"title": title, "regression": regression or {}, "tasks": tuple(tasks), "revision": revision}
+        registered[name] = made = describe(cls, name, **about)
         return made
 
     return described
@@ -145,14 +146,7 @@ def method(
 learner = method
 
 
-def describe(
-    cls: T,
-    name: str,
-    title: str,
-    regression: Mapping[str, Any] | None = None,
-    tasks: Sequence[Task] = TASKS,
-    revision: int | None = None,
-) -> T:
+def describe(cls: T, name: str, **about: Any) -> T:
     """Name and describe a class as ``method`` does, without registering it. Raises TypeError."""
     if not (isinstance(cls, type) and issubclass(cls, Remedy | Learner)):
         raise TypeError(
@@ -160,11 +154,10 @@ def describe(
             "benchmark.pipeline.Remedy or Learner"
         )
     made: Any = cls if "__dataclass_fields__" in vars(cls) else checked(frozen=True)(cls)
-    part: type[Part] = made
-    part.name, part.title, part.regression = name, title, dict(regression or {})
-    part.tasks, part.revision = tuple(tasks), revision
-    part.place = getattr(sys.modules.get(cls.__module__), "__file__", None) or ""
-    return cast("T", part)
+    place = getattr(sys.modules.get(cls.__module__), "__file__", None) or ""
+    for key, value in {"name": name, "place": place, **about}.items():
+        setattr(made, key, value)
+    return cast("T", made)
 
 
 class Reading(NamedTuple):

@@ -233,7 +233,6 @@ class Networks:
 
     @torch.no_grad()
     def start_from(self, networks: Sequence[Any]) -> None:
-        """Begin with the weights of other networks."""
         for vector, network in zip(self.state, networks, strict=True):
             vector.copy_(network.vector)
 

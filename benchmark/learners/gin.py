@@ -37,7 +37,4 @@ class GIN(NetworkLearner):
     ) -> Networks:
         from benchmark.learners import _gin
 
-        networks = _gin.Networks(keys, inputs, recipe, n_outputs, self.dropout, device)
-        if training.start:
-            networks.start_from(training.start)
-        return networks
+        return _gin.Networks(keys, inputs, recipe, n_outputs, self.dropout, device)

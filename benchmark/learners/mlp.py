@@ -14,7 +14,6 @@ Difference: none. A fast implementation is equal to a plain one up to rounding.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,14 +48,11 @@ class MLP(NetworkLearner):
         from benchmark.train.networks import Perceptron
         from benchmark.train.perceptrons import Perceptrons
 
-        width = inputs.x.shape[1]
-        initial = [Perceptron(key, width, recipe.hidden, n_outputs, self.dropout) for key in keys]
-        plain = training.step or training.adapt
-        if plain or device == "cuda":
-            begun = training.start or ([] if plain else initial)
-            start = [of.as_layers() if isinstance(of, Perceptron) else of for of in begun]
-            x = inputs.x.to(device)
-            return super().networks(keys, x, recipe, n_outputs, device, replace(training, start=start))
-        if training.start:
-            initial = [new.started_from(of) for new, of in zip(initial, training.start, strict=True)]
-        return Perceptrons(initial, inputs, recipe)
+        initial = [Perceptron(key, inputs.x.shape[1], recipe.hidden, n_outputs, self.dropout) for key in keys]
+        own_step = training.step or training.adapt
+        if not own_step and device == "cpu":
+            return Perceptrons(initial, inputs, recipe)
+        modules = super().networks(keys, inputs.x.to(device), recipe, n_outputs, device, training)
+        if not own_step:
+            modules.start_from(initial)
+        return modules

@@ -101,7 +101,7 @@ def wrap(path: str) -> type[Wrapped]:
         frozen=True,
         namespace={"__module__": __name__, "kind": kind, "path": path, "offers": frozenset(offers)},
     )
-    return describe(cls, f"sklearn:{path}", kind.__name__, tasks=(task,), revision=1)
+    return describe(cls, f"sklearn:{path}", title=kind.__name__, tasks=(task,), revision=1)
 
 
 def _task(estimator: Any) -> Task | None:

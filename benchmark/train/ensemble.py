@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from benchmark.train.device import Device, one_thread
-from benchmark.types import Inputs, Recipe, Sample, Task
+from benchmark.train.device import one_thread
+from benchmark.types import Inputs, Task
 
 if TYPE_CHECKING:  # PyTorch takes seconds to import: methods are listed without it
     from torch import Tensor, nn
@@ -80,6 +80,9 @@ class Networks(Protocol):
     def state(self) -> Sequence[Tensor]:
         """All tensors that training changes; read between epochs."""
 
+    def start_from(self, networks: Sequence[TrainedNetwork]) -> None:
+        """Begin with the weights of other networks."""
+
     def epoch(self, batches: Sequence[Tensor]) -> Iterator[Tensor]:
         """Yield logits or targets (M, R, C) for each batch of rows (M, R) of the training inputs.
 
@@ -112,25 +115,12 @@ class Training:
         return (self.loss or self.step or self.each_epoch) is not None
 
 
-class Architecture(Protocol):
-    """What trains networks of one kind: see ``benchmark.train.learner.NetworkLearner``, which describes each part."""
-
-    def settings(self, sample: Sample) -> Recipe: ...
-
-    def of(self, inputs: Inputs) -> np.ndarray: ...
-
-    def prepared(self, x: np.ndarray, device: Device) -> Any: ...
-
-    def networks(
-        self, keys: Sequence[Key], inputs: Any, recipe: Recipe, n_outputs: int, device: Device, training: Training
-    ) -> Networks: ...
-
-
 @dataclass(frozen=True)
 class Ensemble:
     """K trained networks, whose predictions are averaged."""
 
-    learner: Architecture
+    learner: Any
+    """The ``NetworkLearner`` that trained them."""
     parts: Sequence[TrainedNetwork]
     units: Sequence[TargetScaler]
     """For each network, the unit of its outputs; none if these are in that of the targets."""

@@ -123,10 +123,7 @@ class NetworkLearner(Learner):
             raise UserError(
                 f"{self.name} cannot import {error.name}: {self.how_to_install(str(error.name))}"
             ) from error
-        networks = Modules(keys, made, inputs, recipe, device, self.augmented)
-        if training.start:
-            networks.start_from(training.start)
-        return networks
+        return Modules(keys, made, inputs, recipe, device, self.augmented)
 
     @property
     def versions(self) -> dict[str, str]:

@@ -14,7 +14,6 @@ from torch import Tensor
 
 from benchmark.train.device import Device, one_thread
 from benchmark.train.ensemble import (
-    Architecture,
     Ensemble,
     Epoch,
     Loss,
@@ -56,7 +55,7 @@ def sharing() -> Iterator[Shared]:
         _shared.pop()
 
 
-def train(learner: Architecture, sample: Sample, rows: np.ndarray, training: Training) -> Ensemble:
+def train(learner: Any, sample: Sample, rows: np.ndarray, training: Training) -> Ensemble:
     """Train networks as described by ``NetworkLearner.train``.
 
     The protocol is the paper's: AdamW, clipping per network, last partial batch kept.
@@ -69,33 +68,26 @@ def train(learner: Architecture, sample: Sample, rows: np.ndarray, training: Tra
     names = [(*data, key, order, own.tobytes()) for key, own in zip(keys, rows, strict=True)]
     units = _units(sample, rows, coupled=bool(training.loss or training.step)) if recipe.standardise else []
     whole = Ensemble(learner, [], units, sample.task, rows)
-    there = [m for m, name in enumerate(names) if training == Training() and name in shared.networks]
-    missing = [m for m in range(len(rows)) if m not in there]
-    trained = {m: shared.networks[names[m]][0] for m in there}
-    shared.saved += sum(shared.networks[names[m]][1] for m in there)
+    known = shared.networks if training == Training() else {}
+    trained = {m: known[name] for m, name in enumerate(names) if name in known}
+    missing = [m for m in range(len(rows)) if m not in trained]
+    shared.saved += sum(seconds for _, seconds in trained.values())
     with one_thread():
         if data not in shared.inputs:
             shared.inputs[data] = learner.prepared(learner.of(sample.inputs), device), arrays
         for some in [missing] if training.together else [[m] for m in missing]:
-            start = _clock(device)
-            begun = [training.start[m] for m in some] if training.start else []
-            networks = learner.networks(
-                [keys[m] for m in some],
-                shared.inputs[data][0],
-                recipe,
-                sample.n_outputs,
-                device,
-                replace(training, start=begun),
-            )
+            start, about = _clock(device), ([keys[m] for m in some], shared.inputs[data][0], recipe, sample.n_outputs)
+            networks = learner.networks(*about, device, training)
+            if training.start:
+                networks.start_from([training.start[m] for m in some])
             part = replace(whole, rows=rows[some], units=[units[m] for m in some] if units else [])
             draws = [generator("batches", order, sample.member + m) for m in some]
             ended = _train_together(networks, part, sample, recipe, draws, training)
             made, seconds = networks.trained(networks.state), (_clock(device) - start) / len(some)
-            for j, m in enumerate(some):
-                trained[m] = made[j]
-                if replace(training, each_epoch=None) == Training() and not ended:
-                    shared.networks[names[m]] = trained[m], seconds
-    return whole.using(*(trained[m] for m in range(len(rows))))
+            trained |= {m: (network, seconds) for m, network in zip(some, made, strict=True)}
+            if replace(training, each_epoch=None) == Training() and not ended:
+                shared.networks |= {names[m]: trained[m] for m in some}
+    return whole.using(*(trained[m][0] for m in range(len(rows))))
 
 
 def _clock(device: Device) -> float:

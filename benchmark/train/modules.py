@@ -15,6 +15,7 @@ from benchmark.train.adamw import optimiser
 from benchmark.train.device import Device
 from benchmark.train.ensemble import Key, OwnStep, TrainedNetwork
 from benchmark.train.losses import fit_loss
+from benchmark.train.networks import Perceptron
 from benchmark.train.resampling import Stream, generator
 from benchmark.types import Recipe, Task
 
@@ -94,8 +95,8 @@ class Modules:
         return [one.with_state([next(values) for _ in one.state]) for one in each]
 
     def start_from(self, networks: Sequence[TrainedNetwork]) -> None:
-        """Begin with the weights of other networks."""
-        _copy(self.state, [value for network in networks for value in network.state])
+        states = [network.layers if isinstance(network, Perceptron) else network.state for network in networks]
+        _copy(self.state, [value for state in states for value in state])
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import torch
 from scipy.sparse import csr_matrix
 from torch import Tensor
 
-from benchmark.train.ensemble import Key, TrainedNetwork
+from benchmark.train.ensemble import Key
 from benchmark.train.resampling import Stream, generator
 
 SPARSE = 0.1
@@ -38,15 +38,14 @@ class Perceptron:
         other.state = list(state)
         return other
 
-    def started_from(self, network: TrainedNetwork) -> Perceptron:
-        """Return this network with the weights of another, perhaps a module, whose layers are (H, D) and (H,)."""
-        if isinstance(network, Perceptron):
-            return self.with_state(network.state)
-        return self.with_state([p.detach().T[None] if p.ndim == 2 else p.detach()[None, None] for p in network.state])
+    def started_from(self, state: Sequence[Tensor]) -> Perceptron:
+        """Return this network with other weights, also those of a module: (H, D) and (H,)."""
+        return self.with_state([p if p.ndim == 3 else (p.T if p.ndim == 2 else p[None])[None].detach() for p in state])
 
-    def as_layers(self) -> Perceptron:
-        """Return the network with its weights (H, D) and biases (H,) as in torch.nn.Linear, to start a module."""
-        return self.with_state([p[0, 0] if i % 2 else p[0].T for i, p in enumerate(self.state)])
+    @property
+    def layers(self) -> list[Tensor]:
+        """The weights (H, D) and biases (H,) as in torch.nn.Linear."""
+        return [p[0, 0] if i % 2 else p[0].T for i, p in enumerate(self.state)]
 
     @torch.no_grad()
     def passes(self, x: np.ndarray, n: int) -> Tensor:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from benchmark.train import kernels
 from benchmark.train.adamw import EPS, Rates, idle, rates
+from benchmark.train.ensemble import TrainedNetwork
 from benchmark.train.networks import Dropout, Inputs, Perceptron
 from benchmark.types import Recipe
 
@@ -163,6 +164,9 @@ class Perceptrons:
     def __init__(self, initial: Sequence[Perceptron], inputs: Inputs, recipe: Recipe) -> None:
         self.inputs, self.recipe, self.initial = inputs, recipe, initial
         self.networks: list[PerceptronInTraining] = []
+
+    def start_from(self, networks: Sequence[TrainedNetwork]) -> None:
+        self.initial = [new.started_from(other.state) for new, other in zip(self.initial, networks, strict=True)]
 
     def epoch(self, batches: Sequence[Tensor]) -> Iterator[Tensor]:
         starts = np.cumsum([0, *(batch.shape[1] for batch in batches)])

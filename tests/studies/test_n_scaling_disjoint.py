@@ -197,6 +197,6 @@ def test_a_method_that_fails_on_a_sample_is_named_with_its_number_of_rows() -> N
         def fit(self, sample: Sample, learner: Learner) -> Model:
             raise ValueError("too few rows")
 
-    broken = replace(ERM, remedy=describe(Broken, "broken", "Broken")())
+    broken = replace(ERM, remedy=describe(Broken, "broken", title="Broken")())
     with pytest.raises(UserError, match="broken failed with 12 rows: ValueError: too few rows"):
         between(load_problem(TINY), broken, 4, 1)
