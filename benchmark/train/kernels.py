@@ -80,31 +80,17 @@ def schedule(indptr: np.ndarray, indices: np.ndarray, rows: np.ndarray, starts: 
 @njit(cache=True)
 def _sum(values, rows, start, stop, total):  # type: ignore[no-untyped-def]
     """Write the sum of the rows ``rows[start:stop]`` of ``values`` (R, H) to ``total`` (H,), four rows at a time."""
-    width = len(total)
-    if stop == start:
-        total[:] = 0
-        return
-    first = values[rows[start]]
-    extra = (stop - start - 1) % 4
-    if extra == 0:
-        for h in range(width):
-            total[h] = first[h]
-    elif extra == 1:
-        a = values[rows[start + 1]]
-        for h in range(width):
-            total[h] = first[h] + a[h]
-    elif extra == 2:
-        a, b = values[rows[start + 1]], values[rows[start + 2]]
-        for h in range(width):
-            total[h] = first[h] + a[h] + b[h]
-    else:
-        a, b, c = values[rows[start + 1]], values[rows[start + 2]], values[rows[start + 3]]
-        for h in range(width):
-            total[h] = first[h] + a[h] + b[h] + c[h]
-    for i in range(start + 1 + extra, stop, 4):
+    for h in range(len(total)):
+        total[h] = 0
+    whole = stop - (stop - start) % 4
+    for i in range(start, whole, 4):
         a, b, c, d = values[rows[i]], values[rows[i + 1]], values[rows[i + 2]], values[rows[i + 3]]
-        for h in range(width):
+        for h in range(len(total)):
             total[h] = total[h] + a[h] + b[h] + c[h] + d[h]
+    for i in range(whole, stop):
+        a = values[rows[i]]
+        for h in range(len(total)):
+            total[h] += a[h]
 
 
 @njit(cache=True)
