@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -17,24 +17,17 @@ LAYERS = 2
 """Rounds of messages between bonds: chemprop's default depth of 3, which counts the first layer."""
 
 
-class Graph(NamedTuple):
-    """Features of atoms (A, V) and directed bonds (E, W), and the source and target (E,) of each bond."""
-
-    atoms: np.ndarray
-    bonds: np.ndarray
-    sources: np.ndarray
-    targets: np.ndarray
-
-
 @lru_cache(maxsize=100_000)
-def graph(smiles: str) -> Graph:
-    """Return the graph that chemprop makes of a molecule, with bonds in the order of their targets."""
+def graph(smiles: str) -> tuple[np.ndarray, ...]:
+    """Return chemprop's graph of a molecule: features of atoms (A, V) and directed bonds (E, W), sources and targets.
+
+    Bonds are in the order of their targets.
+    """
     from chemprop.featurizers import SimpleMoleculeMolGraphFeaturizer
 
     made = SimpleMoleculeMolGraphFeaturizer()(Chem.MolFromSmiles(smiles))
     order = np.lexsort(made.edge_index)
-    sources, targets = made.edge_index[:, order]
-    return Graph(made.V.astype(np.float32), made.E.astype(np.float32)[order], sources, targets)
+    return made.V.astype(np.float32), made.E.astype(np.float32)[order], *made.edge_index[:, order]
 
 
 class Batch(NamedTuple):
@@ -48,28 +41,25 @@ class Batch(NamedTuple):
 
 
 class Molecules:
-    """N molecules as one graph, from their SMILES (N,); ``molecules[rows]`` are some of them."""
+    """N molecules as one graph, from their SMILES (N,); ``molecules[rows]`` makes a batch of some of them."""
 
     def __init__(self, smiles: Iterable[str]) -> None:
-        graphs = [graph(text) for text in smiles]
-        sizes = np.array([len(made.atoms) for made in graphs])
+        of_atoms, of_bonds, *ends = zip(*map(graph, smiles), strict=True)
+        sizes = np.array([len(features) for features in of_atoms])
         self.atoms = Lists(sizes, np.arange(sizes.sum()))
-        sources, targets = (
-            np.concatenate([ends + start for ends, start in zip(each, self.atoms.starts, strict=True)])
-            for each in ([made.sources for made in graphs], [made.targets for made in graphs])
-        )
-        self.features, self.types = distinct(np.concatenate([made.atoms for made in graphs]))
+        starts = np.repeat(self.atoms.starts, [len(features) for features in of_bonds])
+        sources, targets = (np.concatenate(each) + starts for each in ends)
+        self.features, self.types = distinct(np.concatenate(of_atoms))
         degrees = np.bincount(targets, minlength=len(self.types))
         self.incoming = Lists(degrees, np.arange(len(targets)))  # bonds are in the order of their targets
         into_source = self.incoming.at(sources)
         others = sources[into_source.values] != targets[into_source.owners]  # a bond receives all but its own reverse
         before = Lists(np.bincount(into_source.owners[others], minlength=len(sources)), into_source.values[others])
-        own = np.concatenate([made.bonds for made in graphs])
-        features = np.column_stack([self.features[self.types[sources]], own])
-        self.bonds = Nodes(np.array([len(made.bonds) for made in graphs]), features, before, LAYERS)
+        features = np.column_stack([self.features[self.types[sources]], np.concatenate(of_bonds)])
+        self.bonds = Nodes(np.array([len(bonds) for bonds in of_bonds]), features, before, LAYERS)
 
-    def __getitem__(self, rows: Tensor | slice) -> Some:
-        return Some(self, rows.cpu().numpy() if isinstance(rows, Tensor) else rows)
+    def __getitem__(self, rows: Tensor | slice) -> Callable[[bool, torch.device], Batch]:
+        return partial(self.batch, rows.cpu().numpy() if isinstance(rows, Tensor) else rows)
 
     @cached_property
     def environments(self) -> np.ndarray:
@@ -84,13 +74,6 @@ class Molecules:
         features = torch.from_numpy(self.features[self.types[atoms.values[kept]]]).to(device)
         sums = Sums(into, bonds.width, device), Sums(Lists(atoms.counts, of_atom), len(kept), device)
         return Batch(bonds, features, *sums)
-
-
-class Some(NamedTuple):
-    """Some of the molecules of a set, by their rows."""
-
-    molecules: Molecules
-    rows: np.ndarray | slice
 
 
 class Network(nn.Module):
@@ -109,11 +92,9 @@ class Network(nn.Module):
         self.aggregation = NormAggregation()
         self.head = MLP.build(hidden, n_outputs, hidden, dropout=dropout)
 
-    def forward(self, x: Sequence[str] | Some) -> Tensor:
-        molecules, rows = x if isinstance(x, Some) else Molecules(x)[:]
-        own = self.messages
-        merge = not (own.dropout.training and own.dropout.p)
-        batch = molecules.batch(rows, merge, own.W_h.weight.device)
+    def forward(self, x: Sequence[str] | Callable[[bool, torch.device], Batch]) -> Tensor:
+        own, make = self.messages, x if callable(x) else Molecules(x)[:]
+        batch = make(not (own.dropout.training and own.dropout.p), own.W_h.weight.device)
         first = own.W_i(batch.bonds.features)
         h = own.tau(first)
         for step in batch.bonds.steps:

@@ -46,19 +46,16 @@ class Pretrained:
                 f"{self.name}: cannot import {error.name}: {install('pretrained')}\n{self._remedy()}"
             ) from error
         reason: object = "downloads are disabled (--offline)"
-        for local in (True, False) if not offline() else (True,):
-            for weights in WEIGHTS:
-                try:
-                    wanted = [CONFIG, weights, *self.files]
-                    folder = Path(snapshot_download(self.name, allow_patterns=wanted, local_files_only=local))
-                except LocalEntryNotFoundError as error:
-                    reason = error if not local else reason
-                except (HfHubHTTPError, OSError) as error:
-                    reason = error
-                else:
-                    if not (lacks := self._lacks(folder)):
-                        return folder
-                    reason = f"{folder} has no {lacks}" if not local else reason
+        for weights, local in [(WEIGHTS[0], True), *([] if offline() else [(name, False) for name in WEIGHTS])]:
+            try:
+                wanted = [CONFIG, weights, *self.files]
+                folder = Path(snapshot_download(self.name, allow_patterns=wanted, local_files_only=local))
+            except (HfHubHTTPError, OSError) as error:
+                reason = reason if isinstance(error, LocalEntryNotFoundError) and local else error
+                continue
+            if not (lacks := self._lacks(folder)):
+                return folder
+            reason = reason if local else f"{folder} has no {lacks}"
         raise UserError(f"{self.name}: no weights: {reason}\n{self._remedy()}")
 
     def digest(self) -> str:
@@ -70,16 +67,14 @@ class Pretrained:
 
         Raises UserError if the weights do not fit.
         """
-        folder, part = self.folder(), getattr(network, self.part)
-        pretrained, state = _tensors(folder), {}
-        for name, value in part.state_dict().items():
-            path = f"{self.part}.{name}"
-            tensor = pretrained.get(path)
-            if tensor is None or tensor.shape != value.shape:
-                fault = "is missing" if tensor is None else f"has shape {tuple(tensor.shape)}, not {tuple(value.shape)}"
-                raise UserError(f"{folder}: these weights belong to another network: {path} {fault}")
-            state[name] = tensor
-        part.load_state_dict(state)
+        folder, part, prefix = self.folder(), getattr(network, self.part), f"{self.part}."
+        state = {name.removeprefix(prefix): t for name, t in _tensors(folder).items() if name.startswith(prefix)}
+        try:
+            missing = part.load_state_dict(state, strict=False).missing_keys
+        except RuntimeError as error:
+            raise UserError(f"{folder}: these weights belong to another network: {error}") from error
+        if missing:
+            raise UserError(f"{folder}: these weights belong to another network: {prefix}{missing[0]} is missing")
 
     def _lacks(self, folder: Path) -> str:
         """Return the names of missing files; empty if the folder is complete."""
