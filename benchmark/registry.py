@@ -39,34 +39,26 @@ def discover() -> tuple[dict[str, type[Part]], dict[str, str]]:
         try:
             _imported(module)
         except (Exception, SystemExit) as error:  # a mistake in one file must not stop the others
-            unavailable[module] = _reason(error)
+            unavailable[module] = str(error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"
     return dict(sorted(registered.items())), unavailable
-
-
-def _reason(error: BaseException) -> str:
-    return str(error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"
 
 
 def _modules() -> list[str]:
     """Return the names of the files of the suite, and of those in the user's folder that register something."""
     names = {module.name for module in pkgutil.iter_modules(importlib.import_module("methods").__path__)}
-    names |= {*learners.names()} - {SKLEARN}
-    names |= own_files().keys()
+    names |= {*learners.names(), *own_files()} - {SKLEARN}
     return sorted(name for name in names if not name.startswith("_"))
 
 
 def own_files() -> dict[str, Path]:
     """Return the files and packages in the user's folder that may register something, by name."""
-    folder = own_methods()
-    paths = {path.stem: path for path in folder.glob("*.py")}
-    paths |= {path.parent.name: path for path in folder.glob("*/__init__.py")}
-    return {name: path for name, path in paths.items() if b"benchmark.pipeline" in _code(path)}
-
-
-def _code(path: Path) -> bytes:
-    """Return the content of a file, or of all modules of the package whose ``__init__`` it is."""
-    files = path.parent.rglob("*.py") if path.name == "__init__.py" else [path]
-    return b"".join(file.read_bytes() for file in files)
+    modules = {path.stem: [path] for path in own_methods().glob("*.py")}
+    modules |= {path.parent.name: [path, *path.parent.rglob("*.py")] for path in own_methods().glob("*/__init__.py")}
+    return {
+        name: files[0]
+        for name, files in modules.items()
+        if any(b"benchmark.pipeline" in file.read_bytes() for file in files)
+    }
 
 
 def _imported(name: str) -> None:
@@ -121,12 +113,12 @@ def _load(path: Path) -> ModuleType:
     path = path.resolve()
     above = package_root(path)
     if above == path.parent or (path.parent == own_methods().resolve() and above != CHECKOUT):
-        made = _alone(path)
-        cloudpickle.register_pickle_by_value(made)
+        made = copied = _alone(path)
     else:
         made = _in_package(path, above)
-        if above != CHECKOUT:
-            cloudpickle.register_pickle_by_value(sys.modules[made.__name__.partition(".")[0]])
+        copied = sys.modules[made.__name__.partition(".")[0]]
+    if above != CHECKOUT:
+        cloudpickle.register_pickle_by_value(copied)
     return made
 
 
@@ -136,11 +128,7 @@ def _alone(path: Path) -> ModuleType:
     assert spec.loader is not None
     made = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = made  # dataclasses look up annotations in it
-    try:
-        spec.loader.exec_module(made)
-    except BaseException:
-        sys.modules.pop(spec.name)
-        raise
+    spec.loader.exec_module(made)
     return made
 
 

@@ -21,8 +21,6 @@ classes; in a regression, the largest squared errors are left out. The source ma
 Cost: trains two coupled networks; a prediction uses one.
 """
 
-import numpy as np
-
 from benchmark.pipeline import Model, Sample, ShareBelowOne, method
 from benchmark.train import NetworkLearner, NetworkRemedy, Step, Tensor
 
@@ -46,4 +44,4 @@ class CoTeaching(NetworkRemedy):
             easy = [losses(step, 1 - k, k).detach().argsort(stable=True)[:known] for k in (0, 1)]
             return torch.stack([losses(step, k, k)[easy[k]].mean() for k in (0, 1)]).sum()
 
-        return learner.train(sample, np.tile(sample.rows, (2, 1)), loss=loss).first()
+        return learner.train(sample, [sample.rows] * 2, loss=loss).first()

@@ -16,8 +16,6 @@ rows.
 Cost: trains one network, on fewer rows and for no more epochs than ERM, and predicts the held-out molecules after each.
 """
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np

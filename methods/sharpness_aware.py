@@ -16,15 +16,8 @@ Difference: they use SGD; here the optimiser is ERM's. Dropout draws anew in the
 Cost: two passes at each step, through a PyTorch module.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from benchmark.pipeline import Model, Positive, Sample, method
-from benchmark.train import NetworkLearner, NetworkRemedy
-
-if TYPE_CHECKING:
-    from benchmark.train.modules import Batch
+from benchmark.train import Batch, NetworkLearner, NetworkRemedy
 
 
 @method("sharpness_aware", title="Sharpness-aware ρ={rho:g}", revision=1)

@@ -14,8 +14,6 @@ Source: Prastalo and Jablonka 2026, appendix on the overlap spectrum; after Bhoj
 Difference: none from the paper. Bhojanapalli et al. deploy one of the two networks, as in ``twin_shared_one``.
 """
 
-import numpy as np
-
 from benchmark.pipeline import Model, Sample, Weight, method
 from benchmark.train import NetworkLearner, NetworkRemedy, twins
 
@@ -26,4 +24,4 @@ class TwinShared(NetworkRemedy):
     """Weight of the consistency loss, as in ``twin``."""
 
     def train(self, sample: Sample, learner: NetworkLearner) -> Model:
-        return learner.train(sample, np.tile(sample.rows, (2, 1)), loss=twins(sample, self.lam))
+        return learner.train(sample, [sample.rows] * 2, loss=twins(sample, self.lam))

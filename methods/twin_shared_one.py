@@ -14,8 +14,6 @@ Difference: they deploy one, too; the training differs from theirs as that of ``
 Cost: trains two coupled networks; a prediction uses one.
 """
 
-import numpy as np
-
 from benchmark.pipeline import Model, Sample, Weight, method
 from benchmark.train import NetworkLearner, NetworkRemedy, twins
 
@@ -26,4 +24,4 @@ class TwinSharedOne(NetworkRemedy):
     """Weight of the consistency loss, as in ``twin``."""
 
     def train(self, sample: Sample, learner: NetworkLearner) -> Model:
-        return learner.train(sample, np.tile(sample.rows, (2, 1)), loss=twins(sample, self.lam)).first()
+        return learner.train(sample, [sample.rows] * 2, loss=twins(sample, self.lam)).first()

@@ -34,7 +34,7 @@ from benchmark.settings import parse_seeds
 from benchmark.store.cell import Cell
 from benchmark.train import kernels, sample_for
 from benchmark.train.adamw import rates
-from benchmark.train.device import CPU, CUDA, Device, one_thread
+from benchmark.train.device import CPU, CUDA, one_thread
 from benchmark.train.loop import CLIP
 from benchmark.train.losses import fit_gradient
 from benchmark.train.networks import Inputs, Perceptron
@@ -288,7 +288,7 @@ def compare(
     """Time one train seed of the table and ``report`` the plain loop, variants of the harness and the floor in turn."""
     workers = os.cpu_count() or 1
 
-    def ours(what: str, jobs: int, groups: Sequence[Sequence[str]], device: Device = CPU) -> None:
+    def ours(what: str, jobs: int, groups: Sequence[Sequence[str]], device: str = CPU) -> None:
         start, predictions = time.perf_counter(), {}
         for texts in groups:
             methods = [make_method(text, problem.task) for text in texts]

@@ -20,7 +20,6 @@ from torch import Tensor
 
 from benchmark.learners._graphs import Lists, Nodes, Step, Sums
 from benchmark.train.adamw import LANES, optimiser
-from benchmark.train.device import Device
 from benchmark.train.ensemble import Key
 from benchmark.train.networks import Dropout
 from benchmark.train.resampling import Stream, generator
@@ -131,19 +130,8 @@ class Layout:
         return vector
 
 
-class Kept(NamedTuple):
-    """What the gradient of a layer needs: the rows of the layer before, and results on the way to its own rows."""
-
-    h: Tensor
-    product: Tensor
-    inner: Tensor
-    outer: Tensor
-    total: Tensor
-    mean: Tensor
-    spread: Tensor
-    mask: Tensor | None
-
-
+Kept = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor | None]
+"""What the gradient of a layer needs: the rows of the layer before, and results on the way to its own rows."""
 Mask = Callable[[Tensor], "Tensor | None"]
 """Draws dropout factors for rows of a layer, if there is dropout."""
 
@@ -164,8 +152,9 @@ def run(w: Weights, batch: Batch, mask: Mask) -> tuple[Tensor, list[Kept], Tenso
         outer = torch.addmm(b2, inner, second).relu_()
         total = h.index_select(0, step.own).add_(outer)
         normed, mean, spread = torch.native_layer_norm(total, gain.shape, gain, shift, EPSILON)
-        kept.append(Kept(h, product, inner, outer, total, mean, spread, mask(normed)))
-        h = normed if kept[-1].mask is None else normed * kept[-1].mask
+        factors = mask(normed)
+        kept.append((h, product, inner, outer, total, mean, spread, factors))
+        h = normed if factors is None else normed * factors
     means = batch.molecules.of(h).div_(batch.sizes)
     return torch.addmm(w.head_bias, means, w.head), kept, means
 
@@ -175,22 +164,23 @@ def write_gradient(w: Weights, batch: Batch, kept: list[Kept], means: Tensor, sl
     torch.mm(means.T, slope, out=out.head)
     torch.sum(slope, 0, out=out.head_bias)
     g = batch.molecules.back((slope @ w.head.T).div_(batch.sizes))
-    for i, step, at in reversed(list(zip(range(LAYERS), batch.steps, kept, strict=True))):
+    for i, step, made in reversed(list(zip(range(LAYERS), batch.steps, kept, strict=True))):
+        h, product, inner, outer, total, mean, spread, factors = made
         (first, second), (_, _, gain, shift) = w.perceptrons[i], w.vectors[i]
-        g = g if at.mask is None else g * at.mask
+        g = g if factors is None else g * factors
         g, out.vectors[i, 2], out.vectors[i, 3] = torch.ops.aten.native_layer_norm_backward(
-            g, at.total, gain.shape, at.mean, at.spread, gain, shift, [True, True, True]
+            g, total, gain.shape, mean, spread, gain, shift, [True, True, True]
         )
-        outer = torch.ops.aten.threshold_backward(g, at.outer, 0)
-        torch.mm(at.inner.T, outer, out=out.perceptrons[i, 1])
+        outer = torch.ops.aten.threshold_backward(g, outer, 0)
+        torch.mm(inner.T, outer, out=out.perceptrons[i, 1])
         torch.sum(outer, 0, out=out.vectors[i, 1])
-        inner = torch.ops.aten.threshold_backward(outer @ second.T, at.inner, 0)
+        inner = torch.ops.aten.threshold_backward(outer @ second.T, inner, 0)
         torch.sum(inner, 0, out=out.vectors[i, 0])
-        own = torch.zeros_like(at.h).index_add_(0, step.own, inner)
-        torch.dot(own.flatten(), at.product.flatten(), out=out.eps[i])
+        own = torch.zeros_like(h).index_add_(0, step.own, inner)
+        torch.dot(own.flatten(), product.flatten(), out=out.eps[i])
         product = step.received.back(inner).addcmul_(own, 1 + w.eps[i])
-        torch.mm(at.h.T, product, out=out.perceptrons[i, 0])
-        g = torch.zeros_like(at.h).index_add_(0, step.own, g).addmm_(product, first.T)
+        torch.mm(h.T, product, out=out.perceptrons[i, 0])
+        g = torch.zeros_like(h).index_add_(0, step.own, g).addmm_(product, first.T)
     torch.mm(batch.atoms.T, g, out=out.atoms)
     torch.sum(g, 0, out=out.bias)
 
@@ -199,7 +189,7 @@ class Networks:
     """Networks in training on molecules. The weights of each are one vector (P,), to which AdamW makes one step."""
 
     def __init__(
-        self, keys: Sequence[Key], inputs: Molecules, recipe: Recipe, n_outputs: int, dropout: float, device: Device
+        self, keys: Sequence[Key], inputs: Molecules, recipe: Recipe, n_outputs: int, dropout: float, device: str
     ) -> None:
         self.keys, self.inputs, self.recipe, self.dropout, self.device = keys, inputs, recipe, dropout, device
         self.layout = Layout(recipe.hidden, n_outputs)

@@ -24,7 +24,6 @@ class ChemBERTa(NetworkLearner):
     recipe = Recipe(lr=2e-5, batch_size=32, epochs=10)
     requires = ("transformers",)
     extra = "pretrained"
-    library = "transformers"
 
     def module(self, recipe: Recipe, n_inputs: int, n_outputs: int, dropout: float) -> Module:
         from benchmark.learners._chemberta import Network

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from benchmark.pipeline import Recipe, learner
-from benchmark.train import NETWORKS, Device, Module, NetworkLearner
+from benchmark.train import NETWORKS, Module, NetworkLearner
 
 
 @learner("chemprop", title="Chemprop", revision=1)
@@ -31,9 +31,8 @@ class Chemprop(NetworkLearner):
     offers = NETWORKS | {"relu"}
     requires = ("chemprop",)
     extra = "chemprop"
-    library = "chemprop"
 
-    def prepared(self, x: np.ndarray, device: Device) -> Any:
+    def prepared(self, x: np.ndarray, device: str) -> Any:
         from benchmark.learners._chemprop import Molecules
 
         return Molecules(x)

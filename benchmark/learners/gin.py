@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from benchmark.pipeline import Recipe, learner
-from benchmark.train import NETWORKS, Device, Key, NetworkLearner, Networks, Training
+from benchmark.train import NETWORKS, Key, NetworkLearner, Networks, Training
 
 
 @learner("gin", title="GIN", revision=1)
@@ -27,13 +27,13 @@ class GIN(NetworkLearner):
     recipe = Recipe(hidden=128, batch_size=32, epochs=50)
     offers = NETWORKS - {"modules"}
 
-    def prepared(self, x: Iterable[str], device: Device) -> Any:
+    def prepared(self, x: Iterable[str], device: str) -> Any:
         from benchmark.learners._gin import Molecules
 
         return Molecules(x)
 
     def networks(
-        self, keys: Sequence[Key], inputs: Any, recipe: Recipe, n_outputs: int, device: Device, training: Training
+        self, keys: Sequence[Key], inputs: Any, recipe: Recipe, n_outputs: int, device: str, training: Training
     ) -> Networks:
         from benchmark.learners import _gin
 

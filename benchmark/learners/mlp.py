@@ -11,18 +11,13 @@ Source: Prastalo and Jablonka 2026, section Methods.
 Difference: none. A fast implementation is equal to a plain one up to rounding.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from benchmark.pipeline import Recipe, learner
-from benchmark.train import NETWORKS, Device, Key, Module, NetworkLearner, Networks, Training
-
-if TYPE_CHECKING:  # PyTorch takes seconds to import
-    from benchmark.train.networks import Inputs
+from benchmark.train import NETWORKS, Key, Module, NetworkLearner, Networks, Training
 
 
 @learner("mlp", title="Perceptron", revision=1)
@@ -30,7 +25,7 @@ class MLP(NetworkLearner):
     recipe = Recipe()
     offers = NETWORKS | {"relu"}
 
-    def prepared(self, x: np.ndarray, device: Device) -> Inputs:
+    def prepared(self, x: np.ndarray, device: str) -> Any:
         from benchmark.train.networks import Inputs
 
         return Inputs(x)
@@ -43,7 +38,7 @@ class MLP(NetworkLearner):
         return nn.Sequential(*layers, nn.Linear(recipe.hidden, n_outputs))
 
     def networks(
-        self, keys: Sequence[Key], inputs: Any, recipe: Recipe, n_outputs: int, device: Device, training: Training
+        self, keys: Sequence[Key], inputs: Any, recipe: Recipe, n_outputs: int, device: str, training: Training
     ) -> Networks:
         from benchmark.train.networks import Perceptron
         from benchmark.train.perceptrons import Perceptrons

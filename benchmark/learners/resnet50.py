@@ -28,7 +28,6 @@ class ResNet50(NetworkLearner):
     offers = NETWORKS | {"relu"}
     requires = ("transformers",)
     extra = "pretrained"
-    library = "transformers"
 
     def module(self, recipe: Recipe, n_inputs: int, n_outputs: int, dropout: float) -> Module:
         from benchmark.learners._resnet50 import Network

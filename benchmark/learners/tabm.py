@@ -18,8 +18,6 @@ Cost: about K times the arithmetic of a perceptron.
 
 from typing import Any
 
-import numpy as np
-
 from benchmark.pipeline import PositiveInt, Recipe, Sample, learner
 from benchmark.train import NETWORKS, Ensemble, Module, NetworkLearner
 
@@ -37,7 +35,7 @@ class TabM(NetworkLearner):
 
         return Network(self.k, n_inputs, recipe.hidden, n_outputs, dropout)
 
-    def train(self, sample: Sample, rows: np.ndarray, **given: Any) -> Ensemble:
+    def train(self, sample: Sample, rows: Any, **given: Any) -> Ensemble:
         from benchmark.learners._tabm import member_losses
 
         if not (given.get("loss") or given.get("step")):

@@ -25,7 +25,7 @@ from benchmark.settings import assignments, refuse_lone_halves
 from benchmark.store import opening, outbox
 from benchmark.store.cell import Cell, Grid
 from benchmark.store.interrupt import deferred
-from benchmark.train.device import CPU, Device
+from benchmark.train.device import CPU
 
 if TYPE_CHECKING:  # MLflow takes seconds to import: a grid is planned without it
     from benchmark.store import tracking
@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # MLflow takes seconds to import: a grid is planned without i
 Report = Callable[[str], None]
 
 
-def plan_grid(grid: Grid, settings: Mapping[str, str], device: Device = CPU) -> list[Planned]:
+def plan_grid(grid: Grid, settings: Mapping[str, str], device: str = CPU) -> list[Planned]:
     """Return each cell of the grid once, grouped by dataset. Raises UserError before anything runs."""
     cells: dict[str, Planned] = {}
     methods, datasets, canonical_seeds, seeds, sampling, learner, features = grid

@@ -25,7 +25,7 @@ from benchmark.run.cluster import spread
 from benchmark.run.provenance import LIBRARIES, facts_of
 from benchmark.run.revisions import code_of
 from benchmark.store.cell import Cell, CellKey
-from benchmark.train.device import CPU, Device
+from benchmark.train.device import CPU
 from benchmark.train.learner import installed
 from benchmark.train.resampling import sample_for
 from benchmark.types import PAPER, Model, Predictions, Problem, Sample, Sampling
@@ -102,7 +102,7 @@ def plan(
     problem: Problem,
     method: Pipeline,
     seeds: Sequence[int],
-    device: Device = CPU,
+    device: str = CPU,
     dataset: str = "",
     sampling: Sampling = PAPER,
 ) -> Planned:
@@ -164,7 +164,7 @@ class _Unit:
     sampling: Sampling
     seeds: tuple[int, ...]
     fresh: bool
-    device: Device
+    device: str
 
 
 _Units = list[tuple[Problem, _Unit]]

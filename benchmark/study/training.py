@@ -16,7 +16,6 @@ from benchmark.store import tracking
 from benchmark.store.cell import Cell, Grid, Record
 from benchmark.study.context import REPORT, Content, Context, Study
 from benchmark.study.report import Report
-from benchmark.train.device import Device
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class LocalTrainer:
 class TrainingContext(Context):
     """A context that trains what the tracking store lacks, and records it there."""
 
-    def __init__(self, study: Study, jobs: int | None, device: Device, report: driver.Report) -> None:
+    def __init__(self, study: Study, jobs: int | None, device: str, report: driver.Report) -> None:
         self.study, self.jobs, self.device, self.note = study, jobs, device, report
         self.store = tracking.Store()
 

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-from benchmark.train.device import Device
 from benchmark.train.ensemble import (
     Ensemble,
     Epoch,
@@ -30,14 +29,16 @@ from benchmark.train.resampling import (
 if TYPE_CHECKING:
     from torch import Tensor
     from torch.nn import Module
+
+    from benchmark.train.modules import Batch
 else:  # PyTorch takes seconds to import: methods are listed without it
-    Tensor = Module = Any
+    Tensor = Module = Batch = Any
 
 REVISION = 1
 """Raised when the training loop, its losses or its optimiser change predictions."""
 
 # What the file of a remedy or of a network needs.
-__all__ = ["NETWORKS", "Device", "Ensemble", "Epoch", "Key", "LearnedFrom", "Mean", "Module"]
+__all__ = ["NETWORKS", "Batch", "Ensemble", "Epoch", "Key", "LearnedFrom", "Mean", "Module"]
 __all__ += ["NetworkLearner", "NetworkRemedy", "Networks", "Step", "TargetScaler", "Tensor"]
 __all__ += ["Training", "at_seed", "before_update", "bootstrap", "consistency", "disagreement"]
 __all__ += ["entropy", "generator", "overlapping", "sample_for", "shards", "twins", "was_right"]

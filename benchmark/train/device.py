@@ -7,13 +7,12 @@ from pathlib import Path
 
 from benchmark.errors import UserError
 
-Device = str
 CPU, CUDA = "cpu", "cuda"
 DRIVERS = [Path("/dev", name) for name in ("nvidiactl", "nvmap", "kfd", "dxg")]
 """What the drivers of NVIDIA and AMD, and Windows for its Linux, open to programs."""
 
 
-def device(name: str) -> Device:
+def device(name: str) -> str:
     """Return the device called ``name``; ``auto`` prefers a GPU. Raises UserError if it is unknown or not available."""
     if name == "auto":
         return CUDA if _gpu() else CPU

@@ -32,7 +32,12 @@ class Schedule(NamedTuple):
 
 
 @njit(cache=True)
-def _schedule(indptr, indices, rows, starts, width):  # type: ignore[no-untyped-def]
+def schedule(indptr, indices, rows, starts, width):  # type: ignore[no-untyped-def]
+    """Return what the steps of an epoch touch, a ``Schedule``.
+
+    ``indptr`` and ``indices`` are those of the inputs (N, ``width``) in CSR form; step s sees the inputs' ``rows`` from
+    ``starts[s]`` to ``starts[s + 1]``.
+    """
     total = 0
     for row in rows:
         total += indptr[row + 1] - indptr[row]
@@ -65,16 +70,7 @@ def _schedule(indptr, indices, rows, starts, width):  # type: ignore[no-untyped-
         for t in range(offsets[s], offsets[s + 1]):
             idle[t] = lead[columns[t]] - s - 1
             lead[columns[t]] = s
-    return columns[:pairs], offsets, idle[:pairs], lead, members, spans[: pairs + 1]
-
-
-def schedule(indptr: np.ndarray, indices: np.ndarray, rows: np.ndarray, starts: np.ndarray, width: int) -> Schedule:
-    """Return what the steps of an epoch touch.
-
-    ``indptr`` and ``indices`` are those of the inputs (N, ``width``) in CSR form; step s sees the inputs' ``rows`` from
-    ``starts[s]`` to ``starts[s + 1]``.
-    """
-    return Schedule(*_schedule(indptr, indices, rows, starts, width))
+    return Schedule(columns[:pairs], offsets, idle[:pairs], lead, members, spans[: pairs + 1])
 
 
 @njit(cache=True)

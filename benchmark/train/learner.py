@@ -19,8 +19,6 @@ from benchmark.types import Inputs, Model, Recipe, Sample
 if TYPE_CHECKING:  # PyTorch takes seconds to import: methods are listed without it
     from torch import nn
 
-    from benchmark.train.device import Device
-
 
 NETWORKS: frozenset[Need] = frozenset({"networks", "modules", "targets", "randomness"})
 """What every learner that is a network offers."""
@@ -35,8 +33,6 @@ class NetworkLearner(Learner):
     """
 
     recipe: ClassVar[Recipe] = Recipe()
-    library: ClassVar[str] = ""
-    """The distribution whose version is recorded with every result."""
     offers: ClassVar[frozenset[Need]] = NETWORKS
 
     epochs: PositiveInt | None = None
@@ -53,7 +49,7 @@ class NetworkLearner(Learner):
     def train(
         self,
         sample: Sample,
-        rows: np.ndarray,
+        rows: np.ndarray | Sequence[np.ndarray],
         *,
         loss: Loss | None = None,
         step: OwnStep | None = None,
@@ -83,7 +79,7 @@ class NetworkLearner(Learner):
         """Return what the networks read of ``inputs``, one row for each molecule."""
         return inputs.smiles if self.reads == "smiles" else inputs.x
 
-    def prepared(self, x: np.ndarray, device: Device) -> Any:
+    def prepared(self, x: np.ndarray, device: str) -> Any:
         """Convert training inputs (N, …) to those of ``networks``."""
         import torch
 
@@ -108,7 +104,7 @@ class NetworkLearner(Learner):
         return ""
 
     def networks(
-        self, keys: Sequence[Key], inputs: Any, recipe: Recipe, n_outputs: int, device: Device, training: Training
+        self, keys: Sequence[Key], inputs: Any, recipe: Recipe, n_outputs: int, device: str, training: Training
     ) -> Networks:
         """Return one new network per key. Raises UserError if a package is missing."""
         from benchmark.train.modules import Draws, Modules
@@ -127,9 +123,9 @@ class NetworkLearner(Learner):
 
     @property
     def versions(self) -> dict[str, str]:
-        """Versions of its library, and of RDKit if it reads SMILES, by distribution; ``absent`` if not installed."""
-        libraries = (self.library, "rdkit" if self.reads == "smiles" else "")
-        return {library: installed(library) for library in libraries if library}
+        """Versions of what it requires, and of RDKit if it reads SMILES; ``absent`` if not installed."""
+        libraries = (*self.requires, *(["rdkit"] if self.reads == "smiles" else []))
+        return {library: installed(library) for library in libraries}
 
 
 class NetworkRemedy(Remedy):

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from benchmark.train.device import Device, one_thread
+from benchmark.train.device import one_thread
 from benchmark.train.ensemble import (
     Ensemble,
     Epoch,
@@ -90,7 +90,7 @@ def train(learner: Any, sample: Sample, rows: np.ndarray, training: Training) ->
     return whole.using(*(trained[m][0] for m in range(len(rows))))
 
 
-def _clock(device: Device) -> float:
+def _clock(device: str) -> float:
     """Return a time in seconds: CPU time of this process, or wall time on a GPU."""
     return time.process_time() if device == "cpu" else time.perf_counter()
 

@@ -12,7 +12,6 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.train.adamw import optimiser
-from benchmark.train.device import Device
 from benchmark.train.ensemble import Key, OwnStep, TrainedNetwork
 from benchmark.train.losses import fit_loss
 from benchmark.train.networks import Perceptron
@@ -23,7 +22,7 @@ from benchmark.types import Recipe, Task
 class Draws:
     """A context that gives a network PyTorch's global generators of its own; re-entering it resumes them."""
 
-    def __init__(self, stream: Stream, key: Key, device: Device) -> None:
+    def __init__(self, stream: Stream, key: Key, device: str) -> None:
         self.seed = int(generator(stream, *key).integers(2**63))
         self.gpus = [torch.cuda.current_device()] if device == "cuda" else []
         self.states: list[Tensor] = []
@@ -52,7 +51,7 @@ class Modules:
         modules: Sequence[nn.Module],
         inputs: Any,
         recipe: Recipe,
-        device: Device,
+        device: str,
         augmented: Callable[[Any], Any],
     ) -> None:
         self.keys, self.modules, self.inputs = keys, modules, inputs
@@ -106,7 +105,7 @@ class TrainedModule:
     key: Key
     module: nn.Module
     batch_size: int
-    device: Device
+    device: str
 
     @property
     def state(self) -> list[Tensor]:

@@ -53,22 +53,6 @@ def test_a_file_in_the_folder_is_a_learner(folder):
     assert find("added").title == "Added"
 
 
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        ("import no_such_thing\n", r"learners/broken\.py cannot be imported: No module named 'no_such_thing'"),
-        (
-            "x = 1\n",
-            r"learners/broken\.py registers no learner: put @learner\('broken', title=\.\.\.\) above its class",
-        ),
-    ],
-)
-def test_a_file_that_is_no_learner_is_an_error_that_names_it(folder, source, message):
-    (folder / "broken.py").write_text(source, encoding="utf-8")
-    with pytest.raises(UserError, match=message):
-        find("broken")
-
-
 def test_an_unknown_learner_is_an_error_that_names_the_nearest():
     with pytest.raises(UserError, match="unknown learner 'gim': did you mean 'gin'"):
         load_spec("bace@backbone=gim")

@@ -19,7 +19,7 @@ from benchmark.run.check import synthetic
 from benchmark.run.revisions import code_of
 from benchmark.run.runner import plan
 from benchmark.train import bootstrap, sample_for
-from benchmark.train.device import CPU, CUDA, Device, device
+from benchmark.train.device import CPU, CUDA, device
 from benchmark.train.loop import sharing
 from benchmark.train.networks import Perceptron
 from benchmark.types import PAPER, Problem, Recipe
@@ -36,7 +36,7 @@ def molecules() -> Problem:
     return replace(load_problem("b3db_measured"), recipe=Recipe(epochs=2))
 
 
-def predicted(problem: Problem, where: Device = CPU) -> np.ndarray:
+def predicted(problem: Problem, where: str = CPU) -> np.ndarray:
     """Predictions (M, S, T, C) of all methods, trained together on a device at each train seed, for the test set."""
     values = []
     for seed in (1, 2):

@@ -75,11 +75,11 @@ class _Counted(NetworkLearner):
 
     trained: list[tuple[int, bool]] = field(default_factory=list)
 
-    def train(self, sample: Sample, rows: np.ndarray, *, loss: Any = None, step: Any = None, **others: Any) -> Any:
+    def train(self, sample: Sample, rows: Any, *, loss: Any = None, step: Any = None, **others: Any) -> Any:
         if step is not None:
             raise ValueError("nobody counts the passes of a method's own step")
         self.trained.append((len(rows), loss is not None))
-        return _Untrained(rows)
+        return _Untrained(np.asarray(rows))
 
 
 def _smallest(task: Task) -> Sample:
