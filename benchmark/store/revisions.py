@@ -15,4 +15,11 @@ def earlier() -> dict[str, str]:
 @cache
 def fingerprint_of(revisions: str) -> str:
     """Return the fingerprint that version 0.1.0 gave to these revisions; empty if it had none."""
-    return next((code for code, known in earlier().items() if known == revisions), "")
+    return {known: code for code, known in earlier().items()}.get(revisions, "")
+
+
+@cache
+def class_rows() -> dict[str, tuple[int, int]]:
+    """Return the rows of each class in the training pool, by the fingerprint of the problem."""
+    with Path(__file__).with_name("classes.csv").open(encoding="utf-8", newline="") as lines:
+        return {row["problem"]: (int(row["class_0"]), int(row["class_1"])) for row in csv.DictReader(lines)}

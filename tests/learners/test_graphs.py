@@ -29,8 +29,8 @@ MOLECULES = ["C", "CC(=O)Oc1ccccc1C(=O)O", "[Na+].[Cl-]", "FC(F)(F)c1ccncc1", "C
 
 @pytest.fixture(scope="module", params=LEARNERS, ids=lambda learner: learner.name)
 def learner(request: pytest.FixtureRequest) -> NetworkLearner:
-    if request.param.library:
-        pytest.importorskip(request.param.library)
+    for module in request.param.requires:
+        pytest.importorskip(module)
     return request.param
 
 
