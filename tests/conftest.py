@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gc
 import os
 import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -76,6 +78,43 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(chromedriver))
     yield browser
     browser.quit()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_stores() -> Iterator[None]:
+    """SQLite stores of this process are copies of an empty one, which takes MLflow a second, and are not flushed."""
+    from benchmark.store import opening
+
+    create, empty = opening._create, sqlite3.connect(":memory:", check_same_thread=False)
+
+    def quick(path: Path, url: Any) -> None:
+        from mlflow.store.db import utils
+        from sqlalchemy import event
+        from sqlalchemy.engine import Engine
+
+        make = utils._initialize_tables
+
+        def copy(engine: Engine) -> None:
+            with contextlib.closing(engine.raw_connection()) as connection:
+                if not empty.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                    make(engine)
+                    connection.driver_connection.backup(empty)
+                empty.backup(connection.driver_connection)
+
+        with pytest.MonkeyPatch.context() as once:
+            once.setattr(utils, "_initialize_tables", copy)
+            create(path, url)
+        if not event.contains(Engine, "connect", unflushed):
+            event.listen(Engine, "connect", unflushed)
+
+    with pytest.MonkeyPatch.context() as session:
+        session.setattr(opening, "_create", quick)
+        yield
+
+
+def unflushed(connection: Any, _: object) -> None:
+    if isinstance(connection, sqlite3.Connection):
+        connection.execute("PRAGMA synchronous = OFF")
 
 
 @pytest.fixture
