@@ -281,7 +281,7 @@ def test_a_method_with_features_of_its_own_is_trained_recorded_and_ranked_beside
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project that keeps the tests' runs out of this checkout."""
     copy = tmp_path_factory.mktemp("checkout") / "churn"
-    everywhere = shutil.ignore_patterns(".git", "__pycache__", "mlruns", "mlflow.db*", "*.egg-info", ".*cache")
+    everywhere = shutil.ignore_patterns(".git", "mlruns", "mlflow.db*", "*.egg-info", ".*cache")
 
     def unwanted(folder: str, names: list[str]) -> set[str]:  # leaderboard/site is code
         return everywhere(folder, names) | ({"site", "outbox"} if Path(folder) == CHECKOUT else set())
