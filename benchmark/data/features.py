@@ -25,6 +25,13 @@ def morgan(molecules: Sequence[Mol], n_bits: int, radius: int) -> np.ndarray:
     return _bits(molecules, n_bits, lambda: GetMorganGenerator(radius=radius, fpSize=n_bits), radius)
 
 
+def morgan_chiral(molecules: Sequence[Mol], n_bits: int, radius: int) -> np.ndarray:
+    """Return Morgan fingerprints (N, n_bits) that tell stereoisomers apart, where the SMILES state them."""
+    return _bits(
+        molecules, n_bits, lambda: GetMorganGenerator(radius=radius, fpSize=n_bits, includeChirality=True), radius
+    )
+
+
 def morgan_counts(molecules: Sequence[Mol], n_bits: int, radius: int) -> np.ndarray:
     """Return Morgan fingerprints (N, n_bits) with four bits a substructure, for counts of at least 1, 2, 4 and 8."""
     return _bits(
@@ -121,6 +128,7 @@ def _composition(table: pd.DataFrame, spec: DatasetSpec) -> np.ndarray:
 
 FEATURES: dict[str, Callable[..., np.ndarray]] = {
     "morgan": morgan,
+    "morgan_chiral": morgan_chiral,
     "morgan_counts": morgan_counts,
     "atom_pairs": atom_pairs,
     "minimol": minimol,
@@ -131,6 +139,7 @@ REVISIONS = dict.fromkeys(FEATURES, 1)
 """Raised when the features change."""
 SPELLED = {
     "morgan": "morgan:BITS:RADIUS",
+    "morgan_chiral": "morgan_chiral:BITS:RADIUS",
     "morgan_counts": "morgan_counts:BITS:RADIUS",
     "atom_pairs": "atom_pairs:BITS",
 }

@@ -12,6 +12,7 @@ from benchmark.data.features import standardise, varying
 from benchmark.data.rows import Rows, feature_columns, load_rows
 from benchmark.data.spec import DatasetSpec, load_spec, with_features
 from benchmark.data.splits import Split, first_rows, make_split
+from benchmark.data.values import folded
 from benchmark.errors import UserError
 from benchmark.learners import find
 from benchmark.pipeline import Reading
@@ -50,7 +51,7 @@ def _spelled(number: str) -> str:
 def labels(spec: DatasetSpec, table: pd.DataFrame) -> np.ndarray:
     """Return the class (int64) or target (float32) of each row of ``table``, which has ``target`` and ``line``.
 
-    Classes are 0 and 1, or the places in ``classes`` of the spec.
+    Classes are 0 and 1, or the places in ``classes`` of the spec; capitals and blanks in their names mean nothing.
     ``positive`` in the spec is the text of class 1, or ``>= median`` (paper, section Datasets) or ``>= 5`` to binarise
     a number; without it the column must hold 0 and 1, or false and true. Raises UserError naming line and value.
     """
@@ -78,12 +79,13 @@ def labels(spec: DatasetSpec, table: pd.DataFrame) -> np.ndarray:
                 )
             return y
         classes = numbers >= (numbers.median() if spec.cut == "median" else float(spec.cut))
-    elif spec.classes:
-        target = plain(target)
-        known = plain(pd.Series(spec.classes, dtype=str)).tolist()
-        refuse((~target.isin(known)).to_numpy(), f"one of {', '.join(spec.classes)}")
-        if lacking := [text for text in known if not (target == text).any()]:
-            raise UserError(f"{column}: no row has the class {lacking[0]!r}: remove it from 'classes'")
+    elif names := spec.classes or ((spec.negative, spec.positive) if spec.negative and spec.positive else ()):
+        target = plain(target).map(folded)
+        known = plain(pd.Series(names, dtype=str)).map(folded).tolist()
+        refuse((~target.isin(known)).to_numpy(), f"one of {', '.join(names)}")
+        if lacking := [name for name, text in zip(names, known, strict=True) if not (target == text).any()]:
+            raise UserError(f"{column}: no row has the class {lacking[0]!r}: remove it from 'classes', or describe the "
+                            "table again with new-dataset")
         return target.map(known.index).to_numpy(dtype=np.int64)
     elif spec.positive is not None:
         target, positive = plain(target), plain(pd.Series([spec.positive])).iloc[0]
@@ -143,7 +145,7 @@ def given(name: str, backbone: str, x: np.ndarray, scaled: np.ndarray, train: np
 
     Raises UserError with the ``name`` of the problem if no feature varies over these rows.
     """
-    if find(backbone).reads != "numbers":
+    if find(backbone).reads != "numbers" or not scaled.any():
         return x
     out = standardise(x, scaled, train)
     if out.shape[1] == 0:
@@ -156,7 +158,7 @@ def given(name: str, backbone: str, x: np.ndarray, scaled: np.ndarray, train: np
 
 def _check_finite(spec: DatasetSpec, rows: Rows, train: np.ndarray, x: np.ndarray) -> None:
     """Raise UserError for a standardised number that single precision cannot hold, with its line and column."""
-    bad = np.argwhere(~np.isfinite(x))
+    bad = np.argwhere(~np.isfinite(x)) if rows.scaled.any() else ()
     if len(bad):
         row, kept = bad[0]
         column = np.flatnonzero(varying(rows.x, rows.scaled, train))[kept]
@@ -190,8 +192,10 @@ def load_problem(dataset: str, canonical_seed: int = 99) -> Problem:
     _check_finite(spec, rows, scaled_on, x)
     ids, smiles = used["id"].to_numpy(dtype=str), used["smiles"].to_numpy(dtype=str)
 
+    bits = find(spec.backbone).reads == "numbers"
+
     def take(index: np.ndarray) -> Examples:
-        return Examples(x[index], y[index], ids[index], smiles[index])
+        return Examples(x[index].astype(np.float32) if bits else x[index], y[index], ids[index], smiles[index])
 
     return Problem(
         name=spec.name,

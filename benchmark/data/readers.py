@@ -1,14 +1,20 @@
 """Readers of raw files: bytes → a table of text with the rows of the file and their lines (or records)."""
 
+import codecs
 import csv
 import io
+import re
 import sys
 import tempfile
 import warnings
+import zipfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, redirect_stderr
+from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +23,7 @@ from rdkit import Chem, rdBase
 
 from benchmark.data import parquet
 from benchmark.data.spec import DatasetSpec
-from benchmark.errors import UserError
+from benchmark.errors import UserError, did_you_mean
 
 LINE = "(line)"
 """Column with a row's line in a text file, or record in another, counted from 1."""
@@ -28,43 +34,71 @@ MOST_ROWS = 200_000
 MOST_CELLS = 20_000_000
 """The largest table: bytes when uncompressed, rows, and rows times columns. The largest of the suite has 7,807 rows."""
 MISSING = frozenset({"", "#N/A", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"})
-"""Texts that stand for a missing value."""
+"""Texts that stand for a missing value in every table."""
+SEPARATED = re.compile(r'"?sep=(.)"?[;,\t]*\r?\n', re.IGNORECASE)
+"""Excel's first line for the separator of a CSV file."""
+UTF8 = re.compile(rb"[\xc2-\xf4][\x80-\xbf]")
+"""A character of several bytes, of which text in Windows-1252 has next to none."""
+UNREADABLE = "(a structure that RDKit cannot read)"
 
 
-def read(content: bytes, name: str) -> pd.DataFrame:
+def read(content: bytes, name: str, sheet: str = "") -> pd.DataFrame:
     """Return the rows of a table with all columns as text, without blank lines, and their places in ``LINE``.
 
-    Reads CSV (comma or semicolon), TSV, Parquet and SDF (whose structures become the column ``SMILES``), recognised by
-    content. The UserError of a failure names the file, and the line if there is one.
+    Reads CSV (comma or semicolon), TSV, Excel workbooks (``sheet`` of several), Parquet, and SDF (whose structures
+    become the column ``SMILES``, and titles ``Name``), recognised by content; text in UTF-8, UTF-16 or Windows-1252.
+    ``attrs`` has ``notes``, sentences on how the file was read, and ``repeated``, the names that several columns have.
+    The UserError of a failure names the file, and the line if there is one.
     """
-    if content.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
-        raise UserError(
-            f"{name}: it is an Excel workbook or another archive, despite its name: expected CSV, TSV, Parquet or "
-            "SDF; save the sheet as CSV (UTF-8)"
-        )
+    notes: list[str] = []
     try:
+        if content.startswith(b"\xd0\xcf\x11\xe0"):
+            raise ValueError("it is an old Excel workbook (.xls): save it as .xlsx or as CSV")
         if content.startswith(b"PAR1"):
-            return _numbered(_parquet(content))
-        content = content.removeprefix(b"\xef\xbb\xbf")  # a byte order mark
-        text = _decoded(content, name)
-        return _numbered(_sdf(content)) if "M  END" in text else _delimited(text)
-    except (ValueError, OSError, csv.Error, pa.ArrowException) as error:
+            header, cells, lines = _parquet(content)
+        elif content.startswith(b"PK\x03\x04"):
+            header, cells, lines = _workbook(content, name, sheet, notes)
+        else:
+            text = _decoded(content, name, notes)
+            header, cells, lines = _sdf(text) if "M  END" in text else _delimited(text)
+    except (ValueError, OSError, csv.Error, zipfile.BadZipFile, pa.ArrowException) as error:
         raise UserError(f"{name}: cannot be read as a table: {str(error).strip()}") from error
+    table = pd.DataFrame(cells, columns=_names(header), dtype=object).assign(**{LINE: np.array(lines, dtype=int)})
+    table.attrs = {"notes": notes, "repeated": sorted(n for n, count in Counter(header).items() if count > 1)}
+    return table
 
 
-def _decoded(content: bytes, name: str) -> str:
+Cells = tuple[list[str], np.ndarray, Sequence[int]]
+"""Header (D,), texts (N, D) as objects, and the line of each row (N,)."""
+
+
+def _decoded(content: bytes, name: str, notes: list[str]) -> str:
+    """Return the text of a file: UTF-8, UTF-16, or Windows-1252 where no byte says otherwise. Raises UserError."""
+    start = content[:2000]
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return content.decode("utf-16")
+    for order, zeros in (("le", start[1::2].count(0)), ("be", start[::2].count(0))):
+        if zeros > 0.4 * len(start):
+            return content.decode(f"utf-16-{order}")
+    marked = content.startswith(codecs.BOM_UTF8)
+    content = content.removeprefix(codecs.BOM_UTF8)
     odd = content.find(b"\0")
-    try:
-        if odd < 0:
+    if odd < 0:
+        try:
             return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        odd = error.start
+        except UnicodeDecodeError as error:
+            odd = error.start
+        if not marked and not UTF8.search(content):
+            try:
+                text = content.decode("cp1252")
+            except UnicodeDecodeError as error:
+                odd = error.start
+            else:
+                example = re.search(r"[\w.]*[^\x00-\x7f][\w.]*", text)
+                notes.append(f"text read as Windows-1252, as in {example[0] if example else ''!r}: else save as UTF-8")
+                return text
     line = content.count(b"\n", 0, odd) + 1
     raise UserError(f"{name}: line {line}: byte {content[odd]:#04x} is not UTF-8 text; save as UTF-8")
-
-
-def _numbered(table: pd.DataFrame) -> pd.DataFrame:
-    return table.assign(**{LINE: np.arange(1, len(table) + 1)})
 
 
 def _check_size(rows: int, columns: int) -> None:
@@ -75,8 +109,7 @@ def _check_size(rows: int, columns: int) -> None:
         )
 
 
-def _parquet(content: bytes) -> pd.DataFrame:
-    """Return the columns of a Parquet file as text. Raises ValueError."""
+def _parquet(content: bytes) -> Cells:
     read: list[pa.RecordBatch] = []
     rows = size = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -89,25 +122,75 @@ def _parquet(content: bytes) -> pd.DataFrame:
                 if size > MOST_BYTES:
                     raise ValueError(f"it is too large: at most {MOST_BYTES:,} bytes are allowed")
                 read.append(batch)
-    return _text(pa.Table.from_batches(read).to_pandas())
+    table = pa.Table.from_batches(read).to_pandas()
+    header = [*map(str, table)]
+    cells = table.astype(object).where(table.notna(), "").astype(str).to_numpy(dtype=object)
+    for column, texts in zip(header, cells.T, strict=True):
+        if odd := next((i for i, text in enumerate(texts, 1) if "\0" in text), 0):
+            raise ValueError(f"row {odd}, column {column!r}: expected text, found a NUL byte")
+    return header, cells, range(1, len(cells) + 1)
 
 
-def _text(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with all entries and names as text. Raises ValueError for the row of a NUL."""
-    table = table.astype(object).where(table.notna(), "").astype(str).set_axis(_names(map(str, table)), axis=1)
-    for name, texts in table.items():
-        if (odd := texts.str.contains("\0", regex=False)).any():
-            raise ValueError(f"row {odd.to_numpy().argmax() + 1}, column {name!r}: expected text, found a NUL byte")
-    return table
+def _workbook(content: bytes, name: str, sheet: str, notes: list[str]) -> Cells:
+    """Return a sheet of an Excel workbook: the one that is named, or the only one with more than a row."""
+    import openpyxl
+
+    if sum(part.file_size for part in zipfile.ZipFile(io.BytesIO(content)).infolist()) > MOST_BYTES:
+        raise ValueError(f"it is too large: at most {MOST_BYTES:,} bytes are allowed")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of parts of a workbook that are no table
+            book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+            tables = {page.title: _filled(page) for page in book.worksheets if sheet in ("", page.title)}
+    except (KeyError, TypeError, AttributeError, SyntaxError) as error:  # those of openpyxl and of XML
+        raise ValueError(f"it is a damaged Excel workbook, or another archive: {error}") from error
+    if sheet and sheet not in tables:
+        raise did_you_mean(f"sheet of {name}", sheet, book.sheetnames)
+    tables = {title: rows for title, rows in tables.items() if len(rows) > 1}
+    if not tables:
+        raise ValueError("no sheet has a table")
+    if len(tables) > 1:
+        raise UserError(f"{name}: several sheets hold tables, {', '.join(tables)}: choose one with --sheet")
+    ((title, rows),) = tables.items()
+    width = max(len(cells) for _, cells in rows)
+    while len(rows) > 2 and sum(map(bool, rows[0][1])) == 1 < sum(map(bool, rows[1][1])):
+        rows = rows[1:]  # a title above the table
+    line, header = rows[0]
+    if line > 1 or len(book.sheetnames) > 1:
+        notes.append(f"sheet {title!r}, whose header is in row {line}")
+    texts = np.array([cells + [""] * (width - len(cells)) for _, cells in rows[1:]], dtype=object)
+    header += [""] * (width - len(header))
+    kept = [bool(text) or bool((texts[:, i] != "").any()) for i, text in enumerate(header)]
+    return [t for t, keep in zip(header, kept, strict=True) if keep], texts[:, kept], [line for line, _ in rows[1:]]
 
 
-def _delimited(text: str) -> pd.DataFrame:
-    separator = max(",\t;", key=text.lstrip().partition("\n")[0].count)
+def _filled(page: Any) -> list[tuple[int, list[str]]]:
+    """Return the rows of a sheet that are not blank, with their numbers."""
+    rows = []
+    page.reset_dimensions()  # which programs other than Excel often state wrongly
+    for line, values in enumerate(page.iter_rows(values_only=True), 1):
+        cells = [_cell(value) for value in values]
+        if any(cells):
+            rows.append((line, cells))
+            _check_size(len(rows) - 1, len(rows[0][1]))
+    return rows
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, datetime):
+        return str(value).removesuffix(" 00:00:00")
+    return "" if value is None else str(value).strip()
+
+
+def _delimited(text: str) -> Cells:
+    named = SEPARATED.match(text)
+    text, line = (text[named.end() :], 2) if named else (text, 1)
+    separator = named[1] if named else max(",\t;", key=text.lstrip().partition("\n")[0].count)
+    first = line
     rows: list[list[str]] = []
     lines: list[int] = []
     spanned: list[str] = []  # lines of the file that the current row spans
     reader = csv.reader(_noted(io.StringIO(text, newline=""), spanned), delimiter=separator)
-    line = 1
     try:
         for fields in reader:
             if any(fields):
@@ -116,7 +199,7 @@ def _delimited(text: str) -> pd.DataFrame:
                 _check_size(len(rows) - 1, len(rows[0]))
                 last = "".join(spanned) if len(spanned) > 1 else ""
             spanned.clear()
-            line = reader.line_num + 1
+            line = reader.line_num + first
     except csv.Error as error:
         raise ValueError(f"line {line}: {error}") from error
     if not rows:
@@ -132,9 +215,7 @@ def _delimited(text: str) -> pd.DataFrame:
             )
         fields += [""] * (len(header) - len(fields))
     cells = np.array(rows, dtype=object).reshape(len(rows), len(header))  # one block, however many columns
-    return pd.DataFrame(cells, columns=_names(name.strip() for name in header), dtype=object).assign(
-        **{LINE: np.array(lines[1:], dtype=int)}
-    )
+    return [name.strip() for name in header], cells, lines[1:]
 
 
 def _noted(lines: Iterable[str], seen: list[str]) -> Iterator[str]:
@@ -168,19 +249,23 @@ def distinct(names: Sequence[str], mark: str, start: int) -> list[str]:
     return result
 
 
-def _sdf(content: bytes) -> pd.DataFrame:
+def _sdf(text: str) -> Cells:
     records: list[dict[str, str]] = []
-    names = {"SMILES"}
+    names = {"SMILES": None}
+    text = text.replace("\r\n", "\n").rstrip() + "\n"
     with rdBase.BlockLogs():
-        for molecule in Chem.ForwardSDMolSupplier(io.BytesIO(content.rstrip() + b"\n")):
-            if molecule is None:
-                records.append({"SMILES": "(a structure that RDKit cannot read)"})
-            else:
-                fields = molecule.GetPropsAsDict(autoConvertStrings=False)
-                records.append({**fields, "SMILES": Chem.MolToSmiles(molecule)})
-            names.update(records[-1])
+        for molecule in Chem.ForwardSDMolSupplier(io.BytesIO(text.encode())):
+            fields = {} if molecule is None else molecule.GetPropsAsDict(autoConvertStrings=False)
+            records.append(fields | {"SMILES": Chem.MolToSmiles(molecule) if molecule else UNREADABLE})
+            names |= dict.fromkeys(records[-1])
             _check_size(len(records), len(names))
-    return _text(pd.DataFrame(records))
+    titles = [block.partition("\n")[0].strip() for block in re.split(r"(?m)^\$\$\$\$.*\n", text)[: len(records)]]
+    if any(titles) and len(titles) == len(records):
+        column = "Title" if "Name" in names else "Name"
+        records = [{column: title} | record for title, record in zip(titles, records, strict=True)]
+        names = {column: None} | names
+    cells = [[record.get(name, "") for name in names] for record in records]
+    return [*names], np.array(cells, dtype=object).reshape(-1, len(names)), range(1, len(cells) + 1)
 
 
 def clean(table: pd.DataFrame, content: bytes, spec: DatasetSpec) -> pd.DataFrame:

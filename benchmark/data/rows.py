@@ -2,7 +2,7 @@
 
 import hashlib
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -16,19 +16,27 @@ from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
 from benchmark import files as cache
 from benchmark.data import downloads, features, images, readers, values
 from benchmark.data.compositions import reduced
-from benchmark.data.readers import LINE, MISSING, REPEATED
+from benchmark.data.readers import LINE, REPEATED
 from benchmark.data.spec import DatasetSpec
 from benchmark.data.splits import moments
 from benchmark.errors import UserError, did_you_mean
 from benchmark.files import program
 
-EXCLUDED = ("repeated", "no_smiles", "no_target", "unparsable", "not_selected", "merged")
+EXCLUDED = ("repeated", "no_smiles", "no_target", "unparsable", "too_large", "bound", "not_selected", "merged")
 """Reasons to exclude a row, in ``Rows.table``."""
 READ = {
     "source",
     "smiles",
     "id",
     "target",
+    "sheet",
+    "missing",
+    "decimal",
+    "suffix",
+    "relation",
+    "bounds",
+    "positive",
+    "desalt",
     "where",
     "limits",
     "log10",
@@ -42,13 +50,18 @@ READ = {
 """Fields of a spec that its rows depend on."""
 MOST_ATOMS = 500
 """The largest molecule. The time for a scaffold grows with the cube of its atoms."""
+LONGEST = 10 * MOST_ATOMS
+"""Characters of the longest SMILES."""
+PARALLEL = 20_000
+"""Molecules from which on all cores parse them: to start processes takes two seconds."""
 
 
 @dataclass(frozen=True)
 class Rows:
     """A dataset before it is split.
 
-    ``table`` has all rows of the file: ``line`` (line number), ``id``, ``smiles`` as written, ``canonical`` (empty if
+    ``table`` has all rows of the file: ``line`` (line number), ``id``, ``name`` (in the column of ids, if any),
+    ``smiles`` as written, or of the parent with ``desalt``, ``canonical`` (empty if
     RDKit cannot parse it), ``scaffold`` (empty if the split does not need it, too), ``target`` (as written, or as the
     spec changes it), ``part`` (of a split by column), ``group`` (``label 1, place 0``; empty without ``groups``), the
     reasons to exclude a row (``EXCLUDED``), and ``used`` if none applies. ``x`` (N, D) are the features of the used
@@ -105,16 +118,20 @@ def load_table(spec: DatasetSpec) -> pd.DataFrame:
     return _prepare(raw, spec.model_copy(update={"split": "random:0.8"}), none)[0]
 
 
+def raw_table(spec: DatasetSpec) -> pd.DataFrame:
+    """Return the table of a dataset's file as text. Raises UserError for a column that it lacks."""
+    return _cleaned(spec, *downloads.obtain(spec))
+
+
 def _cleaned(spec: DatasetSpec, path: Path, content: bytes) -> pd.DataFrame:
-    raw = readers.read(content, str(path))
+    raw = readers.read(content, str(path), spec.sheet)
     _require_columns(raw, spec)
     return readers.clean(raw, content, spec)
 
 
 def feature_columns(spec: DatasetSpec) -> list[str]:
     """Return the feature columns of a dataset whose features are ``columns``."""
-    path, content = downloads.obtain(spec)
-    return list(features.own_columns(readers.read(content, str(path)), spec).columns)
+    return list(features.own_columns(raw_table(spec), spec).columns)
 
 
 def example_ids(texts: Sequence[str], *, hashed: bool) -> np.ndarray:
@@ -144,49 +161,85 @@ def _require_columns(raw: pd.DataFrame, spec: DatasetSpec) -> None:
             raise did_you_mean(f"column of {spec.name}'s file:", column, names)
 
 
-def _molecules(smiles: Iterable[str], lines: Iterable[int], spec: DatasetSpec) -> list[Chem.Mol | None]:
-    """Parse the SMILES; None for one that is empty or invalid. Raises UserError for one that is too large."""
-    longest = 10 * MOST_ATOMS
-    molecules = []
+class Parsed(Sequence[Chem.Mol]):
+    """Molecules of SMILES, each parsed when it is asked for: 200,000 at once would take gigabytes."""
+
+    def __init__(self, smiles: Sequence[str]):
+        self.smiles = smiles
+
+    def __len__(self) -> int:
+        return len(self.smiles)
+
+    def __getitem__(self, i: Any) -> Any:
+        with rdBase.BlockLogs():
+            return Chem.MolFromSmiles(self.smiles[i])
+
+
+def parent(molecule: Chem.Mol) -> Chem.Mol:
+    """Return the largest organic part of a salt or mixture, neutral where moving protons can make it so (RDKit)."""
+    from rdkit.Chem.MolStandardize import rdMolStandardize  # takes a moment to import
+
+    largest = rdMolStandardize.LargestFragmentChooser(preferOrganic=True)
     with rdBase.BlockLogs():
-        for text, line in zip(smiles, lines, strict=True):
-            molecule = Chem.MolFromSmiles(text) if 0 < len(text) <= longest else None
-            if len(text) > longest or (molecule and molecule.GetNumAtoms() > MOST_ATOMS):
-                size = f"{molecule.GetNumAtoms():,} atoms" if molecule else f"{len(text):,} characters"
-                raise UserError(
-                    f"{spec.name}: line {line}, column {spec.smiles!r}: expected a molecule of at most {MOST_ATOMS} "
-                    f"atoms and {longest:,} characters, found {size}, {text[:20]!r}…: remove the row"
-                )
-            molecules.append(molecule)
-    return molecules
+        return rdMolStandardize.Uncharger().uncharge(largest.choose(molecule))
+
+
+def _structures(smiles: Sequence[str], scaffolds: bool, desalt: bool) -> list[tuple[str, str, str, bool]]:
+    """Return of each SMILES what to compute features of, its canonical form and scaffold (empty if it cannot be parsed
+    or is too large), and whether it is too large."""
+    out = []
+    with rdBase.BlockLogs():
+        for text in smiles:
+            molecule = Chem.MolFromSmiles(text) if 0 < len(text) <= LONGEST else None
+            large = len(text) > LONGEST or (molecule is not None and molecule.GetNumAtoms() > MOST_ATOMS)
+            if molecule is None or large:
+                out.append((text, "", "", large))
+                continue
+            if desalt:
+                molecule = parent(molecule)
+                text = Chem.MolToSmiles(molecule)
+            scaffold = MurckoScaffoldSmiles(mol=molecule, includeChirality=False) if scaffolds else ""
+            out.append((text, Chem.MolToSmiles(molecule), scaffold, False))
+    return out
+
+
+def _in_parallel(smiles: list[str], scaffolds: bool, desalt: bool) -> list[tuple[str, str, str, bool]]:
+    if len(smiles) < PARALLEL:
+        return _structures(smiles, scaffolds, desalt)
+    from joblib import Parallel, delayed
+
+    blocks = [smiles[start : start + 5000] for start in range(0, len(smiles), 5000)]
+    parts = Parallel(n_jobs=-1)(delayed(_structures)(block, scaffolds, desalt) for block in blocks)
+    return [one for part in parts for one in part]
 
 
 def _prepare(
     raw: pd.DataFrame, spec: DatasetSpec, x: np.ndarray | None = None
 ) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     """Return ``table``, ``x`` and ``scaled`` of ``Rows`` for the table of a raw file (and the pixels of images)."""
+    written, raw = raw, values.legible(raw, spec)
     none = pd.Series("", index=raw.index)
     smiles = raw[spec.smiles].str.strip() if spec.smiles else none
-    molecules = _molecules(smiles, raw[LINE], spec)
+    structures = _in_parallel(smiles.tolist(), spec.split.startswith("scaffold"), spec.desalt)
+    used_smiles, canonical, scaffolds, large = (list(of) for of in zip(*structures, strict=True)) if len(raw) else ([],) * 4
     groups = raw[list(dict.fromkeys(spec.groups))].to_dict("index").values()
-    grouped = spec.split.startswith("scaffold")
-    parsed = np.array([molecule is not None for molecule in molecules])
     names = raw[spec.id].str.strip() if spec.id else smiles
     table = pd.DataFrame(
         {
             "line": raw[LINE].astype(int),
-            "smiles": smiles,
-            "canonical": [Chem.MolToSmiles(m) if m else "" for m in molecules],
-            "scaffold": [
-                MurckoScaffoldSmiles(mol=m, includeChirality=False) if m and grouped else "" for m in molecules
-            ],
+            "name": raw[spec.id].str.strip() if spec.id else none,
+            "smiles": used_smiles,
+            "canonical": canonical,
+            "scaffold": scaffolds,
             "target": raw[spec.target].str.strip(),
             "part": raw[spec.split_column].str.strip() if spec.split_column else none,
             "group": [", ".join(f"{name} {value}" for name, value in of.items()) for of in groups],
             "repeated": raw[REPEATED],
             "no_smiles": (smiles == "") & bool(spec.smiles),
-            "no_target": raw[spec.target].str.strip().isin(MISSING),
-            "unparsable": ~parsed & (smiles != ""),
+            "no_target": values.is_missing(raw[spec.target], spec.missing),
+            "unparsable": (smiles.to_numpy() != "") & (np.array(canonical, dtype=object) == "") & ~np.array(large, dtype=bool),
+            "too_large": large,
+            "bound": values.undecided(written, raw, spec),
             "not_selected": values.excluded(raw, spec),
             "merged": False,
         }
@@ -215,5 +268,5 @@ def _prepare(
     table.loc[used, "id"] = example_ids(names[used].tolist(), hashed=not spec.id)
     if x is not None:
         return table, x if used.all() else x[used], np.zeros(x.shape[1], dtype=bool)
-    chosen = [m for m, keep in zip(molecules, used, strict=True) if keep and m] if spec.smiles else []
-    return table, *features.featurise(chosen, raw[used], spec)
+    chosen = Parsed(table["smiles"][used].tolist() if spec.smiles else [])
+    return table, *features.featurise(chosen, raw[used].assign(**{spec.smiles: chosen.smiles}) if spec.desalt else raw[used], spec)

@@ -22,7 +22,7 @@ UNVERIFIED = ("tadf", "hf")
 MOST_BYTES = 2**24
 """The largest TOML; one of 20,000 columns to ignore has half a megabyte."""
 
-BY_COLUMN = ("given", "group", "ood", "time")
+BY_COLUMN = ("fold", "given", "group", "ood", "time")
 """Kinds of splits that read a column of the table."""
 
 NOT_OF_MOLECULES = ("columns", "composition", "pixels", "smiles")
@@ -80,7 +80,15 @@ class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
     target_name: str = ""
     unit: str = ""
     positive: str | None = None
+    negative: str = ""
     classes: tuple[str, ...] = ()
+    sheet: str = ""
+    missing: tuple[str, ...] = ()
+    decimal: Literal["", ",", "."] = ""
+    suffix: str = ""
+    relation: str = ""
+    bounds: Literal["", "exclude", "exact"] = ""
+    desalt: bool = False
     where: tuple[tuple[str, ...], ...] = ()
     limits: tuple[float, float] | None = None
     log10: bool = False
@@ -122,7 +130,19 @@ class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
     def split_column(self) -> str:
         """Column that a split reads; empty for other splits."""
         kind, _, column = self.split.partition(":")
+        if kind == "fold":
+            return column.rpartition(":")[0] if re.search(r":-?\d+$", column) else column
         return (time_column(column)[0] if kind == "time" else column) if kind in BY_COLUMN else ""
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """What the user calls classes 0, 1 and so on; ``0`` and ``1`` where the table does. Empty for a regression."""
+        if self.task == "regression":
+            return ()
+        if self.cut:
+            cut = f"its {self.cut}" if self.cut == "median" else self.cut
+            return f"below {cut}", f"at least {cut}"
+        return self.classes or ((self.negative or f"not {self.positive}", self.positive) if self.positive else ("0", "1"))
 
     @property
     def cut(self) -> str:

@@ -1,5 +1,6 @@
 """Canonical splits by their names in the TOMLs: ``scaffold:0.8``, ``random:0.8``, ``time:COLUMN`` and others."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -64,20 +65,39 @@ def first_rows(pool: np.ndarray, n: int, seed: int) -> np.ndarray:
     return pool[np.sort(np.random.default_rng(seed).permutation(len(pool))[:n])]
 
 
-GIVEN = {"train": "train", "id": "id", "test": "id", "ood": "ood", "val": "", "valid": "", "validation": ""}
-"""Meanings of the texts in a split column; validation rows are excluded."""
+GIVEN = {
+    **dict.fromkeys(("train", "training", "tr", "trn", "trainset", "training set", "train set"), "train"),
+    **dict.fromkeys(("id", "test", "testing", "te", "tst", "testset", "test set", "holdout", "hold-out"), "id"),
+    **dict.fromkeys(("ood", "external", "external test"), "ood"),
+    **dict.fromkeys(("val", "valid", "validation", "validation set", "dev", "calibration"), ""),
+}
+"""Meanings of the words in a split column, whatever their capitals; validation rows are excluded."""
 
 
 def given_split(parts: Sequence[str]) -> Split:
-    """Return the split of a split column. Raises UserError for a text that is not in ``GIVEN``."""
-    unknown = sorted(set(parts) - set(GIVEN))
-    if unknown:
-        raise UserError(f"split 'given': expected {', '.join(GIVEN)}, found {unknown[0]!r}")
+    """Return the split of a column with words for its parts. Raises UserError for one that is not in ``GIVEN``."""
+    words = [" ".join(text.split()).casefold().replace("_", " ") for text in parts]
+    for i, word in enumerate(words, 1):
+        if word not in GIVEN:
+            raise UserError(
+                f"split 'given': expected train, test (or id), ood or validation, found {parts[i - 1]!r} in used row "
+                f"{i}; for numbers of folds, use --split fold:COLUMN"
+            )
     rows = {
-        part: np.array([i for i, text in enumerate(parts) if GIVEN[text] == part], dtype=np.int64)
+        part: np.array([i for i, word in enumerate(words) if GIVEN[word] == part], dtype=np.int64)
         for part in ("train", "id", "ood")
     }
     return Split(rows["train"], {"id": rows["id"]} | ({"ood": rows["ood"]} if len(rows["ood"]) else {}))
+
+
+def fold_split(parts: Sequence[str], fold: int | None) -> Split:
+    """Return a split whose ID test is one fold of a column of their numbers, by default the last. Raises UserError."""
+    numbers = pd.to_numeric(pd.Series([*parts], dtype=object), errors="coerce")
+    wrong = np.flatnonzero(~(numbers == numbers.round()))
+    if len(wrong):
+        raise UserError(f"split 'fold': expected whole numbers, found {parts[wrong[0]]!r} in used row {wrong[0] + 1}")
+    test = (numbers == (numbers.max() if fold is None else fold)).to_numpy()
+    return Split(np.flatnonzero(~test).astype(np.int64), {"id": np.flatnonzero(test).astype(np.int64)})
 
 
 def group_split(groups: Sequence[str], seed: int) -> Split:
@@ -102,13 +122,24 @@ def ood_split(parts: Sequence[str], seed: int) -> Split:
     return Split(given.train[inside.train], {"id": given.train[inside.tests["id"]], "ood": np.sort(tests)})
 
 
+MONTHS = {"mär": "mar", "mrz": "mar", "mai": "may", "okt": "oct", "dez": "dec", "sept": "sep", "märz": "march"} | {
+    **{"januar": "january", "februar": "february", "juni": "june", "juli": "july", "oktober": "october"},
+    **{"dezember": "december"},
+}
+"""German names of months, and a short one that Python does not know."""
+NAMED = ("%d/%b/%y", "%d/%b/%Y", "%d/%B/%Y", "%b/%d/%Y", "%B/%d/%Y", "%Y/%b/%d", "%Y/%m/%d", "%b/%Y", "%B/%Y", "%b/%y")
+"""Dates that cannot be mistaken, with slashes between their parts."""
+DAY_OR_MONTH_FIRST = (("%d/%m/%Y", "%d/%m/%y"), ("%m/%d/%Y", "%m/%d/%y"))
+
+
 def moments(texts: Sequence[str]) -> np.ndarray:
     """Return dates as numbers (N,) in their order, nan for an empty text.
 
-    Dates are numbers, such as years; names with numbers, such as E-0123; or as in 2024-03-31, 31.03.2024 or 03/31/2024.
-    Raises UserError for one that is none of these, and if all could be read with the day and with the month first.
+    Dates are numbers, such as years; names with numbers, such as E-0123; or as in 2024-03-31, 31.03.2024, 03/31/24,
+    03-JAN-22 and March 3, 2022. Raises UserError for one that is none of these, and if all could be read with the day
+    and with the month first.
 
-    >>> moments(["2015", "2016.5", ""]), float(np.diff(moments(["31/03/2024", "01/04/2024"]))[0])
+    >>> moments(["2015", "2016.5", ""]), float(np.diff(moments(["31/03/2024", "01-APR-24"]))[0])
     (array([2015. , 2016.5,    nan]), 1.0)
     """
     column = pd.Series([*texts], dtype=object).astype(str).str.strip()
@@ -118,20 +149,35 @@ def moments(texts: Sequence[str]) -> np.ndarray:
     one_prefix = len(known) > 0 and bool(numbered.notna().all(axis=None)) and numbered[0].nunique() == 1
     found = pd.to_numeric(numbered[1] if one_prefix else known, errors="coerce")
     if not np.isfinite(found).all():
-        slashed = known.str.replace(r"[.-]", "/", regex=True)
-        readings = [pd.to_datetime(known, format="ISO8601", errors="coerce", utc=True)]
-        readings += [pd.to_datetime(slashed, format=f, errors="coerce", utc=True) for f in ("%d/%m/%Y", "%m/%d/%Y")]
-        whole = [reading for reading in readings if reading.notna().all()]
-        if not whole:
-            wrong = known[max(readings, key=lambda reading: reading.notna().sum()).isna()].iloc[0]
-            raise UserError(f"{wrong!r} is not a date: write dates as in 2024-03-31, or as numbers such as years")
-        if len(whole) > 1 and not whole[0].equals(whole[1]):
-            wrong = known[whole[0] != whole[1]].iloc[0]
-            raise UserError(f"{wrong!r} could have the day or the month first: write dates as in 2024-03-31")
-        found = (whole[0] - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
+        found = (_dates(known) - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
     out = np.full(len(column), np.nan)
     out[there] = found
     return out
+
+
+def _dates(known: pd.Series) -> pd.Series:
+    def read(text: pd.Series, *formats: str) -> pd.Series:
+        dates = pd.Series(pd.NaT, index=text.index, dtype="datetime64[ns, UTC]")
+        for each in formats:
+            left = dates.isna()
+            if left.any():
+                dates[left] = pd.to_datetime(text[left], format=each, errors="coerce", utc=True).astype(dates.dtype)
+        return dates
+
+    slashed = known.str.replace(r"(\d)[T ]+\d{1,2}:\d{2}.*$", r"\1", regex=True)  # the time of a day says little
+    slashed = slashed.str.replace(r"(?<=\d)(st|nd|rd|th)\b", "", regex=True).str.replace(r"[^\w]+", "/", regex=True)
+    slashed = slashed.str.lower().str.replace(r"[^\W\d_]+", lambda word: MONTHS.get(word[0], word[0]), regex=True)
+    certain = read(known, "ISO8601").fillna(read(slashed, *NAMED))
+    left = slashed[certain.isna()]
+    readings = [read(left, *formats) for formats in DAY_OR_MONTH_FIRST]
+    whole = [reading for reading in readings if reading.notna().all()]
+    if not whole:
+        wrong = known[max(readings, key=lambda reading: reading.notna().sum()).isna().pipe(lambda of: of[of].index)].iloc[0]
+        raise UserError(f"{wrong!r} is not a date: write dates as in 2024-03-31, or as numbers such as years")
+    if len(whole) > 1 and not whole[0].equals(whole[1]):
+        wrong = known[(whole[0] != whole[1]).pipe(lambda of: of[of].index)].iloc[0]
+        raise UserError(f"{wrong!r} could have the day or the month first: write dates as in 2024-03-31")
+    return certain.fillna(whole[0])
 
 
 def time_split(dates: Sequence[str], share: float) -> Split:
@@ -161,6 +207,8 @@ def make_split(name: str, seed: int, scaffolds: Sequence[str], parts: Sequence[s
         share = -1.0
     if kind == "given" and text:
         split = given_split(parts)
+    elif kind == "fold" and text:
+        split = fold_split(parts, int(fold[1]) if (fold := re.search(r":(-?\d+)$", text)) else None)
     elif kind == "ood" and text:
         split = ood_split(parts, seed)
     elif kind == "group" and text:
@@ -174,7 +222,7 @@ def make_split(name: str, seed: int, scaffolds: Sequence[str], parts: Sequence[s
     else:
         raise UserError(
             f"unknown split {name!r}: expected scaffold:SHARE or random:SHARE with a share between 0 and 1, as in "
-            "scaffold:0.8, or given:COLUMN, group:COLUMN, ood:COLUMN or time:COLUMN"
+            "scaffold:0.8, or given:COLUMN, fold:COLUMN, group:COLUMN, ood:COLUMN or time:COLUMN"
         )
     for part, rows in split.parts().items():
         if len(rows) == 0:

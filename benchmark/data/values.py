@@ -1,13 +1,110 @@
-"""Targets before they are used: rows that a dataset selects, logarithms, and one target for each molecule."""
+"""Texts of a table as its dataset reads them: numbers, missing values, bounds, rows to select, one target a molecule."""
 
+import re
 from collections import Counter
 
 import numpy as np
 import pandas as pd
 
-from benchmark.data.readers import LINE
+from benchmark.data.readers import LINE, MISSING
 from benchmark.data.spec import DatasetSpec
 from benchmark.errors import UserError
+
+
+NUMBER = r"[-+\u2212]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+GROUPED = {
+    ",": re.compile(r"[-+\u2212]?(?:\d{1,3}(?:\.\d{3})+|\d*)(?:,\d*)?(?:[eE][-+]?\d+)?"),
+    ".": re.compile(r"[-+\u2212]?(?:\d{1,3}(?:,\d{3})+|\d*)(?:\.\d*)?(?:[eE][-+]?\d+)?"),
+}
+"""Numbers with the decimal mark that is the key, perhaps with the other one between thousands."""
+RELATION = re.compile(r"'?([<>≤≥=~≈]{0,2})'?\s*(.*)", re.DOTALL)
+"""A relation, as before the number in ``>= 10``, or alone in ChEMBL's spelling, ``'>='``."""
+
+
+def folded(text: str) -> str:
+    """Return a label without what people do not mean by it: capitals, and blanks around it and repeated in it.
+
+    >>> folded(" Weakly  ACTIVE ")
+    'weakly active'
+    """
+    return " ".join(text.split()).casefold()
+
+
+def spelled(text: str, decimal: str = "", suffix: str = "") -> str:
+    """Return a number as Python writes it, without a suffix such as %; any other text as it is.
+
+    >>> spelled("1.234,5 %", ",", "%"), spelled("95", suffix="%"), spelled("\u22127,5")
+    ('1234.5', '95', '\u22127,5')
+    """
+    plain = text.strip()
+    plain = plain.removesuffix(suffix).rstrip() if suffix else plain
+    if decimal and GROUPED[decimal].fullmatch(plain) and re.search(r"\d", plain):
+        plain = plain.replace("." if decimal == "," else ",", "").replace(",", ".")
+    plain = plain.replace("\u2212", "-")
+    return plain if re.fullmatch(NUMBER, plain) else text
+
+
+def related(text: str) -> tuple[str, str]:
+    """Return the relation before a number, ``""`` for none and for equality, and the rest.
+
+    >>> related(">= 10"), related("=5"), related("'<'"), related("<unknown>")
+    (('>', '10'), ('', '5'), ('<', ''), ('', '<unknown>'))
+    """
+    mark, rest = RELATION.fullmatch(text.strip()).groups()  # type: ignore[union-attr]
+    if not mark or (rest and not re.match(r"[-+\u2212.,]?\d", rest)):
+        return "", text.strip()
+    return {"<": "<", ">": ">", "≤": "<", "≥": ">"}.get(mark[0], ""), rest
+
+
+def is_missing(texts: pd.Series, words: tuple[str, ...]) -> pd.Series:
+    """Return which texts (N,) stand for a missing value: those of every table, and ``words``, whatever their capitals.
+
+    Words that are numbers stand for all spellings of these, as -999 does for -999.0.
+    """
+    missing = texts.str.strip().isin(MISSING)
+    if words:
+        missing |= texts.map(folded).isin({folded(word) for word in words})
+        numbers = pd.to_numeric(pd.Series(words, dtype=object), errors="coerce").dropna()
+        missing |= pd.to_numeric(texts, errors="coerce").isin(numbers) & bool(len(numbers))
+    return missing
+
+
+def legible(raw: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:
+    """Return a table with plain numbers, without relations and empty where a value is missing, as the spec reads it.
+
+    It changes the target and, where they are features, the columns of numbers.
+    """
+    if not (spec.missing or spec.decimal or spec.suffix or spec.bounds):
+        return raw
+    names = [spec.target]
+    if "columns" in spec.features:
+        kept = {LINE, spec.target, spec.smiles, spec.id, spec.split_column, *spec.ignore}
+        names += [name for name in raw.columns if name not in kept]
+    changed = {}
+    for name in names:
+        texts = raw[name]
+        if spec.bounds and name == spec.target:
+            texts = texts.map(lambda text: related(text)[1])
+        if spec.decimal or spec.suffix:
+            texts = texts.map(lambda text, of=name: spelled(text, spec.decimal, spec.suffix if of == spec.target else ""))
+        changed[name] = texts.mask(is_missing(texts, spec.missing), "")
+    return raw.assign(**changed)
+
+
+def undecided(raw: pd.DataFrame, numbers: pd.DataFrame, spec: DatasetSpec) -> np.ndarray:
+    """Return a mask (N,) of the rows to leave out because their target is a bound (>10) and not a value.
+
+    A bound beyond the cut of a classification decides the class. ``numbers`` is the table as ``legible`` returns it.
+    """
+    if spec.bounds != "exclude":
+        return np.zeros(len(raw), dtype=bool)
+    marks = raw[spec.relation or spec.target].map(lambda text: related(text)[0])
+    bound = marks.isin(["<", ">"])
+    if spec.cut and spec.cut != "median":
+        value = pd.to_numeric(numbers[spec.target], errors="coerce")
+        cut = float(spec.cut)
+        bound &= ~(((marks == ">") & (value >= cut)) | ((marks == "<") & (value <= cut)))
+    return bound.to_numpy(dtype=bool)
 
 
 def excluded(raw: pd.DataFrame, spec: DatasetSpec) -> np.ndarray:

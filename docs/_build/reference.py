@@ -309,7 +309,7 @@ def _health(spec: DatasetSpec) -> Iterator[str]:
         f"Tanimoto similarity of at least {NEAR} to one that is."
     )
     yield "## Health"
-    left = [f"{found[reason]:,} left out: {words}" for reason, words in REASONS.items() if found[reason]]
+    left = [f"{found[reason]:,} left out: {words}" for reason, words in REASONS.items() if found.get(reason)]
     what = "molecules" if spec.smiles else "rows with equal features"
     yield "\n".join(
         f"- {line}"

@@ -53,7 +53,7 @@ def comparable(specs: Iterable[DatasetSpec]) -> list[DatasetSpec]:
 
 
 def pairs(
-    specs: Sequence[DatasetSpec], through: Callable[[list[str]], Iterable[str]] = iter
+    specs: Sequence[DatasetSpec], through: Callable[[list[str]], Iterable[str]] = iter, only_first: bool = False
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the pairs that share at least ``FEWEST`` and ``LISTED`` molecules, and the datasets that cannot be read.
 
@@ -62,7 +62,7 @@ def pairs(
     Matthews' φ, between a class and a number the point-biserial correlation) and ``spearman`` those of the labels of
     shared molecules, NaN if one is constant; ``agreement`` is the part of them with equal classes, NaN for numbers;
     ``one`` is ``family``, ``group`` or empty, see ``one``. ``through`` gets the names of the datasets, and yields them
-    as it shows progress.
+    as it shows progress. With ``only_first``, only the first dataset is compared with the others, and must be readable.
     """
     from scipy.sparse import csr_array
 
@@ -73,6 +73,8 @@ def pairs(
         try:
             sets[name] = _Set.of(molecules(named[name]), named[name].task == "classification")
         except UserError:
+            if only_first and name == specs[0].name:
+                raise
             unread.append(name)
     known = np.unique(np.concatenate([np.empty(0, dtype=np.uint64), *(each.keys for each in sets.values())]))
     sizes = np.array([len(each.keys) for each in sets.values()], dtype=np.int64)
@@ -82,6 +84,8 @@ def pairs(
     shared = (held @ held.T).toarray()
     rows = []
     for (i, first), (j, second) in combinations(enumerate(sets), 2):
+        if only_first and i:
+            break
         share = shared[i, j] / max(1, min(sizes[i], sizes[j]))
         if shared[i, j] >= FEWEST and share >= LISTED:
             labels = _labels(sets[first], sets[second])

@@ -1,8 +1,8 @@
 """Examination of a dataset for faults and for overlaps with others; ``health_text`` formats the report."""
 
 import json
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
@@ -12,39 +12,41 @@ import pandas as pd
 from rdkit import Chem, rdBase
 
 from benchmark.data.checks.expected_churn import Properties
-from benchmark.data.checks.molecules import Molecules, molecules
+from benchmark.data.checks.families import comparable, pairs
 from benchmark.data.checks.nearest import bits, nearest
-from benchmark.data.checks.properties import properties
-from benchmark.data.listing import how_to_get
+from benchmark.data.checks.properties import MOST_PAIRS, properties
+from benchmark.data.features import FEATURES
 from benchmark.data.problem import digest, labels, split_rows
-from benchmark.data.rows import Rows, load_rows
+from benchmark.data.rows import LONGEST, MOST_ATOMS, Parsed, Rows, load_rows, parent
 from benchmark.data.spec import DatasetSpec, as_written, dataset_names
 from benchmark.data.splits import Split
-from benchmark.errors import UserError
 
 NEAR = 0.95
 """Lowest Tanimoto similarity (Morgan, 2048 bits, radius 2) of near-duplicates."""
-SHARED = 0.2
-"""Smallest shared part of the smaller dataset's rows that is reported."""
-SAME = 0.95
-"""Two datasets count as one if they share at least this part of both their rows and of the labels of shared rows."""
 REASONS = {
     "unparsable": "SMILES that RDKit cannot parse",
+    "too_large": f"molecules of more than {MOST_ATOMS} atoms or {LONGEST:,} characters",
     "no_smiles": "no SMILES",
     "no_target": "no target",
+    "bound": "a bound (< or >), not a value",
     "repeated": "exact duplicate of an earlier row",
     "not_selected": "not selected by 'where' or 'limits'",
     "merged": "merged into another row of the same molecule, or in conflict with it",
 }
+TELLING = ("morgan_chiral:2048:2", "morgan_counts:4096:2", "atom_pairs:4096")
+"""Features that may tell molecules apart which those of the dataset do not."""
+TRIED = 200
+"""Molecules on which they are tried."""
 
 
 @dataclass(frozen=True)
 class Left:
-    """A row that is excluded: its line in the file, and the reason."""
+    """A row that is excluded: its line in the file, its id in the file, the reason, and its SMILES or the complaint."""
 
     line: int
     reason: str
     text: str
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,10 +60,30 @@ class Repeat:
 
 
 @dataclass(frozen=True)
+class Alike:
+    """Different molecules that have the same features: how many, how many of them beside one with another target, and
+    the features of ``TELLING`` that tell all of a sample of them apart."""
+
+    molecules: int
+    conflicting: int
+    telling: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Salts:
+    """Rows whose molecule has several parts, and those whose parent has another target on another row."""
+
+    rows: int
+    conflicting: int
+    lines: tuple[int, ...]
+    """Lines of the first of these."""
+
+
+@dataclass(frozen=True)
 class Part:
     """A part of the split: its rows, the share of class 1 (or those of three or more classes, or mean and standard
     deviation of the target), and the numbers of rows whose molecules are in the training pool, exactly or as
-    near-duplicates (``NEAR``)."""
+    near-duplicates (``NEAR``; estimated from a sample if there are more than ``MOST_PAIRS`` pairs)."""
 
     rows: int
     positive: float | None = None
@@ -73,16 +95,17 @@ class Part:
 
 
 @dataclass(frozen=True)
-class SharedMolecules:
-    """Overlap with another dataset: rows with the same molecule, and those of them with the same label."""
+class Overlap:
+    """Another dataset with some of the molecules: how many are shared, of how many, and how their labels agree."""
 
     dataset: str
-    family: str
-    rows: int
+    shared: int
     of: int
     of_other: int
-    same_label: int | None
-    one_dataset: bool
+    agreement: float | None
+    """Part of the shared molecules with equal classes; None for numbers."""
+    one: str
+    """``family`` or ``group`` if the two must be one (``benchmark.data.checks.families.one``)."""
 
 
 @dataclass(frozen=True)
@@ -99,13 +122,18 @@ class Health:
     parsable: int | None
     expected_parsable: int | None
     used: int
+    class_names: tuple[str, ...]
     left_out: tuple[Left, ...]
     repeats: tuple[Repeat, ...]
+    alike: Alike
+    salts: Salts | None
     parts: dict[str, Part]
+    target: str = ""
+    features: str = ""
     unit: str = ""
     properties: Properties | None = None
     """What tells the churn to come; None for images and tiny tables."""
-    overlaps: tuple[SharedMolecules, ...] | None = None
+    overlaps: tuple[Overlap, ...] | None = None
     not_compared: tuple[str, ...] = ()
     """Registered datasets whose file is on this machine but cannot be read."""
 
@@ -145,26 +173,36 @@ def examine(
         parsable=int((rows.table["canonical"] != "").sum()) if spec.smiles else None,
         expected_parsable=spec.parsable,
         used=len(rows.used),
-        left_out=tuple(_left_out(rows.table)),
+        class_names=spec.class_names,
+        left_out=tuple(left_out(rows.table)),
         repeats=repeats,
+        alike=_alike(spec, rows, y),
+        salts=_salts(rows, y) if spec.smiles else None,
         parts=_parts(spec, rows, split, y),
+        target=spec.target,
+        features=", ".join(spec.features),
         unit=spec.unit,
         properties=properties(spec, rows, split, y, conflicting) if expectation and not spec.classes else None,
-        overlaps=None if shared is None else tuple(shared),
+        overlaps=shared,
         not_compared=tuple(unread),
     )
 
 
-def _left_out(table: pd.DataFrame) -> Iterable[Left]:
+def left_out(table: pd.DataFrame) -> list[Left]:
+    """Return the rows of ``Rows.table`` that are not used, one entry for each reason."""
+    lines = []
     for row in table[~table["used"]].to_dict("records"):
         smiles = str(row["smiles"])
         for reason in REASONS:
             if row[reason]:
                 text = f"{smiles}: {_complaint(smiles)}" if reason == "unparsable" else smiles
-                yield Left(int(row["line"]), reason, text)
+                lines.append(Left(int(row["line"]), reason, text[:200], str(row["name"])))
+    return lines
 
 
 def _complaint(smiles: str) -> str:
+    if smiles.count(">") > 1:
+        return "a reaction, which is not supported"
     with rdBase.BlockLogs():
         molecule = Chem.MolFromSmiles(smiles, sanitize=False)
         problems = Chem.DetectChemistryProblems(molecule) if molecule else []
@@ -183,14 +221,46 @@ def _repeats(rows: Rows) -> Iterable[Repeat]:
     for key, group in used[used["key"].duplicated(keep=False)].groupby("key", sort=False):
         targets = tuple(group["target"])
         numbers = pd.to_numeric(group["target"], errors="coerce")
-        different = numbers.nunique() if numbers.notna().all() else len(set(targets))
+        different = numbers.nunique() if numbers.notna().all() else len({text.casefold() for text in targets})
         what = str(key) if molecules else ", ".join(group["id"])
         yield Repeat(what, tuple(map(int, group["line"])), targets, bool(different > 1))
 
 
+def _alike(spec: DatasetSpec, rows: Rows, y: np.ndarray) -> Alike:
+    """Return which molecules have the features of another; none where the features are not of molecules."""
+    if not spec.smiles or "smiles" in spec.features:
+        return Alike(0, 0, ())
+    groups = defaultdict(list)
+    for row, features in enumerate(rows.x):
+        groups[hash(features.tobytes())].append(row)
+    canonical = rows.used["canonical"].to_numpy()
+    several = [group for group in groups.values() if len(group) > 1 and len(set(canonical[group])) > 1]
+    conflicting = [group for group in several if len(set(y[group])) > 1]
+    tried = np.array([row for group in (conflicting or several)[:TRIED] for row in group][:TRIED], dtype=int)
+    telling = []
+    for name in TELLING if len(tried) else ():
+        kind, *numbers = name.split(":")
+        found = FEATURES[kind](Parsed(rows.used["smiles"].to_numpy()[tried].tolist()), *map(int, numbers))
+        if len({row.tobytes() for row in found}) >= len(set(canonical[tried])):
+            telling.append(name)
+    molecules = sum(len(set(canonical[group])) for group in several)
+    return Alike(molecules, sum(len(set(canonical[group])) for group in conflicting), tuple(telling))
+
+
+def _salts(rows: Rows, y: np.ndarray) -> Salts:
+    used = rows.used
+    salts = used["canonical"].str.contains(".", regex=False).to_numpy()
+    if not salts.any():
+        return Salts(0, 0, ())
+    parents = used["canonical"].where(~salts, [Chem.MolToSmiles(parent(Chem.MolFromSmiles(s))) if salt else ""
+                                               for s, salt in zip(used["canonical"], salts, strict=True)])
+    different = pd.Series(y).groupby(parents.to_numpy()).transform("nunique").to_numpy() > 1
+    conflicting = salts & different
+    return Salts(int(salts.sum()), int(conflicting.sum()), tuple(map(int, used["line"][conflicting][:20])))
+
+
 def _parts(spec: DatasetSpec, rows: Rows, split: Split, y: np.ndarray) -> dict[str, Part]:
     key = np.array(_identity(rows, bool(spec.smiles)))
-    fingerprints = bits(spec, rows)
     parts = {}
     for name, index in split.parts().items():
         values = y[index]
@@ -203,48 +273,34 @@ def _parts(spec: DatasetSpec, rows: Rows, split: Split, y: np.ndarray) -> dict[s
         )
         if name != "train":
             about["in_train"] = int(np.isin(key[index], key[split.train]).sum())
-            if fingerprints is not None:
-                near = nearest(fingerprints[index], fingerprints[split.train]) >= NEAR
-                about["near_train"] = int(near.sum())
+            if spec.smiles:
+                most = max(1, MOST_PAIRS // len(split.train))
+                some = index if len(index) <= most else np.random.default_rng(0).permutation(index)[:most]
+                near = nearest(bits(spec, rows, some), bits(spec, rows, split.train)) >= NEAR
+                about["near_train"] = round(float(near.mean()) * len(index))
         parts[name] = Part(len(index), **about)
     return parts
 
 
 def _overlaps(
     spec: DatasetSpec, through: Callable[[list[str]], Iterable[str]]
-) -> tuple[list[SharedMolecules], list[str]]:
+) -> tuple[tuple[Overlap, ...], Sequence[str]]:
     """Return the overlaps with registered datasets on this machine, and the names of those that cannot be read."""
-    overlaps: list[SharedMolecules] = []
-    unread: list[str] = []
     if not spec.smiles:
-        return overlaps, unread
-    mine = molecules(spec)
-    counts, labelled = _counts(mine)
+        return (), ()
     itself = spec.path, spec.name.partition("@")[0]
-    others = {name: as_written(name) for name in dataset_names()}
-    here = [name for name, of in others.items() if (of.path, name) != itself and of.smiles and not how_to_get(of)]
-    for name in through(here):
-        other = others[name]
-        try:
-            theirs = molecules(other)
-        except UserError:
-            unread.append(name)
-            continue
-        if not np.isin(mine.exact, theirs.exact).any():
-            continue
-        their_counts, their_labelled = _counts(theirs)
-        shared = (counts & their_counts).total()
-        if shared < SHARED * min(counts.total(), their_counts.total()):
-            continue
-        same_label = (labelled & their_labelled).total() if other.task == spec.task else None
-        both = min(shared / counts.total(), shared / their_counts.total())
-        one = both >= SAME and (same_label or 0) >= SAME * shared
-        family = other.family or other.name
-        overlaps.append(SharedMolecules(name, family, shared, counts.total(), their_counts.total(), same_label, one))
-    return overlaps, unread
-
-
-def _counts(found: Molecules) -> tuple[Counter[int], Counter[tuple[int, float]]]:
-    """Return the molecules, and the molecules with their labels, each with its number of rows."""
-    exact = found.exact.tolist()
-    return Counter(exact), Counter(zip(exact, found.y.tolist(), strict=True))
+    others = [as_written(name) for name in dataset_names()]
+    others = [of for of in others if of.smiles and (of.path, of.name) != itself and of.name != spec.name]
+    table, unread = pairs([spec, *comparable(others)], through, only_first=True)
+    found = (
+        Overlap(
+            str(row.second),
+            row.shared,
+            row.of_first,
+            row.of_second,
+            None if np.isnan(row.agreement) else row.agreement,
+            str(row.one),
+        )
+        for row in table.sort_values("share", ascending=False).itertuples()
+    )
+    return tuple(found), unread

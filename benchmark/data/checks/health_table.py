@@ -17,8 +17,10 @@ PARTS = ("train", "id", "ood")
 OF_TABLE = ("sd", "scaffolds", "similarity", "conflicts", "disagreement", "knn_churn")
 """Fields of ``Properties`` in the table; ``rows`` of the training pool are in it anyway."""
 SHARES = ("train_positive", "id_positive", "ood_positive", *OF_TABLE)
+OF_SUITE = tuple(reason for reason in REASONS if reason not in ("too_large", "bound"))
+"""Reasons to leave out a row that occur in the suite."""
 COUNTS = (
-    *("rows", "parsable", "used", *REASONS, "repeats", "conflicting"),
+    *("rows", "parsable", "used", *OF_SUITE, "repeats", "conflicting"),
     *("train", "id", "id_in_train", "id_near_train", "ood", "ood_in_train", "ood_near_train"),
 )
 COLUMNS = ("dataset", *COUNTS, *SHARES)
@@ -27,7 +29,7 @@ COLUMNS = ("dataset", *COUNTS, *SHARES)
 def table(reports: Iterable[Health]) -> pd.DataFrame:
     """Return ``COLUMNS`` for each report, empty where a figure does not apply.
 
-    ``rows`` of the file, those that are ``parsable`` and ``used``, the rows left out for each of ``REASONS``,
+    ``rows`` of the file, those that are ``parsable`` and ``used``, the rows left out for each of ``OF_SUITE``,
     molecules on several lines (``repeats``) and those of them with different targets (``conflicting``); of each part of
     the split its rows, its share of class 1, and its molecules that are in the training pool, exactly or nearly
     (``health.NEAR``); and the properties ``OF_TABLE``, as ``Properties`` defines them.
@@ -40,7 +42,7 @@ def table(reports: Iterable[Health]) -> pd.DataFrame:
             "rows": report.rows,
             "parsable": report.parsable,
             "used": report.used,
-            **{reason: left[reason] for reason in REASONS},
+            **{reason: left[reason] for reason in OF_SUITE},
             "repeats": len(report.repeats),
             "conflicting": sum(repeat.conflict for repeat in report.repeats),
         }

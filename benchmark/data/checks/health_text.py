@@ -1,13 +1,16 @@
 """Texts of the health report: for readers, and as files stored with every result."""
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from benchmark.data.checks.expected_churn import Expected, Properties, expectations
 from benchmark.data.checks.health import NEAR, REASONS, Health, examine
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import DatasetSpec
 
+PARTS = {"train": "training pool", "id": "test set id", "ood": "test set ood"}
+FEW_OF_CLASS = 5
+"""Fewest test rows of the rarer class: with fewer, balanced accuracy moves by 10 points with each."""
 FEW = 30
 """Fewest test rows for a usable churn: with fewer, 10 % is less than three flips."""
 WIDTH = 90
@@ -31,19 +34,48 @@ def _wrapped(line: str) -> str:
 
 def _doubts(health: Health) -> list[str]:
     """Return reasons why results on the test sets may be meaningless."""
-    tests = {name: part for name, part in health.parts.items() if name != "train"}
-    few = [
-        f"test set {name} has {part.rows} rows: too few to measure churn, which needs about {FEW}"
-        for name, part in tests.items()
-        if part.rows < FEW
-    ]
-    one = [
-        f"test set {name} has only class {part.positive:.0f} in its {part.rows} rows: its accuracy is meaningless; "
-        "try --split random:0.8 with new-dataset, or another canonical seed"
-        for name, part in tests.items()
-        if part.positive in (0.0, 1.0)
-    ]
-    return few + one
+    lines = []
+    for name, part in health.parts.items():
+        if name == "train":
+            continue
+        few = None if part.positive is None else round(min(part.positive, 1 - part.positive) * part.rows)
+        if part.rows < FEW:
+            lines.append(f"test set {name} has {part.rows} rows: too few to measure churn, which needs about {FEW}")
+        if part.positive in (0.0, 1.0):
+            lines.append(
+                f"test set {name} has only {_class(health, int(part.positive))} in its {part.rows} rows: its accuracy is "
+                "meaningless; try --split random:0.8 with new-dataset, or another canonical seed"
+            )
+        elif few is not None and few < FEW_OF_CLASS:
+            rarer = _class(health, int(part.positive is not None and part.positive < 0.5))
+            lines.append(f"test set {name} has {few} rows of {rarer}: too few to tell methods apart")
+    return lines
+
+
+def _class(health: Health, number: int) -> str:
+    """Return a class in the user's words; ``active = 1`` where the table has numbers."""
+    name = health.class_names[number]
+    return f"{health.target} = {name}" if name in ("0", "1") else name
+
+
+def _alike(health: Health) -> list[str]:
+    alike, lines = health.alike, []
+    if alike.molecules:
+        conflicts = f", {alike.conflicting} of them beside one with another target" if alike.conflicting else ""
+        telling = f": {' or '.join(alike.telling)} can" if alike.telling else ""
+        if alike.conflicting or alike.molecules > 0.05 * health.used:
+            lines.append(
+                f"{alike.molecules} molecules cannot be told apart by these features ({health.features}){conflicts}{telling}"
+            )
+    if health.salts and health.salts.rows:
+        text = f"{health.salts.rows} rows are salts or mixtures of several parts"
+        if health.salts.conflicting:
+            text += (
+                f"; the parent molecule of {health.salts.conflicting} of them has another target on another line (line "
+                f"{_some(health.salts.lines, health.salts.conflicting)})"
+            )
+        lines.append(f"{text}; --desalt of new-dataset keeps the parents")
+    return lines
 
 
 def to_expect(of: Properties, unit: str = "") -> str:
@@ -81,7 +113,7 @@ def to_text(health: Health) -> str:
     def expected(count: int | None, want: int | None) -> str:
         return "" if want in (None, count) else f" (expected {want:,}: another version of RDKit or another file)"
 
-    lines = [f"{h.title} ({h.dataset}), family {h.family}, canonical seed {h.canonical_seed}, RDKit {h.rdkit}"]
+    lines = [f"{h.title} ({h.dataset}), split by seed {h.canonical_seed}, RDKit {h.rdkit}"]
     lines.append(f"  rows in the file       {h.rows:,}{expected(h.rows, h.expected_rows)}")
     if h.parsable is not None:
         lines.append(f"  parsable SMILES        {h.parsable:,}{expected(h.parsable, h.expected_parsable)}")
@@ -89,16 +121,18 @@ def to_text(health: Health) -> str:
     for reason, words in REASONS.items():
         rows = [left for left in h.left_out if left.reason == reason]
         if rows:
-            lines.append(f"  excluded: {words}: {len(rows)}")
-            lines += _first([f"line {left.line}: {left.text}".rstrip(": ") for left in rows])
+            lines.append(f"  excluded: {words}: {len(rows)} (line {_some([left.line for left in rows])})")
+        if reason == "unparsable":
+            lines += _first([f"line {left.line}: {left.text}" for left in rows])
     conflicts = [repeat for repeat in h.repeats if repeat.conflict]
     what = "molecules on several lines" if h.parsable is not None else "rows with equal features"
     lines.append(f"  {what}: {len(h.repeats)} ({len(conflicts)} with conflicting targets)")
     lines += _first([f"lines {_join(r.lines)}: {r.what}: {_join(r.targets)}" for r in conflicts])
+    lines += [f"  {line}" for line in _alike(h)]
     for name, part in h.parts.items():
-        line = f"  {name:5} {part.rows:6,} rows, "
+        line = f"  {PARTS[name]:23}{part.rows:6,} rows, "
         if part.positive is not None:
-            line += f"{part.positive:.1%} of class 1"
+            line += f"{part.positive:.1%} {_class(h, 1)}"
         elif part.classes is not None:
             line += ", ".join(f"{share:.1%} {name}" for name, share in part.classes.items())
         else:
@@ -110,30 +144,32 @@ def to_text(health: Health) -> str:
                 f", {part.near_train} ({part.near_train / part.rows:.1%}) including near-duplicates (Tanimoto ≥ {NEAR})"
             )
         lines.append(line)
-    lines += [f"  {doubt}" for doubt in _doubts(h)]
-    if h.properties and (to_come := to_expect(h.properties, h.unit)):
-        lines.append(f"  {to_come}")
     outside = h.used - sum(part.rows for part in h.parts.values())
     if outside:
         lines.append(f"  {outside:,} rows are in neither the training pool nor a test set")
-    for other in h.overlaps or ():
-        same = "" if other.same_label is None else f", {other.same_label:,} of them with the same label"
-        lines.append(
-            f"  shares {other.rows:,} rows with {other.dataset}{same} ({h.dataset} has {other.of:,}, "
-            f"{other.dataset} {other.of_other:,})"
-        )
-        if other.one_dataset and h.family == other.family:
-            lines.append(f"    the two are one dataset, in the family {h.family}")
-        elif other.one_dataset:
-            lines.append(
-                f"    the two are one dataset in the families {h.family} and {other.family}: "
-                'give them the same "family" in their TOMLs'
-            )
+    lines += [f"  {doubt}" for doubt in _doubts(h)]
+    if h.overlaps is not None and h.parsable is not None:
+        lines.append(f"  {_shared(h)}")
     if h.not_compared:
         lines.append(f"  not compared, because their files cannot be read: {_join(h.not_compared)} (see doctor)")
-    if h.overlaps == () and h.parsable is not None:
-        lines.append("  shares few molecules with the other registered datasets on this machine")
+    if h.properties and (to_come := to_expect(h.properties, h.unit)):
+        lines.append(f"  {to_come}")
     return "\n".join(lines)
+
+
+def _shared(health: Health) -> str:
+    """Return one line on the datasets with the same molecules, those that share most first."""
+    shown = [
+        f"{other.dataset} ({other.shared:,} of {min(other.of, other.of_other):,}"
+        + ("" if other.agreement is None else f", {other.agreement:.0%} in the same class")
+        + (f"; one {other.one} with it" if other.one else "")
+        + ")"
+        for other in health.overlaps or ()
+    ]
+    if not shown:
+        return "shares few molecules with the other datasets on this machine"
+    more = f" and {len(shown) - 5} more datasets" if len(shown) > 5 else ""
+    return f"shares molecules with {'; '.join(shown[:5])}{more}"
 
 
 def to_lines(health: Health) -> list[str]:
@@ -144,17 +180,19 @@ def to_lines(health: Health) -> list[str]:
     }
     conflicts = [repeat for repeat in health.repeats if repeat.conflict]
     kinds["duplicates with conflicting targets"] = ["+".join(map(str, repeat.lines)) for repeat in conflicts]
-    troubles = [
-        f"{words}: {len(lines)} (line {_join(lines[:12])}{', …' if len(lines) > 12 else ''})"
-        for words, lines in kinds.items()
-        if lines
-    ]
+    troubles = [f"{words}: {len(lines)} (line {_some(lines)})" for words, lines in kinds.items() if lines]
     troubles += _doubts(health)
+    if health.alike.conflicting:
+        troubles += _alike(health)[:1]
     header = [f"{health.dataset}: {health.used:,} of {health.rows:,} rows are used"] if troubles else []
     return header + [f"  {trouble}" for trouble in troubles]
 
 
-def _first(lines: list[str], limit: int = 20) -> list[str]:
+def _some(lines: Sequence[object], count: int = 0) -> str:
+    return _join(lines[:12]) + (", …" if max(len(lines), count) > 12 else "")
+
+
+def _first(lines: list[str], limit: int = 5) -> list[str]:
     more = [f"… and {len(lines) - limit} more: all are listed by health --json"] if len(lines) > limit else []
     return [f"    {line}" for line in [*lines[:limit], *more]]
 

@@ -20,6 +20,8 @@ NEIGHBOURS = 5
 """Neighbours that a k-NN averages, as those of the method of that name."""
 HALVINGS = 10
 """Halvings of the pool over which a k-NN's churn is averaged: those of train seeds 1 to 20."""
+MOST_PAIRS = 10**8
+"""Test rows times rows of the training pool to compare, at most: of more, a sample of the test rows is compared."""
 REACH = 64
 """Nearest rows of the pool that are remembered: half of it has 5 of them, but for one case in 10^12."""
 
@@ -32,9 +34,12 @@ def properties(spec: DatasetSpec, rows: Rows, split: Split, y: np.ndarray, confl
     train, test = split.train, split.tests["id"]
     if spec.features[0].startswith("pixels") or len(train) // 2 < NEIGHBOURS:
         return None
-    x, kernel = comparable(spec, rows, train)
+    most = max(1, MOST_PAIRS // len(train))
+    if len(test) > most:
+        test = np.random.default_rng(0).permutation(test)[:most]
+    x, pool, kernel = comparable(spec, rows, test, train)
     labels = y[train].astype(np.float64)
-    order = ranked(x[test], x[train], kernel, REACH)
+    order = ranked(x, pool, kernel, REACH)
     share, sd = float(labels.mean()), float(labels.std())
     regression = spec.task == "regression"
     unit = (sd or 1.0) if regression else 1.0
@@ -45,7 +50,7 @@ def properties(spec: DatasetSpec, rows: Rows, split: Split, y: np.ndarray, confl
         minority=None if regression else min(share, 1 - share),
         sd=sd if regression else None,
         scaffolds=scaffolds_per_molecule(rows.used["canonical"].to_numpy()[train]) if molecules else None,
-        similarity=_similarity(x[test], x[train[order[:, 0]]]) if molecules else None,
+        similarity=_similarity(x, pool[order[:, 0]]) if molecules else None,
         conflicts=conflicting / len(y),
         disagreement=disagreement(labels[order[:, :NEIGHBOURS]], regression) / unit,
         knn_churn=knn_churn(order, labels, regression) / unit,

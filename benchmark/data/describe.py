@@ -1,0 +1,609 @@
+"""Fields of a dataset's TOML, inferred from a user's table; what is inferred is said, and what is ambiguous refused."""
+
+import hashlib
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from rdkit import Chem, rdBase
+
+from benchmark.data import features, readers
+from benchmark.data.downloads import contents
+from benchmark.data.problem import plain
+from benchmark.data.readers import LINE, MISSING
+from benchmark.data.splits import GIVEN, moments
+from benchmark.data.values import GROUPED, NUMBER, folded, is_missing, related, spelled
+from benchmark.errors import UserError, did_you_mean
+
+MISSING_WORDS = frozenset(
+    "- -- --- – — . ? ?? n.d. n.d nd n/d n.a. n.a na n/a n.t. n.t nt n/t nan nil none null unk unknown undetermined "
+    "missing blank empty tbd pending untested unavailable #n/a #div/0! #value! #ref! #num! #name? #null!".split()
+) | {"no data"} | {f"not {word}" for word in ("available", "applicable", "determined", "done", "measured", "tested")}
+"""Words that stand for a missing value in a user's target, whatever their capitals: docs/own-data.md lists them."""
+POSITIVE = re.compile(r"\+|y|yes|pos|positive|t|true|active|toxic|hit|pass|inhibitor|binder|high|1", re.IGNORECASE)
+"""Texts that mean class 1 in a column with two values."""
+NEGATIVE = re.compile(r"-|n|no|neg|negative|f|false|fail|low|0", re.IGNORECASE)
+NEGATED = ("in", "non-", "non", "not ", "not_", "no ", "un")
+NAMES = re.compile(r"(^|[\W_])(id|name|identifier|number|no|code|title)$|(compound|molecule|sample|batch)s?$", re.I)
+"""Names of columns that name molecules."""
+UNIT_COLUMN = re.compile(r"(^|[\W_])units?$|(standard|activity|assay|measurement)[\W_]?type$", re.IGNORECASE)
+UNIT = re.compile(
+    r"%|(?:[munpfkµμ]?(?:M|mol|g|L|l|s|h|Pa|eV|J|cal|m|V)|cm|Å|°C|K|min|d|ppm|ppb)(?:[/·*.]?[munpfkcµμ]?(?:M|mol|g|L|l|s|h|min|m|kg)"
+    r"(?:\^?-?\d)?)*"
+)
+"""Units as after a number or alone in a column."""
+MERGES = ("mean", "majority", "drop")
+MOST_CLASSES = 10
+MOST_CATEGORIES = 100
+FEWEST_OF_CLASS = 10
+"""Rows of the rarest of three or more classes; fewer are taken for a typing error."""
+OWN = "own"
+"""The group of a user's datasets, which are never averaged with others."""
+SAMPLE = 200
+"""Texts of a column that are parsed to see whether they are SMILES."""
+DECADES = 3
+"""Orders of magnitude of a target from which on its logarithm is suggested."""
+
+
+def table_of(file: Path, sheet: str = "") -> tuple[bytes, pd.DataFrame]:
+    """Return the content of a file and its table. Raises UserError."""
+    try:
+        state = os.stat(file)
+        return _read(file, sheet, state.st_mtime_ns, state.st_size)
+    except OSError as error:
+        raise UserError(f"cannot read {file}: {error}") from error
+
+
+@lru_cache(maxsize=1)
+def _read(file: Path, sheet: str, *_: int) -> tuple[bytes, pd.DataFrame]:
+    content = contents(file)
+    return content, readers.read(content, str(file), sheet)
+
+
+def columns_of(file: Path, sheet: str = "") -> list[str]:
+    """Return the names of a table's columns. Raises UserError if it cannot be read."""
+    return [name for name in table_of(file, sheet)[1].columns if name != LINE]
+
+
+def describe_file(
+    file: Path,
+    *,
+    target: str,
+    smiles: str = "",
+    id_column: str = "",
+    task: str = "",
+    split: str = "",
+    positive: str = "",
+    classes: Sequence[str] = (),
+    merge: str = "",
+    one_hot: Sequence[str] = (),
+    ignore_value: Sequence[str] = (),
+    decimal: str = "",
+    bounds: str = "",
+    log10: bool = False,
+    desalt: bool = False,
+    sheet: str = "",
+) -> dict[str, Any]:
+    """Return the TOML's fields for ``file``, inferring those not given; ``notes`` says how it was read, a line each.
+
+    Raises UserError naming row and column, and the option for what can be read in two ways.
+    """
+    for option, given, known in (
+        ("task", task, ("classification", "regression")),
+        ("--merge", merge, MERGES),
+        ("--decimal", decimal, (",", ".")),
+        ("--bounds", bounds, ("exclude", "exact")),
+    ):
+        if given not in ("", *known):
+            raise did_you_mean(option, given, list(known))
+    content, table = table_of(file, sheet)
+    columns = columns_of(file, sheet)
+    named = [target, *filter(None, (smiles, id_column)), *one_hot]
+    for column in named:
+        if column not in columns:
+            raise did_you_mean(f"column of {file.name}", column, columns)
+    notes: list[str] = list(table.attrs["notes"])
+    smiles = smiles or _smiles_column(table, [name for name in columns if name != target], notes)
+    for column in {*named, smiles} & {*table.attrs["repeated"]}:
+        raise UserError(f"{file.name}: several columns are called {column!r}: rename those that are not meant")
+    if smiles:
+        _refuse_reactions(table, smiles, file.name)
+    reading = _Target(table, target, columns, file.name, notes)
+    found = reading.fields(task, positive, classes, ignore_value, decimal, bounds)
+    if log10 and found["task"] == "classification" and not found.get("positive", "").startswith(">= "):
+        raise UserError(f"{file.name}: --log10 needs a column of numbers, but {target!r} holds classes")
+    texts = set() if smiles else _not_numbers(table[columns], found)
+    id_column = id_column or (_names(table, columns, target) if smiles else _id_column(table, columns, target, texts))
+    fields = {
+        "title": file.name.partition(".")[0],
+        "group": OWN,
+        "source": f"file:{file.resolve()}",
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "rows": len(table),
+        **({"sheet": sheet} if sheet else {}),
+        **({"smiles": smiles} if smiles else {}),
+        **({"id": id_column} if id_column else {}),
+        "target": target,
+        **found,
+        **({"log10": True} if log10 else {}),
+        **({"desalt": True} if desalt else {}),
+        **({"merge": merge} if merge else {}),
+        "features": ["morgan:2048:2"] if smiles else ["columns"],
+        **({"one_hot": [[name, *categories(table, name, file.name)] for name in one_hot]} if one_hot else {}),
+        "split": split or ("scaffold:0.8" if smiles else "random:0.8"),
+    }
+    if not smiles:
+        numbered = [name for name in columns if name != id_column and _is_row_number(table[name], name)]
+        if numbered:
+            notes.append(f"row numbers are no feature: {', '.join(map(repr, numbered))}")
+        fields["ignore"] = [c for c in columns if c in texts | {*numbered} and c not in {target, id_column, *one_hot}]
+    if found["task"] == "regression":
+        fields["recipe"] = {"standardise": True}  # its unit may be any
+        if not log10:
+            notes += _doubts_of_numbers(reading.numbers(found), target)
+    notes += _mixed_units(table, columns, {target, smiles})
+    return {**fields, **({"notes": "\n".join(notes)} if notes else {})}
+
+
+class _Target:
+    """The column to predict, and what its texts may mean."""
+
+    def __init__(self, table: pd.DataFrame, target: str, columns: Sequence[str], file: str, notes: list[str]):
+        self.table, self.target, self.columns, self.notes = table, target, columns, notes
+        self.where = f"{file}: column {target!r}"
+        self.texts = table[target].str.strip()
+        self.texts = self.texts[~self.texts.isin(MISSING)]
+
+    def numbers(self, found: dict[str, Any]) -> pd.Series:
+        """Return the column as numbers, those that are missing or bounds left out."""
+        texts = self.texts[~is_missing(self.texts, tuple(found.get("missing", ())))]
+        pairs = texts.map(related)
+        if found.get("bounds") == "exclude":
+            marks = self.table[found["relation"]].map(lambda text: related(text)[0]) if "relation" in found else None
+            texts = texts[(pairs.map(lambda pair: pair[0]) if marks is None else marks[texts.index]) == ""]
+        read = texts.map(lambda text: spelled(related(text)[1], found.get("decimal", ""), found.get("suffix", "")))
+        return pd.to_numeric(read, errors="coerce").dropna()
+
+    def fields(
+        self, task: str, positive: str, classes: Sequence[str], ignored: Sequence[str], decimal: str, bounds: str
+    ) -> dict[str, Any]:
+        """Return the fields of the TOML that say what the column means. Raises UserError."""
+        found: dict[str, Any] = {}
+        if missing := self._missing(ignored, (*classes, positive)):
+            found["missing"] = missing
+        if self.texts.empty:
+            raise UserError(f"{self.where} is empty" + (f" but for {', '.join(map(repr, missing))}" if missing else ""))
+        relation = self._relation()
+        marks = self.texts.map(lambda text: related(text)[0])
+        bare = self.texts.map(lambda text: related(text)[1])
+        if mark := decimal or self._decimal(bare):
+            found["decimal"] = mark
+        if suffix := self._suffix(bare, mark):
+            found["suffix"] = suffix
+        bare = bare.map(lambda text: spelled(text, mark, suffix))
+        numbers = pd.to_numeric(bare, errors="coerce")
+        if bool(numbers.notna().all()) and (np.isfinite(numbers).all()):
+            if relation:
+                marks = self.table[relation].map(lambda text: related(text)[0])[self.texts.index]
+            exact = bare[marks == ""]
+            return found | self._of_numbers(bare, exact, relation, task, positive, classes, bounds or "exclude")
+        return found | self._of_words(numbers, task, positive, classes)
+
+    def _missing(self, ignored: Sequence[str], kept: Sequence[str]) -> list[str]:
+        """Leave out the words for missing values, those that are ``ignored`` by choice too, and return them."""
+        keys = self.texts.map(folded)
+        chosen = is_missing(self.texts, tuple(ignored)) if ignored else pd.Series(False, index=self.texts.index)
+        for word in ignored:
+            if not is_missing(self.texts, (word,)).any():
+                raise UserError(f"{self.where}: --ignore-value {word!r}: no field holds it")
+        words = keys.isin(MISSING_WORDS - {folded(text) for text in kept}) & ~chosen
+        if keys.isin(["+", "++"]).any():
+            words &= keys != "-"
+        others = keys[~words & ~chosen].unique()
+        if len(others) == 1 and words.any() and not kept[-1]:
+            word = self.texts[words].iloc[0]
+            raise UserError(
+                f"{self.where} holds only {self.texts[~words & ~chosen].iloc[0]!r} besides {word!r}, which may mean a "
+                f"missing value: if it is a class, name class 1 with --positive"
+            )
+        if words.any() and len(others):
+            counts = ", ".join(f"{text!r} ({n})" for text, n in Counter(self.texts[words]).most_common())
+            self.notes.append(f"taken as missing: {counts}")
+        elif not len(others):
+            words &= False
+        self.texts = self.texts[~words & ~chosen]
+        return [*dict.fromkeys([*ignored, *sorted({*keys[words]})])]
+
+    def _relation(self) -> str:
+        """Return the column of relations that belongs to the target; ``""`` if there is none."""
+        candidates = [name for name in self.columns if name != self.target and is_relation(self.table[name])]
+        place = self.columns.index(self.target)
+        words = {*re.findall(r"[a-z0-9]+", self.target.lower())}
+
+        def distance(name: str) -> tuple[int, int]:
+            return -len(words & {*re.findall(r"[a-z0-9]+", name.lower())}), abs(self.columns.index(name) - place)
+
+        return min(candidates, key=distance, default="")
+
+    def _decimal(self, texts: pd.Series) -> str:
+        """Return the decimal mark of numbers with commas; ``""`` if there are none. Raises UserError if it may be either."""
+        commas = texts[texts.str.contains(r"^[^,]*\d*,\d", regex=True)]
+        if commas.empty or not texts.str.fullmatch(r"[-+\u2212]?[\d.,]*\d[\d.,]*([eE][-+]?\d+)?\D{0,8}").mean() > 0.5:
+            return ""
+        bare = commas.str.extract(r"([-+\u2212\d.,eE]+)", expand=False)
+        fits = {mark: bool(bare.map(lambda text, of=mark: bool(GROUPED[of].fullmatch(text))).all()) for mark in ",."}
+        points = bool(texts.str.fullmatch(r"[-+\u2212]?\d*\.\d+([eE][-+]?\d+)?").any())
+        if fits[","] and points and not fits["."]:
+            with_point = texts[texts.str.contains(".", regex=False)].iloc[0]
+            raise UserError(
+                f"{self.where}, line {self._line(commas)}: {commas.iloc[0]!r} has a decimal comma, but {with_point!r} "
+                f"on line {self._line(texts[texts == with_point])} a point: use one of them, or say --decimal ,"
+            )
+        if fits[","] and fits["."]:
+            raise UserError(
+                f"{self.where}, line {self._line(commas)}: in {commas.iloc[0]!r}, the comma may be a decimal comma or "
+                "stand between thousands: say --decimal , or --decimal ."
+            )
+        mark = "," if fits[","] else "." if fits["."] else ""
+        if mark:
+            read = spelled(bare.iloc[0], mark)
+            self.notes.append(f"{commas.iloc[0]!r} is read as {read} (--decimal {'.' if mark == ',' else ','} reads it otherwise)")
+        return mark
+
+    def _suffix(self, texts: pd.Series, decimal: str) -> str:
+        """Return what follows every number, such as %. Raises UserError if it differs."""
+        parts = texts.str.extract(rf"^([-+\u2212]?[\d.,]+(?:[eE][-+]?\d+)?)\s*({UNIT.pattern})?$")
+        if parts[1].isna().all() or parts[0].isna().any():
+            return ""
+        counts = Counter(parts[1].fillna("").str.replace("μ", "µ"))
+        if len(counts) > 1:
+            listed = ", ".join(f"{unit or 'no unit'} ({n} rows)" for unit, n in counts.most_common())
+            raise UserError(f"{self.where} mixes units: {listed}: convert all values to one unit")
+        self.notes.append(f"numbers read without {parts[1].iloc[0]!r}")
+        return str(parts[1].iloc[0])
+
+    def _line(self, texts: pd.Series) -> int:
+        return int(self.table[LINE][texts.index[0]])
+
+    def _of_numbers(
+        self,
+        bare: pd.Series,
+        exact: pd.Series,
+        relation: str,
+        task: str,
+        positive: str,
+        classes: Sequence[str],
+        bounds: str,
+    ) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        cut = positive.startswith(">= ")
+        censored = len(bare) - len(exact)
+        of_numbers = task == "regression" or cut or (censored and not task and not classes)
+        values = sorted(set(plain(bare)), key=float)
+        integers = all(re.fullmatch(r"-?\d+", value) for value in values)
+        counts = Counter(plain(bare))
+        few = integers and 3 <= len(values) <= MOST_CLASSES
+        if relation or censored:
+            found = {**({"relation": relation} if relation else {}), "bounds": bounds}
+        if censored:
+            how = {
+                "exact": "taken as exact values",
+                "exclude": "left out" + (" unless they decide the class" if cut else "") + " (--bounds exact takes them as values)",
+            }[bounds]
+            self.notes.append(f"{censored} of {len(bare)} values are bounds (< or >), {how}")
+        if relation:
+            self.notes.append(f"{relation!r} says which values are bounds, and is no feature")
+        if of_numbers:
+            return found | ({"task": "classification", "positive": positive} if cut else {"task": "regression"})
+        if classes:
+            return found | self._chosen(plain(bare), classes)
+        if len(values) == 1:
+            raise UserError(f"{self.where} holds only {values[0]!r}: there is nothing to learn")
+        if len(values) == 2:
+            return found | self._two(values, plain(bare), positive)
+        if positive:
+            raise self._classes(plain(bare), f"; to cut numbers in two, use --positive '>= {values[len(values) // 2]}'")
+        if few and {"-1", "0", "1"} == {*values} and not classes:
+            raise UserError(
+                f"{self.where}: expected two classes, found -1 ({counts['-1']} rows), 0 ({counts['0']}) and 1 "
+                f"({counts['1']}): if -1 means a missing value, use --ignore-value -1; if it is a class, --classes=-1,0,1"
+            )
+        if task == "classification":
+            if few:
+                self.notes.append("classes: " + ", ".join(f"{value} ({counts[value]} rows)" for value in values))
+                return found | {"task": task, "classes": values}
+            raise UserError(
+                f"{self.where}: expected classes, found {len(values)} different numbers: say where to cut them, as with "
+                "--positive '>= median' or --positive '>= 5'"
+            )
+        common = min(counts.values()) >= FEWEST_OF_CLASS
+        if few and ({"0", "1"} < {*values} and len(values) == 3 or common):
+            listed = ", ".join(f"{value} ({counts[value]} rows)" for value in values)
+            rare = min(values, key=lambda value: counts[value])
+            raise UserError(
+                f"{self.where}: {listed}: classes or numbers? Use --task classification or --task regression; if "
+                f"{rare} (line {self._line(plain(bare)[plain(bare) == rare])}) means a missing value, --ignore-value {rare}"
+            )
+        return found | {"task": "regression"}
+
+    def _of_words(self, numbers: pd.Series, task: str, positive: str, classes: Sequence[str]) -> dict[str, Any]:
+        keys = self.texts.map(folded)
+        share = float(numbers.notna().mean())
+        if task == "regression" or (share > 0.5 and not classes) or positive.startswith(">= "):
+            odd = self.texts[numbers.isna() | ~np.isfinite(numbers.fillna(0))]
+            rare = ", ".join(f"{text!r} ({n})" for text, n in Counter(odd).most_common(5))
+            more = f"; all such texts: {rare}" if odd.nunique() > 1 else ""
+            raise UserError(
+                f"{self.where}, line {self._line(odd)}: expected a number, found {odd.iloc[0]!r}"
+                f"{_number_hint(odd.iloc[0])}; if it means a missing value, use --ignore-value {odd.iloc[0]!r}{more}"
+            )
+        if classes:
+            return self._chosen(self.texts, classes)
+        first = {key: Counter(texts).most_common(1)[0][0] for key, texts in self.texts.groupby(keys)}
+        spellings = self.table[self.target][self.texts.index].nunique()
+        if spellings > len(first) and len(first) <= MOST_CLASSES:
+            listed = ", ".join(f"{first[key]!r} ({n} rows)" for key, n in Counter(keys).most_common())
+            self.notes.append(f"{spellings} spellings of {len(first)} classes, but for capitals and blanks: {listed}")
+        texts = keys.map(first)
+        values = sorted(set(texts))
+        if len(values) == 1:
+            raise UserError(f"{self.where} holds only {values[0]!r}: there is nothing to learn")
+        if len(values) == 2:
+            return self._two(values, texts, positive)
+        pairs = {a for a in values for b in values if _opposite(a, b)}
+        odd = [value for value in values if value not in pairs] if pairs else []
+        rarest = Counter(texts).most_common()[-1]
+        if positive or len(values) > MOST_CLASSES or rarest[1] < FEWEST_OF_CLASS or odd:
+            hint = ""
+            if len(values) <= MOST_CLASSES:
+                word = min(odd or values, key=lambda value: Counter(texts)[value])
+                hint = f"; if {word!r} means a missing value, use --ignore-value {word!r}; if it is a class, --classes '{','.join(values)}'"
+            raise self._classes(texts, hint)
+        return {"task": "classification", "classes": values}
+
+    def _two(self, values: list[str], texts: pd.Series, positive: str) -> dict[str, Any]:
+        words = {folded(value) for value in values}
+        if not positive and (words == {"0", "1"} or words == {"false", "true"}):
+            return {"task": "classification"}
+        if positive:
+            names = {folded(value): value for value in values}
+            positive = plain(pd.Series([positive])).iloc[0]
+            if folded(positive) not in names:
+                raise UserError(f"{self.where}: --positive {positive!r}: expected {values[0]!r} or {values[1]!r}")
+            positive = names[folded(positive)]
+        else:
+            positive = _class_one(values)
+        (negative,) = (value for value in values if value != positive)
+        return {"task": "classification", "positive": positive, "negative": negative}
+
+    def _chosen(self, texts: pd.Series, classes: Sequence[str]) -> dict[str, Any]:
+        """Return the fields of ``classes``, the first of which is class 0. Raises UserError for another text."""
+        known = {folded(name) for name in plain(pd.Series([*classes], dtype=object))}
+        if len(known) < max(2, len(classes)):
+            raise UserError(f"--classes: expected two or more different texts, found {', '.join(classes) or 'none'}")
+        odd = texts[~texts.map(folded).isin(known)]
+        if len(odd):
+            rare = ", ".join(f"{text!r} ({n})" for text, n in Counter(odd).most_common(5))
+            raise UserError(
+                f"{self.where}, line {self._line(odd)}: expected one of {', '.join(classes)}, found {rare}; if these "
+                f"mean missing values, use --ignore-value {odd.iloc[0]!r}"
+            )
+        if len(classes) == 2:
+            return {"task": "classification", "positive": classes[1], "negative": classes[0]}
+        return {"task": "classification", "classes": [*classes]}
+
+    def _classes(self, texts: pd.Series, hint: str = "") -> UserError:
+        """Return the error for a number of classes other than two; it locates the first row of the rarest."""
+        counts = Counter(texts).most_common()
+        rarest = counts[-1][0]
+        listed = ", ".join(f"{text!r} ({count})" for text, count in counts[:5]) + (", …" if len(counts) > 5 else "")
+        return UserError(
+            f"{self.where}: expected two classes, found {len(counts)}: {listed}; {rarest!r} is on line "
+            f"{self._line(texts[texts == rarest])}{hint or '; remove the rows of the other classes, or merge classes'}"
+        )
+
+
+def _opposite(one: str, other: str) -> bool:
+    """Return whether two labels are each other's opposite, as active and inactive, or yes and no."""
+    a, b = folded(one), folded(other)
+    negated = any(a == prefix + b or b == prefix + a for prefix in NEGATED)
+    return negated or bool(
+        (POSITIVE.fullmatch(a) and NEGATIVE.fullmatch(b)) or (POSITIVE.fullmatch(b) and NEGATIVE.fullmatch(a))
+    )
+
+
+def _class_one(values: Sequence[str]) -> str:
+    """Return class 1 of two texts: ``active`` of ``active, inactive``; else the affirmative one; else the last."""
+    for value, other in (values, values[::-1]):
+        if any(folded(other) == prefix + folded(value) for prefix in NEGATED):
+            return value
+    affirmative = [value for value in values if POSITIVE.fullmatch(value) or value.endswith("+")]
+    return affirmative[0] if len(affirmative) == 1 else values[-1]
+
+
+def _number_hint(text: str) -> str:
+    """Return how to fix a text that was meant as a number; empty if it does not look like one."""
+    if re.fullmatch(r"[-+]?\d{1,3}(,\d{3})+(\.\d*)?", text):
+        return f"; write it without commas: {text.replace(',', '')}"
+    if re.fullmatch(r"[-+]?\d*,\d+([eE][-+]?\d+)?", text):
+        return f"; write it with a decimal point: {text.replace(',', '.')}, like all numbers of the column"
+    return ""
+
+
+def is_relation(texts: pd.Series) -> bool:
+    """Return whether a column holds relations of a value to the true one, such as = and >, and nothing else."""
+    there = texts.str.strip()
+    there = there[~there.isin(MISSING)]
+    return len(there) > 0 and bool(there.str.fullmatch(r"'?(?:[<>≤≥=~≈]{1,2})'?").all())
+
+
+def _is_unit(texts: pd.Series, name: str) -> bool:
+    there = texts.str.strip()
+    there = there[~there.isin(MISSING)]
+    return len(there) > 0 and (bool(UNIT_COLUMN.search(name)) or bool(there.map(lambda t: bool(UNIT.fullmatch(t))).all()))
+
+
+def _mixed_units(table: pd.DataFrame, columns: Iterable[str], used: set[str]) -> list[str]:
+    """Return a line on each column of units, or of kinds of measurement, that holds several."""
+    lines = []
+    for name in columns:
+        if name not in used and _is_unit(table[name], name):
+            counts = Counter(text.strip().replace("μ", "µ") for text in table[name] if text.strip() not in MISSING)
+            if 1 < len({unit.replace("µ", "u") for unit in counts}) <= MOST_CATEGORIES:
+                listed = ", ".join(f"{unit} ({n} rows)" for unit, n in counts.most_common(5))
+                first = counts.most_common(1)[0][0]
+                lines.append(
+                    f"{name!r} differs: {listed}: such values cannot be compared; convert them to one, or keep one with "
+                    f'where = [["{name}", "{first}"]] in the TOML'
+                )
+    return lines
+
+
+def _doubts_of_numbers(numbers: pd.Series, target: str) -> list[str]:
+    """Return a line on a number that may mean a missing value, and on values that span orders of magnitude."""
+    lines = []
+    values = np.sort(numbers.unique())
+    for value, rest in ((values[0], values[1:]), (values[-1], values[:-1])):
+        count = int((numbers == value).sum())
+        if len(rest) > 1 and count > 1 and value == round(value) and min(abs(rest - value)) > np.ptp(rest):
+            lines.append(
+                f"{value:g} stands in {count} rows, far from all others ({rest.min():g} to {rest.max():g}): if it means a "
+                f"missing value, use --ignore-value {value:g}"
+            )
+        elif len(rest) > 1 and count > 2 and value == -1 and rest.min() >= 0:
+            lines.append(f"-1 stands in {count} rows, below all others: if it means a missing value, use --ignore-value -1")
+    if not lines and values[0] > 0 and (decades := float(np.log10(values[-1] / values[0]))) >= DECADES:
+        lines.append(
+            f"{target!r} spans {decades:.1f} orders of magnitude: --log10 predicts its logarithm, which is what models of "
+            "concentrations and the like predict"
+        )
+    return lines
+
+
+def categories(table: pd.DataFrame, name: str, file: str) -> list[str]:
+    """Return the different texts of a column in alphabetical order. Raises UserError for fewer than 2 or too many."""
+    texts = table[name].str.strip()
+    categories = sorted(set(texts[~texts.isin(MISSING)]))
+    if not 2 <= len(categories) <= MOST_CATEGORIES:
+        raise UserError(
+            f"{file}: column {name!r}: expected 2 to {MOST_CATEGORIES} different texts for --one-hot, "
+            f"found {len(categories)}"
+        )
+    return categories
+
+
+def offers(file: Path, fields: dict[str, Any]) -> list[str]:
+    """Return what else the columns of a table could be used for: given splits, dates to split by, and groups."""
+    _, table = table_of(file, fields.get("sheet", ""))
+    used = {fields["target"], fields.get("smiles"), fields.get("id"), fields.get("relation")}
+    used |= {fields["split"].partition(":")[2].partition(":")[0], *(name for name, *_ in fields.get("one_hot", []))}
+    lines = []
+    for name in table.columns:
+        if name == LINE or name in used or is_relation(table[name]) or _is_unit(table[name], name):
+            continue
+        texts = table[name].str.strip()
+        there = texts[~texts.isin(MISSING)]
+        if len(there) < 0.5 * len(table):
+            continue
+        words = {GIVEN.get(folded(text), "no") for text in there.unique()} if there.nunique() <= 5 else {"no"}
+        numbers = pd.to_numeric(there, errors="coerce")
+        if {"train"} < words <= {"train", "id", "ood", ""}:
+            lines.append(f"{name!r} says which rows are for training and test: --split given:{name} takes them as they are")
+        elif re.search(r"fold|split", name, re.I) and 2 <= there.nunique() <= 20 and bool((numbers % 1 == 0).all()):
+            lines.append(f"{name!r} holds numbers of folds: --split fold:{name} tests on the last, fold:{name}:0 on fold 0")
+        elif _are_dates(there):
+            lines.append(f"{name!r} holds dates: --split time:{name} tests on the latest fifth of the rows")
+        elif numbers.isna().all() and 2 <= there.nunique() <= len(there) / 2 and name not in table.attrs["repeated"]:
+            line = f"{name!r} has {there.nunique()} different texts: --split group:{name} keeps each together"
+            if there.nunique() <= MOST_CATEGORIES:
+                line += f"; --one-hot {name} makes them features"
+            lines.append(line)
+    return lines
+
+
+def _are_dates(texts: pd.Series) -> bool:
+    """Return whether all texts are dates; numbers are not, as they may be anything."""
+    if texts.nunique() < 3 or not texts.str.contains(r"\d").all() or texts.str.fullmatch(rf"\s*{NUMBER}\s*").any():
+        return False
+    if texts.str.fullmatch(r"\D*\d+").mean() == 1 and texts.str.replace(r"\d", "", regex=True).nunique() == 1:
+        return False  # names with a number, such as E-0123
+    try:
+        moments(texts.iloc[:SAMPLE].tolist())
+    except UserError:
+        return False
+    return True
+
+
+def _names(table: pd.DataFrame, columns: Sequence[str], target: str) -> str:
+    """Return the first column that is called like a name or an id and has another text in each row; else ``""``."""
+    for name in columns:
+        texts = table[name].str.strip()
+        if name != target and NAMES.search(name) and texts.is_unique and not texts.isin(MISSING).any():
+            return name
+    return ""
+
+
+def _smiles_share(texts: pd.Series) -> float:
+    """Return the share of texts that are SMILES of three or more atoms, in a sample."""
+    there = pd.Series(texts.str.strip().unique())
+    there = there[~there.isin(MISSING) & (there.str.len() < 5000)].iloc[:SAMPLE]
+    with rdBase.BlockLogs():
+        found = [Chem.MolFromSmiles(text) for text in there if not re.fullmatch(r"[A-Za-z]?[\d.,-]*", text)]
+    return sum(m is not None and m.GetNumAtoms() > 2 for m in found) / max(len(there), 1)
+
+
+def _smiles_column(table: pd.DataFrame, columns: Sequence[str], notes: list[str]) -> str:
+    """Return the column of SMILES, by its name or else by its content. Raises UserError if it may be several."""
+    named = [name for name in columns if "smiles" in name.lower()]
+    exact = [name for name in named if name.lower() == "smiles"]
+    if len(exact) == 1 or len(named) == 1:
+        return (exact or named)[0]
+    candidates = [name for name in named or columns if _smiles_share(table[name]) > 0.6]
+    if len(candidates) > 1 or (named and not candidates):
+        raise UserError(f"several columns may hold the SMILES: {', '.join(candidates or named)}; choose one with --smiles")
+    if candidates:
+        notes.append(f"the SMILES are in {candidates[0]!r}, by its content")
+    return next(iter(candidates), "")
+
+
+def _refuse_reactions(table: pd.DataFrame, smiles: str, file: str) -> None:
+    texts = table[smiles].str.strip()
+    reactions = texts.str.fullmatch(r"[^>\s|]*>[^>]*>[^>\s]*(\s+\|.*\|)?")
+    if reactions.sum() > 0.5 * (texts != "").sum():
+        raise UserError(
+            f"{file}: column {smiles!r}, line {table[LINE][reactions].iloc[0]}: {texts[reactions].iloc[0][:60]!r} is a "
+            "reaction, and reactions are not supported: make a column of molecules, such as the products, and name it "
+            "with --smiles"
+        )
+
+
+def _id_column(table: pd.DataFrame, columns: Sequence[str], target: str, texts: set[str]) -> str:
+    for name in columns:
+        if name != target and name in texts and table[name].is_unique:
+            return name
+    raise UserError(
+        "no column holds SMILES, and none holds a unique name for each row: choose --smiles or --id among "
+        + ", ".join(columns)
+    )
+
+
+def _is_row_number(texts: pd.Series, name: str) -> bool:
+    numbers = pd.to_numeric(texts, errors="coerce")
+    return len(texts) > 2 and bool((numbers.diff()[1:] == 1).all()) and (
+        numbers.iloc[0] in (0, 1) or name.lower() in ("", "index", "row")
+    )
+
+
+def _not_numbers(table: pd.DataFrame, found: dict[str, Any]) -> set[str]:
+    """Return the columns that hold no number, or anything else."""
+    if mark := found.get("decimal", ""):
+        table = table.map(lambda text: spelled(text, mark))
+    numbers, missing = features.numbers_in(table)
+    numeric = (missing | ~np.isnan(numbers)).all(axis=0) & ~missing.all(axis=0)
+    return set(table.columns[~numeric])
