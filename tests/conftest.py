@@ -153,7 +153,8 @@ def write_method(
 @pytest.fixture
 def small_table(tmp_path: Path) -> str:
     """Path of the TOML of 90 small molecules, of which even slow features are computed at once."""
-    from benchmark.data.author import describe_file, write_dataset
+    from benchmark.data.author import write_dataset
+    from benchmark.data.describe import describe_file
 
     rows = (f"{'NOS'[i % 3]}{'C' * (i // 3 + 1)},{i % 2}" for i in range(90))
     file = tmp_path / "small.csv"

@@ -12,7 +12,7 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmark.commands.options import DEFAULT_DATASET, CanonicalSeeds, Offline, SamplingOption, Seeds, console, say
-from benchmark.data.spec import DatasetSpec, as_written, dataset_names, expand, load_spec
+from benchmark.data.spec import as_written, dataset_names, expand, load_spec
 from benchmark.errors import UserError
 
 
@@ -162,7 +162,7 @@ def _families(csv: Path | None) -> int:
 
 
 def new_dataset(
-    file: Annotated[Path, typer.Argument(help="The table: CSV, TSV, Parquet or SDF, uncompressed or .gz.")],
+    file: Annotated[Path, typer.Argument(help="The table: CSV, TSV, Excel, Parquet or SDF, uncompressed or .gz.")],
     target: Annotated[
         str,
         typer.Option(
@@ -171,17 +171,35 @@ def new_dataset(
         ),
     ] = "",
     smiles: Annotated[
-        str, typer.Option(help="The SMILES column.", show_default="the one with SMILES in its name")
+        str, typer.Option(help="The SMILES column.", show_default="the one with SMILES in its name, or as content")
     ] = "",
     id_column: Annotated[str, typer.Option("--id", help="A column that names the rows.")] = "",
     task: Annotated[
         str, typer.Option(help="classification or regression.", show_default="inferred from the column")
     ] = "",
     positive: Annotated[
-        str, typer.Option(help="The text that marks class 1, or '>= median' to turn numbers into two classes.")
+        str, typer.Option(help="The text of class 1, or '>= 5' or '>= median' to turn numbers into two classes.")
     ] = "",
+    classes: Annotated[str, typer.Option(help="The texts of all classes, separated by commas, class 0 first.")] = "",
+    ignore_value: Annotated[
+        list[str] | None, typer.Option(help="A text of the target that means a missing value; may be repeated.")
+    ] = None,
+    decimal: Annotated[
+        str, typer.Option(help="The decimal mark of the numbers: , or .", show_default="recognised")
+    ] = "",
+    bounds: Annotated[
+        str,
+        typer.Option(help="Values such as >10: exclude them, or take them as exact.", show_default="exclude"),
+    ] = "",
+    log10: Annotated[bool, typer.Option("--log10", help="Predict the logarithm of the target.")] = False,
+    desalt: Annotated[bool, typer.Option("--desalt", help="Keep the parent molecule of salts and mixtures.")] = False,
+    sheet: Annotated[str, typer.Option(help="The sheet of an Excel workbook.", show_default="the only one")] = "",
     split: Annotated[
-        str, typer.Option(help="scaffold:0.8, random:0.8, time:COLUMN, group:COLUMN or given:COLUMN.")
+        str,
+        typer.Option(
+            help="scaffold:0.8, random:0.8, time:COLUMN, group:COLUMN, given:COLUMN or fold:COLUMN.",
+            show_default="scaffold:0.8",
+        ),
     ] = "",
     merge: Annotated[
         str,
@@ -204,66 +222,74 @@ def new_dataset(
     ] = False,
 ) -> None:
     """Make a dataset from a table: inspect the file, write its TOML, and report faults."""
-    from benchmark.data.author import columns_of, describe_file, offers, write_dataset
-
-    if update:
-        _next_version(
-            file, name, bool(target or smiles or id_column or task or positive or split or merge or one_hot or to)
-        )
-        return
-    if not target:
+    columns = {"smiles": smiles, "id_column": id_column, "task": task, "positive": positive, "split": split}
+    columns |= {"decimal": decimal, "bounds": bounds, "merge": merge, "sheet": sheet}
+    lists = {"classes": _listed(classes), "ignore_value": ignore_value or [], "one_hot": _listed(one_hot)}
+    flags = {"log10": log10, "desalt": desalt}
+    chosen: dict[str, Any] = {option: given for option, given in (columns | lists | flags).items() if given}
+    if not (target or update):
         raise UserError("--target: expected the column to predict, or --update for a new version of a dataset")
-    targets = [target] if target in columns_of(file) else [one.strip() for one in target.split(",") if one.strip()]
-    options = {"smiles": smiles, "id_column": id_column, "task": task, "positive": positive, "split": split}
-    texts = [one.strip() for one in one_hot.split(",") if one.strip()]
-    every = [describe_file(file, target=one, merge=merge, one_hot=texts, **options) for one in targets]
-    say(f"{file}: {every[0]['rows']:,} rows")
-    specs = []
-    for described in every:
-        kind = f"{described['task']} of {described['target']!r}"
-        kind += f"; class 1 is {described['positive']!r}" if "positive" in described else ""
-        kind += f"; classes {', '.join(described['classes'])}" if "classes" in described else ""
-        features = [*described["features"], *(f"categories of {name!r}" for name in texts)]
-        say(f"  {kind}; split {described['split']}; features {', '.join(features)}")
-        path = write_dataset(file, name, to, described, one_of_several=len(every) > 1)
-        specs.append(load_spec(str(path)))
-        say(f"wrote {path}")
-    for line in offers(file, every[0]):
-        say(f"  {line}")
-    first = specs[0]
-    if not first.smiles:
-        hint = "if a column holds SMILES, remove the TOML and run again with --smiles COLUMN"
-        say(f"  no SMILES: {first.id!r} names the rows, and the columns of numbers are the features; {hint}")
-        from benchmark.data.rows import feature_columns
-
-        say(f"  features: {', '.join(feature_columns(first))}")
-        if first.ignore:
-            say(f"  not features, because some values are not numbers: {', '.join(first.ignore)}")
-    from benchmark.data.checks.health import examine
-    from benchmark.data.checks.health_text import to_text
-
-    for spec in specs:
-        report = examine(spec, 99, expectation=True)
-        say(to_text(report))
-        if not spec.merge and any(repeat.conflict for repeat in report.repeats):
-            rule = "mean" if spec.task == "regression" else "majority"
-            say(f"  for one target per molecule, remove the TOML and run again with --merge {rule} or --merge drop")
-    spelled = shlex.quote(",".join(spec.spelled for spec in specs))
-    say(f"next: churn run --method erm,svm,bagging,twin --dataset {spelled} --site site")
-    say(f"or:   churn update --dataset {spelled}")
-    say(f"or:   mlflow run . --env-manager local -P method=twin -P dataset={spelled}")
-    for spec in specs:
-        for line in _shared(spec):
-            say(line)
-
-
-def _next_version(file: Path, name: str, others: bool) -> None:
-    from benchmark.data.author import next_version
-
-    if others:
+    if update and (target or chosen or to):
         raise UserError(
             "--update takes the columns, task and split from the previous version: give no other option but --name"
         )
+    say(f"reading {file}")
+    if update:
+        _next_version(file, name)
+        return
+    from benchmark.data.author import write_dataset
+    from benchmark.data.checks.health import examine
+    from benchmark.data.checks.health_text import expected_line, of_table
+    from benchmark.data.describe import columns_of, describe_file, offers
+
+    targets = [target] if target in columns_of(file, sheet) else _listed(target)
+    every = [describe_file(file, target=one, **chosen) for one in targets]
+    first = every[0]
+    molecules = f"molecules in {first['smiles']!r}" if "smiles" in first else f"rows named by {first['id']!r}"
+    features = [*first["features"], *(f"categories of {column!r}" for column, *_ in first.get("one_hot", []))]
+    say(f"{first['rows']:,} rows; {molecules}; features {', '.join(features)}; split {first['split']}")
+    noted: set[str] = set()
+    specs = []
+    for described in every:
+        path = write_dataset(file, name, to, described, one_of_several=len(every) > 1)
+        specs.append(load_spec(str(path)))
+        for line in described.get("notes", "").splitlines():
+            if line not in noted:
+                say(f"  {line}")
+        noted |= {*described.get("notes", "").splitlines()}
+    if not specs[0].smiles:
+        from benchmark.data.rows import feature_columns
+
+        say(f"  no column holds SMILES (--smiles COLUMN names one); features: {', '.join(feature_columns(specs[0]))}")
+        if specs[0].ignore:
+            say(f"  not features, because they hold no numbers or count the rows: {', '.join(specs[0].ignore)}")
+    for line in offers(file, first):
+        say(f"  {line}")
+    reports = [examine(spec, 99, expectation=True) for spec in specs]
+    for spec, report in zip(specs, reports, strict=True):
+        for line in of_table(report, short=len(specs) > 1):
+            say(line)
+        if not spec.merge and any(repeat.conflict for repeat in report.repeats):
+            rule = "mean" if spec.task == "regression" else "majority"
+            say(f"  for one target per molecule, run again with --merge {rule} or --merge drop")
+        listed = spec.path.with_name(f"{spec.path.stem}-left-out.csv")
+        if listed.is_file():
+            say(f"  the rows that are left out: {listed}")
+        say(f"  wrote {spec.path}")
+    for report in reports:
+        if line := expected_line(report, several=len(specs) > 1):
+            say(line)
+    spelled = shlex.quote(",".join(spec.spelled for spec in specs))
+    say(f"next: churn run --method erm,svm,bagging,twin --dataset {spelled}")
+
+
+def _listed(text: str) -> list[str]:
+    return [one.strip() for one in text.split(",") if one.strip()]
+
+
+def _next_version(file: Path, name: str) -> None:
+    from benchmark.data.author import next_version
+
     path, last, found = next_version(file, name)
     spec = load_spec(str(path))
     what = "molecules" if spec.smiles else "rows"
@@ -272,15 +298,6 @@ def _next_version(file: Path, name: str, others: bool) -> None:
     say(f"  {what}: {found.added:,} new, {found.removed:,} removed, {rest}")
     say(f"next: churn update --dataset {spec.spelled}")
     say(f"or:   churn run --method erm,svm --dataset {last},{spec.spelled}")
-
-
-def _shared(spec: DatasetSpec) -> list[str]:
-    """Return the lines on known datasets with the same molecules, for which each of them is read."""
-    from benchmark.data.checks.health import examine
-    from benchmark.data.checks.health_text import to_text
-
-    lines = to_text(examine(spec, 99, overlaps=True, through=_shown)).splitlines()
-    return [line for line in lines if line.lstrip().startswith("shares ")]
 
 
 def _shown(names: list[str]) -> Iterable[str]:

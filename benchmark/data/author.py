@@ -22,6 +22,7 @@ from benchmark.data.spec import DatasetSpec, dataset_names, load_spec
 from benchmark.errors import UserError
 from benchmark.files import home, own_datasets
 
+
 def _describes(toml: Path, file: Path) -> bool:
     try:
         return load_spec(str(toml)).source == f"file:{file.resolve()}"

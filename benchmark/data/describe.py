@@ -5,6 +5,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,13 @@ from benchmark.data.values import GROUPED, NUMBER, folded, is_missing, related, 
 from benchmark.errors import UserError, did_you_mean
 
 MISSING_WORDS = frozenset(
-    "- -- --- – — . ? ?? n.d. n.d nd n/d n.a. n.a na n/a n.t. n.t nt n/t nan nil none null unk unknown undetermined "
-    "missing blank empty tbd pending untested unavailable #n/a #div/0! #value! #ref! #num! #name? #null!".split()
-) | {"no data"} | {f"not {word}" for word in ("available", "applicable", "determined", "done", "measured", "tested")}
+    re.split(
+        r"\|",
+        "-|--|---|–|—|.|?|??|n.d.|n.d|nd|n/d|n.a.|n.a|na|n/a|n.t.|n.t|nt|n/t|nan|nil|none|null|unk|unknown|undetermined|"
+        "missing|blank|empty|tbd|pending|untested|unavailable|no data|not available|not applicable|not determined|"
+        "not done|not measured|not tested|#n/a|#div/0!|#value!|#ref!|#num!|#name?|#null!",
+    )
+)
 """Words that stand for a missing value in a user's target, whatever their capitals: docs/own-data.md lists them."""
 POSITIVE = re.compile(r"\+|y|yes|pos|positive|t|true|active|toxic|hit|pass|inhibitor|binder|high|1", re.IGNORECASE)
 """Texts that mean class 1 in a column with two values."""
@@ -118,6 +123,13 @@ def describe_file(
     found = reading.fields(task, positive, classes, ignore_value, decimal, bounds)
     if log10 and found["task"] == "classification" and not found.get("positive", "").startswith(">= "):
         raise UserError(f"{file.name}: --log10 needs a column of numbers, but {target!r} holds classes")
+    if not smiles and "decimal" not in found:  # of the features
+        for name in (name for name in columns if table[name].str.contains(",", regex=False).any()):
+            with suppress(UserError):
+                column = _Target(table, name, columns, file.name, notes)
+                if mark := column.decimal(column.texts):
+                    found["decimal"] = mark
+                    break
     texts = set() if smiles else _not_numbers(table[columns], found)
     id_column = id_column or (_names(table, columns, target) if smiles else _id_column(table, columns, target, texts))
     fields = {
@@ -182,7 +194,7 @@ class _Target:
         relation = self._relation()
         marks = self.texts.map(lambda text: related(text)[0])
         bare = self.texts.map(lambda text: related(text)[1])
-        if mark := decimal or self._decimal(bare):
+        if mark := decimal or self.decimal(bare):
             found["decimal"] = mark
         if suffix := self._suffix(bare, mark):
             found["suffix"] = suffix
@@ -212,11 +224,11 @@ class _Target:
                 f"{self.where} holds only {self.texts[~words & ~chosen].iloc[0]!r} besides {word!r}, which may mean a "
                 f"missing value: if it is a class, name class 1 with --positive"
             )
-        if words.any() and len(others):
+        if len(others) < 2:
+            words &= False
+        elif words.any():
             counts = ", ".join(f"{text!r} ({n})" for text, n in Counter(self.texts[words]).most_common())
             self.notes.append(f"taken as missing: {counts}")
-        elif not len(others):
-            words &= False
         self.texts = self.texts[~words & ~chosen]
         return [*dict.fromkeys([*ignored, *sorted({*keys[words]})])]
 
@@ -231,8 +243,8 @@ class _Target:
 
         return min(candidates, key=distance, default="")
 
-    def _decimal(self, texts: pd.Series) -> str:
-        """Return the decimal mark of numbers with commas; ``""`` if there are none. Raises UserError if it may be either."""
+    def decimal(self, texts: pd.Series) -> str:
+        """Return the decimal mark of numbers with commas; ``""`` without. Raises UserError if it may be either."""
         commas = texts[texts.str.contains(r"^[^,]*\d*,\d", regex=True)]
         if commas.empty or not texts.str.fullmatch(r"[-+\u2212]?[\d.,]*\d[\d.,]*([eE][-+]?\d+)?\D{0,8}").mean() > 0.5:
             return ""
@@ -253,7 +265,9 @@ class _Target:
         mark = "," if fits[","] else "." if fits["."] else ""
         if mark:
             read = spelled(bare.iloc[0], mark)
-            self.notes.append(f"{commas.iloc[0]!r} is read as {read} (--decimal {'.' if mark == ',' else ','} reads it otherwise)")
+            self.notes.append(
+                f"{commas.iloc[0]!r} is read as {read} (--decimal {'.' if mark == ',' else ','} reads it otherwise)"
+            )
         return mark
 
     def _suffix(self, texts: pd.Series, decimal: str) -> str:
@@ -294,7 +308,9 @@ class _Target:
         if censored:
             how = {
                 "exact": "taken as exact values",
-                "exclude": "left out" + (" unless they decide the class" if cut else "") + " (--bounds exact takes them as values)",
+                "exclude": "left out"
+                + (" unless they decide the class" if cut else "")
+                + " (--bounds exact takes them as values)",
             }[bounds]
             self.notes.append(f"{censored} of {len(bare)} values are bounds (< or >), {how}")
         if relation:
@@ -312,23 +328,23 @@ class _Target:
         if few and {"-1", "0", "1"} == {*values} and not classes:
             raise UserError(
                 f"{self.where}: expected two classes, found -1 ({counts['-1']} rows), 0 ({counts['0']}) and 1 "
-                f"({counts['1']}): if -1 means a missing value, use --ignore-value -1; if it is a class, --classes=-1,0,1"
+                f"({counts['1']}): if -1 means a missing value, --ignore-value -1; if it is a class, --classes=-1,0,1"
             )
         if task == "classification":
             if few:
                 self.notes.append("classes: " + ", ".join(f"{value} ({counts[value]} rows)" for value in values))
                 return found | {"task": task, "classes": values}
             raise UserError(
-                f"{self.where}: expected classes, found {len(values)} different numbers: say where to cut them, as with "
+                f"{self.where}: expected classes, found {len(values)} different numbers: say where to cut them, with "
                 "--positive '>= median' or --positive '>= 5'"
             )
         common = min(counts.values()) >= FEWEST_OF_CLASS
-        if few and ({"0", "1"} < {*values} and len(values) == 3 or common):
+        if few and (({"0", "1"} < {*values} and len(values) == 3) or common):
             listed = ", ".join(f"{value} ({counts[value]} rows)" for value in values)
             rare = min(values, key=lambda value: counts[value])
             raise UserError(
                 f"{self.where}: {listed}: classes or numbers? Use --task classification or --task regression; if "
-                f"{rare} (line {self._line(plain(bare)[plain(bare) == rare])}) means a missing value, --ignore-value {rare}"
+                f"{rare} (line {self._line(bare[plain(bare) == rare])}) means a missing value, --ignore-value {rare}"
             )
         return found | {"task": "regression"}
 
@@ -363,7 +379,8 @@ class _Target:
             hint = ""
             if len(values) <= MOST_CLASSES:
                 word = min(odd or values, key=lambda value: Counter(texts)[value])
-                hint = f"; if {word!r} means a missing value, use --ignore-value {word!r}; if it is a class, --classes '{','.join(values)}'"
+                hint = f"; if {word!r} means a missing value, use --ignore-value {word!r}; "
+                hint += f"if it is a class, --classes '{','.join(values)}'"
             raise self._classes(texts, hint)
         return {"task": "classification", "classes": values}
 
@@ -446,7 +463,9 @@ def is_relation(texts: pd.Series) -> bool:
 def _is_unit(texts: pd.Series, name: str) -> bool:
     there = texts.str.strip()
     there = there[~there.isin(MISSING)]
-    return len(there) > 0 and (bool(UNIT_COLUMN.search(name)) or bool(there.map(lambda t: bool(UNIT.fullmatch(t))).all()))
+    return len(there) > 0 and (
+        bool(UNIT_COLUMN.search(name)) or bool(there.map(lambda t: bool(UNIT.fullmatch(t))).all())
+    )
 
 
 def _mixed_units(table: pd.DataFrame, columns: Iterable[str], used: set[str]) -> list[str]:
@@ -459,7 +478,7 @@ def _mixed_units(table: pd.DataFrame, columns: Iterable[str], used: set[str]) ->
                 listed = ", ".join(f"{unit} ({n} rows)" for unit, n in counts.most_common(5))
                 first = counts.most_common(1)[0][0]
                 lines.append(
-                    f"{name!r} differs: {listed}: such values cannot be compared; convert them to one, or keep one with "
+                    f"{name!r} differs: {listed}: not comparable: convert them or keep one with "
                     f'where = [["{name}", "{first}"]] in the TOML'
                 )
     return lines
@@ -471,17 +490,20 @@ def _doubts_of_numbers(numbers: pd.Series, target: str) -> list[str]:
     values = np.sort(numbers.unique())
     for value, rest in ((values[0], values[1:]), (values[-1], values[:-1])):
         count = int((numbers == value).sum())
-        if len(rest) > 1 and count > 1 and value == round(value) and min(abs(rest - value)) > np.ptp(rest):
+        odd = value < 0 or re.fullmatch("99+", f"{value:.0f}")
+        if len(rest) > 1 and count > 1 and odd and value == round(value) and min(abs(rest - value)) > np.ptp(rest):
             lines.append(
-                f"{value:g} stands in {count} rows, far from all others ({rest.min():g} to {rest.max():g}): if it means a "
-                f"missing value, use --ignore-value {value:g}"
+                f"{value:g} stands in {count} rows, far from all others ({rest.min():g} to {rest.max():g}): if it means "
+                f"a missing value, use --ignore-value {value:g}"
             )
         elif len(rest) > 1 and count > 2 and value == -1 and rest.min() >= 0:
-            lines.append(f"-1 stands in {count} rows, below all others: if it means a missing value, use --ignore-value -1")
+            lines.append(
+                f"-1 stands in {count} rows, below all others: if it means a missing value, use --ignore-value -1"
+            )
     if not lines and values[0] > 0 and (decades := float(np.log10(values[-1] / values[0]))) >= DECADES:
         lines.append(
-            f"{target!r} spans {decades:.1f} orders of magnitude: --log10 predicts its logarithm, which is what models of "
-            "concentrations and the like predict"
+            f"{target!r} spans {decades:.1f} orders of magnitude: --log10 predicts its logarithm, as is "
+            "usual for concentrations"
         )
     return lines
 
@@ -514,9 +536,13 @@ def offers(file: Path, fields: dict[str, Any]) -> list[str]:
         words = {GIVEN.get(folded(text), "no") for text in there.unique()} if there.nunique() <= 5 else {"no"}
         numbers = pd.to_numeric(there, errors="coerce")
         if {"train"} < words <= {"train", "id", "ood", ""}:
-            lines.append(f"{name!r} says which rows are for training and test: --split given:{name} takes them as they are")
+            lines.append(
+                f"{name!r} says which rows are for training and test: --split given:{name} takes them as they are"
+            )
         elif re.search(r"fold|split", name, re.I) and 2 <= there.nunique() <= 20 and bool((numbers % 1 == 0).all()):
-            lines.append(f"{name!r} holds numbers of folds: --split fold:{name} tests on the last, fold:{name}:0 on fold 0")
+            lines.append(
+                f"{name!r} holds numbers of folds: --split fold:{name} tests on the last, fold:{name}:0 on fold 0"
+            )
         elif _are_dates(there):
             lines.append(f"{name!r} holds dates: --split time:{name} tests on the latest fifth of the rows")
         elif numbers.isna().all() and 2 <= there.nunique() <= len(there) / 2 and name not in table.attrs["repeated"]:
@@ -566,7 +592,9 @@ def _smiles_column(table: pd.DataFrame, columns: Sequence[str], notes: list[str]
         return (exact or named)[0]
     candidates = [name for name in named or columns if _smiles_share(table[name]) > 0.6]
     if len(candidates) > 1 or (named and not candidates):
-        raise UserError(f"several columns may hold the SMILES: {', '.join(candidates or named)}; choose one with --smiles")
+        raise UserError(
+            f"several columns may hold the SMILES: {', '.join(candidates or named)}; choose one with --smiles"
+        )
     if candidates:
         notes.append(f"the SMILES are in {candidates[0]!r}, by its content")
     return next(iter(candidates), "")
@@ -594,10 +622,11 @@ def _id_column(table: pd.DataFrame, columns: Sequence[str], target: str, texts: 
 
 
 def _is_row_number(texts: pd.Series, name: str) -> bool:
-    numbers = pd.to_numeric(texts, errors="coerce")
-    return len(texts) > 2 and bool((numbers.diff()[1:] == 1).all()) and (
-        numbers.iloc[0] in (0, 1) or name.lower() in ("", "index", "row")
-    )
+    """Return whether a column counts the rows, from 0, 1 or, if it is called so, any number."""
+    start = texts.iloc[0] if len(texts) > 2 else ""
+    if not re.fullmatch("[01]" if name.lower() not in ("", "index", "row") else r"\d{1,9}", start):
+        return False
+    return texts.tolist() == [str(i) for i in range(int(start), int(start) + len(texts))]
 
 
 def _not_numbers(table: pd.DataFrame, found: dict[str, Any]) -> set[str]:

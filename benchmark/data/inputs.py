@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 from rdkit import Chem, rdBase
 
-from benchmark.data import downloads, readers
 from benchmark.data.features import LARGEST, columns, featurise, varying
-from benchmark.data.rows import MOST_ATOMS, Rows, feature_columns
+from benchmark.data.rows import MOST_ATOMS, Rows, feature_columns, parent, raw_table
 from benchmark.data.spec import DatasetSpec
+from benchmark.data.values import legible, spelled
 from benchmark.errors import UserError
 from benchmark.learners import find
 from benchmark.types import Inputs, Reads
@@ -88,9 +88,15 @@ class Featuriser:
             texts[SMILES] = [text.strip() if isinstance(text, str) else "" for text in table[SMILES]]
             with rdBase.BlockLogs():
                 for i, text in enumerate(texts[SMILES]):
-                    molecules[i], reasons[i] = _parsed(text)
+                    molecule, reasons[i] = _parsed(text)
+                    if molecule is not None and self.fields["desalt"]:
+                        texts[SMILES][i] = Chem.MolToSmiles(parent(molecule))
+                        molecule = Chem.MolFromSmiles(texts[SMILES][i])
+                    molecules[i] = molecule
         for name in self.numbers:
             given = table[name]
+            if self.fields["decimal"]:
+                given = given.map(lambda text: spelled(text, self.fields["decimal"]) if isinstance(text, str) else text)
             values = pd.to_numeric(given, errors="coerce").to_numpy(dtype=np.float64)
             wrong = given.notna().to_numpy() & ~(np.abs(values) <= LARGEST) & (reasons == "")
             reasons[wrong] = [f"column {name!r}: expected a number, found {value!r}" for value in given[wrong]]
@@ -130,8 +136,7 @@ def inputs_of(spec: DatasetSpec, rows: Rows) -> pd.DataFrame:
     used = rows.table["used"].to_numpy()
     table = {SMILES: rows.used["smiles"].tolist()} if spec.smiles else {}
     if "columns" in spec.features or spec.one_hot:
-        path, content = downloads.obtain(spec)
-        raw = readers.clean(readers.read(content, str(path)), content, spec)[used]
+        raw = legible(raw_table(spec), spec)[used]
         if "columns" in spec.features:
             table |= dict(zip(feature_columns(spec), columns(raw, spec).T, strict=True))
         table |= {name: raw[name].tolist() for name, *_ in spec.one_hot}

@@ -84,8 +84,10 @@ def labels(spec: DatasetSpec, table: pd.DataFrame) -> np.ndarray:
         known = plain(pd.Series(names, dtype=str)).map(folded).tolist()
         refuse((~target.isin(known)).to_numpy(), f"one of {', '.join(names)}")
         if lacking := [name for name, text in zip(names, known, strict=True) if not (target == text).any()]:
-            raise UserError(f"{column}: no row has the class {lacking[0]!r}: remove it from 'classes', or describe the "
-                            "table again with new-dataset")
+            raise UserError(
+                f"{column}: no row has the class {lacking[0]!r}: remove it from 'classes', or describe the "
+                "table again with new-dataset"
+            )
         return target.map(known.index).to_numpy(dtype=np.int64)
     elif spec.positive is not None:
         target, positive = plain(target), plain(pd.Series([spec.positive])).iloc[0]
@@ -158,8 +160,7 @@ def given(name: str, backbone: str, x: np.ndarray, scaled: np.ndarray, train: np
 
 def _check_finite(spec: DatasetSpec, rows: Rows, train: np.ndarray, x: np.ndarray) -> None:
     """Raise UserError for a standardised number that single precision cannot hold, with its line and column."""
-    bad = np.argwhere(~np.isfinite(x)) if rows.scaled.any() else ()
-    if len(bad):
+    if rows.scaled.any() and len(bad := np.argwhere(~np.isfinite(x))):
         row, kept = bad[0]
         column = np.flatnonzero(varying(rows.x, rows.scaled, train))[kept]
         of_table = spec.features == ("columns",)

@@ -221,7 +221,9 @@ def _prepare(
     none = pd.Series("", index=raw.index)
     smiles = raw[spec.smiles].str.strip() if spec.smiles else none
     structures = _in_parallel(smiles.tolist(), spec.split.startswith("scaffold"), spec.desalt)
-    used_smiles, canonical, scaffolds, large = (list(of) for of in zip(*structures, strict=True)) if len(raw) else ([],) * 4
+    used_smiles, canonical, scaffolds, large = (
+        (list(of) for of in zip(*structures, strict=True)) if len(raw) else ([],) * 4
+    )
     groups = raw[list(dict.fromkeys(spec.groups))].to_dict("index").values()
     names = raw[spec.id].str.strip() if spec.id else smiles
     table = pd.DataFrame(
@@ -237,7 +239,9 @@ def _prepare(
             "repeated": raw[REPEATED],
             "no_smiles": (smiles == "") & bool(spec.smiles),
             "no_target": values.is_missing(raw[spec.target], spec.missing),
-            "unparsable": (smiles.to_numpy() != "") & (np.array(canonical, dtype=object) == "") & ~np.array(large, dtype=bool),
+            "unparsable": (smiles.to_numpy() != "")
+            & (np.array(canonical, dtype=object) == "")
+            & ~np.array(large, dtype=bool),
             "too_large": large,
             "bound": values.undecided(written, raw, spec),
             "not_selected": values.excluded(raw, spec),
@@ -269,4 +273,6 @@ def _prepare(
     if x is not None:
         return table, x if used.all() else x[used], np.zeros(x.shape[1], dtype=bool)
     chosen = Parsed(table["smiles"][used].tolist() if spec.smiles else [])
-    return table, *features.featurise(chosen, raw[used].assign(**{spec.smiles: chosen.smiles}) if spec.desalt else raw[used], spec)
+    return table, *features.featurise(
+        chosen, raw[used].assign(**{spec.smiles: chosen.smiles}) if spec.desalt else raw[used], spec
+    )

@@ -142,7 +142,9 @@ class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
         if self.cut:
             cut = f"its {self.cut}" if self.cut == "median" else self.cut
             return f"below {cut}", f"at least {cut}"
-        return self.classes or ((self.negative or f"not {self.positive}", self.positive) if self.positive else ("0", "1"))
+        return self.classes or (
+            (self.negative or f"not {self.positive}", self.positive) if self.positive else ("0", "1")
+        )
 
     @property
     def cut(self) -> str:

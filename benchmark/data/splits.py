@@ -123,8 +123,12 @@ def ood_split(parts: Sequence[str], seed: int) -> Split:
 
 
 MONTHS = {"mär": "mar", "mrz": "mar", "mai": "may", "okt": "oct", "dez": "dec", "sept": "sep", "märz": "march"} | {
-    **{"januar": "january", "februar": "february", "juni": "june", "juli": "july", "oktober": "october"},
-    **{"dezember": "december"},
+    "januar": "january",
+    "februar": "february",
+    "juni": "june",
+    "juli": "july",
+    "oktober": "october",
+    "dezember": "december",
 }
 """German names of months, and a short one that Python does not know."""
 NAMED = ("%d/%b/%y", "%d/%b/%Y", "%d/%B/%Y", "%b/%d/%Y", "%B/%d/%Y", "%Y/%b/%d", "%Y/%m/%d", "%b/%Y", "%B/%Y", "%b/%y")
@@ -172,7 +176,9 @@ def _dates(known: pd.Series) -> pd.Series:
     readings = [read(left, *formats) for formats in DAY_OR_MONTH_FIRST]
     whole = [reading for reading in readings if reading.notna().all()]
     if not whole:
-        wrong = known[max(readings, key=lambda reading: reading.notna().sum()).isna().pipe(lambda of: of[of].index)].iloc[0]
+        wrong = known[
+            max(readings, key=lambda reading: reading.notna().sum()).isna().pipe(lambda of: of[of].index)
+        ].iloc[0]
         raise UserError(f"{wrong!r} is not a date: write dates as in 2024-03-31, or as numbers such as years")
     if len(whole) > 1 and not whole[0].equals(whole[1]):
         wrong = known[(whole[0] != whole[1]).pipe(lambda of: of[of].index)].iloc[0]

@@ -1,4 +1,4 @@
-"""Texts of a table as its dataset reads them: numbers, missing values, bounds, rows to select, one target a molecule."""
+"""Texts of a table as its dataset reads them: numbers, missing values, bounds, selected rows, a target a molecule."""
 
 import re
 from collections import Counter
@@ -6,10 +6,9 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 
-from benchmark.data.readers import LINE, MISSING
+from benchmark.data.readers import LINE, MISSING, REPEATED
 from benchmark.data.spec import DatasetSpec
 from benchmark.errors import UserError
-
 
 NUMBER = r"[-+\u2212]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 GROUPED = {
@@ -78,7 +77,7 @@ def legible(raw: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:
         return raw
     names = [spec.target]
     if "columns" in spec.features:
-        kept = {LINE, spec.target, spec.smiles, spec.id, spec.split_column, *spec.ignore}
+        kept = {LINE, REPEATED, spec.target, spec.smiles, spec.id, spec.split_column, *spec.ignore}
         names += [name for name in raw.columns if name not in kept]
     changed = {}
     for name in names:
@@ -86,7 +85,9 @@ def legible(raw: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:
         if spec.bounds and name == spec.target:
             texts = texts.map(lambda text: related(text)[1])
         if spec.decimal or spec.suffix:
-            texts = texts.map(lambda text, of=name: spelled(text, spec.decimal, spec.suffix if of == spec.target else ""))
+            texts = texts.map(
+                lambda text, of=name: spelled(text, spec.decimal, spec.suffix if of == spec.target else "")
+            )
         changed[name] = texts.mask(is_missing(texts, spec.missing), "")
     return raw.assign(**changed)
 

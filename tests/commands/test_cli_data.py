@@ -194,7 +194,7 @@ def test_a_new_dataset_is_written_explained_and_examined(folder: Path, capsys: p
     assert make(folder) == 0
     output = capsys.readouterr().out
     assert f"\nwrote {folder / 'messy.toml'}\n" in output
-    assert "classification of 'potency'; class 1 is 'active'; split scaffold:0.8; features morgan:2048:2" in output
+    assert "41 rows; molecules in 'SMILES'; features morgan:2048:2; split scaffold:0.8" in output
     for part in ("SMILES that RDKit cannot parse: 2", "line 7: CCCCO", "lines 30, 31: CCOCC: active, inactive"):
         assert part in output
     spec = load_spec(str(folder / "messy.toml"))

@@ -36,7 +36,7 @@ def test_features_of_molecules_are_those_of_the_dataset_to_the_bit(kinds):
     featuriser, rows, split = made(spec)
     read, reasons = pickle.loads(pickle.dumps(featuriser))(inputs_of(spec, rows))
     expected = given(spec.name, spec.backbone, rows.x, rows.scaled, split.train)
-    assert read.x.dtype == expected.dtype
+    assert read.x.dtype == np.float32
     np.testing.assert_array_equal(read.x, expected)
     np.testing.assert_array_equal(read.smiles, rows.used["smiles"])
     assert (reasons == "").all()
@@ -53,6 +53,15 @@ def test_features_of_a_table_of_numbers_are_those_of_the_dataset_to_the_bit(stag
     places = [ids.index(name) for name in problem.evals["id"].ids]
     np.testing.assert_array_equal(read.x[places], problem.evals["id"].x)
     assert read.smiles.tolist() == [""] * len(rows.used)
+
+
+def test_salts_are_reduced_to_parents_as_in_the_dataset():
+    spec = MEASURED.model_copy(update={"features": ("morgan:64:1",), "desalt": True})
+    featuriser, rows, split = made(spec)
+    read, _ = featuriser(pd.DataFrame({"smiles": ["CC(=O)[O-].[Na+]", "CC(=O)O", *inputs_of(spec, rows)["smiles"]]}))
+    np.testing.assert_array_equal(read.x[0], read.x[1])
+    assert read.smiles[0] == "CC(=O)O"
+    np.testing.assert_array_equal(read.x[2:], rows.x)
 
 
 def test_categories_are_read_from_their_column_and_an_unknown_one_has_no_feature():

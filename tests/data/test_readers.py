@@ -5,10 +5,13 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import zipfile
+from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import pytest
 from rdkit import Chem
@@ -30,6 +33,24 @@ def lines(content: bytes) -> dict[int, list[str]]:
     """Return the cells of each row by its line."""
     table = read(content, "table.csv")
     return dict(zip(table[LINE].tolist(), table.drop(columns=LINE).to_numpy().tolist(), strict=True))
+
+
+def archive(content: bytes) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as file:
+        file.writestr("a.txt", content)
+    return packed.getvalue()
+
+
+def workbook(*pages: list[list[object]]) -> bytes:
+    book, packed = openpyxl.Workbook(), io.BytesIO()
+    book.remove(book.active)
+    for rows in pages:
+        page = book.create_sheet()
+        for row in rows:
+            page.append(row)
+    book.save(packed)
+    return packed.getvalue()
 
 
 # Texts
@@ -146,19 +167,34 @@ def test_a_row_with_more_fields_than_the_header_is_named_by_its_line(content, li
         read(content, "table.csv")
 
 
-@pytest.mark.parametrize("mark", [b"", BOM], ids=["", "BOM"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
+def test_text_in_common_encodings_is_read_and_a_guess_is_said(encoding, end):
+    text = end.join(["name\tmol\ty [µM]", *["Müller-1\tCCO\t0.5"] * 40, ""])
+    table = read(text.encode(encoding), "table.txt")
+    assert table.columns.tolist() == ["name", "mol", "y [µM]", LINE]
+    assert table.iloc[-1].tolist() == ["Müller-1", "CCO", "0.5", 41]
+    said = ["text read as Windows-1252, as in 'µM': else save as UTF-8"]
+    assert table.attrs["notes"] == (said if encoding == "cp1252" else [])
+
+
 @pytest.mark.parametrize(
     ("content", "line", "byte"),
     [
-        pytest.param(b"a,b\nC,1\nCC,M\xfcller\n", 3, "0xfc", id="Latin-1"),
-        pytest.param(b"a,b\nC,1\n\xe9thanol,1\n", 3, "0xe9", id="at the start of a line"),
-        pytest.param(b"a,\xb5g\nC,1\n", 1, "0xb5", id="in the header"),
-        pytest.param(b"a,b\r\n\r\nC,10 \x80\r\n", 3, "0x80", id="CRLF and a blank line"),
+        pytest.param(BOM + b"a,b\nC,1\nCC,M\xfcller\n", 3, "0xfc", id="marked as UTF-8"),
+        pytest.param("a,b\nC,µ\n".encode() + b"\xe9thanol,1\n", 3, "0xe9", id="UTF-8 elsewhere"),
+        pytest.param(b"a,b\r\n\r\nC,10 \x81\r\n", 3, "0x81", id="a byte that is no letter"),
     ],
 )
-def test_what_is_not_utf8_is_named_by_line_and_byte(mark, content, line, byte):
+def test_what_is_no_text_is_named_by_line_and_byte(content, line, byte):
     with pytest.raises(UserError, match=rf"^table\.csv: line {line}: byte {byte} is not UTF-8"):
-        read(mark + content, "table.csv")
+        read(content, "table.csv")
+
+
+@pytest.mark.parametrize("first", ["sep=;", '"sep=;"', "SEP=;;;"])
+def test_excels_line_for_the_separator_is_obeyed(first):
+    assert lines(f"{first}\r\na;b\r\n1,5;2\r\n".encode()) == {3: ["1,5", "2"]}
+    assert read(b"sep=|\na|b\n1|2\n", "table.csv").columns.tolist() == ["a", "b", LINE]
 
 
 @pytest.mark.parametrize(
@@ -168,7 +204,9 @@ def test_what_is_not_utf8_is_named_by_line_and_byte(mark, content, line, byte):
         pytest.param(b"\n\n", id="blank"),
         pytest.param(b'a,b\n"1,2\n3,4\n', id="a quote that is not closed"),
         pytest.param(b"\x89PNG\r\n\x1a\n\x00\x00", id="an image"),
-        pytest.param(b"PK\x03\x04\x14\x00\x06\x00\x08\x00\xfe\xff", id="a spreadsheet"),
+        pytest.param(b"PK\x03\x04\x14\x00\x06\x00\x08\x00\xfe\xff", id="a broken workbook"),
+        pytest.param(archive(b"no workbook"), id="another archive"),
+        pytest.param(b"\xd0\xcf\x11\xe0", id="an old workbook"),
         pytest.param(b"PAR1 and no more", id="a broken Parquet file"),
     ],
 )
@@ -187,6 +225,25 @@ def test_parquet_is_read_as_text_and_counted_in_records():
     result = read(packed.getvalue(), "table.parquet")
     assert result.to_numpy().tolist() == [["C", "1", "0.5", 1], ["", "0", "", 2], ["CC", "1", "2.0", 3]]
     assert result.columns.tolist() == ["mol", "y", "z", LINE]
+
+
+def test_a_workbook_is_read_as_text_with_the_numbers_of_its_rows():
+    rows = [
+        ["mol", "y", "when", None],
+        [],
+        ["C", 1, datetime(2024, 1, 3), None],
+        ["CC", 0.5, True, None],
+        ["O", "7,5", None, None],
+    ]
+    table = read(workbook(rows), "table.xlsx")
+    assert table.columns.tolist() == ["mol", "y", "when", LINE]
+    assert table.to_numpy().tolist() == [["C", "1", "2024-01-03", 3], ["CC", "0.5", "True", 4], ["O", "7,5", "", 5]]
+
+
+def test_a_workbook_that_unpacks_to_too_much_is_refused(monkeypatch):
+    monkeypatch.setattr(readers, "MOST_BYTES", 2000)
+    with pytest.raises(UserError, match="too large: at most 2,000 bytes"):
+        read(workbook([["a", "b"], [1, 2]]), "table.xlsx")
 
 
 MOLECULES = ("CCO", "c1ccccc1", "CC(=O)[O-].[Na+]")
@@ -237,11 +294,12 @@ def test_blank_lines_after_the_last_record_are_no_record(end):
     assert read((sdf() + end).encode(), "table.sdf")[LINE].tolist() == [1, 2, 3]
 
 
-def test_an_sdf_that_is_not_utf8_is_named_by_line_and_byte():
-    content = sdf(remark="2 µM").encode("latin-1")
-    line = content[: content.index(b"\xb5")].count(b"\n") + 1
-    with pytest.raises(UserError, match=rf"^table\.sdf: line {line}: byte 0xb5 is not UTF-8"):
-        read(content, "table.sdf")
+def test_the_titles_of_an_sdf_are_names_also_of_a_broken_record():
+    records = [f"M-{i}{record}" for i, record in enumerate(sdf(remark="µM").split("$$$$\n")[:3])]
+    records[1] = records[1].replace(" C   0", " Qq  0")
+    table = read("$$$$\n".join([*records, ""]).encode("cp1252"), "table.sdf")
+    assert table["Name"].tolist() == ["M-0", "M-1", "M-2"]
+    assert table["SMILES"][1] == "(a structure that RDKit cannot read)"
 
 
 # Processing of the published loaders

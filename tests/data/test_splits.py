@@ -98,8 +98,24 @@ def test_a_given_split_is_the_columns_and_validation_rows_are_left_out():
 
 
 def test_a_word_that_names_no_part_of_a_given_split_is_an_error():
-    with pytest.raises(UserError, match="found 'holdout'"):
-        make_split("given:Partition", 99, ["", ""], ["train", "holdout"])
+    with pytest.raises(UserError, match=r"found 'later' in used row 2; for numbers of folds, use --split fold:COLUMN"):
+        make_split("given:Partition", 99, ["", ""], ["train", "later"])
+
+
+@pytest.mark.parametrize("words", ["Train TEST valid", "training testing dev", "TR te Validation", "trn Holdout VAL"])
+def test_the_parts_of_a_split_may_be_written_in_many_ways(words):
+    split = given_split(words.split() * 2)
+    assert {part: rows.tolist() for part, rows in split.parts().items()} == {"train": [0, 3], "id": [1, 4]}
+
+
+@pytest.mark.parametrize(("name", "test"), [("fold:f", [2, 5]), ("fold:f:0", [0, 3]), ("fold:f:1", [1, 4])])
+def test_one_fold_is_the_test_set_by_default_the_last(name, test):
+    split = make_split(name, 99, [""] * 6, ["0", "1", "2.0"] * 2)
+    assert split.tests["id"].tolist() == test
+    assert sorted([*split.train, *test]) == [*range(6)]
+    for parts, message in ((["0", "x"], "expected whole numbers, found 'x' in used row 2"), (["1", "1"], "no row in")):
+        with pytest.raises(UserError, match=message):
+            make_split("fold:f", 99, [""] * 2, parts)
 
 
 def test_mirror_images_share_a_scaffold(tmp_path):

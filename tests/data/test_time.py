@@ -23,6 +23,9 @@ from benchmark.types import Model, Problem, Sample
         (["2015", "2016.5", ""], [2015, 2016.5, np.nan]),
         (["E-0000007", "E-0000123"], [7, 123]),
         (["1970-01-03", "1970-01-02T12:00:00Z"], [2, 1.5]),
+        (["03-JAN-70", "1-Feb-1970", "5. März 1970", "1970-01-02"], [2, 31, 63, 1]),
+        (["January 3, 1970", "3rd Feb 1970", "Feb 1970", "1970/01/02 12:00"], [2, 33, 31, 1.5]),
+        (["31.01.70", "01.02.70", "02-JAN-70"], [30, 31, 1]),
         (["31.01.1970", "01.02.1970"], [30, 31]),
         (["31/01/1970", "1/2/1970"], [30, 31]),
         (["01/31/1970", "2/1/1970"], [30, 31]),
@@ -40,6 +43,7 @@ def test_dates_are_read_as_people_write_them(texts: list[str], days: list[float]
         (["2024-02-31", "2024-03-01"], "'2024-02-31' is not a date"),
         (["03/04/2024", "05/06/2024"], "'03/04/2024' could have the day or the month first"),
         (["A-1", "B-2"], "'A-1' is not a date"),
+        (["03-JAN-22", "03/04/22"], "'03/04/22' could have the day or the month first"),
     ],
 )
 def test_a_text_that_is_no_date_is_named(texts: list[str], message: str) -> None:

@@ -1,7 +1,7 @@
 """Examination of a dataset for faults and for overlaps with others; ``health_text`` formats the report."""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -62,11 +62,11 @@ class Repeat:
 @dataclass(frozen=True)
 class Alike:
     """Different molecules that have the same features: how many, how many of them beside one with another target, and
-    the features of ``TELLING`` that tell all of a sample of them apart."""
+    the share of a sample of them that other features (``TELLING``) tell apart."""
 
     molecules: int
     conflicting: int
-    telling: tuple[str, ...]
+    telling: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -229,22 +229,32 @@ def _repeats(rows: Rows) -> Iterable[Repeat]:
 def _alike(spec: DatasetSpec, rows: Rows, y: np.ndarray) -> Alike:
     """Return which molecules have the features of another; none where the features are not of molecules."""
     if not spec.smiles or "smiles" in spec.features:
-        return Alike(0, 0, ())
+        return Alike(0, 0, {})
     groups = defaultdict(list)
     for row, features in enumerate(rows.x):
         groups[hash(features.tobytes())].append(row)
-    canonical = rows.used["canonical"].to_numpy()
-    several = [group for group in groups.values() if len(group) > 1 and len(set(canonical[group])) > 1]
+    canonical, smiles = rows.used["canonical"].to_numpy(), rows.used["smiles"].to_numpy()
+    first = {
+        group[0]: {text: row for row, text in zip(group[::-1], canonical[group[::-1]], strict=True)}
+        for group in groups.values()
+        if len(group) > 1
+    }
+    several = [group for group in groups.values() if len(first.get(group[0], ())) > 1]
     conflicting = [group for group in several if len(set(y[group])) > 1]
-    tried = np.array([row for group in (conflicting or several)[:TRIED] for row in group][:TRIED], dtype=int)
-    telling = []
-    for name in TELLING if len(tried) else ():
-        kind, *numbers = name.split(":")
-        found = FEATURES[kind](Parsed(rows.used["smiles"].to_numpy()[tried].tolist()), *map(int, numbers))
-        if len({row.tobytes() for row in found}) >= len(set(canonical[tried])):
-            telling.append(name)
-    molecules = sum(len(set(canonical[group])) for group in several)
-    return Alike(molecules, sum(len(set(canonical[group])) for group in conflicting), tuple(telling))
+    tried = [[*first[group[0]].values()] for group in conflicting or several]
+    told: Counter[str] = Counter()
+    number = 0
+    for group in tried:
+        if number >= TRIED:
+            break
+        group = group[:TRIED]
+        number += len(group)
+        for name in TELLING:
+            kind, *numbers = name.split(":")
+            found = Counter(row.tobytes() for row in FEATURES[kind](Parsed(smiles[group].tolist()), *map(int, numbers)))
+            told[name] += sum(count == 1 for count in found.values())
+    molecules, beside = (sum(len(first[group[0]]) for group in of) for of in (several, conflicting))
+    return Alike(molecules, beside, {name: told[name] / number for name in TELLING} if number else {})
 
 
 def _salts(rows: Rows, y: np.ndarray) -> Salts:
@@ -252,9 +262,9 @@ def _salts(rows: Rows, y: np.ndarray) -> Salts:
     salts = used["canonical"].str.contains(".", regex=False).to_numpy()
     if not salts.any():
         return Salts(0, 0, ())
-    parents = used["canonical"].where(~salts, [Chem.MolToSmiles(parent(Chem.MolFromSmiles(s))) if salt else ""
-                                               for s, salt in zip(used["canonical"], salts, strict=True)])
-    different = pd.Series(y).groupby(parents.to_numpy()).transform("nunique").to_numpy() > 1
+    keys = used["canonical"].to_numpy(dtype=object, copy=True)
+    keys[salts] = [Chem.MolToSmiles(parent(molecule)) for molecule in Parsed(keys[salts].tolist())]
+    different = pd.Series(y).groupby(keys).transform("nunique").to_numpy() > 1
     conflicting = salts & different
     return Salts(int(salts.sum()), int(conflicting.sum()), tuple(map(int, used["line"][conflicting][:20])))
 
@@ -293,14 +303,7 @@ def _overlaps(
     others = [of for of in others if of.smiles and (of.path, of.name) != itself and of.name != spec.name]
     table, unread = pairs([spec, *comparable(others)], through, only_first=True)
     found = (
-        Overlap(
-            str(row.second),
-            row.shared,
-            row.of_first,
-            row.of_second,
-            None if np.isnan(row.agreement) else row.agreement,
-            str(row.one),
-        )
-        for row in table.sort_values("share", ascending=False).itertuples()
+        Overlap(row["second"], row["shared"], row["of_first"], row["of_second"], row["agreement"], row["one"])
+        for row in table.sort_values("share", ascending=False).replace({np.nan: None}).to_dict("records")
     )
     return tuple(found), unread

@@ -1,16 +1,20 @@
 """Texts of the health report: for readers, and as files stored with every result."""
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from benchmark.data.checks.expected_churn import Expected, Properties, expectations
-from benchmark.data.checks.health import NEAR, REASONS, Health, examine
+from benchmark.data.checks.health import NEAR, REASONS, Health, Part, examine
 from benchmark.data.rows import load_rows
 from benchmark.data.spec import DatasetSpec
 
 PARTS = {"train": "training pool", "id": "test set id", "ood": "test set ood"}
+"""Parts of a split in words."""
 FEW_OF_CLASS = 5
 """Fewest test rows of the rarer class: with fewer, balanced accuracy moves by 10 points with each."""
+MANY = 0.05
+"""Share of molecules that the features do not tell apart from which on it is said in any case."""
 FEW = 30
 """Fewest test rows for a usable churn: with fewer, 10 % is less than three flips."""
 WIDTH = 90
@@ -43,8 +47,8 @@ def _doubts(health: Health) -> list[str]:
             lines.append(f"test set {name} has {part.rows} rows: too few to measure churn, which needs about {FEW}")
         if part.positive in (0.0, 1.0):
             lines.append(
-                f"test set {name} has only {_class(health, int(part.positive))} in its {part.rows} rows: its accuracy is "
-                "meaningless; try --split random:0.8 with new-dataset, or another canonical seed"
+                f"test set {name} has only {_class(health, int(part.positive))} in its {part.rows} rows: its accuracy "
+                "is meaningless; try --split random:0.8 with new-dataset, or another canonical seed"
             )
         elif few is not None and few < FEW_OF_CLASS:
             rarer = _class(health, int(part.positive is not None and part.positive < 0.5))
@@ -59,14 +63,16 @@ def _class(health: Health, number: int) -> str:
 
 
 def _alike(health: Health) -> list[str]:
+    """Return lines on molecules that the features do not tell apart, and on salts."""
     alike, lines = health.alike, []
-    if alike.molecules:
+    if alike.conflicting or alike.molecules > MANY * health.used:
         conflicts = f", {alike.conflicting} of them beside one with another target" if alike.conflicting else ""
-        telling = f": {' or '.join(alike.telling)} can" if alike.telling else ""
-        if alike.conflicting or alike.molecules > 0.05 * health.used:
-            lines.append(
-                f"{alike.molecules} molecules cannot be told apart by these features ({health.features}){conflicts}{telling}"
-            )
+        best = max(alike.telling, key=lambda name: alike.telling[name])
+        telling = f"; --features {best.replace(':', '.')} of run tells {alike.telling[best]:.0%} of them apart"
+        lines.append(
+            f"{alike.molecules} molecules cannot be told apart by these features ({health.features}){conflicts}"
+            + (telling if alike.telling[best] else "")
+        )
     if health.salts and health.salts.rows:
         text = f"{health.salts.rows} rows are salts or mixtures of several parts"
         if health.salts.conflicting:
@@ -117,11 +123,29 @@ def to_text(health: Health) -> str:
     lines.append(f"  rows in the file       {h.rows:,}{expected(h.rows, h.expected_rows)}")
     if h.parsable is not None:
         lines.append(f"  parsable SMILES        {h.parsable:,}{expected(h.parsable, h.expected_parsable)}")
-    lines.append(f"  rows used              {h.used:,}")
+    lines += [f"  rows used              {h.used:,}", *of_table(h)[1:]]
+    if h.overlaps is not None and h.parsable is not None:
+        lines.append(f"  {_shared(h)}")
+    if h.not_compared:
+        lines.append(f"  not compared, because their files cannot be read: {_join(h.not_compared)} (see doctor)")
+    if line := expected_line(h):
+        lines.append(f"  {line}")
+    return "\n".join(lines)
+
+
+def of_table(health: Health, short: bool = False) -> list[str]:
+    """Return lines on the rows of a dataset and its split, or a ``short`` form of one line and its doubts."""
+    h = health
+    lines = [f"{h.dataset}: {h.used:,} of {h.rows:,} rows are used"]
+    if short:
+        left = Counter(left.reason for left in h.left_out)
+        lines[0] += "".join(f"; {REASONS[reason]}: {count:,}" for reason, count in left.items())
+        lines[0] += "".join(f"; {_balance(h, part)} in the {PARTS[name]}" for name, part in h.parts.items())
+        return lines
     for reason, words in REASONS.items():
         rows = [left for left in h.left_out if left.reason == reason]
         if rows:
-            lines.append(f"  excluded: {words}: {len(rows)} (line {_some([left.line for left in rows])})")
+            lines.append(f"  left out: {words}: {len(rows)} (line {_some([left.line for left in rows])})")
         if reason == "unparsable":
             lines += _first([f"line {left.line}: {left.text}" for left in rows])
     conflicts = [repeat for repeat in h.repeats if repeat.conflict]
@@ -130,13 +154,7 @@ def to_text(health: Health) -> str:
     lines += _first([f"lines {_join(r.lines)}: {r.what}: {_join(r.targets)}" for r in conflicts])
     lines += [f"  {line}" for line in _alike(h)]
     for name, part in h.parts.items():
-        line = f"  {PARTS[name]:23}{part.rows:6,} rows, "
-        if part.positive is not None:
-            line += f"{part.positive:.1%} {_class(h, 1)}"
-        elif part.classes is not None:
-            line += ", ".join(f"{share:.1%} {name}" for name, share in part.classes.items())
-        else:
-            line += f"target {part.mean:.3g} on average, standard deviation {part.sd:.3g}"
+        line = f"  {PARTS[name]:23}{part.rows:,} rows, {_balance(h, part)}"
         if part.in_train is not None:
             line += f"; in the training pool: {part.in_train} identical"
         if part.near_train is not None:
@@ -147,14 +165,21 @@ def to_text(health: Health) -> str:
     outside = h.used - sum(part.rows for part in h.parts.values())
     if outside:
         lines.append(f"  {outside:,} rows are in neither the training pool nor a test set")
-    lines += [f"  {doubt}" for doubt in _doubts(h)]
-    if h.overlaps is not None and h.parsable is not None:
-        lines.append(f"  {_shared(h)}")
-    if h.not_compared:
-        lines.append(f"  not compared, because their files cannot be read: {_join(h.not_compared)} (see doctor)")
-    if h.properties and (to_come := to_expect(h.properties, h.unit)):
-        lines.append(f"  {to_come}")
-    return "\n".join(lines)
+    return lines + [f"  {doubt}" for doubt in _doubts(h)]
+
+
+def _balance(health: Health, part: Part) -> str:
+    if part.positive is not None:
+        return f"{part.positive:.1%} {_class(health, 1)}"
+    if part.classes is not None:
+        return ", ".join(f"{share:.1%} {name}" for name, share in part.classes.items())
+    return f"target {part.mean:.3g} on average, standard deviation {part.sd:.3g}"
+
+
+def expected_line(health: Health, several: bool = False) -> str:
+    """Return the sentence on the churn to expect, for one of ``several`` with its name; "" if none is known."""
+    line = to_expect(health.properties, health.unit) if health.properties else ""
+    return f"{health.dataset}: {line}" if line and several else line
 
 
 def _shared(health: Health) -> str:
@@ -182,7 +207,7 @@ def to_lines(health: Health) -> list[str]:
     kinds["duplicates with conflicting targets"] = ["+".join(map(str, repeat.lines)) for repeat in conflicts]
     troubles = [f"{words}: {len(lines)} (line {_some(lines)})" for words, lines in kinds.items() if lines]
     troubles += _doubts(health)
-    if health.alike.conflicting:
+    if health.alike.conflicting > MANY * health.used:
         troubles += _alike(health)[:1]
     header = [f"{health.dataset}: {health.used:,} of {health.rows:,} rows are used"] if troubles else []
     return header + [f"  {trouble}" for trouble in troubles]

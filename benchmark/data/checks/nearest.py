@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+
 from benchmark.data.features import morgan, standardise
 from benchmark.data.rows import Parsed, Rows
 from benchmark.data.spec import DatasetSpec

@@ -1,0 +1,548 @@
+"""A user's table is read as it is meant; what can be read in two ways is said, or refused with the option."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pytest
+from rdkit.Chem import MolFromSmiles, MolToSmiles
+
+from benchmark.data.author import write_dataset
+from benchmark.data.checks.health import examine
+from benchmark.data.checks.health_text import to_text
+from benchmark.data.describe import MISSING_WORDS, columns_of, describe_file, offers
+from benchmark.data.problem import load_problem
+from benchmark.data.rows import load_rows
+from benchmark.data.spec import load_spec
+from benchmark.errors import UserError
+from benchmark.files import CHECKOUT
+
+RINGS = ("c1ccccc1", "c1ccncc1", "C1CCCCC1", "c1ccsc1", "c1ccoc1", "C1CCCC1", "c1ccc2ccccc2c1", "C1CCNCC1", "C1CC1")
+SMILES = [MolToSmiles(MolFromSmiles(tail + ring)) for ring in RINGS for tail in ("C", "CC", "O", "N")]
+
+
+def csv(folder, texts, separator=",", **columns):
+    """Write 36 molecules with these texts in turn as targets, and more columns, and return the path."""
+    rows = pd.DataFrame({"SMILES": SMILES, "y": [texts[i % len(texts)] for i in range(36)]})
+    for name, more in columns.items():
+        rows[name] = [more[i % len(more)] for i in range(36)]
+    rows.to_csv(folder / "assay.csv", index=False, sep=separator)
+    return folder / "assay.csv"
+
+
+def described(folder, texts, columns=None, **given):
+    """Return the fields for ``csv``, and the notes on how it was read."""
+    fields = describe_file(csv(folder, texts, **(columns or {})), target="y", **given)
+    return fields, fields.pop("notes", "")
+
+
+def dataset(file, target="y", **given):
+    return load_spec(str(write_dataset(file, "mine", file.parent, describe_file(file, target=target, **given))))
+
+
+def labelled(spec):
+    """Return the label of each SMILES that is used."""
+    problem = load_problem(str(spec.path))
+    parts = [problem.train, *problem.evals.values()]
+    return {s: y for part in parts for s, y in zip(part.smiles.tolist(), part.y.tolist(), strict=True)}
+
+
+# Two classes
+
+
+@pytest.mark.parametrize(
+    ("zero", "one", "positive"),
+    [
+        ("0", "1", None),
+        ("0.0", "1.0", None),
+        ("false", "true", None),
+        ("FALSE", "True", None),
+        ("inactive", "active", "active"),
+        ("no", "yes", "yes"),
+        ("BBB-", "BBB+", "BBB+"),
+        ("-", "+", "+"),
+        ("non-toxic", "toxic", "toxic"),
+        ("insoluble", "soluble", "soluble"),
+        ("blue", "red", "red"),
+        ("2", "1", "1"),
+        ("-1.0", "1.0", "1"),
+        ("5", "50", "50"),
+    ],
+)
+def test_two_values_are_classes_and_class_one_is_the_one_that_says_yes(tmp_path, zero, one, positive):
+    spec = dataset(csv(tmp_path, [zero, one]))
+    assert (spec.task, spec.positive) == ("classification", positive)
+    assert labelled(spec) == {smiles: i % 2 for i, smiles in enumerate(SMILES)}
+    assert len(spec.class_names) == 2
+
+
+def test_capitals_and_blanks_make_no_class_and_a_line_says_so(tmp_path):
+    spec = dataset(csv(tmp_path, ["inactive", "Active", " INACTIVE", "ACTIVE ", "Inactive", "active"]))
+    assert spec.notes.startswith("6 spellings of 2 classes, but for capitals and blanks")
+    assert labelled(spec) == {smiles: i % 2 for i, smiles in enumerate(SMILES)}
+    assert "% Active" in to_text(examine(spec, 99)) or "% active" in to_text(examine(spec, 99))
+
+
+def test_class_one_is_the_text_that_is_given(tmp_path):
+    spec = dataset(csv(tmp_path, ["active", "inactive"]), positive="Inactive")
+    assert spec.class_names == ("active", "inactive")
+    assert labelled(spec) == {smiles: i % 2 for i, smiles in enumerate(SMILES)}
+
+
+# Missing values
+
+
+@pytest.mark.parametrize("word", sorted(MISSING_WORDS - {"na", "n/a", "nan", "null", "#n/a"}))
+def test_a_word_for_missing_is_no_class_and_no_number(tmp_path, word):
+    for texts, task in (
+        (["active", "inactive", word.upper()], "classification"),
+        (["5.1", word, "6.2", "7"], "regression"),
+    ):
+        fields, notes = described(tmp_path, texts)
+        assert (fields["task"], fields["missing"]) == (task, [word])
+        assert re.search(r"^taken as missing: '.*' \((12|9)\)$", notes, re.M)
+    spec = dataset(tmp_path / "assay.csv")
+    assert load_rows(spec).table["no_target"].sum() == 9
+
+
+def test_the_words_for_missing_are_those_of_the_documentation():
+    page = (CHECKOUT / "docs" / "own-data.md").read_text(encoding="utf-8")
+    assert {
+        *re.findall(r"`([^`]+)`", page.partition("Words for missing values:")[2].partition("\n\n")[0])
+    } == MISSING_WORDS
+
+
+@pytest.mark.parametrize("word", ["failed", "inconclusive", "see remark"])
+@pytest.mark.parametrize("count", [1, 12])
+def test_another_third_text_stops_with_its_line_and_the_option(tmp_path, word, count):
+    texts = ["active", "inactive"] * 18
+    texts[: 2 * count : 2] = [word] * count
+    message = rf"found 3: .*{word!r}.* is on line \d+; if {word!r} means a missing value, use --ignore-value {word!r}"
+    with pytest.raises(UserError, match=message):
+        described(tmp_path, texts)
+    fields, _ = described(tmp_path, texts, ignore_value=[word])
+    assert (fields["positive"], fields["negative"], fields["missing"]) == ("active", "inactive", [word])
+    fields, _ = described(tmp_path, texts, classes=["inactive", word, "active"])
+    assert fields["classes"] == ["inactive", word, "active"]
+
+
+def test_a_word_that_may_be_missing_beside_a_single_class_is_asked_about(tmp_path):
+    with pytest.raises(UserError, match=r"only 'active' besides 'unknown', .* name class 1 with --positive"):
+        described(tmp_path, ["active", "unknown"])
+    assert described(tmp_path, ["active", "unknown"], positive="active")[0]["negative"] == "unknown"
+
+
+def test_a_text_to_ignore_that_no_field_holds_is_refused(tmp_path):
+    with pytest.raises(UserError, match="--ignore-value 'NDA': no field holds it"):
+        described(tmp_path, ["0", "1"], ignore_value=["NDA"])
+
+
+def test_minus_one_beside_zero_and_one_is_asked_about_whatever_the_task(tmp_path):
+    for task in ("", "classification"):
+        with pytest.raises(UserError, match=r"-1 \(12 rows\).*--ignore-value -1; if it is a class, --classes=-1,0,1"):
+            described(tmp_path, ["0", "1", "-1"], task=task)
+    spec = dataset(csv(tmp_path, ["0", "1", "-1.0"]), ignore_value=["-1"])
+    assert len(load_rows(spec).used) == 24
+    assert described(tmp_path, ["0", "1", "-1"], classes=["-1", "0", "1"])[0]["classes"] == ["-1", "0", "1"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "value"),
+    [
+        (["-1.2", "4.6", "2.5", "-999.0"], "-999"),
+        (["3.5", "9.9", "5", "99999"], "99999"),
+        (["6.1", "7.3", "5", "-1"], "-1"),
+    ],
+)
+def test_a_number_far_from_all_others_is_pointed_at(tmp_path, texts, value):
+    fields, notes = described(tmp_path, texts)
+    assert fields["task"] == "regression"
+    assert f"{value} stands in 9 rows" in notes
+    assert f"--ignore-value {value}" in notes
+    assert described(tmp_path, texts, ignore_value=[value])[1] == ""
+    assert len(load_rows(dataset(tmp_path / "assay.csv", ignore_value=[value])).used) == 27
+
+
+# Numbers
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [[f"{i / 7:.3f}" for i in range(36)], [str(i) for i in range(1, 11)], ["1e-2", "2.5E1", "-4"]],
+    ids=["continuous", "ints from 1 to 10", "exponents"],
+)
+def test_more_than_two_numbers_are_a_regression(tmp_path, texts):
+    spec = dataset(csv(tmp_path, texts))
+    assert (spec.task, spec.positive) == ("regression", None)
+    assert labelled(spec) == pytest.approx({s: float(texts[i % len(texts)]) for i, s in enumerate(SMILES)}, rel=1e-6)
+
+
+@pytest.mark.parametrize("texts", [["0", "1", "2"], ["1", "2", "3"], ["0", "1", "2", "2.0"]])
+def test_a_few_whole_numbers_are_asked_about_and_may_be_classes(tmp_path, texts):
+    with pytest.raises(UserError, match="classes or numbers\\? Use --task classification or --task regression"):
+        described(tmp_path, texts)
+    assert described(tmp_path, texts, task="regression")[0]["task"] == "regression"
+    spec = dataset(csv(tmp_path, texts), task="classification")
+    assert len(spec.classes) == 3
+    assert set(labelled(spec).values()) == {0, 1, 2}
+
+
+def test_numbers_are_cut_in_two_only_where_it_is_said(tmp_path):
+    texts = [str(i) for i in range(36)]
+    with pytest.raises(
+        UserError, match="found 36 different numbers: say where to cut them, with --positive '>= median'"
+    ):
+        described(tmp_path, texts, task="classification")
+    for positive, names in (
+        (">= median", ("below its median", "at least its median")),
+        (">= 18", ("below 18", "at least 18")),
+    ):
+        spec = dataset(csv(tmp_path, texts), positive=positive)
+        assert labelled(spec) == {smiles: i >= 18 for i, smiles in enumerate(SMILES)}
+        assert spec.class_names == names
+
+
+@pytest.mark.parametrize(
+    ("texts", "numbers", "decimal"),
+    [
+        (["7,74", "5,81", "6"], [7.74, 5.81, 6], ","),
+        (["1.234,5", "12,25", "7"], [1234.5, 12.25, 7], ","),
+        (["1,234.5", "12.25", "7"], [1234.5, 12.25, 7], "."),
+        (["-,5", "3,14", "1,5e2"], [-0.5, 3.14, 150], ","),
+    ],
+)
+def test_commas_in_numbers_are_read_where_they_cannot_be_mistaken(tmp_path, texts, numbers, decimal):
+    spec = dataset(csv(tmp_path, texts))
+    assert spec.decimal == decimal
+    assert "is read as" in spec.notes
+    assert labelled(spec) == pytest.approx({s: numbers[i % 3] for i, s in enumerate(SMILES)})
+
+
+def test_commas_that_may_mean_two_things_are_asked_about(tmp_path):
+    texts = ["1,234", "5,678", "2"]
+    with pytest.raises(UserError, match=r"line 2: in '1,234', the comma .* say --decimal , or --decimal \."):
+        described(tmp_path, texts)
+    for decimal, first in ((",", 1.234), (".", 1234)):
+        assert labelled(dataset(csv(tmp_path, texts), decimal=decimal, task="regression"))[SMILES[0]] == pytest.approx(
+            first
+        )
+    with pytest.raises(UserError, match=r"'7,5' has a decimal comma, but '6\.25' on line 3 a point"):
+        described(tmp_path, ["7,5", "6.25", "3"])
+
+
+def test_numbers_of_a_table_without_molecules_may_have_decimal_commas(tmp_path):
+    rows = pd.DataFrame({"material": [f"M-{i}" for i in range(30)], "pore": [f"{i},5" for i in range(30)]})
+    rows.assign(stable=["yes", "no"] * 15, n=range(30)).to_csv(tmp_path / "t.csv", index=False, sep=";")
+    spec = dataset(tmp_path / "t.csv", target="stable")
+    assert (spec.decimal, spec.ignore) == (",", ("n",))
+    assert sorted(load_rows(spec).x[:, 0]) == [i + 0.5 for i in range(30)]
+    assert "row numbers are no feature: 'n'" in spec.notes
+
+
+@pytest.mark.parametrize("unit", ["%", " %", " nM", "µM", " mg/mL"])
+def test_a_unit_after_every_number_is_left_off(tmp_path, unit):
+    spec = dataset(csv(tmp_path, [f"95{unit}", f"5.5{unit}", f"77{unit}", "n.d."]))
+    assert (spec.task, spec.suffix) == ("regression", unit.strip())
+    assert set(labelled(spec).values()) == {95.0, 5.5, 77.0}
+
+
+@pytest.mark.parametrize("texts", [["95%", "0.5", "77%"], ["12 nM", "3 µM", "9 nM"]])
+def test_units_that_differ_in_one_column_are_refused(tmp_path, texts):
+    with pytest.raises(UserError, match=r"mixes units: .* \(24 rows\), .* \(12 rows\): convert all values to one unit"):
+        described(tmp_path, texts)
+
+
+@pytest.mark.parametrize("name", ["unit", "Standard Units", "IC50 unit", "Standard Type"])
+def test_units_that_differ_between_rows_are_said(tmp_path, name):
+    _, notes = described(tmp_path, ["18.2", "1.5", "131.8", "0.1"], {name: ["nM", "uM"]})
+    assert f'where = [["{name}", "nM"]]' in notes
+    fields, notes = described(tmp_path, ["18.2", "1.5", "131.8", "0.1"], {name: ["nM"]})
+    assert name not in notes
+    assert offers(tmp_path / "assay.csv", fields) == []
+
+
+def test_a_target_over_orders_of_magnitude_is_better_as_a_logarithm(tmp_path):
+    texts = ["0.5", "120", "8000", "33"]
+    assert "'y' spans 4.2 orders of magnitude: --log10" in described(tmp_path, texts)[1]
+    spec = dataset(csv(tmp_path, texts), log10=True)
+    assert "orders" not in spec.notes
+    assert labelled(spec)[SMILES[1]] == pytest.approx(np.log10(120), rel=1e-6)
+    with pytest.raises(UserError, match=r"--log10 needs a column of numbers"):
+        described(tmp_path, ["active", "inactive"], log10=True)
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (["", "NA", "nan"], r"assay\.csv: column 'y' is empty"),
+        (["active"], r"'y' holds only 'active'"),
+        (["1", "1.0"], "'y' holds only '1'"),
+        (["0", "1", "inf"], r"'y', line 4: expected a number, found 'inf'"),
+        (
+            ["0.5", "7", "3", "seven"],
+            r"line 5: expected a number, found 'seven'; if it means .* --ignore-value 'seven'",
+        ),
+        (["low", "middle", "high", "huge"], r"expected two classes, found 4: 'low' .*; if '.*' means a missing value"),
+    ],
+)
+def test_a_column_that_cannot_be_learned_is_an_error(tmp_path, texts, message):
+    with pytest.raises(UserError, match=message):
+        described(tmp_path, texts)
+
+
+@pytest.mark.parametrize(
+    ("option", "given"), [("task", "clasification"), ("merge", "median"), ("decimal", "."), ("bounds", "exclud")]
+)
+def test_a_misspelt_choice_is_answered_with_the_nearest(tmp_path, option, given):
+    if option != "decimal":
+        with pytest.raises(UserError, match=rf"unknown (--)?{option} {given!r}: did you mean"):
+            described(tmp_path, ["0", "1"], **{option: given})
+    else:
+        assert described(tmp_path, ["0.5", "1.5", "2.5"], decimal=".")[0]["decimal"] == "."
+
+
+# Bounds
+
+
+@pytest.mark.parametrize("name", ["relation", "Standard Relation", "qualifier", "Mod"])
+@pytest.mark.parametrize("marks", [["=", ">", "=", "="], ["'='", "'>='", "'<='", "'='"], ["", "<", "", ""]])
+def test_a_column_of_relations_marks_bounds_and_is_never_a_feature(tmp_path, name, marks):
+    fields, notes = described(tmp_path, ["1.5", "10", "2.5", "7.25"], {name: marks})
+    bounds = 9 * sum(bool({"<", ">"} & {*mark}) for mark in marks)
+    assert (fields["relation"], fields["bounds"]) == (name, "exclude")
+    assert f"{bounds} of 36 values are bounds (< or >), left out" in notes
+    assert offers(tmp_path / "assay.csv", fields) == []
+    spec = dataset(tmp_path / "assay.csv")
+    assert load_rows(spec).table["bound"].sum() == bounds
+    assert len(load_rows(dataset(tmp_path / "assay.csv", bounds="exact")).used) == 36
+
+
+def test_a_bound_in_the_target_itself_is_no_value_but_may_decide_a_class(tmp_path):
+    texts = ["1.5", ">10", "2.5", "<0.5", ">2", "=4"]
+    spec = dataset(csv(tmp_path, texts))
+    assert set(labelled(spec).values()) == {1.5, 2.5, 4.0}
+    spec = dataset(csv(tmp_path, texts), positive=">= 3")
+    assert {labelled(spec)[SMILES[i]]: texts[i] for i in (0, 1, 3, 5)} == {0: "<0.5", 1: "=4"}
+    assert SMILES[4] not in labelled(spec)
+
+
+def test_each_target_takes_the_relations_beside_it(tmp_path):
+    columns = {"IC50_rel": ["=", ">"], "IC50": ["1", "2", "3.5"], "Ki_rel": ["<", "="], "Ki": ["1", "2.5", "3"]}
+    csv(tmp_path, ["0", "1"], **columns)
+    for target, relation in (("IC50", "IC50_rel"), ("Ki", "Ki_rel")):
+        assert describe_file(tmp_path / "assay.csv", target=target)["relation"] == relation
+
+
+# Molecules
+
+
+@pytest.mark.parametrize(
+    ("columns", "chosen"),
+    [
+        (["smiles", "y"], "smiles"),
+        (["y", "canonical_smiles"], "canonical_smiles"),
+        (["smiles_of_salt", "Smiles", "y"], "Smiles"),
+        (["smi", "y"], "smi"),
+        (["y", "Structure"], "Structure"),
+    ],
+)
+def test_the_column_of_the_smiles_is_found_by_name_or_content(tmp_path, columns, chosen):
+    data = {"y": ["0", "1"] * 18}
+    rows = pd.DataFrame({name: data.get(name, SMILES) for name in columns})
+    rows.assign(n=range(36), code=[f"S{i}" for i in range(36)], MW=257.3).to_csv(tmp_path / "a.csv", index=False)
+    assert describe_file(tmp_path / "a.csv", target="y")["smiles"] == chosen
+
+
+def test_of_several_columns_that_may_hold_the_smiles_one_must_be_chosen(tmp_path):
+    file = csv(tmp_path, ["0", "1"], other=SMILES)
+    for names in (["smiles_raw", "smiles_clean"], ["mol", "product"]):
+        pd.read_csv(file).set_axis([names[0], "y", names[1]], axis=1).to_csv(tmp_path / "b.csv", index=False)
+        with pytest.raises(UserError, match=f"{names[0]}, {names[1]}; choose one with --smiles"):
+            describe_file(tmp_path / "b.csv", target="y")
+        assert describe_file(tmp_path / "b.csv", target="y", smiles=names[1])["smiles"] == names[1]
+
+
+def test_reactions_are_named_as_unsupported(tmp_path):
+    rows = pd.DataFrame({"rxn_smiles": [f"{s}.CCO>>{s}" for s in SMILES], "yield": np.arange(36) / 7})
+    rows.to_csv(tmp_path / "r.csv", index=False)
+    with pytest.raises(UserError, match=r"line 2: '.*>>.*' is a reaction, and reactions are not supported.*--smiles"):
+        describe_file(tmp_path / "r.csv", target="yield")
+
+
+def test_one_bad_molecule_does_not_stop_a_file_and_is_written_to_a_list(tmp_path):
+    rows = pd.DataFrame(
+        {
+            "Compound ID": [f"X-{i}" for i in range(40)],
+            "SMILES": [*SMILES, "C" * 501, "C" * 6000, "C1CC", "CC>>CO"],
+            "y": ["0", "1"] * 20,
+        }
+    )
+    rows.to_csv(tmp_path / "assay.csv", index=False)
+    spec = dataset(tmp_path / "assay.csv")
+    left = pd.read_csv(tmp_path / "mine-left-out.csv")
+    assert left["line"].tolist() == [38, 39, 40, 41]
+    assert left["reason"].tolist() == ["too_large", "too_large", "unparsable", "unparsable"]
+    assert left["name"].tolist() == ["X-36", "X-37", "X-38", "X-39"]
+    assert "a reaction, which is not supported" in left["text"][3]
+    assert len(load_rows(spec).used) == 36
+
+
+def stereo(n):
+    """Return pairs of enantiomers with opposite labels, whose substituents differ near the centre."""
+    tails = [a + b for a in ("C", "O", "N", "S", "CC") for b in ("c1ccccc1", "C1CCC1", "C#N", "CBr", "CCl")]
+    return [(f"F[C@{at}H](C{tail})C(N)=O", str(int(at == ""))) for tail in tails[:n] for at in ("", "@")]
+
+
+def test_molecules_that_features_cannot_tell_apart_are_counted_with_features_that_can(tmp_path):
+    pd.DataFrame(stereo(25), columns=["SMILES", "y"]).to_csv(tmp_path / "assay.csv", index=False)
+    health = examine(dataset(tmp_path / "assay.csv", split="random:0.5"), 99)
+    assert (health.alike.molecules, health.alike.conflicting) == (50, 50)
+    assert health.alike.telling["morgan_chiral:2048:2"] == 1
+    assert health.alike.telling["morgan_counts:4096:2"] == 0
+    text = to_text(health)
+    assert (
+        "50 molecules cannot be told apart by these features (morgan:2048:2), 50 of them beside one with another"
+        in text
+    )
+    assert "--features morgan_chiral.2048.2 of run tells 100% of them apart" in text
+    name = f"{tmp_path / 'mine.toml'}@features=morgan_chiral.2048.2"
+    assert examine(load_spec(name), 99).alike.molecules == 0
+
+
+def test_salts_are_counted_and_reduced_to_their_parents_where_asked(tmp_path):
+    rows = [(s, str(i % 2)) for i, s in enumerate(SMILES)]
+    rows += [("CC(=O)[O-].[Na+]", "1"), ("CC(O)=O", "0"), ("CCN.Cl", "1"), ("CCN", "1"), ("NCCCO.OC(=O)C(O)=O", "0")]
+    pd.DataFrame(rows, columns=["SMILES", "y"]).to_csv(tmp_path / "assay.csv", index=False)
+    health = examine(dataset(tmp_path / "assay.csv"), 99)
+    assert (health.salts.rows, health.salts.conflicting, health.salts.lines) == (3, 1, (38,))
+    assert (
+        "3 rows are salts or mixtures of several parts; the parent molecule of 1 of them has another target"
+        in to_text(health)
+    )
+    spec = dataset(tmp_path / "assay.csv", desalt=True)
+    used = load_rows(spec).used
+    assert used["smiles"].tolist()[36:] == ["CC(=O)O", "CC(=O)O", "CCN", "CCN", "NCCCO"]
+    assert [repeat.conflict for repeat in examine(spec, 99).repeats] == [True, False]
+    merged = dataset(tmp_path / "assay.csv", desalt=True, merge="drop")
+    assert len(load_rows(merged).used) == 38
+
+
+# Files
+
+
+def workbook(path, sheets):
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for title, rows in sheets.items():
+        page = book.create_sheet(title)
+        for row in rows:
+            page.append(row)
+    book.save(path)
+    return path
+
+
+ROWS = [["SMILES", "y"], *([s, i % 2] for i, s in enumerate(SMILES))]
+
+
+def test_a_workbook_is_read_from_its_only_table(tmp_path):
+    file = workbook(tmp_path / "book.xlsx", {"read me": [["Assay of May"]], "data": [["Results"], [], *ROWS]})
+    spec = dataset(file)
+    assert "sheet 'data', whose header is in row 3" in spec.notes
+    assert labelled(spec) == {smiles: i % 2 for i, smiles in enumerate(SMILES)}
+
+
+def test_a_workbook_with_two_tables_asks_for_a_sheet(tmp_path):
+    file = workbook(tmp_path / "book.xlsx", {"May": ROWS, "June": ROWS[:30]})
+    with pytest.raises(UserError, match="several sheets hold tables, May, June: choose one with --sheet"):
+        describe_file(file, target="y")
+    assert len(load_rows(dataset(file, sheet="June")).used) == 29
+    with pytest.raises(UserError, match=r"unknown sheet of .* 'Jun': did you mean 'June'"):
+        describe_file(file, target="y", sheet="Jun")
+
+
+def test_two_columns_of_one_name_are_refused_where_one_is_used(tmp_path):
+    rows = pd.DataFrame([[s, "1", "0", "5"] for s in SMILES], columns=["SMILES", "y", "y", "z"])
+    rows.to_csv(tmp_path / "assay.csv", index=False)
+    with pytest.raises(UserError, match="several columns are called 'y': rename"):
+        describe_file(tmp_path / "assay.csv", target="y")
+    assert columns_of(tmp_path / "assay.csv") == ["SMILES", "y", "y.1", "z"]
+
+
+# Splits, names and other columns
+
+
+def test_names_dates_splits_and_groups_are_noticed(tmp_path):
+    columns = {
+        "Compound ID": [f"X-{i}" for i in range(36)],
+        "measured": [f"{1 + i // 3:02}-{'JAN' if i % 3 else 'feb'}-24" for i in range(36)],
+        "series": ["A", "B", "C"],
+        "Set": ["Train", "Train", "TEST", "valid"],
+        "fold": ["0", "1", "2"],
+        "remark": [f"text {i}" for i in range(36)],
+        "dose": [str(i * 7 % 36) for i in range(36)],
+    }
+    fields, _ = described(tmp_path, ["0", "1"], columns)
+    assert fields["id"] == "Compound ID"
+    assert offers(tmp_path / "assay.csv", fields) == [
+        "'measured' holds dates: --split time:measured tests on the latest fifth of the rows",
+        "'series' has 3 different texts: --split group:series keeps each together; "
+        "--one-hot series makes them features",
+        "'Set' says which rows are for training and test: --split given:Set takes them as they are",
+        "'fold' holds numbers of folds: --split fold:fold tests on the last, fold:fold:0 on fold 0",
+    ]
+    for split, rows in (("given:Set", (18, 9)), ("fold:fold", (24, 12)), ("fold:fold:0", (24, 12))):
+        problem = load_problem(str(dataset(tmp_path / "assay.csv", split=split).path))
+        assert (len(problem.train), len(problem.evals["id"])) == rows
+    days = dict(zip(columns["Compound ID"], columns["measured"], strict=True))
+    problem = load_problem(str(dataset(tmp_path / "assay.csv", split="time:measured").path))
+    assert {days[i][3:6] for i in problem.evals["id"].ids.tolist()} == {"feb"}
+
+
+@pytest.mark.parametrize(
+    ("given", "near"),
+    [
+        ({"target": "activty"}, "'activity'"),
+        ({"target": "activity", "smiles": "SMILE"}, "'SMILES'"),
+        ({"target": "activity", "id_column": "nane"}, "'name'"),
+    ],
+)
+def test_a_misspelt_column_is_answered_with_the_nearest(tmp_path, given, near):
+    file = csv(tmp_path, ["0", "1"], name=[str(i) for i in range(36)])
+    pd.read_csv(file).rename(columns={"y": "activity"}).to_csv(file, index=False)
+    with pytest.raises(UserError, match=rf"unknown column of assay\.csv .*: did you mean {near}"):
+        describe_file(file, **given)
+
+
+@pytest.mark.parametrize("smiles", [True, False])
+def test_texts_become_features_one_for_each_category(tmp_path, smiles):
+    file = csv(tmp_path, ["0", "1"], series=["B", " A", "", "C"], dose=[str(i * 7 % 36) for i in range(36)])
+    if not smiles:
+        rows = pd.read_csv(file, keep_default_na=False).assign(SMILES=[f"m{i}" for i in range(36)])
+        rows.rename(columns={"SMILES": "material"}).to_csv(file, index=False)
+    spec = dataset(file, one_hot=["series"])
+    assert spec.one_hot == (("series", "A", "B", "C"),)
+    loaded = load_rows(spec)
+    numbers = 2048 if smiles else 1
+    assert loaded.x.shape == (36, numbers + 3)
+    np.testing.assert_array_equal(loaded.x[:4, numbers:], [[0, 1, 0], [1, 0, 0], [0, 0, 0], [0, 0, 1]])
+    with pytest.raises(UserError, match=r"column 'dose': expected 2 to 100 different texts for --one-hot, found 1"):
+        describe_file(csv(tmp_path, ["0", "1"], dose=["5"]), target="y", one_hot=["dose"])
+
+
+def test_a_table_without_smiles_is_learned_from_its_numbers(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"material": [f"MOF-{i}" for i in range(30)], "pore": rng.normal(size=30).round(3)})
+    rows = rows.assign(density=rng.normal(size=30).round(3), metal=["Zn", "Cu"] * 15, stable=["yes", "no", "no"] * 10)
+    rows.loc[3, "pore"] = np.nan
+    rows.to_csv(tmp_path / "materials.csv", index=False)
+    spec = dataset(tmp_path / "materials.csv", target="stable")
+    assert (spec.smiles, spec.id, spec.ignore) == ("", "material", ("metal",))
+    assert (spec.features, spec.split, spec.positive) == (("columns",), "random:0.8", "yes")
+    problem = load_problem(str(spec.path))
+    assert problem.train.x.shape == (24, 2)
+    rows[["pore", "density", "stable"]].to_csv(tmp_path / "numbers.csv", index=False)
+    with pytest.raises(UserError, match="choose --smiles or --id among pore, density, stable"):
+        describe_file(tmp_path / "numbers.csv", target="stable")
