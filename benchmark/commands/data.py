@@ -251,6 +251,7 @@ def new_dataset(
     noted: set[str] = set()
     specs = []
     for described in every:
+        say(f"  {_meaning(described)}")
         path = write_dataset(file, name, to, described, one_of_several=len(every) > 1)
         specs.append(load_spec(str(path)))
         for line in described.get("notes", "").splitlines():
@@ -281,6 +282,16 @@ def new_dataset(
             say(line)
     spelled = shlex.quote(",".join(spec.spelled for spec in specs))
     say(f"next: churn run --method erm,svm,bagging,twin --dataset {spelled}")
+
+
+def _meaning(fields: dict[str, Any]) -> str:
+    """Return in words what a dataset predicts."""
+    if fields["task"] == "regression":
+        return f"{fields['target']!r}: numbers" + (", as logarithms" if fields.get("log10") else "")
+    names = fields.get("classes") or [fields.get("negative") or "0", fields.get("positive") or "1"]
+    if names[1].startswith(">= "):
+        return f"{fields['target']!r}: two classes of numbers, the second {names[1]}"
+    return f"{fields['target']!r}: classes {', '.join(names)}"
 
 
 def _listed(text: str) -> list[str]:

@@ -1,7 +1,6 @@
 """Options and console shared by the commands."""
 
 import os
-from functools import partial
 from typing import Annotated
 
 import typer
@@ -13,7 +12,12 @@ DEFAULT_DATASET = "b3db_measured"
 ALL_METHODS = "erm,swa,mc_dropout,deep_ensemble,bagging:k=2,bagging,twin"
 
 console = Console(soft_wrap=True, highlight=False)
-say = partial(console.print, markup=False)
+
+
+def say(text: str) -> None:
+    """Print a line as it is, but for what no terminal can show of a file's name."""
+    console.print(text.encode(errors="replace").decode(), markup=False)
+
 
 Methods = Annotated[
     str, typer.Option("--method", help="Methods, separated by commas, as in erm,twin:lam=30,bagging:k=2.")

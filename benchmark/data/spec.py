@@ -140,8 +140,7 @@ class DatasetSpec(BaseModel, frozen=True, extra="forbid"):
         if self.task == "regression":
             return ()
         if self.cut:
-            cut = f"its {self.cut}" if self.cut == "median" else self.cut
-            return f"below {cut}", f"at least {cut}"
+            return f"< {self.cut}", f"≥ {self.cut}"
         return self.classes or (
             (self.negative or f"not {self.positive}", self.positive) if self.positive else ("0", "1")
         )

@@ -197,8 +197,8 @@ def test_numbers_are_cut_in_two_only_where_it_is_said(tmp_path):
     ):
         described(tmp_path, texts, task="classification")
     for positive, names in (
-        (">= median", ("below its median", "at least its median")),
-        (">= 18", ("below 18", "at least 18")),
+        (">= median", ("< median", "≥ median")),
+        (">= 18", ("< 18", "≥ 18")),
     ):
         spec = dataset(csv(tmp_path, texts), positive=positive)
         assert labelled(spec) == {smiles: i >= 18 for i, smiles in enumerate(SMILES)}

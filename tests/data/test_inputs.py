@@ -57,7 +57,7 @@ def test_features_of_a_table_of_numbers_are_those_of_the_dataset_to_the_bit(stag
 
 def test_salts_are_reduced_to_parents_as_in_the_dataset():
     spec = MEASURED.model_copy(update={"features": ("morgan:64:1",), "desalt": True})
-    featuriser, rows, split = made(spec)
+    featuriser, rows, _ = made(spec)
     read, _ = featuriser(pd.DataFrame({"smiles": ["CC(=O)[O-].[Na+]", "CC(=O)O", *inputs_of(spec, rows)["smiles"]]}))
     np.testing.assert_array_equal(read.x[0], read.x[1])
     assert read.smiles[0] == "CC(=O)O"

@@ -69,7 +69,8 @@ def pairs(
     sets: dict[str, _Set] = {}
     unread: list[str] = []
     named = {spec.name: spec for spec in specs}
-    for name in through(list(named)):
+    names = list(named)
+    for name in (*names[:only_first], *through(names[only_first:])):
         try:
             sets[name] = _Set.of(molecules(named[name]), named[name].task == "classification")
         except UserError:

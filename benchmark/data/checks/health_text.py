@@ -50,7 +50,7 @@ def _doubts(health: Health) -> list[str]:
                 f"test set {name} has only {_class(health, int(part.positive))} in its {part.rows} rows: its accuracy "
                 "is meaningless; try --split random:0.8 with new-dataset, or another canonical seed"
             )
-        elif few is not None and few < FEW_OF_CLASS:
+        elif few is not None and few < FEW_OF_CLASS and part.rows >= FEW:
             rarer = _class(health, int(part.positive is not None and part.positive < 0.5))
             lines.append(f"test set {name} has {few} rows of {rarer}: too few to tell methods apart")
     return lines
