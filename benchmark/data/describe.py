@@ -493,7 +493,7 @@ def _doubts_of_numbers(numbers: pd.Series, target: str) -> list[str]:
         odd = value < 0 or re.fullmatch("99+", f"{value:.0f}")
         if len(rest) > 1 and count > 1 and odd and value == round(value) and min(abs(rest - value)) > np.ptp(rest):
             lines.append(
-                f"{value:g} stands in {count} rows, far from the others ({rest.min():g} to {rest.max():g}): if it means "
+                f"{value:g} stands in {count} rows, far from the others ({rest.min():g} to {rest.max():g}): if it is "
                 f"a missing value, use --ignore-value {value:g}"
             )
         elif len(rest) > 1 and count > 2 and value == -1 and rest.min() >= 0:
