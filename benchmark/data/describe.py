@@ -126,8 +126,8 @@ def describe_file(
     if not smiles and "decimal" not in found:  # of the features
         for name in (name for name in columns if table[name].str.contains(",", regex=False).any()):
             with suppress(UserError):
-                column = _Target(table, name, columns, file.name, notes)
-                if mark := column.decimal(column.texts):
+                other = _Target(table, name, columns, file.name, notes)
+                if mark := other.decimal(other.texts):
                     found["decimal"] = mark
                     break
     texts = set() if smiles else _not_numbers(table[columns], found)
