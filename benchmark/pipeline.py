@@ -77,11 +77,8 @@ class Part:
         """Raise UserError if a module that it needs is not installed."""
         for module in self.requires:
             if find_spec(module) is None:
-                raise UserError(f"{self.name} needs {module}, which is not installed: {self.how_to_install(module)}")
-
-    def how_to_install(self, module: str) -> str:
-        """Return the command that installs a module that it needs."""
-        return install(self.extra) if self.extra else f"pip install {module}"
+                command = install(self.extra) if self.extra else f"pip install {module}"
+                raise UserError(f"{self.name} needs {module}, which is not installed: {command}")
 
 
 class Learner(Part):

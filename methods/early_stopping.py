@@ -35,27 +35,20 @@ class EarlyStopping(NetworkRemedy):
         molecules = np.unique(sample.rows)
         order = generator("other", sample.seed, sample.member).permutation(molecules)
         out = np.isin(sample.rows, order[: max(1, round(self.share * len(order)))])
-        best = Best(sample, sample.rows[out], self.patience)
-        learner.train(sample, sample.rows[~out][None], each_epoch=best)
-        return LearnedFrom(best.ensemble, sample.rows)
+        inputs, labels = sample.inputs[sample.rows[out]], sample.labels[sample.rows[out]]
+        losses: list[float] = []
+        best: list[Ensemble] = []
 
+        def watch(epoch: Epoch) -> bool:
+            ensemble = epoch.ensemble()
+            predicted = ensemble.predict(inputs).astype(np.float64)
+            if sample.task == "classification":
+                losses.append(-float((labels * np.log(predicted.clip(min=1e-12))).sum(axis=1).mean()))
+            else:
+                losses.append(float(np.square(predicted - labels).mean()))
+            first = min(range(len(losses)), key=losses.__getitem__)
+            best[:] = [ensemble] if first == epoch.number else best
+            return epoch.number - first >= self.patience
 
-class Best:
-    """The networks of the epoch with the smallest loss on ``rows`` (V,) of a sample."""
-
-    ensemble: Ensemble
-
-    def __init__(self, sample: Sample, rows: np.ndarray, patience: int) -> None:
-        self.inputs, self.labels, self.task = sample.inputs[rows], sample.labels[rows], sample.task
-        self.patience, self.loss, self.epoch = patience, np.inf, 0
-
-    def __call__(self, epoch: Epoch) -> bool:
-        ensemble = epoch.ensemble()
-        predicted = ensemble.predict(self.inputs).astype(np.float64)
-        if self.task == "classification":
-            loss = -float((self.labels * np.log(predicted.clip(min=1e-12))).sum(axis=1).mean())
-        else:
-            loss = float(np.square(predicted - self.labels).mean())
-        if loss < self.loss or not epoch.number:
-            self.ensemble, self.loss, self.epoch = ensemble, loss, epoch.number
-        return epoch.number - self.epoch >= self.patience
+        learner.train(sample, sample.rows[~out][None], each_epoch=watch)
+        return LearnedFrom(best[0], sample.rows)

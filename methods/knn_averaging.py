@@ -19,6 +19,7 @@ import numpy as np
 
 from benchmark.learners.knn import of_neighbours
 from benchmark.pipeline import Inputs, Learner, Model, PositiveInt, Remedy, Sample, Share, method
+from benchmark.train import LearnedFrom
 
 
 @method("knn_averaging", title="Network averaged with k-NN", revision=1)
@@ -29,7 +30,7 @@ class KNNAveraging(Remedy):
     """Number of neighbours, as in ``knn``."""
 
     def fit(self, sample: Sample, learner: Learner) -> Model:
-        return WithNeighbours(learner.fit(sample), sample, self.weight, self.k)
+        return LearnedFrom(WithNeighbours(learner.fit(sample), sample, self.weight, self.k), sample.rows)
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,6 @@ class WithNeighbours:
     sample: Sample
     weight: float
     k: int
-
-    @property
-    def rows(self) -> np.ndarray:
-        return self.sample.rows
 
     def predict(self, inputs: Inputs) -> np.ndarray:
         near = of_neighbours(self.sample, inputs.x, self.k)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmark.pipeline import Inputs, Model, PositiveInt, Sample, ShareBelowOne, method
-from benchmark.train import Ensemble, Epoch, NetworkLearner, NetworkRemedy, Tensor, generator
+from benchmark.train import Ensemble, Epoch, LearnedFrom, NetworkLearner, NetworkRemedy, Tensor, generator
 
 
 @method("swa_gaussian", title="SWA-Gaussian", revision=1)
@@ -42,8 +42,8 @@ class SWAGaussian(NetworkRemedy):
                 weights.append(epoch.networks.trained(epoch.networks.state)[0].state)
 
         networks = learner.train(sample, sample.rows[None], each_epoch=collect)
-        parts = [moments(np.stack(of).astype(np.float64)) for of in zip(*weights, strict=True)]
-        return Draws(networks, parts, sample.seed, sample.member, self.draws)
+        parts = [moments(np.stack(values).astype(np.float64)) for values in zip(*weights, strict=True)]
+        return LearnedFrom(Draws(networks, parts, sample.seed, sample.member, self.draws), networks.rows)
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,6 @@ class Draws:
     seed: int
     member: int
     n: int
-
-    @property
-    def rows(self) -> np.ndarray:
-        return self.network.rows
 
     def predict(self, inputs: Inputs) -> np.ndarray:
         (part,) = self.network.parts

@@ -15,8 +15,10 @@ $$
 Source: ours, to see what lies between the three points of the paper's appendix on the overlap spectrum.
 """
 
+import numpy as np
+
 from benchmark.pipeline import Model, Sample, Share, Weight, method
-from benchmark.train import NetworkLearner, NetworkRemedy, overlapping, twins
+from benchmark.train import NetworkLearner, NetworkRemedy, generator, twins
 
 
 @method("twin_overlap", title="Twin-overlap {share:g} λ={lam:g}", regression={"lam": 3.0}, revision=1)
@@ -28,3 +30,18 @@ class TwinOverlap(NetworkRemedy):
 
     def train(self, sample: Sample, learner: NetworkLearner) -> Model:
         return learner.train(sample, overlapping(sample, self.share), loss=twins(sample, self.lam))
+
+
+def overlapping(sample: Sample, share: float) -> np.ndarray:
+    """Draw rows (2, N) int64 for two networks that have an expected ``share`` in [0, 1] of their draws in common.
+
+    With probability ``share``, both networks take a draw from ``sample.rows``. Otherwise each draws from its own half
+    of the sample's molecules, which are split at random. At 0 the two share no molecule, at 1 all of them; draws in
+    common at one share remain in common at a larger one.
+    """
+    n = len(sample.rows)
+    draws = generator("overlap", sample.seed, sample.member)
+    halves = np.split(draws.permutation(len(sample)), [len(sample) // 2])
+    together = draws.random(n) < share
+    separate = [half[draws.integers(0, len(half), size=n)] for half in halves]
+    return np.where(together, sample.rows, separate)

@@ -22,7 +22,7 @@ from benchmark.learners._graphs import Lists, Nodes, Step, Sums
 from benchmark.train.adamw import LANES, optimiser
 from benchmark.train.ensemble import Key
 from benchmark.train.networks import Dropout
-from benchmark.train.resampling import Stream, generator
+from benchmark.train.resampling import generator
 from benchmark.types import Recipe
 
 LAYERS = 3
@@ -193,7 +193,7 @@ class Networks:
     ) -> None:
         self.keys, self.inputs, self.recipe, self.dropout, self.device = keys, inputs, recipe, dropout, device
         self.layout = Layout(recipe.hidden, n_outputs)
-        self.masks = [masks(key, dropout, "dropout") for key in keys]
+        self.masks = [Dropout(key, dropout, "dropout").like for key in keys]
         self.state = [self.layout.initial(key).to(device) for key in keys]
         self.gradients = [torch.zeros_like(vector) for vector in self.state]
         for vector, gradient in zip(self.state, self.gradients, strict=True):
@@ -255,17 +255,5 @@ class Trained:
         molecules, weights = Molecules(x), self.layout.parts(self.vector)
         parts = np.split(np.arange(len(x)), range(self.batch_size, len(x), self.batch_size))
         batches = [molecules.batch(part, not p, torch.device("cpu")) for part in parts]
-        mask = masks(self.key, p, "dropout at prediction")
+        mask = Dropout(self.key, p, "dropout at prediction").like
         return torch.stack([torch.cat([run(weights, batch, mask)[0] for batch in batches]) for _ in range(n)])
-
-
-def masks(key: Key, p: float, stream: Stream) -> Mask:
-    """Return a function that draws dropout factors, 0 or 1/(1−p), from a network's own generator."""
-    noise = Dropout(key, p, stream).generator
-
-    def draw(rows: Tensor) -> Tensor | None:
-        if not p:
-            return None
-        return torch.empty(rows.shape).bernoulli_(1 - p, generator=noise).div_(1 - p).to(rows.device)
-
-    return draw

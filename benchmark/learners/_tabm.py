@@ -1,13 +1,10 @@
 """The network of ``tabm``."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 
 from benchmark.train.losses import fit_loss
 from benchmark.train.modules import Batch
-from benchmark.types import Task
 
 
 class Layer(nn.Module):
@@ -52,9 +49,8 @@ class Network(nn.Module):
 
 def member_losses(batch: Batch) -> None:
     """Go backward from the mean of the members' own losses."""
-    each = zip(batch.called("members"), batch.targets, strict=True)
-    torch.stack([_loss(batch.task, outputs, targets) for outputs, targets in each]).sum().backward()
-
-
-def _loss(task: Task, each: Tensor, targets: Tensor) -> Tensor:
-    return fit_loss(task, each, targets.expand(len(each), *targets.shape)).mean()
+    losses = [
+        fit_loss(batch.task, outputs, targets.expand(len(outputs), *targets.shape)).mean()
+        for outputs, targets in zip(batch.called("members"), batch.targets, strict=True)
+    ]
+    torch.stack(losses).sum().backward()

@@ -18,7 +18,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from benchmark.pipeline import Recipe, learner
-from benchmark.train import NETWORKS, Key, NetworkLearner, Networks, Training
+from benchmark.train import NETWORKS, NetworkLearner
+from benchmark.train.ensemble import Key, Networks, Training
 
 
 @learner("gin", title="GIN", revision=1)

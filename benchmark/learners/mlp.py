@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from benchmark.pipeline import Recipe, learner
-from benchmark.train import NETWORKS, Key, Module, NetworkLearner, Networks, Training
+from benchmark.train import NETWORKS, Module, NetworkLearner
+from benchmark.train.ensemble import Key, Networks, Training
 
 
 @learner("mlp", title="Perceptron", revision=1)

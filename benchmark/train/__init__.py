@@ -2,29 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-from benchmark.train.ensemble import (
-    Ensemble,
-    Epoch,
-    Key,
-    LearnedFrom,
-    Mean,
-    Networks,
-    Step,
-    TargetScaler,
-    Training,
-)
+from benchmark.train.ensemble import Ensemble, Epoch, LearnedFrom, Mean, Step, TargetScaler
 from benchmark.train.learner import NETWORKS, NetworkLearner, NetworkRemedy
 from benchmark.train.losses import consistency, disagreement, entropy, twins
-from benchmark.train.resampling import (
-    at_seed,
-    before_update,
-    bootstrap,
-    generator,
-    overlapping,
-    sample_for,
-    shards,
-    was_right,
-)
+from benchmark.train.resampling import at_seed, before_update, bootstrap, generator, sample_for, shards, was_right
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -38,7 +19,6 @@ REVISION = 1
 """Raised when the training loop, its losses or its optimiser change predictions."""
 
 # What the file of a remedy or of a network needs.
-__all__ = ["NETWORKS", "Batch", "Ensemble", "Epoch", "Key", "LearnedFrom", "Mean", "Module"]
-__all__ += ["NetworkLearner", "NetworkRemedy", "Networks", "Step", "TargetScaler", "Tensor"]
-__all__ += ["Training", "at_seed", "before_update", "bootstrap", "consistency", "disagreement"]
-__all__ += ["entropy", "generator", "overlapping", "sample_for", "shards", "twins", "was_right"]
+__all__ = ["NETWORKS", "Batch", "Ensemble", "Epoch", "LearnedFrom", "Mean", "Module", "NetworkLearner", "NetworkRemedy"]
+__all__ += ["Step", "TargetScaler", "Tensor", "at_seed", "before_update", "bootstrap", "consistency", "disagreement"]
+__all__ += ["entropy", "generator", "sample_for", "shards", "twins", "was_right"]

@@ -15,7 +15,7 @@ LONGEST = 300
 """Steps after which the push of a gradient is over: β₁³⁰⁰ is 2·10⁻¹⁴."""
 LANES = 16
 """PyTorch's fused AdamW rounds differently at the end of a tensor whose length is no multiple of this."""
-Rates = tuple[np.float32, np.float32, np.float32, np.float32, np.float32, np.float32]
+Rates = tuple[np.float32, ...]
 
 
 def optimiser(parameters: Sequence[Tensor], recipe: Recipe) -> torch.optim.AdamW:
@@ -26,8 +26,7 @@ def optimiser(parameters: Sequence[Tensor], recipe: Recipe) -> torch.optim.AdamW
 def rates(step: int, lr: float, weight_decay: float) -> Rates:
     """Return the factors of step 1, 2, …: β₁, β₂, 1 − lr·decay, lr/(1 − β₁ᵗ), 1/√(1 − β₂ᵗ) and ε."""
     values = BETA1, BETA2, 1 - lr * weight_decay, lr / (1 - BETA1**step), (1 - BETA2**step) ** -0.5, EPS
-    one, two, decay, size, root, eps = (np.float32(value) for value in values)
-    return one, two, decay, size, root, eps
+    return tuple(map(np.float32, values))
 
 
 class Idle(NamedTuple):

@@ -11,7 +11,6 @@ import numpy as np
 from pydantic import Field, PositiveInt
 from pydantic.dataclasses import dataclass as checked
 
-from benchmark.errors import UserError
 from benchmark.pipeline import Learner, Need, Positive, Remedy, ShareBelowOne, Weight
 from benchmark.train.ensemble import EachEpoch, Ensemble, Key, Loss, Networks, OwnStep, TrainedNetwork, Training
 from benchmark.types import Inputs, Model, Recipe, Sample
@@ -63,7 +62,7 @@ class NetworkLearner(Learner):
         the others. ``step`` goes backward through the modules itself. ``each_epoch`` observes the networks after every
         epoch, and may end the training. ``start`` are networks whose weights to begin with, and ``adapt`` changes
         each new module. A network's result depends on its own rows, seed and member, never on what is trained beside
-        it. Raises UserError if a package is missing.
+        it.
         """
         from benchmark.train.loop import train  # PyTorch takes seconds to import
 
@@ -106,19 +105,14 @@ class NetworkLearner(Learner):
     def networks(
         self, keys: Sequence[Key], inputs: Any, recipe: Recipe, n_outputs: int, device: str, training: Training
     ) -> Networks:
-        """Return one new network per key. Raises UserError if a package is missing."""
+        """Return one new network per key."""
         from benchmark.train.modules import Draws, Modules
 
         made = []
-        try:
-            for key in keys:
-                with Draws("initialisation", key, device):
-                    module = self.module(recipe, getattr(inputs, "shape", (0,))[-1], n_outputs, self.dropout)
-                made.append((training.adapt(module) if training.adapt else module).to(device))
-        except ImportError as error:
-            raise UserError(
-                f"{self.name} cannot import {error.name}: {self.how_to_install(str(error.name))}"
-            ) from error
+        for key in keys:
+            with Draws("initialisation", key, device):
+                module = self.module(recipe, getattr(inputs, "shape", (0,))[-1], n_outputs, self.dropout)
+            made.append((training.adapt(module) if training.adapt else module).to(device))
         return Modules(keys, made, inputs, recipe, device, self.augmented)
 
     @property

@@ -95,3 +95,9 @@ class Dropout:
             return []
         keep = 1 - self.p
         return list(torch.empty(2, rows, hidden).bernoulli_(keep, generator=self.generator) / keep)
+
+    def like(self, rows: Tensor) -> Tensor | None:
+        """Draw one factor for each number of ``rows``; return None if p is 0."""
+        if self.p == 0:
+            return None
+        return torch.empty(rows.shape).bernoulli_(1 - self.p, generator=self.generator).div_(1 - self.p).to(rows.device)

@@ -131,18 +131,3 @@ def shards(sample: Sample, rows: np.ndarray) -> np.ndarray:
             "rows without a common molecule: use a larger dataset"
         )
     return np.array([part[:size] for part in parts], dtype=np.int64)
-
-
-def overlapping(sample: Sample, share: float) -> np.ndarray:
-    """Draw rows (2, N) int64 for two networks that have an expected ``share`` in [0, 1] of their draws in common.
-
-    With probability ``share``, both networks take a draw from ``sample.rows``. Otherwise each draws from its own half
-    of the sample's molecules, which are split at random. At 0 the two share no molecule, at 1 all of them; draws in
-    common at one share remain in common at a larger one.
-    """
-    n = len(sample.rows)
-    draws = generator("overlap", sample.seed, sample.member)
-    halves = np.split(draws.permutation(len(sample)), [len(sample) // 2])
-    together = draws.random(n) < share
-    separate = [half[draws.integers(0, len(half), size=n)] for half in halves]
-    return np.where(together, sample.rows, separate)

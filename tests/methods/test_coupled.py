@@ -15,11 +15,12 @@ from benchmark.errors import UserError
 from benchmark.registry import make_method
 from benchmark.run.check import synthetic
 from benchmark.run.runner import retrain
-from benchmark.train import Step, bootstrap, generator, overlapping, sample_for, shards
+from benchmark.train import Step, bootstrap, generator, sample_for, shards
 from benchmark.train.ensemble import TargetScaler
 from benchmark.train.learner import NetworkLearner
 from benchmark.train.networks import Perceptron
 from benchmark.types import PAPER, Problem, Recipe, Sample, Task
+from methods.twin_overlap import overlapping
 
 TASKS: list[Task] = ["classification", "regression"]
 SEEDS = [3, 1]

@@ -9,8 +9,9 @@ import pytest
 
 from benchmark.errors import UserError
 from benchmark.run.check import synthetic
-from benchmark.train.resampling import STREAMS, at_seed, bootstrap, generator, overlapping, sample_for, shards
+from benchmark.train.resampling import STREAMS, at_seed, bootstrap, generator, sample_for, shards
 from benchmark.types import PAPER, SAMPLINGS, Problem, Sample, Sampling
+from methods.twin_overlap import overlapping
 
 PROBLEM = synthetic("classification", n=5000, features=16)
 
