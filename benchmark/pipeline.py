@@ -184,7 +184,7 @@ class Pipeline:
         return self.remedy.fit(sample, self.learner)
 
     def __str__(self) -> str:
-        return " · ".join([repr(self.head), *map(repr, filter(None, [self.other])), *self._own])
+        return " · ".join([repr(self.head), *([repr(self.learner)] if self.other else []), *self._own])
 
     @property
     def _own(self) -> tuple[str, ...]:
@@ -196,9 +196,10 @@ class Pipeline:
         return self.learner if self.chosen and self.remedy.name == REFERENCE else self.remedy
 
     @property
-    def other(self) -> Learner | None:
-        """The learner, if it is not named by ``head`` and not that of the dataset."""
-        return self.learner if self.chosen and self.head is self.remedy else None
+    def other(self) -> Part | None:
+        """The learner, or a remedy in its place, if it is not named by ``head`` and not that of the dataset."""
+        named = self.learner.remedy if isinstance(self.learner, Remedied) else self.learner
+        return named if self.chosen and self.head is self.remedy else None
 
     @property
     def base(self) -> Learner:

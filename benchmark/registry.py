@@ -113,12 +113,12 @@ def _load(path: Path) -> ModuleType:
     path = path.resolve()
     above = package_root(path)
     if above == path.parent or (path.parent == own_methods().resolve() and above != CHECKOUT):
-        made = copied = _alone(path)
-    else:
-        made = _in_package(path, above)
-        copied = sys.modules[made.__name__.partition(".")[0]]
+        made = _alone(path)
+        cloudpickle.register_pickle_by_value(made)
+        return made
+    made = _in_package(path, above)
     if above != CHECKOUT:
-        cloudpickle.register_pickle_by_value(copied)
+        cloudpickle.register_pickle_by_value(sys.modules[made.__name__.partition(".")[0]])
     return made
 
 
@@ -267,9 +267,7 @@ def spelled(method: Pipeline, task: Task, backbone: str = MLP, sampling: Samplin
 
 def learner_of(method: Pipeline, task: Task) -> str:
     """Return the learner as the command line spells it; empty if it is the dataset's or the method's own name."""
-    other = method.other
-    named = other.remedy if isinstance(other, Remedied) else other
-    return spelled_part(named, task) if named else ""
+    return spelled_part(method.other, task) if method.other else ""
 
 
 def spelled_part(part: Part, task: Task, backbone: str = MLP, sampling: Sampling = PAPER) -> str:
@@ -292,8 +290,7 @@ def _changed(part: Part, task: Task, backbone: str = MLP, sampling: Sampling = P
 
 def title(method: Pipeline, task: Task) -> str:
     """Return the title for tables: of the method, and of learner and features where they are not the defaults."""
-    other = method.other
-    parts = [method.head, *([other.remedy if isinstance(other, Remedied) else other] if other else [])]
+    parts = [method.head, *([method.other] if method.other else [])]
     own = [name.replace(":", " ") for name in method.features if method.features != method.learner.features]
     return " · ".join([*(_title(part, task) for part in parts), *([" + ".join(own)] if own else [])])
 

@@ -1,6 +1,5 @@
 """Pretrained weights: locate and identify their files, and initialise part of a network with them."""
 
-import hashlib
 import os
 import pickle
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmark.errors import UserError
-from benchmark.files import install, offline
+from benchmark.files import hash_of, install, offline
 
 CONFIG = "config.json"
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
@@ -60,7 +59,8 @@ class Pretrained:
 
     def digest(self) -> str:
         """Return 16 hex digits that identify all files. Raises UserError if one is missing."""
-        return _digest(self.folder(), self.files)
+        folder = self.folder()
+        return _digest(folder / CONFIG, *(folder / file for file in self.files), _weights(folder))
 
     def start(self, network: nn.Module) -> None:
         """Load the pretrained weights into the submodule ``part`` of ``network``.
@@ -95,10 +95,8 @@ def _weights(folder: Path) -> Path:
 
 
 @cache
-def _digest(folder: Path, files: tuple[str, ...]) -> str:
-    """Hash the hashes of the files: bytes that move from one file to the next change the result."""
-    paths = [folder / CONFIG, *(folder / file for file in files), _weights(folder)]
-    return hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in paths)).hexdigest()[:16]
+def _digest(*files: Path) -> str:
+    return hash_of(files)
 
 
 @lru_cache(maxsize=1)

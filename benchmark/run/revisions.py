@@ -7,7 +7,6 @@ Every part of the suite that can change a prediction has a number, which whoever
 import site
 import sys
 import sysconfig
-from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from importlib.metadata import packages_distributions, version
@@ -44,9 +43,8 @@ def _revision(cls: type[Part]) -> str:
         declared = [registry.path_of(cls, name) for name in cls.files]
         return f"{cls.name}@{hash_of([*files, *declared])}"
     package = _distributions().get(kind.__module__.partition(".")[0], [DISTRIBUTION])[0]
-    return (
-        f"{cls.name}@{cls.revision if package in (DISTRIBUTION, 'scikit-learn') and cls.revision else version(package)}"
-    )
+    numbered = package in (DISTRIBUTION, "scikit-learn") and cls.revision
+    return f"{cls.name}@{numbered or version(package)}"
 
 
 def _own_files(cls: type, unnumbered: bool) -> list[Path]:
@@ -67,9 +65,7 @@ def _own_files(cls: type, unnumbered: bool) -> list[Path]:
     return list(files)
 
 
-@cache
-def _distributions() -> Mapping[str, list[str]]:
-    return packages_distributions()
+_distributions = cache(packages_distributions)
 
 
 @cache
