@@ -147,13 +147,12 @@ def _in_package(path: Path, above: Path) -> ModuleType:
 
 def path_of(part: Part | type[Part], name: str) -> Path:
     """Return the path of a file that a part declares in ``files``. Raises UserError if it is missing or another."""
-    cls = part if isinstance(part, type) else type(part)
-    path = Path(cls.place).parent / name
-    if name not in cls.files:
-        raise UserError(f"{cls.name} reads {name} without declaring it: add it to its files, with its sha256")
+    path = Path(part.place).parent / name
+    if name not in part.files:
+        raise UserError(f"{part.name} reads {name} without declaring it: add it to its files, with its sha256")
     digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no such file"
-    if digest != cls.files[name]:
-        raise UserError(f"{path}: {cls.name} declares sha256 {cls.files[name]}, found {digest}: restore the file")
+    if digest != part.files[name]:
+        raise UserError(f"{path}: {part.name} declares sha256 {part.files[name]}, found {digest}: restore the file")
     return path
 
 
@@ -174,24 +173,21 @@ def make_method(
     have are ignored (the caller checks whether any method took them). Raises UserError for anything that is unknown or
     does not go together.
     """
-    cls, settings = find(text)
+    cls, given = find(text)[0], {}
     if issubclass(cls, Learner):
         if learner:
             raise UserError(f"{cls.name} is a learner itself: name a remedy, as in --method bagging --learner {text}")
-        text, learner, given = REFERENCE, text, overrides
-        cls, settings = find(text)
-    else:
-        given = {}
+        text, learner, given = REFERENCE, text, dict(overrides or {})
     used = learner.partition(":")[0] or backbone
     chosen = bool(learner) and learner != backbone
-    trained = _part(learner or backbone, task, given or {}, backbone, sampling)
+    trained = _part(learner or backbone, task, given, backbone, sampling)
     if isinstance(trained, Remedy):
         if text == REFERENCE:
             return make_method(learner, task, overrides, backbone, sampling, "", features)
         own = _part(backbone, task, {}, backbone, sampling)
         assert isinstance(own, Learner)
         trained = Remedied(trained, own)
-    remedy = _part(":".join([cls.name, *settings]), task, overrides or {}, used, sampling)
+    remedy = _part(text, task, overrides or {}, used, sampling)
     assert isinstance(remedy, Remedy)
     assert isinstance(trained, Learner)
     read = tuple(features.replace(".", ":").split("+")) if features else trained.features

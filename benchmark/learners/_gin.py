@@ -8,7 +8,7 @@ The rest is overhead: gradients are spelled out, and all weights of a network ar
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -132,11 +132,9 @@ class Layout:
 
 Kept = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor | None]
 """What the gradient of a layer needs: the rows of the layer before, and results on the way to its own rows."""
-Mask = Callable[[Tensor], "Tensor | None"]
-"""Draws dropout factors for rows of a layer, if there is dropout."""
 
 
-def run(w: Weights, batch: Batch, mask: Mask) -> tuple[Tensor, list[Kept], Tensor]:
+def run(w: Weights, batch: Batch, noise: Dropout) -> tuple[Tensor, list[Kept], Tensor]:
     """Return outputs (B, C), and for their gradient what each layer keeps and the means over molecules (B, H).
 
     A layer is a perceptron of (1 + ε) times a row plus those of its neighbours, then ReLU, residual, layer norm and
@@ -152,7 +150,7 @@ def run(w: Weights, batch: Batch, mask: Mask) -> tuple[Tensor, list[Kept], Tenso
         outer = torch.addmm(b2, inner, second).relu_()
         total = h.index_select(0, step.own).add_(outer)
         normed, mean, spread = torch.native_layer_norm(total, gain.shape, gain, shift, EPSILON)
-        factors = mask(normed)
+        factors = noise.like(normed) if noise.p else None
         kept.append((h, product, inner, outer, total, mean, spread, factors))
         h = normed if factors is None else normed * factors
     means = batch.molecules.of(h).div_(batch.sizes)
@@ -193,7 +191,7 @@ class Networks:
     ) -> None:
         self.keys, self.inputs, self.recipe, self.dropout, self.device = keys, inputs, recipe, dropout, device
         self.layout = Layout(recipe.hidden, n_outputs)
-        self.masks = [Dropout(key, dropout, "dropout").like for key in keys]
+        self.noise = [Dropout(key, dropout, "dropout") for key in keys]
         self.state = [self.layout.initial(key).to(device) for key in keys]
         self.gradients = [torch.zeros_like(vector) for vector in self.state]
         for vector, gradient in zip(self.state, self.gradients, strict=True):
@@ -209,7 +207,7 @@ class Networks:
                     shared[row.tobytes()] = self.inputs.batch(row, not self.dropout, torch.device(self.device))
             self.own = [shared[row.tobytes()] for row in numbers]
             weights = map(self.layout.parts, self.state)
-            self.runs = [run(*given) for given in zip(weights, self.own, self.masks, strict=True)]
+            self.runs = [run(*given) for given in zip(weights, self.own, self.noise, strict=True)]
             yield torch.stack([outputs for outputs, *_ in self.runs])
 
     @torch.no_grad()
@@ -255,5 +253,5 @@ class Trained:
         molecules, weights = Molecules(x), self.layout.parts(self.vector)
         parts = np.split(np.arange(len(x)), range(self.batch_size, len(x), self.batch_size))
         batches = [molecules.batch(part, not p, torch.device("cpu")) for part in parts]
-        mask = Dropout(self.key, p, "dropout at prediction").like
-        return torch.stack([torch.cat([run(weights, batch, mask)[0] for batch in batches]) for _ in range(n)])
+        noise = Dropout(self.key, p, "dropout at prediction")
+        return torch.stack([torch.cat([run(weights, batch, noise)[0] for batch in batches]) for _ in range(n)])

@@ -115,21 +115,28 @@ def sum_gradients(outer, members, spans, first, last, out):  # type: ignore[no-u
     return square
 
 
-@njit(cache=True)
-def _moments(mean, square, gradient, beta1, beta2):  # type: ignore[no-untyped-def]
-    one = np.float32(1)
-    return beta1 * mean + (one - beta1) * gradient, beta2 * square + (one - beta2) * gradient * gradient
-
-
 @njit(cache=True, error_model="numpy")
 def adamw(weight, mean, square, gradient, scale, rates):  # type: ignore[no-untyped-def]
     """Take one step of AdamW on flat arrays of equal length, for ``gradient`` times ``scale``; see ``rates``."""
     beta1, beta2, decay, step, root, eps = rates
+    one = np.float32(1)
     for i in range(len(weight)):
-        m, v = _moments(mean[i], square[i], gradient[i] * scale, beta1, beta2)
+        g = gradient[i] * scale
+        m, v = beta1 * mean[i] + (one - beta1) * g, beta2 * square[i] + (one - beta2) * g * g
         weight[i] = weight[i] * decay - step * m / (np.sqrt(v) * root + eps)
         mean[i] = m
         square[i] = v
+
+
+@njit(cache=True, error_model="numpy")
+def _wait(weight, mean, square, n, eps, push, root_of, keep):  # type: ignore[no-untyped-def]
+    """Take ``n`` steps without gradient on a row of the weights (H,), by the factors of ``Idle``."""
+    a, b = push[min(n, len(push) - 1)], root_of[min(n, len(push) - 1)]
+    decay_n, beta1_n, beta2_n = keep[0, n], keep[1, n], keep[2, n]
+    for h in range(len(weight)):
+        weight[h] = weight[h] * decay_n - a * mean[h] / (np.sqrt(square[h]) * b + eps)
+        mean[h] *= beta1_n
+        square[h] *= beta2_n
 
 
 @njit(cache=True, error_model="numpy")
@@ -139,40 +146,16 @@ def adamw_rows(weight, mean, square, gradient, columns, idle, scale, rates, push
     ``gradient`` (T or more, H) is multiplied by ``scale``. ``push``, ``root_of`` and ``keep`` are those of
     ``Idle`` after this step.
     """
-    beta1, beta2, decay, step, root, eps = rates
-    width = weight.shape[1]
     for t in range(len(columns)):
-        w, m, v, g = weight[columns[t]], mean[columns[t]], square[columns[t]], gradient[t]
-        n = idle[t]
-        if n == 0:
-            for h in range(width):
-                mm, vv = _moments(m[h], v[h], g[h] * scale, beta1, beta2)
-                w[h] = w[h] * decay - step * mm / (np.sqrt(vv) * root + eps)
-                m[h] = mm
-                v[h] = vv
-            continue
-        a, b = push[min(n, len(push) - 1)], root_of[min(n, len(push) - 1)]
-        decay_n, beta1_n, beta2_n = keep[0, n], keep[1, n], keep[2, n]
-        for h in range(width):
-            mm, vv = _moments(m[h], v[h], g[h] * scale, beta1, beta2)
-            s = np.sqrt(vv)
-            ww = w[h] * decay - step * mm / (s * root + eps)
-            w[h] = ww * decay_n - a * mm / (s * b + eps)
-            m[h] = mm * beta1_n
-            v[h] = vv * beta2_n
+        w, m, v = weight[columns[t]], mean[columns[t]], square[columns[t]]
+        adamw(w, m, v, gradient[t], scale, rates)
+        if idle[t]:
+            _wait(w, m, v, idle[t], rates[5], push, root_of, keep)
 
 
 @njit(cache=True, error_model="numpy")
 def advance(weight, mean, square, lead, eps, push, root_of, keep):  # type: ignore[no-untyped-def]
     """Take the ``lead`` (L,) steps without gradient before each row of the weights (L, H) is touched."""
     for c in range(len(lead)):
-        n = lead[c]
-        if n == 0:
-            continue
-        w, m, v = weight[c], mean[c], square[c]
-        a, b = push[min(n, len(push) - 1)], root_of[min(n, len(push) - 1)]
-        decay_n, beta1_n, beta2_n = keep[0, n], keep[1, n], keep[2, n]
-        for h in range(len(w)):
-            w[h] = w[h] * decay_n - a * m[h] / (np.sqrt(v[h]) * b + eps)
-            m[h] *= beta1_n
-            v[h] *= beta2_n
+        if lead[c]:
+            _wait(weight[c], mean[c], square[c], lead[c], eps, push, root_of, keep)

@@ -91,13 +91,8 @@ class Dropout:
 
     def masks(self, rows: int, hidden: int) -> list[Tensor]:
         """Draw one tensor (rows, hidden) per hidden layer; return no tensors if p is 0."""
-        if self.p == 0:
-            return []
-        keep = 1 - self.p
-        return list(torch.empty(2, rows, hidden).bernoulli_(keep, generator=self.generator) / keep)
+        return list(self.like(torch.empty(2, rows, hidden))) if self.p else []
 
-    def like(self, rows: Tensor) -> Tensor | None:
-        """Draw one factor for each number of ``rows``; return None if p is 0."""
-        if self.p == 0:
-            return None
+    def like(self, rows: Tensor) -> Tensor:
+        """Draw one factor for each number of ``rows``."""
         return torch.empty(rows.shape).bernoulli_(1 - self.p, generator=self.generator).div_(1 - self.p).to(rows.device)
