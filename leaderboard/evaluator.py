@@ -44,7 +44,7 @@ class ChurnEvaluator(ModelEvaluator):
     metrics ``churn/flips``, with the targets also ``churn/bad_flips``, ``churn/good_flips`` and
     ``churn/wrong_to_wrong``, and the table ``churn/flips.json``; a regressor ``churn/mean_absolute_difference`` and
     ``churn/differences.json``. Both get what the scorecard says of two models, such as ``churn/rank_correlation`` and
-    ``churn/top_10pc_jaccard``, where it is defined. Metrics are fractions or in the target's unit; those that are means
+    ``churn/list_churn_10pc``, where it is defined. Metrics are fractions or in the target's unit; those that are means
     over examples have their 95 % interval as ``…_low`` and ``…_high`` (absent where there are too few examples for
     one); a figure has the name of the table.
     """

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.measure import conformal, ranking, sets
+from benchmark.measure import conformal, matched, ranking, sets
 from benchmark.measure.basics import clipped, pairwise, predicted_class, right
 from benchmark.measure.measure import PP, Measure, Of
 from benchmark.types import Predictions, Task
@@ -94,6 +94,55 @@ SYM_KL = Measure(
 )
 
 
+_calls = partial(Measure, task="classification", unit="%", scale=100, digits=1, most=1, delta=PP)
+MATCHED_CHURN = _calls(
+    *("matched_churn", "matched churn"),
+    better=-1,
+    per_pair=matched.matched_churn,
+    per_example=matched.example_matched_churn,
+    whole=True,
+    help="churn if every retraining calls equally many examples positive, those with its highest scores; their share "
+    "is that of class 1 in the training pool (in the true labels, where the pool is unknown). More than two classes: "
+    "chance-corrected churn times the churn of independent predictions",
+    needs_probabilities=True,
+    front=True,
+)
+MATCHED_ACCURACY = _calls(
+    *("matched_accuracy", "matched accuracy"),
+    better=+1,
+    each=matched.matched_right,
+    whole=True,
+    help="accuracy of the same calls; of more than two classes, of the predictions",
+    needs_probabilities=True,
+    front=True,
+)
+CHANCE_CORRECTED = _calls(
+    *("chance_corrected_churn", "chance-corrected churn"),
+    better=-1,
+    per_pair=matched.chance_corrected,
+    most=2,
+    help="1 − Cohen's κ between two retrainings: 0 is identical, 100 no better than chance; undefined where both "
+    "predict a single class",
+    needs_truth=False,
+)
+CHURN_OF_RARER = replace(
+    CHURN,
+    key="churn_rarer",
+    name="churn of the rarer class",
+    rows=matched.rarer_class,
+    help="churn over the test examples whose true class is the rarer one of the training pool",
+    needs_truth=True,
+    front=False,
+)
+RECALL_OF_RARER = _calls(
+    *("recall_rarer", "recall of the rarer class"),
+    better=+1,
+    each=right,
+    rows=matched.rarer_class,
+    help="share of the test examples of the rarer class that are predicted as it",
+)
+
+
 def squared_distance(p: Predictions) -> np.ndarray:
     """Return the squared distance of the probabilities from the truth, (R, T), halved if there are two classes."""
     off = np.square(p.values.astype(np.float64) - np.eye(p.values.shape[2])[p.y]).sum(axis=-1)
@@ -163,6 +212,23 @@ def balanced_accuracy(p: Predictions) -> np.ndarray:
     return np.asarray(np.mean([correct[:, p.y == label].mean(axis=1) for label in np.unique(p.y)], axis=0))
 
 
+def matthews(p: Predictions) -> np.ndarray:
+    """Return Matthews' correlation of predicted and true class, (R,); 0 if either is a single class.
+
+    Of more than two classes it is Gorodkin's R_K (2004, doi:10.1016/j.compbiolchem.2004.09.006).
+    """
+    classes, n = predicted_class(p.values), len(p.y)
+    true = np.bincount(p.y, minlength=p.values.shape[2])
+    predicted = np.stack([(classes == c).sum(axis=1) for c in range(len(true))], axis=1)
+    spread = (n * n - np.square(predicted).sum(axis=1)) * float(n * n - np.square(true).sum())
+    return _ratio((classes == p.y).sum(axis=1) * n - predicted @ true, np.sqrt(spread))
+
+
+def is_one(p: Predictions) -> np.ndarray:
+    """Return which predictions are class 1, (R, T) of bool."""
+    return np.asarray(predicted_class(p.values) == 1)
+
+
 def _counts(p: Predictions) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     predicted, true = predicted_class(p.values) == 1, p.y == 1
     return (predicted & true).sum(axis=1), predicted.sum(axis=1), np.full(len(p.seeds), true.sum())
@@ -176,8 +242,19 @@ _hidden = partial(Measure, board=False)
 _of_class_one = partial(_hidden, task="classification", better=+1, most=1)
 _scored = partial(_of_class_one, needs_probabilities=True)
 AUROC = _scored("auroc", "AUROC", per_run=ranking.auroc, delta=PP, help="area under the ROC curve of class 1")
-BALANCED_ACCURACY = _of_class_one("balanced_accuracy", "balanced accuracy", per_run=balanced_accuracy, delta=PP)
-"""The mean recall of the classes; shown in MLflow alone."""
+BALANCED_ACCURACY = _calls(
+    *("balanced_accuracy", "balanced accuracy"), better=+1, per_run=balanced_accuracy, help="mean recall of the classes"
+)
+MCC = Measure(
+    *("mcc", "MCC", "classification", +1),
+    per_run=matthews,
+    most=1,
+    least=-1,
+    help="Matthews' correlation of predicted and true class",
+)
+POSITIVES = _calls(
+    *("positives", "predicted positive"), better=0, each=is_one, help="share predicted as class 1", needs_truth=False
+)
 PRECISION = _of_class_one("precision", "precision", per_run=precision, delta=PP)
 RECALL = _of_class_one("recall", "recall", per_run=recall, delta=PP)
 F1 = _of_class_one("f1", "F1", per_run=f1, delta=PP)
@@ -196,19 +273,11 @@ HIT_RATE = _of_class_one(
 def churn_of_class(label: int) -> Measure:
     """Return the churn over the test examples of true class ``label`` (paper, per-class appendix)."""
 
-    def of_pairs(p: Predictions) -> np.ndarray:
-        rows = p.y == label
-        return flips(p.on(rows)) if rows.any() else np.full((len(p.seeds), len(p.seeds)), np.nan)
-
-    def of_examples(p: Predictions) -> np.ndarray:
-        return example_flips(p)[p.y == label]
-
     return replace(
         CHURN,
         key=f"churn_y{label}",
         name=f"churn, class {label}",
-        per_pair=of_pairs,
-        per_example=of_examples,
+        rows=lambda p: p.y == label,
         help="",
         needs_truth=True,
         board=False,
@@ -280,6 +349,21 @@ CHURN_OF_VALUES = Measure(
 )
 
 
+ONE_MINUS_ICC = Measure(
+    *("one_minus_icc", "1 − ICC", "regression", -1),
+    per_pair=matched.one_minus_icc,
+    unit="%",
+    scale=100,
+    digits=1,
+    most=2,
+    delta=PP,
+    help="share of the variance of predictions that is retraining: ICC is the intraclass correlation of two "
+    "retrainings, absolute agreement; undefined where both predict one value",
+    needs_truth=False,
+    front=True,
+)
+
+
 def r2(p: Predictions) -> np.ndarray:
     """Return the coefficient of determination R², (R,); nan if all true values are equal."""
     spread = np.square(p.y - p.y.mean(dtype=np.float64)).sum()
@@ -342,15 +426,18 @@ def _agreement(key: str, name: str, task: Task, per_pair: Of, **more: Any) -> Me
     return _hidden(key, name, task, +1, per_pair=per_pair, most=1, needs_truth=False, needs_probabilities=needs, **more)
 
 
-def _top_overlap(share: float, task: Task) -> Measure:
-    percent = f"{share:.0%}".replace("%", " %")
-    help = "Jaccard overlap, between two retrainings, of the part of the test set with the highest scores"
-
-    def of_pairs(p: Predictions) -> np.ndarray:
-        return ranking.top_jaccard(p, ranking.share_of(p, share))
-
-    return _agreement(
-        f"top_{share:.0%}_jaccard".replace("%", "pc"), f"overlap of the top {percent}", task, of_pairs, help=help
+def _list_churn(share: float, task: Task) -> Measure:
+    return _hidden(
+        *(f"list_churn_{share:.0%}".replace("%", "pc"), f"list churn, top {share:.0%}".replace("%", " %"), task, -1),
+        per_pair=lambda p: matched.list_churn(p, share),
+        unit="%",
+        scale=100,
+        digits=1,
+        most=1,
+        delta=PP,
+        help="share of the examples with the highest scores that another retraining replaces",
+        needs_truth=False,
+        needs_probabilities=task == "classification",
     )
 
 
@@ -424,11 +511,16 @@ SET_CHANGES = _sets(
     delta=PP,
     help="share of examples whose set differs between two retrainings",
 )
-TOPS = (0.01, 0.05, 0.1)
-HIT_RATES = tuple(map(_top_hits, TOPS))
+LISTS = (0.01, 0.05, 0.1, 0.2)
+"""Shares of the test set that a list of the highest scores holds."""
+HIT_RATES = tuple(map(_top_hits, LISTS[:3]))
 SCORECARD: Mapping[Task, Mapping[str, Sequence[Measure]]] = {
     "classification": {
-        "decisions": (CHURN, ACCURACY, AMBIGUITY, AGREED_ACCURACY, SET_SIZE, SET_CHANGES),
+        "decisions": (
+            *(MATCHED_CHURN, MATCHED_ACCURACY, CHURN, ACCURACY, CHANCE_CORRECTED),
+            *(AMBIGUITY, AGREED_ACCURACY, SET_SIZE, SET_CHANGES),
+        ),
+        "classes": (CHURN_OF_RARER, RECALL_OF_RARER, BALANCED_ACCURACY, MCC, POSITIVES),
         "ranking": (
             *(AUROC, AVERAGE_PRECISION),
             _agreement(
@@ -436,14 +528,14 @@ SCORECARD: Mapping[Task, Mapping[str, Sequence[Measure]]] = {
                 least=-1,
                 help="Spearman's correlation of the probabilities of class 1 between two retrainings",
             ),
-            *(_top_overlap(share, "classification") for share in TOPS),
+            *(_list_churn(share, "classification") for share in LISTS),
             *HIT_RATES,
             *map(drift, HIT_RATES),
         ),
         "probabilities": (BRIER, ECE, CONFIDENCE_CHURN, VIABLE_RANGE),
     },
     "regression": {
-        "values": (CHURN_OF_VALUES, MAE, R2, beyond()),
+        "values": (ONE_MINUS_ICC, CHURN_OF_VALUES, MAE, R2, beyond()),
         "ranking": (
             SPEARMAN,
             _agreement(
@@ -451,7 +543,7 @@ SCORECARD: Mapping[Task, Mapping[str, Sequence[Measure]]] = {
                 least=-1,
                 help="Spearman's correlation of the predicted values between two retrainings",
             ),
-            *(_top_overlap(share, "regression") for share in TOPS),
+            *(_list_churn(share, "regression") for share in LISTS),
         ),
     },
 }
@@ -464,16 +556,21 @@ def scorecard(task: Task) -> list[Measure]:
 
 
 CATALOGUE = (
-    *(ACCURACY, LOG_LOSS, CHURN, SYM_KL, BRIER),
+    *(MATCHED_CHURN, MATCHED_ACCURACY, CHURN, ACCURACY, CHANCE_CORRECTED),
+    *(CHURN_OF_RARER, RECALL_OF_RARER, BALANCED_ACCURACY, MCC, POSITIVES, LOG_LOSS, SYM_KL, BRIER),
     *(PRECISION, RECALL, F1, AVERAGE_PRECISION, TOP_JACCARD, HIT_RATE),
     *map(churn_of_class, (0, 1)),
     *map(drift, (ACCURACY, PRECISION, RECALL, F1, AVERAGE_PRECISION)),
-    *(MAE, CHURN_OF_VALUES),
+    *(ONE_MINUS_ICC, CHURN_OF_VALUES, MAE),
 )
 CATALOGUE = (*CATALOGUE, *(m for task in SCORECARD for m in scorecard(task) if m not in CATALOGUE))
 """All measures, in the order of the boards."""
 QUALITY: Mapping[Task, Measure] = {"classification": ACCURACY, "regression": MAE}
 """The measure of quality that always accompanies churn."""
+ORDER: Mapping[Task, Measure] = {"classification": MATCHED_CHURN, "regression": ONE_MINUS_ICC}
+"""The measure that methods are ordered by: no threshold and no scaling of outputs changes it."""
+KEPT: Mapping[Task, Measure] = {"classification": MATCHED_ACCURACY, "regression": MAE}
+"""The measure that a method with a place may not lose."""
 _BY_KEY = {(measure.task, measure.key): measure for measure in CATALOGUE}
 
 
@@ -483,7 +580,7 @@ def find(key: str, task: Task) -> Measure | None:
 
 
 def churn(task: Task) -> Measure:
-    """Return the measure that methods are ranked by."""
+    """Return raw churn, the paper's definition."""
     return _BY_KEY[task, "churn"]
 
 

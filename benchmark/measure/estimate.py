@@ -34,8 +34,7 @@ def estimate(measure: Measure, splits: Splits, kind: IntervalKind = "runs") -> E
         return [part(a) if b is None else difference(part(a), part(b)) for a, b in splits]
 
     examples = measure.of_examples
-    part = None if measure.board else examples  # only a measure off the boards may be over some of the test examples
-    n = sum(len(part(a) if part else a.ids) for a, _ in splits)
+    n = sum(len(a.ids) if measure.rows is None else int(measure.rows(a).sum()) for a, _ in splits)
     found = interval(kind, partial(of, measure.of_runs), partial(of, examples) if examples else None, n)
     positive = isinstance(measure, Drift) and all(b is None for _, b in splits)
     return on_log_scale(found) if positive and kind != "paper" else found

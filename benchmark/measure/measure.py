@@ -6,7 +6,7 @@ examples, C classes. Undefined values, such as the churn of an absent class, are
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -34,12 +34,16 @@ class Measure:
     """The name within a sentence."""
     task: Task
     better: int
-    """+1: higher is better; −1: lower is better."""
+    """+1: higher is better; −1: lower is better; 0: neither."""
     each: Of | None = None
     per_run: Of | None = None
     per_pair: Of | None = None
     per_set: Callable[[Predictions], float] | None = None
     per_example: Of | None = None
+    rows: Of | None = None
+    """Marks the test examples (T,) that it is over; None for all."""
+    whole: bool = False
+    """True if the contribution of an example depends on the other examples."""
     unit: str = ""
     scale: float = 1
     digits: int = 3
@@ -74,6 +78,11 @@ class Measure:
         """
         if p.sampling == "halves":
             return _once(p, ("halvings", self), lambda: np.array([self.mean(pair) for pair in p.halvings()]))
+        if self.rows is not None:
+            every, kept = replace(self, rows=None), self.rows(p)
+            return _once(
+                p, ("runs", self), lambda: every.of_runs(p.on(kept) if kept.any() else p) * (kept.any() or np.nan)
+            )
         if (each := self.each) is not None:
             return _once(p, ("runs", each), lambda: np.asarray(each(p).mean(axis=1)))
         if (of_set := self.per_set) is not None:
@@ -90,7 +99,13 @@ class Measure:
     def of_examples(self) -> Of | None:
         """The function for the contributions (T,) of the examples; None if the measure is not a mean over them."""
         function = self.per_example if self.each is None else _over_runs(self.each)
-        return function and (lambda p: _once(p, ("examples", self), lambda: _over_halvings(p, function)))
+        return function and (lambda p: _once(p, ("examples", self), lambda: self._contributions(p, function)))
+
+    def _contributions(self, p: Predictions, function: Of) -> np.ndarray:
+        """Return ``function`` of the predictions, under ``halves`` its mean over the halvings, on the ``rows``."""
+        parts = [function(part) for part in (p.halvings() if p.sampling == "halves" else [p])]
+        every = np.mean(parts, axis=0)
+        return np.asarray(every if self.rows is None else every[self.rows(p)])
 
     def mean(self, p: Predictions) -> float:
         """Return the mean over runs or over pairs of runs; nan if there is no pair."""
@@ -100,11 +115,6 @@ class Measure:
 
 def _over_runs(each: Of) -> Of:
     return lambda p: np.asarray(each(p).mean(axis=0))
-
-
-def _over_halvings(p: Predictions, function: Of) -> np.ndarray:
-    """Return ``function`` of the predictions; under ``halves``, its mean over the halvings."""
-    return function(p) if p.sampling != "halves" else np.mean([function(pair) for pair in p.halvings()], axis=0)
 
 
 def _once(p: Predictions, key: object, compute: Callable[[], np.ndarray]) -> np.ndarray:

@@ -33,20 +33,23 @@ def experiment_tags(cell: Cell) -> dict[str, str]:
         f"Cross-sample churn on **{facts.dataset.title}** ({facts.spelled_rows} on the first split logged). "
         "One run per method and canonical split; open it for one nested run per retraining. "
         f"{note.SAMPLED[cell.key.sampling]} `id/churn` compares two retrainings on the ID test: the share of "
-        "predictions that differ, or for a regression the mean absolute difference."
+        "predictions that differ, or for a regression the mean absolute difference. `id/matched_churn` is churn at "
+        "equally many positives, and `id/one_minus_icc` the share of the variance of values that is retraining."
     )
     return {"churn.dataset": cell.key.dataset, KIND: MODELS, **note.noted(text)}
 
 
 def metrics_of_seed(predictions: Mapping[str, Predictions], i: int) -> dict[str, float]:
-    """Return the metrics of retraining i: the mean churn against the others, or the other half, and its quality."""
+    """Return the metrics of retraining i: its mean churn against the others, or the other half, and its quality."""
     p = predictions["id"]
-    churn, *quality = note.METRICS[p.task]
-    values = {f"id/{measure.key}": measure.mean(replace(p.only([i]), sampling=PAPER)) for measure in quality}
-    if p.sampling == "halves":
-        values["id/churn"] = next(churn.mean(pair) for pair in p.halvings() if p.seeds[i] in pair.seeds)
-    elif len(p.seeds) > 1:
-        values["id/churn"] = float(churn.of_runs(p)[i].sum() / (len(p.seeds) - 1))
+    values = {}
+    for measure in note.METRICS[p.task]:
+        if measure.per_pair is None:
+            values[f"id/{measure.key}"] = measure.mean(replace(p.only([i]), sampling=PAPER))
+        elif p.sampling == "halves":
+            values[f"id/{measure.key}"] = next(measure.mean(two) for two in p.halvings() if p.seeds[i] in two.seeds)
+        elif len(p.seeds) > 1:
+            values[f"id/{measure.key}"] = float(measure.of_runs(p)[i].sum() / (len(p.seeds) - 1))
     return {name: value for name, value in values.items() if np.isfinite(value)}
 
 

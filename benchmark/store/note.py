@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmark.measure.catalogue import ACCURACY, AUROC, BALANCED_ACCURACY, CATALOGUE, MAE, QUALITY, R2, churn
+from benchmark.measure.catalogue import ACCURACY, AUROC, BALANCED_ACCURACY, CATALOGUE, MAE, ORDER, QUALITY, R2, churn
 from benchmark.measure.estimate import estimate
 from benchmark.measure.intervals import Estimate, described
 from benchmark.measure.measure import Measure
@@ -17,8 +17,8 @@ from benchmark.store.cell import Cell
 from benchmark.types import REFERENCE, Sampling, Task
 
 METRICS: Mapping[Task, Sequence[Measure]] = {
-    "classification": (churn("classification"), ACCURACY, BALANCED_ACCURACY, AUROC),
-    "regression": (churn("regression"), MAE, R2),
+    "classification": (ORDER["classification"], churn("classification"), ACCURACY, BALANCED_ACCURACY, AUROC),
+    "regression": (ORDER["regression"], churn("regression"), MAE, R2),
 }
 """The measures that are metrics of a run, on the ID test; a table has all others."""
 NOTE, WRITTEN = "mlflow.note.content", "churn.note"
@@ -57,7 +57,8 @@ def show(cell: Cell, erm: Cell | None) -> Shown:
     own = table[table["test"] == "id"].set_index("measure")
     task = cell.predictions["id"].task
     values: dict[str, Any] = {f"id/{measure.key}": own.loc[measure.key, "value"] for measure in METRICS[task]}
-    values |= {f"id/delta_churn{end}": own.loc["churn", f"delta{end}"] for end in ("", "_low", "_high")}
+    ordered = ORDER[task].key
+    values |= {f"id/delta_{ordered}{end}": own.loc[ordered, f"delta{end}"] for end in ("", "_low", "_high")}
     if cell.key.pipeline == REFERENCE:
         values["compute_vs_erm"] = 1.0
     elif erm is not None and erm.fit_seconds > 0:
@@ -107,7 +108,7 @@ def _estimates(cell: Cell, erm: Cell | None, test: str, measure: Measure) -> tup
 
 def _rows(cell: Cell, erm: Cell | None) -> Iterator[dict[str, object]]:
     for test, p in cell.predictions.items():
-        for measure in (m for m in (*CATALOGUE, BALANCED_ACCURACY) if m.task == p.task):
+        for measure in (m for m in CATALOGUE if m.task == p.task):
             own, delta = _estimates(cell, erm, test, measure)
             delta = delta or Estimate(np.nan, np.nan, np.nan)
             row: dict[str, object] = {"test": test, "measure": measure.key}
@@ -142,8 +143,8 @@ def _note(cell: Cell, erm: Cell | None, metrics: Mapping[str, float]) -> str:
 def _result(cell: Cell, erm: Cell | None, metrics: Mapping[str, float]) -> str:
     """Say how much retrainings of a cell differ, and whether and at what cost that is another churn than ERM's."""
     p = cell.predictions["id"]
-    measure, quality = churn(p.task), QUALITY[p.task]
-    own, delta = _estimates(cell, erm, "id", measure)
+    measure, quality, ordered = churn(p.task), QUALITY[p.task], ORDER[p.task]
+    (own, _), (_, delta) = (_estimates(cell, erm, "id", each) for each in (measure, ordered))
     unit = " " + cell.facts.dataset.unit if p.task == "regression" and cell.facts.dataset.unit else ""
     score = f"{quality.name} {_spelled(_estimates(cell, erm, 'id', quality)[0], quality)}"
     if not np.isfinite(own.value):
@@ -156,11 +157,11 @@ def _result(cell: Cell, erm: Cell | None, metrics: Mapping[str, float]) -> str:
     if delta is None or not np.isfinite(delta.value):
         command = f"churn run --method {REFERENCE} --dataset {cell.key.dataset}"
         return f"{text} There is no ERM with the same train seeds to compare it with: `{command}`"
-    change = f"{_spelled(delta, measure, delta=True)}{' pp' if p.task == 'classification' else unit}"
+    change = f"{_spelled(delta, ordered, delta=True)} pp"
     cost = f" at {metrics['compute_vs_erm']:.2g} times the cost" if "compute_vs_erm" in metrics else ""
     if delta.excludes_zero:
-        return f"{text} Its churn differs from ERM's by {change}{cost}."
-    return f"{text} Its churn is not shown to differ from ERM's ({change}){cost}."
+        return f"{text} Its {ordered.name} differs from ERM's by {change}{cost}."
+    return f"{text} Its {ordered.name} is not shown to differ from ERM's ({change}){cost}."
 
 
 def _spelled(value: Estimate | None, measure: Measure, delta: bool = False) -> str:

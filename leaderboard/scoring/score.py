@@ -35,7 +35,8 @@ class Flips:
 class Score:
     """The score of ``runs``, in fractions and target units.
 
-    ``estimates`` has the boards' measures by key, churn first, as far as the kind of prediction and the truth allow.
+    ``estimates`` has the boards' measures that are means over examples by key, churn first, as far as the kind of
+    prediction and the truth allow.
     ``card`` has the other measures of the scorecard with their estimates, of class 1 where they are of one class; none
     above ``CARD`` values. ``per_class`` has the number of examples of each true class and their churn. All intervals
     are of ``kind``.
@@ -149,8 +150,13 @@ def rank(fragility: np.ndarray, margin: np.ndarray | None) -> np.ndarray:
 
 def _measures(runs: Runs) -> list[Measure]:
     """Select the boards' measures that ``runs`` allow, churn first."""
-    allowed = [measure for measure in boards(runs.task) if measure.of_examples is not None and _allows(runs, measure)]
+    allowed = [measure for measure in boards(runs.task) if _by_block(measure) and _allows(runs, measure)]
     return sorted(allowed, key=lambda measure: measure.key != "churn")
+
+
+def _by_block(measure: Measure) -> bool:
+    """Tell whether a measure of all examples is the mean over blocks of them."""
+    return measure.of_examples is not None and measure.rows is None and not measure.whole
 
 
 def _allows(runs: Runs, measure: Measure) -> bool:
@@ -159,7 +165,7 @@ def _allows(runs: Runs, measure: Measure) -> bool:
 
 
 def _card(runs: Runs, kind: IntervalKind, tolerance: float | None) -> list[tuple[Measure, Estimate]]:
-    """Return the measures of the scorecard that ``runs`` allow and boards do not show, where they are defined."""
+    """Return the measures of the scorecard that ``runs`` allow and that are not computed by block, where defined."""
     if tolerance is not None and (runs.task != "regression" or not 0 < tolerance < np.inf):
         raise UserError(
             f"--tolerance {tolerance:g}, for {runs.kind}: expected a positive number in the target's unit, and only "
@@ -168,7 +174,7 @@ def _card(runs: Runs, kind: IntervalKind, tolerance: float | None) -> list[tuple
     if runs.size > CARD:
         return []
     own = {} if tolerance is None else {"beyond_tolerance": beyond(tolerance)}
-    measures = [own.get(measure.key, measure) for measure in scorecard(runs.task) if not measure.board]
+    measures = [own.get(measure.key, measure) for measure in scorecard(runs.task) if not _by_block(measure)]
     p = runs.predictions()
     found = [(measure, estimate(measure, [(p, None)], kind)) for measure in measures if _allows(runs, measure)]
     return [(measure, value) for measure, value in found if not np.isnan(value.value)]

@@ -61,7 +61,7 @@ class SummaryColumn:
     def show(self, estimate: Estimate | None) -> Value:
         """Format the number for the page, marked if its interval excludes zero."""
         value = Value.of(estimate, self.column.scale, self.column.digits, self.column.versus)
-        if estimate is None or not (self.column.versus and estimate.excludes_zero):
+        if estimate is None or not (self.column.versus and self.column.better and estimate.excludes_zero):
             return value
         return value.but(mark="better" if estimate.value * self.column.better > 0 else "worse")
 

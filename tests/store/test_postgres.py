@@ -138,6 +138,6 @@ def test_runs_have_notes_in_postgresql(
     store = tracking.Store()
     made = [store.log(one) for _, one in runner.run(plans, jobs=1) if isinstance(one, Cell)]
     (knn,) = (run for run in map(store.client.get_run, made) if run.data.tags["churn.method"] == "knn")
-    assert {"id/delta_churn", "id/delta_churn_low"} <= set(knn.data.metrics)
+    assert {"id/delta_matched_churn", "id/delta_matched_churn_low"} <= set(knn.data.metrics)
     files = {file.path for file in store.client.list_artifacts(knn.info.run_id)}
     assert {"flips.parquet", "measures.csv"} <= files

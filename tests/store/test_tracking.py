@@ -98,7 +98,7 @@ def test_the_run_of_a_cell_describes_it(store: tracking.Store) -> None:
     assert run.info.status == "FINISHED"
     assert run.data.params["lam"] == "30.0"
     quality = {"id/accuracy", "id/balanced_accuracy", "id/auroc"}
-    delta = {"id/delta_churn"}  # of two retrainings, without an interval
+    delta = {"id/matched_churn", "id/delta_matched_churn"}  # of two retrainings, without an interval
     assert set(run.data.metrics) == {"id/churn", *delta, *quality, "fit_seconds", "compute_vs_erm"}
     values = one.predictions["id"].values.argmax(-1)
     assert run.data.metrics["id/churn"] == pytest.approx((values[0] != values[1]).mean())

@@ -18,6 +18,7 @@ from leaderboard.tables.table import Table, Value
 
 PARTS: Mapping[tuple[Task, str], str] = {
     ("classification", "decisions"): "what retraining changes in decisions",
+    ("classification", "classes"): "classes",
     ("classification", "ranking"): "ranking",
     ("classification", "probabilities"): "probabilities",
     ("regression", "values"): "values",
