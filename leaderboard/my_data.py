@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from benchmark.files import home
 from benchmark.measure.basics import predicted_class
-from benchmark.measure.catalogue import QUALITY, churn
+from benchmark.measure.catalogue import KEPT, ORDER, QUALITY, churn
 from benchmark.measure.intervals import described
 from benchmark.store.cell import Cell
 from benchmark.types import REFERENCE, Predictions
@@ -135,12 +135,13 @@ def answer(results: Results, names: Sequence[str]) -> None:
 
 
 def own(dataset: Dataset) -> Own:
-    """Compare the methods on a dataset and choose the one with the least churn among those that lose little accuracy.
+    """Compare the methods on a dataset and choose the one with the least matched churn of those that keep accuracy.
 
     Intervals are over retrainings and test examples, as a decision is about new molecules too.
     """
     whole = board(dataset, "id", "both")
-    columns = [column for m in (churn(dataset.task), QUALITY[dataset.task]) for column in (absolute(m), versus(m))]
+    shown = dict.fromkeys((ORDER[dataset.task], KEPT[dataset.task], churn(dataset.task), QUALITY[dataset.task]))
+    columns = [column for m in shown for column in (absolute(m), versus(m))]
     rows: list[tuple[str | Value, ...]] = [
         (" ".join([row.title, *row.marks]), *[column.show(row.estimates.get(column.key)) for column in columns])
         for row in whole.rows
@@ -163,7 +164,7 @@ def _chosen(dataset: Dataset, rows: Sequence[BoardRow]) -> BoardRow | None:
     if reference is None or len(rows) < 2:
         return None
     fit = [row for row in rows if row is reference or _fits(dataset, row, reference)]
-    return min(fit, key=lambda row: row.estimates["churn"].value, default=None)  # type: ignore[union-attr]
+    return min(fit, key=lambda row: row.estimates[ORDER[dataset.task].key].value, default=None)  # type: ignore[union-attr]
 
 
 def _fits(dataset: Dataset, row: BoardRow, reference: BoardRow) -> bool:
@@ -173,8 +174,8 @@ def _fits(dataset: Dataset, row: BoardRow, reference: BoardRow) -> bool:
 
 
 def _gain(dataset: Dataset, row: BoardRow, reference: BoardRow) -> float:
-    """Return the gain of accuracy in points, or the fall of MAE in % of ERM's."""
-    quality = QUALITY[dataset.task].key
+    """Return the gain of matched accuracy in points, or the fall of MAE in % of ERM's."""
+    quality = KEPT[dataset.task].key
     change, usual = row.estimates.get(f"delta_{quality}"), reference.estimates.get(quality)
     if change is None or usual is None:
         return float("-inf")
@@ -182,20 +183,20 @@ def _gain(dataset: Dataset, row: BoardRow, reference: BoardRow) -> float:
 
 
 def _advice(dataset: Dataset, row: BoardRow) -> str:
-    unit = "point of accuracy" if dataset.task == "classification" else "% of ERM's MAE"
+    unit = "point of matched accuracy" if dataset.task == "classification" else "% of ERM's MAE"
     limit = f"among methods that lose at most {LOSS:g} {unit} and take at most {COST:g} times ERM's compute"
     if row.method == REFERENCE:
-        return f"Stay with ERM: {limit}, none has less churn."
-    change = row.estimates.get("delta_churn")
+        return f"Stay with ERM: {limit}, none has less {ORDER[dataset.task].name}."
+    change = row.estimates.get(f"delta_{ORDER[dataset.task].key}")
     known = change is not None and change.excludes_zero
     shown = (
-        "These results show that it churns less than ERM."
+        f"These results show that its {ORDER[dataset.task].name} is lower than ERM's."
         if known
-        else "These results do not show that it churns less than ERM."
+        else f"These results do not show that its {ORDER[dataset.task].name} is lower than ERM's."
     )
     cost = row.estimates.get("compute")
     price = f" It takes {spelled(cost.value)} times ERM's compute." if cost else ""
-    return f"Use {row.title}: it has the least churn {limit}. {shown}{price}"
+    return f"Use {row.title}: it has the least {ORDER[dataset.task].name} {limit}. {shown}{price}"
 
 
 def write(dataset: Dataset, found: Flips) -> tuple[Path, Path]:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmark.measure.basics import LOST
 from benchmark.measure.intervals import Estimate
 from benchmark.types import Task
 from leaderboard.figures.figure import Figure
@@ -34,9 +33,9 @@ class Scale:
 
 
 ACCURACY = Scale("Accuracy (%)", "Churn (%)", +1, 100)
-DIFFERENCE = Scale("Mean Δ accuracy vs ERM (pp)", "Mean Δ churn vs ERM (pp)", +1, 100)
+DIFFERENCE = Scale("Mean Δ matched accuracy vs ERM (pp)", "Mean Δ matched churn vs ERM (pp)", +1, 100)
 FRONT = "Line: Pareto front of the filled methods."
-LOSING = "Hollow: † on one of these datasets, or no rank for another reason."
+LOSING = "Hollow: no place, for a loss of accuracy or another reason."
 
 
 def front(points: Sequence[Point], better: int) -> list[Point]:
@@ -77,11 +76,11 @@ def overall(
     zero = Estimate(0.0, 0.0, 0.0)
     points = [Point(reference, zero, zero, False)]
     for row in rows:
-        quality, churn = row.estimates.get("delta_accuracy"), row.estimates.get("delta_churn")
+        quality, churn = row.estimates.get("delta_matched_accuracy"), row.estimates.get("delta_matched_churn")
         if quality and churn:
-            points.append(Point(row.title, quality, churn, bool(row.unranked) or row.lost >= LOST))
+            points.append(Point(row.title, quality, churn, bool(row.unranked) or not row.keeps))
     over = f"Mean over {over}, ID test"
-    title = "Accuracy and churn against ERM"
+    title = "Matched accuracy and matched churn against ERM"
     return _plot(points, boards, reference, DIFFERENCE, styles, over, LOSING, key="pareto", title=title)
 
 

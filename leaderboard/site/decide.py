@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
+from benchmark.measure.catalogue import KEPT, ORDER
 from benchmark.measure.intervals import Estimate
-from benchmark.types import REFERENCE, Sampling
+from benchmark.types import REFERENCE, Sampling, Task
 from leaderboard.read.results import Results, slug
 from leaderboard.tables.boards import SUSPICIONS, BoardRow, boards
 from leaderboard.tables.layouts import listed
@@ -15,11 +16,11 @@ Ends = list[float | None]
 
 
 NOTES: Mapping[Sampling, str] = {
-    "halves": "Flips between two models that were trained on the two halves of a dataset and share no molecule. A "
-    "model that is retrained on mostly the same data flips less.",
-    "nested": "Flips between two models that were trained on bootstraps of a dataset (sampling nested).",
-    "paper": "Flips between two models that may have been trained on the same molecules (sampling paper).",
-    "update": "Flips between two models that were trained on the same molecules (sampling update): by chance alone.",
+    "halves": "Changes between two models that were trained on the two halves of a dataset and share no molecule. A "
+    "model that is retrained on mostly the same data changes less.",
+    "nested": "Changes between two models that were trained on bootstraps of a dataset (sampling nested).",
+    "paper": "Changes between two models that may have been trained on the same molecules (sampling paper).",
+    "update": "Changes between two models that were trained on the same molecules (sampling update): by chance alone.",
 }
 
 
@@ -30,9 +31,9 @@ def choices(results: Results) -> list[dict[str, object]]:
 
     Intervals are over retrainings and test examples: a decision is about new molecules as well as new retrainings.
 
-    For each method, ``churn`` is a fraction or in target units; ``loss`` is relative to ERM in pp of accuracy or % of
-    MAE, negative for a gain, and None for ERM itself; ``compute`` is in multiples of ERM's. ``low`` lists what an
-    average hides: datasets with accuracy measured more than 5 pp below ERM's. ``mark`` is † or †? then.
+    For each method, ``churn`` is matched churn or 1 − ICC, a fraction; ``loss`` is relative to ERM in pp of matched
+    accuracy or % of MAE, negative for a gain, and None for ERM itself; ``compute`` is in multiples of ERM's. ``low``
+    lists what an average hides: datasets with accuracy measured more than 5 pp below ERM's. ``mark`` is † or †? then.
     """
     front = results.front
     rows = {
@@ -95,8 +96,8 @@ def _low(title: str, summary: Summary, rows: Mapping[str, Mapping[str, BoardRow]
 
 def _method(row: BoardRow | SummaryRow, scale: float, collapsed: bool, low: str = "") -> dict[str, object]:
     """Describe a method; empty if it shares no train seed with ERM, or has a single retraining."""
-    churn = row.estimates["churn"]
-    change = row.estimates.get("delta_accuracy") or row.estimates.get("delta_mae")
+    task: Task = "classification" if ORDER["classification"].key in row.estimates else "regression"
+    churn, change = row.estimates[ORDER[task].key], row.estimates.get(f"delta_{KEPT[task].key}")
     if churn is None or churn.value != churn.value or (change is None and row.method != REFERENCE):
         return {}
     compute = row.estimates.get("compute")

@@ -14,8 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 from markupsafe import Markup
 
 from benchmark.data.checks import families
-from benchmark.measure.basics import LOST
-from benchmark.measure.catalogue import QUALITY
+from benchmark.measure.catalogue import ORDER, QUALITY
 from benchmark.measure.catalogue import scorecard as measures
 from benchmark.measure.intervals import INTERVAL_KINDS, Estimate, IntervalKind, described
 from benchmark.registry import discover
@@ -36,7 +35,7 @@ from leaderboard.tables.boards import EVALSETS, SUSPICIONS, Board, BoardRow, boa
 from leaderboard.tables.builders import scorecard
 from leaderboard.tables.churn_lines import FEWEST
 from leaderboard.tables.groups import by_group
-from leaderboard.tables.order import LIMITS, RULE
+from leaderboard.tables.order import RULE
 from leaderboard.tables.summary import Summary, summaries
 from leaderboard.tables.table import Table
 from leaderboard.write import formats as writers
@@ -213,8 +212,6 @@ class Site:
             answer=sentences.answer,
             elsewhere=partial(sentences.elsewhere, whole=self.whole, kind=self.kind),
             notes=sentences.notes,
-            limits=LIMITS,
-            lost=LOST,
             plot=next((figure for figure in self.figures if figure.key == "pareto"), None),
             splits=next((table for table in self.tables if table.key == "canonical-splits"), None),
             forest=forest,
@@ -381,7 +378,8 @@ def _docstring(name: str) -> str:
 
 def forest(summary: Summary, estimate: Estimate) -> Markup:
     """Draw a value with its interval, on one scale for all methods of a summary; the line marks ERM."""
-    estimates = [e for row in summary.rows if (e := row.estimates.get("delta_churn")) is not None]
+    key = f"delta_{ORDER[summary.task].key}"
+    estimates = [e for row in summary.rows if (e := row.estimates.get(key)) is not None]
     ends = [0.0, *(x for e in estimates for x in (e.value, e.low, e.high) if x == x)]
     low, span = min(ends), (max(ends) - min(ends)) or 1.0
 

@@ -6,12 +6,13 @@ from itertools import combinations
 import numpy as np
 from markupsafe import Markup, escape
 
-from benchmark.measure.basics import LOST
+from benchmark.measure.catalogue import KEPT, ORDER
 from benchmark.measure.intervals import Estimate, IntervalKind
 from benchmark.types import REFERENCE, TASKS, Sampling, Task
 from leaderboard.read.results import Results, slug
 from leaderboard.tables.boards import SUSPICIONS
 from leaderboard.tables.builders.churn_to_expect import scale_of
+from leaderboard.tables.builders.places import stable
 from leaderboard.tables.churn_lines import models, with_method
 from leaderboard.tables.order import RULE
 from leaderboard.tables.summary import NARROW, Summary, SummaryRow, summaries
@@ -29,22 +30,25 @@ def answer(summary: Summary) -> Markup:
     parts = [_reference(summary, erm)]
     first = next(iter(summary.placed), None)
     if first is None or first is erm:
-        parts.append(Markup("No other method that keeps accuracy churns less."))
+        parts.append(Markup("No other method that keeps accuracy comes before it."))
     else:
-        parts.append(_price(summary, first, "churns least of the methods that keep accuracy"))
+        parts.append(_price(summary, first, "comes first of the methods that keep accuracy"))
         parts += [Markup(_loss(mark, summary.task)) for mark in first.marks]
         unmarked = next((row for row in summary.placed if not row.marks), None)
         if first.marks and unmarked is not None and unmarked is not erm:
             parts.append(_price(summary, unmarked, "is the next method without a mark"))
     if first is not None:
-        parts += [_cheap(row, summary.task) for row in summary.rows if row.lost >= LOST and row.churn < first.churn][:2]
+        parts += [_cheap(summary, row) for row in summary.rows if not row.keeps and row.churn < first.churn][:2]
     return Markup(" ").join(parts)
 
 
-def _cheap(row: SummaryRow, task: Task) -> Markup:
-    """Say what a method loses that churns less than the first."""
-    losses = [_loss(mark, task) for mark in row.marks if mark.startswith("† ")]
-    return Markup("{} churns less. {}").format(_link(row), Markup(" ".join(losses)))
+def _cheap(summary: Summary, row: SummaryRow) -> Markup:
+    """Say what a method may lose that would come before the first."""
+    column = next(one for one in summary.columns if one.key == f"delta_{KEPT[summary.task].key}")
+    change, unit = column.show(row.estimates.get(column.key)), "pp" if summary.task == "classification" else "%"
+    words = "{} would come before it, but has no place: {} changes by {} {}{}."
+    kept = KEPT[summary.task].name
+    return Markup(words).format(_link(row), kept, _number(change), unit, _interval(change))
 
 
 def _loss(mark: str, task: Task) -> str:
@@ -146,28 +150,30 @@ def in_brief(answer: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
 def _reference(summary: Summary, erm: SummaryRow) -> Markup:
     several = len(summary.datasets) > 1
     place = f"Over {summary.over}" if several else f"On {summary.datasets[0].title}"
-    if summary.task == "regression":
-        return Markup("{}, values are given as percentages of those of {}.").format(place, _link(erm))
-    churn = erm.estimates.get("churn")
-    if churn is None:
+    ordered = ORDER[summary.task].key
+    own, churn = erm.estimates.get(ordered), erm.estimates.get("churn")
+    if own is None:
         return Markup("{}, ERM has no churn yet: churn needs two retrainings.").format(place)
-    return Markup("{}, two retrainings of {} disagree on {} % of the test predictions.").format(
-        place, _link(erm), spelled(100 * churn.value)
-    )
+    share = spelled(100 * own.value)
+    if churn is None:
+        return Markup("{}, {} % of the variance of {}’s predictions is retraining (1 − ICC).").format(
+            place, share, _link(erm)
+        )
+    return Markup(
+        "{}, two retrainings of {} disagree on {} % of the test predictions, and on {} % if both call the training "
+        "pool’s share of them positive (matched churn)."
+    ).format(place, _link(erm), spelled(100 * churn.value), share)
 
 
 def _price(summary: Summary, row: SummaryRow, praise: str) -> Markup:
     shown = {column.key: column.show(row.estimates.get(column.key)) for column in summary.columns}
     name = Markup("<strong>{}</strong> {}").format(_link(row), praise)
-    change, compute = shown["delta_churn"], _number(shown["compute"])
-    if summary.task == "classification":
-        return Markup(
-            "{}: its retrainings disagree on {} % ({} pp{}); accuracy changes by {} pp, at {} times the compute."
-        ).format(
-            name, _number(shown["churn"]), _number(change), _interval(change), _number(shown["delta_accuracy"]), compute
-        )
-    return Markup("{}: relative to ERM, churn changes by {} %{} and error by {} %, at {} times the compute.").format(
-        name, _number(change), _interval(change), _number(shown["delta_mae"]), compute
+    ordered, kept = ORDER[summary.task], KEPT[summary.task]
+    own, change, price = (shown[key] for key in (ordered.key, f"delta_{ordered.key}", f"delta_{kept.key}"))
+    unit = "pp" if summary.task == "classification" else "%"
+    return Markup("{}: its {} is {} % ({} pp{}); {} changes by {} {}{}, at {} times the compute.").format(
+        *(name, ordered.name, _number(own), _number(change), _interval(change)),
+        *(kept.name, _number(price), unit, _interval(price), _number(shown["compute"])),
     )
 
 
@@ -175,7 +181,7 @@ def notes(summary: Summary) -> list[str]:
     """Explain the coverage of the table and the meaning of its ranks."""
     names = ", ".join(dataset.title for dataset in summary.datasets)
     over = names if len(summary.datasets) <= MOST_NAMED else f"{summary.over}, which are listed below"
-    lines = [f"Ordered by mean churn on the ID tests of {over}. {RULE}"]
+    lines = [f"ID tests of {over}. 95 % intervals over {summary.interval}. {RULE}", *filter(None, [stable(summary)])]
     if summary.left_out:
         titles = ", ".join(dataset.title for dataset in summary.left_out)
         lines.append(f"Left out until more methods have results: {titles}.")
@@ -190,8 +196,8 @@ def notes(summary: Summary) -> list[str]:
         once = f" ({'; '.join(summary.together)} count once)" if summary.together else ""
         chance = "p < 0.001" if ranking.p < 0.001 else f"p = {ranking.p:.2g}"
         lines.append(
-            f"Friedman's test of the mean ranks over {ranking.n} datasets{once}, regardless of lost accuracy: "
-            f"χ² = {ranking.chi2:.1f}, {chance}. Nemenyi's critical difference of mean ranks is "
+            f"Friedman's test of the mean ranks by raw churn over {ranking.n} datasets{once}, regardless of lost "
+            f"accuracy: χ² = {ranking.chi2:.1f}, {chance}. Nemenyi's critical difference of mean ranks is "
             f"{ranking.critical_difference:.1f}."
         )
     return lines

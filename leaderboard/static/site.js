@@ -131,7 +131,6 @@ function leaderboard(board) {
   const first = $("section", board);
   sections.set(first.dataset.set, first);
   const order = new Map(); // initial rows of each table, in their places
-  const usual = form.elements.limit.value;
   const groups = [...form.elements.group.options].map((option) => [option.value, option.text]);
 
   function apply(state) {
@@ -145,7 +144,7 @@ function leaderboard(board) {
     const keys = headers(table).map((th) => th.dataset.key);
     if (!order.has(table)) order.set(table, [...table.tBodies[0].rows]);
     sortable(table, (index, direction) => form.set({ sort: keys[index], dir: direction > 0 ? "up" : "down" }));
-    place(table, order.get(table), state.limit, keys.indexOf("place"), section);
+    table.tBodies[0].append(...order.get(table));
     const by = keys.includes(state.sort) ? keys.indexOf(state.sort) : keys.indexOf("place");
     if (keys[by] !== "place" || state.dir === "down") sortRows(table, by, state.dir === "down" ? -1 : 1);
     else mark(table, by, 1);
@@ -162,24 +161,6 @@ function leaderboard(board) {
     }
     const all = table.tBodies[0].rows.length;
     $("#count").textContent = visible === all ? `${all} methods` : `${visible} of ${all} methods`;
-  }
-
-  /** Put the rows that keep accuracy within the limit first, lowest churn first, then those that lose more. */
-  function place(table, rows, limit, column, section) {
-    const churn = (row) => Number(row.dataset.churn);
-    const ranked = rows.filter((row) => row.dataset.churn).sort((a, b) => churn(a) - churn(b));
-    const keeps = (row) => limit === "" || Number(row.dataset.lost) < Number(limit);
-    const kept = ranked.filter(keeps);
-    const losing = ranked.filter((row) => !keeps(row));
-    table.tBodies[0].append(...kept, ...losing, ...rows.filter((row) => !row.dataset.churn));
-    for (const row of ranked) {
-      const cell = row.cells[column];
-      const number = kept.indexOf(row) + 1;
-      cell.dataset.value = number || "";
-      $(".place", cell).textContent = number || "–";
-      row.classList.toggle("lost", !number);
-    }
-    for (const one of $$(".close, .resolution", section)) one.hidden = limit !== usual; // of the usual order alone
   }
   form.hidden = false;
   form.set = bind(form, apply);
@@ -202,8 +183,8 @@ function file(folder, name) {
 
 // ---- which method to use ----
 const UNITS = {
-  classification: { scale: 1000, digits: 0, churn: "Flips per 1,000", change: "Δ accuracy (pp)", loss: "accuracy loss", suffix: "pp", field: "Acceptable accuracy loss (pp)", collapsed: "predicts one class for nearly all examples" },
-  regression: { scale: 1, digits: 3, churn: "Churn", change: "Δ MAE (%)", loss: "error increase", suffix: "%", field: "Acceptable error increase (% of ERM's MAE)", collapsed: "hardly better than a constant" },
+  classification: { scale: 1000, digits: 0, churn: "Changed calls per 1,000", change: "Δ matched accuracy (pp)", loss: "loss of matched accuracy", suffix: "pp", field: "Acceptable loss of matched accuracy (pp)", collapsed: "predicts one class for nearly all examples" },
+  regression: { scale: 100, digits: 1, churn: "1 − ICC (%)", change: "Δ MAE (%)", loss: "error increase", suffix: "%", field: "Acceptable error increase (% of ERM's MAE)", collapsed: "hardly better than a constant" },
 };
 
 /** Return whether a method stays within the limits, and why; `loss` is null for the reference.
@@ -252,7 +233,7 @@ function decide() {
 
     function amount(method) {
       const ends = churn(method);
-      const words = choice.task === "regression" ? `${choice.unit || "target units"} between two retrainings` : "of 1,000 predictions flip";
+      const words = choice.task === "regression" ? "% of the variance of predictions is retraining" : "of 1,000 calls change, at equally many positives";
       return make("div", {}, make("p", { class: "soft small" }, method.title),
         make("p", { class: "big" }, number(ends[0], unit.digits)), make("p", {}, `${words} ${interval(ends, unit.digits)}`),
         ...(choice.task === "regression" ? [] : [dots(Math.round(ends[0]))]));
@@ -279,7 +260,7 @@ function decide() {
         make("td", { class: fits ? "left" : "left soft" }, make("span", { "aria-hidden": "true" }, fits ? "✓ " : "✕ "), why));
     }));
     $("#lose-unit").textContent = unit.field;
-    $("#others .churn").textContent = choice.unit ? `${unit.churn} (${choice.unit})` : unit.churn;
+    $("#others .churn").textContent = unit.churn;
     $("#others .change").textContent = unit.change;
     $("#others").hidden = false;
     $("#datasets").textContent = choice.note;

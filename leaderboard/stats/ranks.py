@@ -67,7 +67,7 @@ def friedman(
     """
     values = np.asarray(values, dtype=np.float64).reshape(len(datasets), len(methods))
     members = _blocks(values, families)
-    blocks = np.array([values[of].mean(axis=0) for of in members]).reshape(len(members), len(methods))
+    blocks = _tied(np.array([values[of].mean(axis=0) for of in members]).reshape(len(members), len(methods)))
     used = {d for of in members for d in of}
     from scipy.stats import friedmanchisquare, rankdata  # slow to import
 
@@ -143,7 +143,7 @@ def rank_intervals(
     observed = np.zeros(n_methods)
     drawn = np.zeros((resamples, n_methods))
     for of in members:
-        observed += rankdata(values[of].mean(axis=0))
+        observed += rankdata(_tied(values[of].mean(axis=0)[None])[0])
         resampled = np.mean(
             [values[d] + _deviations(rng, [runs for _, runs in cells[d]], resamples) for d in of], axis=0
         )
@@ -166,6 +166,15 @@ def _deviations(rng: np.random.Generator, cells: Sequence[Sequence[np.ndarray]],
             total[:, m] += weights[:, : len(runs)] @ runs
     df = min(sum(len(runs) - 1 for runs in cell) for cell in cells)
     return total * np.sqrt(df / rng.chisquare(df, size=(resamples, 1))) if df > 0 else total
+
+
+def _tied(blocks: np.ndarray) -> np.ndarray:
+    """Make values (n, M) equal that differ by rounding alone: equal counts of flips are ties, in whatever order added.
+
+    Values are in multiples of the largest of their block.
+    """
+    largest = np.abs(blocks).max(axis=1, keepdims=True, initial=0)
+    return np.round(np.divide(blocks, largest, out=np.zeros_like(blocks), where=largest > 0), 12)
 
 
 def _blocks(values: np.ndarray, families: Sequence[str] | None) -> list[list[int]]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from benchmark.measure.catalogue import churn
+from benchmark.measure.catalogue import ORDER
 from benchmark.measure.estimate import estimate
 from benchmark.store.cell import Cell
 from leaderboard.read.results import Dataset, Entry, Results
@@ -17,7 +17,7 @@ REFERENCES = ("erm", "twin")
 
 def places(results: Results, cells: Sequence[Cell]) -> list[Table]:
     """Return a table for each sampling and dataset of ``cells``: the new row and the references, with the differences
-    in churn.
+    in what orders it.
 
     Other versions of the same method, and runs of its code, do not count.
     """
@@ -60,12 +60,16 @@ def _table(dataset: Dataset, entry: Entry) -> Table:
         rows.append((" ".join([row.title, *row.marks]), *values, _versus(dataset, entry, row, whole)))
     place = "no place, because of its marks"
     if entry.title in titles:
-        place = f"place {titles.index(entry.title) + 1} of {len(titles)} by churn"
+        place = f"place {titles.index(entry.title) + 1} of {len(titles)} by {ORDER[dataset.task].name}"
     return Table(
         key=f"place-{dataset.name}",
         title=f"{dataset.title}, {dataset.sampling}: {place}",
         caption="",
-        header=("Method", *(column.title for column in columns), "Churn of the submission, minus this"),
+        header=(
+            "Method",
+            *(column.title for column in columns),
+            f"{ORDER[dataset.task].name[:1].upper()}{ORDER[dataset.task].name[1:]} of the submission, minus this",
+        ),
         rows=tuple(rows),
         notes=(*whole.notes, *meanings({mark for row in shown for mark in row.marks})),
     )
@@ -80,5 +84,5 @@ def _versus(dataset: Dataset, entry: Entry, row: BoardRow, whole: Board) -> str 
         for seed, cell in entry.cells.items()
         if (theirs := other.cells.get(seed)) is not None and set(theirs.key.seeds) & set(cell.key.seeds)
     ]
-    column = next(column for column in whole.columns if column.key == "delta_churn")
-    return column.show(estimate(churn(dataset.task), splits)) if splits else "–"
+    column = next(column for column in whole.columns if column.key == f"delta_{ORDER[dataset.task].key}")
+    return column.show(estimate(ORDER[dataset.task], splits)) if splits else "–"

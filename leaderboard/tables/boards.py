@@ -6,12 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmark.measure.basics import LOST, predicted_class
-from benchmark.measure.catalogue import MAE, QUALITY
+from benchmark.measure.catalogue import MAE, ORDER, QUALITY
 from benchmark.measure.intervals import Estimate, IntervalKind, described, jackknife
 from benchmark.types import PAPER, REFERENCE, Predictions, Sampling
 from leaderboard.read.results import Dataset, Entry, Results
 from leaderboard.tables.columns import UNLIKE, Column, Pair, columns_of, differences, matched, pairs_of
-from leaderboard.tables.order import LIMITS
 from leaderboard.tables.table import Table, Value
 
 COLLAPSED = 0.99
@@ -57,13 +56,11 @@ class BoardRow:
     differs: tuple[str, ...]
     """What else than the method differs from ERM."""
     commands: tuple[str, ...]
-    lost: float = 0.0
-    """The largest of ``LIMITS`` that the loss of accuracy or MAE is beyond, with its whole interval; 0 if none."""
 
 
 @dataclass(frozen=True)
 class Board:
-    """All methods on one test set of one dataset, lowest churn first."""
+    """All methods on one test set of one dataset, in the order of matched churn, or of 1 − ICC."""
 
     dataset: str
     title: str
@@ -96,7 +93,7 @@ def keep_board(dataset: Dataset, board: Board) -> None:
 def _board(dataset: Dataset, evalset: str, kind: IntervalKind) -> Board:
     columns = columns_of(dataset.task, dataset.sampling)
     rows = [_row(dataset, entry, evalset, columns, kind) for entry in dataset.entries]
-    rows.sort(key=lambda row: (_value(row, "churn"), row.title))
+    rows.sort(key=lambda row: (_value(row, ORDER[dataset.task].key), row.title))
     notes = list(dataset.notes)
     if dataset.reference is None:
         command = f"churn run --method {REFERENCE} --dataset {dataset.name}"
@@ -158,14 +155,14 @@ def meanings(flags: Collection[str]) -> tuple[str, ...]:
 
 def _loss(pairs: Sequence[Pair], evalset: str) -> tuple[str, ...]:
     """Return the mark of a method's loss of accuracy or MAE."""
-    loss = _excess(pairs, evalset, LOST)
+    loss = _excess(pairs, evalset)
     return () if loss is None or not loss.value > 0 else ("†",) if loss.low > 0 else ("†?",)
 
 
-def _excess(pairs: Sequence[Pair], evalset: str, limit: float) -> Estimate | None:
-    """Return by how much a method's loss against ERM exceeds ``limit``, from both methods' values in the same runs.
+def _excess(pairs: Sequence[Pair], evalset: str) -> Estimate | None:
+    """Return by how much a method's loss against ERM exceeds ``LOST``, from both methods' values in the same runs.
 
-    The limit is a loss of accuracy, or an increase in MAE as a share of ERM's.
+    The loss is one of accuracy, or an increase in MAE as a share of ERM's.
     """
     both = matched(pairs, evalset)
     if not both:
@@ -174,15 +171,9 @@ def _excess(pairs: Sequence[Pair], evalset: str, limit: float) -> Estimate | Non
     excess = []
     for ours, erm in both:
         best = quality.of_runs(erm)
-        worst = best - limit if quality.better > 0 else best * (1 + limit)
+        worst = best - LOST if quality.better > 0 else best * (1 + LOST)
         excess.append(quality.better * (worst - quality.of_runs(ours)))
     return jackknife(excess)
-
-
-def _lost(pairs: Sequence[Pair], evalset: str) -> float:
-    """Return the largest of ``LIMITS`` that the whole interval of a method's loss is beyond; 0 if none."""
-    beyond = [limit for limit in LIMITS if (excess := _excess(pairs, evalset, limit)) is not None and excess.low > 0]
-    return max(beyond, default=0.0)
 
 
 def _collapsed(p: Predictions) -> bool:
@@ -210,13 +201,12 @@ def _row(dataset: Dataset, entry: Entry, evalset: str, columns: Sequence[Column]
         marks=marks(pairs, evalset),
         differs=differences(pairs),
         commands=tuple(cell.facts.command for cell in entry.cells.values()),
-        lost=_lost(pairs, evalset),
     )
 
 
 def _best(board: Board, column: Column) -> float:
     """Return the best displayed value of a column among unmarked methods, or nan if there is nothing to compare."""
-    if column.versus or column.measure is None:
+    if column.versus or column.measure is None or not column.better:
         return np.nan
     values = [e.value for row in board.rows if not row.marks and (e := row.estimates[column.key]) is not None]
     return (max if column.better > 0 else min)(values) * column.scale if len(values) > 1 else np.nan

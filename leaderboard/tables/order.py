@@ -1,34 +1,40 @@
-"""The order of methods on the first page: by churn, at equal numbers of retrainings, among those that keep accuracy.
+"""The order of methods: by matched churn, or 1 − ICC, at equal numbers of retrainings, among those that keep accuracy.
 
-Low churn is cheap for a bad model, and a mean over three retrainings may be low by luck: ``RULE`` says which methods
-have a place. Comparing all methods at the three train seeds of a newcomer would let it decide how much evidence counts
-for everyone else, so it is listed without a place. Neighbours in the order may differ by chance: ``resolution`` tests
-each pair of them.
+Raw churn is cheap for a model that predicts the commoner class more often, or shrinks its predictions, and a mean over
+three retrainings may be low by luck: ``RULE`` says what methods are ordered by and which have a place. Comparing all
+methods at the three train seeds of a newcomer would let it decide how much evidence counts for everyone else, so it is
+listed without a place. Neighbours in the order may differ by chance: ``resolution`` tests each pair of them.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from benchmark.measure.basics import LOST
-from benchmark.measure.catalogue import churn
+from benchmark.measure.catalogue import KEPT, ORDER, churn
 from benchmark.measure.estimate import estimate
-from benchmark.measure.intervals import Estimate, IntervalKind, holm, leave_one_out, weighted
+from benchmark.measure.intervals import Estimate, IntervalKind, holm, jackknife, leave_one_out, weighted
+from benchmark.measure.measure import Measure
+from benchmark.types import Task
 from leaderboard.read.results import PLURAL, Dataset, Entry, Unit, unit_weights, units
 from leaderboard.stats.ranks import Ranking, friedman, rank_intervals
 from leaderboard.tables.columns import common
 
-LIMITS = (0.01, 0.02, LOST, 0.1)
-"""Losses of accuracy, or increases in MAE as a share of ERM's, to choose from as the limit; ``LOST`` is that of †."""
+LIMIT: Mapping[Task, float] = {"classification": 0.01, "regression": 0.02}
+"""Loss of matched accuracy, or increase in MAE as a share of ERM's, that a method with a place is shown not to have."""
+FAMILIES = 5
+"""Number of families below which a mean over datasets has no interval over families."""
 ALPHA = 0.05
 RULE = (
-    "A method has a place if its loss against ERM is beyond the limit (5 pp of accuracy, or 5 % of MAE), with its "
-    "whole interval, on none of these datasets; those that lose more (†) follow, without a place. A place also takes "
-    "every canonical split and train seed that most methods have, and no others count: a method with three of ten "
-    "retrainings is listed, not placed."
+    "Methods are in the order of matched churn (regression: 1 − ICC). A method has a place if its difference from ERM "
+    "in matched accuracy lies above −1 pp with its whole 95 % interval over families (regression: in MAE, below +2 %); "
+    f"over fewer than {FAMILIES} families, which have no such interval, if it is not shown to lose more than 5 pp "
+    "(5 %). Datasets on which it loses more than 5 pp of accuracy (†) are named beside it and take no place away. A "
+    "place also takes every canonical split and train seed that most methods have, and no others count: a method with "
+    "three of ten retrainings is listed, not placed."
 )
 
 
@@ -67,57 +73,84 @@ def weights_of(block: Sequence[Dataset], kind: IntervalKind, unit: Unit = "famil
     return unit_weights(block, unit) if kind != "paper" else np.full(len(block), 1 / max(len(block), 1))
 
 
+def mean_of(block: Sequence[Dataset], each: Sequence[Estimate], kind: IntervalKind = "runs") -> Estimate:
+    """Return the mean over families of an estimate of each dataset, with the 95 % interval over families (Student's).
+
+    Below ``FAMILIES``, and for the paper's kind of interval, it is for other retrainings on the same datasets.
+    """
+    of = np.array(units(block))
+    if kind == "paper" or len(set(of.tolist())) < FAMILIES:
+        return weighted(each, weights_of(block, kind))
+    values = np.array([e.value for e in each])
+    return jackknife([np.array([values[of == family].mean() for family in dict.fromkeys(of.tolist())])])
+
+
+def keeps(change: Estimate | None, block: Sequence[Dataset]) -> bool:
+    """Tell whether a method keeps what ``RULE`` asks for, by its difference from ERM; None is ERM itself.
+
+    The difference is that of matched accuracy, or of MAE as a share of ERM's, from ``mean_of``.
+    """
+    if change is None:
+        return True
+    task = block[0].task
+    ends = np.array([change.low, change.high]) * KEPT[task].better
+    worst, best = (change.value * KEPT[task].better,) * 2 if np.isnan(ends).any() else (ends.min(), ends.max())
+    return bool(worst > -LIMIT[task] if len(set(units(block))) >= FAMILIES else best > -LOST)
+
+
 @dataclass(frozen=True)
 class Order:
-    """Of M methods, by title: the mean rank of each, and the mean churn that the order goes by.
+    """Of M methods, by title: the mean that the order goes by, its ``values`` (D, M) by dataset, and mean ranks.
 
-    ``churn`` is a share or, for regressions, whose units differ, a multiple of ERM's. ``ranking`` is Friedman's test.
+    The ranks, and Friedman's test in ``ranking``, are those of raw churn, as in the paper.
     """
 
     ranking: Ranking | None
     ranks: Mapping[str, Estimate]
     churn: Mapping[str, float]
+    values: np.ndarray
 
 
-def order(block: Sequence[Dataset], titles: Sequence[str], kind: IntervalKind, unit: Unit = "family") -> Order:
-    """Return the order of methods that lack nothing on the datasets of ``block``; each ``unit`` counts once."""
+def order(
+    block: Sequence[Dataset],
+    titles: Sequence[str],
+    kind: IntervalKind,
+    unit: Unit = "family",
+    ranked: Collection[str] | None = None,
+) -> Order:
+    """Return the order of methods that lack nothing on the datasets of ``block``; each ``unit`` counts once.
+
+    Mean ranks are those among ``ranked``, by default all.
+    """
     if not titles or not block:
-        return Order(None, {}, {})
-    quantities = [[_churns(dataset, title) for title in titles] for dataset in block]
-    values = np.array([[np.mean([leave_one_out(q)[0] for q in splits]) for splits in row] for row in quantities])
-    means = weights_of(block, kind, unit) @ (values / _scales(block)[:, None])
-    of = dict(zip(titles, means.tolist(), strict=True))
+        return Order(None, {}, {}, np.empty((len(block), 0)))
+    values = _means([[_values(dataset, title, ORDER[dataset.task]) for title in titles] for dataset in block])
+    of = dict(zip(titles, (weights_of(block, kind, unit) @ values).tolist(), strict=True))
+    titles = [title for title in titles if ranked is None or title in ranked]
     if len(titles) < 2:
-        return Order(None, {}, of)
+        return Order(None, {}, of, values)
+    churns = [[_values(dataset, title, churn(dataset.task)) for title in titles] for dataset in block]
     once = None if kind == "paper" else units(block, unit)
-    ranking = friedman(values, titles, [dataset.title for dataset in block], once)
-    estimates = rank_intervals(quantities, once).estimates
-    return Order(ranking, dict(zip(titles, estimates, strict=True)), of)
+    ranking = friedman(_means(churns), titles, [dataset.title for dataset in block], once)
+    estimates = rank_intervals(churns, once).estimates
+    return Order(ranking, dict(zip(titles, estimates, strict=True)), of, values)
 
 
-def _churns(dataset: Dataset, title: str) -> list[np.ndarray]:
-    """Return the churn of a method by run or pair of runs, for each split that counts."""
+def _values(dataset: Dataset, title: str, measure: Measure) -> list[np.ndarray]:
+    """Return a measure of a method by run or pair of runs, for each split that counts."""
     entry = dataset.entry(title)
     assert entry is not None
-    measure = churn(dataset.task)
     return [measure.of_runs(cell.predictions["id"]) for cell in trimmed(dataset, entry).cells.values()]
 
 
-def _scales(block: Sequence[Dataset]) -> np.ndarray:
-    """Return what churn is divided by before it is averaged over datasets, (D,): 1, and for a regression ERM's."""
-
-    def scale(dataset: Dataset) -> float:
-        if dataset.task == "classification":
-            return 1.0
-        shown = dataset.reference or dataset.entries[0]
-        return float(np.mean([churn(dataset.task).mean(cell.predictions["id"]) for cell in shown.cells.values()]))
-
-    return np.array([scale(dataset) for dataset in block])
+def _means(quantities: Sequence[Sequence[Sequence[np.ndarray]]]) -> np.ndarray:
+    """Return the means over splits (D, M) of the values of ``_values``."""
+    return np.array([[np.mean([leave_one_out(q)[0] for q in splits]) for splits in row] for row in quantities])
 
 
 @dataclass(frozen=True)
 class Resolution:
-    """How far an order of methods can be trusted: each with the next, by the paired difference in mean churn.
+    """How far an order of methods can be trusted: each with the next, by the paired mean difference that orders them.
 
     ``pairs`` are titles, ``differences`` the first less the second, and ``adjusted`` their p-values after Holm's
     correction for the number of pairs. ``where`` they would differ, and how they are compared (``paired``), in words.
@@ -139,8 +172,8 @@ class Resolution:
         """How many pairs differ, in words; "" if there are none."""
         n = len(self.pairs)
         return (
-            f"Resolution {self.where}: {sum(self.differ)} of the {n} pairs of neighbours in this order differ in mean "
-            f"churn ({self.paired}, p < {ALPHA} after Holm's correction for {n} pairs)."
+            f"Resolution {self.where}: {sum(self.differ)} of the {n} pairs of neighbours in this order differ "
+            f"({self.paired}, p < {ALPHA} after Holm's correction for {n} pairs)."
         ) * bool(n)
 
     @property
@@ -150,7 +183,7 @@ class Resolution:
 
 
 def resolution(block: Sequence[Dataset], titles: Sequence[str], kind: IntervalKind = "runs") -> Resolution:
-    """Compare each of ``titles``, in their order, with the next: are the differences in mean churn more than chance?
+    """Compare each of ``titles``, in their order, with the next: are the differences more than chance?
 
     Differences are paired by train seed and averaged as in ``order``. Their tests are those of the jackknife over
     retrainings, whichever intervals are shown: they say who differs on these datasets.
@@ -183,20 +216,45 @@ def resolution_elsewhere(block: Sequence[Dataset], titles: Sequence[str], unit: 
 
 
 def _differences(block: Sequence[Dataset], first: str, second: str) -> list[Estimate]:
-    """Return the difference in churn of two methods on each dataset, in the units of ``order``."""
-    scales = _scales(block).tolist()
-    return [_difference(d, first, second).divided(scale) for d, scale in zip(block, scales, strict=True)]
+    """Return the difference of two methods on each dataset, in what ``order`` goes by."""
+    return [_difference(dataset, first, second) for dataset in block]
 
 
 def _difference(dataset: Dataset, first: str, second: str) -> Estimate:
     a, b = (trimmed(dataset, entry) for title in (first, second) if (entry := dataset.entry(title)))
     both = [(common(a.cells[s], b.cells[s]), common(b.cells[s], a.cells[s])) for s in a.cells]
-    return estimate(churn(dataset.task), [(one.predictions["id"], other.predictions["id"]) for one, other in both])
+    splits = [(mine.predictions["id"], theirs.predictions["id"]) for mine, theirs in both]
+    return estimate(ORDER[dataset.task], splits)
 
 
 def over_splits(block: Sequence[Dataset], title: str, kind: IntervalKind = "runs") -> dict[int, float]:
-    """Return the mean churn of a method over ``block``, as in ``order``, on each split that counts on all datasets."""
+    """Return the mean of a method over ``block``, as in ``order``, on each split that counts on all datasets."""
     splits = sorted(set.intersection(*(set(counted(dataset)) for dataset in block)))
-    scales, weights = _scales(block), weights_of(block, kind)
-    churns = [dict(zip(counted(dataset), _churns(dataset, title), strict=True)) for dataset in block]
-    return {s: float(weights @ (np.array([leave_one_out(of[s])[0] for of in churns]) / scales)) for s in splits}
+    weights = weights_of(block, kind)
+    values = [dict(zip(counted(d), _values(d, title, ORDER[d.task]), strict=True)) for d in block]
+    return {s: float(weights @ np.array([leave_one_out(of[s])[0] for of in values])) for s in splits}
+
+
+def stability(block: Sequence[Dataset], values: np.ndarray, changes: np.ndarray, first: int = 5) -> tuple[float, float]:
+    """Return in which share of resamples of families the ``first`` places keep their set, and their order.
+
+    Families are drawn with replacement, 2,000 times. ``values`` (D, M) are what methods are ordered by, and ``changes``
+    (D, M) their differences from ERM in what a place asks for, 0 for ERM; both are taken anew from each resample, as
+    ``keeps`` and ``order`` do.
+    """
+    from scipy.special import stdtrit
+
+    of = np.array(units(block))
+    names = dict.fromkeys(of.tolist())
+    values, changes = (np.array([v[of == name].mean(axis=0) for name in names]) for v in (values, changes))
+    n, task = len(names), block[0].task
+    resamples = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=2000)
+    drawn = np.vstack([np.ones((1, n)), resamples]) / n  # the first are the families themselves
+    mean = drawn @ changes
+    error = np.sqrt(np.maximum(drawn @ np.square(changes) - np.square(mean), 0) / (n - 1))
+    worst = KEPT[task].better * mean - float(stdtrit(n - 1, 0.975)) * error
+    kept = worst > -LIMIT[task]
+    places = np.where(kept, drawn @ values, np.inf).argsort(axis=1, kind="stable")[:, :first]
+    ordered = (places == places[0]).all(axis=1)
+    same = (np.sort(places, axis=1) == np.sort(places[0])).all(axis=1)
+    return float(same[1:].mean()), float(ordered[1:].mean())

@@ -7,21 +7,31 @@ from string import ascii_uppercase
 
 import numpy as np
 
-from benchmark.measure.basics import LOST
+from benchmark.measure.catalogue import AUROC, KEPT, ORDER
 from benchmark.measure.catalogue import boards as on_boards
-from benchmark.measure.intervals import Estimate, IntervalKind, weighted
+from benchmark.measure.intervals import Estimate, IntervalKind
 from benchmark.store.cell import Cell
 from benchmark.types import REFERENCE, TASKS, Sampling, Task
-from leaderboard.read.results import Dataset, Results, Unit, slug
+from leaderboard.read.results import Dataset, Results, Unit, slug, units
 from leaderboard.stats.ranks import Ranking
 from leaderboard.tables.boards import SUSPICIONS, BoardRow, boards
 from leaderboard.tables.columns import UNLIKE, Column, absolute, of_all_measures, versus
-from leaderboard.tables.order import Resolution, lacking, order, resolution, resolution_elsewhere, weights_of
+from leaderboard.tables.order import (
+    FAMILIES,
+    Resolution,
+    keeps,
+    lacking,
+    mean_of,
+    order,
+    resolution,
+    resolution_elsewhere,
+    stability,
+)
 from leaderboard.tables.table import Value
 
 GROUP_TITLES = {
     "own": "Your own",
-    "wide": "Headline and wide",
+    "wide": "First page",
     "headline": "Headline",
     "borderline": "Borderline",
     "excluded": "Excluded by the filter",
@@ -32,8 +42,13 @@ GROUP_TITLES = {
     "variant": "Variants of datasets",
 }
 """Sets of datasets to choose from, by the groups of datasets. Development datasets count as headline, as in the paper's
-main table; "wide" has the headline datasets (or regressions) besides those of its own; "all" excludes variants and
-datasets of the user's own, which are never averaged with others."""
+main table; "wide" has every classification of the suite that ERM ranks with an AUROC of ``LEARNABLE``, or the paper's
+regressions besides those of its own; "all" excludes variants and datasets of the user's own, which are never averaged
+with others."""
+LEARNABLE = 0.65
+"""Smallest AUROC of ERM on the ID test at which a classification counts on the first page: a model that ranks hardly
+better than chance says nothing about methods. The paper asks for accuracy 5 pp above the majority class, which leaves
+out datasets of few actives."""
 NARROW: Mapping[Task, str] = {"classification": "headline", "regression": "regression"}
 """The paper's datasets of a task, which "wide" has too."""
 OWN = "own"
@@ -67,16 +82,16 @@ class SummaryColumn:
 
 
 def summary_columns(task: Task, sampling: Sampling) -> list[SummaryColumn]:
-    """Return each measure against ERM and itself, churn first; for regressions, whose units differ, in % of ERM's."""
+    """Return each measure against ERM and itself, that of the order first; those in target units in % of ERM's."""
     columns = []
-    for measure in sorted(on_boards(task), key=lambda measure: measure.key != "churn"):
-        if task == "regression":
+    for measure in sorted(on_boards(task), key=lambda measure: measure is not ORDER[task]):
+        if measure.most == np.inf and task == "regression":
             help = f"in % of ERM's {measure.name}"
             delta = versus(measure, title=f"Δ {measure.name} (%)", scale=100, digits=1, help=help)
             columns.append(SummaryColumn(delta, measure.front, relative=True))
         else:
             columns.append(SummaryColumn(versus(measure), measure.front))
-            columns.append(SummaryColumn(absolute(measure), measure.key == "churn"))
+            columns.append(SummaryColumn(absolute(measure), measure is ORDER[task]))
     return [*columns, *map(SummaryColumn, of_all_measures(sampling))]
 
 
@@ -84,8 +99,8 @@ def summary_columns(task: Task, sampling: Sampling) -> list[SummaryColumn]:
 class SummaryRow:
     """A method over a set of datasets, with its ``place`` in the order of the page (``leaderboard.tables.order``).
 
-    ``place`` is None for a method that loses accuracy, by ``lost``, and for one that is not ranked for the reason in
-    ``unranked``. ``rank`` is the mean rank, which loss of accuracy does not change.
+    ``place`` is None for a method that does not keep accuracy (``keeps``), and for one that is not ranked, for the
+    reason in ``unranked``. ``rank`` is the mean rank by raw churn, which loss of accuracy does not change.
     """
 
     title: str
@@ -100,12 +115,14 @@ class SummaryRow:
     unranked: str = ""
     suspicions: tuple[str, ...] = ()
     """Keys of ``SUSPICIONS``."""
+    collapsed: str = ""
+    """Where it predicts a single class and ERM does not, which keeps it out of the mean ranks by raw churn."""
     differs: str = ""
     """Where results differ from ERM's in more than the method, as ``‡ on BACE``."""
-    lost: float = 0.0
-    """The largest of ``LIMITS`` that the loss on some dataset is beyond, with its whole interval."""
+    keeps: bool = True
+    """Whether it keeps accuracy as ``RULE`` asks."""
     churn: float = float("nan")
-    """Mean churn that the order goes by; for regressions as a multiple of ERM's; nan for a method without a rank."""
+    """Mean matched churn, or 1 − ICC, that the order goes by; nan for a method without a rank."""
     place: int | None = None
 
     @property
@@ -116,7 +133,7 @@ class SummaryRow:
     @property
     def remarks(self) -> tuple[str, ...]:
         """Marks and the reason for a missing rank, in words."""
-        return (*self.marks, *filter(None, (self.differs, self.unranked)))
+        return (*self.marks, *filter(None, (self.collapsed, self.differs, self.unranked)))
 
 
 @dataclass(frozen=True)
@@ -133,6 +150,16 @@ class Summary:
     rows: tuple[SummaryRow, ...]
     ranking: Ranking | None
     kind: IntervalKind = "runs"
+    top: tuple[float, float] | None = None
+    """In which share of resamples of families the first five places keep their set, and their order."""
+
+    @property
+    def interval(self) -> str:
+        """What the intervals of means are over, in words."""
+        if self.kind == "paper":
+            return "pairs of retrainings, as in the paper"
+        few = len(set(units(self.datasets))) < FAMILIES
+        return "retrainings on these datasets" if few else "families of datasets"
 
     @property
     def together(self) -> list[str]:
@@ -225,13 +252,22 @@ def sets(results: Results) -> dict[tuple[Task, str], tuple[Dataset, ...]]:
         present = {_group(dataset) for dataset in datasets}
         members = {group: {group} for group in GROUP_TITLES if group in present}
         if "wide" in members:
-            members["wide"].add(NARROW[task])
+            members["wide"] |= {NARROW[task]} if task == "regression" else present - {OWN, "scope"}
         if len(members.keys() - {OWN}) > 1:
             members["all"] = present - {OWN}
-        found |= {(task, group): tuple(d for d in datasets if _group(d) in of) for group, of in members.items()}
+        for group, of in members.items():
+            found[task, group] = tuple(
+                d for d in datasets if _group(d) in of and (group != "wide" or task == "regression" or learnable(d))
+            )
         if variants := results.variants(task):
             found[task, "variant"] = variants
     return found
+
+
+def learnable(dataset: Dataset) -> bool:
+    """Tell whether ERM ranks a classification's ID test with a mean AUROC of ``LEARNABLE`` or more."""
+    cells = dataset.reference.cells.values() if dataset.reference else ()
+    return bool(cells) and float(np.mean([AUROC.mean(cell.predictions["id"]) for cell in cells])) >= LEARNABLE
 
 
 def first(results: Results, kind: IntervalKind = "runs") -> Summary | None:
@@ -279,33 +315,48 @@ def _summary(task: Task, group: str, datasets: Sequence[Dataset], boards: Boards
     controls = {entry.title for dataset in datasets for entry in dataset.entries if entry.control}
     suspects = {title: _suspicions(block, title, boards) for title in complete}
     fewer = {title: _fewer(block, title) for title in complete}
-    out = {*controls, *(title for title in complete if constant[title] or suspects[title] or fewer[title])}
-    found = order(block, [title for title in complete if title not in out], kind)
-    weights = weights_of(block, kind)
+    out = {*controls, *(title for title in complete if suspects[title] or fewer[title])}
+    ordered = [title for title in complete if title not in out]
+    found = order(block, ordered, kind, ranked=[title for title in ordered if not constant[title]])
     rows = []
     for title in dict.fromkeys(entry.title for dataset in datasets for entry in dataset.entries):
         missing = [d.title for d in block if d.entry(title) is None]
         reason = f"missing on {_brief(missing)}" if missing else ""
         reason = fewer.get(title) or reason
-        if constant.get(title):
-            reason = f"collapsed on {_brief(constant[title])}"
         if marks := suspects.get(title):
             reason = "; ".join(f"{mark} on {_brief(titles)}" for mark, titles in marks.items())
         if title in found.churn and np.isnan(found.churn[title]):
-            reason = "churn takes two retrainings"
+            reason = f"{ORDER[task].name} is undefined, which takes two retrainings that are not constant"
         if title in controls:
             reason = CONTROL
-        row = _row(task, title, datasets, block, weights, boards, found.ranks.get(title), reason)
-        rows.append(replace(row, suspicions=tuple(marks or ()), churn=found.churn.get(title, np.nan)))
+        collapsed = f"collapsed on {_brief(constant[title])}" if constant.get(title) else ""
+        row = _row(task, title, datasets, block, boards, kind, found.ranks.get(title), reason)
+        rows.append(
+            replace(row, suspicions=tuple(marks or ()), collapsed=collapsed, churn=found.churn.get(title, np.nan))
+        )
     left_out = tuple(dataset for dataset in datasets if dataset not in block)
-    return Summary(task, group, tuple(block), left_out, _in_order(rows), found.ranking, kind)
+    in_order = _in_order(rows)
+    top = None if kind == "paper" else _stability(block, ordered, found.values, in_order, boards)
+    return Summary(task, group, tuple(block), left_out, in_order, found.ranking, kind, top)
+
+
+def _stability(
+    block: Sequence[Dataset], titles: Sequence[str], values: np.ndarray, rows: Sequence[SummaryRow], boards: Boards
+) -> tuple[float, float] | None:
+    """Return the ``stability`` of the first five places; None without as many, or with too few families."""
+    if sum(row.place is not None for row in rows) < 5 or len(set(units(block))) < FAMILIES:
+        return None
+    task = block[0].task
+    (column,) = (one for one in summary_columns(task, block[0].sampling) if one.key == f"delta_{KEPT[task].key}")
+    each = [[_one(column, d, boards[d.name][title], boards) for title in titles] for d in block]
+    return stability(block, values, np.array([[e.value if e else 0.0 for e in of] for of in each]))
 
 
 def _in_order(rows: Sequence[SummaryRow]) -> tuple[SummaryRow, ...]:
-    """Give places to the rows that keep accuracy, lowest churn first; the others follow."""
+    """Give places to the rows that keep accuracy, in their order; the others follow."""
     ranked = sorted((row for row in rows if not np.isnan(row.churn)), key=lambda row: (row.churn, row.title))
-    kept = [row for row in ranked if row.lost < LOST]
-    losing = [row for row in ranked if row.lost >= LOST]
+    kept = [row for row in ranked if row.keeps]
+    losing = [row for row in ranked if not row.keeps]
     others = sorted((row for row in rows if np.isnan(row.churn)), key=lambda row: row.title)
     return (*(replace(row, place=place) for place, row in enumerate(kept, 1)), *losing, *others)
 
@@ -341,8 +392,8 @@ def _row(
     title: str,
     datasets: Sequence[Dataset],
     block: Sequence[Dataset],
-    weights: np.ndarray,
     boards: Boards,
+    kind: IntervalKind,
     rank: Estimate | None,
     reason: str,
 ) -> SummaryRow:
@@ -352,6 +403,7 @@ def _row(
     low = {mark: [d.title for d, row in rows if mark in row.marks] for mark in ("†", "†?")}
     unlike = [d.title for d, row in rows if row.differs]
     columns = summary_columns(task, datasets[0].sampling) if len(rows) == len(block) else ()
+    estimates = {column.key: _mean(column, rows, boards, kind) for column in columns}
     return SummaryRow(
         title=title,
         method=entries[0].method,
@@ -359,11 +411,11 @@ def _row(
         badge=_badge(cells),
         retrainings=sum(len(cell.key.seeds) for cell in cells),
         rank=rank,
-        estimates={column.key: _mean(column, rows, weights, boards) for column in columns},
+        estimates=estimates,
         marks=tuple(f"{mark} on {_brief(titles)}" for mark, titles in low.items() if titles),
         unranked=reason,
         differs=f"{UNLIKE} on {_brief(unlike)}" if unlike else "",
-        lost=max((row.lost for _, row in rows), default=0.0),
+        keeps=bool(block) and keeps(estimates.get(f"delta_{KEPT[task].key}"), block),
     )
 
 
@@ -381,24 +433,27 @@ def _badge(cells: Sequence[Cell]) -> str:
 
 
 def _mean(
-    column: SummaryColumn, rows: Sequence[tuple[Dataset, BoardRow]], weights: np.ndarray, boards: Boards
+    column: SummaryColumn, rows: Sequence[tuple[Dataset, BoardRow]], boards: Boards, kind: IntervalKind
 ) -> Estimate | None:
-    """Return the ``weights`` (D,) mean over datasets; None if a dataset has no value."""
-    estimates = []
-    for dataset, row in rows:
-        estimate = row.estimates.get(column.key)
-        if estimate is None:
+    """Return the mean over families; None if a dataset has no value. A cost has no interval."""
+    each = [_one(column, dataset, row, boards) for dataset, row in rows]
+    known = [estimate for estimate in each if estimate is not None]
+    if len(known) < len(each):
+        return None
+    mean = mean_of([dataset for dataset, _ in rows], known, kind)
+    return mean if column.column.measure else mean.bare()
+
+
+def _one(column: SummaryColumn, dataset: Dataset, row: BoardRow, boards: Boards) -> Estimate | None:
+    """Return the estimate of one dataset in the unit of the summary; None without it, or without ERM's."""
+    estimate, unit = row.estimates.get(column.key), 1.0
+    if estimate is not None and column.relative and column.column.measure is not None:
+        key = column.column.measure.key
+        erm = boards[dataset.name][dataset.reference.title].estimates[key] if dataset.reference else None
+        if erm is None:
             return None
-        unit = 1.0
-        if column.relative:
-            assert column.column.measure is not None
-            key = column.column.measure.key
-            erm = boards[dataset.name][dataset.reference.title].estimates[key] if dataset.reference else None
-            if erm is None:
-                return None
-            unit = erm.value
-        estimates.append(estimate.divided(unit))
-    return weighted(estimates, weights)
+        unit = erm.value
+    return estimate and estimate.divided(unit)
 
 
 def _letter(i: int) -> str:

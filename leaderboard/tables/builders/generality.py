@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from benchmark.measure.catalogue import CHURN
+from benchmark.measure.catalogue import MATCHED_CHURN
 from benchmark.measure.estimate import estimate
 from benchmark.measure.intervals import Estimate, IntervalKind, jackknife, weighted
 from leaderboard.read.results import Dataset, Results, unit_weights, units, with_studies
@@ -14,11 +14,11 @@ from leaderboard.tables.layouts import Body, TableCell
 from leaderboard.tables.summary import first
 from leaderboard.tables.table import Value, spelled
 
-DELTA = versus(CHURN)
+DELTA = versus(MATCHED_CHURN)
 
 
 def statements(results: Results, kind: IntervalKind) -> Body | None:
-    """Return a row per method: its mean difference in churn from ERM, with the interval of each statement."""
+    """Return a row per method: its mean difference in matched churn from ERM, with the interval of each statement."""
     summary = first(results, kind)
     if summary is None or summary.reference is None:
         return None
@@ -39,11 +39,11 @@ def statements(results: Results, kind: IntervalKind) -> Body | None:
     if not rows:
         return None
     header = ("Method", "These splits", "Other splits", "Other families")
-    return Body(header, tuple(rows), block, tuple(_notes(of_methods)), (("", 1), ("Δ churn (pp)", 3)))
+    return Body(header, tuple(rows), block, tuple(_notes(of_methods)), (("", 1), (DELTA.title, 3)))
 
 
 def split_variance(results: Results) -> dict[str, Between]:
-    """Return the variance between canonical splits of each method's difference in churn from ERM, by title.
+    """Return the variance between canonical splits of each method's difference in matched churn from ERM, by title.
 
     It is pooled over the datasets on which the method has several splits, also those that only a study asked for.
     """
@@ -63,7 +63,7 @@ def _by_split(dataset: Dataset, title: str) -> Iterator[Estimate]:
     assert entry is not None
     for pair in pairs_of(dataset, entry):
         if both := matched([pair]):
-            one = estimate(CHURN, both)
+            one = estimate(MATCHED_CHURN, both)
             if not np.isnan(one.low):
                 yield one
 

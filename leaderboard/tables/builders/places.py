@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from benchmark.measure.catalogue import CHURN
+from benchmark.measure.catalogue import CHURN, ORDER
 from benchmark.measure.intervals import Estimate, IntervalKind, jackknife
 from benchmark.types import Task
 from leaderboard.read.results import PLURAL, Dataset, Results, Unit, with_studies
@@ -16,7 +16,7 @@ from leaderboard.tables.order import RULE, Order, Resolution, order, over_splits
 from leaderboard.tables.summary import Summary, first, headline, summaries
 from leaderboard.tables.table import MISSING, Value, spelled
 
-COLUMNS = ("churn", "delta_churn", "delta_accuracy", "compute")
+COLUMNS = ("matched_churn", "delta_matched_churn", "delta_matched_accuracy", "churn", "delta_accuracy", "compute")
 
 
 def places(results: Results, kind: IntervalKind) -> Body | None:
@@ -31,13 +31,29 @@ def places(results: Results, kind: IntervalKind) -> Body | None:
         values = [one.show(row.estimates.get(one.key)).but(mark="") for one in columns]
         rows.append((row.title, place, *values, "; ".join(row.remarks)))
     header = ("Method", "Place", *(one.column.title for one in columns), "Remarks")
-    over_these = f"Mean over {summary.over}; each family counts once."
-    notes = [over_these, RULE, *filter(None, [summary.resolution.told, summary.resolution_elsewhere().told])]
+    over_these = f"Mean over {summary.over}; each family counts once. 95 % intervals over {summary.interval}."
+    notes = [
+        over_these,
+        RULE,
+        stable(summary),
+        *filter(None, [summary.resolution.told, summary.resolution_elsewhere().told]),
+    ]
     return Body(header, tuple(rows), summary.datasets, tuple(notes))
 
 
+def stable(summary: Summary) -> str:
+    """Say how often resamples of families have the same first five places; "" where there are too few."""
+    if summary.top is None:
+        return ""
+    same, ordered = (f"{100 * share:.0f} %" for share in summary.top)
+    return (
+        f"If families are drawn anew, with replacement, the first five places are the same methods in {same} of 2,000 "
+        f"resamples, and in the same order in {ordered}."
+    )
+
+
 def over_canonical_splits(results: Results, kind: IntervalKind) -> Body | None:
-    """Return a row per method in the order of the first page: its mean churn on each split that all datasets have."""
+    """Return a row per method in the order of the first page: its mean matched churn on each split that all have."""
     summary = headline(results, kind)
     ranked = [row.title for row in summary.rows if not np.isnan(row.churn)] if summary else []
     if summary is None or not ranked:
@@ -96,22 +112,20 @@ def over_families(task: Task) -> TableBuilder:
 
 def _wide(summary: Summary, kind: IntervalKind) -> Body:
     ranked = [row for row in summary.rows if not np.isnan(row.churn)]
-    orders = {unit: order(summary.datasets, [row.title for row in ranked], kind, unit) for unit in PLURAL}
+    titles, of_rank = [row.title for row in ranked], [row.title for row in summary.by_rank]
+    orders = {unit: order(summary.datasets, titles, kind, unit, of_rank) for unit in PLURAL}
     tests = [summary.resolution, *(summary.resolution_elsewhere(unit) for unit in PLURAL)]
-    scale, unit = (100, "%") if summary.task == "classification" else (1, "× ERM's")
+    what = ORDER[summary.task].title.partition(" (")[0]
     rows: list[tuple[TableCell, ...]] = []
     for row in ranked:
-        churns = [
-            Value.of(Estimate(of.churn[row.title], np.nan, np.nan), scale, 1 if scale > 1 else 2)
-            for of in orders.values()
-        ]
+        churns = [Value.of(Estimate(of.churn[row.title], np.nan, np.nan), 100) for of in orders.values()]
         ranks = [Value.of(of.ranks.get(row.title), digits=1) for of in orders.values()]
         place = Value(str(row.place), row.place) if row.place else Value("–")
         rows.append(
             (row.title, place, *churns, *ranks, *(_p(test, row.title) for test in tests), "; ".join(row.remarks))
         )
     by = [f"by {unit}" for unit in PLURAL]
-    over = (("", 2), (f"Churn ({unit})", 2), ("Mean rank", 2), ("p against the place above", 3), ("", 1))
+    over = (("", 2), (f"{what} (%)", 2), ("Mean rank, raw churn", 2), ("p against the place above", 3), ("", 1))
     header = ("Method", "Place", *by, *by, "these datasets", "other families", "other groups", "Remarks")
     notes = [*(_friedman(of, unit) for unit, of in orders.items()), *(test.told for test in tests)]
     return Body(header, tuple(rows), summary.datasets, tuple(notes), over)

@@ -12,7 +12,7 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 from benchmark.errors import UserError
-from benchmark.measure.catalogue import churn_of_class
+from benchmark.measure.catalogue import MATCHED_CHURN, churn_of_class
 from benchmark.measure.estimate import estimate
 from benchmark.measure.intervals import jackknife
 from benchmark.types import Predictions
@@ -75,7 +75,11 @@ def test_the_scorecard_of_a_score_is_scikit_learns_and_scipys_where_they_have_it
     table = reports.scorecard(result)
     assert table.caption.endswith("Class 1 is 1, against all others.")
     labels = {measure.key for measure, _ in score(classes, y).card}
-    assert labels == {"ambiguity", "agreed_accuracy"}
+    assert labels == {
+        *("ambiguity", "agreed_accuracy", "chance_corrected_churn"),
+        *("churn_rarer", "recall_rarer", "balanced_accuracy", "mcc"),
+    }
+    assert card["matched_churn"].value == pytest.approx(MATCHED_CHURN.mean(result.runs.predictions()))
     assert "auroc" not in {measure.key for measure, _ in score(np.stack([1 - one, one], axis=-1)).card}
 
 

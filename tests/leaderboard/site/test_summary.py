@@ -102,18 +102,19 @@ def test_a_dataset_that_few_methods_ran_on_takes_no_method_with_it(grid: Results
     assert any("NEW" in note for note in sentences.notes(summary))
 
 
-def test_a_constant_predictor_is_not_ranked(grid: Results, make_cell) -> None:
+def test_a_constant_has_the_churn_of_chance_and_no_mean_rank(grid: Results, make_cell) -> None:
     cells = [cell for d in grid.datasets for entry in d.entries for cell in entry.cells.values()]
     constant = np.broadcast_to([0.9, 0.1], (5, 40, 2))
     summary = summary_of(collect([*cells, *(make_cell(f"d{i}", "constant", values=constant) for i in range(4))]))
     row = row_of(summary, "CONSTANT")
-    assert row.rank is None
-    assert "collapsed" in row.unranked
+    assert (row.rank, row.place) == (None, None)
+    assert row.churn == pytest.approx(0.5)
+    assert row.collapsed.startswith("collapsed")
     assert row.marks[0].startswith("†")
     assert summary.placed[0].title == "CALM"
 
 
-def test_a_constant_is_not_ranked_among_regressions_and_a_loss_of_precision_is_named(make_cell) -> None:
+def test_a_constant_regression_has_no_order_and_shrinking_buys_no_place(make_cell) -> None:
     rng = np.random.default_rng(0)
     y = np.linspace(-1, 1, 30).astype(np.float32)
     of = {"erm": (1, 0.2), "calm": (1, 0.1), "shrunk": (0.5, 0.01), "constant": (0, 0)}
@@ -124,13 +125,14 @@ def test_a_constant_is_not_ranked_among_regressions_and_a_loss_of_precision_is_n
     ]
     summary = summary_of(collect(cells), "regression/regression")
     constant = row_of(summary, "CONSTANT")
-    assert (constant.rank, constant.unranked) == (None, "collapsed on R0, R1, R2")
-    assert summary.by_rank[0].title == "SHRUNK"
+    assert (constant.place, constant.rank, constant.collapsed) == (None, None, "collapsed on R0, R1, R2")
+    assert constant.unranked.startswith("1 − ICC is undefined")
+    assert summary.by_rank[0].title == "SHRUNK", "the paper's mean ranks go by raw churn"
     assert row_of(summary, "SHRUNK").marks == ("† on R0, R1, R2",)
     answer = str(sentences.answer(summary))
-    assert answer.startswith("Over 3 datasets, values are given as percentages of those of"), "ERM has churn"
-    assert "CALM</a></strong> churns least of the methods that keep accuracy" in answer
-    assert "SHRUNK</a> churns less. But on R0, R1, R2, its MAE is more than 5 % above ERM's." in answer
+    assert answer.startswith("Over 3 datasets, ")
+    assert "CALM</a></strong> comes first of the methods that keep accuracy" in answer
+    assert "SHRUNK</a> would come before it, but has no place: MAE changes by +" in answer
 
 
 def test_a_marked_submission_is_not_ranked_recommended_or_left_unexplained(grid: Results, make_cell) -> None:
@@ -142,7 +144,7 @@ def test_a_marked_submission_is_not_ranked_recommended_or_left_unexplained(grid:
     results = collect([*cells, *copies])
     summary = summary_of(results)
     row = row_of(summary, "COPIED")
-    assert row.estimates["churn"].value == 0
+    assert row.estimates["matched_churn"].value == 0
     assert row.rank is None
     assert row.unranked.startswith("alike on ")
     assert summary.placed[0].title == "CALM"
@@ -234,13 +236,13 @@ def test_variants_of_a_dataset_do_not_count_as_datasets(grid: Results, make_cell
 def test_the_answer_names_the_best_method_and_its_price(grid: Results) -> None:
     answer = str(sentences.answer(summary_of(grid)))
     assert "Over 4 datasets, two retrainings of" in answer
-    assert '<strong><a href="methods/calm.html">CALM</a></strong> churns least of the methods that keep' in answer
+    assert '<strong><a href="methods/calm.html">CALM</a></strong> comes first of the methods that keep' in answer
 
 
 def test_the_answer_does_not_hide_what_the_first_loses(stubborn: Callable[[int], Results]) -> None:
     answer = str(sentences.answer(summary_of(stubborn(8))))
-    assert "CALM</a></strong> churns least of the methods that keep accuracy" in answer
-    assert "STUBBORN</a> churns less. But on D0, D1, D2, its accuracy is more than 5 pp below" in answer
+    assert "CALM</a></strong> comes first of the methods that keep accuracy" in answer
+    assert "STUBBORN</a> would come before it, but has no place: matched accuracy changes by −" in answer
 
 
 def test_the_answer_says_where_retrainings_cannot_tell_whether_the_first_loses(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmark.measure.catalogue import MATCHED_CHURN
 from benchmark.store.cell import Cell
 from leaderboard.read.results import collect
 from leaderboard.tables.builders.generality import split_variance, statements
@@ -23,15 +24,15 @@ def predictions(seed: int, flips: float) -> np.ndarray:
 
 
 def delta(cells: list[Cell], dataset: str, split: int) -> tuple[float, float]:
-    """Difference in churn of CALM and ERM and its jackknife variance, by double loops."""
+    """Difference in matched churn of CALM and ERM and its jackknife variance, by double loops."""
     found = {
-        c.title: c.predictions["id"].values.argmax(2)
+        c.title: MATCHED_CHURN.of_runs(c.predictions["id"])
         for c in cells
         if (c.key.dataset, c.key.canonical_seed) == (dataset, split)
     }
 
     def of(runs: list[int]) -> float:
-        churns = {t: np.mean([(x[a] != x[b]).mean() for a, b in combinations(runs, 2)]) for t, x in found.items()}
+        churns = {t: np.mean([x[a, b] for a, b in combinations(runs, 2)]) for t, x in found.items()}
         return float(churns["CALM"] - churns["ERM"])
 
     every = list(range(RUNS))

@@ -40,9 +40,9 @@ def test_its_interval_is_students_for_one_dataset(world: Results):
 def test_a_regression_shows_measures_without_a_unit(world: Results):
     body = over_datasets("regression", "values")(world, "runs")
     assert body is not None
-    assert body.header[:2] == ("Method", "R²")
+    assert body.header[:3] == ("Method", "1 − ICC (%)", "R²")
     (dataset,) = body.datasets
-    for title, first, *_ in body.rows:
+    for title, _, first, *_ in body.rows:
         p = dataset.entry(title).cells[99].predictions["id"]
         assert first.number == pytest.approx(np.mean([r2_score(p.y, values[:, 0]) for values in p.values]), rel=1e-5)
 
@@ -80,7 +80,7 @@ def test_good_and_bad_flips_are_counted_against_erm_at_equal_train_seeds(world: 
 def test_the_scorecard_of_a_dataset_has_its_units_and_all_methods(world: Results):
     (solubility,) = world.of_task("regression")
     values, ranking = of_dataset(solubility)
-    assert values.header[:4] == ("Method", "Churn |f − f′|", "MAE", "R²")
+    assert values.header[:5] == ("Method", "1 − ICC (%)", "Churn |f − f′|", "MAE", "R²")
     tolerance = 0.5 * solubility.entry("ERM").cells[99].predictions["id"].y.std()
     assert f"MAE and churn are in log mol/l. The tolerance is {tolerance:.3g} log mol/l." in values.caption
     assert [row[0] for row in ranking.rows] == [entry.title for entry in solubility.entries]
