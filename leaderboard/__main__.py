@@ -135,15 +135,13 @@ def compare(
         ),
     ] = "",
     markdown: Annotated[Path | None, typer.Option(help="Of published numbers: write a report to this file.")] = None,
-    csv: Annotated[Path | None, typer.Option(help="Of an earlier export: write every cell to this file.")] = None,
 ) -> None:
-    """Compare two methods, or our numbers with published ones, or our results with those of an earlier export.
+    """Compare two methods, or our numbers with published ones.
 
     ``compare twin bagging`` says which method churns less, which is more accurate, by how much, and how certain that
-    is. ``compare`` and ``compare FILE`` say whether published numbers agree with ours within our intervals; ``compare
-    FOLDER`` says how the cells have changed that were trained again with other code.
+    is. ``compare`` and ``compare FILE`` say whether published numbers agree with ours within our intervals.
     """
-    from leaderboard.paper import moved, report
+    from leaderboard.paper import report
     from leaderboard.paper.compare import compare
     from leaderboard.read import published
     from leaderboard.read.stored import read
@@ -158,8 +156,6 @@ def compare(
         also = [key.strip() for key in measure.split(",") if key.strip()]
         sentences, table = pairwise.report(results, first, second, also, on, sampling, kind)
         typer.echo("\n\n".join([*sentences, to_markdown(table), table.caption]))
-    elif first and Path(first).is_dir():
-        typer.echo(moved.report(read(first)[0], results, csv))
     else:
         paper = Path(str(files("leaderboard"))) / "paper" / "published.csv"
         comparisons = compare(results, Path(first) if first else paper)

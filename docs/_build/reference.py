@@ -70,7 +70,6 @@ BEYOND: Mapping[str, tuple[str, tuple[str, ...], str]] = {
             "benchmark.measure.ranking",
             "benchmark.measure.sets",
             "benchmark.measure.conformal",
-            "benchmark.measure.abstention",
             "benchmark.measure.updates",
         ),
         "",

@@ -10,7 +10,7 @@ from joblib import hash
 
 from benchmark.files import named, program
 from benchmark.types import TASKS
-from leaderboard.figures import abstention, charts, pareto, ranks, triage
+from leaderboard.figures import charts, pareto, ranks, triage
 from leaderboard.figures.cases import cases
 from leaderboard.figures.contrast import contrast, heat_map
 from leaderboard.figures.expected import churn_against, panels
@@ -21,7 +21,6 @@ from leaderboard.read.jobs import Job, made
 from leaderboard.read.results import Results, unit_weights
 from leaderboard.tables import studies
 from leaderboard.tables.boards import Board, BoardRow, boards
-from leaderboard.tables.builders import abstention as abstaining
 from leaderboard.tables.summary import first
 
 Structures = Callable[[], Mapping[str, Mapping[str, str]]]
@@ -128,11 +127,6 @@ def of_results(
             yield Drawing(ranks.critical_difference, (summary.ranking, method_styles))
     if reviewed := [dataset for dataset in results.headline() if dataset.name in curves]:
         yield Drawing(triage.overall, ([curves[dataset.name] for dataset in reviewed], unit_weights(reviewed)))
-    block, levels = abstaining.curves(results)
-    if block:
-        numbers = {title: [[e.value for e in level] for level in of] for title, of in levels.items()}
-        families = len({dataset.family for dataset in block})
-        yield Drawing(abstention.abstention, (numbers, f"{families} families of datasets", method_styles))
     for task in TASKS:
         if against := panels(results, task):
             yield Drawing(churn_against, (task, against))

@@ -2,14 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TypeVar, get_args
 
 import numpy as np
 
 from benchmark import __version__
 from benchmark.measure.intervals import Estimate
-from leaderboard.paper import moved
 from leaderboard.paper.compare import RULE, Comparison, Verdict
 from leaderboard.paper.reasons import MATCHES, REASONS, UNEXPLAINED, reason
 from leaderboard.read.results import Results
@@ -31,13 +29,6 @@ PAGES = (
     "The pages have the rest: all other tables and figures (`tables.html`), any two methods compared (`compare.html`), "
     "the method to use under limits of your own (`decide.html`), each dataset, method and study, every prediction "
     "(`flips/`), and definitions (`definitions.html`)."
-)
-MOVED = Path(__file__).with_name("moved.csv")
-"""Differences from the results published before, by ``python -m leaderboard compare FOLDER --csv``."""
-RETRAINED = (
-    "All networks were trained again when the trainer became faster: it adds in another order, and takes AdamW's steps "
-    "without gradient at once. Bootstraps, initial weights and batch orders are the same; training amplifies the last "
-    "bits. Everything else is as it was published before."
 )
 WIDER: Mapping[Verdict, str] = {
     "agrees": "yes",
@@ -108,8 +99,6 @@ def page(results: Results, comparisons: Sequence[Comparison]) -> str:
     if reports := studies.rendered(results)[0]:
         parts += ["## Studies", "The main finding of each; its page has the others, with tables and figures."]
         parts.append("\n".join(f"- *{plain(one.title)}* (`studies/{one.slug}.html`): {_brief(one)}" for one in reports))
-    if MOVED.is_file():
-        parts += ["## What moved", RETRAINED, moved.sentence(moved.read(MOVED))]
     return _joined([*parts, "## Beside the paper's numbers", markdown(comparisons)])
 
 

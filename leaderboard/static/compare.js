@@ -203,7 +203,7 @@ async function comparePage() {
     const [value, ends] = shown(over, measure);
     const of = (sign) => families.filter((d) => excludesZero(d) && Math.sign(d.value) * measure.better === sign).length;
     const head = better === 0 ? `It is unclear whether ${first} is better than ${second} in ${measure.name}` : `${better > 0 ? first : second} is better in ${measure.name}`;
-    const p = adjusted === undefined || Number.isNaN(adjusted) ? "" : ` p ${adjusted < 0.001 ? "< 0.001" : `= ${adjusted.toPrecision(2)}`} after Holm's adjustment for ${tests} pairs of methods.`;
+    const p = adjusted === undefined || Number.isNaN(adjusted) ? "" : ` p ${adjusted < 0.001 ? "< 0.001" : `= ${adjusted.toPrecision(2)}`} on these datasets after Holm's adjustment for ${tests} pairs of methods.`;
     const open = families.length - of(1) - of(-1);
     return make("div", {}, make("h2", {}, head), make("p", {}, `${first} minus ${second}, ${measure.title}: ${value} ${ends} on average over ${families.length} ${families.length === 1 ? "family" : "families"} of datasets.${p} ${first} wins on ${of(1)} and loses on ${of(-1)}; on ${open} the interval includes 0.`));
   }

@@ -10,7 +10,6 @@ from benchmark.measure.ranking import TOP
 from benchmark.types import TASKS
 from leaderboard.read.results import Dataset, Results
 from leaderboard.tables.builders import (
-    abstention,
     churn_to_expect,
     comparisons,
     generality,
@@ -66,6 +65,7 @@ SCORECARDS = [
         f"Scorecard: {words}",
         f"What decisions rest on besides churn and accuracy, on the ID tests of the {over}.",
         scorecard.over_datasets(task, part),
+        intervals=False,
     )
     for (task, part), words in scorecard.PARTS.items()
     for over in ("headline datasets" if task == "classification" else "regressions",)
@@ -242,13 +242,6 @@ TABLES = (
         for task in TASKS
     ),
     *SCORECARDS,
-    TableEntry(
-        "abstention",
-        "Abstaining where retrainings disagree",
-        "A prediction is made only if all other retrainings agree on it (self-consistency 1): coverage is the share of "
-        "the ID test that is then predicted; accuracy and churn on it stand beside those of all predictions.",
-        abstention.unanimous,
-    ),
     TableEntry(
         "changes",
         "Predictions mended and broken by a change of method",

@@ -85,6 +85,14 @@ def mean_of(block: Sequence[Dataset], each: Sequence[Estimate], kind: IntervalKi
     return jackknife([np.array([values[of == family].mean() for family in dict.fromkeys(of.tolist())])])
 
 
+def over_what(block: Sequence[Dataset], kind: IntervalKind = "runs") -> str:
+    """Say what the intervals of ``mean_of`` are over."""
+    if kind == "paper":
+        return "pairs of retrainings, as in the paper"
+    few = len(set(units(block))) < FAMILIES
+    return "retrainings, for these datasets" if few else "families of datasets"
+
+
 def keeps(change: Estimate | None, block: Sequence[Dataset]) -> bool:
     """Tell whether a method keeps what ``RULE`` asks for, by its difference from ERM; None is ERM itself.
 

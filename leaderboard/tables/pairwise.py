@@ -14,9 +14,9 @@ from itertools import combinations
 import numpy as np
 
 from benchmark.errors import UserError, did_you_mean
-from benchmark.measure.catalogue import CHURN, QUALITY, scorecard
+from benchmark.measure.catalogue import CHURN, ORDER, QUALITY, scorecard
 from benchmark.measure.estimate import estimate
-from benchmark.measure.intervals import Estimate, IntervalKind, holm, weighted
+from benchmark.measure.intervals import Estimate, IntervalKind, holm, jackknife, weighted
 from benchmark.measure.measure import Measure
 from benchmark.types import Predictions, Sampling, Task
 from leaderboard.read.results import Dataset, Entry, Results, unit_weights
@@ -29,7 +29,8 @@ from leaderboard.tables.table import MISSING, Table, Value
 class Pairwise:
     """The paired difference (``first`` − ``second``) in one measure, at equal train seeds, over D datasets.
 
-    ``mean`` is over families; ``adjusted`` is its p-value after Holm's correction for all pairs that were compared.
+    ``mean`` is over families, with the interval for other retrainings on these datasets; ``adjusted`` is its p-value
+    after Holm's correction for all pairs that were compared.
     """
 
     measure: Measure
@@ -46,6 +47,11 @@ class Pairwise:
         names = [dataset.family for dataset in self.datasets]
         of_family = ([e for e, name in zip(self.each, names, strict=True) if name == f] for f in dict.fromkeys(names))
         return [weighted(of, np.full(len(of), 1 / len(of))) for of in of_family]
+
+    @property
+    def elsewhere(self) -> Estimate:
+        """The mean with Student's interval over families, which is a statement about other families."""
+        return jackknife([np.array([family.value for family in self.families])])
 
     @property
     def wins(self) -> tuple[int, int, int]:
@@ -164,7 +170,7 @@ def datasets_on(results: Results, on: str) -> tuple[Dataset, ...]:
 
 
 def measures_of(task: Task, also: Sequence[str] = ()) -> list[Measure]:
-    """Return churn and accuracy or MAE, which are never shown apart, and the measures called ``also``.
+    """Return what orders methods, raw churn, accuracy or MAE, and the measures called ``also``.
 
     Raises UserError for one that the scorecard does not have.
     """
@@ -172,7 +178,7 @@ def measures_of(task: Task, also: Sequence[str] = ()) -> list[Measure]:
     for key in also:
         if key not in known:
             raise did_you_mean("measure", key, list(known))
-    return [known[key] for key in dict.fromkeys(["churn", QUALITY[task].key, *also])]
+    return [known[key] for key in dict.fromkeys([ORDER[task].key, "churn", QUALITY[task].key, *also])]
 
 
 def flipping_alone(dataset: Dataset, first: str, second: str) -> tuple[int, int]:
@@ -256,15 +262,20 @@ def _sentence(pair: Pairwise, adjusted: str) -> str:
     column, name = versus(pair.measure), pair.measure.name
     better = int(np.sign(pair.mean.value)) * pair.measure.better if pair.mean.excludes_zero else 0
     verdict = {
-        1: f"{pair.first} is better than {pair.second} in {name}",
-        -1: f"{pair.first} is worse than {pair.second} in {name}",
-        0: f"It is unclear whether {pair.first} is better than {pair.second} in {name}",
+        1: f"On these datasets, {pair.first} is better than {pair.second} in {name}",
+        -1: f"On these datasets, {pair.first} is worse than {pair.second} in {name}",
+        0: f"On these datasets, it is unclear whether {pair.first} is better than {pair.second} in {name}",
     }[better]
     wins, ties, losses = pair.wins
+    n, other = wins + ties + losses, pair.elsewhere
+    elsewhere = "one family says nothing"
+    if not np.isnan(other.p):
+        interval = column.show(other).text.partition(" ")[2]
+        elsewhere = f"{interval}, {_p(other.p)} (Student's t over {n} families)"
     p = "" if np.isnan(pair.mean.p) else f"; {_p(pair.mean.p)}{adjusted}"
     return (
-        f"{verdict}: {column.title} {column.show(pair.mean).text} on average{p}. Of {wins + ties + losses} families it "
-        f"wins on {wins} and loses on {losses}; on {ties} the interval includes 0."
+        f"{verdict}: {column.title} {column.show(pair.mean).text} on average{p}. On other families: {elsewhere}. Of {n} "
+        f"families here it wins on {wins} and loses on {losses}; on {ties} the interval includes 0."
     )
 
 

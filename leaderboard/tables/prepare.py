@@ -1,5 +1,4 @@
-"""What boards, scorecards, comparisons and curves of abstention show of each dataset, computed by worker processes and
-kept in the cache: a new cell changes that of its dataset.
+"""What boards, scorecards and comparisons show of each dataset, computed by worker processes and kept in the cache.
 
 This is the larger part of a build. It depends on nothing but the cells of one dataset.
 """
@@ -14,7 +13,6 @@ from benchmark.measure.intervals import Estimate, IntervalKind
 from leaderboard.read.jobs import Job, digest, made
 from leaderboard.read.results import Dataset, Results
 from leaderboard.tables.boards import Board, BoardRow, board, keep_board
-from leaderboard.tables.builders import abstention
 from leaderboard.tables.builders.scorecard import card, keep_card
 from leaderboard.tables.columns import columns_of
 from leaderboard.tables.influences import influences, keep_influences
@@ -23,30 +21,24 @@ Kinds = Sequence[IntervalKind]
 
 
 def prepare(results: Results, kind: IntervalKind) -> None:
-    """Provide influences, all boards and scorecards with intervals of ``kind``, curves of abstention on the headline
-    datasets, and the boards that decisions go by with intervals over both."""
+    """Provide influences, boards and scorecards with intervals of ``kind``, and boards with intervals over both where
+    decisions go by them."""
     of_kind = {id(dataset): (dataset, {kind: None}) for part in results.every for dataset in part.datasets}
     for dataset in (dataset for part in (results.front, *results.leading()) for dataset in part.datasets):
         of_kind[id(dataset)][1]["both"] = None
-    curved = {id(d) for part in results.every if part.sampling != "halves" for d in part.headline()}
-    wanted = [(dataset, tuple(kinds), id(dataset) in curved) for dataset, kinds in of_kind.values()]
+    wanted = [(dataset, tuple(kinds)) for dataset, kinds in of_kind.values()]
     jobs = [Job(_name(*one), _computed, (_bare(one[0]), *one[1:])) for one in wanted]
-    for (dataset, _, _), content in zip(wanted, made(jobs), strict=True):
+    for (dataset, _), content in zip(wanted, made(jobs), strict=True):
         found = json.loads(content)
         for one in found["boards"]:
             keep_board(dataset, _decode(dataset, one))
         keep_card(dataset, kind, {title: dict(_estimates(of)) for title, of in found["card"].items()})
         keep_influences(dataset, found["influences"])
-        if found["abstention"]:
-            levels = {title: [[Estimate(**e) for e in row] for row in of] for title, of in found["abstention"].items()}
-            abstention.keep_estimates(dataset, levels)
 
 
-def _name(dataset: Dataset, kinds: Kinds, curved: bool) -> str:
+def _name(dataset: Dataset, kinds: Kinds) -> str:
     cells = [[e.title, e.method, [[s, digest(cell)] for s, cell in e.cells.items()]] for e in dataset.entries]
-    return named(
-        "boards", [program("benchmark", "leaderboard"), kinds, curved, dataset.name, dataset.notes, cells], ".json"
-    )
+    return named("boards", [program("benchmark", "leaderboard"), kinds, dataset.name, dataset.notes, cells], ".json")
 
 
 def _bare(dataset: Dataset) -> Dataset:
@@ -55,15 +47,12 @@ def _bare(dataset: Dataset) -> Dataset:
     return replace(dataset, entries=tuple(entries), groups={})
 
 
-def _computed(dataset: Dataset, kinds: Kinds, curved: bool) -> bytes:
+def _computed(dataset: Dataset, kinds: Kinds) -> bytes:
     boards = [board(dataset, evalset, kind) for kind in kinds for evalset in dataset.evalsets]
     rows = [{"evalset": b.evalset, "kind": b.kind, "notes": b.notes, "rows": list(map(asdict, b.rows))} for b in boards]
     of_methods = card(dataset, kinds[0])
     shown = {title: {key: e and asdict(e) for key, e in of.items()} for title, of in of_methods.items()}
-    levels = abstention.estimates(dataset) if curved else {}
-    kept = {title: [[asdict(e) for e in row] for row in of] for title, of in levels.items()}
-    found = {"boards": rows, "card": shown, "influences": influences(dataset), "abstention": kept}
-    return json.dumps(found).encode()
+    return json.dumps({"boards": rows, "card": shown, "influences": influences(dataset)}).encode()
 
 
 def _decode(dataset: Dataset, content: dict[str, Any]) -> Board:

@@ -23,6 +23,7 @@ from leaderboard.tables.order import (
     lacking,
     mean_of,
     order,
+    over_what,
     resolution,
     resolution_elsewhere,
     stability,
@@ -156,10 +157,7 @@ class Summary:
     @property
     def interval(self) -> str:
         """What the intervals of means are over, in words."""
-        if self.kind == "paper":
-            return "pairs of retrainings, as in the paper"
-        few = len(set(units(self.datasets))) < FAMILIES
-        return "retrainings on these datasets" if few else "families of datasets"
+        return over_what(self.datasets, self.kind)
 
     @property
     def together(self) -> list[str]:

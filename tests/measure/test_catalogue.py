@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 from sklearn import metrics as sk
 
-from benchmark.measure import abstention, conformal, ranking, sets
 from benchmark.measure import catalogue as c
+from benchmark.measure import conformal, ranking, sets
 from benchmark.measure.basics import positive_fraction
 from benchmark.measure.measure import Measure
 from benchmark.types import Predictions
@@ -200,23 +200,6 @@ def test_a_calibration_half_that_is_too_small_gives_no_sets() -> None:
     assert np.isfinite(c.SET_CHANGES.mean(p.on(np.arange(18))))
     assert np.isnan(c.SET_CHANGES.mean(p.on(np.arange(17))))
     assert np.isnan(c.SET_SIZE.mean(p.on(np.arange(17))))
-
-
-def test_abstention_is_a_loop_over_pairs_judged_by_the_others(p: Predictions) -> None:
-    classes = p.values.argmax(axis=2)
-    for level, row in zip(abstention.CONSISTENCIES, abstention.curve(p), strict=True):
-        kept, right, flipped = 0, 0.0, 0
-        for i, j in PAIRS:
-            others = [r for r in RUNS if r not in (i, j)]
-            for t in TESTS:
-                agree = np.mean([classes[a, t] == classes[b, t] for a, b in combinations(others, 2)])
-                if agree >= level:
-                    kept += 1
-                    right += np.mean([classes[i, t] == p.y[t], classes[j, t] == p.y[t]])
-                    flipped += classes[i, t] != classes[j, t]
-        assert row == pytest.approx([kept / (40 * len(PAIRS)), right / kept, flipped / kept])
-    assert abstention.curve(p)[0] == pytest.approx([1, c.ACCURACY.mean(p), c.CHURN.mean(p)])
-    assert np.isnan(abstention.curve(p.only([0, 1, 2]))).all()
 
 
 def test_flips_beyond_a_tolerance_are_counted_in_target_units() -> None:

@@ -26,18 +26,16 @@ def places(results: Results, kind: IntervalKind) -> Body | None:
         return None
     columns = [one for key in COLUMNS for one in summary.columns if one.key == key]
     rows: list[tuple[TableCell, ...]] = []
-    for row in summary.rows:
+    for row in (row for row in summary.rows if row.estimates):
         place = Value(str(row.place), row.place) if row.place else Value("–")
         values = [one.show(row.estimates.get(one.key)).but(mark="") for one in columns]
         rows.append((row.title, place, *values, "; ".join(row.remarks)))
     header = ("Method", "Place", *(one.column.title for one in columns), "Remarks")
     over_these = f"Mean over {summary.over}; each family counts once. 95 % intervals over {summary.interval}."
-    notes = [
-        over_these,
-        RULE,
-        stable(summary),
-        *filter(None, [summary.resolution.told, summary.resolution_elsewhere().told]),
-    ]
+    lacking = [row.title for row in summary.rows if not row.estimates]
+    absent = f"Without results on all of these datasets: {', '.join(lacking)}." if lacking else ""
+    told = summary.resolution.told, summary.resolution_elsewhere().told
+    notes = filter(None, [over_these, RULE, stable(summary), *told, absent])
     return Body(header, tuple(rows), summary.datasets, tuple(notes))
 
 

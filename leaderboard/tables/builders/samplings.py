@@ -11,8 +11,10 @@ from benchmark.measure.intervals import Estimate, IntervalKind, weighted
 from benchmark.measure.measure import Measure
 from benchmark.store.cell import Cell
 from leaderboard.read.results import Dataset, Results, unit_weights, with_studies
-from leaderboard.tables.columns import common
+from leaderboard.tables.boards import board
+from leaderboard.tables.columns import common, versus
 from leaderboard.tables.layouts import Body, TableCell, listed
+from leaderboard.tables.order import weights_of
 from leaderboard.tables.summary import Summary, headline
 from leaderboard.tables.table import MISSING, Value
 
@@ -62,9 +64,7 @@ def gains(results: Results, kind: IntervalKind) -> Body | None:
         cells: list[TableCell] = [" or ".join([first, *(title.rpartition("=")[2] for title in others)])]
         for one, of in zip(found, rows_of, strict=True):
             row = of.get(name)
-            columns = {column.key: column for column in one.columns}
-            value = columns["delta_churn"].show(row.estimates.get("delta_churn")) if row else Value(MISSING)
-            cells += [value, one.shown_rank(row) if row else Value(MISSING)]
+            cells += [_on_these(one, row.title), one.shown_rank(row)] if row else [Value(MISSING)] * 2
         rows.append(tuple(cells))
     samplings = [one.datasets[0].sampling for one in found]
     header = ("Method", *(f"{s}: {text}" for s in samplings for text in ("Δ churn (pp)", "rank")))
@@ -74,6 +74,17 @@ def gains(results: Results, kind: IntervalKind) -> Body | None:
         f"{tests} tests in this table."
     )
     return Body(header, tuple(rows), results.headline(), (*map(_over, found), adjusted))
+
+
+def _on_these(one: Summary, title: str) -> Value:
+    """Return the mean difference in raw churn from ERM, with the interval for other retrainings on these datasets."""
+    found = [{row.title: row for row in board(d, "id", one.kind).rows}.get(title) for d in one.datasets]
+    each = [row.estimates["delta_churn"] if row else None for row in found]
+    known = [estimate for estimate in each if estimate is not None]
+    mean = weighted(known, weights_of(one.datasets, one.kind)) if len(known) == len(each) else None
+    value = versus(CHURN).show(mean)
+    mark = "" if mean is None or not mean.excludes_zero else "better" if mean.value < 0 else "worse"
+    return value.but(mark=mark)
 
 
 def _over(one: Summary) -> str:

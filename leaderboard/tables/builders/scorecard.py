@@ -7,12 +7,13 @@ import numpy as np
 from benchmark.measure.basics import bad_flips, good_flips
 from benchmark.measure.catalogue import SCORECARD, tolerance_of
 from benchmark.measure.estimate import estimate, interval
-from benchmark.measure.intervals import Estimate, IntervalKind, described, weighted
+from benchmark.measure.intervals import Estimate, IntervalKind, described
 from benchmark.measure.measure import Measure
 from benchmark.types import Predictions, Task
-from leaderboard.read.results import Dataset, Entry, Results, unit_weights
+from leaderboard.read.results import Dataset, Entry, Results
 from leaderboard.tables.columns import absolute, matched, pairs_of
 from leaderboard.tables.layouts import Body, TableBuilder, TableCell, averaged, fallback, listed
+from leaderboard.tables.order import mean_of, over_what
 from leaderboard.tables.summary import complete_block
 from leaderboard.tables.table import Table, Value
 
@@ -66,7 +67,7 @@ def _mean(datasets: Sequence[Dataset], title: str, key: str, kind: IntervalKind)
     """Return the mean over the families of ``datasets``; nan unless all have the estimate."""
     known = [one for dataset in datasets if (one := card(dataset, kind).get(title, {}).get(key)) is not None]
     nothing = Estimate(np.nan, np.nan, np.nan)
-    return weighted(known, unit_weights(datasets)) if len(known) == len(datasets) else nothing
+    return mean_of(datasets, known, kind) if len(known) == len(datasets) else nothing
 
 
 def _own(entry: Entry, measure: Measure, kind: IntervalKind) -> Estimate:
@@ -74,10 +75,22 @@ def _own(entry: Entry, measure: Measure, kind: IntervalKind) -> Estimate:
 
 
 def _changed(dataset: Dataset, entry: Entry, flips: Change, kind: IntervalKind) -> Estimate | None:
-    """Return the share of examples that ``flips`` marks between ERM and a method; None for ERM itself."""
+    """Return the share of examples that ``flips`` marks between ERM and a method; None for ERM itself.
+
+    Under ``halves``, the unit that is left out is the halving, whose two runs share the data that they do not share.
+    """
     splits = [flips(erm, own) for own, erm in matched(pairs_of(dataset, entry))]  # (R, T) each
     by_run, by_example = ([marked.mean(axis=axis) for marked in splits] for axis in (1, 0))
+    if dataset.sampling == "halves":
+        seeds = [own.seeds for own, _ in matched(pairs_of(dataset, entry))]
+        by_run = [_by_halving(runs, of) for runs, of in zip(by_run, seeds, strict=True)]
     return interval(kind, lambda: by_run, lambda: by_example, sum(map(len, by_example))) if splits else None
+
+
+def _by_halving(runs: np.ndarray, seeds: Sequence[int]) -> np.ndarray:
+    """Average values (R,) over the runs of each halving, train seeds 2j − 1 and 2j: (J,)."""
+    halvings = (np.asarray(seeds) + 1) // 2
+    return np.array([runs[halvings == j].mean() for j in np.unique(halvings)])
 
 
 def body(
@@ -118,7 +131,8 @@ def over_datasets(task: Task, part: str) -> TableBuilder:
         if not block or not titles:
             return None
         made = body(task, part, block, titles, kind)
-        over = f"Mean over {listed([dataset.title for dataset in block])}; each family counts once."
+        names = listed([dataset.title for dataset in block])
+        over = f"Mean over {names}; each family counts once. 95 % intervals over {over_what(block, kind)}."
         return Body(made.header, made.rows, made.datasets, (over, *made.notes))
 
     return build

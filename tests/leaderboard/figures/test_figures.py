@@ -91,7 +91,6 @@ def figures(results: Results) -> list[Figure]:
 def test_every_figure_is_made_where_the_results_support_it(figures):
     single = {f.key for f in figures if f.dataset}
     assert {f.key for f in figures} - single == {
-        "abstention",
         "forest",
         "forest-regression",
         "pareto",
@@ -120,12 +119,12 @@ def test_under_halves_nothing_is_compared_across_halvings():
     np.testing.assert_allclose(pair.erm_flips, np.mean([one[i] != one[i + 1] for i in range(0, RUNS, 2)], axis=0))
 
 
-def test_no_results_give_no_figures_and_one_method_alone_only_its_triage_and_abstention():
+def test_no_results_give_no_figures_and_one_method_alone_only_its_triage():
     assert build(collect([])) == []
     alone = [one for one in made_up() if one.title == "ERM"]
-    assert {f.key for f in build(collect(alone))} == {"abstention", "triage", "triage-one", "triage-two"}
+    assert {f.key for f in build(collect(alone))} == {"triage", "triage-one", "triage-two"}
     without = [one for one in made_up() if one.title != "ERM" and one.key.dataset == "one"]
-    assert {f.key for f in build(collect(without))} == {"abstention", "pareto-one", "ranks"}
+    assert {f.key for f in build(collect(without))} == {"pareto-one", "ranks"}
 
 
 def test_an_svg_is_an_element_of_a_page_that_takes_its_colour(figures):

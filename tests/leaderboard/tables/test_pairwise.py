@@ -27,15 +27,7 @@ from leaderboard.tables.pairwise import (
     to_table,
 )
 from leaderboard.write.formats import to_markdown
-
-
-@pytest.fixture(scope="module")
-def board() -> Results:
-    return published.gather(published.PUBLISHED)
-
-
-def under(results: Results, sampling: str) -> Results:
-    return next(part for part in results.every if part.sampling == sampling)
+from leaderboard.write.published import write
 
 
 def test_accuracy_is_compared_as_by_students_paired_test(world: Results):
@@ -77,46 +69,46 @@ def test_examples_that_flip_under_one_method_alone_are_counted(world: Results):
     assert flipping_alone(mid, "ERM", "BAGGING") == ((flips[0] > flips[1]).sum(), (flips[1] > flips[0]).sum())
 
 
-def test_twin_and_bagging_are_told_apart_as_in_an_independent_computation(board: Results):
-    paper = under(board, "paper")
-    first, second = (title_of(paper.headline(), text) for text in ("twin", "bagging"))
-    pairs = pairs_in(paper.headline(), first, second, measures_of("classification", ["auroc"]))
+def test_the_mean_has_one_test_for_these_datasets_and_one_for_other_families(world: Results):
+    pairs = pairs_in(world.headline(), "BAGGING", "ERM", measures_of("classification", ["auroc"]))
     of_runs = {
         "churn": lambda p: np.mean([(x != y).mean() for x, y in combinations(p.values.argmax(2), 2)]),
         "accuracy": lambda p: (p.values.argmax(2) == p.y).mean(),
-        "auroc": lambda p: np.mean([roc_auc_score(p.y, run[:, 1].astype(float)) for run in p.values]),
+        "auroc": lambda p: np.mean([roc_auc_score(p.y, run[:, 1]) for run in p.values]),
     }
-    by_hand = {}
-    for pair in pairs:
+    for pair in pairs[1:]:
         families: dict[str, list[float]] = {}
-        for dataset in paper.headline():
-            a, b = (dataset.entry(title).cells[99].predictions["id"] for title in (first, second))
-            of = of_runs[pair.measure.key]
-            families.setdefault(dataset.family, []).append(of(a) - of(b))
-        assert len(families) == 7
-        by_hand[pair.measure.key] = np.mean([np.mean(values) for values in families.values()])
-        tolerance = (
-            1e-3 if pair.measure.key == "auroc" else 1e-9
-        )  # probabilities that round to one are ties for sklearn
-        assert pair.mean.value == pytest.approx(by_hand[pair.measure.key], abs=tolerance)
-    assert 100 * by_hand["churn"] == pytest.approx(-0.87, abs=0.1)
-    assert 100 * by_hand["accuracy"] == pytest.approx(-3.18, abs=0.1)
-    churn, accuracy, _ = answer(pairs, paper)
-    assert churn.startswith("Twin-bootstrap λ=300 is better than Bagging K=5 in churn: Δ churn (pp) −0.9 [")
-    assert accuracy.startswith("Twin-bootstrap λ=300 is worse than Bagging K=5 in accuracy: Δ accuracy (pp) −3.2 [")
-    assert "p < 0.001 after Holm's adjustment for 105 pairs of methods. Of 7 families it wins on 0" in accuracy
-    table = to_table(pairs)
-    assert table.rows[-1][0] == "Mean over 7 families"
-    assert table.rows[-1][1].number == pytest.approx(100 * by_hand["churn"])
+        for dataset in world.headline():
+            a, b = (
+                np.mean(
+                    [of_runs[pair.measure.key](cell.predictions["id"]) for cell in dataset.entry(title).cells.values()]
+                )
+                for title in ("BAGGING", "ERM")
+            )
+            families.setdefault(dataset.family, []).append(a - b)
+        means = [np.mean(values) for values in families.values()]
+        assert pair.mean.value == pytest.approx(np.mean(means))
+        theirs = stats.ttest_1samp(means, 0)
+        assert pair.elsewhere.p == pytest.approx(theirs.pvalue)
+        interval = theirs.confidence_interval()
+        assert (pair.elsewhere.low, pair.elsewhere.high) == pytest.approx((interval.low, interval.high))
+    matched, churn, *_ = answer(pairs, world)
+    assert matched.startswith("On these datasets, BAGGING is better than ERM in matched churn: Δ matched churn (pp) −")
+    assert "p < 0.001, p < 0.001 after Holm's adjustment for 3 pairs of methods. On other families: [" in churn
+    assert "(Student's t over 2 families). Of 2 families here it wins on 2" in churn
+    (alone,) = answer([compared([world.dataset("mid")], "BAGGING", "ERM")], world)
+    assert "On other families: one family says nothing. Of 1 families" in alone
+    assert to_table(pairs).rows[-1][0] == "Mean over 2 families"
 
 
-def test_the_command_prints_what_the_table_has(board: Results, capsys: pytest.CaptureFixture[str]):
-    app(["compare", "twin", "bagging", "--sampling", "paper"], standalone_mode=False)
-    paper = under(board, "paper")
-    titles = [title_of(paper.headline(), text) for text in ("twin", "bagging")]
-    pairs = pairs_in(paper.headline(), *titles, measures_of("classification"))
+def test_the_command_prints_what_the_table_has(world: Results, tmp_path, capsys: pytest.CaptureFixture[str]):
+    write(world, tmp_path / "results", tables=False)
+    store = str(tmp_path / "results")
+    app(["compare", "BAGGING", "ERM", "--store", store], standalone_mode=False)
+    kept = published.gather(tmp_path / "results")
+    pairs = pairs_in(kept.headline(), "BAGGING", "ERM", measures_of("classification"))
     printed = capsys.readouterr().out
-    for sentence in answer(pairs, paper):
+    for sentence in answer(pairs, kept):
         assert sentence in printed
     assert to_markdown(to_table(pairs)) in printed
 
@@ -126,11 +118,11 @@ def test_regressions_are_compared_in_their_own_measures(world: Results):
     pairs = pairs_in([solubility], "ERM", "CALM", measures_of("regression", ["r2"]))
     tests = [solubility.entry(title).cells[99].predictions["id"] for title in ("ERM", "CALM")]
     errors = [np.abs(p.values[..., 0] - p.y).mean(1) for p in tests]
-    assert pairs[1].mean.p == pytest.approx(stats.ttest_rel(*errors).pvalue, rel=1e-4)
+    assert pairs[2].mean.p == pytest.approx(stats.ttest_rel(*errors).pvalue, rel=1e-4)
     table = to_table(pairs)
-    assert table.header == ("Dataset", "Δ churn", "Δ MAE", "Δ R²")
+    assert table.header == ("Dataset", "Δ 1 − ICC (pp)", "Δ churn", "Δ MAE", "Δ R²")
     sentences = answer(pairs, world)
-    assert sentences[0].startswith("ERM is worse than CALM in churn: Δ churn +")
+    assert sentences[1].startswith("On these datasets, ERM is worse than CALM in churn: Δ churn +")
     assert not any("Holm" in sentence for sentence in sentences)
 
 

@@ -7,9 +7,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import r2_score, roc_auc_score
 
-from benchmark.measure.abstention import curve
 from leaderboard.read.results import Results
-from leaderboard.tables.builders.abstention import curves, estimates, unanimous
 from leaderboard.tables.builders.scorecard import card, of_dataset, over_datasets
 
 
@@ -50,7 +48,6 @@ def test_a_regression_shows_measures_without_a_unit(world: Results):
 def test_without_results_there_is_no_scorecard(world: Results):
     assert over_datasets("regression", "values")(Results((), "nothing"), "runs") is None
     assert over_datasets("classification", "decisions")(Results((), "nothing"), "runs") is None
-    assert unanimous(Results((), "nothing"), "runs") is None
 
 
 def test_good_and_bad_flips_are_counted_against_erm_at_equal_train_seeds(world: Results):
@@ -84,31 +81,3 @@ def test_the_scorecard_of_a_dataset_has_its_units_and_all_methods(world: Results
     tolerance = 0.5 * solubility.entry("ERM").cells[99].predictions["id"].y.std()
     assert f"MAE and churn are in log mol/l. The tolerance is {tolerance:.3g} log mol/l." in values.caption
     assert [row[0] for row in ranking.rows] == [entry.title for entry in solubility.entries]
-
-
-def test_abstaining_has_the_interval_that_leaves_one_retraining_out(world: Results):
-    (mid,) = (d for d in world.headline() if d.name == "mid")
-    p = mid.entry("ERM").cells[99].predictions["id"]
-    found = estimates(mid)["ERM"]
-    whole = curve(p)
-    without = np.stack([curve(p.only([r for r in range(6) if r != out])) for out in range(6)])
-    error = np.sqrt(5 / 6 * np.square(without - without.mean(axis=0)).sum(axis=0))
-    for level in range(len(whole)):
-        for q in range(3):
-            assert found[level][q].value == pytest.approx(whole[level, q])
-            if error[level, q] > 1e-12:
-                half = (found[level][q].high - found[level][q].low) / 2
-                assert half == pytest.approx(stats.t.ppf(0.975, 5) * error[level, q])
-
-
-def test_abstaining_raises_accuracy_and_lowers_churn_where_retrainings_disagree(world: Results):
-    body = unanimous(world, "runs")
-    assert body is not None
-    (row,) = (row for row in body.rows if row[0] == "ERM")
-    _, accuracy, churn, coverage, kept, churn_kept = (getattr(cell, "number", None) for cell in row)
-    assert 0 < coverage < 100
-    assert kept > accuracy
-    assert churn_kept < churn
-    block, found = curves(world)
-    assert len(block) == 3
-    assert [levels[0][0].value for levels in found.values()] == pytest.approx([1] * len(found))
