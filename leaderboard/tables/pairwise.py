@@ -274,8 +274,8 @@ def _sentence(pair: Pairwise, adjusted: str) -> str:
         elsewhere = f"{interval}, {_p(other.p)} (Student's t over {n} families)"
     p = "" if np.isnan(pair.mean.p) else f"; {_p(pair.mean.p)}{adjusted}"
     return (
-        f"{verdict}: {column.title} {column.show(pair.mean).text} on average{p}. On other families: {elsewhere}. Of {n} "
-        f"families here it wins on {wins} and loses on {losses}; on {ties} the interval includes 0."
+        f"{verdict}: {column.title} {column.show(pair.mean).text} on average{p}. On other families: {elsewhere}. Of "
+        f"{n} families here it wins on {wins} and loses on {losses}; on {ties} the interval includes 0."
     )
 
 

@@ -79,12 +79,8 @@ def test_the_mean_has_one_test_for_these_datasets_and_one_for_other_families(wor
     for pair in pairs[1:]:
         families: dict[str, list[float]] = {}
         for dataset in world.headline():
-            a, b = (
-                np.mean(
-                    [of_runs[pair.measure.key](cell.predictions["id"]) for cell in dataset.entry(title).cells.values()]
-                )
-                for title in ("BAGGING", "ERM")
-            )
+            cells = (dataset.entry(title).cells.values() for title in ("BAGGING", "ERM"))
+            a, b = (np.mean([of_runs[pair.measure.key](cell.predictions["id"]) for cell in of]) for of in cells)
             families.setdefault(dataset.family, []).append(a - b)
         means = [np.mean(values) for values in families.values()]
         assert pair.mean.value == pytest.approx(np.mean(means))
