@@ -79,7 +79,7 @@ def dependencies() -> set[str]:
     """Return the names under which the suite's dependencies, and those of its extras, are imported."""
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     named = {Requirement(line).name for line in project["dependencies"]}
-    named |= {"PyTDC", "chemprop", "datasets", "distributed", "lightgbm", "torch-geometric", "transformers"}
+    named |= {"chemprop", "datasets", "distributed", "lightgbm", "torch-geometric", "transformers"}
     plain = {re.sub(r"[-_.]+", "-", name).lower() for name in named}
     modules = packages_distributions().items()
     return {module for module, of in modules if plain & {re.sub(r"[-_.]+", "-", name).lower() for name in of}}

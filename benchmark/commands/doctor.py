@@ -21,7 +21,7 @@ ENOUGH = 2 * 2**30
 """Free disk space for a few studies, in bytes."""
 FEW = 8
 """Most datasets that have a line each, of those with nothing to mend."""
-EXTRAS = {"materials": "spglib", "tdc": "tdc", "vision": "datasets"}
+EXTRAS = {"materials": "spglib", "vision": "datasets"}
 """Extras that datasets need, with a module that each installs."""
 
 
@@ -57,8 +57,7 @@ def diagnose(default_dataset: str) -> Iterator[Finding]:
         if getattr(find_spec(module), "origin", None):
             yield Finding("ok", f"extra [{extra}]: installed")
         else:
-            pytdc = " && pip install --no-deps PyTDC==1.1.15" if extra == "tdc" else ""
-            yield Finding("note", f"extra [{extra}]: not installed", install(extra) + pytdc)
+            yield Finding("note", f"extra [{extra}]: not installed", install(extra))
 
 
 def _packages() -> Iterator[Finding]:

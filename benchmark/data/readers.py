@@ -4,15 +4,13 @@ import codecs
 import csv
 import io
 import re
-import sys
 import tempfile
 import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, redirect_stderr
+from contextlib import closing
 from datetime import datetime
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -268,41 +266,13 @@ def _sdf(text: str) -> Cells:
     return [*names], np.array(cells, dtype=object).reshape(-1, len(names)), range(1, len(cells) + 1)
 
 
-def clean(table: pd.DataFrame, content: bytes, spec: DatasetSpec) -> pd.DataFrame:
+def clean(table: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:
     """Process a table as the published loader of its source does, except that repeated rows are marked, not dropped."""
-    scheme, _, name = spec.source.partition(":")
-    repeated = pd.Series(False, index=table.index)
-    if scheme == "tdc":
-        repeated = table.drop(columns=LINE).duplicated()
-        if find_spec("tdc"):
-            task, dataset, _ = name.split("/")
-            _through_pytdc(task, dataset, content, table[~repeated & ~table[spec.target].isin(MISSING)], spec)
+    scheme = spec.source.partition(":")[0]
+    repeated = table.drop(columns=LINE).duplicated() if scheme == "tdc" else pd.Series(False, index=table.index)
     if scheme == "tadf":
         table = _tadf(table, spec)
     return table.assign(**{REPEATED: repeated})
-
-
-def _through_pytdc(task: str, dataset: str, content: bytes, ours: pd.DataFrame, spec: DatasetSpec) -> None:
-    """Read the verified bytes with PyTDC as well. Raises UserError unless it gives the same rows in the same order."""
-    before = list(sys.path)
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(), redirect_stderr(io.StringIO()):
-        warnings.simplefilter("ignore")  # importing it warns, then silences all later warnings
-        try:
-            from tdc import single_pred
-
-            Path(folder, f"{dataset.lower()}.tab").write_bytes(content)
-            theirs = getattr(single_pred, task)(name=dataset, path=folder).get_data()
-        except (Exception, SystemExit) as error:
-            raise UserError(f"{spec.name}: PyTDC cannot read the file: {error!r}; pip uninstall PyTDC") from error
-        finally:
-            sys.path[:] = before
-    if not (
-        np.array_equal(theirs[spec.smiles], ours[spec.smiles])
-        and np.array_equal(theirs[spec.target].to_numpy(float), ours[spec.target].to_numpy(float))
-    ):
-        raise UserError(
-            f"{spec.name}: PyTDC reads {len(theirs)} rows, not the {len(ours)} expected; pip install PyTDC==1.1.15"
-        )
 
 
 def _tadf(table: pd.DataFrame, spec: DatasetSpec) -> pd.DataFrame:

@@ -126,7 +126,7 @@ def raw_table(spec: DatasetSpec) -> pd.DataFrame:
 def _cleaned(spec: DatasetSpec, path: Path, content: bytes) -> pd.DataFrame:
     raw = readers.read(content, str(path), spec.sheet)
     _require_columns(raw, spec)
-    return readers.clean(raw, content, spec)
+    return readers.clean(raw, spec)
 
 
 def feature_columns(spec: DatasetSpec) -> list[str]:
@@ -184,9 +184,21 @@ def parent(molecule: Chem.Mol) -> Chem.Mol:
         return rdMolStandardize.Uncharger().uncharge(largest.choose(molecule))
 
 
-def _structures(smiles: Sequence[str], scaffolds: bool, desalt: bool) -> list[tuple[str, str, str, bool]]:
-    """Return of each SMILES what to compute features of, its canonical form and scaffold (empty if it cannot be parsed
-    or is too large), and whether it is too large."""
+def structures(smiles: Sequence[str], scaffolds: bool, desalt: bool) -> pd.DataFrame:
+    """Return ``smiles``, of which features are computed, ``canonical`` and ``scaffold`` (both empty for what cannot be
+    parsed or is too large), and whether it is ``too_large``."""
+    if len(smiles) < PARALLEL:
+        parts = [_parsed(smiles, scaffolds, desalt)]
+    else:
+        from joblib import Parallel, delayed
+
+        blocks = [smiles[start : start + 5000] for start in range(0, len(smiles), 5000)]
+        parts = Parallel(n_jobs=-1)(delayed(_parsed)(block, scaffolds, desalt) for block in blocks)
+    found = [one for part in parts for one in part]
+    return pd.DataFrame(found, columns=["smiles", "canonical", "scaffold", "too_large"]).astype({"too_large": bool})
+
+
+def _parsed(smiles: Sequence[str], scaffolds: bool, desalt: bool) -> list[tuple[str, str, str, bool]]:
     out = []
     with rdBase.BlockLogs():
         for text in smiles:
@@ -203,16 +215,6 @@ def _structures(smiles: Sequence[str], scaffolds: bool, desalt: bool) -> list[tu
     return out
 
 
-def _in_parallel(smiles: list[str], scaffolds: bool, desalt: bool) -> list[tuple[str, str, str, bool]]:
-    if len(smiles) < PARALLEL:
-        return _structures(smiles, scaffolds, desalt)
-    from joblib import Parallel, delayed
-
-    blocks = [smiles[start : start + 5000] for start in range(0, len(smiles), 5000)]
-    parts = Parallel(n_jobs=-1)(delayed(_structures)(block, scaffolds, desalt) for block in blocks)
-    return [one for part in parts for one in part]
-
-
 def _prepare(
     raw: pd.DataFrame, spec: DatasetSpec, x: np.ndarray | None = None
 ) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
@@ -220,29 +222,22 @@ def _prepare(
     written, raw = raw, values.legible(raw, spec)
     none = pd.Series("", index=raw.index)
     smiles = raw[spec.smiles].str.strip() if spec.smiles else none
-    structures = _in_parallel(smiles.tolist(), spec.split.startswith("scaffold"), spec.desalt)
-    used_smiles, canonical, scaffolds, large = (
-        (list(of) for of in zip(*structures, strict=True)) if len(raw) else ([],) * 4
-    )
+    parsed = structures(smiles.tolist(), spec.split.startswith("scaffold"), spec.desalt).set_index(raw.index)
     groups = raw[list(dict.fromkeys(spec.groups))].to_dict("index").values()
     names = raw[spec.id].str.strip() if spec.id else smiles
     table = pd.DataFrame(
         {
             "line": raw[LINE].astype(int),
             "name": raw[spec.id].str.strip() if spec.id else none,
-            "smiles": used_smiles,
-            "canonical": canonical,
-            "scaffold": scaffolds,
+            **parsed[["smiles", "canonical", "scaffold"]],
             "target": raw[spec.target].str.strip(),
             "part": raw[spec.split_column].str.strip() if spec.split_column else none,
             "group": [", ".join(f"{name} {value}" for name, value in of.items()) for of in groups],
             "repeated": raw[REPEATED],
             "no_smiles": (smiles == "") & bool(spec.smiles),
             "no_target": values.is_missing(raw[spec.target], spec.missing),
-            "unparsable": (smiles.to_numpy() != "")
-            & (np.array(canonical, dtype=object) == "")
-            & ~np.array(large, dtype=bool),
-            "too_large": large,
+            "unparsable": (smiles != "") & (parsed["canonical"] == "") & ~parsed["too_large"],
+            "too_large": parsed["too_large"],
             "bound": values.undecided(written, raw, spec),
             "not_selected": values.excluded(raw, spec),
             "merged": False,

@@ -305,41 +305,36 @@ def test_the_titles_of_an_sdf_are_names_also_of_a_broken_record():
 # Processing of the published loaders
 
 
-@pytest.fixture
-def without_pytdc(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "find_spec", lambda name: None)
-
-
 def cleaned(name: str) -> tuple[bytes, pd.DataFrame]:
     spec = load_spec(name)
     if locate(spec) is None:
         pytest.skip(f"{spec.source} is not here")
     path, content = obtain(spec)
-    return content, clean(read(content, str(path)), content, spec)
+    return content, clean(read(content, str(path)), spec)
 
 
 @pytest.mark.parametrize("name", [name for name in dataset_names() if load_spec(name).source.startswith("tdc:")])
-def test_rows_that_repeat_as_a_whole_are_marked_as_pandas_finds_them_for_pytdc(name, without_pytdc):
+def test_rows_that_repeat_as_a_whole_are_marked_as_pandas_finds_them_for_pytdc(name):
     content, table = cleaned(name)
     pytdcs = pd.read_csv(io.BytesIO(content), sep="\t").drop_duplicates()
     assert table.index[~table[REPEATED]].tolist() == pytdcs.index.tolist()
     assert table.loc[~table[REPEATED], "Drug"].tolist() == pytdcs["Drug"].tolist()
 
 
-def test_nine_rows_of_bbb_martins_repeat(without_pytdc):
+def test_nine_rows_of_bbb_martins_repeat():
     _, table = cleaned("bbb_martins")
     assert table[REPEATED].sum() == 9
 
 
-def test_a_molecule_that_repeats_with_another_name_or_label_is_no_repetition(without_pytdc):
+def test_a_molecule_that_repeats_with_another_name_or_label_is_no_repetition():
     content = b"Drug_ID\tDrug\tY\na\tCCO\t1\nb\tCCO\t1\na\tCCO\t0\na\tCCO\t1\n"
-    table = clean(read(content, "table.tab"), content, BBB)
+    table = clean(read(content, "table.tab"), BBB)
     assert table[REPEATED].tolist() == [False, False, False, True]
 
 
 def test_only_tdc_drops_what_repeats():
     content = b"mol,Class\nCCO,1\nCCO,1\n"
-    assert not clean(read(content, "table.csv"), content, load_spec("bace"))[REPEATED].any()
+    assert not clean(read(content, "table.csv"), load_spec("bace"))[REPEATED].any()
 
 
 def smiles_of_b3db(n: int) -> list[str]:
@@ -423,7 +418,7 @@ def test_tadf_rows_keep_the_lines_of_the_file(tadf):
 )
 def test_the_wavelength_is_the_first_number_of_the_list(text, first):
     content = f'model_name,compound.SMILES,standard_value\nEmissionWavelength,CCO,"{text}"\n'.encode()
-    assert clean(read(content, "subsidary.csv"), content, TADF)["standard_value"].tolist() == [first]
+    assert clean(read(content, "subsidary.csv"), TADF)["standard_value"].tolist() == [first]
 
 
 @pytest.mark.parametrize("column", ["model_name", "compound.SMILES", "standard_value"])

@@ -6,12 +6,11 @@ flips counted (``knn_churn``).
 """
 
 import numpy as np
-from rdkit import Chem, rdBase
-from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
+import pandas as pd
 
 from benchmark.data.checks.expected_churn import Properties
 from benchmark.data.checks.nearest import comparable, ranked, tanimoto
-from benchmark.data.rows import Rows
+from benchmark.data.rows import Rows, structures
 from benchmark.data.spec import DatasetSpec
 from benchmark.data.splits import Split
 from benchmark.train.resampling import generator
@@ -49,7 +48,7 @@ def properties(spec: DatasetSpec, rows: Rows, split: Split, y: np.ndarray, confl
         rows=len(train),
         minority=None if regression else min(share, 1 - share),
         sd=sd if regression else None,
-        scaffolds=scaffolds_per_molecule(rows.used["canonical"].to_numpy()[train]) if molecules else None,
+        scaffolds=_scaffolds(rows.used, train) if molecules else None,
         similarity=_similarity(x, pool[order[:, 0]]) if molecules else None,
         conflicts=conflicting / len(y),
         disagreement=disagreement(labels[order[:, :NEIGHBOURS]], regression) / unit,
@@ -57,12 +56,13 @@ def properties(spec: DatasetSpec, rows: Rows, split: Split, y: np.ndarray, confl
     )
 
 
-def scaffolds_per_molecule(smiles: np.ndarray) -> float:
+def _scaffolds(used: pd.DataFrame, train: np.ndarray) -> float:
     """Return the number of distinct Bemis–Murcko scaffolds, the empty one of acyclic molecules included, per molecule
     (doi:10.1021/jm9602928)."""
-    with rdBase.BlockLogs():
-        found = {MurckoScaffoldSmiles(mol=Chem.MolFromSmiles(s), includeChirality=False) for s in smiles.tolist()}
-    return len(found) / len(smiles)
+    found = used["scaffold"].to_numpy()[train]
+    if not any(found):  # another split has not computed them
+        found = structures(used["canonical"].to_numpy()[train].tolist(), True, False)["scaffold"].to_numpy()
+    return len(set(found)) / len(train)
 
 
 def _similarity(bits: np.ndarray, others: np.ndarray) -> float:
