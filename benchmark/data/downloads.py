@@ -17,7 +17,7 @@ import pooch
 from benchmark import __version__
 from benchmark.data.spec import DatasetSpec
 from benchmark.errors import UserError, did_you_mean
-from benchmark.files import cache_folder, offline, own_datasets
+from benchmark.files import cache_folder, offline
 
 DEEPCHEM = "https://deepchemdata.s3-us-west-1.amazonaws.com/datasets/"
 DATAVERSE = "https://dataverse.harvard.edu/api/access/datafile/"
@@ -192,27 +192,9 @@ def replacement(spec: DatasetSpec) -> str:
     if spec.source.startswith("b3db:"):
         return "pip install --force-reinstall --no-deps qc-B3DB"
     if where.path:
-        return (
-            f"put the original back, or describe the new version: rename {spec.path} to {spec.path.name}.old (to keep "
-            f"your edits), then\n  {_describe_command(spec, where.path)}"
-        )
+        new = shlex.join(["churn", "new-dataset", str(where.path), "--target", spec.target])
+        return f"put the original back, or describe the table again, with the options that it needs: {new}"
     return f"get a fresh copy from {where.page or where.url}"
-
-
-def _describe_command(spec: DatasetSpec, file: Path) -> str:
-    """Return the command that describes ``file`` as ``spec`` does."""
-    options = {
-        "--target": spec.target,
-        "--smiles": spec.smiles,
-        "--id": spec.id,
-        "--task": spec.task,
-        "--positive": spec.positive,
-        "--split": spec.split,
-        "--name": spec.path.stem,
-        "--to": "" if spec.path.parent == own_datasets() else str(spec.path.parent),
-    }
-    given = [word for option, value in options.items() if value for word in (option, value)]
-    return shlex.join(["churn", "new-dataset", str(file), *given])
 
 
 def objection(content: bytes, spec: DatasetSpec) -> str:

@@ -340,8 +340,8 @@ def test_a_messy_table_is_trained_on_and_its_report_is_kept_with_the_result(
     assert call("plan", "--method", "knn", "--dataset", str(toml), "--seeds", "2") == 2
     printed = capsys.readouterr().err
     assert "messy.csv is not the expected file: its checksum differs" in printed
-    words = shlex.split(printed.splitlines()[-1])
-    assert call(*words[1:]) == 0, "the command of the message describes the table anew"
+    words = shlex.split(printed.rpartition(": ")[2])
+    assert call(*words[1:], "--to", str(folder)) == 0, "the command of the message describes the table anew"
     assert load_spec(str(toml)).rows == 42
 
 

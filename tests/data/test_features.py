@@ -8,7 +8,6 @@ import pytest
 from rdkit.Chem import Descriptors, MolFromSmiles
 from rdkit.Chem.rdFingerprintGenerator import GetAtomPairGenerator, GetMorganGenerator
 
-from benchmark.data.compositions import composition
 from benchmark.data.features import featurise, standardise
 from benchmark.data.spec import DatasetSpec, load_spec
 from benchmark.errors import UserError
@@ -61,19 +60,6 @@ def test_counted_bits_say_whether_a_count_is_at_least_1_2_4_and_8(name, counter)
     np.testing.assert_array_equal(bits, expected)
 
 
-def test_the_counted_substructures_of_octane_and_the_atom_pairs_of_benzene_are_those_counted_by_hand():
-    octane, _ = featurise([MolFromSmiles("CCCCCCCC")], TABLE, spec("morgan_counts:4096:1"))
-    # Radius 0: 2 ends and 6 others. Radius 1: 2 ends, 2 beside an end, 4 inside.
-    assert sorted(octane.reshape(-1, 4).sum(axis=1).tolist())[-5:] == [2, 2, 2, 3, 3]
-    assert octane.sum() == 12
-    benzene, _ = featurise([MolFromSmiles("c1ccccc1")], TABLE, spec("atom_pairs:4096"))
-    # One kind of atom: 6 pairs of neighbours, 6 at distance 2, 3 at distance 3.
-    assert sorted(benzene.reshape(-1, 4).sum(axis=1).tolist())[-3:] == [2, 3, 3]
-    assert benzene.sum() == 8
-    plain, _ = featurise([MolFromSmiles("CC"), MolFromSmiles("CCO")], TABLE, spec("atom_pairs:4096"))
-    assert plain.sum(axis=1).tolist() == [1, 3]
-
-
 def test_blocks_stand_side_by_side_in_the_order_named_and_only_numbers_are_to_be_standardised():
     both, scaled = featurise(MOLECULES, TABLE, spec("rdkit_descriptors", "morgan:32:0"))
     parts = [featurise(MOLECULES, TABLE, spec(name))[0] for name in ("rdkit_descriptors", "morgan:32:0")]
@@ -102,12 +88,6 @@ def test_a_column_of_text_is_named_with_its_line_unless_it_is_to_be_ignored():
     assert featurise([], table, of_columns(ignore=("colour",)))[0].shape == (4, 1)
 
 
-@pytest.mark.parametrize("name", ["morgn:2048:2", "morgan:2048", "morgan:2048:two", "morgan:0:2"])
-def test_features_that_cannot_be_made_are_an_error_of_the_user(name):
-    with pytest.raises(UserError, match="morgan"):
-        featurise(MOLECULES, TABLE, spec(name))
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -127,21 +107,10 @@ def test_a_wrong_spelling_of_features_is_answered_with_the_right_one(name, messa
     assert str(caught.value) == f"features {name!r}: {message}"
 
 
-@pytest.mark.parametrize("name", ["morgan_count:2048:2", "atom_pair:2048"])
-def test_unknown_features_are_answered_with_the_nearest_name(name):
-    with pytest.raises(UserError, match=rf"unknown features '{name.partition(':')[0]}': did you mean '\w+s'"):
-        featurise(MOLECULES, TABLE, spec(name))
-
-
 @pytest.mark.parametrize("name", ["morgan_counts:1000000000:2", "atom_pairs:1000000000"])
 def test_more_bits_than_memory_holds_are_refused(name):
     with pytest.raises(UserError, match=f"features '{name}': 4 rows would have 1000000000 bits each"):
         featurise(MOLECULES, TABLE, spec(name))
-
-
-def test_features_of_molecules_need_a_column_of_smiles():
-    with pytest.raises(UserError, match="name the SMILES column in 'smiles'"):
-        featurise([], TABLE, of_columns(features=("morgan:64:2",)))
 
 
 def test_standardising_is_fitted_on_the_training_pool_alone():
@@ -163,18 +132,3 @@ def test_what_is_constant_on_the_pool_is_dropped_and_what_is_missing_becomes_its
     x = np.array([[1.0, 7, np.nan, 3], [1.0, 8, np.nan, np.nan], [2.0, np.nan, 5, 5]])
     got = standardise(x, np.full(4, True), np.array([0, 1]))
     np.testing.assert_allclose(got, [[-1], [1], [0]])  # 0.1 and 3 are constant, 2 is absent on the pool
-
-
-def test_bits_stay_bits():
-    bits = np.eye(3, dtype=np.uint8)
-    got = standardise(bits, np.full(3, False), np.array([0]))
-    assert got.dtype == np.float32
-    np.testing.assert_array_equal(got, bits)
-
-
-def test_formulas_without_pymatgen_are_an_error_with_the_command_that_installs_it(monkeypatch):
-    monkeypatch.setattr("benchmark.data.compositions.find_spec", lambda name: None)
-    with pytest.raises(
-        UserError, match=r"mine: features 'composition' need pymatgen-core: pip install .*\[materials\]"
-    ):
-        composition(["Fe2O3"], [2], "mine")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-from types import SimpleNamespace
 
 import pytest
 
@@ -43,14 +42,6 @@ def test_every_dataset_says_what_it_is_whose_it_is_and_how_to_check_it():
         fields = fields_of(name)[1]
         wanted = ["title", "target_name", "licence", "cite"] + ([] if name in UNVERIFIED else ["rows", "sha256"])
         assert [field for field in wanted if not fields.get(field)] == [], name
-
-
-def test_every_dataset_of_molecules_says_how_many_rows_can_be_parsed():
-    for name in dataset_names():
-        spec = load_spec(name)
-        if spec.smiles and name not in UNVERIFIED:
-            assert spec.parsable is not None, f"{name}.toml states no parsable"
-            assert 0 < spec.parsable <= spec.rows
 
 
 def test_every_dataset_cites_an_entry_and_every_entry_is_cited_or_a_collection():
@@ -132,11 +123,6 @@ def test_a_file_in_a_data_folder_or_in_the_cache_is_here(bare, place):
     assert how_to_get(load_spec("bace")) == ""
 
 
-def test_a_file_that_can_be_downloaded_is_not_here_and_needs_nothing(bare):
-    assert how_to_get(load_spec("bace")) == "downloaded on first use"
-    assert list(bare.iterdir()) == []
-
-
 @pytest.mark.parametrize(
     ("name", "address", "place"),
     [
@@ -195,20 +181,3 @@ def test_a_package_that_data_need_and_that_is_not_installed_is_named(bare, monke
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     how = how_to_get(load_spec(name))
     assert how.startswith(remedy)
-
-
-def test_an_unknown_source_is_not_here_and_does_not_stop_the_list():
-    how = how_to_get(load_spec("bace").model_copy(update={"source": "molnet:bace.csv"}))
-    assert "did you mean 'moleculenet'" in how
-
-
-def test_images_in_a_data_folder_are_here(bare, monkeypatch):
-    monkeypatch.setattr(listing, "find_spec", lambda name: SimpleNamespace(origin="site-packages/datasets"))
-    assert how_to_get(load_spec("waterbirds"))
-    (bare / "data" / "hf" / "grodino" / "waterbirds").mkdir(parents=True)
-    assert how_to_get(load_spec("waterbirds")) == ""
-
-
-def test_offline_images_are_not_said_to_be_downloaded(bare, monkeypatch):
-    monkeypatch.setenv("CHURN_OFFLINE", "1")
-    assert "downloaded" not in how_to_get(load_spec("waterbirds"))

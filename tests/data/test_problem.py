@@ -32,21 +32,6 @@ def test_measured_b3db_has_1058_rows_split_677_169_212_at_seed_99():
     assert problem.n_outputs == 2
 
 
-@pytest.mark.slow
-def test_b3db_keeps_the_7805_rows_that_rdkit_accepts():
-    rows = load_rows(CLASSES)
-    assert len(rows.table) == 7807
-    assert len(rows.used) == len(rows.x) == 7805
-    assert labels(CLASSES, rows.used).mean() == pytest.approx(0.63, abs=0.01)
-
-
-def test_a_regression_has_the_column_itself_as_target_and_one_output():
-    problem = load_problem("b3db_logbb")
-    assert problem.n_outputs == 1
-    assert problem.train.y.dtype == np.float32
-    assert len(np.unique(problem.train.y)) > 100
-
-
 def test_no_example_is_in_two_parts_of_a_problem():
     problem = load_problem("b3db_measured")
     ids = np.concatenate([problem.train.ids, *(test.ids for test in problem.evals.values())])
@@ -60,12 +45,6 @@ def test_the_fingerprint_changes_with_the_split_and_the_recipe_and_nothing_else(
     assert len(prints) == 3
     load_rows.cache_clear()
     assert load_problem("b3db_measured").fingerprint == problem.fingerprint
-
-
-def test_a_method_is_given_no_test_examples():
-    problem = load_problem("b3db_measured")
-    assert problem.evals
-    assert not problem.without_tests().evals
 
 
 @given(st.data())
@@ -82,10 +61,6 @@ def test_ids_are_unique_even_where_a_molecule_or_a_name_repeats(texts, hashed):
     assert len(set(example_ids(texts, hashed=hashed))) == len(texts)
 
 
-def test_a_name_is_its_own_id():
-    assert example_ids(["a", "b", "a"], hashed=False).tolist() == ["a", "b", "a-2"]
-
-
 def test_a_number_behind_a_repeated_name_skips_the_names_of_the_file():
     assert example_ids(["a", "a", "a-2", "a"], hashed=False).tolist() == ["a", "a-3", "a-2", "a-4"]
 
@@ -94,16 +69,8 @@ def rows(*texts: str) -> pd.DataFrame:
     return pd.DataFrame({"target": pd.Series(texts), "line": range(2, len(texts) + 2)})
 
 
-def test_class_one_is_the_positive_text():
-    assert labels(CLASSES, rows("BBB-", "BBB+", "BBB+")).tolist() == [0, 1, 1]
-
-
 def test_class_one_is_the_upper_half_from_the_median_on():
     assert labels(MEDIAN, rows("0.3", "-1.0", "0.2", "0.1", "2.0")).tolist() == [1, 0, 1, 0, 1]
-
-
-def test_class_one_may_be_a_number_by_its_text():
-    assert labels(CLASSES.model_copy(update={"positive": "1"}), rows("2", "1", "1")).tolist() == [0, 1, 1]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,6 @@ from rdkit.Chem import MolFromSmiles
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
-from benchmark.data.checks.health import examine
 from benchmark.data.features import featurise
 from benchmark.data.problem import fold, load_problem, read_with
 from benchmark.data.rows import load_rows
@@ -60,13 +58,6 @@ def test_a_variant_is_a_dataset_of_its_own_in_the_family_of_the_first():
 )
 def test_settings_have_one_order_and_one_spelling(name):
     assert load_spec(name) == load_spec("bace@epochs=10@weight_decay=0.1")
-
-
-@given(st.fixed_dictionaries({}, optional={"lr": st.floats(1e-12, 1e12), "train": st.integers(2, 10**9)}))
-def test_the_name_of_a_variant_names_it(settings):
-    spec = load_spec("@".join(["bace", *(f"{name}={value!r}" for name, value in settings.items())]))
-    assert load_spec(spec.spelled) == spec
-    assert {"lr": spec.recipe.lr, "train": spec.train} == {"lr": 1e-3, "train": None} | settings
 
 
 def test_a_toml_anywhere_has_variants_too(tmp_path):
@@ -154,14 +145,6 @@ def test_the_pool_is_the_first_rows_of_one_shuffle_and_the_test_sets_stay(seed):
     assert same(part, replace(whole, train=part.train))
 
 
-def test_a_smaller_pool_of_bace_lies_in_a_larger_one(staged_data):
-    sizes = (200, 300, 400, 500, 600, 700, 800, 900, 968)
-    pools = [set(load_problem(f"bace@train={n}").train.ids) for n in sizes]
-    assert [len(pool) for pool in pools] == list(sizes)
-    assert all(small < large for small, large in pairwise(pools))
-    assert pools[-1] == set(load_problem("bace").train.ids)
-
-
 @given(st.integers(2, 60), st.integers(0, 2**32 - 1), st.data())
 def test_pools_are_nested_and_keep_their_order(rows, seed, data):
     pool = data.draw(st.permutations(range(rows)).map(np.array))
@@ -191,11 +174,6 @@ def test_a_setting_that_changes_nothing_gives_the_same_problem_under_its_own_nam
     assert replace(one, dataset=other.dataset) == other
 
 
-def test_the_command_of_a_variant_names_it():
-    planned = plan(load_problem("b3db_measured@train=0200"), make_method("erm", "classification"), [1, 2])
-    assert " --dataset b3db_measured@train=200 --canonical-seed 99 --seeds 1-2" in planned.command
-
-
 def test_variants_share_the_rows_in_the_cache(monkeypatch):
     load_problem("b3db_measured")
     monkeypatch.setattr("benchmark.data.rows.Chem.MolFromSmiles", lambda *_: pytest.fail("made again"))
@@ -213,14 +191,6 @@ def test_variants_share_the_rows_in_the_cache(monkeypatch):
 def test_a_pool_that_cannot_be_is_refused(name, message):
     with pytest.raises(UserError, match=message):
         load_problem(name, canonical_seed=99)
-
-
-def test_health_is_that_of_the_smaller_pool_and_its_own_dataset_is_no_other(monkeypatch):
-    monkeypatch.setattr("benchmark.data.checks.health.dataset_names", lambda: ["b3db_logbb", "b3db_measured"])
-    health = examine(load_spec("b3db_measured@train=200"), 99, overlaps=True)
-    assert health.parts["train"].rows == 200
-    assert health.parts["id"].rows == 169
-    assert {other.dataset for other in health.overlaps} == {"b3db_logbb"}
 
 
 def written(folder: Path, numbers: np.ndarray) -> str:
@@ -252,13 +222,6 @@ def test_numbers_are_standardised_on_the_smaller_pool_alone(tmp_path, numbers):
     np.testing.assert_allclose(problem.evals["id"].x, scaler.transform(numbers[60:]), rtol=1e-5, atol=1e-6)
     numbers[sorted(set(range(60)) - set(chosen))] *= 1000  # unused rows of the pool
     assert same(load_problem(written(tmp_path / "b", numbers) + "@train=20"), problem)
-
-
-def test_descriptors_are_standardised_on_the_smaller_pool_alone(staged_data):
-    whole, part = load_problem("mof_thermal"), load_problem("mof_thermal@train=300")
-    np.testing.assert_allclose(part.train.x.mean(axis=0), 0, atol=1e-5)
-    np.testing.assert_allclose(part.train.x.std(axis=0), 1, atol=1e-4)
-    assert abs(whole.train.x[np.isin(whole.train.ids, part.train.ids)].mean(axis=0)).max() > 0.05
 
 
 # Folds
@@ -338,15 +301,6 @@ def test_folds_that_cannot_be_are_refused(base):
 COUNTED = "morgan_counts.256.2+atom_pairs.128"
 
 
-def test_a_variant_by_features_names_them_with_dots_and_reads_them_with_colons():
-    spec = load_spec(f"bace@train=200@features={COUNTED}")
-    assert spec.name == spec.spelled == f"bace@features={COUNTED}@train=200"
-    assert spec.title == f"BACE, features={COUNTED}, train=200"
-    assert (spec.features, spec.group, spec.family) == (("morgan_counts:256:2", "atom_pairs:128"), "variant", "bace")
-    assert load_spec(spec.spelled) == spec
-    assert expand(f"bace@features={COUNTED}") == [f"bace@features={COUNTED}"]
-
-
 @pytest.mark.parametrize("settings", ["", "@train=200"])
 def test_a_variant_by_features_has_the_rows_labels_and_split_of_its_dataset(settings):
     plain, other = load_problem(f"b3db_measured{settings}"), load_problem(f"b3db_measured@features={COUNTED}{settings}")
@@ -359,12 +313,6 @@ def test_a_variant_by_features_has_the_rows_labels_and_split_of_its_dataset(sett
     molecules = [MolFromSmiles(text) for text in other.evals["id"].smiles]
     bits, _ = featurise(molecules, None, spec)  # type: ignore[arg-type]
     np.testing.assert_array_equal(other.evals["id"].x, bits)
-
-
-def test_a_variant_by_the_datasets_own_features_is_the_same_problem(base):
-    problem = load_problem("b3db_measured@features=morgan.2048.2")
-    assert problem.fingerprint == base.fingerprint
-    assert same(problem, base)
 
 
 @pytest.fixture
@@ -422,11 +370,6 @@ def test_a_method_reads_the_datasets_features_where_its_own_cannot_be_or_others_
     assert with_features(dataset, ("morgan_counts:256:2",)) == dataset
 
 
-def test_a_method_without_features_of_its_own_reads_those_of_the_dataset(base):
-    assert with_features("bace", ()) == "bace"
-    assert read_with(reading(()), base, "b3db_measured") is base
-
-
 def test_a_problem_that_is_read_with_other_features_keeps_its_name_and_fingerprint(base):
     read = read_with(reading(("morgan_counts:256:2",)), base, "b3db_measured")
     assert (read.name, read.fingerprint, read.about) == (base.name, base.fingerprint, base.about)
@@ -461,29 +404,6 @@ def test_a_backbone_that_reads_smiles_is_given_their_bytes_and_has_its_own_recip
         assert mine.smiles.tolist() == theirs.smiles.tolist()
         assert np.array_equal(mine.y, theirs.y)
         assert np.array_equal(mine.ids, theirs.ids)
-
-
-def test_the_default_backbone_changes_nothing_and_another_the_fingerprint(base):
-    assert load_problem("b3db_measured@backbone=mlp").fingerprint == base.fingerprint
-    assert load_problem("b3db_measured@backbone=gin").fingerprint != base.fingerprint
-
-
-def test_folds_of_a_pool_of_smiles_are_bytes_too():
-    part = fold(load_problem("b3db_measured@backbone=gin"), 0, 3)
-    assert part.train.x.dtype == np.uint8
-    assert len(part.train.x) == len(part.train.smiles)
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("bace@backbone=gni", "unknown learner 'gni': did you mean 'gin'"),
-        ("mof_thermal@backbone=gin", "mof_thermal: backbone gin reads SMILES"),
-    ],
-)
-def test_a_backbone_that_does_not_fit_is_refused(name, message):
-    with pytest.raises(UserError, match=message):
-        load_spec(name)
 
 
 def test_a_toml_may_name_its_backbone_and_what_differs_from_its_recipe(tmp_path):

@@ -16,19 +16,19 @@ def neighbours(train: Examples, test: Examples) -> dict[str, list[Any]]:
     ``train`` (similarity at least 0.7) has the ``same`` or an ``other`` class, and ``conflict``: whether the structure,
     ignoring stereochemistry, has more than one label in the two sets together.
     """
-    from rdkit import Chem, DataStructs, rdBase
-    from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
+    from rdkit import Chem, rdBase
 
     with rdBase.BlockLogs():  # suppress remarks on the hydrogens of molecules that are known to parse
-        molecules = {s: Chem.MolFromSmiles(s) for part in (train, test) for s in part.smiles.tolist()}
-    bits = {s: GetMorganGenerator(2, fpSize=2048).GetFingerprint(m) for s, m in molecules.items()}
-    flat = {s: Chem.MolToSmiles(m, isomericSmiles=False) for s, m in molecules.items()}
+        flat = {
+            s: Chem.MolToSmiles(Chem.MolFromSmiles(s), isomericSmiles=False)
+            for part in (train, test)
+            for s in part.smiles.tolist()
+        }
     labels: dict[str, set[int]] = {}
     for part in (train, test):
         for s, y in zip(part.smiles.tolist(), part.y.tolist(), strict=True):
             labels.setdefault(flat[s], set()).add(int(y))
-    train_bits = [bits[s] for s in train.smiles.tolist()]
-    near = np.array([DataStructs.BulkTanimotoSimilarity(bits[s], train_bits) for s in test.smiles.tolist()])
+    near = similarities(test.smiles.tolist(), train.smiles.tolist())
     close, same = near >= CLOSE, test.y[:, None] == train.y[None]
     return {
         "ids": test.ids.tolist(),
