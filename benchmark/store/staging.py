@@ -1,32 +1,28 @@
-"""Folders that appear whole or not at all, and the removal of what killed processes leave behind.
-
-A process prepares a folder inside a hidden one beside it and holds a lock there. The lock ends with the process,
-however that ends, so no clock or process id has to tell whether a hidden folder is still in use.
-"""
+"""Folders that appear whole or not at all, and the removal of what killed processes leave behind."""
 
 import errno
 import glob
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
-LOCK = ".in-use"
-"""File in a hidden folder that its process holds locked."""
+OURS = "churn-"
+"""Part of the name of a hidden folder, by which ``sweep`` tells it from a user's."""
+DAY = 24 * 3600.0
+"""Age in seconds from which a hidden folder is one that a killed process has left."""
 
 
 @contextmanager
 def staging(target: Path) -> Iterator[Path]:
-    """Yield a new hidden folder beside ``target``. It is removed at the end, or after a kill by ``sweep``."""
-    folder, lock = _locked(target)
+    """Yield a new hidden folder beside ``target``. It is removed at the end, or a day after a kill by ``sweep``."""
+    folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.{OURS}", dir=target.parent))
     try:
         yield folder
     finally:
-        _remove(folder)
-        lock.release()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
@@ -53,40 +49,15 @@ def replacing(target: Path) -> Iterator[Path]:
 
 
 def sweep(parent: Path, name: str = "*") -> None:
-    """Remove the hidden folders beside ``parent/name`` whose processes have ended; by default, all in ``parent``.
+    """Return what killed processes had put aside of ``parent/name`` to its place, and remove what they left a day ago.
 
-    A folder that its process had put aside, but not yet replaced, returns to its place first.
+    By default, of everything in ``parent``.
     """
-    pattern = name if name == "*" else glob.escape(name)
-    for folder in parent.glob(f".{pattern}.*/"):
-        if not (folder / LOCK).exists():
-            with suppress(OSError):  # not ours, unless a kill came before the lock
-                folder.rmdir()
-            continue
-        with suppress(Timeout, OSError), FileLock(folder / LOCK).acquire(blocking=False):
-            _restore(folder / "old", parent / folder.name[1:].rpartition(".")[0])
-            _remove(folder)
-
-
-def _locked(target: Path) -> tuple[Path, FileLock]:
-    while True:
-        folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-        lock = FileLock(folder / LOCK)
-        with suppress(FileNotFoundError, FileExistsError):  # swept before it was locked
-            lock.acquire()
-            if (folder / LOCK).exists():
-                return folder, lock
-            lock.release()
-
-
-def _remove(folder: Path) -> None:
-    """Remove a hidden folder, its lock last, so that after a kill ``sweep`` still knows it."""
-    for path in folder.iterdir():
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        elif path.name != LOCK:
-            path.unlink(missing_ok=True)
-    shutil.rmtree(folder, ignore_errors=True)
+    for folder in parent.glob(f".{name if name == '*' else glob.escape(name)}.{OURS}*/"):
+        with suppress(OSError):
+            _restore(folder / "old", parent / folder.name[1:].rpartition(f".{OURS}")[0])
+            if folder.stat().st_mtime < time.time() - DAY:
+                shutil.rmtree(folder)
 
 
 def _moved(new: Path, target: Path) -> bool:

@@ -37,12 +37,6 @@ logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # its tra
 
 STUDIES = "churn-studies"
 """Experiment that holds the records of studies."""
-ORDER = "churn.order"
-"""Tag that orders cells and records within an experiment: one more than the highest there when recording began.
-
-Times would not do, because the clocks of several machines may differ.
-"""
-
 CELL = "cell"
 """Folder of a run's artifacts with its cell, as ``benchmark.store.folder`` describes it."""
 GONE = "GONE"
@@ -69,7 +63,8 @@ class Store:
         Reads no predictions, but looks whether the files of the ``wanted`` ones are there: see ``GONE``.
         """
         with translated_errors(self.uri):
-            runs = sorted(self._runs("cell"), key=lambda run: (run.info.status == "FINISHED", _order(run)))
+            oldest_first = reversed(self._runs("cell"))
+            runs = sorted(oldest_first, key=lambda run: run.info.status == "FINISHED")
             known = {run.data.tags.get("churn.cell", ""): run for run in runs}
             gone = {digest for digest, run in known.items() if digest in wanted and self._gone(run)}
         return {digest: GONE if digest in gone else run.info.status for digest, run in known.items()}
@@ -91,7 +86,7 @@ class Store:
             runs = [run for run in self._runs("cell", "", datasets) if run.info.status == "FINISHED"]
             if only is not None:
                 runs = [run for run in runs if run.data.tags.get("churn.cell") in only]
-            for run in sorted(runs, key=_order, reverse=True):
+            for run in runs:
                 try:
                     yield self._read(run)
                 except (MlflowException, OSError, KeyError, ValueError) as error:
@@ -104,7 +99,7 @@ class Store:
         with translated_errors(self.uri):
             runs = self._runs("cell")
         finished = {run.data.tags.get("churn.cell") for run in runs if run.info.status == "FINISHED"}
-        failed = [run for run in sorted(runs, key=_order, reverse=True) if run.info.status == "FAILED"]
+        failed = [run for run in runs if run.info.status == "FAILED"]
         tags = [(run, run.data.tags) for run in failed if run.data.tags.get("churn.cell") not in finished]
         return [
             f"{_called(run)} on {of.get('churn.dataset', 'a dataset')} failed. Run it again: {of.get('command')}"
@@ -128,13 +123,14 @@ class Store:
             tags = {**describe.tags(cell), **shown.tags}
             with self._interruptible(experiment, cell):
                 while True:
-                    run = self._start(experiment, tags, describe.run_name(cell), cell.facts.wall_seconds)
+                    began = _now()
+                    run = self._create(experiment, tags, describe.run_name(cell), cell.facts.wall_seconds)
                     with self._removed_by_another(run):
                         upload(run.info, shown.files, self.uri)
                         upload_folder(run.info, path, CELL, self.uri)
                         self._log_whole(experiment, run.info.run_id, cell, shown.metrics)
                     best = self._one_remains(experiment, cell)
-                    if best and _order(best)[0] >= _order(run)[0]:
+                    if best and best.info.end_time >= began:
                         break
             if cell.key.pipeline == REFERENCE:
                 self._show_again(experiment, cell)
@@ -168,7 +164,7 @@ class Store:
             finished = [run for run in attempts.values() if run.info.status == "FINISHED"]
             if not finished:
                 return None
-            best = max(finished, key=_order)
+            best = finished[0]
             for run in [*attempts.values(), *runs]:  # parents first, so that none is read without its nested runs
                 if run.data.tags.get("mlflow.parentRunId", run.info.run_id) != best.info.run_id:
                     self.client.delete_run(run.info.run_id)
@@ -197,7 +193,7 @@ class Store:
             text = f"**Failed.** Run it again: `{cell.facts.command}`\n\n```\n{reason[-4000:]}\n```"
             tags = {**describe.tags(cell), **note.noted(text)}
             with self._interruptible(experiment, cell):
-                run = str(self._start(experiment, tags, describe.run_name(cell)).info.run_id)
+                run = str(self._create(experiment, tags, describe.run_name(cell)).info.run_id)
                 self._values(run, {}, describe.params(cell))
                 self.client.log_text(run, reason, "traceback.txt")
                 self.client.set_terminated(run, "FAILED")
@@ -228,13 +224,12 @@ class Store:
         with translated_errors(self.uri):
             experiment = self._ensure_experiment(STUDIES, "studies", {"churn.studies": "1"})
             with deferred():
-                run = self._start(experiment, tags, " · ".join(filter(None, (record.study, record.key))))
+                run = self._create(experiment, tags, " · ".join(filter(None, (record.study, record.key))))
                 with self._removed_by_another(run):
                     upload(run.info, files, self.uri)
                     self.client.set_terminated(run.info.run_id, "FINISHED")
                 for other in self._search([experiment], "attributes.status = 'RUNNING'"):  # left by a kill
-                    same = all(other.data.tags.get(name) == tags[name] for name in ("churn.study", "churn.key"))
-                    if same and _order(other)[0] < _order(run)[0]:
+                    if all(other.data.tags.get(name) == tags[name] for name in ("churn.study", "churn.key")):
                         self.client.delete_run(other.info.run_id)
 
     def records(self) -> list[Record]:
@@ -243,7 +238,7 @@ class Store:
         with translated_errors(self.uri):
             experiment = self.client.get_experiment_by_name(STUDIES)
             runs = self._search([experiment.experiment_id], "attributes.status = 'FINISHED'") if experiment else []
-            for run in sorted(runs, key=_order, reverse=True):
+            for run in runs:
                 try:
                     with local_folder(run.info.artifact_uri) as files:
                         content = (files / "record.json").read_bytes()
@@ -311,6 +306,7 @@ class Store:
         return self._search([experiment], f"{query} AND tags.`churn.kind` = '{kind}'" if kind else query)
 
     def _search(self, experiments: list[str], query: str) -> list[Run]:
+        """Return the runs that meet a condition, newest first."""
         runs: list[Run] = []
         token = None
         while True:
@@ -318,21 +314,15 @@ class Store:
                 page = self.client.search_runs(experiments, query, max_results=1000, page_token=token)
             runs += page
             if not (token := page.token):
-                return runs
-
-    def _start(self, experiment: str, tags: dict[str, str], name: str, seconds: float = 0.0) -> Run:
-        """Start the run of a cell or record, dated ``seconds`` ago, so that the UI shows the duration of training."""
-        numbered = f"tags.`{ORDER}` LIKE '%'"  # leaves out nested runs, which are ten times as many
-        newest = self.client.search_runs([experiment], numbered, order_by=[f"tags.`{ORDER}` DESC"], max_results=1)
-        order = 1 + max((_order(run)[0] for run in newest), default=0)
-        return self._create(experiment, {**tags, ORDER: f"{order:09d}"}, name, seconds)  # digits to sort as text
+                return sorted(runs, key=lambda run: (run.info.end_time or run.info.start_time, run.info.run_id))[::-1]
 
     def _create(self, experiment: str, tags: dict[str, str], name: str, seconds: float = 0.0) -> Run:
-        start = int((time.time() - seconds) * 1000)
+        """Start a run, dated ``seconds`` ago, so that the UI shows the duration of training."""
+        start = _now() - int(1000 * seconds)
         return self.client.create_run(experiment, start_time=start, tags=tags, run_name=name)
 
     def _values(self, run: str, values: Mapping[str, float], params: dict[str, Any]) -> None:
-        now = int(time.time() * 1000)
+        now = _now()
         self.client.log_batch(
             run,
             metrics=[Metric(name, value, now, 0) for name, value in values.items()],
@@ -369,8 +359,7 @@ class Store:
         """Return the finished runs of other cells on the same data and split, newest first."""
         same = f"tags.`churn.problem` = '{cell.key.problem}' AND tags.`churn.kind` = 'cell'{query}"
         runs = self._search([experiment], f"{same} AND attributes.status = 'FINISHED'")
-        runs = [run for run in runs if run.data.tags.get("churn.cell") != cell.key.digest]
-        return sorted(runs, key=_order, reverse=True)
+        return [run for run in runs if run.data.tags.get("churn.cell") != cell.key.digest]
 
     def _reference(self, experiment: str, cell: Cell) -> Cell | None:
         """Return the newest cell of ERM on the same data with a train seed of ``cell``, if the store has one."""
@@ -394,7 +383,7 @@ class Store:
             with self._removed_by_another(run):
                 upload(run.info, shown.files, self.uri)
                 # A clock that was fast must not make an older value the current one.
-                now = max([int(time.time() * 1000), *(metric.timestamp + 1 for metric in run.data._metric_objs)])
+                now = max([_now(), *(metric.timestamp + 1 for metric in run.data._metric_objs)])
                 metrics = [Metric(name, value, now, 0) for name, value in shown.metrics.items()]
                 tags = [] if edited else [RunTag(name, text) for name, text in shown.tags.items()]
                 self.client.log_batch(run.info.run_id, metrics, [], tags)
@@ -445,10 +434,6 @@ def _reason(error: Exception) -> str:
     return " ".join(str(error).split())[:500]
 
 
-def _order(run: Run) -> tuple[int, int, str]:
-    """Return what sorts runs of cells or records by age; runs without ``ORDER`` are older and sorted by their times."""
-    try:
-        order = int(run.data.tags.get(ORDER, 0))
-    except ValueError:  # the tag was edited
-        order = 0
-    return order, int(run.info.end_time or run.info.start_time), str(run.info.run_id)
+def _now() -> int:
+    """Return the time in milliseconds, as MLflow keeps it."""
+    return int(time.time() * 1000)

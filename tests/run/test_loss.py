@@ -294,7 +294,7 @@ assert at_once(training, [0]) == [0]
 """)
     assert int(output.rpartition("interrupted ")[2].split()[0]) > MOMENTS // 2
     assert outbox.pending() == []
-    assert [path.name for path in (here / "outbox").iterdir()] == [".lock"]
+    assert {path.name[0] for path in (here / "outbox").iterdir()} == {"."}
     assert_each_once_and_whole(WHOLE)
 
 
@@ -320,11 +320,6 @@ assert opening.nothing_at()
 tracking.Store()
 """)
     assert "Error" not in output
-    assert_no_leftovers(here)
-
-
-def assert_no_leftovers(folder: Path) -> None:
-    assert [path.name for path in folder.glob(".*") if path.is_dir()] == []
 
 
 @pytest.mark.long
@@ -341,7 +336,7 @@ assert at_once(start, range(3)) == [0, 0, 0]
 """)
     assert "trouble" not in output
     assert_each_once_and_whole(WHOLE)
-    assert_no_leftovers(here)
+    assert [path.name for path in here.glob(".*") if path.is_dir()] == []
 
 
 @pytest.mark.slow

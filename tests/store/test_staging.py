@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import signal
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from benchmark.store.staging import replacing, staging, sweep
+from benchmark.store import staging
 
 PYTHON = """
 import os, signal, sys
 from pathlib import Path
-from benchmark.store.staging import replacing, staging
+from benchmark.store.staging import replacing
 
 target = Path(sys.argv[1])
 """
@@ -49,7 +50,7 @@ def site(tmp_path: Path) -> Path:
 
 
 def test_a_folder_is_replaced_whole_and_nothing_else_is_left(site: Path) -> None:
-    with replacing(site) as new:
+    with staging.replacing(site) as new:
         page(new, "new")
         assert shown(site) == "old"
     assert shown(site) == "new"
@@ -57,13 +58,13 @@ def test_a_folder_is_replaced_whole_and_nothing_else_is_left(site: Path) -> None
 
 
 def test_a_folder_is_created_with_those_above_it(tmp_path: Path) -> None:
-    with replacing(tmp_path / "a" / "b") as new:
+    with staging.replacing(tmp_path / "a" / "b") as new:
         page(new, "new")
     assert shown(tmp_path / "a" / "b") == "new"
 
 
 def test_a_failure_keeps_the_old_folder(site: Path) -> None:
-    with pytest.raises(FileNotFoundError), replacing(site) as new:
+    with pytest.raises(FileNotFoundError), staging.replacing(site) as new:
         (new / "missing" / "index.html").write_text("new")
     assert shown(site) == "old"
     assert names(site.parent) == ["site"]
@@ -81,86 +82,65 @@ def test_an_error_between_the_renames_keeps_the_old_folder(
         return rename(self, target)
 
     monkeypatch.setattr(Path, "rename", fails)
-    with pytest.raises(error), replacing(site) as new:
+    with pytest.raises(error), staging.replacing(site) as new:
         page(new, "new")
     assert shown(site) == "old"
     assert names(site.parent) == ["site"]
 
 
 KILLED = """
-left = int(sys.argv[2])
+import itertools
+from benchmark.store.staging import sweep
 
 def counted(function):
     def call(*args, **kwargs):
-        global left
-        left -= 1
-        if left == 0:
+        left[0] -= 1
+        if left[0] == 0:
             os.kill(os.getpid(), signal.SIGKILL)
         return function(*args, **kwargs)
     return call
 
-for owner, name in ((Path, "rename"), (Path, "write_text"), (os, "mkdir"), (os, "unlink"), (os, "rmdir")):
-    setattr(owner, name, counted(getattr(owner, name)))
-with replacing(target) as new:
-    for name in ("index.html", "style.css"):
-        (new / name).write_text("new")
-print("finished")
+def replace(step):
+    left[:] = [step]
+    for owner, name in ((Path, "rename"), (Path, "write_text"), (os, "mkdir"), (os, "unlink"), (os, "rmdir")):
+        setattr(owner, name, counted(getattr(owner, name)))
+    with replacing(target) as new:
+        for name in ("index.html", "style.css"):
+            (new / name).write_text("new")
+
+left = []
+for step in itertools.count(1):
+    if not (child := os.fork()):
+        replace(step)
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    there = target.exists()
+    sweep(target.parent, target.name)
+    print(code, there, *{(target / name).read_text() for name in ("index.html", "style.css")})
+    if code == 0:
+        break
 """
 
 
 @pytest.mark.slow
 def test_a_kill_before_any_step_leaves_a_whole_folder_once_it_is_swept(site: Path) -> None:
-    seen, outcome, step = set(), "", 0
-    while "finished" not in outcome:
-        step += 1
-        writer = python(KILLED, site, str(step))
-        outcome = writer.communicate()[0]
-        assert writer.returncode in (0, -signal.SIGKILL)
-        seen.add(site.exists())
-        sweep(site.parent, "site")
-        assert shown(site) in ("old", "new")
-        assert names(site.parent) == ["site"]
-    assert seen == {True, False}, "no kill came between the two renames"
-    assert step > 8
+    lines = [line.split() for line in python(KILLED, site).communicate()[0].splitlines()]
+    assert len(lines) > 7
+    assert {code for code, *_ in lines} == {"-9", "0"}
+    assert {there for _, there, *_ in lines} == {"True", "False"}, "no kill came between the two renames"
+    assert {tuple(texts) for _, _, *texts in lines} == {("old",), ("new",)}
 
 
-HELD = """
-with staging(target) as hidden:
-    print(hidden.name, flush=True)
-    input()
-"""
-
-
-def test_the_folder_of_a_living_process_stays_and_that_of_a_dead_one_goes(site: Path) -> None:
-    with python(HELD, site) as writer:
-        assert writer.stdout is not None
-        hidden = writer.stdout.readline().strip()
-        with replacing(site) as new:
-            page(new, "new")
-        assert names(site.parent) == [hidden, "site"]
-        writer.kill()
-    sweep(site.parent)
-    assert names(site.parent) == ["site"]
-
-
-def test_a_folder_that_is_swept_before_it_is_locked_is_made_again(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[str] = []
-
-    def swept(prefix: str, dir: Path) -> str:
-        folder = dir / f"{prefix}{len(made):08d}"
-        folder.mkdir()
-        made.append(str(folder))
-        if len(made) == 1:
-            sweep(site.parent)
-            assert not folder.exists()
-        return str(folder)
-
-    monkeypatch.setattr("tempfile.mkdtemp", swept)
-    with staging(site) as hidden:
-        assert hidden.is_dir()
-        sweep(site.parent)
-        assert hidden.is_dir()
-    assert names(site.parent) == ["site"]
+def test_what_a_kill_left_is_removed_after_a_day_and_what_is_in_use_or_a_user_s_stays(site: Path) -> None:
+    (site.parent / ".site.backup").mkdir()
+    long_ago = time.time() - staging.DAY - 60
+    os.utime(site.parent / ".site.backup", (long_ago, long_ago))
+    with staging.staging(site) as in_use, staging.staging(site) as left:
+        (left / "new").mkdir()
+        os.utime(left, (long_ago, long_ago))
+        staging.sweep(site.parent)
+        assert names(site.parent) == sorted([".site.backup", in_use.name, "site"])
+    assert names(site.parent) == [".site.backup", "site"]
 
 
 AT_ONCE = """
@@ -181,16 +161,9 @@ def test_of_processes_that_replace_a_folder_at_once_all_finish_and_one_stays_who
         writer.communicate()
 
 
-def test_hidden_folders_of_a_user_are_kept(site: Path) -> None:
-    (site.parent / ".site.backup").mkdir()
-    (site.parent / ".site.backup" / "thesis.tex").write_text("years of work")
-    sweep(site.parent)
-    assert (site.parent / ".site.backup" / "thesis.tex").read_text() == "years of work"
-
-
 def test_a_name_with_wildcards_means_itself(tmp_path: Path) -> None:
-    with staging(tmp_path / "[a]*") as hidden:
+    with staging.staging(tmp_path / "[a]*") as hidden:
         assert hidden.parent == tmp_path
-    with replacing(tmp_path / "[a]*") as new:
+    with staging.replacing(tmp_path / "[a]*") as new:
         page(new, "new")
     assert names(tmp_path) == ["[a]*"]
