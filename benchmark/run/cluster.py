@@ -11,6 +11,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+
 from benchmark.errors import UserError
 from benchmark.files import install
 from benchmark.types import Problem
@@ -65,42 +67,32 @@ def _slurm(file: Path) -> Any:
     return cluster
 
 
-def spread(
-    client: Any,
-    work: Callable[..., Any],
-    units: Sequence[tuple[Problem, Any]],
-    alone: Callable[[Any], Sequence[Any]],
-    died: Callable[[Any], Any],
-) -> Iterator[Any]:
+def spread(client: Any, work: Callable[..., Any], units: Sequence[tuple[Problem, Any]]) -> Iterator[Any]:
     """Yield ``work(problem, unit)`` for each (problem, unit) as it completes; each problem is sent once, compressed.
 
-    A unit whose worker dies is retried on another. If that keeps happening, its parts, ``alone(unit)``, are tried one
-    by one, and a part that kills its worker again gives ``died(part)``. Raises ClusterError if the scheduler is lost.
+    A unit whose worker dies is retried on another. If that keeps happening, TerminatedWorkerError is raised once all
+    others are done. Raises ClusterError if the scheduler is lost.
     """
     from distributed import KilledWorker, as_completed
 
     try:
         sent: dict[str, Any] = {}
-        running = {}
-        suspects = []
+        running = []
         for problem, unit in units:
             if problem.digest not in sent:  # as a task: scattered data would be lost with the worker that holds it
                 sent[problem.digest] = client.submit(lambda x: x, _packed(problem), pure=False)
-            running[client.submit(_do, work, sent[problem.digest], unit, pure=False)] = problem, unit
+            running.append(client.submit(_do, work, sent[problem.digest], unit, pure=False))
+        died = 0
         for future in as_completed(running):
             if isinstance(future.exception(), KilledWorker):
-                problem, unit = running[future]
-                suspects += [(problem, part) for part in alone(unit)]
+                died += 1
             else:
                 yield future.result()
-        for problem, part in suspects:
-            try:
-                yield client.submit(_do, work, sent[problem.digest], part, pure=False).result()
-            except KilledWorker:
-                yield died(part)
     except (OSError, TimeoutError, CancelledError) as error:  # distributed's CommClosedError is an OSError
         remedy = "finished work is kept; run the same command again to do the rest"
         raise ClusterError(f"the Dask scheduler was lost: {error}\n  {remedy}") from error
+    if died:
+        raise TerminatedWorkerError
 
 
 def _packed(problem: Problem) -> bytes:

@@ -7,9 +7,12 @@ import re
 import shlex
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby, product
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,15 +90,13 @@ class Failed:
 
 
 @dataclass(frozen=True)
-class _Block:
-    """Result from a worker: predictions of some train seeds on each test set, or a traceback."""
+class _Retraining:
+    """Predictions (1, T, C) on each test set, CPU seconds with those of shared networks, and the share of rows seen."""
 
     values: dict[str, np.ndarray]
-    seconds: tuple[float, ...]
-    """CPU seconds of each train seed, including shared networks."""
-    error: str = ""
-    rows_seen: float = np.nan
-    """Share of the pool's rows that a predictor was trained on, averaged over the train seeds; nan if unknown."""
+    seconds: float
+    rows_seen: float
+    """Share of the pool's rows that the predictor was trained on; nan if unknown."""
 
 
 def plan(
@@ -143,14 +144,14 @@ def run(
     default = (os.cpu_count() or 1) if all(cell.key.device == CPU for cell in cells) else 1
     jobs = len(client.ncores()) or 1 if client else jobs or default
     units = _units(cells, jobs, fresh)
-    done: dict[int, dict[tuple[int, ...], _Block]] = {i: {} for i in range(len(cells))}
-    for seeds, results in spread(client, _work, units, _alone, _died) if client else _parallel(units, jobs):
-        for i, result in results.items():
-            cell = cells[i]
-            done[i][seeds] = result
-            yield cell, len(seeds)
-            if sum(map(len, done[i])) == len(cell.key.seeds):
-                yield cell, _assemble(cell, done.pop(i))
+    done: dict[int, dict[int, _Retraining | str]] = {i: {} for i in range(len(cells))}
+    for results in _done(units, partial(spread, client, _work) if client else partial(_locally, jobs=jobs)):
+        for i, of_cell in groupby(sorted(results), key=itemgetter(0)):
+            trained = {seed: results[i, seed] for _, seed in of_cell}
+            done[i] |= trained
+            yield cells[i], len(trained)
+            if len(done[i]) == len(cells[i].key.seeds):
+                yield cells[i], _assemble(cells[i], done.pop(i))
 
 
 @dataclass(frozen=True)
@@ -168,11 +169,12 @@ class _Unit:
 
 
 _Units = list[tuple[Problem, _Unit]]
-_Results = tuple[tuple[int, ...], dict[int, _Block]]
-"""Seeds of a unit, and its blocks by cell."""
+_Results = dict[tuple[int, int], _Retraining | str]
+"""Retrainings, or tracebacks, by the number of the cell and the train seed."""
 
 
 def _units(cells: Sequence[Planned], jobs: int, fresh: bool) -> _Units:
+    """Return two units for each worker and group of alike cells, so that workers finish at about the same time."""
     alike: dict[tuple[str, Sampling, tuple[int, ...], str], list[int]] = {}
     for i, cell in enumerate(cells):
         alike.setdefault((cell.problem.digest, cell.key.sampling, cell.key.seeds, cell.key.device), []).append(i)
@@ -180,46 +182,35 @@ def _units(cells: Sequence[Planned], jobs: int, fresh: bool) -> _Units:
     for (_, sampling, seeds, device), group in alike.items():
         methods = {i: cells[i].method for i in group}
         names = {i: replace(cells[i].key, seeds=()).digest for i in group}
-        for block in _blocks(seeds, jobs):
-            units.append((cells[group[0]].problem, _Unit(methods, names, sampling, block, fresh, device)))
+        for block in np.array_split(seeds, min(len(seeds), 2 * jobs)):
+            unit = _Unit(methods, names, sampling, tuple(block.tolist()), fresh, device)
+            units.append((cells[group[0]].problem, unit))
     return units
 
 
-def _alone(unit: _Unit) -> list[_Unit]:
-    """Split a unit by method, to isolate the one that kills its worker."""
-    return [replace(unit, methods={i: method}) for i, method in unit.methods.items()]
-
-
-def _died(unit: _Unit) -> _Results:
-    error = f"the worker process died on train seeds {unit.seeds}: out of memory, or a crash in native code"
-    return unit.seeds, {i: _Block({}, (), error) for i in unit.methods}
-
-
-def _parallel(units: _Units, jobs: int) -> Iterator[_Results]:
-    """Run ``_work`` on worker processes; if one dies (of lack of memory, say), try the remaining methods one by one."""
-
-    def start(units: _Units, n: int) -> Iterator[_Results]:
-        pool = Parallel(n_jobs=n, return_as="generator_unordered", inner_max_num_threads=1, backend="loky")
-        return pool(delayed(_work)(problem, unit) for problem, unit in units)
-
-    left = {(unit.seeds, min(unit.methods)): (problem, unit) for problem, unit in units}
+def _done(units: _Units, attempt: Callable[[_Units], Iterator[_Results]]) -> Iterator[_Results]:
+    """Yield the results of ``attempt(units)``; if a worker dies (of lack of memory, say), try methods one by one."""
+    left = {(min(unit.methods), min(unit.seeds)): (problem, unit) for problem, unit in units}
     try:
-        for seeds, blocks in start(units, jobs):
-            del left[seeds, min(blocks)]
-            yield seeds, blocks
+        for results in attempt(units):
+            del left[min(results)]
+            yield results
     except TerminatedWorkerError:
         for problem, unit in left.values():
-            for part in _alone(unit):
-                try:  # two jobs, as joblib would run a single one in this process
-                    yield from start([(problem, part)], 2)
+            for part in (replace(unit, methods={i: method}) for i, method in unit.methods.items()):
+                try:
+                    yield from attempt([(problem, part)])
                 except TerminatedWorkerError:
-                    yield _died(part)
+                    error = (
+                        f"the worker process died on train seeds {part.seeds}: out of memory, or a crash in native code"
+                    )
+                    yield dict.fromkeys(product(part.methods, part.seeds), error)
 
 
-def _blocks(seeds: tuple[int, ...], jobs: int) -> list[tuple[int, ...]]:
-    """Split the seeds of a cell into up to two blocks per worker, so that all workers finish at about the same time."""
-    count = min(len(seeds), 2 * jobs)
-    return [tuple(map(int, block)) for block in np.array_split(seeds, count)]
+def _locally(units: _Units, jobs: int) -> Iterator[_Results]:
+    """Do the work in worker processes. Raises TerminatedWorkerError if one of them dies."""
+    pool = Parallel(n_jobs=jobs, return_as="generator_unordered", inner_max_num_threads=1, backend="loky")
+    return pool(delayed(_work)(problem, unit) for problem, unit in units)
 
 
 def fit(method: Pipeline, sample: Sample) -> Model:
@@ -240,39 +231,55 @@ def retrain(
 
     Raises RuntimeError with the traceback if training fails.
     """
-    block = _work(problem, _Unit({0: method}, {0: ""}, sampling, tuple(seeds), True, CPU))[1][0]
-    if block.error:
-        raise RuntimeError(block.error)
-    return {name: Predictions.of(problem, name, tuple(seeds), block.values[name], sampling) for name in problem.evals}
+    results = _work(problem, _Unit({0: method}, {0: ""}, sampling, tuple(seeds), True, CPU))
+    retrainings = _all_or_error(results[0, seed] for seed in seeds)
+    if isinstance(retrainings, str):
+        raise RuntimeError(retrainings)
+    return _joined(problem, tuple(seeds), sampling, retrainings)
+
+
+def _all_or_error(results: Iterable[_Retraining | str]) -> list[_Retraining] | str:
+    """Return all retrainings, or the first traceback if one failed."""
+    retrainings: list[_Retraining] = []
+    for result in results:
+        if isinstance(result, str):
+            return result
+        retrainings.append(result)
+    return retrainings
+
+
+def _joined(
+    problem: Problem, seeds: tuple[int, ...], sampling: Sampling, retrainings: Sequence[_Retraining]
+) -> dict[str, Predictions]:
+    values = {name: np.concatenate([retraining.values[name] for retraining in retrainings]) for name in problem.evals}
+    return {name: Predictions.of(problem, name, seeds, value, sampling) for name, value in values.items()}
 
 
 def _work(problem: Problem, unit: _Unit) -> _Results:
-    """Train and predict, one train seed after another, with all methods at each."""
+    """Train and predict, one train seed after another, with all methods at each; none after its first error."""
     from benchmark.train.loop import sharing  # PyTorch is slow to import, and not every command trains
 
-    done: dict[int, list[_Block]] = {i: [] for i in unit.methods}
-    errors: dict[int, _Block] = {}
+    results: _Results = {}
+    errors: dict[int, str] = {}
     for seed in unit.seeds:
         sample, _ = sample_for(problem, unit.sampling, seed, unit.device)
         with sharing() as shared:
             for i in sorted(unit.methods, key=lambda i: not unit.methods[i].remedy.fits_first):
-                if i in errors:
-                    continue
-                path = _path(unit, i, seed)
-                block = None if unit.fresh else _load(path)
-                if block is None:
-                    block = _retrained(unit.methods[i], problem, sample, shared)
-                    if block.error:
-                        errors[i] = block
+                path = _path(unit.names[i], seed)
+                result = errors.get(i) or (None if unit.fresh else _load(path))
+                if result is None:
+                    result = _retrained(unit.methods[i], problem, sample, shared)
+                    if isinstance(result, str):
+                        errors[i] = result
                     elif unit.names[i]:
-                        numbers = {"seconds": np.array(block.seconds[0]), "rows_seen": np.array(block.rows_seen)}
-                        write_arrays(path, block.values | numbers)
-                done[i].append(block)
-    return unit.seeds, {i: errors.get(i) or _joined(problem, unit.seeds, blocks) for i, blocks in done.items()}
+                        numbers = {"seconds": np.array(result.seconds), "rows_seen": np.array(result.rows_seen)}
+                        write_arrays(path, result.values | numbers)
+                results[i, seed] = result
+    return results
 
 
-def _retrained(method: Pipeline, problem: Problem, sample: Sample, shared: "Shared") -> _Block:
-    """Return the predictions of one retraining (1, T, C) on each test set, or the traceback of what failed."""
+def _retrained(method: Pipeline, problem: Problem, sample: Sample, shared: "Shared") -> _Retraining | str:
+    """Return one retraining, or the traceback of what failed."""
     try:
         _warm_up(method, sample)
         saved, start = shared.saved, time.process_time()
@@ -282,16 +289,9 @@ def _retrained(method: Pipeline, problem: Problem, sample: Sample, shared: "Shar
         for name, value in values.items():
             Predictions.of(problem, name, (sample.seed,), value)
         seen = len(np.unique(model.rows)) / len(problem.train) if hasattr(model, "rows") else np.nan
-        return _Block({name: value.astype(np.float32) for name, value in values.items()}, (seconds,), rows_seen=seen)
+        return _Retraining({name: value.astype(np.float32) for name, value in values.items()}, seconds, seen)
     except (Exception, SystemExit):
-        return _Block({}, (), traceback.format_exc())
-
-
-def _joined(problem: Problem, seeds: tuple[int, ...], blocks: Sequence[_Block]) -> _Block:
-    """Return one block of all seeds."""
-    values = {name: np.concatenate([block.values[name] for block in blocks]) for name in problem.evals}
-    seconds = tuple(one for block in blocks for one in block.seconds)
-    return _Block(values, seconds, rows_seen=float(np.mean([block.rows_seen for block in blocks])))
+        return traceback.format_exc()
 
 
 _warm: set[tuple[object, ...]] = set()
@@ -314,40 +314,33 @@ def _warm_up(method: Pipeline, sample: Sample) -> None:
         fit(method, replace(sample, rows=rows, bootstrap_pool=rows, recipe=recipe)).predict(sample.inputs[:2])
 
 
-def _path(unit: _Unit, i: int, seed: int) -> Path:
-    """Return the path of the cached predictions of a retraining of cell ``i``."""
+def _path(name: str, seed: int) -> Path:
+    """Return the path of the cached predictions of a retraining of the cell ``name``."""
     versions = {library: installed(library) for library in LIBRARIES}
-    key = hashlib.sha256(json.dumps([unit.names[i], seed, versions]).encode()).hexdigest()
+    key = hashlib.sha256(json.dumps([name, seed, versions]).encode()).hexdigest()
     return cache_folder() / "retrainings" / key[:2] / key
 
 
-def _load(path: Path) -> _Block | None:
+def _load(path: Path) -> _Retraining | None:
     stored = read_arrays(path)
     if stored is None:
         return None
     seconds, seen = (float(stored.pop(name)) for name in ("seconds", "rows_seen"))
-    return _Block(stored, (seconds,), rows_seen=seen)
+    return _Retraining(stored, seconds, seen)
 
 
-def _assemble(cell: Planned, blocks: dict[tuple[int, ...], _Block]) -> Cell | Failed:
-    """Join the blocks of a cell in the order of its seeds."""
-    ordered = [blocks[block] for block in sorted(blocks, key=lambda block: cell.key.seeds.index(block[0]))]
-    errors = [block.error for block in ordered if block.error]
-    if errors:
-        return Failed(cell, errors[0])
-    try:
-        values = {name: np.concatenate([block.values[name] for block in ordered]) for name in cell.problem.evals}
-        predictions = {
-            name: Predictions.of(cell.problem, name, cell.key.seeds, v, cell.key.sampling) for name, v in values.items()
-        }
-    except ValueError:
-        return Failed(cell, traceback.format_exc())
-    seen = sum(block.rows_seen * len(seeds) for seeds, block in blocks.items())
-    seconds = [one for block in ordered for one in block.seconds]
+def _assemble(cell: Planned, results: dict[int, _Retraining | str]) -> Cell | Failed:
+    """Join the retrainings of a cell in the order of its seeds."""
+    key, retrainings = cell.key, _all_or_error(results[seed] for seed in cell.key.seeds)
+    if isinstance(retrainings, str):
+        return Failed(cell, retrainings)
+    predictions = _joined(cell.problem, key.seeds, key.sampling, retrainings)
+    seconds = [retraining.seconds for retraining in retrainings]
+    seen = float(np.mean([retraining.rows_seen for retraining in retrainings]))
     changes = {
         "wall_seconds": round(sum(seconds), 1),
         "control": cell.method.remedy.control,
-        "rows_seen": None if np.isnan(seen) else round(seen / len(cell.key.seeds), 4),
+        "rows_seen": None if np.isnan(seen) else round(seen, 4),
     }
-    facts = facts_of(cell.problem, cell.command, cell.key.device).model_copy(update=changes)
-    return Cell(cell.key, cell.title, predictions, float(np.median(seconds)), facts)
+    facts = facts_of(cell.problem, cell.command, key.device).model_copy(update=changes)
+    return Cell(key, cell.title, predictions, float(np.median(seconds)), facts)

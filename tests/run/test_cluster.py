@@ -131,7 +131,7 @@ def test_a_large_problem_travels_compressed_and_a_worker_unpacks_it_once_for_all
     units = [(problem, unit) for problem in problems for unit in range(12)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # Dask warns of more than 10 MB
-        found = list(cluster.spread(client, seen, units, lambda unit: [unit], lambda unit: None))
+        found = list(cluster.spread(client, seen, units))
     counts, digests, held = zip(*found, strict=True)
     assert len(set(counts)) == 24  # unpacked anew, a problem would always be in its first unit
     assert set(digests) == {problem.digest for problem in problems}

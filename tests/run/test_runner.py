@@ -54,7 +54,7 @@ from benchmark.run.check import synthetic
 problem = synthetic("classification")
 for text in ("svm", "random_forest:trees=2", "erm"):
     unit = runner._Unit({0: make_method(text, problem.task)}, {0: ""}, "paper", (1,), True, runner.CPU)
-    first, second = (runner._work(problem, unit)[1][0].seconds[0] for _ in range(2))
+    first, second = (runner._work(problem, unit)[0, 1].seconds for _ in range(2))
     print(text, first < 0.2 + 2 * second, first, second)
 """
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -134,7 +134,7 @@ class Broken(Remedy):
         return SimpleNamespace(predict=predict)
 
 
-describe(Broken, "broken", "Broken")
+describe(Broken, "broken", title="Broken")
 
 
 def with_the_forest(remedy: Remedy) -> Pipeline:
@@ -223,7 +223,7 @@ def test_a_predictor_that_does_not_say_what_it_learned_from_has_no_share_of_rows
         def fit(self, sample: Sample, learner: Learner) -> Any:
             return SimpleNamespace(predict=learner.fit(sample).predict)
 
-    describe(Silent, "silent", "Silent")
+    describe(Silent, "silent", title="Silent")
     silent = runner.plan(synthetic("classification"), with_the_forest(Silent()), [1, 2])
     (cell,) = [result for _, result in runner.run([silent], 1, fresh=True) if isinstance(result, Cell)]
     assert cell.facts.rows_seen is None
