@@ -96,10 +96,12 @@ def quick_stores() -> Iterator[None]:
 
         def copy(engine: Engine) -> None:
             with contextlib.closing(engine.raw_connection()) as connection:
-                if not empty.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                    make(engine)
-                    connection.driver_connection.backup(empty)
-                empty.backup(connection.driver_connection)
+                if empty.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                    with contextlib.suppress(sqlite3.OperationalError):  # a full disk, which MLflow itself reports
+                        empty.backup(connection.driver_connection)
+                        return
+                make(engine)
+                connection.driver_connection.backup(empty)
 
         with pytest.MonkeyPatch.context() as once:
             once.setattr(utils, "_initialize_tables", copy)
