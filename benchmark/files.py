@@ -91,6 +91,18 @@ def inside(folder: Path, name: str) -> Path:
     return path
 
 
+def save(path: Path, content: bytes) -> None:
+    """Write a file of the user's whole or not at all. Raises UserError if it cannot be written."""
+    hidden = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        hidden.write_bytes(content)
+        hidden.replace(path)
+    except OSError as error:
+        raise UserError(f"{path} cannot be written: {error.strerror}") from error
+    finally:
+        hidden.unlink(missing_ok=True)
+
+
 def cache_folder() -> Path:
     """Return ``CHURN_CACHE_DIR`` or the user's cache folder; downloads are in ``raw/``, derived data in ``made/``."""
     return Path(os.environ.get("CHURN_CACHE_DIR") or pooch.os_cache("churn-benchmark")).expanduser().absolute()

@@ -50,6 +50,45 @@ def build(
     typer.echo(f"{count} dataset{'s' if count != 1 else ''}, {rows} rows: {page}")
 
 
+@app.command()
+def predict(
+    file: Annotated[Path, typer.Argument(help="New molecules: CSV, TSV, Excel, Parquet or SDF.")],
+    dataset: Annotated[str, typer.Option(help="Dataset that the method was trained on.")],
+    out: Annotated[Path, typer.Option(help="CSV to write; it must not exist.")] = Path("predictions.csv"),
+    method: Annotated[
+        str, typer.Option(help="One of the methods that are recorded.", show_default="the recommended one")
+    ] = "",
+    sheet: Annotated[str, typer.Option(help="Sheet of a workbook.")] = "",
+    store: Annotated[str, STORE] = "",
+    jobs: Annotated[int | None, typer.Option(help="Worker processes.", show_default="one per core", min=1)] = None,
+) -> None:
+    """Predict new molecules, and say of each how far the answer depends on the sample and how close the data are.
+
+    A model trained on all rows answers. The retrainings of the recorded run are trained again, and tell the stability.
+    """
+    from rich.progress import track
+
+    from benchmark.data.spec import load_spec
+    from benchmark.files import save
+    from leaderboard import predict as new
+    from leaderboard.read.stored import read
+
+    if out.exists():
+        raise UserError(f"{out} exists: choose another file with --out, or rename it")
+    spec = load_spec(dataset)
+    table = new.inputs(spec, file, sheet)
+    plan = new.planned(new.recorded(read(store)[0], spec.name, method))
+    count = len(plan.key.seeds)
+    typer.echo(
+        f"{len(table):,} rows; {plan.title}: training on all rows, and {count} retrainings ({plan.key.sampling})"
+    )
+    progress = iter(track(range(count + 1), "models"))
+    answers = new.answer(plan, table, jobs, lambda: next(progress))
+    save(out, new.to_csv(spec, table, answers).encode())
+    left = int((answers.reasons != "").sum())
+    typer.echo(f"{out}: {len(table) - left:,} predictions" + (f"; {left} rows not, see their reason" if left else ""))
+
+
 @app.command(hidden=True)
 def my_data(datasets: list[str]) -> None:
     """Compare the methods on the user's own ``datasets``: the end of ``benchmark run``, in a process of its own."""

@@ -20,7 +20,7 @@ from benchmark.data.problem import load_problem
 from benchmark.data.rows import load_rows, load_table
 from benchmark.data.spec import DatasetSpec, dataset_names, load_spec
 from benchmark.errors import UserError
-from benchmark.files import home, own_datasets
+from benchmark.files import home, own_datasets, save
 
 
 def _describes(toml: Path, file: Path) -> bool:
@@ -68,7 +68,7 @@ def write_dataset(
     before = path.read_bytes() if path.exists() else None
     try:
         content = tomli_w.dumps(fields).encode()
-        _replace(path, content)
+        save(path, content)
         load_problem(str(path))
         _list_left_out(load_spec(str(path)), path.with_name(f"{name}-left-out.csv"))
         if before not in (None, content):
@@ -76,7 +76,7 @@ def write_dataset(
         if folder == own_datasets().resolve():
             _keep(file, folder)
     except BaseException as error:  # after an interruption too, no untested dataset may remain
-        path.unlink(missing_ok=True) if before is None else _replace(path, before)
+        path.unlink(missing_ok=True) if before is None else save(path, before)
         if isinstance(error, OSError):
             raise UserError(f"cannot write {path}: {error}") from error
         raise
@@ -102,17 +102,7 @@ def _keep(file: Path, folder: Path) -> None:
     path = _kept(folder, hashlib.sha256(content).hexdigest())
     if not path.exists():
         path.parent.mkdir(exist_ok=True)
-        _replace(path, gzip.compress(content, mtime=0))
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    hidden = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        hidden.write_bytes(content)
-        os.replace(hidden, path)
-    finally:
-        hidden.unlink(missing_ok=True)
+        save(path, gzip.compress(content, mtime=0))
 
 
 def _kept(folder: Path, sha256: str) -> Path:
@@ -155,7 +145,7 @@ def next_version(file: Path, name: str) -> tuple[Path, str, Changed]:
     if kept.is_file() and Path(source).resolve() != kept:
         before = toml.read_text(encoding="utf-8")
         after = re.sub(r"(?m)^source *=.*$", lambda _: f'source = "file:{VERSIONS}/{kept.name}"', before, count=1)
-        _replace(toml, after.encode())
+        save(toml, after.encode())
     number = max(numbers) + 1
     fields |= {"source": f"file:{file.resolve()}", "sha256": digest}
     table = table_of(file, fields.get("sheet", ""))[1]

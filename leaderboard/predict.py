@@ -1,0 +1,210 @@
+"""Predictions for new molecules by the pipeline that a user's results recommend, and how sure it is of each.
+
+The model that answers is trained on all rows of the dataset. The retrainings of the recorded cell are trained again,
+because predictions are kept and models are not; they tell how far an answer depends on the training sample.
+
+Shapes: R retrainings, G molecules that can be read, C outputs.
+"""
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import typer
+from joblib import Parallel, delayed
+
+from benchmark.data.checks.nearest import bits, nearest, ranked, tanimoto
+from benchmark.data.features import morgan
+from benchmark.data.inputs import SMILES, Featuriser
+from benchmark.data.problem import given, labels, split_rows
+from benchmark.data.readers import LINE, read
+from benchmark.data.rows import Parsed, load_rows
+from benchmark.data.spec import DatasetSpec, load_spec, with_features
+from benchmark.errors import UserError
+from benchmark.run import runner
+from benchmark.run.runner import Planned
+from benchmark.store.cell import Cell
+from benchmark.train.resampling import sample_for
+from benchmark.types import Examples, Inputs, Problem, Sampling
+from leaderboard import my_data
+from leaderboard.read.results import Results
+from leaderboard.write.formats import literal
+
+DOMAIN = 0.05
+"""Share of the training molecules that would count as outside the domain themselves."""
+ENOUGH = 2000
+"""Training molecules that are compared with all others to find the similarity at which the domain ends."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Predictions for the molecules that can be read: ``whole`` (G, C) by the model of all rows, ``retrained``
+    (R, G, C) by the retrainings of the cell, and for all molecules the ``reasons`` (T,) not to be read, or empty."""
+
+    whole: np.ndarray
+    retrained: np.ndarray
+    reasons: np.ndarray
+
+
+def recorded(results: Results, name: str, method: str) -> Cell:
+    """Return the cell of dataset ``name`` that decisions go by: that of ``method``, or of the recommended one.
+
+    Raises UserError where there is none, or no recommendation.
+    """
+    for part in results.leading():
+        for dataset in part.datasets:
+            if dataset.name == name and method:
+                chosen = [entry for entry in dataset.entries if method in (entry.spelled, entry.method, entry.title)]
+                if len(chosen) != 1:
+                    names = ", ".join(sorted(entry.spelled for entry in dataset.entries))
+                    raise UserError(f"--method {method}: expected one of those that are recorded on {name}: {names}")
+                return next(iter(chosen[0].cells.values()))
+            if dataset.name == name and (flips := my_data.own(dataset).flips):
+                return flips.cell
+    wanted = f"of {method!r} " if method else "to recommend a method from "
+    raise UserError(f"{results.source} has no results {wanted}on {name}: first run churn run --dataset {name}")
+
+
+def planned(cell: Cell) -> Planned:
+    """Return the cell as its recorded command plans it. Raises UserError if that is another cell by now."""
+    from benchmark.__main__ import app
+    from benchmark.commands import train
+
+    words = shlex.split(cell.facts.command)
+    command = typer.main.get_command(app).commands["run"]  # type: ignore[attr-defined]
+    chosen = command.make_context("run", words[words.index("run") + 1 :]).params
+    names = ("method", "dataset", "canonical_seed", "sampling", "seeds", "learner", "features")
+    cells = train._planned(train._grid(**{name: chosen[name] for name in names}), None, chosen["device"])
+    for plan in cells:
+        if plan.key.digest == cell.key.digest:
+            return plan
+    raise UserError(
+        f"{cell.title} on {cell.key.dataset}: dataset or method have changed since it was recorded: run it again "
+        f"with {cell.facts.command}"
+    )
+
+
+def answer(plan: Planned, table: pd.DataFrame, jobs: int | None, done: Callable[[], object] = lambda: None) -> Answers:
+    """Return what a cell's models say about the rows of ``table``, which has the inputs of its dataset.
+
+    ``done`` is called after each model. What a retraining says about a molecule of a test set is what is recorded.
+    """
+    spec = load_spec(with_features(plan.dataset, plan.method.features))
+    rows = load_rows(spec)
+    pool = split_rows(spec, rows, plan.key.canonical_seed).train
+    everything = np.arange(len(rows.used))
+    reads = plan.method.base.reads
+    inputs, of_all, reasons = _both(*(Featuriser.of(spec, rows, index, reads)(table) for index in (pool, everything)))
+    x = given(spec.name, plan.problem.backbone, rows.x, rows.scaled, everything)
+    used = rows.used
+    train = Examples(
+        x.astype(np.float32) if reads == "numbers" else x,
+        labels(spec, used),
+        used["id"].to_numpy(dtype=str),
+        used["smiles"].to_numpy(dtype=str),
+    )
+    whole = replace(plan.problem, train=train, evals={}, earlier_rows=None)
+    tasks = [(plan.problem, plan.key.sampling, seed, inputs) for seed in plan.key.seeds]
+    pool_of_workers = Parallel(n_jobs=jobs or -1, inner_max_num_threads=1, backend="loky", return_as="generator")
+    values = []
+    for value in pool_of_workers(delayed(_fitted)(plan, *task) for task in [(whole, "update", 1, of_all), *tasks]):
+        values.append(value)
+        done()
+    return Answers(values[0], np.stack(values[1:]), reasons)
+
+
+def _both(first: tuple[Inputs, np.ndarray], second: tuple[Inputs, np.ndarray]) -> tuple[Inputs, Inputs, np.ndarray]:
+    """Keep the rows that both of two featurisers, standardised on other rows, can read."""
+    reasons = np.where(first[1] == "", second[1], first[1])
+    kept = [(inputs, reasons[said == ""] == "") for inputs, said in (first, second)]
+    one, other = (Inputs(inputs.x[good], inputs.smiles[good]) for inputs, good in kept)
+    return one, other, reasons
+
+
+def _fitted(plan: Planned, problem: Problem, sampling: Sampling, seed: int, inputs: Inputs) -> np.ndarray:
+    model = runner.fit(plan.method, sample_for(problem, sampling, seed)[0])
+    return model.predict(inputs).astype(np.float32)  # as recorded
+
+
+def tabulate(spec: DatasetSpec, answers: Answers) -> pd.DataFrame:
+    """Return one row per molecule of the table: the prediction, how sure it is, and why there is none.
+
+    Classes: ``prediction`` in the user's words, ``P(class)`` of the model of all rows, and ``stability``, the share of
+    the retrainings that predict the same class. Numbers: ``prediction``, and ``spread``, the standard deviation (n − 1)
+    of the retrainings, in the unit of the target.
+    """
+    good = answers.reasons == ""
+    if spec.task == "regression":
+        columns = {"prediction": answers.whole[:, 0], "spread": answers.retrained[..., 0].std(axis=0, ddof=1)}
+    else:
+        classes, names = answers.whole.argmax(axis=-1), spec.class_names
+        columns = {"prediction": np.array(names, dtype=object)[classes]}
+        columns |= {f"P({name})": answers.whole[:, k] for k, name in enumerate(names)}
+        columns["stability"] = (answers.retrained.argmax(axis=-1) == classes).mean(axis=0)
+    table = pd.DataFrame(index=range(len(good)), columns=[*columns], dtype=object)
+    for name, values in columns.items():
+        table.loc[good, name] = values
+    return table.assign(reason=answers.reasons)
+
+
+def neighbours(spec: DatasetSpec, smiles: np.ndarray) -> pd.DataFrame:
+    """Return for each SMILES (G,) the ``nearest`` molecule of the dataset, its ``similarity``, and whether it is
+    ``outside`` the domain: less similar to its nearest than 95 % of the dataset's molecules are to theirs.
+
+    The similarity is Tanimoto's, of Morgan fingerprints of radius 2 and 2,048 bits.
+    """
+    rows = load_rows(spec)
+    everything = np.arange(len(rows.used))
+    some = np.random.default_rng(0).permutation(everything)[:ENOUGH]
+    ours = bits(spec, rows, everything)
+    pairs = ranked(ours[some], ours, tanimoto, 2)
+    own = [tanimoto(ours[[i]], ours[others[others != i][:1]])[0, 0] for i, others in zip(some, pairs, strict=True)]
+    new = morgan(Parsed(smiles.tolist()), 2048, 2)
+    similarity = nearest(new, ours)
+    return pd.DataFrame(
+        {
+            "nearest": rows.used["smiles"].to_numpy()[ranked(new, ours, tanimoto, 1)[:, 0]],
+            "similarity": similarity.round(3),
+            "outside": np.where(similarity < np.quantile(own, DOMAIN), "yes", "no"),
+        }
+    )
+
+
+def inputs(spec: DatasetSpec, path: Path, sheet: str = "") -> pd.DataFrame:
+    """Return the table of new molecules with the column ``smiles`` that models read, and its own columns.
+
+    Raises UserError if the file has neither the dataset's SMILES column nor one called SMILES.
+    """
+    table = read(path.read_bytes(), path.name, sheet)
+    if not spec.smiles:
+        return table
+    named = [name for name in table.columns if name == spec.smiles] or [
+        name for name in table.columns if name.casefold() == SMILES
+    ]
+    if not named:
+        raise UserError(
+            f"{path}: expected a column {spec.smiles!r}, as in the table of {spec.name}, or SMILES; found "
+            f"{', '.join(map(repr, table.columns.drop(LINE)))}"
+        )
+    return table.assign(**{SMILES: table[named[0]]})
+
+
+def to_csv(spec: DatasetSpec, table: pd.DataFrame, answers: Answers) -> str:
+    """Return the answers as CSV, in the order of ``table``, with its line, name and SMILES before them.
+
+    A text that a spreadsheet would read as a formula is quoted.
+    """
+    shown = [name for name in (spec.id, SMILES) if name in table.columns]
+    front = pd.DataFrame({"line": table[LINE], **{name: table[name].map(literal) for name in shown}})
+    whole = tabulate(spec, answers)
+    good = answers.reasons == ""
+    if spec.smiles:
+        near = neighbours(spec, table[SMILES].to_numpy()[good])
+        for name, values in near.items():
+            whole.insert(len(whole.columns) - 1, str(name), None)
+            whole.loc[good, str(name)] = values.to_numpy()
+    joined = pd.concat([front.reset_index(drop=True), whole], axis=1)
+    return str(joined.to_csv(index=False, float_format="%.4g", lineterminator="\n"))

@@ -1,0 +1,115 @@
+"""Predictions for new molecules: the recorded retrainings answer again, and each row says how sure its answer is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from rdkit import Chem, DataStructs
+from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
+
+from benchmark import load_problem
+from benchmark.__main__ import app as benchmark_app
+from leaderboard import predict
+from leaderboard.__main__ import app
+from leaderboard.read.stored import read
+
+pytestmark = pytest.mark.slow
+
+
+def call(which, *words: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        which(list(words))
+    return int(stop.value.code or 0)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with two methods recorded on a classification in words, and a forest on numbers."""
+    home = tmp_path_factory.mktemp("home")
+    pool = load_problem("b3db_measured").train
+    table = pd.DataFrame({"SMILES": pool.smiles, "brain": pool.y}).sample(150, random_state=0)
+    table["logbb"] = [round(len(smiles) / 20 + y, 2) for smiles, y in zip(table.SMILES, table.brain, strict=True)]
+    table["brain"] = table["brain"].map({0: "stays out", 1: "enters"})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(home)
+        patch.setenv("CHURN_HOME", str(home))
+        patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{home}/mlflow.db")
+        for target in ("brain", "logbb"):
+            table[["SMILES", target]].to_csv(f"{target}.csv", index=False)
+        assert call(benchmark_app, "new-dataset", "brain.csv", "--target", "brain", "--positive", "enters") == 0
+        assert call(benchmark_app, "new-dataset", "logbb.csv", "--target", "logbb") == 0
+        sampled = ("--sampling", "halves", "--seeds", "4", "--jobs", "1")
+        assert call(benchmark_app, "run", "--method", "erm,svm", "--dataset", "brain", *sampled) == 0
+        assert call(benchmark_app, "run", "--method", "erm,linear", "--dataset", "logbb", *sampled) == 0
+    return home
+
+
+@pytest.fixture(autouse=True)
+def at_home(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("CHURN_HOME", str(folder))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{folder}/mlflow.db")
+
+
+@pytest.mark.parametrize(("dataset", "method"), [("brain", "erm"), ("brain", "svm"), ("logbb", "linear")])
+def test_retrainings_say_about_test_molecules_what_is_recorded(dataset: str, method: str) -> None:
+    cell = predict.recorded(read()[0], dataset, method)
+    plan = predict.planned(cell)
+    for name, p in cell.predictions.items():
+        answers = predict.answer(plan, pd.DataFrame({"smiles": plan.problem.evals[name].smiles}), 1)
+        np.testing.assert_array_equal(answers.retrained, p.values)
+
+
+def test_every_row_has_a_class_in_the_users_words_and_how_sure_it_is(tmp_path: Path, capsys) -> None:
+    pool = load_problem("b3db_measured").train.smiles
+    known = pd.read_csv("brain.csv")["SMILES"][0]
+    new = tmp_path / "new.csv"
+    pd.DataFrame({"Name": "abcde", "smiles": [*pool[:3].tolist(), known, "no molecule"]}).to_csv(new, index=False)
+    assert call(app, "predict", str(new), "--dataset", "brain", "--out", "answers.csv", "--jobs", "1") == 0
+    assert "answers.csv: 4 predictions; 1 rows not, see their reason" in capsys.readouterr().out
+    table = pd.read_csv("answers.csv")
+    assert table["line"].tolist() == [2, 3, 4, 5, 6]
+    read_rows = table[:4]
+    assert set(read_rows["prediction"]) <= {"stays out", "enters"}
+    np.testing.assert_allclose(read_rows["P(stays out)"] + read_rows["P(enters)"], 1, atol=1e-3)
+    assert set(read_rows["stability"]) <= {0, 0.25, 0.5, 0.75, 1}
+    assert (table["nearest"][3], table["similarity"][3], table["outside"][3]) == (known, 1, "no")
+    assert table["prediction"].isna().tolist() == [False] * 4 + [True]
+    assert "RDKit cannot parse" in table["reason"][4]
+
+
+def test_the_nearest_molecule_is_that_of_rdkit() -> None:
+    smiles = np.array(["CCO", "c1ccccc1CC(N)C", "CC(=O)Oc1ccccc1C(=O)O"])
+    spec = predict.load_spec("brain")
+    generator = GetMorganGenerator(2, fpSize=2048)
+    ours = [generator.GetFingerprint(Chem.MolFromSmiles(s)) for s in predict.load_rows(spec).used["smiles"]]
+    expected = [
+        max(DataStructs.BulkTanimotoSimilarity(generator.GetFingerprint(Chem.MolFromSmiles(s)), ours)) for s in smiles
+    ]
+    assert predict.neighbours(spec, smiles)["similarity"].tolist() == pytest.approx(expected, abs=5e-4)
+
+
+def test_numbers_come_with_their_spread(tmp_path: Path) -> None:
+    new = tmp_path / "new.csv"
+    new.write_text("SMILES\nCCO\nc1ccccc1\n")
+    out = tmp_path / "answers.csv"
+    assert call(app, "predict", str(new), "--dataset", "logbb", "--method", "linear", "--out", str(out)) == 0
+    table = pd.read_csv(out)
+    assert (table["spread"] > 0).all()
+    assert np.isfinite(table["prediction"]).all()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--dataset", "brain", "--out", "brain.csv"), "brain.csv exists: choose another file"),
+        (("--dataset", "brain", "--method", "forest"), "expected one of those that are recorded on brain: erm, svm"),
+        (("--dataset", "bace"), "has no results to recommend a method from on bace"),
+    ],
+)
+def test_what_cannot_be_answered_says_what_to_do(words: tuple[str, ...], message: str, capsys) -> None:
+    assert call(app, "predict", "brain.csv", *words) == 2
+    assert message in capsys.readouterr().err
