@@ -1,5 +1,6 @@
 """The command line: ``python -m leaderboard --help``."""
 
+import sys
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
@@ -66,7 +67,7 @@ def predict(
 
     A model trained on all rows answers. The retrainings of the recorded run are trained again, and tell the stability.
     """
-    from rich.progress import track
+    from rich.progress import Progress
 
     from benchmark.data.spec import load_spec
     from benchmark.files import save
@@ -82,8 +83,9 @@ def predict(
     typer.echo(
         f"{len(table):,} rows; {plan.title}: training on all rows, and {count} retrainings ({plan.key.sampling})"
     )
-    progress = iter(track(range(count + 1), "models"))
-    answers = new.answer(plan, table, jobs, lambda: next(progress))
+    with Progress(disable=not sys.stdout.isatty()) as progress:
+        task = progress.add_task("models", total=count + 1)
+        answers = new.answer(plan, table, jobs, lambda: progress.advance(task))
     save(out, new.to_csv(spec, table, answers).encode())
     left = int((answers.reasons != "").sum())
     typer.echo(f"{out}: {len(table) - left:,} predictions" + (f"; {left} rows not, see their reason" if left else ""))

@@ -144,9 +144,7 @@ def tabulate(spec: DatasetSpec, answers: Answers) -> pd.DataFrame:
         columns = {"prediction": np.array(names, dtype=object)[classes]}
         columns |= {f"P({name})": answers.whole[:, k] for k, name in enumerate(names)}
         columns["stability"] = (answers.retrained.argmax(axis=-1) == classes).mean(axis=0)
-    table = pd.DataFrame(index=range(len(good)), columns=[*columns], dtype=object)
-    for name, values in columns.items():
-        table.loc[good, name] = values
+    table = pd.DataFrame(columns, index=np.flatnonzero(good)).reindex(range(len(good)))
     return table.assign(reason=answers.reasons)
 
 
@@ -202,9 +200,7 @@ def to_csv(spec: DatasetSpec, table: pd.DataFrame, answers: Answers) -> str:
     whole = tabulate(spec, answers)
     good = answers.reasons == ""
     if spec.smiles:
-        near = neighbours(spec, table[SMILES].to_numpy()[good])
-        for name, values in near.items():
-            whole.insert(len(whole.columns) - 1, str(name), None)
-            whole.loc[good, str(name)] = values.to_numpy()
+        near = neighbours(spec, table[SMILES].to_numpy()[good]).set_index(np.flatnonzero(good))
+        whole = whole.join(near)[[*whole.columns[:-1], *near.columns, "reason"]]
     joined = pd.concat([front.reset_index(drop=True), whole], axis=1)
     return str(joined.to_csv(index=False, float_format="%.4g", lineterminator="\n"))
