@@ -8,10 +8,7 @@ import numpy as np
 
 from benchmark.measure.catalogue import boards
 from benchmark.measure.estimate import estimate
-from benchmark.measure.intervals import (
-    Estimate,
-    IntervalKind,
-)
+from benchmark.measure.intervals import Estimate, IntervalKind
 from benchmark.measure.measure import Measure
 from benchmark.store.cell import Cell
 from benchmark.types import PAPER, Predictions, Sampling, Task

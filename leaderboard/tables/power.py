@@ -135,13 +135,7 @@ def _row(dataset: Dataset, delta: float, splits: Pilot) -> tuple[str | Value, ..
     ends = [p.resolvable(variances, USUAL) for variances in (pilot, low, high)]
     text = f"{_count(needed)} [{_count(least)}, {_count(most)}]"
     number, from_, to = (float("nan") if x is None else float(x) for x in (needed, least, most))
-    return (
-        dataset.title,
-        shown,
-        Value(text, number, from_, to),
-        Value.of(Estimate(*ends), scale, digits + 1),
-        source,
-    )
+    return (dataset.title, shown, Value(text, number, from_, to), Value.of(Estimate(*ends), scale, digits + 1), source)
 
 
 def _count(runs: int | None) -> str:

@@ -54,20 +54,7 @@ SHORT = {"gate"}
 """Tutorials that take less than half a minute."""
 RUN_BY = {"docs/mlflow.md": "tests/docs/test_mlflow.py", "docs/deploy.md": "tests/run/test_served.py"}
 """Pages whose Python is run by a test of their own."""
-FOREIGN = {
-    "cd",
-    "codespell",
-    "cp",
-    "curl",
-    "dask",
-    "docker",
-    "echo",
-    "export",
-    "git",
-    "ls",
-    "mkdocs",
-    "mypy",
-}
+FOREIGN = {"cd", "codespell", "cp", "curl", "dask", "docker", "echo", "export", "git", "ls", "mkdocs", "mypy"}
 FOREIGN |= {"pytest", "ruff", "sha256sum", "uv", "xdg-open"}
 """Programs of others, whose options are not checked."""
 HOME = "/home/you/churn"

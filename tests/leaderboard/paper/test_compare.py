@@ -155,10 +155,7 @@ def test_a_graph_network_is_compared_on_its_variant_of_the_dataset(tmp_path, mak
         ("regression,bace,twin_lam3,99,mae,target,1,,", "twin_lam3 has not been run on bace, split 99"),
         ("nscaling_bace,bace@200,erm,99,churn,%,1,,", "bace@train=200 has not been run"),
         ("bayes_twin,bace,bo_vs_erm,99,mean_lambda,,1,,", "λ has not been tuned on bace, split 99"),
-        (
-            "bo_loop_regression,esol,erm,99,final_best,target,1,,",
-            "no campaigns of erm have been run on esol, split 99",
-        ),
+        ("bo_loop_regression,esol,erm,99,final_best,target,1,,", "no campaigns of erm have been run on esol, split 99"),
         ("bo_loop_regression,esol,prayer,99,final_best,target,1,,", "no method of ours is called prayer"),
         ("gin,bace@backbone=gin,twin_lam10,99,churn,%,1,,", "bace@backbone=gin has not been run"),
         ("main,bace,erm,99,charm,%,1,,", "we compute no measure called charm"),

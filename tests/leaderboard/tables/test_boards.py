@@ -260,10 +260,7 @@ def test_a_difference_from_an_erm_of_other_code_versions_or_device_is_marked(
     ("mine", "theirs"),
     [
         (with_versions(CALM, python="3.12.1", pillow="9"), with_versions(ERM)),
-        (
-            with_code(with_versions(CALM, suite="0.2.0"), "calm@1 mlp@1"),
-            with_code(with_versions(ERM), "erm@1 mlp@1"),
-        ),
+        (with_code(with_versions(CALM, suite="0.2.0"), "calm@1 mlp@1"), with_code(with_versions(ERM), "erm@1 mlp@1")),
         (CALM.with_facts(commit="1" * 40), ERM.with_facts(commit="2" * 40)),
         (CALM.with_facts(device="cpu (x86_64, AVX512)"), ERM.with_facts(device="cpu (x86_64)")),
         (CALM.with_facts(modified=True), ERM.with_facts(modified=True)),

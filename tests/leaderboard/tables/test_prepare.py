@@ -49,11 +49,7 @@ def test_boards_from_other_processes_and_from_the_cache_are_those_of_this_one(
     cells = cells_of(world)
     monkeypatch.setattr(jobs, "cpu_count", lambda: 2)
     assert_as_from_scratch(prepared(cells), cells)
-    for computed in (
-        "boards._board",
-        "builders.scorecard._card",
-        "influences._influences",
-    ):
+    for computed in ("boards._board", "builders.scorecard._card", "influences._influences"):
         monkeypatch.setattr(f"leaderboard.tables.{computed}", lambda *given: pytest.fail(f"{given} is computed again"))
     again = prepared(cells)
     assert [len(boards(again, kind)) for kind in ("runs", "both")] == [5, 5]
