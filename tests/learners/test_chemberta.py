@@ -10,17 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tomli_w
 
-from benchmark.__main__ import app
 from benchmark.data.problem import load_problem
-from benchmark.data.spec import fields_of
 from benchmark.errors import UserError
-from benchmark.files import CHECKOUT
 from benchmark.learners.chemberta import ChemBERTa
 from benchmark.train.device import CPU
 from benchmark.train.modules import Draws
-from leaderboard.__main__ import app as leaderboard
 
 SMILES = ["CCO", "c1ccccc1C(=O)Nc1ccncc1", "C" * 300, "N"]
 VARIANT = "backbone=chemberta@batch_size=8@epochs=1@train=24"
@@ -214,21 +209,3 @@ def test_without_the_extra_and_the_model_the_error_names_both(models, monkeypatc
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(UserError, match=r"pip install -c constraints\.txt -e '\.\[pretrained\]'\n  get config\.json"):
         ChemBERTa().weights()
-
-
-@pytest.mark.slow
-def test_the_command_trains_on_a_table_of_ones_own_and_its_page_shows_the_groups(folder, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(CHECKOUT)
-    text = tomli_w.dumps(fields_of("b3db_measured")[1] | {"groups": ["group"]})
-    (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
-    mine = f"{tmp_path / 'mine.toml'}@{VARIANT}"
-    with pytest.raises(SystemExit) as stop:
-        app(["run", "--method", "erm", "--dataset", mine, "--seeds", "2", "--jobs", "1"])
-    assert stop.value.code in (0, None), capsys.readouterr()
-    assert "finished" in capsys.readouterr().out
-    with pytest.raises(SystemExit):
-        leaderboard(["build", "--out", str(tmp_path / "site")])
-    (table,) = (tmp_path / "site" / "tables").glob("*mine*-groups.csv")
-    assert "group A" in table.read_text(encoding="utf-8")
-    (page,) = (tmp_path / "site" / "datasets").glob("*mine*.html")
-    assert table.name in page.read_text(encoding="utf-8")

@@ -84,14 +84,6 @@ def test_networks_are_trained_on_crops_of_the_images_as_pixels():
     assert torch.equal(seen.reshape(3, 28, 28, 3).permute(0, 3, 1, 2), random_crops(images))
 
 
-def test_crops_are_by_the_global_generator():
-    images = torch.rand(5, 3, 32, 32)
-    first, second = [(torch.manual_seed(seed), random_crops(images))[1] for seed in (3, 4)]
-    torch.manual_seed(3)
-    assert torch.equal(random_crops(images), first)
-    assert not torch.equal(first, second)
-
-
 @pytest.fixture
 def folder(models: Path, save: Callable[..., Path]) -> Path:
     """A residual network of two blocks."""

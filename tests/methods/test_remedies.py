@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from benchmark.learners.knn import of_neighbours
 from benchmark.learners.mlp import MLP
 from benchmark.registry import make_method
-from benchmark.run.runner import retrain
 from benchmark.train import bootstrap, generator
 from benchmark.types import Problem, Task
 from tests.methods.test_coupled import SEEDS, TASKS, expected, plain, predicted, problem_of, sample_of
@@ -78,22 +77,6 @@ def test_a_share_of_each_label_is_that_of_the_nearest_molecules_other_than_itsel
     np.testing.assert_allclose(of_neighbours(sample, sample.x, 4, others=True), near(sample))
     wanted = by_loop(problem, near, 0.5)
     np.testing.assert_allclose(predicted(problem, "knn_label_smoothing:alpha=0.5:k=4"), wanted, atol=1e-4)
-
-
-@pytest.mark.parametrize("name", ["label_smoothing:alpha=0", "knn_label_smoothing:alpha=0"])
-@pytest.mark.parametrize("task", TASKS)
-def test_without_a_share_the_network_is_that_of_erm(task, name):
-    problem = problem_of(task)
-    np.testing.assert_allclose(predicted(problem, name), predicted(problem, "erm"), atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["logit_penalty:beta=0", "entropy_regularisation:beta=0", "confidence_penalty:beta=0", "co_teaching:forget=0"],
-)
-def test_without_a_penalty_and_with_nothing_forgotten_the_network_is_that_of_erm(name):
-    problem = problem_of("classification")
-    np.testing.assert_allclose(predicted(problem, name), predicted(problem, "erm"), atol=1e-5)
 
 
 def entropy(outputs: Tensor, y: Tensor) -> Tensor:
@@ -202,21 +185,6 @@ def test_a_soup_has_the_mean_weights_of_networks_with_one_initialisation(task, s
         np.testing.assert_allclose(value, expected(problem, [soup]) * deviation + mean, atol=2e-4)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["label_smoothing", "distilled_svm", "model_soup", "knn_averaging", "mixup", "co_teaching", "swa_gaussian"],
-)
-def test_standardised_targets_change_the_unit_of_predictions_alone(name):
-    problem = problem_of("regression")
-    problem = replace(problem, recipe=problem.recipe.model_copy(update={"standardise": True}))
-    method = make_method(name, "regression")
-    usual, hundredfold = (
-        retrain(method, replace(problem, train=replace(problem.train, y=y)), SEEDS)["id"].values
-        for y in (problem.train.y, 100 * problem.train.y + 5000)
-    )
-    np.testing.assert_allclose((hundredfold - 5000) / 100, usual, atol=0.02 * usual.std())
-
-
 @pytest.mark.parametrize("task", TASKS)
 def test_each_of_two_networks_learns_what_the_other_finds_easy_and_the_first_is_deployed(task):
     problem = problem_of(task)
@@ -264,13 +232,6 @@ def test_swa_gaussian_averages_networks_drawn_around_the_mean_of_the_weights_of_
                 network.append(torch.tensor(mean + (spread * own + low) / 2**0.5, dtype=torch.float32))
             drawn.append(network)
         np.testing.assert_allclose(value, expected(problem, drawn), atol=2e-4)
-
-
-@pytest.mark.parametrize("start", [0.6, 0.9])
-def test_networks_drawn_from_the_weights_of_one_epoch_are_that_of_swa(start):
-    problem = problem_of("classification")
-    drawn, swa = (predicted(problem, f"{name}:start={start}") for name in ("swa_gaussian", "swa"))
-    np.testing.assert_allclose(drawn, swa, atol=1e-5)
 
 
 @pytest.mark.parametrize(

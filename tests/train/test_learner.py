@@ -164,15 +164,6 @@ def test_training_starts_with_the_weights_of_given_networks(learner, task, hooks
     np.testing.assert_array_equal(given.each(test), before, err_msg="the networks themselves stay as they were")
 
 
-def test_training_that_goes_on_takes_other_steps_than_one_that_starts():
-    sample, test = sample_and_test("classification")
-    first = MLP().fit(sample)
-    longer = MLP().train(sample, sample.rows[None], start=first.parts)
-    assert np.abs(longer.predict(test) - first.predict(test)).max() > 0.01
-    at_once = MLP(epochs=8).fit(sample)  # has the moments of the first epochs, and other batches
-    assert np.abs(longer.predict(test) - at_once.predict(test)).max() > 1e-3
-
-
 @of_tasks
 def test_each_new_module_is_adapted(task):
     sample, test = sample_and_test(task)

@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
-from torch.nn.functional import mse_loss
 
 from benchmark.data.problem import load_problem
 from benchmark.learners.mlp import MLP
-from benchmark.registry import make_method
+from benchmark.registry import find, make_method
 from benchmark.run.check import synthetic
 from benchmark.run.runner import retrain
-from benchmark.train import bootstrap, generator, sample_for
+from benchmark.train import bootstrap, sample_for
 from benchmark.train.networks import Dropout, Perceptron
 from benchmark.types import PAPER, Examples, Problem, Recipe, Sample, Task
 
@@ -135,67 +134,20 @@ def test_predictions_do_not_depend_on_the_number_of_threads_which_is_left_as_it_
         ("gradnorm:ratio=0", "bagging:k=2", 1e-5),
         ("twin_shared:lam=0", "deep_ensemble:k=2", 1e-5),
         ("twin_overlap:lam=3:share=1", "twin_shared:lam=3", 0),
+        ("label_smoothing:alpha=0", "erm", 1e-5),
+        ("knn_label_smoothing:alpha=0", "erm", 1e-5),
+        ("co_teaching:forget=0", "erm", 1e-5),
+        ("logit_penalty:beta=0", "erm", 1e-5),
+        ("entropy_regularisation:beta=0", "erm", 1e-5),
+        ("confidence_penalty:beta=0", "erm", 1e-5),
+        ("swa_gaussian:start=0.9", "swa:start=0.75", 1e-5),  # the weights of one epoch do not vary
     ],
 )
 def test_a_special_case_of_a_method_is_another_method(task, special, general, tolerance):
+    if task not in find(special)[0].tasks:
+        pytest.skip("not for this task")
     problem = problem_of(task)
     np.testing.assert_allclose(predicted(problem, special), predicted(problem, general), rtol=0, atol=tolerance)
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("twin:lam=0", "twin:lam=3"),
-        ("twin:lam=3:members=2", "twin:lam=3:members=3"),
-        ("deep_ensemble:k=2", "bagging:k=2"),
-        ("deep_ensemble:k=2", "erm"),
-        ("swa:start=0.5", "erm"),
-        ("mc_dropout:p=0.2", "erm"),
-        ("mc_dropout:p=0.2:passes=1", "mc_dropout:p=0.2:passes=2"),
-        ("anchor:lam=3", "erm"),
-        ("gradnorm:ratio=1", "gradnorm:ratio=2"),
-        ("twin_shared:lam=3", "twin:lam=3"),
-        ("twin_overlap:lam=3:share=0", "codistillation:lam=3"),
-        ("twin_overlap:lam=3:share=0.4", "twin_overlap:lam=3:share=0.6"),
-    ],
-)
-def test_methods_that_differ_predict_something_else(one, other):
-    problem = problem_of("classification")
-    assert np.abs(predicted(problem, one) - predicted(problem, other)).max() > 1e-3
-
-
-def test_a_strong_pull_makes_the_twins_agree(retrained):
-    problem = problem_of("classification")
-    test = problem.evals["id"].inputs
-
-    def gap(method: str) -> float:
-        ((a, b),) = retrained(problem, method, [1]).each(test)
-        return float(np.abs(a - b).mean())
-
-    assert gap("twin:lam=300") < 0.1 * gap("twin:lam=0")
-
-
-def test_dropout_draws_fresh_masks_in_each_step_of_training(plain):
-    """One epoch of one network on two batches, with different masks in the two steps."""
-    problem = problem_of("regression")
-    recipe = problem.recipe.model_copy(update={"epochs": 1, "batch_size": 75})
-    problem = replace(problem, recipe=recipe)
-    x, y = torch.tensor(problem.train.x), torch.tensor(problem.train.y)
-    sample = sample_of(problem, 1)
-    rows = bootstrap(sample)
-    first, activate, second, _, last = network = plain_network(problem, 1, 0)
-    optimiser = torch.optim.AdamW(network.parameters(), lr=recipe.lr, weight_decay=recipe.weight_decay)
-    noise = Dropout((1, 0), 0.5, "dropout")
-    for batch in rows[0][generator("batches", 1, 0).permutation(N)].reshape(2, 75):
-        one, two = noise.masks(75, recipe.hidden)
-        hidden = one * activate(first(x[batch]))
-        outputs = last(two * activate(second(hidden)))
-        optimiser.zero_grad()
-        mse_loss(outputs[:, 0], y[batch]).backward()
-        nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-        optimiser.step()
-    values = MLP(dropout=0.5).train(sample, rows).predict(problem.evals["id"].inputs)
-    np.testing.assert_allclose(values, plain.predictions(problem, [network]), atol=1e-5)
 
 
 def test_mc_dropout_averages_the_probabilities_of_its_passes(retrained):

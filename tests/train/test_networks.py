@@ -38,9 +38,3 @@ def test_masks_drop_a_share_p_of_the_units_and_scale_up_the_others():
         assert mask.unique().tolist() == pytest.approx([0, 1.25])
         assert (mask == 0).float().mean().item() == pytest.approx(0.2, abs=0.015)
     assert Dropout((1, 0), 0.0, "dropout").masks(8, 16) == []
-
-
-def test_masks_are_fresh_at_each_call_and_in_each_layer_and_network():
-    draws = [Dropout(key, 0.5, "dropout") for key in [(1, 0), (1, 1), (2, 0)]]
-    masks = [mask for _ in range(3) for noise in draws for mask in noise.masks(rows=8, hidden=16)]
-    assert len({tuple(mask.flatten().tolist()) for mask in masks}) == 3 * 2 * 3

@@ -14,11 +14,9 @@ import torch
 from benchmark.learners.gin import GIN
 from benchmark.learners.mlp import MLP
 from benchmark.registry import make_method
-from benchmark.run import runner
 from benchmark.run.check import synthetic
 from benchmark.run.runner import retrain
-from benchmark.store.cell import Cell
-from benchmark.train import Step, bootstrap, loop, sample_for
+from benchmark.train import Step, loop, sample_for
 from benchmark.train.ensemble import Ensemble, Epoch
 from benchmark.train.loop import sharing
 from benchmark.types import PAPER, SAMPLINGS, Problem, Recipe, Sample, Task
@@ -119,17 +117,6 @@ def test_a_method_is_charged_for_the_networks_that_were_there(steady_clock):
     assert charged == {"erm": 1, "bagging:k=2": 1, "bagging:k=5": 2, "deep_ensemble:k=5": 1, "twin": 0}
 
 
-def test_a_cell_costs_what_its_method_would_alone():
-    problem = problem_of(epochs=30)
-    texts = ["erm", "bagging:k=2", "bagging:k=5", "twin"]
-    cells = [runner.plan(problem, make_method(text, problem.task), [1, 2]) for text in texts]
-    done = {result.title: result for _, result in runner.run(cells, 1, fresh=True) if isinstance(result, Cell)}
-    erm, two, five, twin = (done[cell.title].fit_seconds for cell in cells)
-    assert 0 < erm < two < five
-    assert two == pytest.approx(2 * erm, rel=1.5)
-    assert twin > 0
-
-
 def test_what_is_trained_outside_or_at_another_time_is_not_shared(trained):
     sample = sample_of(problem_of())
     MLP().fit(sample)
@@ -228,20 +215,6 @@ def test_networks_that_were_only_observed_are_shared_and_observed_again_where_an
         MLP().fit(sample)
     assert seen == [0, 1, 2, 3] * 2
     assert len(trained) == 2
-
-
-def test_the_failure_of_one_training_changes_nothing_for_others():
-    problem = problem_of()
-    sample = sample_of(problem)
-
-    def breaks(step: Step) -> torch.Tensor:
-        raise RuntimeError("a bad loss")
-
-    with sharing():
-        with pytest.raises(RuntimeError, match="a bad loss"):
-            MLP().train(sample, bootstrap(sample, 2), loss=breaks)
-        values = MLP().fit(sample).predict(sample.inputs)
-    np.testing.assert_array_equal(values, MLP().fit(sample).predict(sample.inputs))
 
 
 @pytest.mark.parametrize("learner", [MLP(), GIN(hidden=16, epochs=1)])

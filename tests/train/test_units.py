@@ -15,7 +15,8 @@ from benchmark.train.ensemble import TargetScaler
 from benchmark.types import Problem, Recipe
 
 RECIPE = Recipe(hidden=16, lr=1e-2, epochs=4)
-METHODS = ["erm", "twin:lam=3", "twin_shared:lam=3", "swa", "mc_dropout", "bagging:k=2", "anchor:lam=3"]
+METHODS = ["erm", "twin:lam=3", "twin_shared:lam=3", "swa", "mc_dropout", "bagging:k=2", "anchor:lam=3", "model_soup"]
+METHODS += ["label_smoothing", "distilled_svm", "knn_averaging", "mixup", "co_teaching", "swa_gaussian"]
 
 
 def problem_of(standardise: bool, scale: float = 1, shift: float = 0) -> Problem:
