@@ -24,7 +24,6 @@ from benchmark.train import Mean, before_update, bootstrap, generator
 @method("extended_bagging", title="Bagging extended, K={k}", revision=1)
 class ExtendedBagging(Remedy):
     samplings = ("update",)
-
     incumbent = "bagging"
 
     k: PositiveInt = 5

@@ -21,7 +21,6 @@ class GeneralisedCrossEntropy(NetworkRemedy):
     """Exponent of the probability of the label: near 0 it is cross-entropy, at 1 the absolute error."""
 
     def train(self, sample: Sample, learner: NetworkLearner) -> Model:
-
         def loss(step: Step) -> Tensor:
             log_p = step.outputs[0, 0].log_softmax(-1).gather(-1, step.targets[0][:, None])
             return ((1 - (self.q * log_p).exp()) / self.q).mean()

@@ -22,7 +22,6 @@ class LogitPenalty(NetworkRemedy):
     """Weight of half the sum of the squared logits of a molecule."""
 
     def train(self, sample: Sample, learner: NetworkLearner) -> Model:
-
         def loss(step: Step) -> Tensor:
             return step.fit.sum() + self.beta / 2 * step.outputs[0, 0].square().sum(-1).mean()
 

@@ -1,7 +1,5 @@
 """Chemprop's directed message passing network on bonds (Heid et al. 2024, doi:10.1021/acs.jcim.3c01250)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache, partial
 from typing import NamedTuple

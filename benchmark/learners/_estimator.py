@@ -1,11 +1,9 @@
 """Base class and kernels of the learners that fit an estimator to a sample, on one thread."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -33,7 +31,7 @@ class TrainingSet:
     weight: np.ndarray | None = None
     """Weights (N,) of the rows; all equal if None."""
 
-    def weighted(self) -> TrainingSet:
+    def weighted(self) -> Self:
         """Return the same set with a row for each molecule and class that has a probability, which is its weight."""
         if self.targets is None:
             return self

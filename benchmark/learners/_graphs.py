@@ -5,8 +5,6 @@ more than once in a batch, such as those of all methyl carbons, are merged: one 
 of equal environments are the colours of Weisfeiler and Leman's refinement, computed once for a set of molecules.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -33,7 +31,7 @@ class Lists:
         """The number of the list of each value."""
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
-    def at(self, rows: np.ndarray | slice) -> Lists:
+    def at(self, rows: np.ndarray | slice) -> "Lists":
         """Return the lists with the given numbers (P,)."""
         counts = self.counts[rows]
         shift = self.starts[rows] - (np.cumsum(counts) - counts)
@@ -79,7 +77,8 @@ class Sums:
         small = lists.values.astype(np.min_scalar_type(width))  # a stable sort of 16 bits takes linear time
         by_row = Lists(np.bincount(small, minlength=width), lists.owners[np.argsort(small, kind="stable")])
         self.lists, self.by_row = (
-            (torch.from_numpy(of.values).to(device), torch.from_numpy(of.starts).to(device)) for of in (lists, by_row)
+            tuple(torch.from_numpy(array).to(device) for array in (each.values, each.starts))
+            for each in (lists, by_row)
         )
 
     def of(self, rows: Tensor) -> Tensor:

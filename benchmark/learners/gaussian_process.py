@@ -39,8 +39,6 @@ RATIOS = (1e-4, 1e2)
 
 @learner("gaussian_process", title="Gaussian process", revision=1)
 class GaussianProcess(Estimators):
-    """No hyperparameters: noise and signal variances maximise the marginal likelihood."""
-
     def trained(self, data: TrainingSet) -> Any:
         """Treat a molecule drawn w times as one observation with 1/w of the noise, which gives the same posterior.
 

@@ -119,14 +119,14 @@ class TrainedModule:
     @torch.no_grad()
     def passes(self, x: np.ndarray, n: int) -> Tensor:
         batches = [x[i : i + self.batch_size] for i in range(0, len(x), self.batch_size)]
+
+        def read(batch: np.ndarray) -> Any:
+            return batch if batch.dtype.kind == "U" else torch.tensor(batch).to(self.device)
+
         for part in self.module.modules():
             part.train(n > 1 and isinstance(part, nn.Dropout))
         with Draws("dropout at prediction", self.key, self.device):
-            return torch.stack([torch.cat([self._of(batch) for batch in batches]) for _ in range(n)])
-
-    def _of(self, batch: np.ndarray) -> Tensor:
-        outputs: Tensor = self.module(batch if batch.dtype.kind == "U" else torch.tensor(batch).to(self.device))
-        return outputs.cpu()
+            return torch.stack([torch.cat([self.module(read(batch)).cpu() for batch in batches]) for _ in range(n)])
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """Perceptrons in training on a CPU: one at a time, so that its weights, moments and gradients stay in the caches."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np
