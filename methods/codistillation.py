@@ -4,11 +4,6 @@ ERM's rows are divided between the two networks, so that no molecule is in both 
 draws and takes half as many steps. The loss is that of ``twin``.
 
 $$
-L_{B_1}(\theta_1) + L_{B_2}(\theta_2)
-+ \lambda \, \frac{1}{2} \left[ D_{B_1}(\theta_1, \theta_2) + D_{B_2}(\theta_1, \theta_2) \right]
-$$
-
-$$
 S_1 \cap S_2 = \emptyset, \qquad \lvert S_1 \rvert = \lvert S_2 \rvert = \left\lfloor \frac{|S|}{2} \right\rfloor
 $$
 

@@ -1,11 +1,9 @@
 r"""Twin-shared: two networks on the same rows, pulled together by a consistency loss.
 
 The networks differ only in initialisation and batch order. The loss is that of ``twin``, with both batches from the
-same rows.
+same rows S.
 
 $$
-L_{B_1}(\theta_1) + L_{B_2}(\theta_2)
-+ \lambda \, \frac{1}{2} \left[ D_{B_1}(\theta_1, \theta_2) + D_{B_2}(\theta_1, \theta_2) \right], \qquad
 S_1 = S_2 = S
 $$
 

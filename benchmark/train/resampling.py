@@ -47,18 +47,16 @@ def sample_for(problem: Problem, sampling: Sampling, seed: int, device: str = "c
     nothing resampled, and the rows that an earlier model knew.
     """
     n = len(problem.train)
+    places = rows = resampled = np.arange(n)
     if sampling == "halves":
         order = generator("halving", (seed + 1) // 2).permutation(n)
         places = np.sort(order[: n // 2] if seed % 2 else order[n // 2 : n // 2 * 2])
         rows = resampled = np.arange(len(places))
-    elif sampling == "update":
-        places = rows = resampled = np.arange(n)
-    else:
-        places, rows = np.arange(n), _draws("bootstrap", seed, 0, n)
-        resampled = places
-        if sampling == "nested":
-            places, rows = np.unique(rows, return_inverse=True)
-            resampled = rows
+    elif sampling != "update":
+        rows = _draws("bootstrap", seed, 0, n)
+    if sampling == "nested":
+        places, resampled = np.unique(rows, return_inverse=True)
+        rows = resampled
     pool = problem.train
     parts = pool.x[places], pool.y[places], pool.smiles[places], rows, resampled  # copies: a view leads to its base
     about = seed, sampling, problem.task, problem.n_outputs
