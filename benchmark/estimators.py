@@ -35,17 +35,11 @@ class _Method(BaseEstimator):  # type: ignore[misc]
 
     ``method`` and ``learner`` are as on the command line, such as ``twin:lam=30`` and ``mlp:hidden=32``; the learner is
     the paper's perceptron if there is none. An integer as ``random_state`` is the benchmark's train seed, which fixes
-    bootstraps, initialisation and batch order. Columns other than bits, and the target of a regression, are
+    bootstraps, initialisation and batch order; it can also be a generator of NumPy or None, as in scikit-learn. Columns other than bits, and the target of a regression, are
     standardised over the training rows. The method draws its bootstraps itself.
     """
 
-    def __init__(
-        self,
-        method: str = "twin",
-        *,
-        learner: str | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
+    def __init__(self, method: str = "twin", *, learner: str | None = None, random_state: Any = None) -> None:
         self.method, self.learner, self.random_state = method, learner, random_state
 
     def _train(self, X: np.ndarray, y: np.ndarray, task: Task, n_outputs: int) -> None:

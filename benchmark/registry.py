@@ -52,12 +52,10 @@ def _modules() -> list[str]:
 
 def own_files() -> dict[str, Path]:
     """Return the files and packages in the user's folder that may register something, by name."""
-    modules = {path.stem: [path] for path in own_methods().glob("*.py")}
-    modules |= {path.parent.name: [path, *path.parent.rglob("*.py")] for path in own_methods().glob("*/__init__.py")}
+    own = {path.stem: [path] for path in own_methods().glob("*.py")}
+    own |= {path.parent.name: [path, *path.parent.rglob("*.py")] for path in own_methods().glob("*/__init__.py")}
     return {
-        name: files[0]
-        for name, files in modules.items()
-        if any(b"benchmark.pipeline" in file.read_bytes() for file in files)
+        name: files[0] for name, files in own.items() if any(b"benchmark.pipeline" in f.read_bytes() for f in files)
     }
 
 

@@ -29,8 +29,7 @@ class Network(nn.Module):
         super().__init__()
         self.folder = MODEL.folder()
         tokenizer(self.folder)  # fails now if the package is missing
-        config = RobertaConfig.from_pretrained(self.folder)
-        config.num_labels = n_outputs
+        config = RobertaConfig.from_pretrained(self.folder, num_labels=n_outputs)
         config.hidden_dropout_prob = dropout or config.hidden_dropout_prob
         self.padding = config.pad_token_id
         self.model = RobertaForSequenceClassification(config)

@@ -76,10 +76,8 @@ class Sums:
     def __init__(self, lists: Lists, width: int, device: torch.device) -> None:
         small = lists.values.astype(np.min_scalar_type(width))  # a stable sort of 16 bits takes linear time
         by_row = Lists(np.bincount(small, minlength=width), lists.owners[np.argsort(small, kind="stable")])
-        self.lists, self.by_row = (
-            tuple(torch.from_numpy(array).to(device) for array in (each.values, each.starts))
-            for each in (lists, by_row)
-        )
+        self.lists = torch.from_numpy(lists.values).to(device), torch.from_numpy(lists.starts).to(device)
+        self.by_row = torch.from_numpy(by_row.values).to(device), torch.from_numpy(by_row.starts).to(device)
 
     def of(self, rows: Tensor) -> Tensor:
         """Return the sums (R, H) of rows (C, H)."""

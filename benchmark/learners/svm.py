@@ -51,7 +51,8 @@ class SVM(Estimators):
         else:
             folds = list(StratifiedGroupKFold(5).split(data.x, data.y, groups=data.rows))
             model = CalibratedClassifierCV(SVC(C=self.C, kernel="precomputed"), cv=folds, ensemble=False)
-        return OfSimilarities(model.fit(kernel(data.x, data.x), data.y, sample_weight=data.weight), kernel, data.x)
+        model.fit(kernel(data.x, data.x), data.y, sample_weight=data.weight)
+        return OfSimilarities(model, kernel, data.x, getattr(model, "classes_", None))
 
     def kernel(self, x: np.ndarray) -> Kernel:
         """Return the kernel for rows like ``x`` (N, D)."""
@@ -65,10 +66,7 @@ class OfSimilarities:
     estimator: Any
     kernel: Kernel
     x: np.ndarray
-
-    @property
-    def classes_(self) -> np.ndarray:
-        return np.asarray(self.estimator.classes_)
+    classes_: np.ndarray | None
 
     def predict(self, x: np.ndarray) -> np.ndarray:
         return np.asarray(self.estimator.predict(self.kernel(x, self.x)))

@@ -64,7 +64,10 @@ def train(learner: Any, sample: Sample, rows: np.ndarray, training: Training) ->
     arrays = sample.x, sample.y, sample.smiles, sample.targets
     data = learner, tuple(map(id, arrays)), repr(recipe), sample.device
     names = [(*data, key, order, own.tobytes()) for key, own in zip(keys, rows, strict=True)]
-    units = _units(sample, rows, coupled=bool(training.loss or training.step)) if recipe.standardise else []
+    units = []
+    if recipe.standardise and sample.task == "regression":  # coupled networks have one unit in common
+        learned = [rows] * len(rows) if training.loss or training.step else rows
+        units = [TargetScaler.of(torch.from_numpy(sample.y[own])) for own in learned]
     whole = Ensemble(learner, [], units, sample.task, rows)
     known = shared.networks if training == Training() else {}
     trained = {m: known[name] for m, name in enumerate(names) if name in known}
@@ -91,13 +94,6 @@ def train(learner: Any, sample: Sample, rows: np.ndarray, training: Training) ->
 def _clock(device: str) -> float:
     """Return a time in seconds: CPU time of this process, or wall time on a GPU."""
     return time.process_time() if device == "cpu" else time.perf_counter()
-
-
-def _units(sample: Sample, rows: np.ndarray, coupled: bool) -> list[TargetScaler]:
-    """Return the unit in which each network learns a regression; coupled networks have one in common."""
-    if sample.task == "classification":
-        return []
-    return [TargetScaler.of(torch.from_numpy(sample.y[rows if coupled else own])) for own in rows]
 
 
 def _train_together(
