@@ -35,8 +35,8 @@ class _Method(BaseEstimator):  # type: ignore[misc]
 
     ``method`` and ``learner`` are as on the command line, such as ``twin:lam=30`` and ``mlp:hidden=32``; the learner is
     the paper's perceptron if there is none. An integer as ``random_state`` is the benchmark's train seed, which fixes
-    bootstraps, initialisation and batch order; it can also be a generator of NumPy or None, as in scikit-learn. Columns other than bits, and the target of a regression, are
-    standardised over the training rows. The method draws its bootstraps itself.
+    bootstraps, initialisation and batch order; a generator of NumPy, or None, draws one. Columns other than bits, and
+    the target of a regression, are standardised over the training rows. The method draws its bootstraps itself.
     """
 
     def __init__(self, method: str = "twin", *, learner: str | None = None, random_state: Any = None) -> None:
