@@ -140,8 +140,9 @@ def own(dataset: Dataset) -> Own:
     Intervals are over retrainings and test examples, as a decision is about new molecules too.
     """
     whole = board(dataset, "id", "both")
-    shown = dict.fromkeys((ORDER[dataset.task], KEPT[dataset.task], churn(dataset.task), QUALITY[dataset.task]))
-    columns = [column for m in shown for column in (absolute(m), versus(m))]
+    task = dataset.task
+    ordered = ORDER[task]
+    columns = [absolute(ordered), versus(ordered), *map(absolute, (churn(task), QUALITY[task])), versus(KEPT[task])]
     rows: list[tuple[str | Value, ...]] = [
         (" ".join([row.title, *row.marks]), *[column.show(row.estimates.get(column.key)) for column in columns])
         for row in whole.rows

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmark.measure import conformal, matched, ranking, sets
+from benchmark.measure import matched, ranking
 from benchmark.measure.basics import clipped, pairwise, predicted_class, right
 from benchmark.measure.measure import PP, Measure, Of
 from benchmark.types import Predictions, Task
@@ -455,7 +455,6 @@ def _top_hits(share: float) -> Measure:
     )
 
 
-_of_all = partial(_hidden, task="classification", most=1, delta=PP)
 ECE = _hidden(
     *("ece", "ECE", "classification", -1),
     per_run=calibration_error,
@@ -471,55 +470,12 @@ CONFIDENCE_CHURN = _hidden(
     needs_truth=False,
     needs_probabilities=True,
 )
-AMBIGUITY = _of_all(
-    *("ambiguity", "ambiguity"),
-    better=-1,
-    per_set=sets.ambiguity,
-    help="share of the test set on which not all retrainings agree",
-    needs_truth=False,
-)
-AGREED_ACCURACY = _of_all(
-    *("agreed_accuracy", "accuracy where all agree"),
-    better=+1,
-    per_set=sets.accuracy_where_agreed,
-    help="accuracy on the test examples on which all retrainings agree",
-)
-VIABLE_RANGE = _of_all(
-    *("viable_range", "viable prediction range"),
-    better=-1,
-    per_set=sets.viable_range,
-    help="range of the probability of class 1 over retrainings, mean over examples",
-    delta=None,
-    needs_truth=False,
-    needs_probabilities=True,
-)
-_sets = partial(_hidden, task="classification", better=-1, needs_probabilities=True)
-SET_SIZE = _sets(
-    *("set_size", "size of conformal sets"),
-    per_run=conformal.set_size,
-    digits=2,
-    help=f"mean number of classes in a conformal set that misses the true class in at most {conformal.MISSED:.0%}"
-    " of cases; one half of the test set calibrates the sets of the other".replace("%", " %"),
-)
-SET_CHANGES = _sets(
-    *("set_changes", "conformal sets that change"),
-    per_pair=conformal.set_changes,
-    unit="%",
-    scale=100,
-    digits=1,
-    most=1,
-    delta=PP,
-    help="share of examples whose set differs between two retrainings",
-)
 LISTS = (0.01, 0.05, 0.1, 0.2)
 """Shares of the test set that a list of the highest scores holds."""
 HIT_RATES = tuple(map(_top_hits, LISTS[:3]))
 SCORECARD: Mapping[Task, Mapping[str, Sequence[Measure]]] = {
     "classification": {
-        "decisions": (
-            *(MATCHED_CHURN, MATCHED_ACCURACY, CHURN, ACCURACY, CHANCE_CORRECTED),
-            *(AMBIGUITY, AGREED_ACCURACY, SET_SIZE, SET_CHANGES),
-        ),
+        "decisions": (MATCHED_CHURN, MATCHED_ACCURACY, CHURN, ACCURACY, CHANCE_CORRECTED),
         "classes": (CHURN_OF_RARER, RECALL_OF_RARER, BALANCED_ACCURACY, MCC, POSITIVES),
         "ranking": (
             *(AUROC, AVERAGE_PRECISION),
@@ -532,7 +488,7 @@ SCORECARD: Mapping[Task, Mapping[str, Sequence[Measure]]] = {
             *HIT_RATES,
             *map(drift, HIT_RATES),
         ),
-        "probabilities": (BRIER, ECE, CONFIDENCE_CHURN, VIABLE_RANGE),
+        "probabilities": (BRIER, ECE, CONFIDENCE_CHURN),
     },
     "regression": {
         "values": (ONE_MINUS_ICC, CHURN_OF_VALUES, MAE, R2, beyond()),

@@ -7,11 +7,10 @@ examples, C classes. Undefined values, such as the churn of an absent class, are
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
-from benchmark.measure.basics import mean_over_pairs, pseudo_values
+from benchmark.measure.basics import mean_over_pairs
 from benchmark.types import Predictions, Task
 
 PP = ("pp", 100, 1)
@@ -23,8 +22,8 @@ Of = Callable[[Predictions], np.ndarray]
 class Measure:
     """A number computed from predictions, and its presentation.
 
-    Exactly one of these is given: ``each`` (R, T), ``per_run`` (R,), ``per_pair`` (R, R), symmetric with a zero
-    diagonal, or ``per_set``, a number that describes all runs together.
+    Exactly one of these is given: ``each`` (R, T), ``per_run`` (R,), or ``per_pair`` (R, R), symmetric with a zero
+    diagonal.
     ``per_example`` returns the contributions (T,) of the examples, whose mean is the mean over runs or pairs; ``each``
     implies it. A measure without it has no interval over examples.
     """
@@ -38,7 +37,6 @@ class Measure:
     each: Of | None = None
     per_run: Of | None = None
     per_pair: Of | None = None
-    per_set: Callable[[Predictions], float] | None = None
     per_example: Of | None = None
     rows: Of | None = None
     """Marks the test examples (T,) that it is over; None for all."""
@@ -72,10 +70,7 @@ class Measure:
         return _with_unit(f"Δ {self.name}", unit), scale, digits
 
     def of_runs(self, p: Predictions) -> np.ndarray:
-        """Return the value for each run, (R,), or pair of runs, (R, R); under ``halves``, for each halving, (J,).
-
-        A number that describes all runs together gives its jackknife pseudo-values (R,): see ``pseudo_values``.
-        """
+        """Return the value for each run, (R,), or pair of runs, (R, R); under ``halves``, for each halving, (J,)."""
         if p.sampling == "halves":
             return _once(p, ("halvings", self), lambda: np.array([self.mean(pair) for pair in p.halvings()]))
         if self.rows is not None:
@@ -85,12 +80,6 @@ class Measure:
             )
         if (each := self.each) is not None:
             return _once(p, ("runs", each), lambda: np.asarray(each(p).mean(axis=1)))
-        if (of_set := self.per_set) is not None:
-
-            def without(runs: np.ndarray) -> float:
-                return of_set(p.only(runs.tolist())) if len(runs) else math.nan
-
-            return _once(p, ("runs", of_set), partial(pseudo_values, without, len(p.seeds)))
         function = self.per_run or self.per_pair
         assert function is not None, f"measure {self.key} has no function"
         return _once(p, ("runs", function), lambda: function(p))

@@ -67,9 +67,8 @@ BEYOND: Mapping[str, tuple[str, tuple[str, ...], str]] = {
         (
             "benchmark.measure.measure.Measure",
             "benchmark.measure.catalogue",
+            "benchmark.measure.matched",
             "benchmark.measure.ranking",
-            "benchmark.measure.sets",
-            "benchmark.measure.conformal",
             "benchmark.measure.updates",
         ),
         "",
@@ -169,7 +168,7 @@ def measures() -> str:
     parts = [
         "# All measures",
         "All measures are computed from recorded predictions. *Per* says what a measure has one value for: each *run* "
-        "(one retraining), each *pair* of runs, or *all* runs together; values are averaged over runs or pairs. *Key* "
+        "(one retraining) or each *pair* of runs; values are averaged over these. *Key* "
         "is the name in MLflow (`id/KEY`), in files, and after `--measure`.",
     ]
     for task in TASKS:
@@ -178,10 +177,10 @@ def measures() -> str:
         for measure in CATALOGUE:
             if measure.task != task:
                 continue
-            function = measure.each or measure.per_run or measure.per_pair or measure.per_set
+            function = measure.each or measure.per_run or measure.per_pair
             assert function is not None
             says = measure.help or first_sentence(function)
-            kind = "run" if measure.each or measure.per_run else "pair" if measure.per_pair else "all"
+            kind = "pair" if measure.per_pair else "run"
             rows.append(
                 (
                     measure.name,
@@ -189,7 +188,7 @@ def measures() -> str:
                     says,
                     kind,
                     measure.unit,
-                    "higher" if measure.better > 0 else "lower",
+                    {1: "higher", -1: "lower"}.get(measure.better, "neither"),
                 )
             )
         parts.append(table(("measure", "key", "definition", "per", "unit", "better"), rows))

@@ -243,14 +243,6 @@ TABLES = (
     ),
     *SCORECARDS,
     TableEntry(
-        "changes",
-        "Predictions mended and broken by a change of method",
-        "Share of the ID test, in %, that ERM gets wrong and the method right (mended) or the reverse (broken), on the "
-        "same samples.",
-        comparisons.changes,
-        intervals=False,
-    ),
-    TableEntry(
         "triage",
         "Churn and entropy as predictors of flips",
         "How well scores of ERM's predictions rank flips first: the share of all flips in the first tenth of the ID "

@@ -12,7 +12,7 @@ from scipy import stats
 from sklearn import metrics as sk
 
 from benchmark.measure import catalogue as c
-from benchmark.measure import conformal, ranking, sets
+from benchmark.measure import ranking
 from benchmark.measure.basics import positive_fraction
 from benchmark.measure.measure import Measure
 from benchmark.types import Predictions
@@ -58,10 +58,7 @@ class TestEveryMeasure:
     def test_it_has_a_value_per_run_or_per_pair(self, measure: Measure, kind: str) -> None:
         p = example(kind)
         values = measure.of_runs(p)
-        if measure.per_set is not None:
-            assert values.shape == (5,)
-            assert values.mean() == pytest.approx(measure.per_set(p))
-        elif measure.per_pair is None:
+        if measure.per_pair is None:
             assert values.shape == (5,)
             np.testing.assert_allclose(measure.of_runs(p.only([3])), values[3:4])
         else:
@@ -77,8 +74,6 @@ class TestEveryMeasure:
 
     def test_it_lies_between_0_and_its_largest_value(self, measure: Measure, kind: str) -> None:
         values = measure.of_runs(example(kind))
-        if measure.per_set is not None:  # pseudo-values may lie outside; their mean may not
-            values = values.mean(keepdims=True)
         assert values.min() >= measure.least
         assert values.max() <= measure.most
         assert np.isfinite(values).all()
@@ -168,40 +163,6 @@ def test_the_hit_rate_and_its_spread_are_loops_over_the_first(p: Predictions, sh
     assert spread.mean(p) == pytest.approx(np.mean([abs(rates[i] - rates[j]) for i, j in PAIRS]))
 
 
-def test_conformal_sets_are_those_of_a_loop_and_change_as_counted(p: Predictions) -> None:
-    order = np.random.default_rng(0).permutation(np.argsort(p.ids))
-    calibration, rest = order[:20], sorted(order[20:])
-    sets_of = []
-    for run in p.values:
-        scores = sorted(1 - run[t, p.y[t]] for t in calibration)
-        limit = scores[int(np.ceil(21 * 0.9)) - 1]
-        sets_of.append([{k for k in range(p.values.shape[2]) if 1 - run[t, k] <= limit + 1e-12} for t in rest])
-    sizes = [np.mean([len(one) for one in of]) for of in sets_of]
-    np.testing.assert_allclose(c.SET_SIZE.of_runs(p), sizes)
-    for i, j in PAIRS:
-        changed = np.mean([a != b for a, b in zip(sets_of[i], sets_of[j], strict=True)])
-        assert c.SET_CHANGES.of_runs(p)[i, j] == pytest.approx(changed)
-
-
-def test_conformal_sets_miss_the_true_class_in_at_most_a_tenth_of_cases() -> None:
-    rng, missed = np.random.default_rng(0), []
-    for _ in range(400):
-        y = rng.integers(3, size=80)
-        values = rng.dirichlet(np.ones(3), size=(1, 80)) + np.eye(3)[y] * rng.random((1, 80, 1))
-        p = predictions(values / values.sum(axis=2, keepdims=True), y)
-        found, rest = conformal.prediction_sets(p)
-        missed.append(1 - found[0, np.arange(len(rest)), y[rest]].mean())
-    n = 40  # coverage lies between 1 − α and 1 − α + 1/(n + 1)
-    assert 0.1 - 1 / (n + 1) - 0.006 < np.mean(missed) < 0.1 + 0.006
-
-
-def test_a_calibration_half_that_is_too_small_gives_no_sets() -> None:
-    p = example("two classes")
-    assert np.isfinite(c.SET_CHANGES.mean(p.on(np.arange(18))))
-    assert np.isnan(c.SET_CHANGES.mean(p.on(np.arange(17))))
-    assert np.isnan(c.SET_SIZE.mean(p.on(np.arange(17))))
-
-
 def test_flips_beyond_a_tolerance_are_counted_in_target_units() -> None:
     p = example("values")
     v = p.values[..., 0].astype(float)
@@ -222,12 +183,11 @@ def test_the_scorecard_takes_constants_a_single_class_and_a_single_run(measure: 
         "recall_rarer",
     }
     assert np.isnan(measure.mean(constant)) == (measure.key in undefined)
-    by_chance = ("brier", "ece", "set_size", "matched", "list")  # ties are drawn at random
+    by_chance = ("brier", "ece", "matched", "list")  # ties are drawn at random
     if measure.better < 0 and measure.key not in undefined and not measure.key.startswith(by_chance):
         assert measure.mean(constant) == pytest.approx(0)
     single = measure.mean(example("two classes").only([0]))
-    pairs = measure.per_pair is not None or measure.per_set is not None
-    assert np.isnan(single) == pairs
+    assert np.isnan(single) == (measure.per_pair is not None)
 
 
 @pytest.mark.parametrize("measure", c.scorecard("regression"), ids=lambda m: m.key)
@@ -251,24 +211,6 @@ def test_the_churn_of_probabilities_is_half_the_absolute_distance(p: Predictions
     for i, j in PAIRS:
         expected = np.mean([sum(abs(p.values[i, t] - p.values[j, t])) / 2 for t in TESTS])
         assert c.CONFIDENCE_CHURN.of_runs(p)[i, j] == pytest.approx(expected)
-
-
-def test_conflicts_are_counted_over_all_runs(p: Predictions) -> None:
-    classes = p.values.argmax(axis=2)
-    agreed = [t for t in TESTS if len(set(classes[:, t])) == 1]
-    assert 0 < len(agreed) < 40
-    assert c.AMBIGUITY.mean(p) == pytest.approx(1 - len(agreed) / 40)
-    assert c.AGREED_ACCURACY.mean(p) == pytest.approx(np.mean([classes[0, t] == p.y[t] for t in agreed]))
-    ranges = [p.values[:, t, 1].max() - p.values[:, t, 1].min() for t in TESTS]
-    assert c.VIABLE_RANGE.mean(p) == pytest.approx(np.mean(ranges))
-    assert np.isnan(sets.ambiguity(p.only([0])))
-
-
-def test_a_number_of_all_runs_has_the_jackknifes_interval(p: Predictions) -> None:
-    without = np.array([sets.viable_range(p.only([r for r in RUNS if r != out])) for out in RUNS])
-    error = np.sqrt(4 / 5 * np.sum((without - without.mean()) ** 2))
-    values = c.VIABLE_RANGE.of_runs(p)
-    assert np.std(values, ddof=1) / np.sqrt(5) == pytest.approx(error)
 
 
 def test_churn_is_the_share_of_examples_whose_most_probable_class_differs(p: Predictions) -> None:

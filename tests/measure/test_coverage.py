@@ -13,8 +13,6 @@ import pytest
 from scipy.stats import binom, norm, rankdata
 
 from benchmark.files import CHECKOUT
-from benchmark.measure import sets
-from benchmark.measure.basics import pseudo_values
 from benchmark.measure.catalogue import ACCURACY, drift
 from benchmark.measure.estimate import estimate
 from benchmark.measure.intervals import Estimate, difference, jackknife, on_log_scale, over_both, pair_bootstrap
@@ -227,28 +225,3 @@ def test_rank_intervals_cover_the_mean_rank_that_the_protocol_gives(noise: np.nd
     found = [rank_intervals(matrices[:, :, trial, None], resamples=500).estimates for trial in range(trials)]
     for m in range(n_methods):
         assert covered([estimates[m] for estimates in found], expected[m]) >= 0.92
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("of_set", [sets.ambiguity, sets.viable_range, sets.accuracy_where_agreed])
-def test_numbers_of_all_retrainings_together_are_covered(of_set) -> None:
-    """They are extremes over retrainings, for which the jackknife has no guarantee; their mean over examples does."""
-    rng = np.random.default_rng(0)
-    common = 2 * rng.normal(size=100)
-    y = (common + rng.normal(size=100) > 0).astype(int)
-    directions = 0.35 * rng.normal(size=(6, 100))
-
-    def retrained() -> Predictions:
-        logit = common + rng.normal(size=(8, 6)) @ directions + 0.6 * rng.normal(size=(8, 100))
-        one = 1 / (1 + np.exp(-logit))
-        return Predictions(
-            tuple(range(8)), np.arange(100).astype(str), y, np.stack([1 - one, one], -1), "classification"
-        )
-
-    truth = np.mean([of_set(retrained()) for _ in range(800)])
-    covered = []
-    for _ in range(200):
-        p = retrained()
-        e = jackknife([pseudo_values(lambda runs, p=p: of_set(p.only(runs.tolist())), 8)])
-        covered.append(e.low <= truth <= e.high)
-    assert 0.9 < np.mean(covered) < 0.995

@@ -1,20 +1,16 @@
 """Builders of tables with several measures per dataset or method: triage, changes, regression and compute."""
 
-from collections.abc import Callable
-from dataclasses import astuple, replace
+from dataclasses import astuple
 from itertools import groupby
 
 import numpy as np
 
-from benchmark.measure.basics import bad_flips, good_flips
-from benchmark.measure.estimate import interval
 from benchmark.measure.intervals import IntervalKind
-from benchmark.types import Predictions
-from leaderboard.read.results import Dataset, Entry, Results, unit_weights
+from leaderboard.read.results import Results, unit_weights
 from leaderboard.tables.boards import board
 from leaderboard.tables.builders.footprint import footprint
 from leaderboard.tables.builders.triage import estimates
-from leaderboard.tables.columns import UNLIKE, compute, differences, matched, pairs_of
+from leaderboard.tables.columns import compute, pairs_of
 from leaderboard.tables.layouts import Body, TableCell, averaged, erm_tests, explained, name, with_reference
 from leaderboard.tables.table import MISSING, Value, spelled
 
@@ -55,43 +51,6 @@ def triage(results: Results, kind: IntervalKind) -> Body | None:
     )
     header = ("Dataset", *(column[1] for column in TRIAGE))
     return Body(header, tuple(rows), datasets, (*notes, *averaged(datasets)), (("", 1), *over))
-
-
-def changes(results: Results, kind: IntervalKind) -> Body | None:
-    """Return a row per dataset: the predictions that replacing ERM by each method mends and breaks."""
-    datasets = with_reference(results.headline())
-    compared = {e.title for d in datasets for e in d.entries if e is not d.reference and matched(pairs_of(d, e))}
-    titles = [title for title in results.methods() if title in compared]
-    if not titles:
-        return None
-    rows: list[tuple[TableCell, ...]] = []
-    for d in datasets:
-        rows.append((name(d), *(value for title in titles for value in _change(d, d.entry(title), kind))))
-    header = ("Dataset", *("mended", "broken") * len(titles))
-    return Body(
-        header,
-        tuple(rows),
-        datasets,
-        (*explained(rows), *averaged(datasets)),
-        (("", 1), *((title, 2) for title in titles)),
-    )
-
-
-def _change(dataset: Dataset, entry: Entry | None, kind: IntervalKind) -> tuple[Value, Value]:
-    pairs = pairs_of(dataset, entry) if entry else []
-    both = matched(pairs)
-    if not both:
-        return Value(MISSING), Value(MISSING)
-
-    def value(flips: Callable[[Predictions, Predictions], np.ndarray]) -> Value:
-        splits = [flips(theirs, ours) for ours, theirs in both]  # (R, T) each
-        by_run, by_example = ([s.mean(axis=axis) for s in splits] for axis in (1, 0))
-        estimate = interval(kind, lambda: by_run, lambda: by_example, sum(map(len, by_example)))
-        percentage = Value.of(estimate, 100)
-        flags = UNLIKE if differences(pairs) else ""
-        return replace(percentage, text=percentage.text.partition(" [")[0], flags=flags)
-
-    return value(good_flips), value(bad_flips)
 
 
 def plain(number: float | None, digits: int, signed: bool = False) -> Value:

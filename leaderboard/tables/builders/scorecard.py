@@ -28,12 +28,9 @@ PARTS: Mapping[tuple[Task, str], str] = {
 """The parts of the scorecard, in words."""
 NOTES = {
     "decisions": (
-        "Ambiguity grows with the number of retrainings; under halves it is that of the two of a halving, which is "
-        "churn. Prediction sets are compared on the half of the ID test that does not calibrate them.",
         "Good and bad flips: share of the ID test that ERM gets wrong and the method right, or the reverse, at equal "
         "train seeds.",
-    ),
-    "probabilities": ("The viable prediction range grows with the number of retrainings; under halves they are two.",),
+    )
 }
 FLIPS = {"Good flips (%)": good_flips, "Bad flips (%)": bad_flips}
 Change = Callable[[Predictions, Predictions], np.ndarray]

@@ -70,14 +70,12 @@ def test_the_scorecard_of_a_score_is_scikit_learns_and_scipys_where_they_have_it
     rho = [stats.spearmanr(one[i], one[j]).statistic for i, j in combinations(range(4), 2)]
     assert card["rank_correlation"].value == pytest.approx(np.mean(rho))
     classes = (one > 0.5).astype(int)
-    assert card["ambiguity"].value == pytest.approx(np.mean([len(set(column)) > 1 for column in classes.T]))
     assert set(json.loads(reports.to_json(result, standing.Standing(())))["scorecard"]) == set(card)
     table = reports.scorecard(result)
     assert table.caption.endswith("Class 1 is 1, against all others.")
     labels = {measure.key for measure, _ in score(classes, y).card}
     assert labels == {
-        *("ambiguity", "agreed_accuracy", "chance_corrected_churn"),
-        *("churn_rarer", "recall_rarer", "balanced_accuracy", "mcc"),
+        *("chance_corrected_churn", "churn_rarer", "recall_rarer", "balanced_accuracy", "mcc"),
     }
     assert card["matched_churn"].value == pytest.approx(MATCHED_CHURN.mean(result.runs.predictions()))
     assert "auroc" not in {measure.key for measure, _ in score(np.stack([1 - one, one], axis=-1)).card}

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmark.measure.basics import bad_flips, good_flips
 from benchmark.measure.catalogue import CHURN
 from benchmark.measure.intervals import INTERVAL_KINDS, holm
 from leaderboard.read.results import Results, collect
@@ -163,16 +162,6 @@ def test_splits_are_shown_one_by_one_with_their_range(world, tables):
     assert (over.number, over.low, over.high) == pytest.approx((np.mean(numbers), *student))
     assert spread["ERM, churn (%)"].number == pytest.approx(abs(numbers[0] - numbers[1]))
     assert "Mid" not in [cells[0] for cells in table.rows]  # one split has no range
-
-
-def test_changes_are_flips_between_erm_and_the_method(world, tables):
-    mid = world.dataset("mid")
-    erm, ours = (mid.entry(title).cells[99].predictions["id"] for title in ("ERM", "BAGGING"))
-    table = tables["changes"]
-    (cells,) = [cells for cells in table.rows if cells[0] == "Mid"]
-    at = 1 + 2 * [text for text, _ in table.over[1:]].index("BAGGING")
-    expected = (100 * good_flips(erm, ours).mean(), 100 * bad_flips(erm, ours).mean())
-    assert (cells[at].number, cells[at + 1].number) == pytest.approx(expected)
 
 
 def test_ranks_count_complete_blocks_and_a_family_once_except_in_the_paper(world, tables):
