@@ -16,6 +16,8 @@ from benchmark.store.cell import Cell, decode, encode
 from benchmark.store.tables import from_table, read_table, write_table
 from benchmark.types import Predictions
 
+CELL = "cell"
+"""Folder of a run's artifacts that holds its cell."""
 HEAD, SUMS, TABLE = "cell.json", "SHA256SUMS", ".parquet"
 
 

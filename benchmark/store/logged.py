@@ -14,6 +14,7 @@ from mlflow.tracking import MlflowClient
 from mlflow.utils.mlflow_tags import MLFLOW_LOGGED_ARTIFACTS
 
 from benchmark.errors import UserError, did_you_mean
+from benchmark.store.folder import CELL, HEAD
 from benchmark.store.opening import nothing_at, translated_errors, uri
 
 ABSENT = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE")
@@ -53,7 +54,8 @@ class Logged:
     def table(self, source: str, artifact: str = "") -> Table:
         """Return the table ``runs:/<run id>/<artifact>``; without artifact there, that called ``artifact``.
 
-        Without either, the run's only table: Parquet, CSV, or a JSON that ``mlflow.log_table`` wrote.
+        Without either, the run's only table: Parquet, CSV, or a JSON that ``mlflow.log_table`` wrote; of a run of the
+        suite, the predictions for the ID test.
         """
         run_id, _, path = source.removeprefix("runs:/").partition("/")
         with translated_errors(self.uri):
@@ -129,7 +131,10 @@ class Logged:
     def _tables(self, run: Run, repository: ArtifactRepository) -> list[str]:
         logged = json.loads(run.data.tags.get(MLFLOW_LOGGED_ARTIFACTS, "[]"))
         tables = {entry.get("path") for entry in logged if entry.get("type") == "table"}
-        return [name for name in _files(repository) if name in tables or name.endswith((".parquet", ".csv"))]
+        files = _files(repository)
+        if f"{CELL}/{HEAD}" in files:  # a run of the suite
+            return [f"{CELL}/id.parquet"]
+        return [name for name in files if name in tables or name.endswith((".parquet", ".csv"))]
 
 
 def _files(repository: ArtifactRepository, folder: str = "") -> list[str]:

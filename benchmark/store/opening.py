@@ -1,8 +1,9 @@
 """The tracking store's address, its creation, and the errors it raises; MLflow itself is imported only where needed."""
 
 import os
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,13 +34,17 @@ def uri() -> str:
     return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{home() / 'mlflow.db'}"
 
 
+def _file(address: str) -> Path | None:
+    """Return the path of a SQLite store; None for other stores, in memory, and addresses that only SQLite reads."""
+    url = _database(address)
+    path = url.database if url and url.get_backend_name() == SQLITE else ""
+    return Path(path) if path and not path.startswith((":", "file:")) else None
+
+
 def nothing_at(address: str = "") -> str:
     """Return the path of a SQLite store that does not exist, as opening would create it; empty for other stores."""
-    url = _database(address or uri())
-    path = url.database if url and url.get_backend_name() == SQLITE else ""
-    if not path or path.startswith((":", "file:")):  # in memory, or at an address that only SQLite understands
-        return ""
-    return "" if Path(path).exists() and (Path(path).is_dir() or Path(path).stat().st_size) else path
+    path = _file(address or uri())
+    return str(path) if path and not (path.exists() and (path.is_dir() or path.stat().st_size)) else ""
 
 
 def _database(address: str) -> "URL | None":
@@ -101,19 +106,11 @@ def analyse(address: str) -> None:
 
     Other databases gather them by themselves. A call that fails, as on a locked file, is made up for by the next.
     """
-    from sqlalchemy import create_engine
-    from sqlalchemy.exc import SQLAlchemyError
-
-    url = _database(address)
-    if url is None or url.get_backend_name() != SQLITE:
-        return
-    engine = create_engine(url, connect_args={"timeout": 1})
-    try:
-        with suppress(SQLAlchemyError), engine.connect() as connection:
-            connection.exec_driver_sql("PRAGMA analysis_limit = 1000")  # rows read of each index: 0.02 s in all
-            connection.exec_driver_sql("ANALYZE")
-    finally:
-        engine.dispose()
+    if (path := _file(address)) is not None:
+        with suppress(sqlite3.Error), closing(sqlite3.connect(path, timeout=1)) as database:
+            database.execute("PRAGMA analysis_limit = 1000")  # rows read of each index: 0.02 s in all
+            database.execute("ANALYZE")
+            database.commit()
 
 
 def store_errors() -> tuple[type[Exception], ...]:

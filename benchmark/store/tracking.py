@@ -1,6 +1,5 @@
 """Cells in MLflow: an experiment for each dataset, a run for each cell, a nested run for each train seed."""
 
-import gc
 import json
 import logging
 import os
@@ -37,8 +36,6 @@ logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # its tra
 
 STUDIES = "churn-studies"
 """Experiment that holds the records of studies."""
-CELL = "cell"
-"""Folder of a run's artifacts with its cell, as ``benchmark.store.folder`` describes it."""
 GONE = "GONE"
 """Status of a finished run whose cell is no longer among its artifacts."""
 LONGEST_NAME, MOST_LINKS = 100, 50
@@ -74,8 +71,10 @@ class Store:
         if run.info.status != "FINISHED" or earlier.KEY in run.data.tags:
             return False
         if (path := local_path(run.info.artifact_uri)) is not None:
-            return not (path / CELL / folder.HEAD).is_file()
-        return f"{CELL}/{folder.HEAD}" not in {file.path for file in self.client.list_artifacts(run.info.run_id, CELL)}
+            return not (path / folder.CELL / folder.HEAD).is_file()
+        return f"{folder.CELL}/{folder.HEAD}" not in {
+            file.path for file in self.client.list_artifacts(run.info.run_id, folder.CELL)
+        }
 
     def cells(self, only: Container[str] | None = None, datasets: Collection[str] = ()) -> Iterator[Cell]:
         """Yield finished cells with their predictions, newest first; add a line to ``unreadable`` for each damaged one.
@@ -127,7 +126,7 @@ class Store:
                     run = self._create(experiment, tags, describe.run_name(cell), cell.facts.wall_seconds)
                     with self._removed_by_another(run):
                         upload(run.info, shown.files, self.uri)
-                        upload_folder(run.info, path, CELL, self.uri)
+                        upload_folder(run.info, path, folder.CELL, self.uri)
                         self._log_whole(experiment, run.info.run_id, cell, shown.metrics)
                     best = self._one_remains(experiment, cell)
                     if best and best.info.end_time >= began:
@@ -310,8 +309,7 @@ class Store:
         runs: list[Run] = []
         token = None
         while True:
-            with _uncollected():
-                page = self.client.search_runs(experiments, query, max_results=1000, page_token=token)
+            page = self.client.search_runs(experiments, query, max_results=1000, page_token=token)
             runs += page
             if not (token := page.token):
                 return sorted(runs, key=lambda run: (run.info.end_time or run.info.start_time, run.info.run_id))[::-1]
@@ -400,22 +398,9 @@ class Store:
             query = f"tags.`mlflow.parentRunId` = '{run.info.run_id}'"
             cell = earlier.read(run, self._search([run.info.experiment_id], query))
         else:
-            with local_folder(f"{run.info.artifact_uri}/{CELL}") as files:
+            with local_folder(f"{run.info.artifact_uri}/{folder.CELL}") as files:
                 cell = folder.load(files, run.data.tags["churn.cell"], run.info.run_id)
         return cell.with_facts(study=run.data.tags.get(describe.STUDY, ""))  # gone once a run has requested the cell
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Pause the garbage collector, which would walk the whole heap again and again as MLflow builds a page of runs."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def _linked(run: Run) -> str:

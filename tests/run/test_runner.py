@@ -261,24 +261,22 @@ class Shaped:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("packaged", [False, True])
-def test_a_method_of_the_users_is_trained_on_workers_as_in_this_process(
-    packaged: bool, write_method: Callable[[str, str, str], Path]
+def test_methods_of_the_users_in_a_file_or_a_package_are_trained_on_workers_as_in_this_process(
+    write_method: Callable[[str, str, str], Path],
 ) -> None:
     code = OWN.replace("DIGEST", repr(hashlib.sha256(b"2").hexdigest()))
     folder = write_method("notes", "", "").parent
-    if packaged:
-        (folder / "mine").mkdir()
-        (folder / "mine" / "__init__.py").write_text("from mine.method import Mine  # a remedy of benchmark.pipeline")
-        (folder / "mine" / "nets.py").write_text("def flip(values):\n    return values[:, ::-1]\n")
-        code = code.replace("self.model.predict(inputs)", "nets.flip(self.model.predict(inputs))")
-        (folder / "mine" / "method.py").write_text(
-            code.replace("IMPORTS", "from mine import nets").replace("RETURNS", "")
-        )
-        (folder / "mine" / "k.txt").write_text("2")
-    else:
-        (folder / "mine.py").write_text(code.replace("IMPORTS", "").replace("RETURNS", "[:, ::-1]"))
-        (folder / "k.txt").write_text("2")
+    (folder / "mine.py").write_text(code.replace("IMPORTS", "").replace("RETURNS", "[:, ::-1]"))
+    package = folder / "packed"
+    package.mkdir()
+    (package / "__init__.py").write_text("from packed.method import Mine  # a remedy of benchmark.pipeline")
+    (package / "nets.py").write_text("def flip(values):\n    return values[:, ::-1]\n")
+    code = code.replace("self.model.predict(inputs)", "nets.flip(self.model.predict(inputs))").replace(
+        '"mine"', '"packed"'
+    )
+    (package / "method.py").write_text(code.replace("IMPORTS", "from packed import nets").replace("RETURNS", ""))
+    for place in (folder, package):
+        (place / "k.txt").write_text("2")
     script = """
 import numpy as np
 from benchmark.registry import make_method
@@ -287,12 +285,15 @@ from benchmark.run.check import synthetic
 from benchmark.store.cell import Cell
 
 problem = synthetic("classification")
-made = make_method("mine", problem.task, learner="linear")
-(cell,) = [r for _, r in runner.run([runner.plan(problem, made, [1, 2])], 2, fresh=True) if not isinstance(r, int)]
-assert isinstance(cell, Cell), cell.reason
+made = [make_method(name, problem.task, learner="linear") for name in ("mine", "packed")]
+cells = [r for _, r in runner.run([runner.plan(problem, one, [1, 2]) for one in made], 2, fresh=True)]
+cells = [cell for cell in cells if not isinstance(cell, int)]
+assert len(cells) == 2
 bagged = runner.retrain(make_method("bagging:k=2", problem.task, learner="linear"), problem, [1, 2])
-for evalset, predictions in cell.predictions.items():
-    assert np.array_equal(predictions.values, bagged[evalset].values[:, :, ::-1])
+for cell in cells:
+    assert isinstance(cell, Cell), cell.reason
+    for evalset, predictions in cell.predictions.items():
+        assert np.array_equal(predictions.values, bagged[evalset].values[:, :, ::-1])
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
