@@ -65,7 +65,9 @@ def _resumable() -> Iterator[None]:
     except KeyboardInterrupt as stop:
         kept = str(stop) or "finished work is kept"
         say(f"Interrupted: {kept}. The same command resumes from there:")
-        say(f"  {shlex.join(['churn', *sys.argv[1:]])}")
+        called = Path(sys.argv[0])
+        program = ["python", "-m", called.parent.name] if called.name == "__main__.py" else [called.name]
+        say(f"  {shlex.join([*program, *sys.argv[1:]])}")
         raise typer.Exit(130) from None
 
 
@@ -298,8 +300,9 @@ def plan(
     words = {"FINISHED": "done", "FAILED": "failed", "RUNNING": "interrupted or running", "KILLED": "interrupted"}
     missing = []
     for cell in cells:
-        word = words.get(statuses.get(cell.key.digest, ""), "missing")
-        say(f"{word:8} {cell.key.dataset}, split {cell.key.canonical_seed}: {cell.title}")
+        status = statuses.get(cell.key.digest, "")
+        word, gone = words.get(status, "missing"), " (its files are gone from the store)" if status == "GONE" else ""
+        say(f"{word:8} {cell.key.dataset}, split {cell.key.canonical_seed}: {cell.title}{gone}")
         if word != "done":
             say(f"         {cell.command}")
             missing.append(cell)

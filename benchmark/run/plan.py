@@ -13,10 +13,10 @@ from benchmark.types import Problem, Sample
 
 FEW_ROWS = (128, 256)
 """Numbers of training rows that a method is fitted to, to estimate the time for all rows."""
-RUN_SECONDS = 0.06
+RUN_SECONDS = 0.03
 """Approximate CPU seconds to record one retraining (measured with a local store)."""
-RUN_BYTES = 12_000
-"""Approximate size of a nested run without predictions: database rows (6 kB) and Parquet headers."""
+RUN_BYTES = 9_000
+"""Approximate size of a nested run, and of its share of the cell's: database rows, ids and headers of files."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,7 @@ def _cost(cells: Sequence[Planned]) -> Cost:
         seconds += len(cell.key.seeds) * seconds_per_fit(cell.method, sample, cell.problem)
     tests = sum(len(test) for test in problem.evals.values())
     retrainings = sum(len(cell.key.seeds) for cell in cells)
-    row = 24 + 4 * problem.n_outputs  # id, label, outputs
-    size = retrainings * (tests * row + RUN_BYTES)
+    size = retrainings * (4 * tests * problem.n_outputs + RUN_BYTES)
     key = cells[0].key
     return Cost(key.dataset, key.canonical_seed, len(cells), retrainings, seconds + retrainings * RUN_SECONDS, size)
 

@@ -1,6 +1,7 @@
 """Tables of predictions that any runs in an MLflow store have logged."""
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from benchmark.errors import UserError, did_you_mean
 from benchmark.store.folder import CELL, HEAD
 from benchmark.store.opening import nothing_at, translated_errors, uri
 
+os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
 ABSENT = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE")
 """Error codes of MLflow for what the user has named and the store does not have, or cannot understand."""
 

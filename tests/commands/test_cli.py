@@ -225,6 +225,22 @@ def test_a_plan_shows_what_is_missing_with_a_command_that_is_understood_and_what
     assert re.match(r"to train: 12 retrainings, \d+\.\d\d CPU hours, \d+\.\d\d hours on 2 workers, 0 MB", total)
 
 
+@pytest.mark.parametrize(
+    ("called", "program"), [("/venv/bin/churn", "churn"), ("/suite/benchmark/__main__.py", "python -m benchmark")]
+)
+def test_an_interrupted_command_is_repeated_as_it_was_called(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, called: str, program: str
+) -> None:
+    monkeypatch.setattr(sys, "argv", [called, "run", "--method", "two words"])
+
+    def interrupted(*words: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("benchmark.commands.train._grid", interrupted)
+    assert call("run", "--method", "erm") == 130
+    assert f"resumes from there:\n  {program} run --method 'two words'\n" in capsys.readouterr().out
+
+
 def test_the_leaderboard_of_an_empty_store_says_how_to_fill_it(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -230,6 +230,8 @@ WHOLE = {"Random forest, trees=2": 2, "ERM": 2}
 def test_a_kill_after_any_step_of_recording_leaves_one_whole_run(here: Path) -> None:
     """Drivers are killed after their first step, their second, … until one finishes."""
     output = script("""
+from pathlib import Path
+
 from mlflow.tracking import MlflowClient
 
 def until_call(number):
@@ -363,7 +365,7 @@ def test_ctrl_c_while_training_ends_at_once_and_keeps_what_is_finished(here, dri
     assert driver.end(60) == 130, driver.output
     assert "Traceback" not in driver.output
     assert "Interrupted: 1 of 2 cells had finished and is kept. The same command" in driver.output
-    assert f"resumes from there:\n  churn run {' '.join(words)} --jobs 2\n" in driver.output
+    assert f"resumes from there:\n  python -m benchmark run {' '.join(words)} --jobs 2\n" in driver.output
     assert driver.left() == []
     assert_each_once_and_whole({"ERM": 2})
 

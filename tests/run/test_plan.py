@@ -38,7 +38,7 @@ def test_a_plan_counts_the_cells_and_retrainings_of_each_split() -> None:
     )
     assert (second.dataset, second.canonical_seed, second.cells, second.retrainings) == (first.dataset, 7, 1, 2)
     tests = sum(len(test) for test in cells[0].problem.evals.values())
-    assert first.bytes == 12 * second.bytes == 24 * (tests * (24 + 4 * 2) + plan.RUN_BYTES)
+    assert first.bytes == 12 * second.bytes == 24 * (4 * tests * 2 + plan.RUN_BYTES)
 
 
 @pytest.mark.parametrize("power", [1, 2])

@@ -429,7 +429,9 @@ def server(mlflow_server: Callable[[str], Any], tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.long
 @pytest.mark.slow
-def test_a_server_that_goes_away_costs_no_prediction(server: Any) -> None:
+def test_a_server_that_goes_away_costs_no_prediction_and_mlflow_prints_nothing(
+    server: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
     plans = [planned("erm", [1, 2]), planned("swa", [1, 2])]
     lines: list[str] = []
 
@@ -450,3 +452,4 @@ def test_a_server_that_goes_away_costs_no_prediction(server: Any) -> None:
     assert (len(again.trained), again.skipped, again.exit_code) == (0, 2, 0)
     assert not outbox.pending()
     assert {c.title for c in tracking.Store().cells()} == {"ERM", "SWA"}
+    assert "".join(capfd.readouterr()) == ""
