@@ -31,7 +31,7 @@ class Template(Remedy):
         the learner is: ``sample.of(rows, k)`` is the sample of the k-th of several, and ``sample.towards(targets)`` one
         with soft labels. A learner that trains networks also has ``train``, with a loss or a step of your own; say what
         you need of a learner in ``needs``. For a new learner, derive from ``Learner``, ``Estimators`` (an estimator
-        with scikit-learn's interface, as in benchmark/learners/random_forest.py) or ``NetworkLearner`` (a PyTorch
+        with scikit-learn's interface, as in benchmark/learners/linear.py) or ``NetworkLearner`` (a PyTorch
         module). ``sample.task`` says whether ``y`` holds classes or numbers.
         """
         return Mean([learner.fit(sample.of(rows, k)) for k, rows in enumerate(bootstrap(sample, self.k))])

@@ -101,21 +101,16 @@ def test_every_member_is_the_same_to_the_bit_however_many_members_there_are(retr
     np.testing.assert_allclose(predicted(problem, "bagging:k=5"), five.mean(axis=1), atol=1e-6)
 
 
-def test_predictions_do_not_depend_on_the_number_of_threads_which_is_left_as_it_was(retrained, molecules):
-    before = torch.get_num_threads()
-    test, together, alone = molecules.evals["id"].inputs, [], []
+def test_predictions_do_not_depend_on_the_number_of_threads_which_is_left_as_it_was(molecules):
+    before, values = torch.get_num_threads(), []
     try:
         for threads in (1, 2):
             torch.set_num_threads(threads)
-            together.append(predicted(molecules, "erm"))
-            assert torch.get_num_threads() == threads
-            alone.append(retrained(molecules, "erm", SEEDS).predict(test))
+            values.append(predicted(molecules, "erm"))
             assert torch.get_num_threads() == threads
     finally:
         torch.set_num_threads(before)
-    np.testing.assert_array_equal(*together)
-    np.testing.assert_array_equal(*alone)
-    np.testing.assert_array_equal(together[0], alone[0])
+    np.testing.assert_array_equal(*values)
 
 
 @pytest.mark.parametrize("task", TASKS)

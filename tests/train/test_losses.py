@@ -16,34 +16,29 @@ TARGETS = torch.randn(2, 3, 17, generator=DRAW, dtype=torch.float64)
 NETWORKS = [(s, k) for s in range(2) for k in range(3)]
 
 
-def test_the_loss_of_a_classification_is_each_networks_cross_entropy():
-    losses = fit_loss("classification", A, CLASSES)
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_the_loss_is_each_networks_mean_cross_entropy_or_squared_error(task):
+    outputs, y = (A, CLASSES) if task == "classification" else (A[..., :1], TARGETS)
+    known = functional.cross_entropy if task == "classification" else functional.mse_loss
+    losses = fit_loss(task, outputs, y)
     assert losses.shape == (2, 3)
     for n in NETWORKS:
-        torch.testing.assert_close(losses[n], functional.cross_entropy(A[n], CLASSES[n]))
+        torch.testing.assert_close(losses[n], known(A[n] if task == "classification" else A[n][:, 0], y[n]))
 
 
-def test_the_loss_of_a_regression_is_each_networks_mean_squared_error():
-    losses = fit_loss("regression", A[..., :1], TARGETS)
-    assert losses.shape == (2, 3)
-    for n in NETWORKS:
-        torch.testing.assert_close(losses[n], functional.mse_loss(A[n][:, 0], TARGETS[n]))
+def both_divergences(a: torch.Tensor, b: torch.Tensor) -> float:
+    p, q = softmax(a.numpy(), axis=-1), softmax(b.numpy(), axis=-1)
+    return float((rel_entr(p, q).sum(axis=-1) + rel_entr(q, p).sum(axis=-1)).mean())
 
 
-def test_the_disagreement_of_a_classification_is_half_the_sum_of_both_kl_divergences():
-    values = disagreement("classification", A, B)
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_the_disagreement_is_half_the_sum_of_both_kl_divergences_or_the_mean_squared_difference(task):
+    a, b = (A, B) if task == "classification" else (A[..., :1], B[..., :1])
+    values = disagreement(task, a, b)
     assert values.shape == (2, 3)
     for n in NETWORKS:
-        p, q = softmax(A[n].numpy(), axis=-1), softmax(B[n].numpy(), axis=-1)
-        both = rel_entr(p, q).sum(axis=-1) + rel_entr(q, p).sum(axis=-1)
-        assert values[n].item() == pytest.approx(0.5 * both.mean())
-
-
-def test_the_disagreement_of_a_regression_is_the_mean_squared_difference():
-    values = disagreement("regression", A[..., :1], B[..., :1])
-    assert values.shape == (2, 3)
-    for n in NETWORKS:
-        torch.testing.assert_close(values[n], functional.mse_loss(A[n][:, :1], B[n][:, :1]))
+        known = both_divergences(a[n], b[n]) / 2 if task == "classification" else functional.mse_loss(a[n], b[n]).item()
+        assert values[n].item() == pytest.approx(known)
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
