@@ -12,7 +12,6 @@ from leaderboard.read.results import Dataset, Results
 from leaderboard.tables.builders import (
     churn_to_expect,
     comparisons,
-    generality,
     paper_filter,
     places,
     samplings,
@@ -97,13 +96,6 @@ EXPECTED = [
             "Spearman's rank correlation over families of datasets, with Fisher's 95 % interval (Bonett and Wright "
             "2000), not adjusted for the number of properties. All but the last are known before training.",
             churn_to_expect.correlations,
-        ),
-        (
-            "families",
-            "Families behind the prediction",
-            "Properties of the training pool (canonical split 99), ERM's churn as predicted from the other families "
-            "with its 95 % prediction interval, and the churn measured on the ID test.",
-            churn_to_expect.families,
         ),
     )
 ]
@@ -219,14 +211,6 @@ TABLES = (
         "Mean ranks",
         "Methods by mean rank of churn over the headline datasets; 1 is the lowest churn.",
         places.ranks,
-        intervals=False,
-    ),
-    TableEntry(
-        "statements",
-        "What each interval is a statement about",
-        "Mean difference in matched churn from ERM over the datasets of the first page, on the same samples, with "
-        "three intervals (95 %, Student's); each family counts once.",
-        generality.statements,
         intervals=False,
     ),
     *(

@@ -7,21 +7,19 @@ ranks (``leaderboard.stats.ranks``), whose units are families, say who would dif
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from itertools import combinations
+from dataclasses import dataclass
 
 import numpy as np
 
 from benchmark.errors import UserError, did_you_mean
 from benchmark.measure.catalogue import CHURN, ORDER, QUALITY, scorecard
 from benchmark.measure.estimate import estimate
-from benchmark.measure.intervals import Estimate, IntervalKind, holm, jackknife, weighted
+from benchmark.measure.intervals import Estimate, IntervalKind, jackknife, weighted
 from benchmark.measure.measure import Measure
 from benchmark.types import Predictions, Sampling, Task
 from leaderboard.read.results import Dataset, Entry, Results, unit_weights
 from leaderboard.tables.columns import common, versus
-from leaderboard.tables.summary import complete_block, sets
+from leaderboard.tables.summary import sets
 from leaderboard.tables.table import MISSING, Table, Value
 
 
@@ -29,8 +27,7 @@ from leaderboard.tables.table import MISSING, Table, Value
 class Pairwise:
     """The paired difference (``first`` − ``second``) in one measure, at equal train seeds, over D datasets.
 
-    ``mean`` is over families, with the interval for other retrainings on these datasets; ``adjusted`` is its p-value
-    after Holm's correction for all pairs that were compared.
+    ``mean`` is over families, with the interval for other retrainings on these datasets.
     """
 
     measure: Measure
@@ -39,7 +36,6 @@ class Pairwise:
     datasets: tuple[Dataset, ...]
     each: tuple[Estimate, ...]
     mean: Estimate
-    adjusted: float = float("nan")
 
     @property
     def families(self) -> list[Estimate]:
@@ -61,12 +57,6 @@ class Pairwise:
         """
         signs = [int(np.sign(e.value)) * self.measure.better if e.excludes_zero else 0 for e in self.families]
         return signs.count(1), signs.count(0), signs.count(-1)
-
-    @property
-    def reversed(self) -> Pairwise:
-        """The same comparison with the methods exchanged."""
-        each = tuple(map(_negative, self.each))
-        return replace(self, first=self.second, second=self.first, each=each, mean=_negative(self.mean))
 
 
 def compared(
@@ -92,16 +82,6 @@ def shared(a: Entry, b: Entry) -> list[tuple[Predictions, Predictions]]:
     splits = [(a.cells[s], b.cells[s]) for s in a.cells if s in b.cells]
     both = [(common(one, other), common(other, one)) for one, other in splits if {*one.key.seeds} & {*other.key.seeds}]
     return [(one.predictions["id"], other.predictions["id"]) for one, other in both]
-
-
-@lru_cache(maxsize=16)
-def matrix(results: Results, measure: Measure = CHURN, kind: IntervalKind = "runs") -> tuple[Pairwise, ...]:
-    """Compare all pairs of methods that have all headline datasets, with p-values adjusted for the number of pairs."""
-    block, titles = complete_block(results.headline())
-    pairs = [compared(block, a, b, measure, kind) for a, b in combinations(titles, 2)]
-    kept = [pair for pair in pairs if pair is not None]
-    adjusted = holm([pair.mean.p for pair in kept])
-    return tuple(replace(pair, adjusted=float(p)) for pair, p in zip(kept, adjusted, strict=True))
 
 
 def report(
@@ -130,7 +110,7 @@ def report(
     if ours == theirs:
         raise UserError(f"{first} and {second} are the same method: give two different ones")
     pairs = pairs_in(datasets, ours, theirs, measures_of(datasets[0].task, also), kind)
-    return answer(pairs, part, kind), to_table(pairs, kind)
+    return answer(pairs), to_table(pairs, kind)
 
 
 def title_of(datasets: Sequence[Dataset], text: str) -> str:
@@ -239,26 +219,12 @@ def to_table(pairs: Sequence[Pairwise], kind: IntervalKind = "runs") -> Table:
     )
 
 
-def answer(pairs: Sequence[Pairwise], results: Results, kind: IntervalKind = "runs") -> list[str]:
-    """Return a sentence for each measure: is the first method better, by how much, and on how many families?
-
-    On the headline datasets the p-value is also adjusted for all pairs of methods.
-    """
-    return [_sentence(pair, _among_all(pair, results, kind)) for pair in pairs]
+def answer(pairs: Sequence[Pairwise]) -> list[str]:
+    """Return a sentence for each measure: is the first method better, by how much, and on how many families?"""
+    return [_sentence(pair) for pair in pairs]
 
 
-def _among_all(pair: Pairwise, results: Results, kind: IntervalKind) -> str:
-    block, _ = complete_block(results.headline())
-    if list(pair.datasets) != block:
-        return ""
-    every = matrix(results, pair.measure, kind)
-    titles = {pair.first, pair.second}
-    adjusted = next((one.adjusted for one in every if {one.first, one.second} == titles), np.nan)
-    known = sum(not np.isnan(one.mean.p) for one in every)
-    return "" if np.isnan(adjusted) else f", {_p(adjusted)} after Holm's adjustment for {known} pairs of methods"
-
-
-def _sentence(pair: Pairwise, adjusted: str) -> str:
+def _sentence(pair: Pairwise) -> str:
     column, name = versus(pair.measure), pair.measure.name
     better = int(np.sign(pair.mean.value)) * pair.measure.better if pair.mean.excludes_zero else 0
     verdict = {
@@ -272,7 +238,7 @@ def _sentence(pair: Pairwise, adjusted: str) -> str:
     if not np.isnan(other.p):
         interval = column.show(other).text.partition(" ")[2]
         elsewhere = f"{interval}, {_p(other.p)} (Student's t over {n} families)"
-    p = "" if np.isnan(pair.mean.p) else f"; {_p(pair.mean.p)}{adjusted}"
+    p = "" if np.isnan(pair.mean.p) else f", {_p(pair.mean.p)}"
     return (
         f"{verdict}: {column.title} {column.show(pair.mean).text} on average{p}. On other families: {elsewhere}. Of "
         f"{n} families here it wins on {wins} and loses on {losses}; on {ties} the interval includes 0."
@@ -281,7 +247,3 @@ def _sentence(pair: Pairwise, adjusted: str) -> str:
 
 def _p(value: float) -> str:
     return "p < 0.001" if value < 0.001 else f"p = {value:.2g}"
-
-
-def _negative(e: Estimate) -> Estimate:
-    return Estimate(-e.value, -e.high, -e.low, e.p, e.df)

@@ -76,7 +76,7 @@ class SummaryColumn:
 
     def show(self, estimate: Estimate | None) -> Value:
         """Format the number for the page, marked if its interval excludes zero."""
-        value = Value.of(estimate, self.column.scale, self.column.digits, self.column.versus)
+        value = self.column.show(estimate)
         if estimate is None or not (self.column.versus and self.column.better and estimate.excludes_zero):
             return value
         return value.but(mark="better" if estimate.value * self.column.better > 0 else "worse")

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from benchmark.files import CHECKOUT
+from benchmark.measure.catalogue import CHURN
 from leaderboard.read.published import PUBLISHED
 from leaderboard.tables.addresses import spelled
 from leaderboard.tables.table import Value
@@ -221,7 +222,7 @@ def test_two_methods_differ_as_the_page_says() -> None:
     pairs = pairwise.pairs_in(
         datasets, "Twin-bootstrap λ=300", "Bagging K=5", pairwise.measures_of("classification", [])
     )
-    text = " ".join(pairwise.answer(pairs, results, "runs"))
+    text = " ".join(pairwise.answer(pairs))
     value = re.search(r"Δ churn \(pp\) (\S+ \[.*?\])", text)[1]
     assert value in " ".join(PAGE.split()).replace(" pp [", " [")
-    assert "p = 0.27 after Holm's adjustment" in text
+    assert next(pair for pair in pairs if pair.measure is CHURN).elsewhere.p > 0.05

@@ -138,34 +138,5 @@ def _checked(one: Check | None, mean: Check | None, task: Task) -> Iterator[Tabl
     yield Value(spelled(one.width * scale, digits), one.width * scale)
 
 
-def families(task: Task) -> TableBuilder:
-    """Return the table of families: properties, churn, and the churn predicted for ERM from the other families."""
-
-    def body(results: Results, kind: IntervalKind) -> Body | None:
-        predictor, titles = best(results, task), methods_of(results, task)
-        if predictor is None:
-            return None
-        scale, digits, unit = scale_of(task)
-        of = with_method(results, task, titles[0])
-        found = check(of, titles[0], predictor)
-        assert found is not None
-        rows: list[tuple[TableCell, ...]] = []
-        for point, expected in zip(of, found.expected, strict=True):
-            known = [Value.of(_bare(point.value(one.name)), one.scale, one.digits) for one in shown(task)]
-            churns = [Value.of(_bare(point.churns.get(title, np.nan)), scale, digits) for title in titles]
-            ends = Value.of(Estimate(expected.value, expected.low, expected.high), scale, digits)
-            rows.append((point.title, *known, ends, *churns))
-        properties = [one.title for one in shown(task)]
-        header = ("Family", *properties, f"Predicted for {titles[0]}", *titles)
-        over = (("", 1 + len(properties)), (f"Churn ({unit})", 1 + len(titles)))
-        return Body(header, tuple(rows), _datasets(tuple(of)), (), over)
-
-    return body
-
-
-def _bare(value: float) -> Estimate:
-    return Estimate(value, np.nan, np.nan)
-
-
 def _datasets(of: tuple[Point, ...]) -> tuple[Dataset, ...]:
     return tuple(dataset for point in of for dataset in point.datasets)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.metrics import roc_auc_score
-from statsmodels.stats.multitest import multipletests
 
 from benchmark.errors import UserError
 from benchmark.measure.catalogue import ACCURACY, CHURN
@@ -20,7 +19,6 @@ from leaderboard.tables.pairwise import (
     compared,
     datasets_on,
     flipping_alone,
-    matrix,
     measures_of,
     pairs_in,
     title_of,
@@ -49,17 +47,6 @@ def test_the_mean_over_families_has_the_test_of_its_interval(world: Results):
             assert len(pair.families) == 2
             assert pair.mean.value == pytest.approx(np.mean([e.value for e in pair.families]))
             assert (pair.mean.p < 0.05) == pair.mean.excludes_zero
-            assert pair.reversed.mean.value == -pair.mean.value
-            assert pair.reversed.wins == pair.wins[::-1]
-
-
-def test_all_pairs_are_adjusted_together(world: Results):
-    pairs = matrix(world)
-    titles = {title for p in pairs for title in (p.first, p.second)}
-    assert len(titles) == 3
-    assert len(pairs) == 3
-    adjusted = multipletests([p.mean.p for p in pairs], method="holm")[1]
-    assert [p.adjusted for p in pairs] == pytest.approx(adjusted.tolist())
 
 
 def test_examples_that_flip_under_one_method_alone_are_counted(world: Results):
@@ -88,11 +75,11 @@ def test_the_mean_has_one_test_for_these_datasets_and_one_for_other_families(wor
         assert pair.elsewhere.p == pytest.approx(theirs.pvalue)
         interval = theirs.confidence_interval()
         assert (pair.elsewhere.low, pair.elsewhere.high) == pytest.approx((interval.low, interval.high))
-    matched, churn, *_ = answer(pairs, world)
+    matched, churn, *_ = answer(pairs)
     assert matched.startswith("On these datasets, BAGGING is better than ERM in matched churn: Δ matched churn (pp) −")
-    assert "p < 0.001, p < 0.001 after Holm's adjustment for 3 pairs of methods. On other families: [" in churn
+    assert "on average, p < 0.001. On other families: [" in churn
     assert "(Student's t over 2 families). Of 2 families here it wins on 2" in churn
-    (alone,) = answer([compared([world.dataset("mid")], "BAGGING", "ERM")], world)
+    (alone,) = answer([compared([world.dataset("mid")], "BAGGING", "ERM")])
     assert "On other families: one family says nothing. Of 1 families" in alone
     assert to_table(pairs).rows[-1][0] == "Mean over 2 families"
 
@@ -104,7 +91,7 @@ def test_the_command_prints_what_the_table_has(world: Results, tmp_path, capsys:
     kept = published.gather(tmp_path / "results")
     pairs = pairs_in(kept.headline(), "BAGGING", "ERM", measures_of("classification"))
     printed = capsys.readouterr().out
-    for sentence in answer(pairs, kept):
+    for sentence in answer(pairs):
         assert sentence in printed
     assert to_markdown(to_table(pairs)) in printed
 
@@ -117,9 +104,8 @@ def test_regressions_are_compared_in_their_own_measures(world: Results):
     assert pairs[2].mean.p == pytest.approx(stats.ttest_rel(*errors).pvalue, rel=1e-4)
     table = to_table(pairs)
     assert table.header == ("Dataset", "Δ 1 − ICC (pp)", "Δ churn", "Δ MAE", "Δ R²")
-    sentences = answer(pairs, world)
+    sentences = answer(pairs)
     assert sentences[1].startswith("On these datasets, ERM is worse than CALM in churn: Δ churn +")
-    assert not any("Holm" in sentence for sentence in sentences)
 
 
 def test_what_cannot_be_compared_is_refused_by_name(world: Results):
