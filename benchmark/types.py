@@ -270,18 +270,15 @@ class Predictions:
         """Return the two runs of each halving of which both are here, train seeds 2j − 1 and 2j."""
         place = {seed: i for i, seed in enumerate(self.seeds)}
         pairs = [(place[seed], place[seed + 1]) for seed in self.seeds if seed % 2 and seed + 1 in place]
-        return [self._part(**self._runs(pair), sampling=PAPER) for pair in pairs]
+        return [self.only(pair)._part(sampling=PAPER) for pair in pairs]
 
     def only(self, runs: Sequence[int]) -> Predictions:
         """Select retrainings by position, in this order."""
-        return self._part(**self._runs(runs))
+        return self._part(seeds=tuple(self.seeds[run] for run in runs), values=self.values[list(runs)])
 
     def on(self, rows: np.ndarray) -> Predictions:
         """Select test examples by a boolean mask (T,) or by position."""
         return self._part(ids=self.ids[rows], y=self.y[rows], values=self.values[:, rows])
-
-    def _runs(self, runs: Sequence[int]) -> dict[str, Any]:
-        return {"seeds": tuple(self.seeds[run] for run in runs), "values": self.values[list(runs)]}
 
     def _part(self, **fields: Any) -> Predictions:
         """Return a selection, without a second look at each value: statistics select many thousand times."""
