@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmark.settings import parse_seeds
-from benchmark.store.cell import Cell, CellKey
+from benchmark.store.cell import Cell, CellKey, Facts
 from benchmark.types import Examples, Predictions
 
 IDS = np.array(["one", "two", "three"])
@@ -107,7 +107,7 @@ def test_predictions_of_nothing_are_refused():
 def test_a_cell_with_fewer_seeds_has_their_predictions_and_is_named_after_them():
     values = np.random.default_rng(0).random((3, 5, 1))
     p = Predictions((1, 4, 9), np.arange(5).astype(str), np.zeros(5), values, "regression")
-    cell = Cell(replace(KEY, seeds=(1, 4, 9)), "ERM", {"id": p}, 1.0, {})
+    cell = Cell(replace(KEY, seeds=(1, 4, 9)), "ERM", {"id": p}, 1.0, Facts(command="run"))
     subset = cell.only([9, 1])
     assert subset.key.seeds == subset.predictions["id"].seeds == (1, 9)
     assert (subset.predictions["id"].values == values[[0, 2]]).all()
