@@ -1,6 +1,7 @@
 """Options and console shared by the commands."""
 
 import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -65,6 +66,12 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Set a hyperparameter, for the methods that have it."),
 ]
+
+
+Grids = Annotated[
+    Path | None, typer.Option("--grids", help="A TOML of grids, in place of the options that describe one.")
+]
+BlockOption = Annotated[str, typer.Option("--block", help="The block of --grids to take.", show_default="all")]
 
 
 def _go_offline(chosen: bool) -> bool:

@@ -101,7 +101,7 @@ def update(
 
 @_resumable()
 def run(
-    method: options.Methods,
+    method: options.Methods = "",
     dataset: options.Datasets = options.DEFAULT_DATASET,
     learner: options.LearnerOption = "",
     features: options.FeaturesOption = "",
@@ -130,12 +130,16 @@ def run(
             metavar="NAME", help="Register the models under this name; auto: a name for each dataset and method."
         ),
     ] = "",
+    grids: options.Grids = None,
+    block: options.BlockOption = "",
     offline: options.Offline = False,
 ) -> None:
     """Train methods on datasets and record every run and every prediction in MLflow."""
     from benchmark.run import deploy, driver
     from benchmark.store import opening
 
+    if grids:
+        raise typer.Exit(_run_grids(grids, block, jobs, device))
     cells = _planned(_grid(method, dataset, canonical_seed, sampling, seeds, learner, features), settings, device)
     if register and not log_models:
         raise UserError(f"--register {register}: there is no model to register: add --log-models")
@@ -169,6 +173,25 @@ def run(
     built = site if site and not tally.trouble and _leaderboard("build", "--out", str(site)) else None
     _summary(tally, cells, built)
     raise typer.Exit(1 if unlogged or (site and built is None) else tally.exit_code)
+
+
+def _run_grids(path: Path, block: str, jobs: int | None, device: str) -> int:
+    """Train what is missing of the grids of a file, one dataset after another; return the exit code."""
+    from benchmark.run import driver
+    from benchmark.run.grids import read
+
+    failed = 0
+    for part in read(path, block):
+        for grid in part.grids():
+            cells = _planned(grid, None, device)
+            tally = driver.fill(
+                cells, force=False, jobs=jobs, report=say, trained=lambda count: None, reports=driver.health_of
+            )
+            if tally.trouble:
+                raise UserError(tally.trouble)
+            failed += len(tally.failed) + len(tally.unrecorded)
+        say(f"block {part.name}: done, {failed} cells failed so far")
+    return 1 if failed else 0
 
 
 def _leaderboard(*words: str) -> bool:
@@ -281,11 +304,16 @@ def plan(
     settings: options.Settings = None,
     jobs: options.Jobs = None,
     device: options.DeviceOption = "auto",
+    grids: options.Grids = None,
+    block: options.BlockOption = "",
     offline: options.Offline = False,
 ) -> None:
     """Show which cells of a grid are done, failed or missing, the command that trains each, and what they will cost."""
     from benchmark.store import opening
 
+    if grids:
+        _plan_grids(grids, block, device)
+        return
     grid = _grid(method, dataset, canonical_seed, sampling, seeds, learner, features)
     count = len(grid.methods) * len(grid.datasets) * len(grid.canonical_seeds)
     say(f"looking for {_cells(count)} in the tracking store {opening.uri()}")
@@ -308,6 +336,20 @@ def plan(
             missing.append(cell)
     if missing:
         _show_costs(missing, jobs or os.cpu_count() or 1)
+
+
+def _plan_grids(path: Path, block: str, device: str) -> None:
+    """Show what each block of a file of grids costs, whether or not it is done."""
+    from benchmark.run.grids import read
+    from benchmark.run.plan import costs
+
+    table = Table("block", "cells", "retrainings", "CPU hours", "MB", box=None, padding=(0, 1, 0, 0))
+    for part in read(path, block):
+        rows = [cost for grid in part.grids() for cost in costs(_planned(grid, None, device))]
+        cells, retrainings = sum(cost.cells for cost in rows), sum(cost.retrainings for cost in rows)
+        hours, size = sum(cost.seconds for cost in rows) / 3600, sum(cost.bytes for cost in rows) / 1e6
+        table.add_row(part.name, f"{cells:,}", f"{retrainings:,}", f"{hours:.1f}", f"{size:,.0f}")
+    console.print(table)
 
 
 def _show_costs(cells: Sequence[Planned], workers: int) -> None:

@@ -1,0 +1,57 @@
+"""Files of grids: blocks of pipelines on datasets, in the order in which they are worth their cost."""
+
+import itertools
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import BaseModel, Field, ValidationError
+
+from benchmark.data.spec import as_written, expand
+from benchmark.errors import UserError, did_you_mean
+from benchmark.settings import parse_seeds, parse_splits
+from benchmark.store.cell import Grid
+from benchmark.types import Sampling, Task
+
+
+class Block(BaseModel, frozen=True, extra="forbid"):
+    """A table ``[[block]]``: the options of ``run``, of which ``learner`` and ``features`` are lists to combine."""
+
+    name: str
+    method: str
+    dataset: str
+    task: Task | None = None
+    """Only datasets of this task; all if left out."""
+    learner: list[str] = Field([""], min_length=1)
+    features: list[str] = Field([""], min_length=1)
+    """Datasets whose rows are not molecules are left out for features other than ``""``, their own."""
+    sampling: Sampling = "halves"
+    canonical_seed: str = "99"
+    seeds: str = "20"
+
+    def grids(self) -> Iterator[Grid]:
+        """Yield a grid for each dataset and kind of features: one problem is in memory at a time."""
+        methods = [name.strip() for name in self.method.split(",")]
+        splits, seeds = parse_splits(self.canonical_seed), parse_seeds(self.seeds)
+        for features, dataset, learner in itertools.product(self.features, expand(self.dataset), self.learner):
+            spec = as_written(dataset.partition("@")[0])
+            if self.task in (None, spec.task) and (spec.smiles or not features):
+                yield Grid(methods, [dataset], splits, seeds, self.sampling, learner, features)
+
+
+def read(path: Path, only: str = "") -> list[Block]:
+    """Return the blocks of a file, or the one called ``only``. Raises UserError for an invalid file."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        blocks = [Block.model_validate(block) for block in content.pop("block", [])]
+        if content or not blocks:
+            raise UserError(f"{path}: expected tables [[block]] and nothing else, found {', '.join(content) or 'none'}")
+    except (OSError, ValueError) as error:
+        reason: object = error
+        if isinstance(error, ValidationError):
+            first = error.errors()[0]
+            reason = f"field '{'.'.join(map(str, first['loc']))}': {first['msg']}"
+        raise UserError(f"{path}: not a file of grids: {reason}") from error
+    if only and only not in [block.name for block in blocks]:
+        raise did_you_mean(f"block of {path}:", only, [block.name for block in blocks])
+    return [block for block in blocks if only in ("", block.name)]

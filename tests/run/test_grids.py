@@ -1,0 +1,62 @@
+"""Files of grids."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmark.errors import UserError
+from benchmark.files import CHECKOUT
+from benchmark.run.grids import read
+from benchmark.store.cell import Grid
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "grids.toml"
+    path.write_text(text)
+    return path
+
+
+def test_a_block_combines_datasets_with_features_that_they_can_have(tmp_path: Path) -> None:
+    text = """
+[[block]]
+name = "one"
+method = "erm, svm"
+dataset = "glass,dili,esol"
+features = ["", "atom_pairs.64"]
+seeds = "2"
+[[block]]
+name = "two"
+method = "erm"
+dataset = "dili,esol"
+task = "regression"
+learner = ["", "svm"]
+sampling = "paper"
+"""
+    one, two = read(written(tmp_path, text))
+    bits = [Grid(["erm", "svm"], [name], [99], [1, 2], "halves") for name in ("glass", "dili", "esol")]
+    assert [*one.grids()] == [*bits, *(bits[i]._replace(features="atom_pairs.64") for i in (1, 2))]
+    plain = Grid(["erm"], ["esol"], [99], [*range(1, 21)], "paper")
+    assert [*two.grids()] == [plain, plain._replace(learner="svm")]
+    assert read(tmp_path / "grids.toml", "two") == [two]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "expected tables [[block]] and nothing else, found none"),
+        ("seeds = 3", "expected tables [[block]] and nothing else, found seeds"),
+        ("[[block]\n", "not a file of grids"),
+        ("[[block]]\nname = 'a'\nmethod = 'erm'", "field 'dataset': Field required"),
+        ("[[block]]\nname = 'a'\nmethod = 'erm'\ndataset = 'dili'\nfeature = 'x'", "field 'feature': Extra inputs"),
+        ("[[block]]\nname = 'ab'\nmethod = 'erm'\ndataset = 'dili'", "did you mean 'ab'?"),
+    ],
+)
+def test_a_mistake_in_a_file_of_grids_is_named(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(UserError) as caught:
+        read(written(tmp_path, text), "abc")
+    assert message in str(caught.value)
+
+
+def test_the_grids_of_the_board_are_of_known_datasets() -> None:
+    grids = [grid for block in read(CHECKOUT / "leaderboard" / "pipelines.toml") for grid in block.grids()]
+    assert len({dataset for grid in grids for dataset in grid.datasets}) == 68
