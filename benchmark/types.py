@@ -266,6 +266,10 @@ class Predictions:
             raise ValueError(f"predictions must have {problem.n_outputs} outputs, got {values.shape}")
         return predictions
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what was computed, which another process computes again if it needs it."""
+        return {**self.__dict__, "computed": {}}
+
     def halvings(self) -> list[Predictions]:
         """Return the two runs of each halving of which both are here, train seeds 2j − 1 and 2j."""
         place = {seed: i for i, seed in enumerate(self.seeds)}

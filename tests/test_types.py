@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -132,3 +133,10 @@ def test_a_selection_has_the_values_selected_and_computes_anew():
     assert part.computed == {}
     with pytest.raises(ValueError, match="at least one seed and one example, got 0 and 3"):
         whole.only([])
+
+
+def test_predictions_travel_to_another_process_without_what_was_computed_of_them():
+    p = Predictions((1, 2), np.array(["a", "b"]), np.array([0, 1]), np.full((2, 2, 2), 0.5), "classification")
+    p.computed["churn"] = np.zeros(2)
+    back = pickle.loads(pickle.dumps(p))
+    assert (back.computed, back.ids.tolist(), [*p.computed]) == ({}, ["a", "b"], ["churn"])

@@ -19,7 +19,7 @@ os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
 os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
 
 from mlflow.data.code_dataset_source import CodeDatasetSource
-from mlflow.entities import Dataset, DatasetInput, Experiment, InputTag, Metric, Param, Run, RunTag
+from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 from pydantic_core import from_json
@@ -286,18 +286,16 @@ class Store:
                     raise
         return str(experiment.experiment_id)
 
-    def _experiments(self, datasets: Collection[str] = ()) -> list[Experiment]:
-        """Return the experiments of all datasets, or of those with these names, under all samplings."""
-        found = self.client.search_experiments()
-        of_cells = [e for e in found if "churn.dataset" in e.tags or e.name.startswith("churn/")]
-        named = {e.experiment_id: e.tags.get("churn.dataset") or e.name.split("/")[1] for e in of_cells}
-        return [e for e in of_cells if not datasets or named[e.experiment_id] in datasets]
-
     def _runs(self, kind: str, further: str = "", datasets: Collection[str] = ()) -> list[Run]:
-        """Return the runs of a kind, or of any, in the experiments of datasets that meet a further condition."""
-        experiments = [e.experiment_id for e in self._experiments(datasets)]
-        query = " AND ".join(filter(None, [f"tags.`churn.kind` = '{kind}'" if kind else "", further]))
-        return self._search(experiments, query) if experiments else []
+        """Return the runs of a kind that meet a further condition, of all datasets or of those with these names."""
+        names = {e.experiment_id: e.name.split("/") for e in self.client.search_experiments()}
+        ours = [
+            e
+            for e, (first, *rest) in names.items()
+            if first == "churn" and rest and (not datasets or rest[0] in datasets)
+        ]
+        query = " AND ".join(filter(None, [f"tags.`churn.kind` = '{kind}'", further]))
+        return self._search(ours, query) if ours else []
 
     def _find(self, experiment: str, digest: str, kind: str = "") -> list[Run]:
         """Return the runs of a cell, including nested ones, or those of one kind."""
@@ -319,12 +317,15 @@ class Store:
         start = _now() - int(1000 * seconds)
         return self.client.create_run(experiment, start_time=start, tags=tags, run_name=name)
 
-    def _values(self, run: str, values: Mapping[str, float], params: dict[str, Any]) -> None:
+    def _values(
+        self, run: str, values: Mapping[str, float], params: Mapping[str, Any], tags: Mapping[str, str] | None = None
+    ) -> None:
         now = _now()
         self.client.log_batch(
             run,
-            metrics=[Metric(name, value, now, 0) for name, value in values.items()],
-            params=[Param(name, str(value)) for name, value in params.items()],
+            [Metric(name, value, now, 0) for name, value in values.items()],
+            [Param(name, str(value)) for name, value in params.items()],
+            [RunTag(name, text) for name, text in (tags or {}).items()],
         )
 
     def _inputs(self, run: str, cell: Cell) -> None:
@@ -380,11 +381,7 @@ class Store:
             edited = note.digest(run.data.tags.get(note.NOTE, "")) != run.data.tags.get(note.WRITTEN)
             with self._removed_by_another(run):
                 upload(run.info, shown.files, self.uri)
-                # A clock that was fast must not make an older value the current one.
-                now = max([_now(), *(metric.timestamp + 1 for metric in run.data._metric_objs)])
-                metrics = [Metric(name, value, now, 0) for name, value in shown.metrics.items()]
-                tags = [] if edited else [RunTag(name, text) for name, text in shown.tags.items()]
-                self.client.log_batch(run.info.run_id, metrics, [], tags)
+                self._values(run.info.run_id, shown.metrics, {}, {} if edited else shown.tags)
 
     def _read_whole(self, run: Run) -> Cell | None:
         """Return the cell of a run; None if it cannot be read."""

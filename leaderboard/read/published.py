@@ -101,22 +101,20 @@ def contents(folder: Path, leading: bool = False) -> Contents:
 
 
 def _leading(heads: Sequence[Any]) -> list[bool]:
-    """Return which encoded cells are of the leading sampling of a dataset that is no variant, or cannot be read."""
-    places: list[tuple[str, int] | None] = []
+    """Return which encoded cells are of the leading sampling of a dataset that is no variant; all if one is damaged."""
     first: dict[str, int] = {}
-    for head in heads:
-        try:
-            name, facts = str(head["key"]["dataset"]), head["facts"]
-            rank = LEADING.index(head["key"].get("sampling", PAPER))
+    places = []
+    try:
+        for key, facts in ((head["key"], head["facts"]) for head in heads):
+            rank = LEADING.index(key.get("sampling", PAPER))
             if facts.get("dataset", {}).get("group") == "variant":
-                places.append((name, -1))
-                continue
-            if not facts.get("study"):
-                first[name] = min(rank, first.get(name, rank))
-            places.append((name, rank))
-        except (KeyError, TypeError, ValueError, AttributeError):
-            places.append(None)
-    return [place is None or first.get(place[0]) == place[1] for place in places]
+                rank = len(LEADING)
+            elif not facts.get("study"):
+                first[key["dataset"]] = min(rank, first.get(key["dataset"], rank))
+            places.append((key["dataset"], rank))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return [True] * len(heads)
+    return [first.get(dataset) == rank for dataset, rank in places]
 
 
 def _manifest(path: Path) -> Manifest:

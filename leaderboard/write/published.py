@@ -4,7 +4,7 @@ import hashlib
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
@@ -62,7 +62,7 @@ def write(results: Results, folder: Path, tables: bool = True) -> None:
             (new / "predictions").mkdir()
             hashes = {}
             of_files = {name: list(of_split) for name, of_split in groupby(cells, lambda cell: file_of(cell.key))}
-            contents = made(Job(_name(of_split), _parquet, (_bare(of_split),)) for of_split in of_files.values())
+            contents = made(Job(_name(of_split), _parquet, (of_split,)) for of_split in of_files.values())
             for name, content in zip(of_files, contents, strict=True):
                 path = inside(new, name)
                 path.parent.mkdir(exist_ok=True)
@@ -127,11 +127,6 @@ def _write(table: Table, folder: Path) -> None:
 def _name(cells: Sequence[Cell]) -> str:
     versions = [version("pyarrow"), version("pandas")]
     return named("predictions", [program("leaderboard.write"), versions, [digest(cell) for cell in cells]], ".parquet")
-
-
-def _bare(cells: Sequence[Cell]) -> list[Cell]:
-    """Return cells without what has been computed from their predictions, to send them to another process."""
-    return [replace(cell, reports={}) for cell in cells]
 
 
 def _parquet(cells: Sequence[Cell]) -> bytes:
