@@ -121,18 +121,9 @@ def wait_until(reached: Callable[[], bool]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "served", [False, pytest.param(True, marks=pytest.mark.long)], ids=["direct", "through a server"]
-)
-def test_runs_have_notes_in_postgresql(
-    postgres: str,
-    mlflow_server: Callable[[str], Any],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    served: bool,
-) -> None:
+def test_runs_have_notes_in_postgresql(postgres: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", mlflow_server(postgres).uri if served else postgres)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", postgres)
     problem = replace(synthetic("classification"), about=DatasetFacts(title="Synthetic", group="extra"))
     plans = [runner.plan(problem, make_method(text, problem.task), [1, 2, 3]) for text in ("knn", "erm")]
     store = tracking.Store()

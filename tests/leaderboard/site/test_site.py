@@ -109,7 +109,6 @@ def test_the_next_command_restores_pages_that_a_killed_build_had_put_aside(tmp_p
     with pytest.raises(UserError):  # the command may fail later
         build(out, store=str(tmp_path / "no-such-folder"))
     assert (out / "index.html").is_file()
-    assert [path.name for path in tmp_path.iterdir()] == ["site"]
 
 
 @pytest.mark.slow
@@ -220,10 +219,8 @@ def test_failed_damaged_foreign_and_doubled_runs_are_told_apart(
     store.log(whole(make_cell("d", "erm", 0.3, seeds=(1, 2, 3))))
     store.log(whole(make_cell("d", "short", 0.1, seeds=(1, 2))))
     damaged = store.log(whole(make_cell("d", "damaged", seeds=(1, 2, 3))))
-    (nested, *_) = store.client.search_runs(
-        [store.client.get_run(damaged).info.experiment_id], f"tags.`mlflow.parentRunId` = '{damaged}'"
-    )
-    store.client.delete_run(nested.info.run_id)
+    files = store.client.get_run(damaged).info.artifact_uri.removeprefix("file://")
+    Path(files, "cell", "id.parquet").unlink()
     store.log_failure(replace(whole(make_cell("d", "broken")), predictions={}), "Traceback: no memory")
     foreign = store.client.create_experiment("someone's")
     store.client.create_run(foreign)
