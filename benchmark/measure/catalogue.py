@@ -9,13 +9,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from benchmark.measure import matched, ranking
 from benchmark.measure.basics import clipped, pairwise, predicted_class, right
-from benchmark.measure.measure import PP, Measure, Of
+from benchmark.measure.measure import PP, Measure
 from benchmark.types import Predictions, Task
 
 # Classification
@@ -70,15 +69,13 @@ ACCURACY = Measure("accuracy", "accuracy", "classification", +1, each=right, mos
 LOG_LOSS = Measure(
     "log_loss", "log-loss", "classification", -1, each=surprise, unit="nats", needs_probabilities=True, board=False
 )
-CHURN = Measure(
-    *("churn", "churn", "classification", -1),
+_share = partial(Measure, unit="%", scale=100, digits=1, most=1, delta=PP)
+_calls = partial(_share, task="classification")
+CHURN = _calls(
+    *("churn", "churn"),
+    better=-1,
     per_pair=flips,
     per_example=example_flips,
-    unit="%",
-    scale=100,
-    digits=1,
-    most=1,
-    delta=PP,
     help="share of test predictions whose class differs between two retrainings, mean over all pairs",
     needs_truth=False,
     front=True,
@@ -90,11 +87,9 @@ SYM_KL = Measure(
     unit="nats",
     needs_truth=False,
     needs_probabilities=True,
-    front=True,
 )
 
 
-_calls = partial(Measure, task="classification", unit="%", scale=100, digits=1, most=1, delta=PP)
 MATCHED_CHURN = _calls(
     *("matched_churn", "matched churn"),
     better=-1,
@@ -349,14 +344,10 @@ CHURN_OF_VALUES = Measure(
 )
 
 
-ONE_MINUS_ICC = Measure(
+ONE_MINUS_ICC = _share(
     *("one_minus_icc", "1 − ICC", "regression", -1),
     per_pair=matched.one_minus_icc,
-    unit="%",
-    scale=100,
-    digits=1,
     most=2,
-    delta=PP,
     help="share of the variance of predictions that is retraining: ICC is the intraclass correlation of two "
     "retrainings, absolute agreement; undefined where both predict one value",
     needs_truth=False,
@@ -394,14 +385,10 @@ def beyond(tolerance: float | None = None) -> Measure:
         )
 
     limit = f"{TOLERANCE:g} standard deviations of the true values" if tolerance is None else f"{tolerance:g}"
-    return _hidden(
+    return _share(
         *("beyond_tolerance", "flips beyond tolerance", "regression", -1),
         per_pair=of_pairs,
-        unit="%",
-        scale=100,
-        digits=1,
-        most=1,
-        delta=PP,
+        board=False,
         help=f"share of the test set that two retrainings predict more than {limit} apart",
         needs_truth=tolerance is None,
     )
@@ -420,36 +407,33 @@ SPEARMAN = _hidden(
 # Scorecard: what decisions rest on besides the class
 
 
-def _agreement(key: str, name: str, task: Task, per_pair: Of, **more: Any) -> Measure:
-    """Return a measure of how far two retrainings agree, from 0 or −1 to 1."""
-    needs = task == "classification"
-    return _hidden(key, name, task, +1, per_pair=per_pair, most=1, needs_truth=False, needs_probabilities=needs, **more)
-
-
-def _list_churn(share: float, task: Task) -> Measure:
+def _rank_correlation(task: Task) -> Measure:
     return _hidden(
-        *(f"list_churn_{share:.0%}".replace("%", "pc"), f"list churn, top {share:.0%}".replace("%", " %"), task, -1),
-        per_pair=lambda p: matched.list_churn(p, share),
-        unit="%",
-        scale=100,
-        digits=1,
+        *("rank_correlation", "rank correlation", task, +1),
+        per_pair=ranking.rank_correlation,
         most=1,
-        delta=PP,
-        help="share of the examples with the highest scores that another retraining replaces",
+        least=-1,
+        help="Spearman's correlation of the scores, or predicted values, between two retrainings",
         needs_truth=False,
         needs_probabilities=task == "classification",
     )
 
 
+def _list_churn(share: float, task: Task) -> Measure:
+    return _share(
+        *(f"list_churn_{share:.0%}".replace("%", "pc"), f"list churn, top {share:.0%}".replace("%", " %"), task, -1),
+        per_pair=lambda p: matched.list_churn(p, share),
+        help="share of the examples with the highest scores that another retraining replaces",
+        needs_truth=False,
+        needs_probabilities=task == "classification",
+        board=False,
+    )
+
+
 def _top_hits(share: float) -> Measure:
-    percent = f"{share:.0%}".replace("%", " %")
-
-    def of_runs(p: Predictions) -> np.ndarray:
-        return ranking.hit_rate(p, ranking.share_of(p, share))
-
     return _scored(
-        *(f"hit_rate_{share:.0%}".replace("%", "pc"), f"hit rate in the top {percent}"),
-        per_run=of_runs,
+        *(f"hit_rate_{share:.0%}".replace("%", "pc"), f"hit rate in the top {share:.0%}".replace("%", " %")),
+        per_run=lambda p: ranking.hit_rate(p, ranking.share_of(p, share)),
         help="share of class 1 in the part of the test set with the highest probability of it",
         delta=PP,
     )
@@ -478,12 +462,7 @@ SCORECARD: Mapping[Task, Mapping[str, Sequence[Measure]]] = {
         "decisions": (MATCHED_CHURN, MATCHED_ACCURACY, CHURN, ACCURACY, CHANCE_CORRECTED),
         "classes": (CHURN_OF_RARER, RECALL_OF_RARER, BALANCED_ACCURACY, MCC, POSITIVES),
         "ranking": (
-            *(AUROC, AVERAGE_PRECISION),
-            _agreement(
-                *("rank_correlation", "rank correlation", "classification", ranking.rank_correlation),
-                least=-1,
-                help="Spearman's correlation of the probabilities of class 1 between two retrainings",
-            ),
+            *(AUROC, AVERAGE_PRECISION, _rank_correlation("classification")),
             *(_list_churn(share, "classification") for share in LISTS),
             *HIT_RATES,
             *map(drift, HIT_RATES),
@@ -493,12 +472,7 @@ SCORECARD: Mapping[Task, Mapping[str, Sequence[Measure]]] = {
     "regression": {
         "values": (ONE_MINUS_ICC, CHURN_OF_VALUES, MAE, R2, beyond()),
         "ranking": (
-            SPEARMAN,
-            _agreement(
-                *("rank_correlation", "rank correlation", "regression", ranking.rank_correlation),
-                least=-1,
-                help="Spearman's correlation of the predicted values between two retrainings",
-            ),
+            *(SPEARMAN, _rank_correlation("regression")),
             *(_list_churn(share, "regression") for share in LISTS),
         ),
     },

@@ -24,7 +24,7 @@ INTRODUCTION = (
     "folder: every number in a table is computed. The explanations of the disagreements with the paper, at the end, "
     f"are written by hand. `python -m leaderboard build --store {FOLDER}` builds the pages from the same predictions."
 )
-SHOWN = ("claims", "samplings", "main", "magnitudes")
+SHOWN = ("claims", "main", "magnitudes")
 PAGES = (
     "The pages have the rest: all other tables and figures (`tables.html`), any two methods compared (`compare.html`), "
     "the method to use under limits of your own (`decide.html`), each dataset, method and study, every prediction "

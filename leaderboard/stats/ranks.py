@@ -19,10 +19,9 @@ class Ranking:
     """Mean ranks of M methods over n blocks, with tests; these are nan with fewer than 3 methods or 2 blocks.
 
     ``mean_ranks`` (M,); ``chi2`` and ``p`` of Friedman's test, corrected for ties; ``critical_difference`` of mean
-    ranks at 0.05 and ``pairwise`` p-values (M, M) after Nemenyi, which allow for all pairs being compared;
-    ``groups``: the maximal sets of methods that do not differ significantly, best first, each method in at least one.
-    ``blocks`` are the ranked datasets, those of a family joined by " + "; ``dropped`` are the datasets that lack a
-    value of some method.
+    ranks at 0.05 after Nemenyi, which allows for all pairs being compared; ``groups``: the maximal sets of methods that
+    do not differ significantly, best first, each method in at least one. ``blocks`` are the ranked datasets, those of
+    a family joined by " + "; ``dropped`` are the datasets that lack a value of some method.
     """
 
     methods: tuple[str, ...]
@@ -32,20 +31,11 @@ class Ranking:
     chi2: float
     p: float
     critical_difference: float
-    pairwise: np.ndarray
     groups: tuple[tuple[str, ...], ...]
 
     @property
     def n(self) -> int:
         return len(self.blocks)
-
-
-@dataclass(frozen=True)
-class RankIntervals:
-    """The mean rank of each method with its interval, and ``best`` (M,), its probability of being the lowest."""
-
-    estimates: tuple[Estimate, ...]
-    best: np.ndarray
 
 
 def friedman(
@@ -74,14 +64,10 @@ def friedman(
     n, k = blocks.shape
     mean_ranks = rankdata(blocks, axis=1).mean(axis=0) if n else np.full(k, np.nan)
     chi2 = p = difference = np.nan
-    pairwise = np.full((k, k), np.nan)
     if n >= 2 and k >= 3:
-        from scikit_posthocs import posthoc_nemenyi_friedman  # slow to import
-
         with np.errstate(invalid="ignore"):  # nan if all values of all blocks are equal
             chi2, p = map(float, friedmanchisquare(*blocks.T))
         difference = critical_difference(n, k)
-        pairwise = posthoc_nemenyi_friedman(blocks).to_numpy()
     return Ranking(
         tuple(methods),
         tuple(" + ".join(datasets[d] for d in of) for of in members),
@@ -90,7 +76,6 @@ def friedman(
         chi2,
         p,
         difference,
-        pairwise,
         tuple(tuple(methods[m] for m in group) for group in _groups(mean_ranks, difference)),
     )
 
@@ -115,8 +100,8 @@ Quantities = Sequence[Sequence[Sequence[np.ndarray]]]
 
 def rank_intervals(
     quantities: Quantities, families: Sequence[str] | None = None, resamples: int = 2000, seed: int = 0
-) -> RankIntervals:
-    """Return intervals of the mean ranks of ``friedman`` for other retrainings on the same datasets.
+) -> tuple[Estimate, ...]:
+    """Return the mean ranks (M,) with intervals, those of ``friedman``, for other retrainings on the same datasets.
 
     Drawing runs with replacement would pair a run with itself, which never churns. Instead each run r gets a random
     weight ε₍ᵣ₎ ~ N(0, 1), shared by the methods of a split, and a resample of a value is θ + √(ν/χ²(ν)) · √((R−1)/R) ·
@@ -128,15 +113,15 @@ def rank_intervals(
     The interval is the mean rank ± the 95 % quantile of |resampled − observed| (Hall 1988,
     doi:10.1111/j.2517-6161.1988.tb01709.x), clipped to the possible ranks 1 to M. Percentiles could miss the observed
     rank, because noise pulls ranks towards the middle. The interval covers the protocol's mean rank on average; for
-    methods near ties, that rank lies closer to the middle than the rank of their true values. Intervals and ``best``
-    are nan if any counted method has only one run, or two of a pairwise quantity.
+    methods near ties, that rank lies closer to the middle than the rank of their true values. Intervals are nan
+    if any counted method has only one run, or two of a pairwise quantity.
     """
     n_methods = len(quantities[0]) if len(quantities) else 0
     cells = [[influence(splits) if len(splits) else (np.nan, []) for splits in methods] for methods in quantities]
     values = np.array([[value for value, _ in methods] for methods in cells]).reshape(len(cells), n_methods)
     members = _blocks(values, families)
     if not members:
-        return RankIntervals((Estimate(np.nan, np.nan, np.nan),) * n_methods, np.full(n_methods, np.nan))
+        return (Estimate(np.nan, np.nan, np.nan),) * n_methods
     from scipy.stats import rankdata
 
     rng = np.random.default_rng(seed)
@@ -148,12 +133,10 @@ def rank_intervals(
             [values[d] + _deviations(rng, [runs for _, runs in cells[d]], resamples) for d in of], axis=0
         )
         drawn += rankdata(resampled, axis=1)
-    leads = drawn == drawn.min(axis=1, keepdims=True)
-    best = (leads / leads.sum(axis=1, keepdims=True)).mean(axis=0) if leads.any() else np.full(n_methods, np.nan)
     observed, drawn = observed / len(members), drawn / len(members)
     half = np.quantile(np.abs(drawn - observed), 0.95, axis=0)
     bounds = zip(observed, np.maximum(observed - half, 1), np.minimum(observed + half, n_methods), strict=True)
-    return RankIntervals(tuple(Estimate(float(x), float(low), float(high)) for x, low, high in bounds), best)
+    return tuple(Estimate(float(x), float(low), float(high)) for x, low, high in bounds)
 
 
 def _deviations(rng: np.random.Generator, cells: Sequence[Sequence[np.ndarray]], resamples: int) -> np.ndarray:

@@ -115,12 +115,6 @@ TABLES = (
         samplings.claims,
     ),
     TableEntry(
-        "samplings",
-        "Methods under each sampling",
-        "Mean difference in churn from ERM on the headline datasets, on the same samples, and mean rank by churn.",
-        samplings.gains,
-    ),
-    TableEntry(
         "main",
         "Churn against ERM",
         "Difference in churn between each method and ERM in percentage points, on the same samples, on the ID test; "

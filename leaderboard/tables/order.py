@@ -140,7 +140,7 @@ def order(
     churns = [[_values(dataset, title, churn(dataset.task)) for title in titles] for dataset in block]
     once = None if kind == "paper" else units(block, unit)
     ranking = friedman(_means(churns), titles, [dataset.title for dataset in block], once)
-    estimates = rank_intervals(churns, once).estimates
+    estimates = rank_intervals(churns, once)
     return Order(ranking, dict(zip(titles, estimates, strict=True)), of, values)
 
 

@@ -199,9 +199,9 @@ class Summary:
         tied = [i for i, group in enumerate(self.ranking.groups) if title in group]  # neighbours: ranks lie on a line
         return "–".join(dict.fromkeys(_letter(i) for i in (tied[0], tied[-1]))) if tied else ""
 
-    def tests(self, *keys: str) -> int:
-        """Return how many differences from ERM have an interval, in the columns called ``keys``, by default in all."""
-        columns = [one.key for one in self.columns if one.column.versus and (not keys or one.key in keys)]
+    def tests(self) -> int:
+        """Return how many differences from ERM have an interval."""
+        columns = [one.key for one in self.columns if one.column.versus]
         estimates = [row.estimates.get(key) for row in self.rows for key in columns]
         return sum(estimate is not None and not np.isnan(estimate.low) for estimate in estimates)
 
@@ -309,9 +309,11 @@ Boards = Mapping[str, Mapping[str, BoardRow]]
 
 def _summary(task: Task, group: str, datasets: Sequence[Dataset], boards: Boards, kind: IntervalKind) -> Summary:
     block, complete = complete_block(datasets)
-    constant = {title: _collapsed(block, title, boards) for title in complete}
+    reference = next((d.reference.title for d in block if d.reference), "")
+    idle = _marked(block, reference, boards, "collapsed")
+    constant = {t: [d for d in _marked(block, t, boards, "collapsed") if d not in idle] for t in complete}
     controls = {entry.title for dataset in datasets for entry in dataset.entries if entry.control}
-    suspects = {title: _suspicions(block, title, boards) for title in complete}
+    suspects = {t: {mark: on for mark in SUSPICIONS if (on := _marked(block, t, boards, mark))} for t in complete}
     fewer = {title: _fewer(block, title) for title in complete}
     out = {*controls, *(title for title in complete if suspects[title] or fewer[title])}
     ordered = [title for title in complete if title not in out]
@@ -369,20 +371,9 @@ def _fewer(block: Sequence[Dataset], title: str) -> str:
     return "; ".join(f"{lack} on {_brief(titles)}" for lack, titles in of_lack.items())
 
 
-def _collapsed(block: Sequence[Dataset], title: str, boards: Boards) -> list[str]:
-    """Return the titles of the datasets on which a method has collapsed and ERM has not."""
-
-    def constant(dataset: Dataset, title: str) -> bool:
-        return title in boards[dataset.name] and "collapsed" in boards[dataset.name][title].marks
-
-    return [d.title for d in block if constant(d, title) and not (d.reference and constant(d, d.reference.title))]
-
-
-def _suspicions(block: Sequence[Dataset], title: str, boards: Boards) -> dict[str, list[str]]:
-    """Return the titles of the datasets on which a method has a mark of ``SUSPICIONS``, by mark."""
-    marks = {d.title: boards[d.name][title].marks for d in block if title in boards[d.name]}
-    found = {mark: [name for name, of in marks.items() if mark in of] for mark in SUSPICIONS}
-    return {mark: names for mark, names in found.items() if names}
+def _marked(block: Sequence[Dataset], title: str, boards: Boards, mark: str) -> list[str]:
+    """Return the titles of the datasets on which a method has a mark."""
+    return [d.title for d in block if title in boards[d.name] and mark in boards[d.name][title].marks]
 
 
 def _row(
@@ -398,7 +389,7 @@ def _row(
     entries = [entry for d in datasets if (entry := d.entry(title))]
     cells = [cell for entry in entries for cell in entry.cells.values()]
     rows = [(d, boards[d.name][title]) for d in block if title in boards[d.name]]
-    low = {mark: [d.title for d, row in rows if mark in row.marks] for mark in ("†", "†?")}
+    low = {mark: _marked(block, title, boards, mark) for mark in ("†", "†?")}
     unlike = [d.title for d, row in rows if row.differs]
     columns = summary_columns(task, datasets[0].sampling) if len(rows) == len(block) else ()
     estimates = {column.key: _mean(column, rows, boards, kind) for column in columns}

@@ -1,4 +1,4 @@
-"""Tables that compare samplings: the gain of each method under each, and what becomes of the paper's claims."""
+"""What becomes of the paper's claims under each sampling."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,12 +11,9 @@ from benchmark.measure.intervals import Estimate, IntervalKind, weighted
 from benchmark.measure.measure import Measure
 from benchmark.store.cell import Cell
 from leaderboard.read.results import Dataset, Results, unit_weights, with_studies
-from leaderboard.tables.boards import board
-from leaderboard.tables.columns import common, versus
+from leaderboard.tables.columns import common
 from leaderboard.tables.layouts import Body, TableCell, listed
-from leaderboard.tables.order import weights_of
-from leaderboard.tables.summary import Summary, headline
-from leaderboard.tables.table import MISSING, Value
+from leaderboard.tables.table import Value
 
 
 @dataclass(frozen=True)
@@ -49,47 +46,6 @@ CLAIMS = (
     ),
 )
 """Questions that the paper answers (abstract, section Results, overlap appendix)."""
-
-
-def gains(results: Results, kind: IntervalKind) -> Body | None:
-    """Return a row per method: its mean Δ churn and mean rank on the headline datasets under each sampling."""
-    found = [one for part in _sharing(results) if (one := headline(part, kind)) is not None]
-    if len(found) < 2:
-        return None
-    rows_of = [{row.spelled: row for row in one.rows} for one in found]
-    names = list(dict.fromkeys(name for rows in rows_of for name in rows))
-    rows: list[tuple[TableCell, ...]] = []
-    for name in names:
-        first, *others = dict.fromkeys(rows[name].title for rows in rows_of if name in rows)
-        cells: list[TableCell] = [" or ".join([first, *(title.rpartition("=")[2] for title in others)])]
-        for one, of in zip(found, rows_of, strict=True):
-            row = of.get(name)
-            cells += [_on_these(one, row.title), one.shown_rank(row)] if row else [Value(MISSING)] * 2
-        rows.append(tuple(cells))
-    samplings = [one.datasets[0].sampling for one in found]
-    header = ("Method", *(f"{s}: {text}" for s in samplings for text in ("Δ churn (pp)", "rank")))
-    tests = sum(one.tests("delta_churn") for one in found)
-    adjusted = (
-        "Differences whose interval excludes 0 are green or red on the pages; this is not adjusted for their number: "
-        f"{tests} tests in this table."
-    )
-    return Body(header, tuple(rows), results.headline(), (*map(_over, found), adjusted))
-
-
-def _on_these(one: Summary, title: str) -> Value:
-    """Return the mean difference in raw churn from ERM, with the interval for other retrainings on these datasets."""
-    found = [{row.title: row for row in board(d, "id", one.kind).rows}.get(title) for d in one.datasets]
-    each = [row.estimates["delta_churn"] if row else None for row in found]
-    known = [estimate for estimate in each if estimate is not None]
-    mean = weighted(known, weights_of(one.datasets, one.kind)) if len(known) == len(each) else None
-    value = versus(CHURN).show(mean)
-    mark = "" if mean is None or not mean.excludes_zero else "better" if mean.value < 0 else "worse"
-    return value.but(mark=mark)
-
-
-def _over(one: Summary) -> str:
-    names = ", ".join(dataset.title for dataset in one.datasets)
-    return f"{one.datasets[0].sampling}: mean over {names}; each family counts once."
 
 
 def _sharing(results: Results) -> list[Results]:

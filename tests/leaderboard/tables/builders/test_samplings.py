@@ -1,4 +1,4 @@
-"""The tables that compare samplings: the same gains as the boards, and answers that follow from the intervals."""
+"""The table that compares samplings: answers that follow from the intervals."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from scipy.stats import t
 
 from benchmark.store.cell import Cell
 from leaderboard.read.results import Results, collect
-from leaderboard.tables.builders.samplings import claims, gains
+from leaderboard.tables.builders.samplings import claims
 from leaderboard.tables.entries import build
-from leaderboard.tables.summary import headline
-from leaderboard.tables.table import Value
 
 FLIPS = {
     "paper": {"erm": 0.3, "bagging": 0.05, "deep_ensemble": 0.3},
@@ -43,21 +41,6 @@ def whole(make_cell) -> Results:
     return collect([*cells("paper"), *cells("halves")])
 
 
-def test_the_gains_are_those_of_each_samplings_first_page(whole):
-    body = gains(whole, "runs")
-    of_each = [f"{sampling}: {text}" for sampling in ("paper", "halves") for text in ("Δ churn (pp)", "rank")]
-    assert body.header == ("Method", *of_each)
-    assert body.notes[-1].startswith("Differences whose interval excludes 0 are green or red on the pages; this is not")
-    assert "adjusted for their number: 4 tests in this table" in body.notes[-1]
-    rows = {row[0]: row for row in body.rows}
-    for place, part in ((1, whole), (3, whole.front)):
-        for row in headline(part).rows:
-            gain, rank = rows[row.title][place : place + 2]
-            assert rank.number == row.rank.value
-            delta = row.estimates["delta_churn"]
-            assert gain.number == pytest.approx(100 * delta.value) if delta else gain == Value("–")
-
-
 def test_an_answer_is_the_paired_difference_over_families_and_follows_from_its_interval(whole):
     rows = {row[0]: row for row in claims(whole, "runs").rows}
     assert len(rows) == 3, "questions about methods that were not run are left out"
@@ -85,8 +68,8 @@ def test_an_answer_is_the_paired_difference_over_families_and_follows_from_its_i
 
 def test_one_sampling_has_nothing_to_compare(whole):
     paper = replace(whole, others=())
-    assert not {"claims", "samplings"} & {table.key for table in build(paper)}
-    assert {"claims", "samplings"} <= {table.key for table in build(whole)}
+    assert "claims" not in {table.key for table in build(paper)}
+    assert "claims" in {table.key for table in build(whole)}
 
 
 def test_a_study_stands_in_for_a_method_that_the_boards_lack_but_adds_no_split(whole):
