@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +26,17 @@ from benchmark.errors import UserError, did_you_mean
 MISSING_WORDS = frozenset(
     re.split(
         r"\|",
-        "-|--|---|–|—|.|?|??|n.d.|n.d|nd|n/d|n.a.|n.a|na|n/a|n.t.|n.t|nt|n/t|nan|nil|none|null|unk|unknown|undetermined|"
-        "missing|blank|empty|tbd|pending|untested|unavailable|no data|not available|not applicable|not determined|"
+        "-|--|---|–|—|.|?|??|n.d.|n.d|nd|n/d|n.a.|n.a|na|n/a|n.t.|n.t|nt|n/t|n.b.|k.a.|nan|nil|none|null|unk|unknown|"
+        "undetermined|missing|blank|empty|tbd|pending|untested|unavailable|no data|not available|not applicable|not determined|"
         "not done|not measured|not tested|#n/a|#div/0!|#value!|#ref!|#num!|#name?|#null!",
     )
 )
 """Words that stand for a missing value in a user's target, whatever their capitals: docs/own-data.md lists them."""
-POSITIVE = re.compile(r"\+|y|yes|pos|positive|t|true|active|toxic|hit|pass|inhibitor|binder|high|1", re.IGNORECASE)
+POSITIVE = re.compile(
+    r"\+|y|yes|ja|pos|positive?|t|true|active|aktiv|toxic|hit|pass|inhibitor|binder|high|1", re.IGNORECASE
+)
 """Texts that mean class 1 in a column with two values."""
-NEGATIVE = re.compile(r"-|n|no|neg|negative|f|false|fail|low|0", re.IGNORECASE)
+NEGATIVE = re.compile(r"-|n|no|nein|neg|negative?|f|false|fail|low|0", re.IGNORECASE)
 NEGATED = ("in", "non-", "non", "not ", "not_", "no ", "un")
 NAMES = re.compile(r"(^|[\W_])(id|name|identifier|number|no|code|title)$|(compound|molecule|sample|batch)s?$", re.I)
 """Names of columns that name molecules."""
@@ -131,7 +134,9 @@ def describe_file(
                     found["decimal"] = mark
                     break
     texts = set() if smiles else _not_numbers(table[columns], found)
-    id_column = id_column or (_names(table, columns, target) if smiles else _id_column(table, columns, target, texts))
+    id_column = id_column or (
+        _names(table, columns, {target, smiles}) if smiles else _id_column(table, columns, target, texts)
+    )
     fields = {
         "title": file.name.partition(".")[0],
         "group": OWN,
@@ -212,7 +217,7 @@ class _Target:
         keys = self.texts.map(folded)
         chosen = is_missing(self.texts, tuple(ignored)) if ignored else pd.Series(False, index=self.texts.index)
         for word in ignored:
-            if not is_missing(self.texts, (word,)).any():
+            if not any(is_missing(self.table[name], (word,)).any() for name in self.columns):
                 raise UserError(f"{self.where}: --ignore-value {word!r}: no field holds it")
         words = keys.isin(MISSING_WORDS - {folded(text) for text in kept}) & ~chosen
         if keys.isin(["+", "++"]).any():
@@ -372,13 +377,17 @@ class _Target:
             raise UserError(f"{self.where} holds only {values[0]!r}: there is nothing to learn")
         if len(values) == 2:
             return self._two(values, texts, positive)
-        pairs = {a for a in values for b in values if _opposite(a, b)}
-        odd = [value for value in values if value not in pairs] if pairs else []
-        rarest = Counter(texts).most_common()[-1]
-        if positive or len(values) > MOST_CLASSES or rarest[1] < FEWEST_OF_CLASS or odd:
+        counts = Counter(texts)
+        pair = max(
+            (sorted(two) for two in combinations(values, 2) if _opposite(*two)),
+            key=lambda two: counts[two[0]] + counts[two[1]],
+            default=[],
+        )
+        odd = [value for value in values if value not in pair] if pair else []
+        if positive or len(values) > MOST_CLASSES or min(counts.values()) < FEWEST_OF_CLASS or odd:
             hint = ""
             if len(values) <= MOST_CLASSES:
-                word = min(odd or values, key=lambda value: Counter(texts)[value])
+                word = min(odd or values, key=lambda value: counts[value])
                 hint = f"; if {word!r} means a missing value, use --ignore-value {word!r}; "
                 hint += f"if it is a class, --classes '{','.join(values)}'"
             raise self._classes(texts, hint)
@@ -539,7 +548,7 @@ def offers(file: Path, fields: dict[str, Any]) -> list[str]:
             lines.append(
                 f"{name!r} says which rows are for training and test: --split given:{name} takes them as they are"
             )
-        elif re.search(r"fold|split", name, re.I) and 2 <= there.nunique() <= 20 and bool((numbers % 1 == 0).all()):
+        elif re.search(r"fold|split", name, re.I) and there.nunique() <= 20 and there.str.fullmatch(r"\D*\d+").all():
             lines.append(
                 f"{name!r} holds numbers of folds: --split fold:{name} tests on the last, fold:{name}:0 on fold 0"
             )
@@ -566,11 +575,11 @@ def _are_dates(texts: pd.Series) -> bool:
     return True
 
 
-def _names(table: pd.DataFrame, columns: Sequence[str], target: str) -> str:
+def _names(table: pd.DataFrame, columns: Sequence[str], used: set[str]) -> str:
     """Return the first column that is called like a name or an id and has another text in each row; else ``""``."""
     for name in columns:
         texts = table[name].str.strip()
-        if name != target and NAMES.search(name) and texts.is_unique and not texts.isin(MISSING).any():
+        if name not in used and NAMES.search(name) and texts.is_unique and not texts.isin(MISSING).any():
             return name
     return ""
 
@@ -579,8 +588,10 @@ def _smiles_share(texts: pd.Series) -> float:
     """Return the share of texts that are SMILES of three or more atoms, in a sample."""
     there = pd.Series(texts.str.strip().unique())
     there = there[~there.isin(MISSING) & (there.str.len() < 5000)].iloc[:SAMPLE]
-    with rdBase.BlockLogs():
-        found = [Chem.MolFromSmiles(text) for text in there if not re.fullmatch(r"[A-Za-z]?[\d.,-]*", text)]
+    with rdBase.BlockLogs():  # of a reaction, the products
+        found = [
+            Chem.MolFromSmiles(text.split(">")[-1]) for text in there if not re.fullmatch(r"[A-Za-z]?[\d.,-]*", text)
+        ]
     return sum(m is not None and m.GetNumAtoms() > 2 for m in found) / max(len(there), 1)
 
 
@@ -595,6 +606,9 @@ def _smiles_column(table: pd.DataFrame, columns: Sequence[str], notes: list[str]
         raise UserError(
             f"several columns may hold the SMILES: {', '.join(candidates or named)}; choose one with --smiles"
         )
+    for name in columns if not candidates else ():
+        if table[name].str.startswith("InChI=").mean() > 0.5:
+            raise UserError(f"column {name!r} holds InChI, which is not supported: add a column of SMILES")
     if candidates:
         notes.append(f"the SMILES are in {candidates[0]!r}, by its content")
     return next(iter(candidates), "")

@@ -197,7 +197,7 @@ def featurise(molecules: Sequence[Mol], table: pd.DataFrame, spec: DatasetSpec) 
     if spec.one_hot:
         blocks.append(one_hot(table, spec))
     scaled = np.concatenate([np.full(block.shape[1], block.dtype != np.uint8) for block in blocks])
-    return np.concatenate(blocks, axis=1), scaled
+    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1), scaled
 
 
 def varying(x: np.ndarray, scaled: np.ndarray, train: np.ndarray) -> np.ndarray:

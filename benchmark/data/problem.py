@@ -28,7 +28,7 @@ WORDS = {"false": "0", "true": "1"}
 
 def digest(array: np.ndarray) -> str:
     """Return the first 16 hex digits of the sha256 of an array's bytes."""
-    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:16]
+    return hashlib.sha256(np.ascontiguousarray(array)).hexdigest()[:16]
 
 
 def plain(texts: pd.Series) -> pd.Series:
@@ -191,12 +191,13 @@ def load_problem(dataset: str, canonical_seed: int = 99) -> Problem:
     scaled_on = split.train if known is None else split.train[known]  # as the earlier model has it
     x = given(spec.name, spec.backbone, rows.x, rows.scaled, scaled_on)
     _check_finite(spec, rows, scaled_on, x)
-    ids, smiles = used["id"].to_numpy(dtype=str), used["smiles"].to_numpy(dtype=str)
+    ids = used["id"].to_numpy(dtype=str)
+    bits, width = find(spec.backbone).reads == "numbers", max(1, int(used["smiles"].str.len().max()))
 
-    bits = find(spec.backbone).reads == "numbers"
-
-    def take(index: np.ndarray) -> Examples:
-        return Examples(x[index].astype(np.float32) if bits else x[index], y[index], ids[index], smiles[index])
+    def take(index: np.ndarray) -> Examples:  # of large tables, no part is held twice
+        smiles = used["smiles"].to_numpy()[index].astype(f"U{width}")
+        rows = x[index].astype(np.float32) if bits else x[index]
+        return Examples(rows, y[index], ids[index], smiles)
 
     return Problem(
         name=spec.name,

@@ -183,7 +183,7 @@ def _cell(value: Any) -> str:
 def _delimited(text: str) -> Cells:
     named = SEPARATED.match(text)
     text, line = (text[named.end() :], 2) if named else (text, 1)
-    separator = named[1] if named else max(",\t;", key=text.lstrip().partition("\n")[0].count)
+    separator = named[1] if named else max(",\t;|", key=text.lstrip().partition("\n")[0].count)
     first = line
     rows: list[list[str]] = []
     lines: list[int] = []

@@ -91,11 +91,17 @@ def given_split(parts: Sequence[str]) -> Split:
 
 
 def fold_split(parts: Sequence[str], fold: int | None) -> Split:
-    """Return a split whose ID test is one fold of a column of their numbers, by default the last. Raises UserError."""
-    numbers = pd.to_numeric(pd.Series([*parts], dtype=object), errors="coerce")
-    wrong = np.flatnonzero(~(numbers == numbers.round()))
+    """Return a split whose ID test is one fold of a column of their numbers, by default the last. Raises UserError.
+
+    A number may follow a word, as in ``fold 3``.
+    """
+    found = pd.Series([*parts], dtype=str).str.extract(r"^[^\d-]*(-?\d+)(?:\.0*)?$", expand=False)
+    numbers = pd.to_numeric(found, errors="coerce")
+    wrong = np.flatnonzero(numbers.isna())
     if len(wrong):
-        raise UserError(f"split 'fold': expected whole numbers, found {parts[wrong[0]]!r} in used row {wrong[0] + 1}")
+        raise UserError(
+            f"split 'fold': expected numbers of folds, found {parts[wrong[0]]!r} in used row {wrong[0] + 1}"
+        )
     test = (numbers == (numbers.max() if fold is None else fold)).to_numpy()
     return Split(np.flatnonzero(~test).astype(np.int64), {"id": np.flatnonzero(test).astype(np.int64)})
 

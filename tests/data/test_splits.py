@@ -110,10 +110,13 @@ def test_the_parts_of_a_split_may_be_written_in_many_ways(words):
 
 @pytest.mark.parametrize(("name", "test"), [("fold:f", [2, 5]), ("fold:f:0", [0, 3]), ("fold:f:1", [1, 4])])
 def test_one_fold_is_the_test_set_by_default_the_last(name, test):
-    split = make_split(name, 99, [""] * 6, ["0", "1", "2.0"] * 2)
+    split = make_split(name, 99, [""] * 6, ["0", "fold1", "2.0"] * 2)
     assert split.tests["id"].tolist() == test
     assert sorted([*split.train, *test]) == [*range(6)]
-    for parts, message in ((["0", "x"], "expected whole numbers, found 'x' in used row 2"), (["1", "1"], "no row in")):
+    for parts, message in (
+        (["0", "x"], "expected numbers of folds, found 'x' in used row 2"),
+        (["1", "1"], "no row in"),
+    ):
         with pytest.raises(UserError, match=message):
             make_split("fold:f", 99, [""] * 2, parts)
 

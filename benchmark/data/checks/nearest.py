@@ -11,7 +11,7 @@ from benchmark.data.spec import DatasetSpec
 
 Kernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """Returns how alike rows (T, D) and others (N, D) are, as (T, N)."""
-BLOCK, CHUNK, CELLS = 500, 2**14, 2**24
+BLOCK, CHUNK, CELLS = 500, 2**14, 2**22
 """Rows that are compared at a time, others that are, and similarities that are kept, to bound memory."""
 
 

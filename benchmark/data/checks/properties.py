@@ -19,7 +19,7 @@ NEIGHBOURS = 5
 """Neighbours that a k-NN averages, as those of the method of that name."""
 HALVINGS = 10
 """Halvings of the pool over which a k-NN's churn is averaged: those of train seeds 1 to 20."""
-MOST_PAIRS = 10**8
+MOST_PAIRS = 5 * 10**7
 """Test rows times rows of the training pool to compare, at most: of more, a sample of the test rows is compared."""
 REACH = 64
 """Nearest rows of the pool that are remembered: half of it has 5 of them, but for one case in 10^12."""
