@@ -16,8 +16,8 @@ import tomli_w
 from benchmark.data.checks.health import left_out
 from benchmark.data.describe import categories, table_of
 from benchmark.data.downloads import contents
-from benchmark.data.problem import load_problem
-from benchmark.data.rows import load_rows, load_table
+from benchmark.data.problem import checked
+from benchmark.data.rows import Rows, load_rows, load_table
 from benchmark.data.spec import DatasetSpec, dataset_names, load_spec
 from benchmark.errors import UserError
 from benchmark.files import home, own_datasets, save
@@ -69,8 +69,10 @@ def write_dataset(
     try:
         content = tomli_w.dumps(fields).encode()
         save(path, content)
-        load_problem(str(path))
-        _list_left_out(load_spec(str(path)), path.with_name(f"{name}-left-out.csv"))
+        spec = load_spec(str(path))
+        rows = load_rows(spec)
+        checked(spec, rows, 99)
+        _list_left_out(rows, path.with_name(f"{name}-left-out.csv"))
         if before not in (None, content):
             path.with_suffix(".toml.old").write_bytes(before)
         if folder == own_datasets().resolve():
@@ -83,9 +85,9 @@ def write_dataset(
     return path
 
 
-def _list_left_out(spec: DatasetSpec, path: Path) -> None:
+def _list_left_out(rows: Rows, path: Path) -> None:
     """Write the rows of a dataset that are not used to a CSV file, with the reasons; none if all are used."""
-    lines = left_out(load_rows(spec).table)
+    lines = left_out(rows.table)
     with suppress(FileNotFoundError):
         path.unlink()
     if lines:

@@ -26,14 +26,16 @@ from benchmark.errors import UserError, did_you_mean
 MISSING_WORDS = frozenset(
     re.split(
         r"\|",
-        "-|--|---|–|—|.|?|??|n.d.|n.d|nd|n/d|n.a.|n.a|na|n/a|n.t.|n.t|nt|n/t|n.b.|k.a.|nan|nil|none|null|unk|unknown|"
-        "undetermined|missing|blank|empty|tbd|pending|untested|unavailable|no data|not available|not applicable|not determined|"
-        "not done|not measured|not tested|#n/a|#div/0!|#value!|#ref!|#num!|#name?|#null!",
+        "-|--|---|–|—|.|?|??|n.d.|n.d|nd|n/d|n.a.|n.a|na|n/a|n.t.|n.t|nt|n/t|n.b.|k.a.|nan|nil|none|null|unk|"
+        "unknown|undetermined|missing|blank|empty|tbd|pending|untested|unavailable|no data|not available|"
+        "not applicable|not determined|not done|not measured|not tested|#n/a|#div/0!|#value!|#ref!|#num!|"
+        "#name?|#null!",
     )
 )
 """Words that stand for a missing value in a user's target, whatever their capitals: docs/own-data.md lists them."""
 POSITIVE = re.compile(
-    r"\+|y|yes|ja|pos|positive?|t|true|active|aktiv|toxic|hit|pass|inhibitor|binder|high|1", re.IGNORECASE
+    r"\+|y|yes|ja|pos|positive?|t|true|active|aktiv|toxic|hit|pass|inhibitor|binder|high|1",
+    re.IGNORECASE,
 )
 """Texts that mean class 1 in a column with two values."""
 NEGATIVE = re.compile(r"-|n|no|nein|neg|negative?|f|false|fail|low|0", re.IGNORECASE)

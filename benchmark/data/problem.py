@@ -171,15 +171,14 @@ def _check_finite(spec: DatasetSpec, rows: Rows, train: np.ndarray, x: np.ndarra
         )
 
 
-def load_problem(dataset: str, canonical_seed: int = 99) -> Problem:
-    """Return the problem of ``dataset``, a name or the path of a TOML, split by ``canonical_seed``.
+def checked(
+    spec: DatasetSpec, rows: Rows, canonical_seed: int
+) -> tuple[np.ndarray, np.ndarray, Split, np.ndarray | None]:
+    """Return features and labels of the used rows, their split, and the rows that an earlier model had.
 
-    ``bace@train=200@weight_decay=0.1`` is a variant, see ``load_spec``. Raises UserError for an unknown dataset, a
-    missing or altered data file, an unusable column or number, and a training pool with a single class or value.
+    Raises UserError for an unusable column or number, and a training pool with a single class or value.
     """
-    spec = load_spec(dataset)
-    rows = load_rows(spec)
-    used, y = rows.used, labels(spec, rows.used)
+    y = labels(spec, rows.used)
     split = split_rows(spec, rows, canonical_seed)
     if len(np.unique(y[split.train])) < 2:
         what = "class" if spec.task == "classification" else "value"
@@ -191,6 +190,19 @@ def load_problem(dataset: str, canonical_seed: int = 99) -> Problem:
     scaled_on = split.train if known is None else split.train[known]  # as the earlier model has it
     x = given(spec.name, spec.backbone, rows.x, rows.scaled, scaled_on)
     _check_finite(spec, rows, scaled_on, x)
+    return x, y, split, known
+
+
+def load_problem(dataset: str, canonical_seed: int = 99) -> Problem:
+    """Return the problem of ``dataset``, a name or the path of a TOML, split by ``canonical_seed``.
+
+    ``bace@train=200@weight_decay=0.1`` is a variant, see ``load_spec``. Raises UserError for an unknown dataset, a
+    missing or altered data file, an unusable column or number, and a training pool with a single class or value.
+    """
+    spec = load_spec(dataset)
+    rows = load_rows(spec)
+    x, y, split, known = checked(spec, rows, canonical_seed)
+    used = rows.used
     ids = used["id"].to_numpy(dtype=str)
     bits, width = find(spec.backbone).reads == "numbers", max(1, int(used["smiles"].str.len().max()))
 

@@ -320,10 +320,10 @@ def test_a_folder_that_is_not_there_is_an_error(tmp_path):
 
 
 def test_an_interruption_leaves_nothing_behind(tmp_path, monkeypatch):
-    def interrupt(_):
+    def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(author, "load_problem", interrupt)
+    monkeypatch.setattr(author, "checked", interrupt)
     file = csv(tmp_path, ["0", "1"])
     with pytest.raises(KeyboardInterrupt):
         dataset(file)

@@ -270,7 +270,8 @@ def _salts(rows: Rows, y: np.ndarray) -> Salts:
 
 
 def _parts(spec: DatasetSpec, rows: Rows, split: Split, y: np.ndarray) -> dict[str, Part]:
-    key = np.array(_identity(rows, bool(spec.smiles)))
+    key = _identity(rows, bool(spec.smiles))
+    pool = {key[row] for row in split.train}
     parts = {}
     for name, index in split.parts().items():
         values = y[index]
@@ -282,7 +283,7 @@ def _parts(spec: DatasetSpec, rows: Rows, split: Split, y: np.ndarray) -> dict[s
             else {"mean": float(values.mean()), "sd": float(values.std())}
         )
         if name != "train":
-            about["in_train"] = int(np.isin(key[index], key[split.train]).sum())
+            about["in_train"] = sum(key[row] in pool for row in index)
             if spec.smiles:
                 most = max(1, MOST_PAIRS // len(split.train))
                 some = index if len(index) <= most else np.random.default_rng(0).permutation(index)[:most]

@@ -68,4 +68,4 @@ def _highest(block: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def _order(block: np.ndarray, others: np.ndarray, kernel: Kernel, most: int) -> np.ndarray:
-    return np.argsort(-kernel(block, others), axis=1, kind="stable")[:, :most]
+    return np.argsort(-kernel(block, others), axis=1, kind="stable")[:, :most].copy()  # a view would keep all
