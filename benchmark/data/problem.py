@@ -28,7 +28,7 @@ WORDS = {"false": "0", "true": "1"}
 
 def digest(array: np.ndarray) -> str:
     """Return the first 16 hex digits of the sha256 of an array's bytes."""
-    return hashlib.sha256(np.ascontiguousarray(array)).hexdigest()[:16]
+    return hashlib.sha256(np.ascontiguousarray(array).data).hexdigest()[:16]
 
 
 def plain(texts: pd.Series) -> pd.Series:
