@@ -37,6 +37,13 @@ def local_path(uri: str) -> Path | None:
     return Path(url2pathname(parts.path)) if parts.scheme in ("", "file") and not parts.netloc else None
 
 
+def is_empty(uri: str, address: str) -> bool:
+    """Return whether a folder of artifacts of the tracking store at ``address`` has no files."""
+    if (path := local_path(uri)) is not None:
+        return not path.is_dir() or not any(path.iterdir())
+    return not get_artifact_repository(uri, tracking_uri=address).list_artifacts()
+
+
 @contextmanager
 def local_folder(uri: str) -> Iterator[Path]:
     """Yield the path of a folder of artifacts: a copy for the time of the block if it is on a server."""

@@ -6,7 +6,9 @@ import os
 import textwrap
 import time
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,7 +28,7 @@ from pydantic_core import from_json
 
 from benchmark.files import home
 from benchmark.store import describe, earlier, folder, note
-from benchmark.store.artifacts import local_folder, local_path, sums, upload, upload_folder, verify
+from benchmark.store.artifacts import is_empty, local_folder, sums, upload, upload_folder, verify
 from benchmark.store.cell import Cell, CellKey, Record, decode_record
 from benchmark.store.interrupt import checkpoint, deferred
 from benchmark.store.opening import prepare, refused, store_errors, translated_errors, uri
@@ -63,18 +65,16 @@ class Store:
             oldest_first = reversed(self._runs("cell"))
             runs = sorted(oldest_first, key=lambda run: run.info.status == "FINISHED")
             known = {run.data.tags.get("churn.cell", ""): run for run in runs}
-            gone = {digest for digest, run in known.items() if digest in wanted and self._gone(run)}
-        return {digest: GONE if digest in gone else run.info.status for digest, run in known.items()}
-
-    def _gone(self, run: Run) -> bool:
-        """Return whether the folder of a finished cell is missing."""
-        if run.info.status != "FINISHED" or earlier.KEY in run.data.tags:
-            return False
-        if (path := local_path(run.info.artifact_uri)) is not None:
-            return not (path / folder.CELL / folder.HEAD).is_file()
-        return f"{folder.CELL}/{folder.HEAD}" not in {
-            file.path for file in self.client.list_artifacts(run.info.run_id, folder.CELL)
-        }
+            looked_at = {
+                digest: f"{run.info.artifact_uri}/{folder.CELL}"
+                for digest, run in known.items()
+                if digest in wanted and run.info.status == "FINISHED" and earlier.KEY not in run.data.tags
+            }
+            with ThreadPoolExecutor() as pool:  # a server is asked about each
+                gone = dict(
+                    zip(looked_at, pool.map(partial(is_empty, address=self.uri), looked_at.values()), strict=True)
+                )
+        return {digest: GONE if gone.get(digest) else run.info.status for digest, run in known.items()}
 
     def cells(self, only: Container[str] | None = None, datasets: Collection[str] = ()) -> Iterator[Cell]:
         """Yield finished cells with their predictions, newest first; add a line to ``unreadable`` for each damaged one.

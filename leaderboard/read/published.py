@@ -202,13 +202,8 @@ def shipped(leading: bool = False) -> list[Cell]:
 def listed_methods() -> frozenset[tuple[str, str]]:
     """Return the published methods with their hyperparameters, as in ``CellKey.kind``; none if none are shipped."""
     path = PUBLISHED / "manifest.json"
-    keys = [head["key"] for head in _manifest(path).cells] if path.is_file() else []
-    return frozenset((_pipeline(key), repr(sorted(key["params"].items()))) for key in keys)
-
-
-def _pipeline(key: dict[str, Any]) -> str:
-    """Return ``CellKey.pipeline`` of an encoded key."""
-    return " ".join(filter(None, (key["method"], key.get("learner"), key.get("features"))))
+    heads = _manifest(path).cells if path.is_file() else []
+    return frozenset(decode_key(head["key"]).kind[2:4] for head in heads)
 
 
 def among(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:

@@ -451,5 +451,10 @@ def test_a_server_that_goes_away_costs_no_prediction_and_mlflow_prints_nothing(
     again = fill(plans)
     assert (len(again.trained), again.skipped, again.exit_code) == (0, 2, 0)
     assert not outbox.pending()
-    assert {c.title for c in tracking.Store().cells()} == {"ERM", "SWA"}
+    cells = {c.title: c for c in tracking.Store().cells()}
+    assert cells.keys() == {"ERM", "SWA"}
+    (gone,) = server.folder.glob(f"artifacts/*/{cells['SWA'].run_id}/artifacts/cell")
+    shutil.rmtree(gone)
+    again = fill(plans)
+    assert ([c.title for c in again.trained], again.skipped) == (["SWA"], 1)
     assert "".join(capfd.readouterr()) == ""
