@@ -289,17 +289,28 @@ tracking.Store()
 
 @pytest.mark.long
 @pytest.mark.slow
-def test_drivers_that_start_at_once_on_a_new_store_all_finish(here: Path) -> None:
-    output = script("""
+@pytest.mark.parametrize("apart", [True, False], ids=["on several machines", "with one outbox"])
+def test_drivers_that_start_at_once_on_a_new_store_all_finish_and_record_each_cell_once(
+    here: Path, apart: bool
+) -> None:
+    output = script(f"""
 def start(number):
-    os.environ["CHURN_OUTBOX"] = f"outbox{number}"  # as on several machines
+    if {apart}:
+        os.environ["CHURN_OUTBOX"] = f"outbox{{number}}"
     outcome = fill()
     print("trouble", outcome.trouble) if outcome.trouble else None
     sys.stdout.flush()
 
+if not {apart}:
+    outbox.prepare()
+    for planned, result in runner.run(cells, 1):
+        if isinstance(result, Cell):
+            outbox.save(result)
 assert at_once(start, range(3)) == [0, 0, 0]
 """)
     assert "trouble" not in output
+    assert output.count("recorded from") == (0 if apart else 2)
+    assert outbox.pending() == []
     assert_each_once_and_whole(WHOLE)
     assert [path.name for path in here.glob(".*") if path.is_dir()] == []
 
@@ -329,29 +340,6 @@ def together(number):
 first._experiment(done[0])
 assert at_once(together, range(2)) == [0, 0]
 """)
-    assert_each_once_and_whole(WHOLE)
-
-
-@pytest.mark.long
-@pytest.mark.slow
-def test_drivers_with_one_outbox_record_each_cell_once(here: Path) -> None:
-    output = script("""
-outbox.prepare()
-for planned, result in runner.run(cells, 1):
-    if isinstance(result, Cell):
-        outbox.save(result)
-tracking.Store()
-
-def together(number):
-    outcome = fill()
-    print("trouble", outcome.trouble) if outcome.trouble else None
-    sys.stdout.flush()
-
-assert at_once(together, range(3)) == [0, 0, 0]
-""")
-    assert "trouble" not in output
-    assert output.count("recorded from") == 2
-    assert outbox.pending() == []
     assert_each_once_and_whole(WHOLE)
 
 

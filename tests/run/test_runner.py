@@ -179,24 +179,6 @@ def test_a_worker_that_dies_fails_its_cell_and_no_other() -> None:
     assert "the worker process died on train seeds" in failure("dies", jobs=2)
 
 
-def test_the_key_of_a_cell_changes_with_everything_its_predictions_depend_on() -> None:
-    problem = synthetic("classification")
-    base = runner.plan(problem, make_method("twin", "classification"), [1, 2]).key
-    others = [
-        runner.plan(problem, make_method("twin:lam=30", "classification"), [1, 2]).key,
-        runner.plan(problem, make_method("erm", "classification"), [1, 2]).key,
-        runner.plan(problem, make_method("twin", "classification"), [1, 2, 3]).key,
-        runner.plan(synthetic("regression"), make_method("twin:lam=300", "regression"), [1, 2]).key,
-        runner.plan(problem, make_method("twin", "classification"), [1, 2], sampling="nested").key,
-        runner.plan(problem, make_method("twin", "classification", learner="mlp:epochs=3"), [1, 2]).key,
-        runner.plan(problem, make_method("twin", "classification", learner="mlp:epochs=4"), [1, 2]).key,
-        runner.plan(problem, make_method("twin", "classification", features="atom_pairs.64"), [1, 2]).key,
-    ]
-    assert len({key.digest for key in [base, *others]}) == 9
-    assert runner.plan(problem, make_method("twin", "classification", learner="mlp"), [1, 2]).key == base
-    assert runner.plan(problem, make_method("twin:lam=300", "classification"), [1, 2]).key.digest == base.digest
-
-
 def test_the_rows_that_a_predictor_learned_from_are_counted_once_and_kept_with_the_cell() -> None:
     texts, seeds = ["erm", "bagging:k=2", "random_forest", "erm_whole", "anchor"], [1, 2, 3]
     problem = synthetic("classification")
