@@ -78,21 +78,28 @@ class TestEveryMeasure:
         assert values.max() <= measure.most
         assert np.isfinite(values).all()
 
-    def test_the_mean_over_examples_is_the_mean_over_runs_or_pairs(self, measure: Measure, kind: str) -> None:
-        p = example(kind)
-        if measure.of_examples is None:
-            pytest.skip("not a mean over examples")
-        assert measure.of_examples(p).mean() == pytest.approx(measure.mean(p))
-
-    def test_retrainings_that_agree_do_not_differ(self, measure: Measure, kind: str) -> None:
-        if measure.per_pair is None or measure.better > 0:
-            pytest.skip("not a distance between runs")
-        assert measure.mean(example(kind).only([2, 2, 2])) == pytest.approx(0, abs=1e-12)
-
     def test_it_has_a_title(self, measure: Measure, kind: str) -> None:
         assert c.find(measure.key, measure.task) is measure
         assert measure.title[:1].isupper() or measure.title[:1] in "|1"
         assert measure.shown_delta[0].startswith("Δ ")
+
+
+@pytest.mark.parametrize(
+    ("measure", "kind"), [case for case in CASES if case[0].of_examples], ids=lambda x: getattr(x, "key", x)
+)
+def test_the_mean_over_examples_is_the_mean_over_runs_or_pairs(measure: Measure, kind: str) -> None:
+    p = example(kind)
+    assert measure.of_examples is not None
+    assert measure.of_examples(p).mean() == pytest.approx(measure.mean(p))
+
+
+@pytest.mark.parametrize(
+    ("measure", "kind"),
+    [case for case in CASES if case[0].per_pair and case[0].better < 0],
+    ids=lambda x: getattr(x, "key", x),
+)
+def test_retrainings_that_agree_do_not_differ(measure: Measure, kind: str) -> None:
+    assert measure.mean(example(kind).only([2, 2, 2])) == pytest.approx(0, abs=1e-12)
 
 
 def test_keys_are_unique_and_each_task_has_a_quality_and_a_churn() -> None:

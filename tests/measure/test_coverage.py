@@ -203,17 +203,16 @@ def test_the_shown_interval_of_a_drift_is_the_one_on_the_log_scale() -> None:
 @pytest.mark.parametrize(
     "noise",
     [
-        np.ones((6, 4)),
         np.tile([1, 0.98, 0.96, 0.94], (6, 1)),
         np.exp(np.random.default_rng(9).normal(scale=0.05, size=(6, 4))) * [1, 1, 0.9, 0.5],
     ],
-    ids=["equal", "near ties", "as in the paper"],
+    ids=["near ties", "as in the paper"],
 )
 def test_rank_intervals_cover_the_mean_rank_that_the_protocol_gives(noise: np.ndarray) -> None:
-    """Churn falls with a method's noise; the mean rank to be covered is that of 1000 repetitions of the experiment."""
+    """Churn falls with a method's noise; the mean rank to be covered is that of 400 repetitions of the experiment."""
     rng = np.random.default_rng(6)
     n_datasets, n_methods = noise.shape
-    trials, repetitions, r = 200, 1000, 10
+    trials, repetitions, r = 200, 400, 10
     matrices = np.empty((n_datasets, n_methods, repetitions, r, r))
     for d in range(n_datasets):
         logits = 1.5 * rng.normal(size=EXAMPLES)
@@ -222,6 +221,6 @@ def test_rank_intervals_cover_the_mean_rank_that_the_protocol_gives(noise: np.nd
             matrices[d, m] = churn(labels(rng, repetitions, r, logits, noise[d, m], shift))
     ranks = rankdata(matrices.sum(axis=(3, 4)), axis=1).mean(axis=0)
     expected = ranks.mean(axis=1)
-    found = [rank_intervals(matrices[:, :, trial, None], resamples=500) for trial in range(trials)]
+    found = [rank_intervals(matrices[:, :, trial, None], resamples=200) for trial in range(trials)]
     for m in range(n_methods):
         assert covered([estimates[m] for estimates in found], expected[m]) >= 0.92
