@@ -425,7 +425,7 @@ def test_salts_are_counted_and_reduced_to_their_parents_where_asked(tmp_path):
     health = examine(dataset(tmp_path / "assay.csv"), 99)
     assert (health.salts.rows, health.salts.conflicting, health.salts.lines) == (3, 1, (38,))
     assert (
-        "3 rows are salts or mixtures of several parts; the parent molecule of 1 of them has another target"
+        "salts or mixtures of several parts: 3; 1 of them have another target than their parent molecule"
         in to_text(health)
     )
     spec = dataset(tmp_path / "assay.csv", desalt=True)

@@ -74,11 +74,11 @@ def _alike(health: Health) -> list[str]:
             + (telling if alike.telling[best] else "")
         )
     if health.salts and health.salts.rows:
-        text = f"{health.salts.rows} rows are salts or mixtures of several parts"
+        text = f"salts or mixtures of several parts: {health.salts.rows}"
         if health.salts.conflicting:
             text += (
-                f"; the parent molecule of {health.salts.conflicting} of them has another target on another line (line "
-                f"{_some(health.salts.lines, health.salts.conflicting)})"
+                f"; {health.salts.conflicting} of them have another target than their parent molecule on another line "
+                f"(line {_some(health.salts.lines, health.salts.conflicting)})"
             )
         lines.append(f"{text}; --desalt of new-dataset keeps the parents")
     return lines
