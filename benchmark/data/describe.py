@@ -165,7 +165,7 @@ def describe_file(
     if found["task"] == "regression":
         fields["recipe"] = {"standardise": True}  # its unit may be any
         if not log10:
-            notes += _doubts_of_numbers(reading.numbers(found), target)
+            notes += _doubts_of_numbers(reading.numbers, target)
     notes += _mixed_units(table, columns, {target, smiles})
     return {**fields, **({"notes": "\n".join(notes)} if notes else {})}
 
@@ -178,16 +178,8 @@ class _Target:
         self.where = f"{file}: column {target!r}"
         self.texts = table[target].str.strip()
         self.texts = self.texts[~self.texts.isin(MISSING)]
-
-    def numbers(self, found: dict[str, Any]) -> pd.Series:
-        """Return the column as numbers, those that are missing or bounds left out."""
-        texts = self.texts[~is_missing(self.texts, tuple(found.get("missing", ())))]
-        pairs = texts.map(related)
-        if found.get("bounds") == "exclude":
-            marks = self.table[found["relation"]].map(lambda text: related(text)[0]) if "relation" in found else None
-            texts = texts[(pairs.map(lambda pair: pair[0]) if marks is None else marks[texts.index]) == ""]
-        read = texts.map(lambda text: spelled(related(text)[1], found.get("decimal", ""), found.get("suffix", "")))
-        return pd.to_numeric(read, errors="coerce").dropna()
+        self.numbers = pd.Series(dtype=float)
+        """Those of a regression, without missing values and, if they are left out, bounds."""
 
     def fields(
         self, task: str, positive: str, classes: Sequence[str], ignored: Sequence[str], decimal: str, bounds: str
@@ -198,21 +190,38 @@ class _Target:
             found["missing"] = missing
         if self.texts.empty:
             raise UserError(f"{self.where} is empty" + (f" but for {', '.join(map(repr, missing))}" if missing else ""))
-        relation = self._relation()
-        marks = self.texts.map(lambda text: related(text)[0])
         bare = self.texts.map(lambda text: related(text)[1])
         if mark := decimal or self.decimal(bare):
             found["decimal"] = mark
-        if suffix := self._suffix(bare, mark):
+        if suffix := self._suffix(bare):
             found["suffix"] = suffix
         bare = bare.map(lambda text: spelled(text, mark, suffix))
-        numbers = pd.to_numeric(bare, errors="coerce")
-        if bool(numbers.notna().all()) and (np.isfinite(numbers).all()):
-            if relation:
-                marks = self.table[relation].map(lambda text: related(text)[0])[self.texts.index]
-            exact = bare[marks == ""]
-            return found | self._of_numbers(bare, exact, relation, task, positive, classes, bounds or "exclude")
-        return found | self._of_words(numbers, task, positive, classes)
+        numbers = pd.to_numeric(bare, errors="coerce").astype(float)
+        if not np.isfinite(numbers).all():
+            return found | self._of_words(numbers, task, positive, classes)
+        cut = positive.startswith(">= ")
+        relation = self._relation()
+        marks = (self.table[relation][self.texts.index] if relation else self.texts).map(lambda text: related(text)[0])
+        censored = int((marks != "").sum())
+        if relation or censored:
+            bounds = bounds or "exclude"
+            found |= {**({"relation": relation} if relation else {}), "bounds": bounds}
+        if censored:
+            decided = " unless they decide the class" if cut else ""
+            how = (
+                f"left out{decided} (--bounds exact takes them as values)" if bounds == "exclude" else "taken as exact"
+            )
+            self.notes.append(f"{censored} of {len(bare)} values are bounds (< or >), {how}")
+        if relation:
+            self.notes.append(f"{relation!r} says which values are bounds, and is no feature")
+        if cut:
+            return found | {"task": "classification", "positive": positive}
+        if task != "regression" and (classes or task or not censored):
+            of_classes = self._of_numbers(plain(bare), task, positive, classes)
+            if of_classes:
+                return found | of_classes
+        self.numbers = numbers[marks == ""] if found.get("bounds") == "exclude" else numbers
+        return found | {"task": "regression"}
 
     def _missing(self, ignored: Sequence[str], kept: Sequence[str]) -> list[str]:
         """Leave out the words for missing values, those that are ``ignored`` by choice too, and return them."""
@@ -234,8 +243,7 @@ class _Target:
         if len(others) < 2:
             words &= False
         elif words.any():
-            counts = ", ".join(f"{text!r} ({n})" for text, n in Counter(self.texts[words]).most_common())
-            self.notes.append(f"taken as missing: {counts}")
+            self.notes.append(f"taken as missing: {_counted(self.texts[words])}")
         self.texts = self.texts[~words & ~chosen]
         return [*dict.fromkeys([*ignored, *sorted({*keys[words]})])]
 
@@ -277,7 +285,7 @@ class _Target:
             )
         return mark
 
-    def _suffix(self, texts: pd.Series, decimal: str) -> str:
+    def _suffix(self, texts: pd.Series) -> str:
         """Return what follows every number, such as %. Raises UserError if it differs."""
         parts = texts.str.extract(rf"^([-+\u2212]?[\d.,]+(?:[eE][-+]?\d+)?)\s*({UNIT.pattern})?$")
         if parts[1].isna().all() or parts[0].isna().any():
@@ -292,79 +300,48 @@ class _Target:
     def _line(self, texts: pd.Series) -> int:
         return int(self.table[LINE][texts.index[0]])
 
-    def _of_numbers(
-        self,
-        bare: pd.Series,
-        exact: pd.Series,
-        relation: str,
-        task: str,
-        positive: str,
-        classes: Sequence[str],
-        bounds: str,
-    ) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        cut = positive.startswith(">= ")
-        censored = len(bare) - len(exact)
-        of_numbers = task == "regression" or cut or (censored and not task and not classes)
-        values = sorted(set(plain(bare)), key=float)
-        integers = all(re.fullmatch(r"-?\d+", value) for value in values)
-        counts = Counter(plain(bare))
-        few = integers and 3 <= len(values) <= MOST_CLASSES
-        if relation or censored:
-            found = {**({"relation": relation} if relation else {}), "bounds": bounds}
-        if censored:
-            how = {
-                "exact": "taken as exact values",
-                "exclude": "left out"
-                + (" unless they decide the class" if cut else "")
-                + " (--bounds exact takes them as values)",
-            }[bounds]
-            self.notes.append(f"{censored} of {len(bare)} values are bounds (< or >), {how}")
-        if relation:
-            self.notes.append(f"{relation!r} says which values are bounds, and is no feature")
-        if of_numbers:
-            return found | ({"task": "classification", "positive": positive} if cut else {"task": "regression"})
+    def _of_numbers(self, texts: pd.Series, task: str, positive: str, classes: Sequence[str]) -> dict[str, Any]:
+        """Return the fields of numbers that are classes; none if they are no classes. Raises UserError if either may be."""
+        counts = Counter(texts)
+        values = sorted(counts, key=float)
+        few = 3 <= len(values) <= MOST_CLASSES and all(re.fullmatch(r"-?\d+", value) for value in values)
+        listed = ", ".join(f"{value} ({counts[value]} rows)" for value in values[:MOST_CLASSES])
         if classes:
-            return found | self._chosen(plain(bare), classes)
-        if len(values) == 1:
-            raise UserError(f"{self.where} holds only {values[0]!r}: there is nothing to learn")
-        if len(values) == 2:
-            return found | self._two(values, plain(bare), positive)
+            return self._chosen(texts, classes)
+        if len(values) < 3:
+            return self._two(values, texts, positive)
         if positive:
-            raise self._classes(plain(bare), f"; to cut numbers in two, use --positive '>= {values[len(values) // 2]}'")
-        if few and {"-1", "0", "1"} == {*values} and not classes:
+            raise self._classes(texts, f"; to cut numbers in two, use --positive '>= {values[len(values) // 2]}'")
+        if values == ["-1", "0", "1"]:
             raise UserError(
-                f"{self.where}: expected two classes, found -1 ({counts['-1']} rows), 0 ({counts['0']}) and 1 "
-                f"({counts['1']}): if -1 means a missing value, --ignore-value -1; if it is a class, --classes=-1,0,1"
+                f"{self.where}: expected two classes, found {listed}: if -1 means a missing value, --ignore-value -1; "
+                "if it is a class, --classes=-1,0,1"
             )
-        if task == "classification":
-            if few:
-                self.notes.append("classes: " + ", ".join(f"{value} ({counts[value]} rows)" for value in values))
-                return found | {"task": task, "classes": values}
+        if task and few:
+            self.notes.append(f"classes: {listed}")
+            return {"task": task, "classes": values}
+        if task:
             raise UserError(
                 f"{self.where}: expected classes, found {len(values)} different numbers: say where to cut them, with "
                 "--positive '>= median' or --positive '>= 5'"
             )
-        common = min(counts.values()) >= FEWEST_OF_CLASS
-        if few and (({"0", "1"} < {*values} and len(values) == 3) or common):
-            listed = ", ".join(f"{value} ({counts[value]} rows)" for value in values)
+        if few and (({"0", "1"} < {*values} and len(values) == 3) or min(counts.values()) >= FEWEST_OF_CLASS):
             rare = min(values, key=lambda value: counts[value])
             raise UserError(
                 f"{self.where}: {listed}: classes or numbers? Use --task classification or --task regression; if "
-                f"{rare} (line {self._line(bare[plain(bare) == rare])}) means a missing value, --ignore-value {rare}"
+                f"{rare} (line {self._line(texts[texts == rare])}) means a missing value, --ignore-value {rare}"
             )
-        return found | {"task": "regression"}
+        return {}
 
     def _of_words(self, numbers: pd.Series, task: str, positive: str, classes: Sequence[str]) -> dict[str, Any]:
         keys = self.texts.map(folded)
         share = float(numbers.notna().mean())
         if task == "regression" or (share > 0.5 and not classes) or positive.startswith(">= "):
-            odd = self.texts[numbers.isna() | ~np.isfinite(numbers.fillna(0))]
-            rare = ", ".join(f"{text!r} ({n})" for text, n in Counter(odd).most_common(5))
-            more = f"; all such texts: {rare}" if odd.nunique() > 1 else ""
+            odd = self.texts[~np.isfinite(numbers)]
+            more = f"; all such texts: {_counted(odd)}" if odd.nunique() > 1 else ""
             raise UserError(
-                f"{self.where}, line {self._line(odd)}: expected a number, found {odd.iloc[0]!r}"
-                f"{_number_hint(odd.iloc[0])}; if it means a missing value, use --ignore-value {odd.iloc[0]!r}{more}"
+                f"{self.where}, line {self._line(odd)}: expected a number, found {odd.iloc[0]!r}; if it means a missing "
+                f"value, use --ignore-value {odd.iloc[0]!r}{more}"
             )
         if classes:
             return self._chosen(self.texts, classes)
@@ -375,9 +352,7 @@ class _Target:
             self.notes.append(f"{spellings} spellings of {len(first)} classes, but for capitals and blanks: {listed}")
         texts = keys.map(first)
         values = sorted(set(texts))
-        if len(values) == 1:
-            raise UserError(f"{self.where} holds only {values[0]!r}: there is nothing to learn")
-        if len(values) == 2:
+        if len(values) < 3:
             return self._two(values, texts, positive)
         counts = Counter(texts)
         pair = max(
@@ -396,6 +371,9 @@ class _Target:
         return {"task": "classification", "classes": values}
 
     def _two(self, values: list[str], texts: pd.Series, positive: str) -> dict[str, Any]:
+        """Return the fields of two classes. Raises UserError for a single one, and if none is ``positive``."""
+        if len(values) == 1:
+            raise UserError(f"{self.where} holds only {values[0]!r}: there is nothing to learn")
         words = {folded(value) for value in values}
         if not positive and (words == {"0", "1"} or words == {"false", "true"}):
             return {"task": "classification"}
@@ -417,9 +395,8 @@ class _Target:
             raise UserError(f"--classes: expected two or more different texts, found {', '.join(classes) or 'none'}")
         odd = texts[~texts.map(folded).isin(known)]
         if len(odd):
-            rare = ", ".join(f"{text!r} ({n})" for text, n in Counter(odd).most_common(5))
             raise UserError(
-                f"{self.where}, line {self._line(odd)}: expected one of {', '.join(classes)}, found {rare}; if these "
+                f"{self.where}, line {self._line(odd)}: expected one of {', '.join(classes)}, found {_counted(odd)}; if these "
                 f"mean missing values, use --ignore-value {odd.iloc[0]!r}"
             )
         if len(classes) == 2:
@@ -428,13 +405,17 @@ class _Target:
 
     def _classes(self, texts: pd.Series, hint: str = "") -> UserError:
         """Return the error for a number of classes other than two; it locates the first row of the rarest."""
-        counts = Counter(texts).most_common()
-        rarest = counts[-1][0]
-        listed = ", ".join(f"{text!r} ({count})" for text, count in counts[:5]) + (", …" if len(counts) > 5 else "")
+        rarest = Counter(texts).most_common()[-1][0]
         return UserError(
-            f"{self.where}: expected two classes, found {len(counts)}: {listed}; {rarest!r} is on line "
+            f"{self.where}: expected two classes, found {texts.nunique()}: {_counted(texts)}; {rarest!r} is on line "
             f"{self._line(texts[texts == rarest])}{hint or '; remove the rows of the other classes, or merge classes'}"
         )
+
+
+def _counted(texts: pd.Series) -> str:
+    """Return the commonest texts with their numbers of rows."""
+    counts = Counter(texts).most_common()
+    return ", ".join(f"{text!r} ({count})" for text, count in counts[:5]) + (", …" if len(counts) > 5 else "")
 
 
 def _opposite(one: str, other: str) -> bool:
@@ -453,15 +434,6 @@ def _class_one(values: Sequence[str]) -> str:
             return value
     affirmative = [value for value in values if POSITIVE.fullmatch(value) or value.endswith("+")]
     return affirmative[0] if len(affirmative) == 1 else values[-1]
-
-
-def _number_hint(text: str) -> str:
-    """Return how to fix a text that was meant as a number; empty if it does not look like one."""
-    if re.fullmatch(r"[-+]?\d{1,3}(,\d{3})+(\.\d*)?", text):
-        return f"; write it without commas: {text.replace(',', '')}"
-    if re.fullmatch(r"[-+]?\d*,\d+([eE][-+]?\d+)?", text):
-        return f"; write it with a decimal point: {text.replace(',', '.')}, like all numbers of the column"
-    return ""
 
 
 def is_relation(texts: pd.Series) -> bool:
