@@ -208,9 +208,7 @@ class _Target:
             found |= {**({"relation": relation} if relation else {}), "bounds": bounds}
         if censored:
             decided = " unless they decide the class" if cut else ""
-            how = (
-                f"left out{decided} (--bounds exact takes them as values)" if bounds == "exclude" else "taken as exact"
-            )
+            how = f"left out{decided} (--bounds exact keeps them)" if bounds == "exclude" else "taken as values"
             self.notes.append(f"{censored} of {len(bare)} values are bounds (< or >), {how}")
         if relation:
             self.notes.append(f"{relation!r} says which values are bounds, and is no feature")
@@ -301,7 +299,7 @@ class _Target:
         return int(self.table[LINE][texts.index[0]])
 
     def _of_numbers(self, texts: pd.Series, task: str, positive: str, classes: Sequence[str]) -> dict[str, Any]:
-        """Return the fields of numbers that are classes; none if they are no classes. Raises UserError if either may be."""
+        """Return the fields of numbers that are classes, none if they are not. Raises UserError if they may be."""
         counts = Counter(texts)
         values = sorted(counts, key=float)
         few = 3 <= len(values) <= MOST_CLASSES and all(re.fullmatch(r"-?\d+", value) for value in values)
@@ -340,8 +338,8 @@ class _Target:
             odd = self.texts[~np.isfinite(numbers)]
             more = f"; all such texts: {_counted(odd)}" if odd.nunique() > 1 else ""
             raise UserError(
-                f"{self.where}, line {self._line(odd)}: expected a number, found {odd.iloc[0]!r}; if it means a missing "
-                f"value, use --ignore-value {odd.iloc[0]!r}{more}"
+                f"{self.where}, line {self._line(odd)}: expected a number, found {odd.iloc[0]!r}; if it means a "
+                f"missing value, use --ignore-value {odd.iloc[0]!r}{more}"
             )
         if classes:
             return self._chosen(self.texts, classes)
@@ -396,8 +394,8 @@ class _Target:
         odd = texts[~texts.map(folded).isin(known)]
         if len(odd):
             raise UserError(
-                f"{self.where}, line {self._line(odd)}: expected one of {', '.join(classes)}, found {_counted(odd)}; if these "
-                f"mean missing values, use --ignore-value {odd.iloc[0]!r}"
+                f"{self.where}, line {self._line(odd)}: expected one of {', '.join(classes)}, found {_counted(odd)}; "
+                f"if these mean missing values, use --ignore-value {odd.iloc[0]!r}"
             )
         if len(classes) == 2:
             return {"task": "classification", "positive": classes[1], "negative": classes[0]}

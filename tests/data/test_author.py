@@ -109,17 +109,6 @@ def test_lines_are_those_of_the_file_where_a_field_spans_several(tmp_path, end):
     assert (left.line, left.reason) == (len(SMILES) + 3, "unparsable")
 
 
-def test_repeats_with_other_targets_follow_the_rule_that_is_given(tmp_path):
-    rows = table(["1.5", "2.5", "4"])
-    rows = pd.concat([rows, rows.head(1).assign(y="3.5"), rows.iloc[1:2]])
-    rows.to_csv(tmp_path / "assay.csv", index=False)
-    spec = dataset(tmp_path / "assay.csv", merge="mean")
-    assert labelled(spec)[SMILES[0]] == 2.5
-    assert SMILES[0] not in labelled(dataset(tmp_path / "assay.csv", name="strict", merge="drop"))
-    with pytest.raises(UserError, match="unknown --merge 'median': did you mean 'mean'"):
-        describe_file(tmp_path / "assay.csv", target="y", merge="median")
-
-
 def test_a_new_version_keeps_the_places_of_categories_and_adds_new_ones_at_the_end(tmp_path, monkeypatch):
     monthly(monkeypatch, tmp_path)
     file = tmp_path / "assay.csv"
@@ -170,17 +159,6 @@ def test_every_format_of_one_table_gives_the_same_problem(tmp_path, kind):
         assert np.array_equal(one.y, other.y)
         assert one.ids.tolist() == other.ids.tolist()
     assert problems[0].train.x.any()
-
-
-def test_a_record_of_an_sdf_that_cannot_be_read_is_named_by_its_number(tmp_path):
-    file = sdf(tmp_path)
-    records = file.read_text().split("$$$$\n")
-    records[2] = records[2].replace(" C ", " Zq", 1)
-    file.write_text("$$$$\n".join(records))
-    health = examine(dataset(file), 99)
-    assert (3, "unparsable") in {(left.line, left.reason) for left in health.left_out}
-    assert {left.line for left in health.left_out} == {3}
-    assert health.used == 35
 
 
 def test_thousands_of_columns_are_converted_together(tmp_path, monkeypatch):

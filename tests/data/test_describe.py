@@ -424,9 +424,8 @@ def test_salts_are_counted_and_reduced_to_their_parents_where_asked(tmp_path):
     pd.DataFrame(rows, columns=["SMILES", "y"]).to_csv(tmp_path / "assay.csv", index=False)
     health = examine(dataset(tmp_path / "assay.csv"), 99)
     assert (health.salts.rows, health.salts.conflicting, health.salts.lines) == (3, 1, (38,))
-    assert (
-        "salts or mixtures of several parts: 3; 1 of them have another target than their parent molecule"
-        in to_text(health)
+    assert "salts or mixtures of several parts: 3; 1 of them have another target than their parent molecule" in to_text(
+        health
     )
     spec = dataset(tmp_path / "assay.csv", desalt=True)
     used = load_rows(spec).used

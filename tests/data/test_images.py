@@ -49,13 +49,6 @@ def test_a_missing_column_is_named(waterbirds):
         images.load(spec)
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_a_missing_column_of_groups_is_named(waterbirds):
-    spec = load_spec("waterbirds").model_copy(update={"groups": ("label", "plaice"), "features": ("pixels:8",)})
-    with pytest.raises(UserError, match=r"plaice.*place"):
-        load_rows(spec)
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_offline_and_not_here_the_error_says_where_to_get_it_and_where_to_put_it(waterbirds, monkeypatch, tmp_path):

@@ -49,10 +49,6 @@ def used(rows: Rows) -> dict[str, float]:
     return {row["canonical"]: float(row["target"]) for row in rows.used.to_dict("records")}
 
 
-def test_without_rules_every_row_is_used_as_written(tmp_path):
-    assert len(load_rows(spec_of(tmp_path)).used) == 6
-
-
 def test_rows_that_fail_a_condition_are_left_out_and_reported(tmp_path):
     spec = spec_of(tmp_path, where=(("relation", "", "="),))
     assert "c1ccccc1" not in used(load_rows(spec))
@@ -130,9 +126,3 @@ def test_formulas_of_one_composition_are_merged_however_they_are_spelled(tmp_pat
 def test_a_cut_must_be_a_number_or_the_median(tmp_path):
     with pytest.raises(ValueError, match=">= median"):
         spec_of(tmp_path, task="classification", positive=">= high")
-
-
-def test_the_data_without_rules_have_the_same_fingerprint_whatever_rules_exist(tmp_path):
-    plain, merged = (load_rows(spec_of(tmp_path, merge=rule)) for rule in ("", "mean"))
-    assert plain.x.shape == (6, 64)
-    assert merged.x.shape == (5, 64)

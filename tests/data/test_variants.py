@@ -12,7 +12,7 @@ import tomli_w
 from hypothesis import given
 from hypothesis import strategies as st
 from rdkit.Chem import MolFromSmiles
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 from benchmark.data.features import featurise
@@ -237,14 +237,6 @@ def test_the_folds_of_a_classification_are_those_of_scikit_learn(base):
                 np.testing.assert_array_equal(getattr(part, name), getattr(base.train, name)[rows])
         assert problem.evals["id"].y.mean() == pytest.approx(base.train.y.mean(), abs=0.01)
         assert (problem.task, problem.n_outputs, problem.recipe) == (base.task, base.n_outputs, base.recipe)
-
-
-def test_the_folds_of_a_regression_are_those_of_scikit_learn():
-    base = load_problem("b3db_logbb", 7)
-    reference = KFold(4, shuffle=True, random_state=7).split(base.train.x)
-    held = [fold(base, i, 4).evals["id"].ids.tolist() for i in range(4)]
-    assert held == [base.train.ids[rows].tolist() for _, rows in reference]
-    assert sorted(i for ids in held for i in ids) == sorted(base.train.ids)
 
 
 def test_a_fold_has_its_own_name_and_fingerprint_and_cannot_be_loaded(base):
