@@ -30,8 +30,8 @@ from benchmark.files import home
 from benchmark.store import describe, earlier, folder, note
 from benchmark.store.artifacts import is_empty, local_folder, sums, upload, upload_folder, verify
 from benchmark.store.cell import Cell, CellKey, Record, decode_record
-from benchmark.store.interrupt import checkpoint, deferred
-from benchmark.store.opening import prepare, refused, store_errors, translated_errors, uri
+from benchmark.store.interrupt import deferred
+from benchmark.store.opening import prepare, refused, translated_errors, uri
 from benchmark.types import REFERENCE
 
 logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # its tracebacks repeat what is raised here
@@ -120,38 +120,36 @@ class Store:
             experiment = self._experiment(cell)
             shown = note.show(cell, self._reference(experiment, cell))
             tags = {**describe.tags(cell), **shown.tags}
-            with self._interruptible(experiment, cell):
-                while True:
-                    began = _now()
-                    run = self._create(experiment, tags, describe.run_name(cell), cell.facts.wall_seconds)
-                    with self._removed_by_another(run):
-                        upload(run.info, shown.files, self.uri)
-                        upload_folder(run.info, path, folder.CELL, self.uri)
-                        self._log_whole(experiment, run.info.run_id, cell, shown.metrics)
-                    best = self._one_remains(experiment, cell)
-                    if best and best.info.end_time >= began:
-                        break
+            while True:
+                began = _now()
+                run = self._create(experiment, tags, describe.run_name(cell), cell.facts.wall_seconds)
+                with self._removed_by_another(run):
+                    upload(run.info, shown.files, self.uri)
+                    upload_folder(run.info, path, folder.CELL, self.uri)
+                    self._log_whole(experiment, run.info.run_id, cell, shown.metrics)
+                best = self._one_remains(experiment, cell)
+                if best and best.info.end_time >= began:
+                    break
             if cell.key.pipeline == REFERENCE:
                 self._show_again(experiment, cell)
             return str(best.info.run_id)
 
     @contextmanager
     def _removed_by_another(self, run: Run) -> Iterator[None]:
-        """Ignore the error of writing to a run that another driver has removed."""
+        """Ignore the error of writing to a run that another driver has removed; mark one that is refused as killed."""
         try:
             yield
         except MlflowException as error:
-            if (
-                error.error_code != "INVALID_PARAMETER_VALUE"
-                or self.client.get_run(run.info.run_id).info.lifecycle_stage == "active"
-            ):
+            if not refused(error):
+                raise
+            if self.client.get_run(run.info.run_id).info.lifecycle_stage == "active":
+                self.client.set_terminated(run.info.run_id, "KILLED")
                 raise
 
     def _log_whole(self, experiment: str, parent: str, cell: Cell, values: Mapping[str, float]) -> None:
         self._values(parent, values, describe.params(cell))
         self._inputs(parent, cell)
         for i, seed in enumerate(cell.key.seeds):
-            checkpoint()
             self._log_seed(experiment, parent, cell, i, seed)
         self.client.set_terminated(parent, "FINISHED")
 
@@ -170,20 +168,6 @@ class Store:
             if self.client.get_run(best.info.run_id).info.lifecycle_stage == "active":
                 return best  # otherwise another driver has removed it for a newer one, which may be gone by now
 
-    @contextmanager
-    def _interruptible(self, experiment: str, cell: Cell) -> Iterator[None]:
-        """On Ctrl-C or a refusal, mark the open runs of a cell as KILLED; the next attempt removes them."""
-        try:
-            yield
-        except (KeyboardInterrupt, SystemExit, MlflowException) as error:
-            if isinstance(error, MlflowException) and not refused(error):
-                raise
-            with suppress(*store_errors()):
-                for run in self._find(experiment, cell.key.digest):
-                    if run.info.status == "RUNNING":
-                        self.client.set_terminated(run.info.run_id, "KILLED")
-            raise
-
     def log_failure(self, cell: Cell, reason: str) -> str:
         """Record the failure of a cell, with the traceback, until a later success replaces it; return the run id."""
         with translated_errors(self.uri):
@@ -191,11 +175,10 @@ class Store:
             older = self._find(experiment, cell.key.digest)
             text = f"**Failed.** Run it again: `{cell.facts.command}`\n\n```\n{reason[-4000:]}\n```"
             tags = {**describe.tags(cell), **note.noted(text)}
-            with self._interruptible(experiment, cell):
-                run = str(self._create(experiment, tags, describe.run_name(cell)).info.run_id)
-                self._values(run, {}, describe.params(cell))
-                self.client.log_text(run, reason, "traceback.txt")
-                self.client.set_terminated(run, "FAILED")
+            run = str(self._create(experiment, tags, describe.run_name(cell)).info.run_id)
+            self._values(run, {}, describe.params(cell))
+            self.client.log_text(run, reason, "traceback.txt")
+            self.client.set_terminated(run, "FAILED")
             good = {old.info.run_id for old in older if old.info.status == "FINISHED"}  # finished results are kept
             for old in older:
                 if not {old.info.run_id, old.data.tags.get("mlflow.parentRunId")} & good:
