@@ -8,12 +8,26 @@ from dataclasses import dataclass, fields, replace
 from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, cast, dataclass_transform
 
+import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveInt
 from pydantic.dataclasses import dataclass as checked
 
 from benchmark.errors import UserError
 from benchmark.files import install
-from benchmark.types import PAPER, REFERENCE, SAMPLINGS, TASKS, Inputs, Model, Reads, Recipe, Sample, Sampling, Task
+from benchmark.types import (
+    PAPER,
+    REFERENCE,
+    SAMPLINGS,
+    TASKS,
+    Inputs,
+    Model,
+    Reads,
+    Recipe,
+    Sample,
+    Sampling,
+    Task,
+    Tune,
+)
 
 # What the file of a remedy or a learner needs.
 __all__ = ["Field", "Inputs", "Learner", "Model", "Need", "NonNegativeInt", "Positive", "PositiveInt", "PositiveShare"]
@@ -62,11 +76,21 @@ class Part:
     """Names of other parts that its predictions depend on."""
     control: ClassVar[bool] = False
     """Whether it is only there to compare others with, and has no rank."""
+    grid: ClassVar[Sequence[Mapping[str, Any]]] = ()
+    """Settings to choose from, at most 12, from the most regularised to the least; the default is among them."""
+    regression_grid: ClassVar[Sequence[Mapping[str, Any]]] = ()
+    """The same for regressions, if they have others."""
+    transferred: ClassVar[Mapping[Task, Mapping[str, Any]]] = {}
+    """The setting that was chosen on the datasets of the board, by task."""
+
+    later: ClassVar[frozenset[str]] = frozenset()
+    """Hyperparameters that it did not always have: results with their defaults keep their keys."""
 
     @property
     def params(self) -> dict[str, Any]:
-        """Its hyperparameters by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        """Its hyperparameters by name, without those of ``later`` that have their defaults."""
+        values = {field: getattr(self, field.name) for field in fields(self)}
+        return {f.name: value for f, value in values.items() if f.name not in self.later or value != f.default}
 
     @property
     def doubt(self) -> str:
@@ -89,9 +113,17 @@ class Learner(Part):
     """The features of molecules that it reads in place of the dataset's, as a TOML names them."""
     offers: ClassVar[frozenset[Need]] = frozenset()
     """What of a remedy's needs it can do."""
+    swept: ClassVar[str] = ""
+    """The hyperparameter of which several values cost little more than one: see ``along``."""
+    quick: ClassVar[Mapping[str, Any]] = {}
+    """Hyperparameters with which settings of ``grid`` are compared, if that is cheaper."""
 
     def fit(self, sample: Sample) -> Model:
         """Train one model on ``sample.rows``, as a pure function of the sample."""
+        raise NotImplementedError
+
+    def along(self, sample: Sample, values: Sequence[Any], inputs: Inputs) -> Sequence[np.ndarray]:
+        """Return what ``fit`` with each of the ``values`` of ``swept`` predicts, (T, C)."""
         raise NotImplementedError
 
 
@@ -178,13 +210,17 @@ class Pipeline:
     """Whether the learner is another than that of the dataset."""
     features: tuple[str, ...] = ()
     """Features of molecules in place of the dataset's; none if these are read."""
+    tune: Tune = ""
+    """How hyperparameters are chosen, by ``benchmark.tuning.Tuned``; empty if they are as they are."""
 
     def fit(self, sample: Sample) -> Model:
         """Train one predictor on ``sample``."""
         return self.remedy.fit(sample, self.learner)
 
     def __str__(self) -> str:
-        return " · ".join([repr(self.head), *([repr(self.learner)] if self.other else []), *self._own])
+        return " · ".join(
+            [repr(self.head), *([repr(self.learner)] if self.other else []), *self._own, *filter(None, [self.tune])]
+        )
 
     @property
     def _own(self) -> tuple[str, ...]:

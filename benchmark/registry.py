@@ -17,13 +17,13 @@ from typing import Any, get_type_hints
 import cloudpickle
 from pydantic import TypeAdapter, ValidationError
 
-from benchmark import learners
+from benchmark import learners, tuning
 from benchmark.errors import UserError, did_you_mean
 from benchmark.files import CHECKOUT, own_methods, package_root
 from benchmark.learners import SELECTED
 from benchmark.pipeline import Learner, Part, Pipeline, Remedied, Remedy, registered
 from benchmark.settings import assignments
-from benchmark.types import MLP, PAPER, REFERENCE, Sampling, Task
+from benchmark.types import MLP, PAPER, REFERENCE, Sampling, Task, Tune
 
 LAM = "lam"
 """Name of the hyperparameter that weights a consistency loss."""
@@ -162,13 +162,15 @@ def make_method(
     sampling: Sampling = PAPER,
     learner: str = "",
     features: str = "",
+    tune: Tune = "",
 ) -> Pipeline:
     """Return the pipeline of the method that ``text`` names (``twin`` or ``twin:lam=30:members=3``) for ``task``.
 
     ``backbone`` is the learner of the dataset, and ``learner`` another in its place, also a remedy; ``text`` can be a
     learner too, which ERM then trains. With another learner or ``sampling``, the default λ is the one the rule selects
     there, if known. ``overrides`` are further hyperparameters; ``text`` takes precedence, and those the method does not
-    have are ignored (the caller checks whether any method took them). Raises UserError for anything that is unknown or
+    have are ignored (the caller checks whether any method took them). ``tune`` says how those of the grids are chosen
+    (see ``benchmark.tuning``). Raises UserError for anything that is unknown or
     does not go together.
     """
     cls, given = find(text)[0], {}
@@ -181,7 +183,7 @@ def make_method(
     trained = _part(learner or backbone, task, given, backbone, sampling)
     if isinstance(trained, Remedy):
         if text == REFERENCE:
-            return make_method(learner, task, overrides, backbone, sampling, "", features)
+            return make_method(learner, task, overrides, backbone, sampling, "", features, tune)
         own = _part(backbone, task, {}, backbone, sampling)
         assert isinstance(own, Learner)
         trained = Remedied(trained, own)
@@ -189,8 +191,11 @@ def make_method(
     assert isinstance(remedy, Remedy)
     assert isinstance(trained, Learner)
     read = tuple(features.replace(".", ":").split("+")) if features else trained.features
-    pipeline = Pipeline(remedy, trained, chosen, read)
+    pipeline = (tuning.Tuned if tune else Pipeline)(remedy, trained, chosen, read, tune)
     pipeline.refuse()
+    if tune:
+        names = [{*(overrides or {}), *re.findall(r":(\w+)=", part)} for part in (text, learner)]
+        tuning.refuse(pipeline, task, sampling, names)
     return pipeline
 
 
@@ -225,7 +230,7 @@ def doubtful_lambda(method: Pipeline, task: Task, sampling: Sampling = PAPER) ->
     remedy, used = method.remedy, method.learner.name
     lam = remedy.params.get(LAM)
     known = (used, sampling) == (MLP, PAPER) or task in SELECTED.get((used, sampling), {})
-    if known or lam != _defaults(remedy, task).get(LAM, 0):
+    if known or method.tune or lam != _defaults(remedy, task).get(LAM, 0):
         return ""
     options = {"--learner": (used, MLP), "--sampling": (sampling, PAPER)}
     changed = {option: value for option, (value, usual) in options.items() if value != usual}
@@ -286,7 +291,8 @@ def title(method: Pipeline, task: Task) -> str:
     """Return the title for tables: of the method, and of learner and features where they are not the defaults."""
     parts = [method.head, *([method.other] if method.other else [])]
     own = [name.replace(":", " ") for name in method.features if method.features != method.learner.features]
-    return " · ".join([*(_title(part, task) for part in parts), *([" + ".join(own)] if own else [])])
+    named = [" + ".join(own), tuning.TITLES.get(method.tune, "")]
+    return " · ".join([*(_title(part, task) for part in parts), *filter(None, named)])
 
 
 def _title(part: Part, task: Task) -> str:

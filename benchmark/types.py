@@ -24,6 +24,8 @@ MLP = "mlp"
 Sampling = Literal["halves", "nested", "paper", "update"]
 SAMPLINGS: tuple[Sampling, ...] = get_args(Sampling)
 """What a retraining may see of the training pool; ``benchmark.train.resampling.sample_for`` defines each."""
+Tune = Literal["", "best", "one-se", "transfer"]
+"""How hyperparameters are chosen (see ``benchmark.tuning``); empty if they are the defaults."""
 PAPER: Sampling = "paper"
 REFERENCE = "erm"
 """Method that all others are compared with."""

@@ -16,11 +16,12 @@ a bootstrap.
 """
 
 from benchmark.pipeline import Model, Sample, Weight, method
-from benchmark.train import NetworkLearner, NetworkRemedy, shards, twins
+from benchmark.train import LAMBDAS, NetworkLearner, NetworkRemedy, shards, twins
 
 
 @method("codistillation", title="Codistillation λ={lam:g}", regression={"lam": 3.0}, revision=1)
 class Codistillation(NetworkRemedy):
+    grid, regression_grid = LAMBDAS
     lam: Weight = 300.0
     """Weight of the consistency loss, as in ``twin``."""
     whole: bool = False

@@ -16,11 +16,12 @@ Cost: trains two coupled networks, each on half of the rows; a prediction uses o
 """
 
 from benchmark.pipeline import Model, Sample, Weight, method
-from benchmark.train import NetworkLearner, NetworkRemedy, shards, twins
+from benchmark.train import LAMBDAS, NetworkLearner, NetworkRemedy, shards, twins
 
 
 @method("codistillation_one", title="Codistillation λ={lam:g}, one deployed", regression={"lam": 3.0}, revision=1)
 class CodistillationOne(NetworkRemedy):
+    grid, regression_grid = LAMBDAS
     lam: Weight = 300.0
     """Weight of the consistency loss, as in ``twin``."""
 

@@ -19,11 +19,12 @@ Source: Prastalo and Jablonka 2026, section Methods, Algorithm 1.
 from typing import Annotated
 
 from benchmark.pipeline import Field, Model, Sample, Weight, method
-from benchmark.train import NetworkLearner, NetworkRemedy, bootstrap, twins
+from benchmark.train import LAMBDAS, NetworkLearner, NetworkRemedy, bootstrap, twins
 
 
 @method("twin", title="Twin-bootstrap λ={lam:g}", regression={"lam": 3.0}, revision=1)
 class Twin(NetworkRemedy):
+    grid, regression_grid = LAMBDAS
     lam: Weight = 300.0
     """Weight of the consistency loss; the paper's rule selects 300 for classification and 3 for regression."""
     members: Annotated[int, Field(ge=2)] = 2

@@ -18,11 +18,12 @@ Source: ours, to see what lies between the three points of the paper's appendix 
 import numpy as np
 
 from benchmark.pipeline import Model, Sample, Share, Weight, method
-from benchmark.train import NetworkLearner, NetworkRemedy, generator, twins
+from benchmark.train import LAMBDAS, NetworkLearner, NetworkRemedy, generator, twins
 
 
 @method("twin_overlap", title="Twin-overlap {share:g} λ={lam:g}", regression={"lam": 3.0}, revision=1)
 class TwinOverlap(NetworkRemedy):
+    grid, regression_grid = LAMBDAS
     lam: Weight = 300.0
     """Weight of the consistency loss, as in ``twin``."""
     share: Share = 0.5

@@ -13,11 +13,12 @@ Difference: none from the paper. Bhojanapalli et al. deploy one of the two netwo
 """
 
 from benchmark.pipeline import Model, Sample, Weight, method
-from benchmark.train import NetworkLearner, NetworkRemedy, twins
+from benchmark.train import LAMBDAS, NetworkLearner, NetworkRemedy, twins
 
 
 @method("twin_shared", title="Twin-shared λ={lam:g}", regression={"lam": 3.0}, revision=1)
 class TwinShared(NetworkRemedy):
+    grid, regression_grid = LAMBDAS
     lam: Weight = 300.0
     """Weight of the consistency loss, as in ``twin``."""
 

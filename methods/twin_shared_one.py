@@ -15,11 +15,12 @@ Cost: trains two coupled networks; a prediction uses one.
 """
 
 from benchmark.pipeline import Model, Sample, Weight, method
-from benchmark.train import NetworkLearner, NetworkRemedy, twins
+from benchmark.train import LAMBDAS, NetworkLearner, NetworkRemedy, twins
 
 
 @method("twin_shared_one", title="Twin-shared λ={lam:g}, one deployed", regression={"lam": 3.0}, revision=1)
 class TwinSharedOne(NetworkRemedy):
+    grid, regression_grid = LAMBDAS
     lam: Weight = 300.0
     """Weight of the consistency loss, as in ``twin``."""
 

@@ -16,7 +16,7 @@ from benchmark.files import CHECKOUT
 
 FLOORS: Mapping[str, tuple[str, ...]] = {
     "benchmark": (
-        *("errors", "types", "settings", "files", "measure", "pipeline", "train", "learners", "data"),
+        *("errors", "types", "settings", "files", "measure", "pipeline", "train", "tuning", "learners", "data"),
         *("registry", "store", "run", "study", "studies", "commands", "estimators", "__main__"),
     ),
     "leaderboard": (
@@ -25,7 +25,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 """The rooms (modules and subpackages) of each package. A room imports only from those to its left."""
-ROOMS = 17
+ROOMS = 18
 """Maximum number of rooms in a package that is not a list of entries."""
 ENTRIES = ("methods", "benchmark/learners", "benchmark/studies")
 """Folders with a file for each entry, which is found by its name."""

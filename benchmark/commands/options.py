@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -44,6 +44,15 @@ FeaturesOption = Annotated[
         "--features",
         help="Features of molecules, joined by +, as in atom_pairs.4096+rdkit_descriptors.",
         show_default="the dataset's own",
+    ),
+]
+TuneOption = Annotated[
+    Literal["none", "best", "one-se", "transfer"],
+    typer.Option(
+        "--tune",
+        help="How settings of the grid of a learner and a method are chosen: the defaults (none), by cross-validation "
+        "within each sample the best or the most regularised within one standard error, or the one that is best for "
+        "the datasets of the board (transfer).",
     ),
 ]
 CanonicalSeeds = Annotated[str, typer.Option(help="Seeds of the train/test split, separated by commas.")]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -20,7 +20,7 @@ from benchmark.commands import options
 from benchmark.commands.options import console, say
 from benchmark.data.spec import expand
 from benchmark.errors import UserError
-from benchmark.types import PAPER, Sampling
+from benchmark.types import PAPER, Sampling, Tune
 
 if TYPE_CHECKING:  # these import torch or mlflow, which take seconds
     from benchmark.run.driver import Tally
@@ -36,6 +36,7 @@ def _grid(
     seeds: str,
     learner: str = "",
     features: str = "",
+    tune: str = "none",
 ) -> Grid:
     from benchmark.data.listing import obtainable
     from benchmark.settings import DEFAULT_SEEDS, parse_seeds, parse_splits
@@ -46,7 +47,16 @@ def _grid(
     for line in skipped:
         say(line)
     runs = parse_seeds(seeds or DEFAULT_SEEDS[sampling])
-    return Grid(names, chosen, parse_splits(canonical_seed), runs, sampling, learner, features)
+    return Grid(
+        names,
+        chosen,
+        parse_splits(canonical_seed),
+        runs,
+        sampling,
+        learner,
+        features,
+        cast("Tune", tune.removeprefix("none")),
+    )
 
 
 def _planned(grid: Grid, settings: list[str] | None, device: str) -> list[Planned]:
@@ -105,6 +115,7 @@ def run(
     dataset: options.Datasets = options.DEFAULT_DATASET,
     learner: options.LearnerOption = "",
     features: options.FeaturesOption = "",
+    tune: options.TuneOption = "none",
     canonical_seed: options.CanonicalSeeds = "99",
     sampling: options.SamplingOption = PAPER,
     seeds: options.Seeds = "",
@@ -140,7 +151,7 @@ def run(
 
     if grids:
         raise typer.Exit(_run_grids(grids, block, jobs, device))
-    cells = _planned(_grid(method, dataset, canonical_seed, sampling, seeds, learner, features), settings, device)
+    cells = _planned(_grid(method, dataset, canonical_seed, sampling, seeds, learner, features, tune), settings, device)
     if register and not log_models:
         raise UserError(f"--register {register}: there is no model to register: add --log-models")
     if log_models:
@@ -298,6 +309,7 @@ def plan(
     dataset: options.Datasets = options.DEFAULT_DATASET,
     learner: options.LearnerOption = "",
     features: options.FeaturesOption = "",
+    tune: options.TuneOption = "none",
     canonical_seed: options.CanonicalSeeds = "99",
     sampling: options.SamplingOption = PAPER,
     seeds: options.Seeds = "",
@@ -314,7 +326,7 @@ def plan(
     if grids:
         _plan_grids(grids, block, device)
         return
-    grid = _grid(method, dataset, canonical_seed, sampling, seeds, learner, features)
+    grid = _grid(method, dataset, canonical_seed, sampling, seeds, learner, features, tune)
     count = len(grid.methods) * len(grid.datasets) * len(grid.canonical_seeds)
     say(f"looking for {_cells(count)} in the tracking store {opening.uri()}")
     cells = _planned(grid, settings, device)

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmark.pipeline import Learner, Need
 from benchmark.train.resampling import generator
-from benchmark.types import Inputs, Model, Sample, Task
+from benchmark.types import Inputs, Sample, Task
 
 Kernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -50,17 +50,25 @@ class Estimators(Learner):
         """Return an estimator fitted to ``data``; classifiers also have ``predict_proba`` and ``classes_``."""
         raise NotImplementedError
 
-    def fit(self, sample: Sample) -> Model:
+    def data(self, sample: Sample) -> TrainingSet:
+        """Return the rows of ``sample`` that a model is trained on."""
         rows, state = sample.rows, int(generator("forest", sample.seed, sample.member).integers(2**31))
         x, y, targets = sample.x.astype(np.float64), sample.y, sample.targets
         if targets is not None and sample.task == "regression":
             y, targets = targets[:, 0], None
         soft = None if targets is None else targets[rows].astype(np.float64)
+        return TrainingSet(sample.task, x[rows], y[rows], rows, state, soft)
+
+    def fit(self, sample: Sample) -> "FittedEstimator":
+        return self.fitted(sample, self.data(sample), self.trained)
+
+    @staticmethod
+    def fitted(sample: Sample, data: TrainingSet, trained: Callable[[TrainingSet], Any]) -> "FittedEstimator":
+        """Return what ``trained`` makes of ``data``, or a constant if there is one class."""
         with threadpool_limits(1):  # sums on several threads would depend on the number of cores
-            data = TrainingSet(sample.task, x[rows], y[rows], rows, state, soft)
-            one_class = sample.task == "classification" and soft is None and len(np.unique(data.y)) == 1
-            estimator = Constant(data.y[:1]) if one_class else self.trained(data)
-            return FittedEstimator(estimator, sample.n_outputs, rows)
+            one_class = data.task == "classification" and data.targets is None and len(np.unique(data.y)) == 1
+            estimator = Constant(data.y[:1]) if one_class else trained(data)
+            return FittedEstimator(estimator, sample.n_outputs, sample.rows)
 
 
 @dataclass(frozen=True)
@@ -115,13 +123,13 @@ def tanimoto(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.divide(common, either, out=np.ones_like(common), where=either > 0)
 
 
-def kernel_for(x: np.ndarray) -> Kernel:
+def kernel_for(x: np.ndarray, width: float = 1.0) -> Kernel:
     """Return a similarity from 0 to 1 for rows like ``x`` (N, D): Tanimoto for bits, otherwise Gaussian.
 
-    The Gaussian is scikit-learn's RBF kernel with ``gamma="scale"``.
+    The Gaussian is scikit-learn's RBF kernel, for a ``width`` of 1 with ``gamma="scale"``.
     """
     from sklearn.metrics.pairwise import rbf_kernel  # slow to import: methods are listed without it
 
     if are_bits(x):
         return tanimoto
-    return partial(rbf_kernel, gamma=1 / (x.shape[1] * (float(x.var()) or 1.0)))
+    return partial(rbf_kernel, gamma=1 / (width**2 * x.shape[1] * (float(x.var()) or 1.0)))

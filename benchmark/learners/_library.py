@@ -1,14 +1,17 @@
 """Estimators that a library trains: silent, on one thread, and each time the same on the same rows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from importlib import import_module
 from inspect import signature
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
 
-from benchmark.learners._estimator import Estimators, TrainingSet
+from benchmark.learners._estimator import Constant, Estimators, TrainingSet
+from benchmark.types import Inputs, Sample
 
 BOOSTING = "boosting"
 """The extra of this suite that installs the libraries of gradient boosting."""
@@ -65,9 +68,26 @@ class Encoded:
     classifier: Any
     classes_: np.ndarray
 
-    def predict_proba(self, x: np.ndarray) -> np.ndarray:
+    def predict_proba(self, x: np.ndarray, **limit: Any) -> np.ndarray:
         """Return the probabilities (N, C) of ``classes_``."""
-        return np.asarray(self.classifier.predict_proba(x))
+        return np.asarray(self.classifier.predict_proba(x, **limit))
+
+
+class FirstTrees:
+    """A boosted model whose first trees alone predict; ``limit`` is as in ``LibraryEstimator``."""
+
+    def __init__(self, model: Any, limit: str, trees: int) -> None:
+        self.model, self.limit, self.trees = model, limit, trees
+        self.classes_ = getattr(model, "classes_", None)
+        if hasattr(model, "predict_proba"):
+            self.predict_proba = partial(self.predict, method="predict_proba")
+
+    def predict(self, x: np.ndarray, method: str = "predict") -> np.ndarray:
+        if not self.limit:
+            stages = getattr(self.model, f"staged_{method}")(x)
+            return np.asarray(next(islice(stages, self.trees - 1, None)))
+        given = {self.limit: (0, self.trees) if self.limit == "iteration_range" else self.trees}
+        return np.asarray(getattr(self.model, method)(x, **given))
 
 
 class LibraryEstimator(Estimators):
@@ -77,12 +97,33 @@ class LibraryEstimator(Estimators):
     """Where the two are, without the words Classifier and Regressor, as in ``sklearn.ensemble.RandomForest``."""
     named: ClassVar[tuple[str, ...]] = ()
     """What the library calls the hyperparameters, in their order."""
+    limit: ClassVar[str] = ""
+    """The argument by which a boosted model predicts with the first of its ``trees`` alone, if the library has one."""
 
     def settings(self, data: TrainingSet) -> dict[str, Any]:
         """Return the parameters of the estimator."""
-        return dict(zip(self.named, self.params.values(), strict=True))
+        values = (getattr(self, field.name) for field in fields(self))
+        return {name: value for name, value in zip(self.named, values, strict=True) if value is not None}
+
+    def along(self, sample: Sample, values: Sequence[int], inputs: Inputs) -> Sequence[np.ndarray]:
+        longest = replace(self, trees=max(values)).fit(sample)  # type: ignore[call-arg]
+        if isinstance(longest.estimator, Constant):
+            return [longest.predict(inputs)] * len(values)
+        cut = [FirstTrees(longest.estimator, self.limit, trees) for trees in values]
+        return [replace(longest, estimator=estimator).predict(inputs) for estimator in cut]
 
     def trained(self, data: TrainingSet) -> Any:
         module, _, name = self.estimator.rpartition(".")
         kind = getattr(import_module(module), name + ("Classifier" if data.task == "classification" else "Regressor"))
         return fitted(kind(**self.settings(data)), data)
+
+
+class Forest(LibraryEstimator):
+    """Base class of scikit-learn's forests, whose hyperparameters are ``trees``, ``leaf`` and ``share``."""
+
+    offers = frozenset({"targets", "randomness"})
+    named = ("n_estimators", "min_samples_leaf", "max_features")
+    grid = tuple({"leaf": leaf, "share": share} for leaf in (8, 3, 1) for share in (None, 0.1, 0.33))
+    regression_grid = tuple({"leaf": leaf, "share": share} for leaf in (8, 3, 1) for share in (0.1, 0.33, None))
+    """Larger leaves first, then fewer features at a split."""
+    quick: ClassVar = {"trees": 100}

@@ -14,14 +14,18 @@ Difference: none; it is scikit-learn's implementation with its defaults.
 Cost: grows as many trees as ``trees`` and trains no network.
 """
 
-from benchmark.learners._library import LibraryEstimator
-from benchmark.pipeline import PositiveInt, learner
+from benchmark.learners._library import Forest
+from benchmark.pipeline import PositiveInt, PositiveShare, learner
 
 
 @learner("extra_trees", title="Extra trees", revision=1)
-class ExtraTrees(LibraryEstimator):
+class ExtraTrees(Forest):
     trees: PositiveInt = 500
     """Number of trees, T in the formula."""
+    leaf: PositiveInt = 1
+    """Fewest training rows in a leaf."""
+    share: PositiveShare | None = None
+    """Share of the features that are tried at a split, as in ``random_forest``."""
 
-    offers = frozenset({"targets", "randomness"})
-    estimator, named = "sklearn.ensemble.ExtraTrees", ("n_estimators",)
+    later = frozenset({"leaf", "share"})
+    estimator = "sklearn.ensemble.ExtraTrees"

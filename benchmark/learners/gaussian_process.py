@@ -1,6 +1,6 @@
 r"""Gaussian process: exact inference with a Tanimoto kernel on bits and a Gaussian kernel on other features.
 
-It has no hyperparameters to set: noise and signal variances maximise the marginal likelihood. Inference is exact, also
+Noise and signal variances maximise the marginal likelihood. Inference is exact, also
 for classes: labels of ±1 are regressed, and the probability of a class is that of a positive label (least-squares
 classification). Laplace's approximation would require a Newton iteration with a Cholesky factorisation per step for
 every set of hyperparameters. In the formula, K has the similarities between the training rows and k those with x, m is
@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from benchmark.learners._estimator import Estimators, Kernel, TrainingSet, kernel_for
-from benchmark.pipeline import learner
+from benchmark.pipeline import Positive, learner
 
 RATIOS = (1e-4, 1e2)
 """Search range for the ratio of noise variance to signal variance."""
@@ -39,6 +39,19 @@ RATIOS = (1e-4, 1e2)
 
 @learner("gaussian_process", title="Gaussian process", revision=1)
 class GaussianProcess(Estimators):
+    noise: Positive = 1.0
+    """Ratio of noise variance to signal variance, in units of the most likely one."""
+    width: Positive = 1.0
+    """Width of a Gaussian kernel, as in ``svm``."""
+
+    later = frozenset({"noise", "width"})
+    grid = (
+        *({"noise": noise} for noise in (10.0, 4.0, 2.0)),
+        *({"noise": 1.0, "width": width} for width in (2.0, 1.0, 0.5)),
+        *({"noise": noise} for noise in (0.5, 0.25)),
+    )
+    """More noise first, then the wider kernel."""
+
     def trained(self, data: TrainingSet) -> Any:
         """Treat a molecule drawn w times as one observation with 1/w of the noise, which gives the same posterior.
 
@@ -53,15 +66,15 @@ class GaussianProcess(Estimators):
         if data.targets is not None:
             classes = np.flatnonzero(data.targets[first].any(axis=0))
             targets = 2 * data.targets[first][:, classes] - 1
-        kernel = kernel_for(x)
+        kernel = kernel_for(x, self.width)
         similar, mean = kernel(x, x), np.average(targets, axis=0, weights=weight)
-        ratio, variance = most_likely(similar, targets - mean)
+        ratio, variance = most_likely(similar, targets - mean, self.noise)
         factor = cho_factor(similar + np.diag(ratio / weight), lower=True)
         return Posterior(kernel, x, classes, mean, factor[0], cho_solve(factor, targets - mean), ratio, variance)
 
 
-def most_likely(similar: np.ndarray, targets: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the maximum-likelihood noise ratio r and signal variances (C,) for ``targets`` (N, C).
+def most_likely(similar: np.ndarray, targets: np.ndarray, times: float = 1.0) -> tuple[float, np.ndarray]:
+    """Return ``times`` the maximum-likelihood noise ratio r, and signal variances (C,) at it, for ``targets`` (N, C).
 
     Each column is drawn from N(0, s² (K + r I)) with its own s², where K is ``similar`` (N, N). The best s² follows
     from r, and with the eigenvalues of K a likelihood costs O(N), so the search for r is one-dimensional.
@@ -78,7 +91,7 @@ def most_likely(similar: np.ndarray, targets: np.ndarray) -> tuple[float, np.nda
         r = np.exp(log_r)
         return float(np.log(variances(r)).mean() + np.log(values + r).mean())
 
-    ratio = float(np.exp(minimize_scalar(loss, bounds=np.log(RATIOS), method="bounded").x))
+    ratio = times * float(np.exp(minimize_scalar(loss, bounds=np.log(RATIOS), method="bounded").x))
     return ratio, variances(ratio)
 
 

@@ -14,11 +14,11 @@ Difference: scikit-learn's implementation, which follows LightGBM.
 Cost: grows one tree in each iteration, or one for each class if there are more than two; trains no network.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 from benchmark.learners._estimator import TrainingSet, are_bits
 from benchmark.learners._library import LibraryEstimator
-from benchmark.pipeline import PositiveInt, PositiveShare, learner
+from benchmark.pipeline import Field, PositiveInt, PositiveShare, learner
 
 
 @learner("gradient_boosting", title="Gradient boosting", revision=1)
@@ -27,9 +27,19 @@ class GradientBoosting(LibraryEstimator):
     """Number of iterations."""
     rate: PositiveShare = 0.1
     """Learning rate, the factor that shrinks each tree, ν in the formula."""
+    leaves: Annotated[int, Field(ge=2)] = 31
+    """Most leaves of a tree."""
 
+    later = frozenset({"leaves"})
+    swept = "trees"
+    grid = (
+        *({"leaves": 8, "rate": 0.03, "trees": trees} for trees in (50, 100, 200)),
+        *({"leaves": 8, "trees": trees} for trees in (25, 50, 100, 200)),
+        *({"leaves": 31, "trees": trees} for trees in (25, 50, 100, 200)),
+    )
+    """Small trees first, then a lower rate, then fewer of them."""
     estimator = "sklearn.ensemble.HistGradientBoosting"
-    named = ("max_iter", "learning_rate")
+    named = ("max_iter", "learning_rate", "max_leaf_nodes")
 
     def settings(self, data: TrainingSet) -> dict[str, Any]:
         bins = 2 if are_bits(data.x) else 255  # bits have two values: more bins give the same trees, more slowly

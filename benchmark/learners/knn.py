@@ -29,13 +29,19 @@ from benchmark.pipeline import PositiveInt, Sample, learner
 class KNN(Estimators):
     k: PositiveInt = 5
     """Number of neighbours; the default is scikit-learn's."""
+    weighted: bool = False
+    """Whether a neighbour's vote counts as much as it is similar."""
+
+    later = frozenset({"weighted"})
+    grid = tuple({"k": k, "weighted": weighted} for k in (40, 20, 10, 5, 3) for weighted in (False, True))
+    """More neighbours first."""
 
     def trained(self, data: TrainingSet) -> Any:
         if data.task == "regression":
-            return Neighbours(self.k, kernel_for(data.x), data.x, data.y, None)
+            return Neighbours(self.k, kernel_for(data.x), data.x, data.y, None, self.weighted)
         classes = np.unique(data.y) if data.targets is None else np.arange(data.targets.shape[1])
         shares = (data.y[:, None] == classes).astype(np.float64) if data.targets is None else data.targets
-        return Neighbours(self.k, kernel_for(data.x), data.x, shares, classes)
+        return Neighbours(self.k, kernel_for(data.x), data.x, shares, classes, self.weighted)
 
 
 @dataclass(frozen=True)
@@ -50,11 +56,17 @@ class Neighbours:
     x: np.ndarray
     y: np.ndarray
     classes_: np.ndarray | None
+    weighted: bool = False
 
     def predict(self, x: np.ndarray) -> np.ndarray:
         """Return the mean vote (T,) or (T, C) of the nearest rows."""
-        order = np.argsort(-self.kernel(x, self.x), axis=1, kind="stable")
-        return np.asarray(self.y[order[:, : self.k]].mean(axis=1))
+        similar = self.kernel(x, self.x)
+        order = np.argsort(-similar, axis=1, kind="stable")[:, : self.k]
+        if not self.weighted:
+            return np.asarray(self.y[order].mean(axis=1))
+        weight = np.take_along_axis(similar, order, axis=1) + 1e-12  # of equal votes, where all similarities are 0
+        weight /= weight.sum(axis=1, keepdims=True)
+        return np.asarray(np.einsum("tk,tk...->t...", weight, self.y[order]))
 
     predict_proba = predict
 

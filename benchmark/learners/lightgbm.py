@@ -30,6 +30,13 @@ class LightGBM(LibraryEstimator):
     leaves: Annotated[int, Field(ge=2, le=131072)] = 31
     """Most leaves of a tree."""
 
+    swept, limit = "trees", "num_iteration"
+    grid = (
+        *({"leaves": 8, "rate": 0.03, "trees": trees} for trees in (50, 100, 200)),
+        *({"leaves": 8, "trees": trees} for trees in (25, 50, 100, 200)),
+        *({"leaves": 31, "trees": trees} for trees in (25, 50, 100, 200)),
+    )
+    """Small trees first, then a lower rate, then fewer of them."""
     requires, extra = ("lightgbm",), BOOSTING
     estimator = "lightgbm.LGBM"
     named = ("n_estimators", "learning_rate", "num_leaves")

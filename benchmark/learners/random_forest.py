@@ -17,20 +17,21 @@ Cost: grows as many trees as ``trees`` and trains no network.
 from typing import Any
 
 from benchmark.learners._estimator import TrainingSet
-from benchmark.learners._library import LibraryEstimator
-from benchmark.pipeline import PositiveInt, learner
+from benchmark.learners._library import Forest
+from benchmark.pipeline import PositiveInt, PositiveShare, learner
 
 
 @learner("random_forest", title="Random forest", revision=1)
-class RandomForest(LibraryEstimator):
+class RandomForest(Forest):
     trees: PositiveInt = 500
     """Number of trees, T in the formula."""
     leaf: PositiveInt = 1
     """Fewest training rows in a leaf."""
+    share: PositiveShare | None = None
+    """Share of the features that are tried at a split: by default √D of them for classes, and all for regressions."""
 
-    offers = frozenset({"targets", "randomness"})
+    later = frozenset({"share"})
     estimator = "sklearn.ensemble.RandomForest"
-    named = ("n_estimators", "min_samples_leaf")
 
     def settings(self, data: TrainingSet) -> dict[str, Any]:
         # A tree draws as many rows as there are molecules, also where a soft label is several rows.

@@ -22,13 +22,15 @@ of a molecule in the bootstrap together, because a model that has seen one of th
 Cost: trains one machine, and for probabilities five more on the folds; trains no network.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from benchmark.learners._estimator import Estimators, Kernel, TrainingSet, kernel_for
-from benchmark.pipeline import Positive, learner
+from benchmark.pipeline import Inputs, Positive, Sample, learner
 
 
 @learner("svm", title="SVM", revision=1)
@@ -36,27 +38,50 @@ class SVM(Estimators):
     C: Positive = 1.0
     """Weight of errors relative to the margin; the default is scikit-learn's. The targets of a regression are
     standardised first."""
+    width: Positive = 1.0
+    """Width of a Gaussian kernel, in units of scikit-learn's default; the Tanimoto kernel has none."""
+
+    later = frozenset({"width"})
+    swept = "C"
+    grid = (
+        *({"C": C} for C in (0.1, 0.2, 0.35, 0.7)),
+        *({"C": C, "width": width} for C, width in ((1.0, 2.0), (1.0, 1.0), (2.5, 2.0), (1.0, 0.5))),
+        *({"C": C} for C in (1.5, 2.5, 5.0)),
+    )
+    """Smaller C first, and at about the same C the wider kernel."""
 
     def trained(self, data: TrainingSet) -> Any:
         data = data.weighted()
+        kernel = self.kernel(data.x)
+        return self.machine(data, kernel(data.x, data.x), kernel)
+
+    def along(self, sample: Sample, values: Sequence[float], inputs: Inputs) -> Sequence[np.ndarray]:
+        data = self.data(sample).weighted()
+        kernel = self.kernel(data.x)
+        similar, new = kernel(data.x, data.x), kernel(inputs.x.astype(np.float64), data.x)
+        machines = [replace(self, C=C).machine for C in values]
+        fits = [partial(machine, similar=similar, kernel=lambda *_: new) for machine in machines]
+        return [self.fitted(sample, data, fit).predict(inputs) for fit in fits]
+
+    def machine(self, data: TrainingSet, similar: np.ndarray, kernel: Kernel) -> "OfSimilarities":
+        """Return a machine fitted to the similarities (N, N) of the rows of ``data``."""
         from sklearn.calibration import CalibratedClassifierCV
         from sklearn.compose import TransformedTargetRegressor
         from sklearn.model_selection import StratifiedGroupKFold
         from sklearn.preprocessing import StandardScaler
         from sklearn.svm import SVC, SVR
 
-        kernel = self.kernel(data.x)
         if data.task == "regression":
             model = TransformedTargetRegressor(SVR(C=self.C, kernel="precomputed"), transformer=StandardScaler())
         else:
             folds = list(StratifiedGroupKFold(5).split(data.x, data.y, groups=data.rows))
             model = CalibratedClassifierCV(SVC(C=self.C, kernel="precomputed"), cv=folds, ensemble=False)
-        model.fit(kernel(data.x, data.x), data.y, sample_weight=data.weight)
+        model.fit(similar, data.y, sample_weight=data.weight)
         return OfSimilarities(model, kernel, data.x, getattr(model, "classes_", None))
 
     def kernel(self, x: np.ndarray) -> Kernel:
         """Return the kernel for rows like ``x`` (N, D)."""
-        return kernel_for(x)
+        return kernel_for(x, self.width)
 
 
 @dataclass(frozen=True)

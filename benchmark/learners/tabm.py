@@ -25,6 +25,8 @@ from benchmark.train import NETWORKS, Ensemble, Module, NetworkLearner
 @learner("tabm", title="TabM K={k}", revision=1)
 class TabM(NetworkLearner):
     recipe = Recipe()
+    grid = (*({"epochs": epochs} for epochs in (3, 5, 8, 12, 20)), {})
+    """Shorter trainings first; the default is the longest."""
     offers = NETWORKS | {"relu"}
 
     k: PositiveInt = 32

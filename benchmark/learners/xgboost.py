@@ -27,6 +27,13 @@ class XGBoost(LibraryEstimator):
     depth: PositiveInt = 6
     """Most splits between the root and a leaf."""
 
+    swept, limit = "trees", "iteration_range"
+    grid = (
+        *({"depth": 3, "rate": 0.1, "trees": trees} for trees in (50, 100, 200)),
+        *({"depth": 3, "trees": trees} for trees in (25, 50, 100, 200)),
+        *({"depth": 6, "trees": trees} for trees in (25, 50, 100, 200)),
+    )
+    """Small trees first, then a lower rate, then fewer of them."""
     requires, extra = ("xgboost",), BOOSTING
     estimator = "xgboost.XGB"
     named = ("n_estimators", "learning_rate", "max_depth")

@@ -36,7 +36,7 @@ Report = Callable[[str], None]
 def plan_grid(grid: Grid, settings: Mapping[str, str], device: str = CPU) -> list[Planned]:
     """Return each cell of the grid once, grouped by dataset. Raises UserError before anything runs."""
     cells: dict[str, Planned] = {}
-    methods, datasets, canonical_seeds, seeds, sampling, learner, features = grid
+    methods, datasets, canonical_seeds, seeds, sampling, learner, features, tune = grid
     if not (methods and datasets):
         raise UserError("name at least one method and one dataset, as in --method erm,twin --dataset b3db_measured")
     refuse_lone_halves(seeds, sampling)
@@ -53,7 +53,7 @@ def plan_grid(grid: Grid, settings: Mapping[str, str], device: str = CPU) -> lis
                 f"{dataset}: its features are {', '.join(spec.features)}, in place of which none can be read"
             )
     made = {
-        (dataset, text): make_method(text, spec.task, settings, spec.backbone, sampling, learner, features)
+        (dataset, text): make_method(text, spec.task, settings, spec.backbone, sampling, learner, features, tune)
         for dataset, spec in zip(datasets, specs, strict=True)
         for text in methods
     }

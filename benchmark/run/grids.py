@@ -11,11 +11,11 @@ from benchmark.data.spec import as_written, expand
 from benchmark.errors import UserError, did_you_mean
 from benchmark.settings import parse_seeds, parse_splits
 from benchmark.store.cell import Grid
-from benchmark.types import Sampling, Task
+from benchmark.types import Sampling, Task, Tune
 
 
 class Block(BaseModel, frozen=True, extra="forbid"):
-    """A table ``[[block]]``: the options of ``run``, of which ``learner`` and ``features`` are lists to combine."""
+    """A table ``[[block]]``: the options of ``run``; lists of ``learner``, ``features`` and ``tune`` are combined."""
 
     name: str
     method: str
@@ -25,6 +25,7 @@ class Block(BaseModel, frozen=True, extra="forbid"):
     learner: list[str] = Field([""], min_length=1)
     features: list[str] = Field([""], min_length=1)
     """Datasets whose rows are not molecules are left out for features other than ``""``, their own."""
+    tune: list[Tune] = Field([""], min_length=1)
     sampling: Sampling = "halves"
     canonical_seed: str = "99"
     seeds: str = "20"
@@ -33,10 +34,12 @@ class Block(BaseModel, frozen=True, extra="forbid"):
         """Yield a grid for each dataset and kind of features: one problem is in memory at a time."""
         methods = [name.strip() for name in self.method.split(",")]
         splits, seeds = parse_splits(self.canonical_seed), parse_seeds(self.seeds)
-        for features, dataset, learner in itertools.product(self.features, expand(self.dataset), self.learner):
+        for features, dataset, learner, tune in itertools.product(
+            self.features, expand(self.dataset), self.learner, self.tune
+        ):
             spec = as_written(dataset.partition("@")[0])
             if self.task in (None, spec.task) and (spec.smiles or not features):
-                yield Grid(methods, [dataset], splits, seeds, self.sampling, learner, features)
+                yield Grid(methods, [dataset], splits, seeds, self.sampling, learner, features, tune)
 
 
 def read(path: Path, only: str = "") -> list[Block]:

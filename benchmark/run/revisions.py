@@ -12,7 +12,7 @@ from importlib import import_module
 from importlib.metadata import packages_distributions, version
 from pathlib import Path
 
-from benchmark import registry
+from benchmark import registry, tuning
 from benchmark.data.features import REVISIONS as FEATURES
 from benchmark.files import DISTRIBUTION, PACKAGE, hash_of, package_root
 from benchmark.pipeline import Part, Pipeline, Remedied
@@ -29,6 +29,7 @@ def code_of(method: Pipeline, sampling: Sampling = PAPER) -> str:
     networks = any(isinstance(part, NetworkLearner) for part in parts)
     named = [*(_revision(type(part)) for part in parts), *([f"trainer@{TRAINER}"] if networks else [])]
     named += [_revision(registry.find(name)[0]) for part in parts for name in part.builds_on]
+    named += [tuning.revision(method)] if method.tune else []
     if method.chosen:  # those of the dataset's own learner are in the fingerprint of the data
         weights = [part.weights() for part in parts if isinstance(part, NetworkLearner)]
         named += [f"weights@{digest}" for digest in weights if digest]

@@ -63,6 +63,7 @@ class Planned:
             f"churn run --method {spelled}"
             + (f" --learner {shlex.quote(self.key.learner)}" if self.key.learner else "")
             + (f" --features {self.key.features}" if self.key.features else "")
+            + (f" --tune {self.key.tune}" if self.key.tune else "")
             + f" --dataset {shlex.quote(self.dataset)} "
             f"--canonical-seed {self.key.canonical_seed} --seeds {self.key.spelled_seeds}"
             + (f" --sampling {self.key.sampling}" if self.key.sampling != PAPER else "")
@@ -124,6 +125,7 @@ def plan(
         sampling=sampling,
         learner=registry.learner_of(method, task),
         features=own.replace(":", "."),
+        tune=method.tune,
     )
     read = read_with(method.reading, problem, dataset) if dataset else problem
     return Planned(key, read, method, dataset or problem.name)

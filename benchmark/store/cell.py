@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 from benchmark.store import revisions
-from benchmark.types import MLP, PAPER, DatasetFacts, Predictions, Recipe, Sampling
+from benchmark.types import MLP, PAPER, DatasetFacts, Predictions, Recipe, Sampling, Tune
 
 
 def _short(text: str) -> str:
@@ -67,6 +67,12 @@ class Grid(NamedTuple):
     """The learner of all methods in place of the datasets'."""
     features: str = ""
     """The features of molecules in place of the datasets', as in ``atom_pairs.4096+rdkit_descriptors``."""
+    tune: Tune = ""
+    """How hyperparameters are chosen."""
+
+
+OPTIONAL = ("learner", "features", "tune")
+"""Fields of a key that are left out of its digest where they are empty: version 0.1.0 had none of them."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +96,8 @@ class CellKey:
     """The learner, as the command line spells it, if it is not the dataset's and the method is not named after it."""
     features: Text = ""
     """The features of molecules that are read in place of the dataset's, as in the name of a variant."""
+    tune: Tune = ""
+    """How hyperparameters are chosen; those in ``params`` are the others, and the defaults."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
@@ -97,13 +105,18 @@ class CellKey:
     def digest(self) -> str:
         """Sixteen hex digits that name the cell on disk and in the store: for what version 0.1.0 trained, its own."""
         parts, _, _ = self.code.rpartition(" ")
-        fields = {name: value for name, value in asdict(self).items() if value or name not in ("learner", "features")}
+        fields = {name: value for name, value in asdict(self).items() if value or name not in OPTIONAL}
         return digest(fields | {"code": revisions.fingerprint_of(parts) or self.code})
 
     @property
     def pipeline(self) -> str:
-        """The method, with learner and features where they are not the defaults."""
-        return " ".join(filter(None, (self.method, self.learner, self.features)))
+        """The method, with learner, features and tuning where they are not the defaults."""
+        return " ".join(filter(None, (self.method, self.learner, self.features, self.tuning)))
+
+    @property
+    def tuning(self) -> str:
+        """How hyperparameters are chosen, as in ``tune=best``; empty if they are the defaults."""
+        return f"tune={self.tune}" if self.tune else ""
 
     @property
     def kind(self) -> tuple[str, int, str, str, Sampling]:

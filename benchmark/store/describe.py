@@ -107,4 +107,6 @@ def params_of_seed(cell: Cell, seed: int) -> dict[str, Any]:
 
 def _chosen(key: CellKey) -> dict[str, str]:
     """Return the learner and the features of a row where they are not the dataset's."""
-    return {name: text for name, text in (("learner", key.learner), ("features", key.features)) if text}
+    return {
+        name: text for name, text in (("learner", key.learner), ("features", key.features), ("tune", key.tune)) if text
+    }

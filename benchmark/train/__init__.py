@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmark.train.ensemble import Ensemble, Epoch, LearnedFrom, Mean, Step, TargetScaler
 from benchmark.train.learner import NETWORKS, NetworkLearner, NetworkRemedy
-from benchmark.train.losses import consistency, disagreement, entropy, twins
+from benchmark.train.losses import LAMBDAS, consistency, disagreement, entropy, twins
 from benchmark.train.resampling import at_seed, before_update, bootstrap, generator, sample_for, shards, was_right
 
 if TYPE_CHECKING:
@@ -19,6 +19,17 @@ REVISION = 1
 """Raised when the training loop, its losses or its optimiser change predictions."""
 
 # What the file of a remedy or of a network needs.
-__all__ = ["NETWORKS", "Batch", "Ensemble", "Epoch", "LearnedFrom", "Mean", "Module", "NetworkLearner", "NetworkRemedy"]
+__all__ = [
+    "LAMBDAS",
+    "NETWORKS",
+    "Batch",
+    "Ensemble",
+    "Epoch",
+    "LearnedFrom",
+    "Mean",
+    "Module",
+    "NetworkLearner",
+    "NetworkRemedy",
+]
 __all__ += ["Step", "TargetScaler", "Tensor", "at_seed", "before_update", "bootstrap", "consistency", "disagreement"]
 __all__ += ["entropy", "generator", "sample_for", "shards", "twins", "was_right"]

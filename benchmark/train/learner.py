@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -12,7 +12,7 @@ from pydantic import Field, PositiveInt
 from pydantic.dataclasses import dataclass as checked
 
 from benchmark.pipeline import Learner, Need, Positive, Remedy, ShareBelowOne, Weight
-from benchmark.train.ensemble import EachEpoch, Ensemble, Key, Loss, Networks, OwnStep, TrainedNetwork, Training
+from benchmark.train.ensemble import EachEpoch, Ensemble, Epoch, Key, Loss, Networks, OwnStep, TrainedNetwork, Training
 from benchmark.types import Inputs, Model, Recipe, Sample
 
 if TYPE_CHECKING:  # PyTorch takes seconds to import: methods are listed without it
@@ -33,6 +33,7 @@ class NetworkLearner(Learner):
 
     recipe: ClassVar[Recipe] = Recipe()
     offers: ClassVar[frozenset[Need]] = NETWORKS
+    swept = "epochs"
 
     epochs: PositiveInt | None = None
     hidden: Annotated[int, Field(gt=0, multiple_of=16)] | None = None
@@ -44,6 +45,17 @@ class NetworkLearner(Learner):
 
     def fit(self, sample: Sample) -> Ensemble:
         return self.train(sample, sample.rows[None])
+
+    def along(self, sample: Sample, values: Sequence[int | None], inputs: Inputs) -> Sequence[np.ndarray]:
+        epochs = [value or sample.recipe.epochs for value in values]
+        predicted: dict[int, np.ndarray] = {}
+
+        def each_epoch(epoch: Epoch) -> None:
+            if epoch.number + 1 in epochs:
+                predicted[epoch.number + 1] = epoch.ensemble().predict(inputs)
+
+        replace(self, epochs=max(epochs)).train(sample, sample.rows[None], each_epoch=each_epoch)
+        return [predicted[number] for number in epochs]
 
     def train(
         self,

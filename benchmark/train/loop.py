@@ -1,10 +1,10 @@
 """The training loop of all networks."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import torch
@@ -27,6 +27,7 @@ from benchmark.train.resampling import generator
 from benchmark.types import Recipe, Sample, Task
 
 CLIP = 1.0
+T = TypeVar("T")
 
 
 @dataclass
@@ -36,6 +37,8 @@ class Shared:
     networks: dict[Any, tuple[TrainedNetwork, float]] = field(default_factory=dict)
     inputs: dict[Any, tuple[Any, Any]] = field(default_factory=dict)
     """Prepared inputs of a learner, with the array that they are of, so that no other takes over its place."""
+    results: dict[Any, tuple[Any, float]] = field(default_factory=dict)
+    """Results of ``once``, with the seconds that each took."""
     saved: float = 0.0
     """Seconds that were not spent because networks were there."""
 
@@ -51,6 +54,19 @@ def sharing() -> Iterator[Shared]:
         yield _shared[-1]
     finally:
         _shared.pop()
+
+
+def once(name: Any, make: Callable[[], T]) -> T:
+    """Return ``make()``, which is called once for each ``name`` while ``sharing`` is open, and charged each time."""
+    shared = _shared[-1] if _shared else Shared()
+    if name in shared.results:
+        result, seconds = shared.results[name]
+        shared.saved += seconds
+    else:
+        start = time.process_time() + shared.saved
+        result = make()
+        shared.results[name] = result, time.process_time() + shared.saved - start
+    return cast("T", result)
 
 
 def train(learner: Any, sample: Sample, rows: np.ndarray, training: Training) -> Ensemble:

@@ -12,6 +12,11 @@ if TYPE_CHECKING:  # PyTorch takes seconds to import: methods are listed without
 
     from benchmark.train.ensemble import Loss
 
+LAMBDAS = tuple(
+    tuple({"lam": lam} for lam in values) for values in ((300.0, 100.0, 30.0, 10.0, 3.0, 1.0), (10.0, 3.0, 1.0, 0.3))
+)
+"""The grids of the weight of a consistency loss, for classes and for regressions; larger weights first."""
+
 
 def fit_loss(task: Task, outputs: Tensor, y: Tensor) -> Tensor:
     """Return the mean cross-entropy or squared error of a batch: ``outputs`` (..., B, C), ``y`` (..., B) → (...).

@@ -25,6 +25,7 @@ Stream = Literal[
     "augmentation",
     "halving",
     "resampling",
+    "folds",
 ]
 STREAMS: dict[Stream, int] = {stream: number for number, stream in enumerate(get_args(Stream))}
 """The number of each stream, which keys its generators: append to ``Stream``, never reorder it."""

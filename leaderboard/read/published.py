@@ -189,7 +189,7 @@ def file_of(key: CellKey) -> str:
 
 def column_of(key: CellKey) -> str:
     """Return the name of a cell among those of its file: a new version of the code alone leaves the file as it is."""
-    parts = [key.method, key.params, key.seeds, key.device, *filter(None, (key.learner, key.features))]
+    parts = [key.method, key.params, key.seeds, key.device, *filter(None, (key.learner, key.features, key.tuning))]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 

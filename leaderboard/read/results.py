@@ -64,7 +64,7 @@ class Entry:
         except (UserError, TypeError, ValueError):  # not installed, or submitted with other hyperparameters
             return self.title
         name = registry.spelled_part(part, task, cell.facts.backbone, key.sampling)
-        return " ".join(filter(None, (name, key.learner, key.features)))
+        return " ".join(filter(None, (name, key.learner, key.features, key.tuning)))
 
 
 @dataclass(frozen=True)

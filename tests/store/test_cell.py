@@ -115,7 +115,7 @@ def test_a_key_that_differs_from_its_digest_is_refused_and_one_of_an_earlier_ver
 
 def test_a_key_by_version_0_1_0_is_read_with_revisions_and_keeps_its_digest() -> None:
     old = content()["key"] | {"method": "erm", "code": "74c926de3d8aa10e"}
-    del old["learner"], old["features"]
+    del old["learner"], old["features"], old["tune"]
     key = decode_key(old, digest(old))
     assert (key.code, key.digest) == (f"erm@1 mlp@1 trainer@1 {KEY.sampling}@1", digest(old))
     again = decode_key(asdict(key), key.digest)
@@ -131,7 +131,7 @@ def test_another_learner_or_other_features_are_another_key() -> None:
     assert len({key.pipeline for key in keys}) == 4
     for key in keys:
         assert decode_key(asdict(key), key.digest) == key
-    for name in ("learner", "features"):
+    for name in ("learner", "features", "tune"):
         with pytest.raises(ValueError, match=f"key: {name}: "):
             decode_key(asdict(KEY) | {name: "../x y"})
 
