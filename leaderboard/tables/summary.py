@@ -91,8 +91,9 @@ def summary_columns(task: Task, sampling: Sampling) -> list[SummaryColumn]:
             delta = versus(measure, title=f"Δ {measure.name} (%)", scale=100, digits=1, help=help)
             columns.append(SummaryColumn(delta, measure.front, relative=True))
         else:
-            columns.append(SummaryColumn(versus(measure), measure.front))
-            columns.append(SummaryColumn(absolute(measure), measure is ORDER[task]))
+            raw = measure.key == "churn"
+            columns.append(SummaryColumn(versus(measure), measure.front and not raw))
+            columns.append(SummaryColumn(absolute(measure), raw or measure is ORDER[task]))
     return [*columns, *map(SummaryColumn, of_all_measures(sampling))]
 
 
