@@ -81,17 +81,15 @@ def contents(folder: Path, leading: bool = False) -> Contents:
             raise ValueError(f"the manifest lists no file {name}")
         return _tests(folder, name, manifest.files[name])
 
-    damaged: dict[str, list[str]] = {}
+    left_out: dict[str, list[str]] = {}
     wanted = _leading(manifest.cells) if leading else [True] * len(manifest.cells)
     for number, head in compress(enumerate(manifest.cells, 1), wanted):
         try:
             found.cells.append(_cell(head, tests))
-        except _Damaged as error:
-            damaged.setdefault(str(error), []).append(_called(head, number))
         except (KeyError, IndexError, TypeError, ValueError) as error:
-            found.unreadable.append(f"{path}: {_called(head, number)} cannot be read: {error}: {remedy}")
-    for reason, titles in damaged.items():
-        found.unreadable.append(f"{reason}: {remedy}. Left out: {', '.join(titles)}")
+            left_out.setdefault(str(error), []).append(_called(head, number))
+    for reason, names in left_out.items():  # a damaged file has many cells
+        found.unreadable.append(f"{path}: {', '.join(names)} cannot be read: {reason}: {remedy}")
     for number, content in enumerate(manifest.records, 1):
         try:
             found.records.append(decode_record(content))
@@ -137,10 +135,6 @@ def _called(head: Any, number: int) -> str:
     return f"cell {number}" + (f" ({' '.join(title.split())[:80]})" if isinstance(title, str) else "")
 
 
-class _Damaged(Exception):
-    """A file of predictions that cannot be read, and with it all of its cells."""
-
-
 class _Test(NamedTuple):
     """The rows of one test set in a file: ids and labels (T,), and outputs (T, S · C) of each cell by its column."""
 
@@ -150,19 +144,16 @@ class _Test(NamedTuple):
 
 
 def _tests(folder: Path, name: str, expected: object) -> dict[str, _Test]:
-    """Return the test sets in a file of ``folder`` whose sha256 is ``expected``, by name. Raises _Damaged."""
+    """Return the test sets in a file of ``folder`` whose sha256 is ``expected``, by name. Raises ValueError."""
     path = folder / name
     content = path.read_bytes() if path.is_file() else b""
     if (digest := hashlib.sha256(content).hexdigest()) != expected:
         found = f"sha256 {digest}" if path.is_file() else "no such file"
-        raise _Damaged(f"{path}: {found}, expected sha256 {str(expected)[:80]}")
-    try:
-        table = read_table(content, ("evalset", "example_id"))
-        if missing := {*EXAMPLE} - {*table.column_names}:
-            raise ValueError(f"it has no column {sorted(missing)[0]!r}")
-        outputs = {name: _matrix(table, name) for name in table.column_names if name not in EXAMPLE}
-    except ValueError as error:
-        raise _Damaged(f"{path}: {error}") from error
+        raise ValueError(f"{path}: {found}, expected sha256 {str(expected)[:80]}")
+    table = read_table(content, ("evalset", "example_id"))
+    if missing := {*EXAMPLE} - {*table.column_names}:
+        raise ValueError(f"{path}: it has no column {sorted(missing)[0]!r}")
+    outputs = {name: _matrix(table, name) for name in table.column_names if name not in EXAMPLE}
     tests, ids, y = (table[name].to_numpy() for name in EXAMPLE)
     return {
         str(test): _Test(
@@ -244,8 +235,6 @@ def _cell(head: Any, read: Callable[[str], dict[str, _Test]]) -> Cell:
     if missing := {"key", "title", "fit_seconds", "facts", "n_outputs"} - head.keys():
         raise ValueError(f"{sorted(missing)[0]} is missing")
     key, n_outputs = decode_key(head["key"]), head["n_outputs"]
-    if type(n_outputs) is not int or n_outputs < 1:
-        raise ValueError(f"n_outputs: expected a number of outputs, found {str(n_outputs)[:80]!r}")
     column, tests = column_of(key), read(file_of(key))
     task: Task = "regression" if n_outputs == 1 else "classification"
     stored = 1 if n_outputs == 2 else n_outputs
@@ -253,13 +242,7 @@ def _cell(head: Any, read: Callable[[str], dict[str, _Test]]) -> Cell:
     for evalset, test in tests.items():
         if column not in test.outputs:
             raise ValueError(f"{file_of(key)} has no column {column!r}")
-        packed = test.outputs[column]
-        if packed.shape[1] != len(key.seeds) * stored:
-            raise ValueError(
-                f"n_outputs: {file_of(key)} has vectors of {packed.shape[1]} in column {column!r}, expected {stored} "
-                f"for each of {len(key.seeds)} train seeds"
-            )
-        packed = packed.reshape(len(test.ids), len(key.seeds), stored)
+        packed = test.outputs[column].reshape(len(test.ids), len(key.seeds), stored)
         values = _unpacked(np.ascontiguousarray(packed.swapaxes(0, 1)), n_outputs)
         predictions[evalset] = Predictions(key.seeds, test.ids, test.y, values, task)
     return decode(head, predictions)

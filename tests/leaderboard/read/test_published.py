@@ -198,7 +198,7 @@ def test_a_damaged_file_leaves_out_its_cells_by_name_and_no_others(results: Resu
     assert [dataset.name for dataset in left.datasets] == ["synthetic_classification"]
     (line,) = left.unreadable
     assert f"{file}: sha256" in line
-    assert "Left out: cell 3 (Random forest, trees=3), cell 4 (Random forest, trees=2)" in line
+    assert "cell 3 (Random forest, trees=3), cell 4 (Random forest, trees=2) cannot be read" in line
 
 
 def test_an_export_warns_of_what_it_leaves_out_and_never_replaces_its_own_source(
@@ -210,7 +210,7 @@ def test_an_export_warns_of_what_it_leaves_out_and_never_replaces_its_own_source
     with pytest.raises(SystemExit) as exit_:
         app(["export", str(tmp_path / "1"), "--store", str(tmp_path / "0")])
     assert exit_.value.code in (0, None)
-    assert f"warning: {file}" in capsys.readouterr().err
+    assert f"cannot be read: {file}" in capsys.readouterr().err
     with pytest.raises(SystemExit) as exit_:
         app(["export", str(tmp_path / "0"), "--store", str(tmp_path / "0")])
     assert exit_.value.code == 2
