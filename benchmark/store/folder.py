@@ -28,8 +28,13 @@ def save(cell: Cell, folder: Path) -> None:
     for name, text in cell.reports.items():
         (folder / name).write_text(text, encoding="utf-8")
     (folder / HEAD).write_text(json.dumps(encode(cell), default=dict, indent=1) + "\n", encoding="utf-8")
-    lines = [f"{_sha256(file.read_bytes())}  {file.name}\n" for file in sorted(folder.iterdir())]
-    (folder / SUMS).write_text("".join(lines), encoding="utf-8")
+    (folder / SUMS).write_text(sums(folder), encoding="utf-8")
+
+
+def sums(folder: Path) -> str:
+    """Return the content of ``SUMS`` for the files that ``folder`` has now, at any depth."""
+    paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    return "".join(f"{_sha256(paths[name].read_bytes())}  {name}\n" for name in sorted(paths) if name != SUMS)
 
 
 def load(folder: Path, digest: str = "", run_id: str = "") -> Cell:

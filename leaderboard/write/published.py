@@ -20,6 +20,7 @@ from benchmark.data.checks.expected_churn import FILE
 from benchmark.errors import UserError
 from benchmark.files import inside, named, program
 from benchmark.store.cell import Cell, encode
+from benchmark.store.folder import SUMS, sums
 from benchmark.store.staging import replacing
 from benchmark.types import PAPER
 from leaderboard.read import structures
@@ -35,9 +36,6 @@ from leaderboard.write.latex import to_latex
 
 BITS = 12
 """Binary digits of predictions; with all 24, few numbers of the tables would change in their last digit."""
-
-SUMS = "SHA256SUMS"
-"""File with the sha256 of every other file of a folder, as ``sha256sum -c`` reads it: it tells whether one changed."""
 
 
 def write(results: Results, folder: Path, tables: bool = True) -> None:
@@ -84,13 +82,6 @@ def write(results: Results, folder: Path, tables: bool = True) -> None:
             (new / SUMS).write_text(sums(new), encoding="utf-8")
     except OSError as error:
         raise UserError(f"cannot write the results to {folder}: {error}") from error
-
-
-def sums(folder: Path) -> str:
-    """Return the content of ``SUMS`` for the files that ``folder`` has now."""
-    paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
-    lines = [f"{hashlib.sha256(paths[n].read_bytes()).hexdigest()}  {n}\n" for n in sorted(paths) if n != SUMS]
-    return "".join(lines)
 
 
 def pack(molecules: Mapping[str, structures.Molecules]) -> bytes:

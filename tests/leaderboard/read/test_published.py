@@ -17,11 +17,12 @@ from benchmark.registry import make_method
 from benchmark.run import runner
 from benchmark.run.check import synthetic
 from benchmark.store.cell import Cell, Record, decode_key
+from benchmark.store.folder import SUMS, sums
 from benchmark.types import PAPER, Sampling
 from leaderboard.__main__ import app
 from leaderboard.read import published
 from leaderboard.read.results import Results, collect
-from leaderboard.write.published import BITS, SUMS, packed_outputs, sums, write_tables
+from leaderboard.write.published import BITS, packed_outputs, write_tables
 from leaderboard.write.published import write as write_published
 
 

@@ -11,11 +11,11 @@ import pytest
 
 from benchmark.errors import UserError
 from benchmark.files import CHECKOUT
+from benchmark.store.folder import SUMS, sums
 from leaderboard.__main__ import app
 from leaderboard.read.published import PUBLISHED
 from leaderboard.write import cited
 from leaderboard.write.formats import to_csv, to_json
-from leaderboard.write.published import SUMS, sums
 
 RELEASED = CHECKOUT / "leaderboard" / "published.sha256"
 
