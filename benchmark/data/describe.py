@@ -40,7 +40,7 @@ POSITIVE = re.compile(
 """Texts that mean class 1 in a column with two values."""
 NEGATIVE = re.compile(r"-|n|no|nein|neg|negative?|f|false|fail|low|0", re.IGNORECASE)
 NEGATED = ("in", "non-", "non", "not ", "not_", "no ", "un")
-NAMES = re.compile(r"(^|[\W_])(id|name|identifier|number|no|code|title)$|(compound|molecule|sample|batch)s?$", re.I)
+NAMES = re.compile(r"(^|[\W_])(id|name|identifier|number|no|nr|code|title)$|(compound|molecule|sample|batch)s?$", re.I)
 """Names of columns that name molecules."""
 UNIT_COLUMN = re.compile(r"(^|[\W_])units?$|(standard|activity|assay|measurement)[\W_]?type$", re.IGNORECASE)
 UNIT = re.compile(

@@ -134,13 +134,14 @@ def to_text(health: Health) -> str:
 
 
 def of_table(health: Health, short: bool = False) -> list[str]:
-    """Return lines on the rows of a dataset and its split, or a ``short`` form of one line and its doubts."""
+    """Return lines on the rows of a dataset and its split, or a ``short`` form of one line."""
     h = health
     lines = [f"{h.dataset}: {h.used:,} of {h.rows:,} rows are used"]
     if short:
         left = Counter(left.reason for left in h.left_out)
         lines[0] += "".join(f"; {REASONS[reason]}: {count:,}" for reason, count in left.items())
         lines[0] += "".join(f"; {_balance(h, part)} in the {PARTS[name]}" for name, part in h.parts.items())
+        lines[0] += "".join(f"; {doubt}" for doubt in _doubts(h)[:1])
         return lines
     for reason, words in REASONS.items():
         rows = [left for left in h.left_out if left.reason == reason]
