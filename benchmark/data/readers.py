@@ -140,7 +140,9 @@ def _workbook(content: bytes, name: str, sheet: str, notes: list[str]) -> Cells:
             warnings.simplefilter("ignore")  # of parts of a workbook that are no table
             book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
             tables = {page.title: _filled(page) for page in book.worksheets if sheet in ("", page.title)}
-    except (KeyError, TypeError, AttributeError, SyntaxError) as error:  # those of openpyxl and of XML
+    except (ValueError, zipfile.BadZipFile):
+        raise
+    except Exception as error:  # of zipfile, zlib, XML and openpyxl, for bytes that can be anything
         raise ValueError(f"it is a damaged Excel workbook, or another archive: {error}") from error
     if sheet and sheet not in tables:
         raise did_you_mean(f"sheet of {name}", sheet, book.sheetnames)

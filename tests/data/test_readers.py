@@ -217,6 +217,20 @@ def test_a_workbook_is_read_as_text_with_the_numbers_of_its_rows():
     assert table.to_numpy().tolist() == [["C", "1", "2024-01-03", 3], ["CC", "0.5", "True", 4], ["O", "7,5", "", 5]]
 
 
+def test_a_damaged_workbook_is_read_or_refused():
+    content = workbook([["mol", "y"], *(["C" * n, n] for n in range(60))])
+    rng, refused = np.random.default_rng(0), 0
+    for _ in range(150):
+        spoilt = bytearray(content)
+        for place in rng.integers(len(spoilt), size=3):
+            spoilt[place] = int(rng.integers(256))
+        try:
+            read(bytes(spoilt), "table.xlsx")
+        except UserError:
+            refused += 1
+    assert 0 < refused < 150
+
+
 def test_a_workbook_that_unpacks_to_too_much_is_refused(monkeypatch):
     monkeypatch.setattr(readers, "MOST_BYTES", 2000)
     with pytest.raises(UserError, match="too large: at most 2,000 bytes"):
