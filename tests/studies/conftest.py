@@ -9,7 +9,7 @@ import pytest
 
 from benchmark.data.spec import load_spec
 from benchmark.registry import make_method, title
-from benchmark.store.cell import Cell, CellKey
+from benchmark.store.cell import Cell, CellKey, Facts
 from benchmark.types import Predictions
 
 EXAMPLES = 100
@@ -26,7 +26,7 @@ def cell(text: str, dataset: str, split: int, wrong: int, moved: int) -> Cell:
     values = np.stack([1 - said, said], axis=-1)
     p = Predictions((1, 2), ids, np.zeros(EXAMPLES, dtype=int), values, "classification")
     key = CellKey(dataset, method.name, method.head.params, split, (1, 2), "p", "c")
-    return Cell(key, title(method, "classification"), {"id": p, "ood": p}, 1.0, {})
+    return Cell(key, title(method, "classification"), {"id": p, "ood": p}, 1.0, Facts(command="", class_rows=(90, 10)))
 
 
 class Told:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from benchmark.store.cell import Cell, CellKey, Grid
+from benchmark.store.cell import Cell, CellKey, Facts, Grid
 from benchmark.studies.lambda_rule import LambdaRule
 from benchmark.study.context import Missing, arrange
 from benchmark.study.selection import largest, loss, select
@@ -70,7 +70,7 @@ class Made:
                     dataset, method.name, method.head.params, split, tuple(seeds), "p", "c", sampling=sampling
                 )
                 found.append(
-                    Cell(key, title(method, task), {"id": Predictions(key.seeds, ids, y, values, task)}, 1, {})
+                    Cell(key, title(method, task), {"id": Predictions(key.seeds, ids, y, values, task)}, 1, Facts(command=""))
                 )
         return found
 
