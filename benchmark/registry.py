@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -285,6 +285,16 @@ def _changed(part: Part, task: Task, backbone: str = MLP, sampling: Sampling = P
     defaults = _defaults(part, task, backbone, sampling)
     # compared by repr, which distinguishes 1 from 1.0
     return [f"{key}={value}" for key, value in part.params.items() if repr(defaults.get(key)) != repr(value)]
+
+
+def settings_of(name: str, task: Task, sampling: Sampling = PAPER) -> list[str]:
+    """Return the settings of the grid of a learner or a remedy as the command line spells them. Raises UserError."""
+    made = make_method(name, task, sampling=sampling)
+    part = made.remedy if made.name == made.remedy.name and name != made.learner.name else made.learner
+    grid = tuning.grid_of(type(part), task)
+    if not grid:
+        raise UserError(f"{name}: it has no grid of settings: name another, such as svm or twin")
+    return [spelled_part(replace(part, **setting), task) for setting in grid]
 
 
 def title(method: Pipeline, task: Task) -> str:

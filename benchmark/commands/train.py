@@ -193,8 +193,8 @@ def _run_grids(path: Path, block: str, jobs: int | None, device: str) -> int:
 
     failed = 0
     for part in read(path, block):
-        for grid in part.grids():
-            cells = _planned(grid, None, device)
+        for grids in part.grids():
+            cells = [cell for grid in grids for cell in _planned(grid, None, device)]
             tally = driver.fill(
                 cells, force=False, jobs=jobs, report=say, trained=lambda count: None, reports=driver.health_of
             )
@@ -357,7 +357,7 @@ def _plan_grids(path: Path, block: str, device: str) -> None:
 
     table = Table("block", "cells", "retrainings", "CPU hours", "MB", box=None, padding=(0, 1, 0, 0))
     for part in read(path, block):
-        rows = [cost for grid in part.grids() for cost in costs(_planned(grid, None, device))]
+        rows = [cost for grids in part.grids() for grid in grids for cost in costs(_planned(grid, None, device))]
         cells, retrainings = sum(cost.cells for cost in rows), sum(cost.retrainings for cost in rows)
         hours, size = sum(cost.seconds for cost in rows) / 3600, sum(cost.bytes for cost in rows) / 1e6
         table.add_row(part.name, f"{cells:,}", f"{retrainings:,}", f"{hours:.1f}", f"{size:,.0f}")

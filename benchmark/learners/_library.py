@@ -123,7 +123,7 @@ class Forest(LibraryEstimator):
 
     offers = frozenset({"targets", "randomness"})
     named = ("n_estimators", "min_samples_leaf", "max_features")
-    grid = tuple({"leaf": leaf, "share": share} for leaf in (8, 3, 1) for share in (None, 0.1, 0.33))
+    grid = tuple({"leaf": leaf, "share": share} for leaf in (8, 3, 1) for share in (None, 0.1))
     regression_grid = tuple({"leaf": leaf, "share": share} for leaf in (8, 3, 1) for share in (0.1, 0.33, None))
     """Larger leaves first, then fewer features at a split."""
     quick: ClassVar = {"trees": 100}

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from benchmark.data.spec import as_written, expand
 from benchmark.errors import UserError, did_you_mean
+from benchmark.registry import settings_of
 from benchmark.settings import parse_seeds, parse_splits
 from benchmark.store.cell import Grid
 from benchmark.types import Sampling, Task, Tune
@@ -22,6 +23,8 @@ class Block(BaseModel, frozen=True, extra="forbid"):
     dataset: str
     task: Task | None = None
     """Only datasets of this task; all if left out."""
+    settings: bool = False
+    """Whether each method is trained with all settings of its grid."""
     learner: list[str] = Field([""], min_length=1)
     features: list[str] = Field([""], min_length=1)
     """Datasets whose rows are not molecules are left out for features other than ``""``, their own."""
@@ -30,16 +33,20 @@ class Block(BaseModel, frozen=True, extra="forbid"):
     canonical_seed: str = "99"
     seeds: str = "20"
 
-    def grids(self) -> Iterator[Grid]:
-        """Yield a grid for each dataset and kind of features: one problem is in memory at a time."""
-        methods = [name.strip() for name in self.method.split(",")]
+    def grids(self) -> Iterator[list[Grid]]:
+        """Yield the grids of each dataset with each kind of features: one problem is in memory at a time."""
         splits, seeds = parse_splits(self.canonical_seed), parse_seeds(self.seeds)
-        for features, dataset, learner, tune in itertools.product(
-            self.features, expand(self.dataset), self.learner, self.tune
-        ):
+        for features, dataset in itertools.product(self.features, expand(self.dataset)):
             spec = as_written(dataset.partition("@")[0])
-            if self.task in (None, spec.task) and (spec.smiles or not features):
-                yield Grid(methods, [dataset], splits, seeds, self.sampling, learner, features, tune)
+            if self.task not in (None, spec.task) or (features and not spec.smiles):
+                continue
+            methods = [name.strip() for name in self.method.split(",")]
+            if self.settings:
+                methods = [text for name in methods for text in settings_of(name, spec.task, self.sampling)]
+            combined = itertools.product(self.learner, self.tune)
+            yield [
+                Grid(methods, [dataset], splits, seeds, self.sampling, one, features, tune) for one, tune in combined
+            ]
 
 
 def read(path: Path, only: str = "") -> list[Block]:

@@ -3,13 +3,12 @@ Beyond the paper.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from benchmark.data.spec import expand, load_spec
-from benchmark.errors import UserError
-from benchmark.registry import make_method, spelled_part
+from benchmark.registry import find, settings_of
 from benchmark.settings import parse_splits
 from benchmark.study.context import Context, GridStudy, retrainings, study
 from benchmark.study.report import Head, Report, Sheet, SheetRow
@@ -37,12 +36,7 @@ class Transfer(GridStudy):
         return Report([line for line, _ in parts.values()], [sheet for _, sheet in parts.values()])
 
     def _answer(self, context: Context, task: Task, datasets: Sequence[str]) -> tuple[str, Sheet]:
-        made = make_method(self.method, task, sampling=self.sampling)
-        part = made.remedy if made.head is made.remedy and grid_of(type(made.remedy), task) else made.learner
-        grid = grid_of(type(part), task)
-        if not grid:
-            raise UserError(f"method={self.method}: it has no grid of settings: name another, such as svm or mlp")
-        texts = [spelled_part(replace(part, **setting), task) for setting in grid]
+        texts, grid = settings_of(self.method, task, self.sampling), grid_of(find(self.method)[0], task)
         splits = parse_splits(self.canonical_seed)
         cells = context.cells(texts, datasets, splits, retrainings(self.seeds), self.sampling)
         churns, losses = np.empty((2, len(datasets), len(grid)))
@@ -51,7 +45,7 @@ class Transfer(GridStudy):
                 churns[i, j], quality = (mean(key, cells[dataset, text]) for key in KEYS[task])
                 losses[i, j] = quality if task == "regression" else 1 - quality
         if task == "regression":
-            losses /= losses[:, [[replace(part, **setting) for setting in grid].index(part)]]
+            losses /= losses[:, [texts.index(self.method)]]
         families = np.array([load_spec(dataset).family for dataset in datasets])
         choice, elsewhere = setting_for(churns, losses, TOLERANCE[task], families)
         rows: list[SheetRow] = [

@@ -70,7 +70,13 @@ class Made:
                     dataset, method.name, method.head.params, split, tuple(seeds), "p", "c", sampling=sampling
                 )
                 found.append(
-                    Cell(key, title(method, task), {"id": Predictions(key.seeds, ids, y, values, task)}, 1, Facts(command=""))
+                    Cell(
+                        key,
+                        title(method, task),
+                        {"id": Predictions(key.seeds, ids, y, values, task)},
+                        1,
+                        Facts(command=""),
+                    )
                 )
         return found
 
