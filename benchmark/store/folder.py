@@ -65,11 +65,11 @@ def _predictions(files: Mapping[str, bytes]) -> dict[str, Predictions]:
 def _verify(files: Mapping[str, bytes]) -> None:
     lines = (line.partition("  ") for line in files[SUMS].decode().splitlines())
     expected = {name: f"sha256 {digest}" for digest, _, name in lines}
-    found = {name: f"sha256 {_sha256(content)}" for name, content in files.items() if name != SUMS}
-    for name in sorted({**expected, **found}):
-        if found.get(name) != expected.get(name):
+    actual = {name: f"sha256 {_sha256(content)}" for name, content in files.items() if name != SUMS}
+    for name in sorted({**expected, **actual}):
+        if actual.get(name) != expected.get(name):
             missing = "no such file"
-            raise ValueError(f"{name}: {found.get(name, missing)}, expected {expected.get(name, missing)}")
+            raise ValueError(f"{name}: {actual.get(name, missing)}, expected {expected.get(name, missing)}")
 
 
 def _sha256(content: bytes) -> str:

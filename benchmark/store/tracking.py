@@ -239,8 +239,8 @@ class Store:
         if launcher := os.environ.get("MLFLOW_RUN_ID"):
             datasets = {key.digest: key.dataset for key in cells}
             with translated_errors(self.uri):
-                found = self._runs("cell", "", {*datasets.values()}) if datasets else []
-                runs = [run for run in found if run.data.tags.get("churn.cell") in datasets]
+                recorded = self._runs("cell", "", {*datasets.values()}) if datasets else []
+                runs = [run for run in recorded if run.data.tags.get("churn.cell") in datasets]
                 links = [f"- {_linked(run)}, on {run.data.tags['churn.dataset']}" for run in runs[:MOST_LINKS]]
                 if len(runs) > MOST_LINKS:
                     links.append(f"- and {len(runs) - MOST_LINKS} more")

@@ -68,13 +68,13 @@ def forget() -> None:
 
 def digest(cell: Cell) -> str:
     """Return hex digits that change with any field of a cell, or any number of its predictions."""
-    found = hashlib.sha256(json.dumps(encode(cell), sort_keys=True).encode())
+    hashed = hashlib.sha256(json.dumps(encode(cell), sort_keys=True).encode())
     for name, p in cell.predictions.items():
-        found.update(repr((name, p.task, p.sampling, p.seeds)).encode())
+        hashed.update(repr((name, p.task, p.sampling, p.seeds)).encode())
         for array in (p.ids, p.y, p.values):
-            found.update(repr((array.shape, array.dtype.str)).encode())
-            found.update(np.ascontiguousarray(array).data)
-    return found.hexdigest()
+            hashed.update(repr((array.shape, array.dtype.str)).encode())
+            hashed.update(np.ascontiguousarray(array).data)
+    return hashed.hexdigest()
 
 
 def _folder() -> Path:

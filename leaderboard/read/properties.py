@@ -75,7 +75,7 @@ def _computed(name: str, split: int, problem: str) -> bytes:
     try:
         if load_problem(name, split).fingerprint != problem:
             return b"null"
-        found = examine(load_spec(name), split, expectation=True).properties
+        properties = examine(load_spec(name), split, expectation=True).properties
     except UserError:
         return b"null"
-    return json.dumps(found and asdict(found) | {"problem": problem}).encode()
+    return json.dumps(properties and asdict(properties) | {"problem": problem}).encode()

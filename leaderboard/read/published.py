@@ -73,7 +73,7 @@ def contents(folder: Path, leading: bool = False) -> Contents:
     variants, in a third of the time. Raises UserError if it holds no results."""
     path, remedy = folder / "manifest.json", "restore the file, or export again"
     manifest = _manifest(path)
-    found = Contents([], [], [])
+    readable = Contents([], [], [])
 
     @cache
     def tests(name: str) -> dict[str, _Test]:
@@ -85,17 +85,17 @@ def contents(folder: Path, leading: bool = False) -> Contents:
     wanted = _leading(manifest.cells) if leading else [True] * len(manifest.cells)
     for number, head in compress(enumerate(manifest.cells, 1), wanted):
         try:
-            found.cells.append(_cell(head, tests))
+            readable.cells.append(_cell(head, tests))
         except (KeyError, IndexError, TypeError, ValueError) as error:
             left_out.setdefault(str(error), []).append(_called(head, number))
     for reason, names in left_out.items():  # a damaged file has many cells
-        found.unreadable.append(f"{path}: {', '.join(names)} cannot be read: {reason}: {remedy}")
+        readable.unreadable.append(f"{path}: {', '.join(names)} cannot be read: {reason}: {remedy}")
     for number, content in enumerate(manifest.records, 1):
         try:
-            found.records.append(decode_record(content))
+            readable.records.append(decode_record(content))
         except ValueError as error:
-            found.unreadable.append(f"{path}: record {number} cannot be read: {error}: {remedy}")
-    return found
+            readable.unreadable.append(f"{path}: record {number} cannot be read: {error}: {remedy}")
+    return readable
 
 
 def _leading(heads: Sequence[Any]) -> list[bool]:
@@ -148,8 +148,8 @@ def _tests(folder: Path, name: str, expected: object) -> dict[str, _Test]:
     path = folder / name
     content = path.read_bytes() if path.is_file() else b""
     if (digest := hashlib.sha256(content).hexdigest()) != expected:
-        found = f"sha256 {digest}" if path.is_file() else "no such file"
-        raise ValueError(f"{path}: {found}, expected sha256 {str(expected)[:80]}")
+        actual = f"sha256 {digest}" if path.is_file() else "no such file"
+        raise ValueError(f"{path}: {actual}, expected sha256 {str(expected)[:80]}")
     table = read_table(content, ("evalset", "example_id"))
     if missing := {*EXAMPLE} - {*table.column_names}:
         raise ValueError(f"{path}: it has no column {sorted(missing)[0]!r}")

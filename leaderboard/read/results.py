@@ -143,8 +143,8 @@ class Dataset:
         """Return what is kept in ``computed`` under ``key``, computed at the first call."""
         if key not in self.computed:
             self.computed[key] = compute()
-        found: T = self.computed[key]
-        return found
+        value: T = self.computed[key]
+        return value
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,9 +248,9 @@ def units(datasets: Sequence[Dataset], unit: Unit = "family") -> list[str]:
 
 def unit_weights(datasets: Sequence[Dataset], unit: Unit = "family") -> np.ndarray:
     """Return the weights (D,) of datasets in a mean over families, or over groups of families; they add up to 1."""
-    of = units(datasets, unit)
-    sizes = Counter(of)
-    return np.array([1 / (len(sizes) * sizes[name]) for name in of])
+    names = units(datasets, unit)
+    sizes = Counter(names)
+    return np.array([1 / (len(sizes) * sizes[name]) for name in names])
 
 
 def submitted(cell: Cell) -> bool:
@@ -336,7 +336,7 @@ def _collect(
     by_dataset: dict[str, list[Cell]] = {}
     for cell in chosen.values():
         by_dataset.setdefault(cell.key.dataset, []).append(cell)
-    datasets = [_dataset(name, of, notes.get(name, [])) for name, of in sorted(by_dataset.items())]
+    datasets = [_dataset(name, chosen_cells, notes.get(name, [])) for name, chosen_cells in sorted(by_dataset.items())]
     order = {group: i for i, group in enumerate(GROUPS)} | {"dev": GROUPS.index("headline")}
     datasets.sort(key=lambda d: (order.get(d.group, len(GROUPS)), d.n_train, d.title))
     newest = {(r.study, r.key, repr(r.content.get("settings"))): r for r in reversed(list(records))}
@@ -348,9 +348,9 @@ def _usual(cells: Iterable[Cell], tests: Iterable[str]) -> dict[tuple[str, int, 
     """Return which of ``tests`` most cells have for each dataset, split and data; of equally many, the reference's."""
     votes: dict[tuple[str, int, str], Counter[str]] = {}
     for cell, test in zip(cells, tests, strict=True):
-        of = votes.setdefault((cell.key.dataset, cell.key.canonical_seed, cell.key.problem), Counter())
-        of[test] += 2 + (cell.key.pipeline == REFERENCE)
-    return {of: count.most_common(1)[0][0] for of, count in votes.items()}
+        counts = votes.setdefault((cell.key.dataset, cell.key.canonical_seed, cell.key.problem), Counter())
+        counts[test] += 2 + (cell.key.pipeline == REFERENCE)
+    return {data: counts.most_common(1)[0][0] for data, counts in votes.items()}
 
 
 def _test(cell: Cell) -> str:
@@ -372,7 +372,9 @@ def with_studies(results: Results) -> Results:
 def with_groups(results: Results, texts: Mapping[str, str]) -> Results:
     """Return ``results`` with the groups of examples, from the text of each dataset's ``groups.csv``."""
     rows = {name: csv.DictReader(io.StringIO(text)) for name, text in texts.items()}
-    groups = {name: {r["id"]: r["group"] for r in of if r.get("id") and r.get("group")} for name, of in rows.items()}
+    groups = {
+        name: {r["id"]: r["group"] for r in lines if r.get("id") and r.get("group")} for name, lines in rows.items()
+    }
     datasets = tuple(replace(d, groups=groups.get(d.name, {})) for d in results.datasets)
     return replace(results, datasets=datasets, others=tuple(with_groups(other, texts) for other in results.others))
 
@@ -381,7 +383,9 @@ def _dataset(name: str, cells: list[Cell], notes: list[str]) -> Dataset:
     by_method: dict[tuple[str, str], dict[int, Cell]] = {}
     for cell in sorted(cells, key=lambda cell: cell.key.canonical_seed):
         by_method.setdefault(cell.key.kind[2:4], {})[cell.key.canonical_seed] = cell
-    entries = [Entry(next(iter(of.values())).title, method, of) for (method, _), of in by_method.items()]
+    entries = [
+        Entry(next(iter(by_split.values())).title, method, by_split) for (method, _), by_split in by_method.items()
+    ]
     entries.sort(key=lambda entry: (entry.method != REFERENCE, _mean_churn(entry), entry.title))
     return Dataset(name, tuple(entries), tuple(notes))
 

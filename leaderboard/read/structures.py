@@ -70,19 +70,18 @@ def molecules(dataset: Dataset, folder: Path = PUBLISHED) -> Molecules | None:
         return None
     if not spec.smiles:
         return None
-    if (found := local(spec)) is None and (
-        (found := shipped(folder).get(base)) is None or not _matches(found, dataset)
-    ):
-        return None
-    return found
+    if (here := local(spec)) is not None:
+        return here
+    there = shipped(folder).get(base)
+    return there if there is not None and _matches(there, dataset) else None
 
 
 def of_tests(dataset: Dataset) -> dict[str, str]:
     """Return the SMILES of all test examples by id; empty where ``molecules`` returns None."""
-    if (found := molecules(dataset)) is None:
+    if (known := molecules(dataset)) is None:
         return {}
     tests = _tests(dataset)
-    return {i: smiles for i, smiles in zip(found.ids.tolist(), found.smiles.tolist(), strict=True) if i in tests}
+    return {i: smiles for i, smiles in zip(known.ids.tolist(), known.smiles.tolist(), strict=True) if i in tests}
 
 
 def local(spec: DatasetSpec) -> Molecules | None:
@@ -112,12 +111,12 @@ def shipped(folder: Path) -> Mapping[str, Molecules]:
         table = pd.read_parquet(folder / FILE, columns=["dataset", "smiles", "y"])
     except (OSError, ValueError):
         return {}
-    found = {}
+    by_dataset = {}
     for name, rows in table.groupby("dataset", sort=False):
         smiles = rows["smiles"].to_numpy(str)
         y = rows["y"].to_numpy(np.float32 if load_spec(str(name)).task == "regression" else np.int64)
-        found[str(name)] = Molecules(example_ids(smiles.tolist(), hashed=True), smiles, y)
-    return found
+        by_dataset[str(name)] = Molecules(example_ids(smiles.tolist(), hashed=True), smiles, y)
+    return by_dataset
 
 
 def to_ship(names: Sequence[str]) -> Iterator[tuple[str, Molecules]]:
@@ -129,17 +128,17 @@ def to_ship(names: Sequence[str]) -> Iterator[tuple[str, Molecules]]:
             continue
         if spec.id or withheld(spec.licence):
             continue
-        if (found := local(spec) or shipped(PUBLISHED).get(name)) is not None:
-            yield name, found
+        if (known := local(spec) or shipped(PUBLISHED).get(name)) is not None:
+            yield name, known
 
 
-def _matches(found: Molecules, dataset: Dataset) -> bool:
+def _matches(known: Molecules, dataset: Dataset) -> bool:
     """Return whether the results are of these molecules: the tests' ids and all labels."""
     from benchmark.data.problem import digest
 
     cells = [cell for entry in dataset.entries for cell in entry.cells.values()]
     prints = {cell.facts.fingerprints.get("labels") for cell in cells} - {None}
-    return _tests(dataset) <= found.rows.keys() and prints <= {digest(found.y)}
+    return _tests(dataset) <= known.rows.keys() and prints <= {digest(known.y)}
 
 
 def _tests(dataset: Dataset) -> set[str]:
