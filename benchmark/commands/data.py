@@ -247,7 +247,8 @@ def new_dataset(
     first = every[0]
     molecules = f"molecules in {first['smiles']!r}" if "smiles" in first else f"rows named by {first['id']!r}"
     features = [*first["features"], *(f"categories of {column!r}" for column, *_ in first.get("one_hot", []))]
-    say(f"{first['rows']:,} rows; {molecules}; features {', '.join(features)}; split {first['split']}")
+    split = first["split"] + (" (id: a random test set; ood: other scaffolds)" if "scaffold" in first["split"] else "")
+    say(f"{first['rows']:,} rows; {molecules}; features {', '.join(features)}; split {split}")
     noted: set[str] = set()
     specs = []
     for described in every:

@@ -50,8 +50,10 @@ def write_dataset(
     if name not in ("", default):  # titles distinguish several datasets from one file
         fields = fields | {"title": name}
     name = name or default
-    if not re.fullmatch(r"[a-z0-9][a-z0-9_]*", name):
-        raise UserError(f"dataset name {name!r}: expected lower-case letters, digits and _; choose --name")
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_]{,99}", name):
+        raise UserError(
+            f"dataset name {name[:120]!r}: expected at most 100 lower-case letters, digits and _; choose --name"
+        )
     path = folder / f"{name}.toml"
     for taken in (path, own_datasets() / path.name):
         if taken.exists() and not _describes(taken, file):

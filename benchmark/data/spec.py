@@ -383,7 +383,7 @@ def expand(names: str) -> list[str]:
     All may have settings: ``headline@epochs=10`` is a variant of each headline dataset.
     """
     path, _ = _parts(names)
-    if path.endswith(".toml") and Path(path).is_file():  # its folder may contain a comma
+    if path.endswith(".toml") and os.path.isfile(path):  # its folder may contain a comma
         return [load_spec(names).spelled]
     specs = [as_written(name) for name in dataset_names()]
     chosen: dict[str, None] = {}

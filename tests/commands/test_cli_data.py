@@ -170,7 +170,8 @@ def test_a_new_dataset_is_explained_and_what_matters_comes_last(
     toml = folder / "messy.toml"
     assert first == f"reading {folder / 'messy.csv'}"
     assert lines[:2] == [
-        "41 rows; molecules in 'SMILES'; features morgan:2048:2; split scaffold:0.8",
+        "41 rows; molecules in 'SMILES'; features morgan:2048:2; split scaffold:0.8 (id: a random test set; ood: "
+        "other scaffolds)",
         "  'potency': classes inactive, active",
     ]
     assert "messy: 38 of 41 rows are used" in lines
@@ -220,6 +221,8 @@ def test_several_targets_have_a_line_each(folder: Path, capsys: pytest.CaptureFi
     [
         (["health", "b3db_mesured"], "did you mean 'b3db_measured'"),
         (["health", "nowhere.toml"], "nowhere.toml"),
+        (["health", "x" * 5000 + ".toml"], "no such file"),
+        (["new-dataset", "FOLDER/messy.csv", "--target", "potency", "--name", "x" * 5000], "choose --name"),
         (["health", "bace"], "bace: no data file molnet/bace.csv"),
         (["health", "b3db_measured", "--canonical-seed", "-1"], "seed"),
         (["health", ","], "dataset"),

@@ -276,7 +276,7 @@ def test_a_second_description_of_a_table_replaces_the_first_which_is_kept(tmp_pa
 
 @pytest.mark.parametrize("name", ["My Assay", "../assay", "_assay", "assay.toml"])
 def test_a_name_that_cannot_be_one_is_refused(tmp_path, name):
-    refusal(csv(tmp_path, ["0", "1"]), "expected lower-case letters", name=name)
+    refusal(csv(tmp_path, ["0", "1"]), "100 lower-case letters", name=name)
 
 
 @pytest.mark.parametrize(
