@@ -156,12 +156,12 @@ def _reference(summary: Summary, erm: SummaryRow) -> Markup:
         return Markup("{}, ERM has no churn yet: churn needs two retrainings.").format(place)
     share = spelled(100 * own.value)
     if churn is None:
-        return Markup("{}, {} % of the variance of {}’s predictions is retraining (1 − ICC).").format(
+        return Markup("{}, {} % of the variance of {}'s predictions is retraining (1 − ICC).").format(
             place, share, _link(erm)
         )
     return Markup(
         "{}, two retrainings of {} disagree on {} % of the test predictions, and on {} % if both call the training "
-        "pool’s share of them positive (matched churn)."
+        "pool's share of them positive (matched churn)."
     ).format(place, _link(erm), spelled(100 * churn.value), share)
 
 
