@@ -332,10 +332,11 @@ class Site:
         return f"{server}/#/runs/{cell.run_id}" if server.startswith("http") and cell.run_id else ""
 
     def _glance(self, dataset: Dataset) -> dict[str, Any]:
-        """Summarise a dataset: ERM, and if it has rivals the unmarked method with the lowest churn."""
+        """Summarise a dataset: ERM, and if it has rivals the first unmarked method of its board."""
         (board,) = (board for board in self.boards if (board.dataset, board.evalset) == (dataset.name, "id"))
         erm = next((row for row in board.rows if row.method == REFERENCE), None)
-        contest = [row for row in board.rows if (churn := row.estimates["churn"]) and churn.value == churn.value]
+        ordered = ORDER[dataset.task].key
+        contest = [row for row in board.rows if (value := row.estimates[ordered]) and value.value == value.value]
         best = next((row for row in contest if not row.marks), None) if len(contest) > 1 else None
         columns = {column.key: column for column in board.columns}
 
@@ -346,9 +347,9 @@ class Site:
             "dataset": dataset,
             "n_id": len(next(iter(dataset.entries[0].cells.values())).predictions["id"].ids),
             "quality": show(erm, QUALITY[dataset.task].key),
-            "churn": show(erm, "churn"),
+            "churn": show(erm, ordered),
             "best": best,
-            "best_churn": show(best, "churn"),
+            "best_churn": show(best, ordered),
         }
 
 

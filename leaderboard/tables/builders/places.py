@@ -9,10 +9,11 @@ from benchmark.measure.catalogue import CHURN, ORDER
 from benchmark.measure.intervals import Estimate, IntervalKind, jackknife
 from benchmark.types import Task
 from leaderboard.read.results import PLURAL, Dataset, Results, Unit, with_studies
+from leaderboard.stats.ranks import Ranking
 from leaderboard.tables.boards import marks
 from leaderboard.tables.columns import Column, absolute, differences, pairs_of, versus
 from leaderboard.tables.layouts import Body, TableBuilder, TableCell, explained, name, with_reference
-from leaderboard.tables.order import RULE, Order, Resolution, order, over_splits
+from leaderboard.tables.order import RULE, Resolution, order, over_splits
 from leaderboard.tables.summary import Summary, first, headline, summaries
 from leaderboard.tables.table import MISSING, Value, spelled
 
@@ -125,7 +126,8 @@ def _wide(summary: Summary, kind: IntervalKind) -> Body:
     by = [f"by {unit}" for unit in PLURAL]
     over = (("", 2), (f"{what} (%)", 2), ("Mean rank, raw churn", 2), ("p against the place above", 3), ("", 1))
     header = ("Method", "Place", *by, *by, "these datasets", "other families", "other groups", "Remarks")
-    notes = [*(_friedman(of, unit) for unit, of in orders.items()), *(test.told for test in tests)]
+    notes = [_friedman(of.ranking, unit) for unit, of in orders.items() if of.ranking is not None]
+    notes += [test.told for test in tests]
     return Body(header, tuple(rows), summary.datasets, tuple(notes), over)
 
 
@@ -137,10 +139,8 @@ def _p(test: Resolution, title: str) -> Value:
     return Value("")
 
 
-def _friedman(of: Order, unit: Unit) -> str:
+def _friedman(ranking: Ranking, unit: Unit) -> str:
     """Say what Friedman's and Nemenyi's tests find with ``unit`` as the unit."""
-    ranking = of.ranking
-    assert ranking is not None
     return (
         f"{ranking.n} {PLURAL[unit]}, {len(ranking.methods)} methods: Friedman χ² = {spelled(ranking.chi2)}, Nemenyi's "
         f"critical difference of mean ranks {spelled(ranking.critical_difference, 2)} at 0.05."
