@@ -147,7 +147,7 @@ def test_a_mistake_is_refused_before_any_dataset_is_loaded(monkeypatch, grid, se
 )
 def test_the_command_of_a_cell_names_the_same_cell(method, learner, features, sampling):
     (cell,) = plan_grid(Grid([method], [f"{DATASET}@train=100"], [99], [1, 2, 5, 6], sampling, learner, features), {})
-    words = shlex.split(cell.command)[4:]
+    words = shlex.split(cell.command)[2:]
     said = dict(zip(words[::2], words[1::2], strict=True))
     again = Grid(
         [said["--method"]],
