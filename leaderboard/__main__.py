@@ -91,6 +91,33 @@ def predict(
     typer.echo(f"{out}: {len(table) - left:,} predictions" + (f"; {left} rows not, see their reason" if left else ""))
 
 
+@app.command()
+def report(
+    dataset: Annotated[str, typer.Argument(help="A dataset of your own that methods were run on.")],
+    method: Annotated[
+        str, typer.Option(help="One of the methods that are recorded.", show_default="the recommended one")
+    ] = "",
+    store: Annotated[str, STORE] = "",
+    jobs: Annotated[int | None, typer.Option(help="Worker processes.", show_default="one per core", min=1)] = None,
+) -> None:
+    """Write one HTML file for colleagues: the decision, the methods, which of all rows flip, and what was left out."""
+    from rich.progress import Progress
+
+    from benchmark.data.spec import load_spec
+    from leaderboard import my_data as answers
+    from leaderboard import report as pages
+    from leaderboard.read.stored import read
+
+    results, name = read(store)[0], load_spec(dataset).name
+    found = answers.of_names(results, [name])
+    if not found:
+        raise UserError(f"{results.source} has no results on {name}: run churn run --dataset {dataset} first")
+    with Progress(disable=not sys.stdout.isatty()) as progress:
+        task = progress.add_task("models", total=None)
+        page = pages.write(results, found[0], method, jobs, lambda total: progress.update(task, total=total, advance=1))
+    typer.echo(str(page))
+
+
 @app.command(hidden=True)
 def my_data(datasets: list[str]) -> None:
     """Compare the methods on the user's own ``datasets``: the end of ``benchmark run``, in a process of its own."""

@@ -2,22 +2,27 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import typer
 from markupsafe import Markup
 
-from benchmark.files import home
+from benchmark import __version__
+from benchmark.data.spec import load_spec
+from benchmark.errors import UserError
+from benchmark.files import home, save
 from benchmark.measure.basics import predicted_class
-from benchmark.measure.catalogue import KEPT, ORDER, QUALITY, churn
-from benchmark.measure.intervals import described
+from benchmark.measure.catalogue import KEPT, ORDER, QUALITY, churn, find
+from benchmark.measure.intervals import Estimate, described
 from benchmark.store.cell import Cell
 from benchmark.types import REFERENCE, Predictions
 from leaderboard.figures.contrast import CLASSES
-from leaderboard.read.results import Dataset, Results
+from leaderboard.read.results import Dataset, Results, slug
 from leaderboard.read.structures import of_tests
 from leaderboard.scoring import reports
 from leaderboard.scoring.review import tabulate
@@ -34,9 +39,11 @@ LOSS = 1.0
 """Accepted loss: points of accuracy, or % of ERM's MAE, as the page Decide starts with."""
 COST = 10.0
 """Accepted compute in multiples of ERM's, as there."""
+ENOUGH, ENOUGH_OF_CLASS, ENOUGH_RETRAININGS = 30, 10, 5
+"""Test rows, test rows of each class, and retrainings (halvings under ``halves``) that it takes to decide: with fewer,
+one molecule or one sample moves churn or recall by several points."""
 FRONT = 5
 """Number of fragile molecules that are printed."""
-
 
 SHOWN = 30
 """Number of examples on the page; the CSV has all that flip."""
@@ -44,16 +51,21 @@ SHOWN = 30
 
 @dataclass(frozen=True)
 class Flips:
-    """The examples of a cell's ID test that flip, or in a regression differ, between retrainings.
+    """The examples whose ``predictions`` by retrainings of ``cell`` flip, or in a regression differ.
 
     ``table`` has the columns of ``leaderboard.scoring.review.fragile``, and ``churn_erm``, the share of ERM's pairs in
-    which the example flips, if ERM is there. ``n`` is the number of all test examples.
+    which the example flips, if ``erm`` has its predictions.
     """
 
     cell: Cell
-    erm: Cell | None
+    predictions: Predictions
+    erm: Predictions | None
     table: pd.DataFrame
-    n: int
+
+    @property
+    def n(self) -> int:
+        """Number of all examples."""
+        return len(self.predictions.ids)
 
     @property
     def shown(self) -> list[str]:
@@ -61,9 +73,8 @@ class Flips:
         return list(self.table["example_id"][:SHOWN])
 
 
-def flips(cell: Cell, erm: Cell | None) -> Flips | None:
-    """Return what flips between the retrainings of ``cell``; None if there is no pair of them."""
-    p = cell.predictions["id"]
+def flips(cell: Cell, p: Predictions, erm: Predictions | None = None) -> Flips | None:
+    """Return what flips between retrainings of ``cell`` that predict ``p``; None if there is no pair of them."""
     fragility = example_churn(p)
     if np.isnan(fragility).any():
         return None
@@ -72,25 +83,32 @@ def flips(cell: Cell, erm: Cell | None) -> Flips | None:
     rows = rank(fragility, margin)
     rows = rows[fragility[rows] > 0]
     table = tabulate(Runs.of(p.values, p.y, p.ids), fragility, margin, rows)
-    if erm is not None and erm is not cell:
-        table.insert(3, "churn_erm" if classes else "mean_difference_erm", example_churn(erm.predictions["id"])[rows])
-    return Flips(cell, erm, table, len(p.ids))
+    if erm is not None:
+        table.insert(3, "churn_erm" if classes else "mean_difference_erm", example_churn(erm)[rows])
+    return Flips(cell, p, erm, table)
 
 
 def to_csv(flips: Flips, smiles: Mapping[str, str]) -> str:
     """Return the table with the known SMILES; a text that a spreadsheet would read as a formula is quoted."""
-    table = flips.table.copy()
+    key = flips.cell.key
+    made = {"sampling": key.sampling, "date": date.today().isoformat(), "version": __version__}
+    table = flips.table.assign(method=flips.cell.title, **made)
     table.insert(2, "smiles", [literal(smiles.get(i, "")) for i in table["example_id"]])
     table["example_id"] = table["example_id"].map(literal)
     return str(table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
 
 
-def to_html(flips: Flips, drawings: Mapping[str, str]) -> str:
+def to_html(flips: Flips, names: Sequence[str], drawings: Mapping[str, str]) -> str:
     """Return a page that needs no other file: structure, share of flips, and every retraining's prediction."""
-    p = flips.cell.predictions["id"]
+    return render("flip_list.html", **listed(flips, names, drawings))
+
+
+def listed(flips: Flips, names: Sequence[str], drawings: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the template of the list needs; ``names`` are those of the classes."""
+    p = flips.predictions
     both = [(flips.cell.title, p)]
-    if flips.erm is not None and flips.erm is not flips.cell:
-        both.append((flips.erm.title, flips.erm.predictions["id"]))
+    if flips.erm is not None:
+        both.append(("ERM", flips.erm))
     place = {i: t for t, i in enumerate(p.ids.tolist())}
     examples = [
         {
@@ -100,8 +118,8 @@ def to_html(flips: Flips, drawings: Mapping[str, str]) -> str:
         }
         for row in flips.table[:SHOWN].to_dict("records")
     ]
-    classes = min(p.values.shape[2], len(CLASSES)) if p.task == "classification" else 0
-    return render("flip_list.html", flips=flips, examples=examples, colours=CLASSES, classes=classes)
+    classes = list(names)[: min(p.values.shape[2], len(CLASSES))] if p.task == "classification" else []
+    return {"flips": flips, "examples": examples, "colours": CLASSES, "classes": classes}
 
 
 def _strips(both: list[tuple[str, Predictions]], t: int) -> list[tuple[str, object]]:
@@ -114,7 +132,7 @@ def _strips(both: list[tuple[str, Predictions]], t: int) -> list[tuple[str, obje
 
 @dataclass(frozen=True)
 class Own:
-    """What a user's dataset shows: a table of methods, sentences, and the flips of the method to use."""
+    """What a user's dataset shows: a table of methods, sentences, and the flips of the recommended method, if any."""
 
     table: Table
     sentences: Sequence[str]
@@ -123,41 +141,92 @@ class Own:
 
 def answer(results: Results, names: Sequence[str]) -> None:
     """Print what each of the datasets ``names`` shows, under the sampling that decisions go by."""
-    for dataset in (dataset for part in results.leading() for dataset in part.datasets if dataset.name in names):
+    for dataset in of_names(results, names):
         found = own(dataset)
         reports.terminal([found.table], found.sentences)
-        if found.flips is not None and len(found.flips.table):
+        if found.flips is None:
+            continue
+        if len(found.flips.table):
             table, page = write(dataset, found.flips)
             typer.echo(f"With {found.flips.cell.title}, these test examples change most:")
             for line in fragile(dataset, found.flips):
                 typer.echo(f"  {line}")
             typer.echo(f"The {len(found.flips.table)} of {found.flips.n} that change: {table}\nAs a page: {page}")
+        typer.echo(f"All rows, and a report for colleagues: churn report {dataset.name}")
+        typer.echo(f"New molecules: churn predict new.csv --dataset {dataset.name}")
+
+
+def of_names(results: Results, names: Sequence[str]) -> list[Dataset]:
+    """Return the datasets with these names, each under the sampling that decisions go by."""
+    return [dataset for part in results.leading() for dataset in part.datasets if dataset.name in names]
 
 
 def own(dataset: Dataset) -> Own:
-    """Compare the methods on a dataset and choose the one with the least matched churn of those that keep accuracy.
+    """Compare the methods on a dataset, and recommend the one with the least matched churn of those that keep accuracy.
 
-    Intervals are over retrainings and test examples, as a decision is about new molecules too.
+    Intervals are over retrainings and test examples, as a decision is about new molecules too. Where the test set or
+    the retrainings are too few, nothing is recommended, and a sentence says what it would take.
     """
     whole = board(dataset, "id", "both")
     task = dataset.task
-    ordered = ORDER[task]
-    columns = [absolute(ordered), versus(ordered), *map(absolute, (churn(task), QUALITY[task])), versus(KEPT[task])]
+    order, balanced = ORDER[task], find("balanced_accuracy", task)
+    columns = [absolute(order), versus(order), *map(absolute, (churn(task), QUALITY[task])), versus(KEPT[task])]
     rows: list[tuple[str | Value, ...]] = [
-        (" ".join([row.title, *row.marks]), *[column.show(row.estimates.get(column.key)) for column in columns])
+        (
+            " ".join([row.title, *row.marks]),
+            *[column.show(row.estimates.get(column.key)) for column in columns],
+            *[Value.of(_alone(row.estimates.get(m.key)), 100) for m in (balanced,) if m],
+        )
         for row in whole.rows
     ]
     caption = f"ID test; Δ is the paired difference from ERM on the same samples. {described('both', dataset.sampling)}"
-    header = ("Method", *(column.title for column in columns))
+    header = ("Method", *(column.title for column in columns), *[m.title for m in (balanced,) if m])
     table = Table(dataset.name, dataset.title, caption, header, tuple(rows), kind="both")
+    marks = [text for sign, text in MARKS.items() if any(sign in row.marks for row in whole.rows)]
+    if missing := lacking(dataset):
+        return Own(table, [*marks, f"Cannot decide yet: {missing}."], None)
     chosen = _chosen(dataset, whole.rows)
     if chosen is None:
-        return Own(table, ["Train ERM and another method to compare: --method erm,svm,bagging"], None)
+        return Own(table, [*marks, "Cannot decide yet: train ERM and another method, as in --method erm,svm."], None)
     entry = next(e for e in dataset.entries if e.title == chosen.title)
     split = min(entry.cells)
-    erm = dataset.reference.cells.get(split) if dataset.reference else None
-    marks = [text for sign, text in MARKS.items() if any(sign in row.marks for row in whole.rows)]
-    return Own(table, [*marks, _advice(dataset, chosen)], flips(entry.cells[split], erm))
+    cell, erm = entry.cells[split], dataset.reference.cells.get(split) if dataset.reference else None
+    beside = erm.predictions["id"] if erm is not None and erm is not cell else None
+    return Own(table, [*marks, _advice(dataset, chosen)], flips(cell, cell.predictions["id"], beside))
+
+
+def _alone(estimate: Estimate | None) -> Estimate | None:
+    """Leave out an interval over retrainings alone, which the others are not."""
+    return estimate and Estimate(estimate.value, float("nan"), float("nan"))
+
+
+def class_names(dataset: Dataset) -> tuple[str, ...]:
+    """Return the classes in the user's words; numbers where the dataset's TOML is not here."""
+    try:
+        return load_spec(dataset.name).class_names
+    except UserError:
+        return tuple(map(str, range(64)))
+
+
+def lacking(dataset: Dataset) -> str:
+    """Return what a decision lacks, with what it would take; empty if nothing."""
+    cells = [cell for entry in dataset.entries for cell in entry.cells.values()]
+    p = cells[0].predictions["id"]
+    counts = np.bincount(p.y.astype(int), minlength=p.values.shape[-1]) if p.task == "classification" else None
+    asked, factor = [], ENOUGH / len(p.y)
+    if len(p.y) < ENOUGH:
+        asked.append(f"the ID test has {len(p.y)} rows, and a decision needs {ENOUGH}")
+    if counts is not None and counts.min() < ENOUGH_OF_CLASS:
+        name = class_names(dataset)[counts.argmin()]
+        asked.append(f"the ID test has {counts.min()} rows of {name!r}, and a decision needs {ENOUGH_OF_CLASS}")
+        factor = max(factor, ENOUGH_OF_CLASS / max(counts.min(), 1))
+    if asked:
+        rows = sum(cells[0].facts.rows.values())
+        asked.append(f"a table of about {10 * int(np.ceil(rows * factor / 10)):,} such rows would do")
+    needed = ENOUGH_RETRAININGS * (1 + (dataset.sampling == "halves"))
+    if (count := min(len(cell.key.seeds) for cell in cells)) < needed:
+        asked.append(f"there are {count} retrainings, and a decision needs {needed}: --seeds {needed}")
+    return "; ".join(asked)
 
 
 def _chosen(dataset: Dataset, rows: Sequence[BoardRow]) -> BoardRow | None:
@@ -184,32 +253,37 @@ def _gain(dataset: Dataset, row: BoardRow, reference: BoardRow) -> float:
 
 
 def _advice(dataset: Dataset, row: BoardRow) -> str:
+    order = ORDER[dataset.task]
     unit = "point of matched accuracy" if dataset.task == "classification" else "% of ERM's MAE"
-    limit = f"among methods that lose at most {LOSS:g} {unit} and take at most {COST:g} times ERM's compute"
+    limit = f"of the methods that lose at most {LOSS:g} {unit} and take at most {COST:g} times ERM's compute"
+    sentence = f"Use {row.title}: it has the least {order.name} {limit}."
     if row.method == REFERENCE:
-        return f"Stay with ERM: {limit}, none has less {ORDER[dataset.task].name}."
-    change = row.estimates.get(f"delta_{ORDER[dataset.task].key}")
-    known = change is not None and change.excludes_zero
-    shown = (
-        f"These results show that its {ORDER[dataset.task].name} is lower than ERM's."
-        if known
-        else f"These results do not show that its {ORDER[dataset.task].name} is lower than ERM's."
-    )
+        return sentence
+    change = row.estimates.get(f"delta_{order.key}")
+    not_ = "" if change is not None and change.excludes_zero else "do not "
     cost = row.estimates.get("compute")
     price = f" It takes {spelled(cost.value)} times ERM's compute." if cost else ""
-    return f"Use {row.title}: it has the least {ORDER[dataset.task].name} {limit}. {shown}{price}"
+    return f"{sentence} These results {not_}show that its {order.name} is lower than ERM's.{price}"
 
 
 def write(dataset: Dataset, found: Flips) -> tuple[Path, Path]:
-    """Write the molecules that flip as a CSV and as a page, in ``reports/`` of the user's home; return the paths."""
+    """Write the molecules that flip as a CSV and as a page, in ``reports/`` of the user's home; return the paths.
+
+    The names say which method and sampling they are of, so that those of another do not replace them.
+    """
     smiles = of_tests(dataset)
+    drawn = drawings({i: smiles[i] for i in found.shown if i in smiles})
+    table, page = (place(found.cell, f"flips.{suffix}") for suffix in ("csv", "html"))
+    save(table, to_csv(found, smiles).encode())
+    save(page, to_html(found, class_names(dataset), drawn).encode())
+    return table, page
+
+
+def place(cell: Cell, end: str) -> Path:
+    """Return the path of a report on ``cell`` in ``reports/`` of the user's home, a folder that exists then."""
     folder = home() / "reports"
     folder.mkdir(parents=True, exist_ok=True)
-    drawn = drawings({i: smiles[i] for i in found.shown if i in smiles})
-    table, page = (folder / f"{dataset.name}-flips.{suffix}" for suffix in ("csv", "html"))
-    table.write_text(to_csv(found, smiles), encoding="utf-8")
-    page.write_text(to_html(found, drawn), encoding="utf-8")
-    return table, page
+    return folder / f"{cell.key.dataset}-{slug(cell.title)}-{cell.key.sampling}-{end}"
 
 
 def fragile(dataset: Dataset, found: Flips) -> list[str]:

@@ -7,7 +7,7 @@ Shapes: R retrainings, G molecules that can be read, C outputs.
 """
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from joblib import Parallel, delayed
 from benchmark.data.checks.nearest import bits, nearest, ranked, tanimoto
 from benchmark.data.features import morgan
 from benchmark.data.inputs import SMILES, Featuriser
-from benchmark.data.problem import given, labels, split_rows
+from benchmark.data.problem import fold, given, labels, split_rows
 from benchmark.data.readers import LINE, read
 from benchmark.data.rows import Parsed, load_rows
 from benchmark.data.spec import DatasetSpec, load_spec, with_features
@@ -28,13 +28,14 @@ from benchmark.run import runner
 from benchmark.run.runner import Planned
 from benchmark.store.cell import Cell
 from benchmark.train.resampling import sample_for
-from benchmark.types import Examples, Inputs, Problem, Sampling
+from benchmark.types import Examples, Inputs, Predictions, Problem, Sampling
 from leaderboard import my_data
 from leaderboard.read.results import Results
 from leaderboard.write.formats import literal
 
 DOMAIN = 0.05
 """Share of the training molecules that would count as outside the domain themselves."""
+FOLDS = 5
 ENOUGH = 2000
 """Training molecules that are compared with all others to find the similarity at which the domain ends."""
 
@@ -54,18 +55,18 @@ def recorded(results: Results, name: str, method: str) -> Cell:
 
     Raises UserError where there is none, or no recommendation.
     """
-    for part in results.leading():
-        for dataset in part.datasets:
-            if dataset.name == name and method:
-                chosen = [entry for entry in dataset.entries if method in (entry.spelled, entry.method, entry.title)]
-                if len(chosen) != 1:
-                    names = ", ".join(sorted(entry.spelled for entry in dataset.entries))
-                    raise UserError(f"--method {method}: expected one of those that are recorded on {name}: {names}")
-                return next(iter(chosen[0].cells.values()))
-            if dataset.name == name and (flips := my_data.own(dataset).flips):
+    for dataset in my_data.of_names(results, [name]):
+        names = ", ".join(sorted(entry.spelled for entry in dataset.entries))
+        if not method:
+            if flips := my_data.own(dataset).flips:
                 return flips.cell
-    wanted = f"of {method!r} " if method else "to recommend a method from "
-    raise UserError(f"{results.source} has no results {wanted}on {name}: first run churn run --dataset {name}")
+            why = my_data.lacking(dataset) or "there is no other method to compare ERM with"
+            raise UserError(f"no method can be recommended on {name}: {why}. Choose one with --method: {names}")
+        chosen = [entry for entry in dataset.entries if method in (entry.spelled, entry.method, entry.title)]
+        if len(chosen) != 1:
+            raise UserError(f"--method {method}: expected one of those that are recorded on {name}: {names}")
+        return next(iter(chosen[0].cells.values()))
+    raise UserError(f"{results.source} has no results on {name}: run churn run --dataset {name} first")
 
 
 def planned(cell: Cell) -> Planned:
@@ -76,7 +77,7 @@ def planned(cell: Cell) -> Planned:
     words = shlex.split(cell.facts.command)
     command = typer.main.get_command(app).commands["run"]  # type: ignore[attr-defined]
     chosen = command.make_context("run", words[words.index("run") + 1 :]).params
-    names = ("method", "dataset", "canonical_seed", "sampling", "seeds", "learner", "features")
+    names = ("method", "dataset", "canonical_seed", "sampling", "seeds", "learner", "features", "tune")
     cells = train._planned(train._grid(**{name: chosen[name] for name in names}), None, chosen["device"])
     for plan in cells:
         if plan.key.digest == cell.key.digest:
@@ -95,25 +96,55 @@ def answer(plan: Planned, table: pd.DataFrame, jobs: int | None, done: Callable[
     spec = load_spec(with_features(plan.dataset, plan.method.features))
     rows = load_rows(spec)
     pool = split_rows(spec, rows, plan.key.canonical_seed).train
-    everything = np.arange(len(rows.used))
-    reads = plan.method.base.reads
+    everything, reads = np.arange(len(rows.used)), plan.method.base.reads
     inputs, of_all, reasons = _both(*(Featuriser.of(spec, rows, index, reads)(table) for index in (pool, everything)))
-    x = given(spec.name, plan.problem.backbone, rows.x, rows.scaled, everything)
-    used = rows.used
-    train = Examples(
-        x.astype(np.float32) if reads == "numbers" else x,
-        labels(spec, used),
-        used["id"].to_numpy(dtype=str),
-        used["smiles"].to_numpy(dtype=str),
-    )
-    whole = replace(plan.problem, train=train, evals={}, earlier_rows=None)
     tasks = [(plan.problem, plan.key.sampling, seed, inputs) for seed in plan.key.seeds]
-    pool_of_workers = Parallel(n_jobs=jobs or -1, inner_max_num_threads=1, backend="loky", return_as="generator")
+    values = _each(plan, [(whole(plan), "update", 1, of_all), *tasks], jobs, done)
+    return Answers(values[0], np.stack(values[1:]), reasons)
+
+
+def whole(plan: Planned) -> Problem:
+    """Return the problem of a cell with all of its dataset's rows in the training pool, and no test set."""
+    spec = load_spec(with_features(plan.dataset, plan.method.features))
+    rows = load_rows(spec)
+    x = given(spec.name, plan.problem.backbone, rows.x, rows.scaled, np.arange(len(rows.used)))
+    train = Examples(
+        x.astype(np.float32) if plan.method.base.reads == "numbers" else x,
+        labels(spec, rows.used),
+        rows.used["id"].to_numpy(dtype=str),
+        rows.used["smiles"].to_numpy(dtype=str),
+    )
+    return replace(plan.problem, train=train, evals={}, earlier_rows=None)
+
+
+def cross_fitted(plan: Planned, jobs: int | None, done: Callable[[], object] = lambda: None) -> Predictions:
+    """Return predictions for every row of the dataset, each by retrainings that did not see its fold.
+
+    ``FOLDS`` folds are held out in turn, and the cell's sampling draws from the rest. Run r is the r-th retraining in
+    every fold. ``done`` is called after each model. Raises UserError for fewer rows of a class than folds.
+    """
+    problem = whole(plan)
+    folds = [fold(problem, i, FOLDS) for i in range(FOLDS)]
+    tasks = [(one, plan.key.sampling, seed, one.evals["id"].inputs) for one in folds for seed in plan.key.seeds]
+    fitted = _each(plan, tasks, jobs, done)
+    count, place = len(plan.key.seeds), {name: t for t, name in enumerate(problem.train.ids.tolist())}
+    values = np.empty((count, len(problem.train), fitted[0].shape[-1]), dtype=np.float32)
+    for i, one in enumerate(folds):
+        rows = [place[name] for name in one.evals["id"].ids.tolist()]
+        values[:, rows] = np.stack(fitted[i * count : (i + 1) * count])
+    y = problem.train.y
+    return Predictions(plan.key.seeds, problem.train.ids, y, values, problem.task, plan.key.sampling)
+
+
+def _each(
+    plan: Planned, tasks: Sequence[tuple[Problem, Sampling, int, Inputs]], jobs: int | None, done: Callable[[], object]
+) -> list[np.ndarray]:
     values = []
-    for value in pool_of_workers(delayed(_fitted)(plan, *task) for task in [(whole, "update", 1, of_all), *tasks]):
+    workers = Parallel(n_jobs=jobs or -1, inner_max_num_threads=1, backend="loky", return_as="generator")
+    for value in workers(delayed(_fitted)(plan, *task) for task in tasks):
         values.append(value)
         done()
-    return Answers(values[0], np.stack(values[1:]), reasons)
+    return values
 
 
 def _both(first: tuple[Inputs, np.ndarray], second: tuple[Inputs, np.ndarray]) -> tuple[Inputs, Inputs, np.ndarray]:

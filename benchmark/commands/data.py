@@ -282,7 +282,7 @@ def new_dataset(
         if line := expected_line(report, several=len(specs) > 1):
             say(line)
     spelled = shlex.quote(",".join(spec.spelled for spec in specs))
-    say(f"next: churn run --method erm,svm,bagging,twin --dataset {spelled}")
+    say(f"next: churn run {spelled}")
 
 
 def _meaning(fields: dict[str, Any]) -> str:

@@ -7,9 +7,16 @@ from typing import Annotated, Literal
 import typer
 from rich.console import Console
 
-from benchmark.types import Sampling
+from benchmark.types import SAMPLINGS, Sampling
 
 DEFAULT_DATASET = "b3db_measured"
+OWN_METHODS = "erm,early_stopping,svm,multi_kernel,random_forest,extra_trees,gradient_boosting"
+"""What a run on the user's own data compares: the reference, a network whose length of training is chosen, the methods
+with the least churn and the highest accuracy on the published board, and boosting."""
+PAIRWISE = ("svm", "multi_kernel")
+"""Those of them whose time and memory grow with the square of the rows."""
+MANY_ROWS = 10_000
+"""Rows of the table from which on these are left out."""
 ALL_METHODS = "erm,swa,mc_dropout,deep_ensemble,bagging:k=2,bagging,twin"
 
 console = Console(soft_wrap=True, highlight=False)
@@ -28,6 +35,7 @@ Datasets = Annotated[
     typer.Option(
         "--dataset",
         help="Datasets, groups or paths of TOML files, separated by commas; bace@train=200 names a variant.",
+        show_default=DEFAULT_DATASET,
     ),
 ]
 LearnerOption = Annotated[
@@ -69,6 +77,16 @@ SamplingOption = Annotated[
         "--sampling",
         help="What a retraining may see: the whole training pool (paper), one bootstrap of it (nested), one half, "
         "to be compared with the other half (halves), or every row with nothing resampled (update).",
+    ),
+]
+SamplingByData = Annotated[
+    Literal[Sampling, ""],
+    typer.Option(
+        "--sampling",
+        metavar="|".join(SAMPLINGS),
+        help="What a retraining may see: the whole training pool (paper), one bootstrap of it (nested), one half, to "
+        "be compared with the other half (halves), or every row with nothing resampled (update).",
+        show_default="halves for your own data, paper otherwise",
     ),
 ]
 Settings = Annotated[

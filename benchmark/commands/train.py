@@ -32,13 +32,15 @@ def _grid(
     method: str,
     dataset: str,
     canonical_seed: str,
-    sampling: Sampling,
+    sampling: str,
     seeds: str,
     learner: str = "",
     features: str = "",
     tune: str = "none",
 ) -> Grid:
+    """Read the options that define a grid; without ``method`` and ``sampling``, those for the user's own data."""
     from benchmark.data.listing import obtainable
+    from benchmark.data.spec import load_spec
     from benchmark.settings import DEFAULT_SEEDS, parse_seeds, parse_splits
     from benchmark.store.cell import Grid
 
@@ -46,17 +48,32 @@ def _grid(
     chosen, skipped = obtainable(dataset)
     for line in skipped:
         say(line)
-    runs = parse_seeds(seeds or DEFAULT_SEEDS[sampling])
-    return Grid(
-        names,
-        chosen,
-        parse_splits(canonical_seed),
-        runs,
-        sampling,
-        learner,
-        features,
-        cast("Tune", tune.removeprefix("none")),
-    )
+    specs = [load_spec(name) for name in chosen]
+    own = {not spec.shipped and spec.group in ("own", "variant") for spec in specs}
+    if not sampling and own == {True, False}:
+        raise UserError("--sampling: your own data default to halves, others to paper: name one of them, or run twice")
+    sampled: Sampling = cast(Sampling, sampling) or ("halves" if own == {True} else PAPER)
+    if not names and own == {True}:
+        names = _own_methods(chosen)
+    runs = parse_seeds(seeds or DEFAULT_SEEDS[sampled])
+    tuned = cast("Tune", tune.removeprefix("none"))
+    return Grid(names, chosen, parse_splits(canonical_seed), runs, sampled, learner, features, tuned)
+
+
+def _own_methods(datasets: Sequence[str]) -> list[str]:
+    """Return the methods for own data, without those that compare all pairs of many rows."""
+    from benchmark.data.rows import load_rows
+    from benchmark.data.spec import load_spec
+
+    rows = max(len(load_rows(load_spec(name)).used) for name in datasets)
+    names = options.OWN_METHODS.split(",")
+    if rows > options.MANY_ROWS:
+        say(
+            f"{', '.join(options.PAIRWISE)} are left out: they compare all pairs of {rows:,} rows; --method "
+            f"{options.OWN_METHODS} trains them too"
+        )
+        names = [name for name in names if name not in options.PAIRWISE]
+    return names
 
 
 def _planned(grid: Grid, settings: list[str] | None, device: str) -> list[Planned]:
@@ -111,13 +128,16 @@ def update(
 
 @_resumable()
 def run(
+    datasets: Annotated[
+        list[str] | None, typer.Argument(help="Datasets, as with --dataset.", show_default=False)
+    ] = None,
     method: options.Methods = "",
-    dataset: options.Datasets = options.DEFAULT_DATASET,
+    dataset: options.Datasets = "",
     learner: options.LearnerOption = "",
     features: options.FeaturesOption = "",
     tune: options.TuneOption = "none",
     canonical_seed: options.CanonicalSeeds = "99",
-    sampling: options.SamplingOption = PAPER,
+    sampling: options.SamplingByData = "",
     seeds: options.Seeds = "",
     settings: options.Settings = None,
     force: Annotated[bool, typer.Option("--force", help="Retrain cells that are already recorded.")] = False,
@@ -151,6 +171,9 @@ def run(
 
     if grids:
         raise typer.Exit(_run_grids(grids, block, jobs, device))
+    if datasets and dataset:
+        raise UserError(f"--dataset {dataset}: name the datasets once, here or as {' '.join(datasets)}")
+    dataset = ",".join(datasets or ()) or dataset or options.DEFAULT_DATASET
     cells = _planned(_grid(method, dataset, canonical_seed, sampling, seeds, learner, features, tune), settings, device)
     if register and not log_models:
         raise UserError(f"--register {register}: there is no model to register: add --log-models")
@@ -311,7 +334,7 @@ def plan(
     features: options.FeaturesOption = "",
     tune: options.TuneOption = "none",
     canonical_seed: options.CanonicalSeeds = "99",
-    sampling: options.SamplingOption = PAPER,
+    sampling: options.SamplingByData = "",
     seeds: options.Seeds = "",
     settings: options.Settings = None,
     jobs: options.Jobs = None,

@@ -59,6 +59,7 @@ class Planned:
         """Command line that trains this cell."""
         about = self.problem.task, self.problem.backbone, self.key.sampling
         spelled = shlex.quote(registry.spelled(self.method, *about))
+        own = self.problem.about.group in ("own", "variant")  # the command line has another default for own data
         return (
             f"churn run --method {spelled}"
             + (f" --learner {shlex.quote(self.key.learner)}" if self.key.learner else "")
@@ -66,7 +67,7 @@ class Planned:
             + (f" --tune {self.key.tune}" if self.key.tune else "")
             + f" --dataset {shlex.quote(self.dataset)} "
             f"--canonical-seed {self.key.canonical_seed} --seeds {self.key.spelled_seeds}"
-            + (f" --sampling {self.key.sampling}" if self.key.sampling != PAPER else "")
+            + (f" --sampling {self.key.sampling}" if self.key.sampling != PAPER or own else "")
             + (f" --device {self.key.device}" if self.key.device != CPU else "")
         )
 

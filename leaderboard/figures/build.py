@@ -9,6 +9,7 @@ from importlib.metadata import version
 from joblib import hash
 
 from benchmark.files import named, program
+from benchmark.measure.catalogue import ORDER
 from benchmark.types import TASKS
 from leaderboard.figures import charts, pareto, ranks, triage
 from leaderboard.figures.cases import cases
@@ -65,7 +66,7 @@ def _decode(content: bytes) -> Figure | None:
     return fields and Figure(**{**fields, "pdf": base64.b64decode(fields["pdf"])})
 
 
-SHOWN = ("accuracy", "mae", "churn", "delta_churn")
+SHOWN = ("accuracy", "mae", "churn", "delta_churn", "matched_accuracy", "matched_churn", ORDER["regression"].key)
 """Keys of the estimates of boards that figures show."""
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from benchmark.measure.catalogue import KEPT, ORDER
 from benchmark.measure.intervals import Estimate
 from benchmark.types import Task
 from leaderboard.figures.figure import Figure
@@ -32,7 +33,7 @@ class Scale:
     times: float
 
 
-ACCURACY = Scale("Accuracy (%)", "Churn (%)", +1, 100)
+MATCHED = Scale("Matched accuracy (%)", "Matched churn (%)", +1, 100)
 DIFFERENCE = Scale("Mean Δ matched accuracy vs ERM (pp)", "Mean Δ matched churn vs ERM (pp)", +1, 100)
 FRONT = "Line: Pareto front of the filled methods."
 LOSING = "Hollow: no place, for a loss of accuracy or another reason."
@@ -55,13 +56,13 @@ def pareto(board: Board, task: Task, unit: str, styles: Mapping[str, Style], ref
     """Draw the methods on one dataset; None if fewer than two have both numbers."""
     regression = task == "regression"
     unit = unit or "target units"
-    scale = Scale(f"MAE ({unit})", f"Churn |f − f′| ({unit})", -1, 1) if regression else ACCURACY
+    scale = Scale(f"MAE ({unit})", "1 − ICC", -1, 1) if regression else MATCHED
     points = []
     for row in sorted(board.rows, key=lambda row: row.title != reference):
-        quality, churn = estimate_of(row, "mae" if regression else "accuracy"), estimate_of(row, "churn")
+        quality, churn = estimate_of(row, KEPT[task].key), estimate_of(row, ORDER[task].key)
         if quality and churn:
             points.append(Point(row.title, quality, churn, bool(row.marks)))
-    title = f"{'MAE' if regression else 'Accuracy'} and churn, {board.title}"
+    title = f"{'MAE and 1 − ICC' if regression else 'Matched accuracy and matched churn'}, {board.title}"
     about = {"key": f"pareto-{board.dataset}", "title": title, "dataset": board.dataset}
     return _plot(points, [board], reference, scale, styles, "ID test", HOLLOW, **about)
 

@@ -46,7 +46,7 @@ def test_the_calmest_method_within_the_limits_is_advised(results: Results) -> No
     dataset = dataset_of(results)
     found = my_data.own(dataset)
     (sentence,) = found.sentences
-    assert sentence.startswith("Use SVM: it has the least matched churn among methods that lose at most 1 point of")
+    assert sentence.startswith("Use SVM: it has the least matched churn of the methods that lose at most 1 point of")
     assert "These results show that its matched churn is lower than ERM's." in sentence
     assert [str(row[0]).split()[0] for row in found.table.rows] == ["RANDOM_FOREST", "SVM", "ERM"]
     assert found.flips is not None
@@ -67,10 +67,37 @@ def test_the_answer_names_the_molecules_that_flip_and_writes_them_all(
     my_data.answer(results, ["assays"])
     flips = my_data.own(dataset_of(results)).flips
     assert flips is not None
-    table, page = (tmp_path / "reports" / f"assays-flips.{suffix}" for suffix in ("csv", "html"))
+    table, page = (tmp_path / "reports" / f"assays-svm-paper-flips.{suffix}" for suffix in ("csv", "html"))
     assert len(pd.read_csv(table)) == len(flips.table) > 0
     assert "<html" in page.read_text()
     printed = capsys.readouterr().out
     assert f"The {len(flips.table)} of 200 that change: {table}" in printed
     assert printed.count("% of pairs") == min(my_data.FRONT, len(flips.table))
     assert "bace" not in printed
+
+
+@pytest.mark.parametrize(
+    ("rows", "positive", "runs", "told"),
+    [
+        (12, 6, 6, "the ID test has 12 rows, and a decision needs 30"),
+        (
+            200,
+            4,
+            6,
+            "the ID test has 4 rows of '1', and a decision needs 10; a table of about 2,500 such rows would do",
+        ),
+        (200, 100, 3, "there are 3 retrainings, and a decision needs 5: --seeds 5"),
+    ],
+)
+def test_with_too_little_nothing_is_recommended_and_what_it_takes_is_said(
+    make_cell, rows: int, positive: int, runs: int, told: str
+) -> None:
+    y = np.arange(rows) < positive
+    p = np.where(y ^ (np.random.default_rng(0).random((runs, rows)) < 0.1), 0.9, 0.1)
+    values = np.stack([1 - p, p], axis=2)
+    methods = [make_cell(m, values, y=y.astype(int), dataset="assays", about={"group": "own"}) for m in ("erm", "svm")]
+    found = my_data.own(dataset_of(collect(methods, "memory")))
+    (sentence,) = found.sentences
+    assert sentence.startswith("Cannot decide yet: ")
+    assert told in sentence
+    assert found.flips is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with two methods recorded on a classification in words, and a forest on numbers."""
     home = tmp_path_factory.mktemp("home")
     pool = load_problem("b3db_measured").train
-    table = pd.DataFrame({"SMILES": pool.smiles, "brain": pool.y}).sample(150, random_state=0)
+    table = pd.DataFrame({"SMILES": pool.smiles, "brain": pool.y}).sample(260, random_state=0)
     table["logbb"] = [round(len(smiles) / 20 + y, 2) for smiles, y in zip(table.SMILES, table.brain, strict=True)]
     table["brain"] = table["brain"].map({0: "stays out", 1: "enters"})
     with pytest.MonkeyPatch.context() as patch:
@@ -41,7 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             table[["SMILES", target]].to_csv(f"{target}.csv", index=False)
         assert call(benchmark_app, "new-dataset", "brain.csv", "--target", "brain", "--positive", "enters") == 0
         assert call(benchmark_app, "new-dataset", "logbb.csv", "--target", "logbb") == 0
-        sampled = ("--sampling", "halves", "--seeds", "4", "--jobs", "1")
+        sampled = ("--sampling", "halves", "--seeds", "10", "--jobs", "1")
         assert call(benchmark_app, "run", "--method", "erm,svm", "--dataset", "brain", *sampled) == 0
         assert call(benchmark_app, "run", "--method", "erm,linear", "--dataset", "logbb", *sampled) == 0
     return home
@@ -75,7 +76,7 @@ def test_every_row_has_a_class_in_the_users_words_and_how_sure_it_is(tmp_path: P
     read_rows = table[:4]
     assert set(read_rows["prediction"]) <= {"stays out", "enters"}
     np.testing.assert_allclose(read_rows["P(stays out)"] + read_rows["P(enters)"], 1, atol=1e-3)
-    assert set(read_rows["stability"]) <= {0, 0.25, 0.5, 0.75, 1}
+    assert set(read_rows["stability"]) <= {k / 10 for k in range(11)}
     assert (table["nearest"][3], table["similarity"][3], table["outside"][3]) == (known, 1, "no")
     assert table["prediction"].isna().tolist() == [False] * 4 + [True]
     assert "RDKit cannot parse" in table["reason"][4]
@@ -107,9 +108,36 @@ def test_numbers_come_with_their_spread(tmp_path: Path) -> None:
     [
         (("--dataset", "brain", "--out", "brain.csv"), "brain.csv exists: choose another file"),
         (("--dataset", "brain", "--method", "forest"), "expected one of those that are recorded on brain: erm, svm"),
-        (("--dataset", "bace"), "has no results to recommend a method from on bace"),
+        (("--dataset", "bace"), "has no results on bace: run churn run --dataset bace first"),
     ],
 )
 def test_what_cannot_be_answered_says_what_to_do(words: tuple[str, ...], message: str, capsys) -> None:
     assert call(app, "predict", "brain.csv", *words) == 2
     assert message in capsys.readouterr().err
+
+
+def test_every_row_is_cross_fitted_by_models_that_did_not_see_it() -> None:
+    plan = predict.planned(predict.recorded(read()[0], "brain", "svm"))
+    p = predict.cross_fitted(plan, 1)
+    assert p.values.shape == (10, len(predict.load_rows(predict.load_spec("brain")).used), 2)
+    problem = predict.whole(plan)
+    first = predict.fold(problem, 0, predict.FOLDS)
+    (held_out,) = first.evals.values()
+    model = predict.runner.fit(plan.method, predict.sample_for(first, "halves", plan.key.seeds[3])[0])
+    rows = [p.ids.tolist().index(name) for name in held_out.ids.tolist()]
+    np.testing.assert_array_equal(p.values[3, rows], model.predict(held_out.inputs).astype(np.float32))
+    assert not set(held_out.ids.tolist()) & set(first.train.ids.tolist())
+
+
+def test_a_report_is_one_small_file_in_the_users_words(capsys) -> None:
+    assert call(app, "report", "brain", "--jobs", "1") == 0
+    path = Path(capsys.readouterr().out.strip())
+    page = path.read_text()
+    assert path.stat().st_size < 2e6
+    assert not re.search(r"""(?:src|href)=["'](?!#)""", page), "needs another file"
+    for text in ("Use SVM", "stays out", "Balanced accuracy", "rows are used", "<svg", "retrainings that did not see"):
+        assert text in page
+    (table,) = path.parent.glob("brain-svm-halves-all-rows.csv")
+    flips = pd.read_csv(table)
+    assert {"smiles", "method", "sampling", "date", "version"} <= set(flips.columns)
+    assert len(flips) > len(pd.read_csv(path.parent / "brain-svm-halves-flips.csv"))

@@ -165,7 +165,16 @@ def assert_each_once_and_whole(titles: dict[str, int]) -> None:
 @pytest.mark.slow
 def test_a_driver_killed_repeatedly_loses_and_duplicates_nothing(here, drive, capsys) -> None:
     chance = random.Random(5)
-    words = ("--method", "erm,swa,random_forest:trees=5", "--dataset", "small.toml", "--seeds", "3")
+    words = (
+        "--method",
+        "erm,swa,random_forest:trees=5",
+        "--dataset",
+        "small.toml",
+        "--sampling",
+        "paper",
+        "--seeds",
+        "3",
+    )
 
     training = drive(*words, "--jobs", "2")
     training.until(lambda: "3 cells" in training.output)
@@ -346,7 +355,7 @@ assert at_once(together, range(2)) == [0, 0]
 @pytest.mark.slow
 @pytest.mark.long
 def test_ctrl_c_while_training_ends_at_once_and_keeps_what_is_finished(here, drive, capsys) -> None:
-    words = ("--method", "erm", "--dataset", "small.toml,long.toml", "--seeds", "2")
+    words = ("--method", "erm", "--dataset", "small.toml,long.toml", "--sampling", "paper", "--seeds", "2")
     driver = drive(*words, "--jobs", "2")
     driver.until(lambda: "finished ERM on small" in driver.output)
     os.killpg(driver.process.pid, signal.SIGINT)  # as a terminal does: workers get it too
@@ -361,7 +370,7 @@ def test_ctrl_c_while_training_ends_at_once_and_keeps_what_is_finished(here, dri
 @pytest.mark.slow
 @pytest.mark.long
 def test_ctrl_c_while_recording_ends_once_the_cell_is_recorded(here, drive, capsys) -> None:
-    words = ("--method", "random_forest:trees=2", "--dataset", "small.toml", "--seeds", "80")
+    words = ("--method", "random_forest:trees=2", "--dataset", "small.toml", "--sampling", "paper", "--seeds", "80")
     driver = drive(*words, "--jobs", "2")
     driver.until(lambda: outbox.pending() and recorded_seeds())
     driver.process.send_signal(signal.SIGINT)
@@ -393,7 +402,7 @@ def fill_up(disk: Path) -> None:
             ballast.write(bytes(4096))
 
 
-SMALL = ("--method", "erm", "--dataset", "small.toml", "--seeds", "2")
+SMALL = ("--method", "erm", "--dataset", "small.toml", "--sampling", "paper", "--seeds", "2")
 
 
 @pytest.mark.slow

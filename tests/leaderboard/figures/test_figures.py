@@ -226,7 +226,7 @@ def test_alternative_texts_have_the_numbers_of_the_board(figures, results):
     rows = {row.title: row.estimates for row in board(dataset).rows}
     alt = next(f.alt for f in figures if f.key == "pareto-one")
     for title in ("ERM", "Twin-bootstrap λ=300"):
-        accuracy, churn = rows[title]["accuracy"], rows[title]["churn"]
+        accuracy, churn = rows[title]["matched_accuracy"], rows[title]["matched_churn"]
         assert accuracy
         assert churn
         assert f"{title} ({accuracy.value * 100:.3g}, {churn.value * 100:.3g})" in alt
