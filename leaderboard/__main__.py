@@ -410,10 +410,10 @@ for command in (commands.score, commands.power, commands.gate, commands.update):
     app.command()(command)
 
 
-def churn_app() -> App:
+def churn_app(trains: bool = False) -> App:
     """Return the program ``churn``, which has the commands of both packages.
 
-    Its ``study`` is the benchmark's, which starts the one here, and its ``update`` is the one here, which calls the
+    Its ``study`` is the benchmark's, which starts the one here. Its ``update`` is the one here or, if it ``trains``, the
     benchmark's.
     """
     from benchmark.__main__ import app as benchmark_app
@@ -422,15 +422,14 @@ def churn_app() -> App:
 
     both = App(help=benchmark_app.info.help)
     both.callback(invoke_without_command=True)(main)
-    both.registered_commands = [
-        *(command for command in benchmark_app.registered_commands if command.callback is not train.update),
-        *(command for command in app.registered_commands if command.callback is not study),
-    ]
+    left_out = (study, commands.update if trains else train.update)
+    every = [*benchmark_app.registered_commands, *app.registered_commands]
+    both.registered_commands = [command for command in every if command.callback not in left_out]
     return both
 
 
 def churn() -> None:
-    churn_app()()
+    churn_app(any(word.partition("=")[0] == "--dataset" for word in sys.argv[2:]))()
 
 
 if __name__ == "__main__":

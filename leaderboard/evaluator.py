@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from benchmark.measure.intervals import Estimate
     from leaderboard.figures.style import Sheet
+    from leaderboard.scoring.files import Table
     from leaderboard.scoring.runs import Runs
     from leaderboard.scoring.score import Score
 
@@ -89,6 +90,9 @@ class ChurnEvaluator(ModelEvaluator):
         import mlflow
         from mlflow.models.evaluation.artifacts import ImageEvaluationArtifact, JsonEvaluationArtifact
 
+        from leaderboard.scoring import readers
+        from leaderboard.scoring.roles import Options
+
         baseline = str(evaluator_config[BASELINE])
         try:
             old = mlflow.pyfunc.load_model(baseline)
@@ -100,7 +104,8 @@ class ChurnEvaluator(ModelEvaluator):
             "the evaluated model": dataset.predictions_data if model is None else model.predict(features.copy()),
         }
         try:
-            both = [_runs(name, output, dataset, predictions, model_type) for name, output in outputs.items()]
+            tables = [_table(name, output, dataset, predictions) for name, output in outputs.items()]
+            both = readers.read(tables, Options(kind="values" if model_type == REGRESSOR else ""))
             values, table, figure, kind = (_flips if model_type == CLASSIFIER else _differences)(*both)
         except UserError as error:
             raise MlflowException.invalid_parameter_value(str(error)) from error
@@ -125,31 +130,26 @@ class ChurnEvaluator(ModelEvaluator):
         return EvaluationResult(metrics=metrics, artifacts=artifacts)
 
 
-def _runs(name: str, output: Any, dataset: Any, column: str | None, model_type: str) -> "Runs":
-    """Return the predictions that a model has made for a dataset, as one run. Raises UserError."""
+def _table(name: str, output: Any, dataset: Any, column: str | None) -> "Table":
+    """Return the predictions that a model has made for a dataset as a table. Raises UserError."""
     import numpy as np
     import pandas as pd
     from mlflow.pyfunc.scoring_server import predictions_to_json
 
-    from leaderboard.scoring.models import runs_of
+    from leaderboard.scoring.models import table_of
+    from leaderboard.scoring.roles import EXAMPLE
 
     if column is not None and isinstance(output, pd.DataFrame) and column in output:
         output = output[column]
     written = io.StringIO()
     predictions_to_json(output, written)
     truth = None if dataset.labels_data is None else np.asarray(dataset.labels_data).tolist()
-    ids, n, kind = _ids(dataset.features_data), len(dataset.features_data), "values" if model_type == REGRESSOR else ""
-    return runs_of(name, json.loads(written.getvalue())["predictions"], ids, truth, n, kind)
-
-
-def _ids(features: Any) -> list[Any] | None:
-    """Return the ids of the examples if a column of the input has them, each once; otherwise rows are counted."""
-    from leaderboard.scoring.layout import EXAMPLE, first
-
-    name = first(EXAMPLE, map(str, getattr(features, "columns", ())))
-    if not name or not features[name].is_unique or features[name].isna().any():
-        return None
-    return list(features[name].tolist())
+    features = dataset.features_data
+    named = {str(key).lower(): key for key in getattr(features, "columns", ())}
+    key = next((named[name] for name in EXAMPLE if name in named), None)
+    known = key is not None and features[key].is_unique and not features[key].isna().any()
+    ids = list(features[key].tolist()) if known else None
+    return table_of(name, json.loads(written.getvalue())["predictions"], ids, truth, len(features))
 
 
 def _flips(old: "Runs", new: "Runs") -> "tuple[dict[str, Estimate], pd.DataFrame, Sheet, str]":

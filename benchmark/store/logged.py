@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mlflow.entities import Run
 from mlflow.exceptions import MlflowException
+from mlflow.models import get_model_info
 from mlflow.store.artifact.artifact_repo import ArtifactRepository
 from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
@@ -34,6 +35,28 @@ class Table:
     @property
     def uri(self) -> str:
         return f"runs:/{self.run_id}/{self.artifact}"
+
+
+def signature(model: str, address: str) -> dict[str, str] | None:
+    """Return the types of the input columns of a model in MLflow, by name; None if it has no such signature.
+
+    Its files alone are read, and nothing of it is loaded. Raises UserError if there is no such model.
+    """
+    before = os.environ.get("MLFLOW_TRACKING_URI")
+    os.environ["MLFLOW_TRACKING_URI"] = address  # the registry's address has no argument
+    try:
+        found = get_model_info(model).signature
+    except MlflowException as error:
+        raise UserError(f"{model}: it could not be loaded: {error.message.splitlines()[0]}") from error
+    finally:
+        if before is None:
+            del os.environ["MLFLOW_TRACKING_URI"]
+        else:
+            os.environ["MLFLOW_TRACKING_URI"] = before
+    columns = found.inputs if found else None
+    if columns is None or columns.is_tensor_spec() or not columns.has_input_names():
+        return None
+    return {str(column.name): str(column.type) for column in columns.inputs}
 
 
 class Logged:

@@ -4,96 +4,85 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from benchmark.commands import options
 from benchmark.errors import UserError, did_you_mean
 
 if TYPE_CHECKING:
     from benchmark.measure.intervals import IntervalKind
     from leaderboard.read.results import Results
     from leaderboard.scoring.review import Review
+    from leaderboard.scoring.roles import Options
     from leaderboard.scoring.runs import Runs
 
-TABLE = (
-    "Parquet, CSV or MLflow's JSON of predictions, long (run, example_id, p0… or y_pred) or wide (a column per run), "
-    "or a table that a run has logged: runs:/RUN_ID/ARTIFACT."
-)
-Truth = Annotated[Path | None, typer.Option(help="Table with example_id and y_true.", show_default="the column y_true")]
-Kind = Annotated[
-    str, typer.Option(help="Kind of predictions: probabilities, labels or values.", show_default="inferred")
-]
-CI = typer.Option(help="Source of variation in the intervals: runs, examples, both, or paper (too narrow).")
-Tolerance = Annotated[
-    float | None,
-    typer.Option(min=0, help="Regression: a change above this (target's unit) is a flip.", show_default="the old MAE"),
-]
-Tracking = Annotated[
-    str, typer.Option(help="MLflow store.", show_default="MLFLOW_TRACKING_URI, or mlflow.db in this folder")
-]
+TABLE = "Table (Parquet, CSV, MLflow's JSON) or runs:/RUN_ID/ARTIFACT."
+
+
+def _option(text: str, *names: str) -> Any:
+    return typer.Option(*names, help=text, show_default=False)
+
+
+Truth = Annotated[Path | None, _option("Table of true values, by id.")]
+TruthColumn = Annotated[str, _option("Column of true values.")]
+RunColumns = Annotated[str, _option("Columns of predictions, each a run: a,b,c.", "--runs")]
+Probabilities = Annotated[str, _option("Columns of class probabilities of one run.")]
+Logits = Annotated[str, _option("Column of a classifier's margins.")]
+Classes = Annotated[str, _option("Classes in their order: inactive,active.")]
+TaskColumn = Annotated[str, _option("Column of the task, where there are several.")]
+CommonRows = Annotated[bool, _option("Leave out examples not in all tables.", "--common-rows")]
+Kind = Annotated[str, _option("probabilities, labels or values.")]
+CI = typer.Option(help="Intervals: runs, examples, both or paper.")
+Tolerance = Annotated[float | None, _option("Regression: a larger change is a flip.")]
+Tracking = Annotated[str, _option("MLflow store.")]
 SHORT, LONG = 5, 20
 """Numbers of the most fragile examples that ``score`` shows."""
 LARGE = 2**23
 """Bytes of a file that takes a second or more to read."""
-Store = Annotated[Path | None, typer.Option(help="Folder of exported results.", show_default="shipped with the suite")]
 
 
 def score(
     predictions: Annotated[
-        list[str] | None,
-        typer.Argument(help=f"{TABLE} If you give several tables, each is one run.", show_default=False),
+        list[str] | None, typer.Argument(help=f"{TABLE} Each of several is one run.", show_default=False)
     ] = None,
-    experiment: Annotated[str, typer.Option(help="Read the finished runs of this MLflow experiment instead.")] = "",
-    table: Annotated[
-        str,
-        typer.Option(
-            "--table", "--metric-table", help="Artifact that holds a run's predictions.", show_default="its only table"
-        ),
-    ] = "",
-    query: Annotated[
-        str, typer.Option("--filter", help="Read only runs that match this, in the syntax of mlflow.search_runs.")
-    ] = "",
+    experiment: Annotated[str, _option("Read an MLflow experiment's finished runs.")] = "",
+    table: Annotated[str, _option("Artifact of a run that has its predictions.", "--table")] = "",
+    query: Annotated[str, _option("Only runs that match, as in search_runs.", "--filter")] = "",
     tracking_uri: Tracking = "",
     truth: Truth = None,
+    truth_column: TruthColumn = "",
+    run_columns: RunColumns = "",
+    probabilities: Probabilities = "",
+    logits: Logits = "",
+    classes: Classes = "",
+    task_column: TaskColumn = "",
+    common_rows: CommonRows = False,
     kind: Kind = "",
     ci: Annotated[str, CI] = "runs",
-    tolerance: Annotated[
-        float | None,
-        typer.Option(help="Regression: a change that matters, in the target's unit.", show_default="0.5 SD"),
-    ] = None,
-    top: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Number of most fragile examples to show.", show_default="5; 20 with --more and on the page"
-        ),
-    ] = None,
-    more: Annotated[
-        bool, typer.Option("--more", help="Also print the scorecard, churn by class and the published methods.")
-    ] = False,
-    html: Annotated[Path | None, typer.Option(help="Write a page to this file.")] = None,
-    json: Annotated[Path | None, typer.Option(help="Write everything to this file as JSON; - prints it.")] = None,
-    csv: Annotated[Path | None, typer.Option(help="Write all examples to this file, most fragile first.")] = None,
-    review: Annotated[
-        Path | None, typer.Option(help="Of two runs: write to this CSV which examples to review, flips first.")
-    ] = None,
-    share: Annotated[str, typer.Option("--review-share", help="Share of the examples to review.")] = "30%",
-    store: Store = None,
+    tolerance: Annotated[float | None, _option("Regression: a change that matters (0.5 SD).")] = None,
+    top: Annotated[int, _option("Number of most fragile examples to show.")] = 0,
+    more: Annotated[bool, _option("Print scorecard, classes, published methods.", "--more")] = False,
+    html: Annotated[Path | None, _option("Write a page to this file.")] = None,
+    json: Annotated[Path | None, _option("Write all as JSON to this file; - prints it.")] = None,
+    csv: Annotated[Path | None, _option("Write all examples to this file.")] = None,
+    review: Annotated[Path | None, _option("Of two runs: write what to review here.")] = None,
+    share: Annotated[str, typer.Option("--review-share", help="Share to review.")] = "30%",
 ) -> None:
     """Score predictions of any model: churn and related measures, and the most fragile examples."""
-    from leaderboard.scoring import reports
+    from leaderboard.scoring import reports, sources, standing
+    from leaderboard.scoring.review import fragile, select
     from leaderboard.scoring.score import score
 
-    _check(store)
     part = _share(share, "--review-share")
-    sources = predictions or []
-    if bool(sources) == bool(experiment) or (query and not experiment):
+    given = predictions or []
+    if bool(given) == bool(experiment) or (query and not experiment):
         raise UserError("expected either tables of predictions or --experiment; --filter needs --experiment")
-    if table and not experiment and not any(source.startswith("runs:/") for source in sources):
+    if table and not experiment and not any(source.startswith("runs:/") for source in given):
         raise UserError(f"--table {table} is the artifact of a run: expected a run (runs:/RUN_ID) or --experiment")
-    said = f"the experiment {experiment!r}" if experiment else ""
-    runs, left_out = _read(sources, kind, truth, tracking_uri, said, experiment=experiment, table=table, query=query)
+    options = _options(kind, truth, truth_column, run_columns, probabilities, logits, classes, task_column, common_rows)
+    _say_reading(given, f"the experiment {experiment!r}" if experiment else "")
+    runs, left_out = sources.read(given, options, tracking_uri, experiment, table, query)
     if left_out:
         typer.echo(f"left out: {left_out} finished runs without {table or 'a table'}", err=True)
     result = score(runs, kind=interval_kind(ci), tolerance=tolerance)
@@ -102,15 +91,11 @@ def score(
         detail = [reports.scorecard(result), reports.by_class(result)] if more else []
         tables = [reports.facts(result), *detail, reports.triage(result, top or (LONG if more else SHORT))]
         reports.terminal([table for table in tables if table], reports.sentences(result))
-    from leaderboard.scoring.review import fragile, select
-
     selected = select(result, part) if review else None
     if review and selected:
         _write(review, selected.table.to_csv(index=False))
-    from leaderboard.scoring import standing  # after the score: the published results take seconds to read
-
-    results = standing.published_results(store, leading=selected is None)
-    where = standing.standing(result, results, store)
+    results = standing.published_results(leading=selected is None)  # after the score: they take seconds to read
+    where = standing.standing(result, results)
     if html:
         _write(html, reports.to_html(result, where, top or LONG))
     if csv:
@@ -179,48 +164,59 @@ def power(
     names = [name.strip() for name in methods.split(",") if name.strip()]
     if len(names) != 2:
         raise UserError(f"--methods {methods!r}: expected two methods, e.g. erm,twin")
-    typer.echo(f"reading the results {f'in {store}' if store else 'published with the suite'}", err=True)
+    from benchmark.store.opening import nothing_at, uri
+
+    own = "" if store or nothing_at() else uri()
+    typer.echo(f"reading the results in {store or own or 'those published with the suite'}", err=True)
     from leaderboard.read.stored import read
     from leaderboard.scoring import reports, standing
     from leaderboard.tables import power
 
-    shipped = None if store else standing.published_results(leading="@" not in dataset)
-    results = shipped or read(store)[0]
+    shipped = None if store or own else standing.published_results(leading="@" not in dataset)
+    results = shipped or read(store or own)[0]
     tables = power.tables(results, delta, (names[0], names[1]), dataset)
     reports.terminal(tables, list(dict.fromkeys(note for table in tables for note in table.notes)))
 
 
-MODEL = "or with --data a model in MLflow: models:/NAME/VERSION, models:/NAME@ALIAS or runs:/RUN_ID/MODEL."
+MODEL = "Or with --data a model: models:/NAME/VERSION, models:/NAME@ALIAS, runs:/RUN_ID/MODEL."
 
 
 def gate(
-    baseline: Annotated[str, typer.Argument(help=f"{TABLE[:-1]}, {MODEL}")],
+    baseline: Annotated[str, typer.Argument(help=f"{TABLE} {MODEL}")],
     candidate: Annotated[str, typer.Argument(help="Its replacement: predictions for the same examples, or a model.")],
-    max_flips: Annotated[str, typer.Option(help="Fail above this share of flips, e.g. 5%.")],
-    max_bad_flips: Annotated[str, typer.Option(help="Fail above this share of flips from right to wrong.")] = "",
-    sure: Annotated[bool, typer.Option("--sure", help="Apply the limits to the upper ends of the intervals.")] = False,
-    data: Annotated[
-        Path | None, typer.Option(help="Parquet or CSV of the rows for models to predict; example_id names a row.")
-    ] = None,
-    target: Annotated[str, typer.Option(help="Column of --data with the true classes.", show_default="y_true")] = "",
+    max_flips: Annotated[str, typer.Option(help="Limit to the share of flips, e.g. 5%.")],
+    max_bad_flips: Annotated[str, _option("Limit to flips from right to wrong.")] = "",
+    by_estimate: Annotated[bool, _option("Pass though an interval contains a limit.", "--by-estimate")] = False,
+    data: Annotated[Path | None, _option("Rows that models predict for: Parquet or CSV.")] = None,
+    target: Annotated[str, _option("Column of --data with the truth (y_true).")] = "",
     env_manager: Annotated[
         Literal["local", "virtualenv", "uv"],
-        typer.Option(help="Where models predict: in this environment, or in one made from each model's requirements."),
+        typer.Option(metavar="NAME", help="Where models predict: local, virtualenv or uv."),
     ] = "local",
     tolerance: Tolerance = None,
     tracking_uri: Tracking = "",
     truth: Truth = None,
+    truth_column: TruthColumn = "",
+    run_columns: RunColumns = "",
+    probabilities: Probabilities = "",
+    logits: Logits = "",
+    classes: Classes = "",
+    task_column: TaskColumn = "",
+    common_rows: CommonRows = False,
     kind: Kind = "",
     form: Annotated[
         Literal["text", "markdown", "json", "junit"],
-        typer.Option("--format", help="Format of the output: for people, a pull request, a program, or a CI system."),
+        typer.Option("--format", metavar="NAME", help="text, markdown, json or junit."),
     ] = "text",
 ) -> None:
-    """Decide whether a candidate may replace a model: exit code 0 if so, 1 for too many flips, 2 for bad input."""
+    """Decide whether a candidate may replace a model: exit code 0 if so, 1 if not or undecided, 2 for bad input.
+
+    It passes if the intervals of the shares lie within the limits.
+    """
     limit = _share(max_flips, "--max-flips")
     bad = _share(max_bad_flips, "--max-bad-flips") if max_bad_flips else None
     typer.echo(f"comparing {baseline} with {candidate}", err=True)
-    from leaderboard.scoring import models, sources, verdicts
+    from leaderboard.scoring import models, readers, sources, verdicts
     from leaderboard.scoring.gate import gate
 
     given = (baseline, candidate)
@@ -228,80 +224,60 @@ def gate(
     if bool(of_models) != (data is not None):
         found = f"{of_models[0]} is a model" if of_models else "neither of the two is a model"
         raise UserError(f"{found}: give --data, the rows to predict for, if and only if one of the two is a model")
+    options = _options(kind, truth, truth_column, run_columns, probabilities, logits, classes, task_column, common_rows)
     rows = models.data_of(data, target) if data else None
-    read = []
+    tables = []
     for source in given:
         if rows is None or source not in of_models:
-            read += [_read([source], kind, truth, tracking_uri)[0]]
+            _say_reading([source])
+            tables.append(sources.tables([source], tracking_uri)[0][0][1])
             continue
         typer.echo(f"{source}: predicting for {rows.n} rows with {models.where(env_manager)}", err=True)
-        runs, differing = models.predict(source, rows, env_manager, kind, truth, tracking_uri)
-        read += [runs]
+        predicted, differing = models.predict(source, rows, env_manager, tracking_uri)
+        tables.append(predicted)
         if differing:
             typer.echo(f"warning: {source} was logged with other versions: {'; '.join(differing)}", err=True)
             typer.echo("  to predict with those versions, add --env-manager virtualenv or uv", err=True)
-    result = gate(read[0], read[1], limit, bad, sure, tolerance)
+    read = readers.read(tables, options)
+    result = gate(read[0], read[1], limit, bad, by_estimate, tolerance)
     if form == "text":
         _echo_columns(read)
     typer.echo(verdicts.FORMATS[form](result, f"{baseline} → {candidate}"), nl=False)
     raise typer.Exit(0 if result.passed else 1)
 
 
-TRAINING = {"dataset", "cuts", "start", "method", "canonical_seed", "seeds", "jobs", "device", "offline"}
-"""Options of ``update`` that train models, and that go with --dataset alone."""
-
-
 def update(
-    context: typer.Context,
-    old: Annotated[str, typer.Argument(help=f"The old model. {TABLE}", show_default=False)] = "",
-    new: Annotated[str, typer.Argument(help="The new model, for the same examples.", show_default=False)] = "",
-    retrained: Annotated[
-        str, typer.Option(help="The old model, trained again on the same rows with another random seed.")
-    ] = "",
+    old: Annotated[str, typer.Argument(help=f"The old model. {TABLE}", show_default=False)],
+    new: Annotated[str, typer.Argument(help="The new model, for the same examples.", show_default=False)],
+    retrained: Annotated[str, _option("The old model, trained again on the same rows.")] = "",
     tolerance: Tolerance = None,
-    top: Annotated[int, typer.Option(min=1, help="Number of examples to show.")] = 20,
-    html: Annotated[Path | None, typer.Option(help="Write a page to this file.")] = None,
-    json: Annotated[Path | None, typer.Option(help="Write everything to this file as JSON; - prints it.")] = None,
-    markdown: Annotated[
-        Path | None, typer.Option(help="Write the report to this file in Markdown; - prints it.")
-    ] = None,
-    csv: Annotated[Path | None, typer.Option(help="Write all examples to this file.")] = None,
+    top: Annotated[int, _option("Number of examples to show.")] = 20,
+    html: Annotated[Path | None, _option("Write a page to this file.")] = None,
+    json: Annotated[Path | None, _option("Write all as JSON to this file; - prints it.")] = None,
+    markdown: Annotated[Path | None, _option("Write Markdown to this file; - prints it.")] = None,
+    csv: Annotated[Path | None, _option("Write all examples to this file.")] = None,
     tracking_uri: Tracking = "",
     truth: Truth = None,
+    truth_column: TruthColumn = "",
+    run_columns: RunColumns = "",
+    probabilities: Probabilities = "",
+    logits: Logits = "",
+    classes: Classes = "",
+    task_column: TaskColumn = "",
+    common_rows: CommonRows = False,
     kind: Kind = "",
-    dataset: Annotated[str, typer.Option(help="Train: datasets or groups, in place of OLD and NEW.")] = "",
-    cuts: Annotated[int, typer.Option(help="Train: number of updates.", min=1, max=20)] = 5,
-    start: Annotated[str, typer.Option(help="Train: share of the rows that the first model is trained on.")] = "0.5",
-    method: Annotated[
-        str, typer.Option(help="Train: methods to compare with ERM trained anew.", show_default="a selection")
-    ] = "",
-    canonical_seed: Annotated[int, typer.Option(help="Train: seed of the train/test split.")] = 99,
-    seeds: Annotated[str, typer.Option(help="Train: train seeds, an even number of them.")] = "10",
-    jobs: options.Jobs = None,
-    device: options.DeviceOption = "auto",
-    offline: options.Offline = False,
 ) -> None:
     """Report what an update of a model changes, for better or worse, and which part of that is chance.
 
-    ``update OLD NEW`` compares predictions of any two models. ``update --dataset NAME`` trains: it retrains as rows
-    arrive, and says what each update changes, what would have changed anyway, and what helps.
+    To train instead, as rows arrive: update --dataset NAME (python -m benchmark update --help).
     """
-    sources = {name: context.get_parameter_source(name) for name in context.params}
-    given = {name for name, source in sources.items() if source and source.name == "COMMANDLINE"}
-    if wrong := sorted(given - TRAINING - {"tolerance"} if dataset else given & TRAINING):
-        names = ", ".join(name.upper() if name in ("old", "new") else f"--{name.replace('_', '-')}" for name in wrong)
-        raise UserError(f"{names}: {'not with' if dataset else 'only with'} --dataset, which trains models")
-    if dataset:
-        from benchmark.commands import train
-
-        train.update(dataset, cuts, start, method, tolerance or 0.0, canonical_seed, seeds, jobs, device, offline)
-        return
-    if not (old and new):
-        raise UserError("name the predictions of the old and the new model, or --dataset to train models")
-    from leaderboard.scoring import reports
+    from leaderboard.scoring import readers, reports, sources
     from leaderboard.scoring import update as updates
 
-    read = [_read([source], kind, truth, tracking_uri)[0] for source in (old, new, *filter(None, [retrained]))]
+    options = _options(kind, truth, truth_column, run_columns, probabilities, logits, classes, task_column, common_rows)
+    given = [old, new, *filter(None, [retrained])]
+    _say_reading(given)
+    read = readers.read([table for _, table in sources.tables(given, tracking_uri)[0]], options)
     result = updates.update(read[0], read[1], read[2] if retrained else None, tolerance)
     source = f"{old} → {new}"
     if html:
@@ -316,6 +292,26 @@ def update(
     if "-" not in (str(json), str(markdown)):
         _echo_columns(read)
         reports.terminal([updates.table(result), updates.first(result, top)], updates.sentences(result))
+
+
+def _options(
+    kind: str,
+    truth: Path | None,
+    truth_column: str,
+    runs: str,
+    probabilities: str,
+    logits: str,
+    classes: str,
+    task: str,
+    common: bool,
+) -> Options:
+    from leaderboard.scoring.roles import Options
+
+    split = [
+        tuple(part.strip() for part in text.split(",") if part.strip())
+        for text in (runs, probabilities, logits, classes)
+    ]
+    return Options(kind, truth, truth_column, split[0], split[1], split[2], split[3], task, common)
 
 
 def interval_kind(text: str) -> IntervalKind:
@@ -343,24 +339,12 @@ def _echo_columns(tables: Sequence[Runs]) -> None:
         typer.echo(f"{runs.source}: read as {runs.kind}. {runs.columns}")
 
 
-def _read(
-    sources: Sequence[str], kind: str, truth: Path | None, store: str, said: str = "", **more: str
-) -> tuple[Runs, int]:
-    """Read tables as ``sources.read`` does; say so first if that takes a second or more."""
+def _say_reading(sources: Sequence[str], said: str = "") -> None:
+    """Say what is read if that takes a second or more."""
     large = sum(path.stat().st_size for path in map(Path, sources) if path.is_file())
     if said or large > LARGE or any(source.startswith("runs:/") for source in sources):
         size = f" ({large / 1e6:,.0f} MB)" if large else ""
         typer.echo(f"reading {said or ', '.join(sources[:3])}{', …' if len(sources) > 3 else ''}{size}", err=True)
-    from leaderboard.scoring.sources import is_model, read
-
-    for source in filter(is_model, sources):
-        raise UserError(f"{source} is a model: expected a table of predictions; gate compares models")
-    return read(sources, kind, truth, store=store, **more)
-
-
-def _check(store: Path | None) -> None:
-    if store and not (store / "manifest.json").is_file():
-        raise UserError(f"--store {store}: expected a folder of exported results, found no manifest.json in it")
 
 
 def _write(path: Path, text: str) -> None:

@@ -1,143 +1,179 @@
-"""Tables in Parquet, CSV or MLflow's JSON files, read in batches, with columns as texts or numbers."""
+"""Tables in Parquet, CSV or MLflow's JSON files, whose columns stay text or numbers as they were written."""
 
-import re
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
-import pyarrow.parquet
 from pydantic_core import from_json
 
 from benchmark.data import parquet
 from benchmark.errors import UserError
 
+NUMBER = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
+MOST_BYTES = 2**31
+"""Bytes of a table in memory, where each text is kept once."""
 WHOLE = 2.0**53
 """Every smaller integer is an exact float."""
 
 
-def columns_of(path: Path) -> list[str]:
-    """Return the column names of a table. Raises UserError if it cannot be read."""
-    try:
-        if path.suffix == ".parquet":
-            return list(pa.parquet.read_schema(path).names)
-        if path.suffix == ".json":
-            return _logged(path)[0]
-        with pa.csv.open_csv(path, parse_options=_separated(path)) as reader:
-            return list(reader.schema.names)
-    except (OSError, pa.ArrowException) as error:
-        kinds = "Parquet (.parquet), a table logged by MLflow (.json) or CSV (any other name)"
-        raise UserError(f"{path}: cannot be read as {kinds}: {error}") from error
+@dataclass(frozen=True)
+class Column:
+    """A column of n rows: an array of numbers, or a dictionary of texts without surrounding spaces."""
+
+    values: pa.Array
+
+    @cached_property
+    def encoded(self) -> tuple[np.ndarray, np.ndarray]:
+        """The distinct texts, and the index of that of each row (n,), −1 where it is empty."""
+        values = self.values
+        if pa.types.is_floating(values.type):
+            values = pc.if_else(pc.is_nan(values), None, values)
+            if pc.all(pc.and_(pc.equal(values, pc.round(values)), pc.less(pc.abs(values), WHOLE))).as_py():
+                values = values.cast(pa.int64())  # integers lose the .0 that a gap among them brings
+        if not pa.types.is_dictionary(values.type):
+            values = values.dictionary_encode()
+        codes = np.asarray(pc.fill_null(values.indices, -1), dtype=np.int64)
+        return codes, np.array(values.dictionary.cast(pa.string()).to_pylist(), dtype=object)
+
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        """The rows as float64 (n,), nan where empty or no number."""
+        if not pa.types.is_dictionary(self.values.type):
+            return np.array(self.values.cast(pa.float64(), safe=False), dtype=float)
+        texts = self.values.dictionary
+        numeric = pc.if_else(pc.match_substring_regex(texts, NUMBER), texts, None).cast(pa.float64())
+        return np.append(np.array(numeric, dtype=float), np.nan)[self.encoded[0]]
+
+    @cached_property
+    def text(self) -> bool:
+        """Whether most of the rows that are not empty are no numbers."""
+        filled = self.encoded[0] >= 0 if pa.types.is_dictionary(self.values.type) else np.array([])
+        return bool(np.isnan(self.numbers[filled]).mean() > 0.5) if filled.any() else False
 
 
-def _logged(path: Path) -> tuple[list[str], list[list[object]]]:
-    """Return the column names and the rows of a table as ``mlflow.log_table`` writes it. Raises UserError."""
-    expected = f'{path}: expected a table as mlflow.log_table writes it, {{"columns": […], "data": [[…], …]}}'
+@dataclass(frozen=True)
+class Table:
+    """The columns of a file, which errors call ``name``.
+
+    ``ordered`` says that the order of the rows may identify examples, ``output`` that a model has just written it: a
+    column ``label`` is then its prediction.
+    """
+
+    name: str
+    columns: dict[str, Column]
+    ordered: bool = False
+    output: bool = False
+
+    @property
+    def n(self) -> int:
+        return len(next(iter(self.columns.values())).values)
+
+
+def read(path: Path, name: str = "", ordered: bool = False) -> Table:
+    """Read a table, which errors call ``name``. Raises UserError if it cannot be read, or has no rows."""
+    name = name or str(path)
+    kinds = {".parquet": _parquet, ".json": _logged}
     try:
-        content = from_json(path.read_bytes())
-    except ValueError as error:
-        raise UserError(f"{expected}: {error}") from error
+        columns = kinds.get(path.suffix, _csv)(path)
+    except (OSError, ValueError, OverflowError, pa.ArrowException) as error:
+        expected = "Parquet (.parquet), a table logged by MLflow (.json) or CSV (any other name)"
+        raise UserError(f"{name}: cannot be read as {expected}: {error}") from error
+    return table(name, columns, ordered=ordered)
+
+
+def table(name: str, columns: Iterable[tuple[str, Any]], ordered: bool = False, output: bool = False) -> Table:
+    """Make a table of columns with their names: Arrow arrays or lists. Raises UserError for what is no text or number.
+
+    Raises UserError, too, for a table without rows, and for two columns of one name.
+    """
+    read: dict[str, Column] = {}
+    for column, values in columns:
+        if column in read:
+            raise UserError(f"{name}: the column {column!r} appears twice: columns need distinct names")
+        try:
+            array = pa.array(values) if isinstance(values, list) else values
+            read[column] = Column(_plain(array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array))
+        except (TypeError, OverflowError, pa.ArrowException) as error:
+            raise UserError(
+                f"{name}: the column {column!r} mixes text, numbers or other values: expected text or one number per "
+                f"row: {error}"
+            ) from error
+    if not read or not len(next(iter(read.values())).values):
+        raise UserError(f"{name}: no rows: expected predictions")
+    return Table(name, read, ordered, output)
+
+
+def _plain(values: pa.Array) -> pa.Array:
+    """Return numbers as they are, and anything else as a dictionary of texts, in which nothing is empty."""
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        return values
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return values
+    if pa.types.is_decimal(kind):
+        return values.cast(pa.float64())
+    if pa.types.is_nested(kind):
+        raise TypeError(f"it holds {kind}")
+    if pa.types.is_boolean(kind):
+        return pc.if_else(values, "True", "False").dictionary_encode()
+    values.validate(full=True)  # bytes that are no UTF-8 would raise an error wherever they are read
+    texts = pc.utf8_trim_whitespace(values.cast(pa.string()))
+    return pc.if_else(pc.equal(texts, ""), None, texts).dictionary_encode()
+
+
+def _parquet(path: Path) -> Iterable[tuple[str, Any]]:
+    read, size = [], 0
+    for batch in parquet.batches(path):
+        for name, values in zip(batch.schema.names, batch.columns, strict=True):
+            if pa.types.is_nested(values.type):
+                raise ValueError(f"the column {name!r} holds {values.type}: expected text or one number per row")
+        read.append(pa.RecordBatch.from_arrays([_plain(values) for values in batch.columns], batch.schema.names))
+        size += read[-1].nbytes
+        if size > MOST_BYTES:
+            raise ValueError(f"it takes more than {MOST_BYTES // 2**30} GiB: keep the columns and rows that are needed")
+    whole = pa.Table.from_batches(read).unify_dictionaries()
+    return zip(whole.column_names, whole.columns, strict=True)
+
+
+def _logged(path: Path) -> Iterable[tuple[str, Any]]:
+    """Return the columns of a table as ``mlflow.log_table`` writes it."""
+    expected = 'expected a table as mlflow.log_table writes it, {"columns": […], "data": [[…], …]}'
+    content = from_json(path.read_bytes())
     if not isinstance(content, dict) or not all(isinstance(content.get(name), list) for name in ("columns", "data")):
-        raise UserError(expected)
+        raise ValueError(expected)
     names, rows = [str(name) for name in content["columns"]], content["data"]
     odd = next((i for i, row in enumerate(rows, 1) if not isinstance(row, list) or len(row) != len(names)), None)
     if odd is not None:
-        raise UserError(f"{expected}: row {odd} does not have a value for each of {len(names)} columns")
-    return names, rows
+        raise ValueError(f"{expected}: row {odd} does not have a value for each of {len(names)} columns")
+    return zip(names, [list(values) for values in zip(*rows, strict=True)], strict=bool(rows))
 
 
-def _separated(path: Path) -> pa.csv.ParseOptions:
-    """Take the most frequent of comma, semicolon and tab in the header as the separator."""
+def texts_of(path: Path) -> pa.Table:
+    """Read every column of a CSV as text; the most frequent of comma, semicolon and tab in the header is the separator.
+
+    What is empty is missing, unless it is in quotes.
+    """
     with path.open("rb") as file:
         header = file.readline(2**20)
-    return pa.csv.ParseOptions(delimiter=max(",;\t", key=lambda mark: header.count(mark.encode())))
+    mark = max(",;\t", key=lambda mark: header.count(mark.encode()))
+    parsed = pa.csv.ParseOptions(delimiter=mark, newlines_in_values=True)
+    with pa.csv.open_csv(path, parse_options=parsed) as reader:
+        names = reader.schema.names
+    texts = pa.csv.ConvertOptions(
+        column_types=dict.fromkeys(names, pa.string()),
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
+    return pa.csv.read_csv(path, pa.csv.ReadOptions(use_threads=False), parsed, texts)
 
 
-def batches(path: Path, columns: list[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Yield batches with the number of their first row; the first row below the header is 1."""
-    row = 1
-    try:
-        if path.suffix == ".parquet":
-            with closing(parquet.batches(path, columns)) as read:
-                for batch in read:
-                    _check_flat(path, batch.schema)
-                    if len(batch):
-                        yield row, batch
-                        row += len(batch)
-            return
-        if path.suffix == ".json":
-            names, rows = _logged(path)
-            batch = pa.record_batch(
-                [_column(path, name, [r[names.index(name)] for r in rows]) for name in columns], columns
-            )
-            _check_flat(path, batch.schema)
-            if len(batch):
-                yield row, batch
-            return
-        texts = pa.csv.ConvertOptions(include_columns=columns, column_types=dict.fromkeys(columns, pa.string()))
-        one = pa.csv.ReadOptions(use_threads=False)
-        with pa.csv.open_csv(path, one, parse_options=_separated(path), convert_options=texts) as reader:
-            for batch in reader:
-                yield row, batch
-                row += len(batch)
-    except (OSError, ValueError, pa.ArrowException) as error:
-        raise UserError(f"{path}: cannot be read: {error}") from error
-
-
-def _check_flat(path: Path, schema: pa.Schema) -> None:
-    for field in schema:
-        if pa.types.is_nested(field.type):
-            raise UserError(
-                f"{path}: the column {field.name!r} holds {field.type}: expected text or one number per row"
-            )
-
-
-def _column(path: Path, name: str, values: list[object]) -> pa.Array:
-    try:
-        return pa.array(values)
-    except (pa.ArrowException, OverflowError) as error:
-        raise UserError(f"{path}: the column {name!r} mixes text, numbers or other values: {error}") from error
-
-
-def texts_of(column: pa.Array) -> pa.Array:
-    """Return a column as texts; integers stored as floats lose their ``.0``."""
-    if pa.types.is_floating(column.type):
-        safe = pc.and_(pc.equal(column, pc.round(column)), pc.less(pc.abs(column), WHOLE))
-        if pc.all(safe).as_py():
-            column = column.cast(pa.int64())
-    return column.cast(pa.string())
-
-
-def numbers_of(column: pa.Array) -> np.ndarray | None:
-    """Return a column as float64 (nan for empty entries), or None if any entry is not a number."""
-    if pa.types.is_boolean(column.type):
-        return None
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        column = pc.if_else(pc.equal(column, ""), None, column)
-    try:
-        return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return None
-
-
-def check_filled(path: Path, name: str, column: pa.Array, row: int) -> None:
-    """Raise UserError for an empty entry in ``column``, whose first row has the number ``row``."""
-    empty = np.asarray(pc.fill_null(pc.equal(texts_of(column), ""), True))
-    if empty.any():
-        raise UserError(f"{path}, row {row + int(empty.argmax())}: the column {name!r} is empty: expected a value")
-
-
-def natural(text: str) -> tuple[float, str]:
-    """Return a sort key that puts numbers first, in order of size."""
-    try:
-        return float(text), text
-    except ValueError:
-        return float("inf"), text
-
-
-def plain(text: str) -> str:
-    """Normalise a class label for comparison: ``1.0`` becomes ``1``."""
-    return text[:-2] if re.fullmatch(r"-?\d+\.0", text) else text
+def _csv(path: Path) -> Iterable[tuple[str, Any]]:
+    whole = texts_of(path)
+    return zip(whole.column_names, whole.columns, strict=True)

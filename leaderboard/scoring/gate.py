@@ -28,7 +28,7 @@ INTERVALS = {
 
 @dataclass(frozen=True)
 class Gate:
-    """The verdict on a candidate; ``reasons`` name the limits it exceeds.
+    """The verdict on a candidate; ``reasons`` name the limits that it exceeds, or ``undecided``, may exceed.
 
     ``estimates`` are shares of all examples by name: flips and, with truth, bad (right before, wrong after), good, and
     other (wrong before and after).
@@ -40,6 +40,7 @@ class Gate:
     passed: bool
     reasons: tuple[str, ...]
     interval: str
+    undecided: bool = False
     tolerance: float | None = None
     """The change of a regression's value that counts as a flip."""
 
@@ -53,33 +54,38 @@ def gate(
     candidate: Runs,
     max_flips: float,
     max_bad_flips: float | None = None,
-    sure: bool = False,
+    by_estimate: bool = False,
     tolerance: float | None = None,
 ) -> Gate:
     """Compare models run by run, matching runs by name if there are several.
 
-    Shares must not exceed their limits (0 to 1); with ``sure``, nor must the upper ends of their intervals. A value of
-    a regression flips if it moves by more than ``tolerance``, by default the baseline's MAE. Raises UserError for runs
-    with different names, for a limit on bad flips without truth, and for anything ``flipped`` refuses.
+    Neither shares nor the upper ends of their intervals may exceed their limits (0 to 1); with ``by_estimate``, the
+    intervals do not count. A value of a regression flips if it moves by more than ``tolerance``, by default the
+    baseline's MAE. Raises UserError for runs with different names, for a limit on bad flips without truth, and for
+    anything ``flipped`` refuses.
     """
     found = flipped(baseline, candidate, tolerance)
     kinds = found.kinds
     if "bad" not in kinds and max_bad_flips is not None:
-        raise UserError("--max-bad-flips needs true classes or values: give --truth, or a column y_true")
+        raise UserError("--max-bad-flips needs true classes or values: give --truth FILE, or --truth-column NAME")
     estimates = {name: share_of(cases) for name, cases in kinds.items()}
-    reasons = []
+    above, open_ = [], []
     for name, limit in (("flips", max_flips), ("bad", max_bad_flips)):
         if limit is None:
             continue
-        value = estimates[name].high if sure else estimates[name].value
-        if value > limit + 1e-12:
-            end = "the upper end of the interval, " if sure else ""
-            title = "bad flips" if name == "bad" else "flips"
-            reasons.append(f"{title}: {end}{value:.2%}{',' if sure else ''} is above {limit:.2%}")
+        share, title = estimates[name], "bad flips" if name == "bad" else "flips"
+        if share.value > limit + 1e-12:
+            above.append(f"{title}: {share.value:.2%} is above {limit:.2%}")
+        elif not by_estimate and share.high > limit + 1e-12:
+            open_.append(
+                f"{title}: the interval [{share.low:.2%}, {share.high:.2%}] contains the limit of {limit:.2%}; give "
+                "more examples, or --by-estimate to go by the estimate alone"
+            )
+    reasons = above or open_
     runs, examples = kinds["flips"].shape
     interval = INTERVALS["one" if runs == 1 else "many"]
     beyond = found.tolerance if found.both.kind == "values" else None
-    return Gate(estimates, examples, runs, not reasons, tuple(reasons), interval, beyond)
+    return Gate(estimates, examples, runs, not reasons, tuple(reasons), interval, bool(open_) and not above, beyond)
 
 
 class Flipped(NamedTuple):
@@ -120,7 +126,10 @@ def flipped(old: Runs, new: Runs, tolerance: float | None = None) -> Flipped:
         return Flipped(kinds, before, after, both, 0.0)
     if tolerance is None:
         if y is None:
-            raise UserError("values always differ a little: give --tolerance, the change that counts as a flip")
+            raise UserError(
+                "values always differ a little: give --tolerance, the change that counts as a flip, or the true values "
+                "(--truth, --truth-column), whose error is the default"
+            )
         tolerance = float(np.abs(before - y).mean())
     flips = np.abs(after - before) > tolerance
     kinds = {"flips": flips}

@@ -8,24 +8,25 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
-import pyarrow.csv
 
 from benchmark.data import parquet
 from benchmark.errors import UserError
 from benchmark.store.opening import nothing_at, uri
-from leaderboard.scoring import readers
-from leaderboard.scoring.runs import Runs
-from leaderboard.scoring.sources import called
+from leaderboard.scoring import files
+from leaderboard.scoring.files import Table
 
 Environment = Literal["local", "virtualenv", "uv"]
 EXAMPLE, TRUTH = "example_id", "y_true"
+PLAIN = re.compile(r"^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$")
+"""A number that is written as one, unlike the text 001."""
+BOOLEANS = {"true": True, "false": False, "1": True, "0": False}
 CAUSE = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt)\b.*")
 """The line of a traceback that names an exception."""
 MISMATCH = re.compile(r"^ - (.+ \(current: .+\))$", re.MULTILINE)
@@ -34,7 +35,7 @@ MISMATCH = re.compile(r"^ - (.+ \(current: .+\))$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Data:
-    """Rows to predict for: the model's input as columns, with the ids and true values of the examples, if known."""
+    """Rows to predict for: the columns of a file, of which ``ids`` and ``truth`` are no input of a model, if there."""
 
     source: str
     inputs: dict[str, list[Any]]
@@ -46,23 +47,72 @@ class Data:
 def data_of(path: Path, target: str = "") -> Data:
     """Read rows from Parquet or CSV; ``example_id``, ``y_true`` and ``target``, the truth, are no input of a model.
 
-    Raises UserError for a file that cannot be read or has no such column, and for an empty one.
+    What a CSV has stays text until the signature of a model says what it is. Raises UserError for a file that cannot be
+    read or has no such column, and for an empty one.
     """
     try:
-        table = pa.Table.from_batches(parquet.batches(path)) if path.suffix == ".parquet" else pa.csv.read_csv(path)
+        read = pa.Table.from_batches(parquet.batches(path)) if path.suffix == ".parquet" else files.texts_of(path)
     except (OSError, ValueError, pa.ArrowException) as error:
         raise UserError(f"{path}: cannot be read as Parquet (.parquet) or CSV (any other name): {error}") from error
-    names = table.column_names
+    names = read.column_names
     if target and target not in names:
         raise UserError(f"{path}: no column {target!r} (--target); its columns: {', '.join(names)}")
-    if not table.num_rows or len(set(names)) < len(names):
+    if not read.num_rows or len(set(names)) < len(names):
         raise UserError(f"{path}: expected rows to predict for, in columns with distinct names")
-    columns = table.to_pydict()
+    columns = read.to_pydict()
     truth = target or TRUTH
     inputs = {name: values for name, values in columns.items() if name not in {EXAMPLE, TRUTH, truth}}
     if not inputs:
         raise UserError(f"{path}: no input for a model: its columns are {', '.join(names)}")
-    return Data(str(path), inputs, columns.get(EXAMPLE), columns.get(truth), table.num_rows)
+    return Data(str(path), inputs, columns.get(EXAMPLE), columns.get(truth), read.num_rows)
+
+
+def inputs_of(model: str, data: Data, signature: Mapping[str, str] | None) -> dict[str, list[Any]]:
+    """Return the columns that a model reads, of the types in its ``signature``.
+
+    A model without a signature gets every column; in a CSV, those with nothing but numbers, none of which begins with a
+    superfluous zero, are numbers. Raises UserError for a column that is not there, and for the row of a value that is
+    not of its type.
+    """
+    if signature is None:
+        return {name: _guessed(values) for name, values in data.inputs.items()}
+    if missing := [name for name in signature if name not in data.inputs]:
+        raise UserError(
+            f"{model}: its signature has the columns {', '.join(missing)}, which {data.source} lacks; it has "
+            f"{', '.join(data.inputs)}"
+        )
+    return {
+        name: [_typed(data, name, kind, value, row) for row, value in enumerate(data.inputs[name], 1)]
+        for name, kind in signature.items()
+    }
+
+
+def _guessed(values: list[Any]) -> list[Any]:
+    filled = [value for value in values if value is not None]
+    if not filled or not all(isinstance(value, str) and PLAIN.match(value) for value in filled):
+        return values
+    whole = all(value.lstrip("-").isdigit() for value in filled) and len(filled) == len(values)
+    return [None if value is None else int(value) if whole else float(value) for value in values]
+
+
+def _typed(data: Data, name: str, kind: str, value: Any, row: int) -> Any:
+    try:
+        if kind in ("integer", "long"):
+            if value is not None and float(value) == int(float(value)):
+                return int(value) if isinstance(value, str | int) else int(float(value))
+        elif kind in ("float", "double"):
+            return None if value is None or value != value else float(value)
+        elif kind == "boolean":
+            if str(value).lower() in BOOLEANS:
+                return BOOLEANS[str(value).lower()]
+        else:
+            return str(value) if kind == "string" and value is not None else value
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise UserError(
+        f"{data.source}, row {row}, column {name!r}: the signature of the model has {kind}, found "
+        f"{'nothing' if value is None or value != value else repr(value)}"
+    )
 
 
 def where(environment: Environment) -> str:
@@ -73,23 +123,24 @@ def where(environment: Environment) -> str:
     return f"mlflow.pyfunc in an environment that {environment} makes from the model's own requirements"
 
 
-def predict(
-    model: str, data: Data, environment: Environment, kind: str = "", truth: Path | None = None, store: str = ""
-) -> tuple[Runs, list[str]]:
+def predict(model: str, data: Data, environment: Environment, store: str = "") -> tuple[Table, list[str]]:
     """Let the model at the address ``model`` predict for ``data``; also return which library versions differ.
 
-    It is ``mlflow models predict``; numbers reach the model and come back without rounding. ``kind`` and ``truth`` are
-    as in ``readers.read``. Raises UserError, with the cause, for a model that cannot be loaded or fails, and for an
-    output that is no class, probabilities or value for each row.
+    It is ``mlflow models predict``; numbers reach the model and come back without rounding. Raises UserError, with the
+    cause, for a model that cannot be loaded or fails, and for an output that is no class, probabilities or value for
+    each row.
     """
     address = store or uri()
     if missing := nothing_at(address):  # MLflow would create it
         raise UserError(f"there is no tracking store at {missing}: give the address of yours with --tracking-uri")
+    from benchmark.store.logged import signature  # MLflow takes seconds to import
+
+    inputs = inputs_of(model, data, signature(model, address))
     with tempfile.TemporaryDirectory() as folder:
         given, answer = Path(folder) / "input.json", Path(folder) / "output.json"
-        rows = list(zip(*data.inputs.values(), strict=True))
+        rows = list(zip(*inputs.values(), strict=True))
         given.write_text(
-            json.dumps({"dataframe_split": {"columns": [*data.inputs], "data": rows}}, default=_plain), encoding="utf-8"
+            json.dumps({"dataframe_split": {"columns": [*inputs], "data": rows}}, default=_plain), encoding="utf-8"
         )
         words = ["--model-uri", model, "--input-path", str(given), "--output-path", str(answer)]
         words += ["--content-type", "json", "--env-manager", environment]
@@ -109,9 +160,7 @@ def predict(
                 f"{model}: it could not be loaded or failed to predict for {data.source}\n{cause(done.stdout)}"
             )
         output = json.loads(answer.read_text(encoding="utf-8"))["predictions"]
-    runs = runs_of(model, output, data.ids, data.truth, data.n, kind, truth)
-    note = f"{runs.columns} Predicted by {where(environment)}."
-    return replace(runs, columns=note), MISMATCH.findall(done.stdout)
+    return table_of(model, output, data.ids, data.truth, data.n), MISMATCH.findall(done.stdout)
 
 
 def cause(said: str) -> str:
@@ -127,16 +176,8 @@ def cause(said: str) -> str:
     return "\n".join(f"  {line}" for line in dict.fromkeys(lines[i] for i in shown if i < len(lines)))
 
 
-def runs_of(
-    model: str,
-    output: Any,
-    ids: Sequence[Any] | None,
-    truth: Sequence[Any] | None,
-    n: int,
-    kind: str = "",
-    outside: Path | None = None,
-) -> Runs:
-    """Return what a model has predicted for ``n`` examples, from its output as MLflow writes it as JSON.
+def table_of(model: str, output: Any, ids: Sequence[Any] | None, truth: Sequence[Any] | None, n: int) -> Table:
+    """Return what a model has predicted for ``n`` examples as a table, from its output as MLflow writes it as JSON.
 
     One value for each example is a class or a regression value, C of them are probabilities, and a table is read by
     the names of its columns. Raises UserError for anything else.
@@ -149,12 +190,7 @@ def runs_of(
     columns = {name: values for name, values in columns.items() if name not in {EXAMPLE, TRUTH}}
     columns |= {EXAMPLE: list(range(1, n + 1)) if ids is None else list(ids)}
     columns |= {} if truth is None else {TRUTH: list(truth)}
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "predictions.json"
-        table = {"columns": [*columns], "data": list(zip(*columns.values(), strict=True))}
-        path.write_text(json.dumps(table, default=_plain), encoding="utf-8")
-        with called(model, path):
-            return replace(readers.read(path, kind, outside), source=model)
+    return files.table(model, columns.items(), output=True)
 
 
 def _columns(output: Any) -> dict[str, list[Any]] | None:

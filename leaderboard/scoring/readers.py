@@ -1,285 +1,428 @@
-"""Reader of prediction tables, long or wide, into ``Runs``.
+"""Reader of predictions: tables, long or wide, into ``Runs``, by the roles of their columns."""
 
-A file is read twice, in batches: first to inspect it, then to fill one array, with four bytes per number (two per
-label, eight per regression value, since runs may differ only in late digits). Only a mask of one byte per run and
-example grows with it, so the array dominates the memory.
-"""
-
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import get_args
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
+from scipy.special import expit, softmax
 
 from benchmark.errors import UserError
-from leaderboard.scoring.files import batches, check_filled, natural, numbers_of, plain, texts_of
-from leaderboard.scoring.layout import MOST_CLASSES, POSITIVE, Layout, Seen, layout_of, runs_of, truth_columns
-from leaderboard.scoring.runs import PREDICTION_KINDS, PredictionKind, Runs
+from leaderboard.scoring import files
+from leaderboard.scoring.files import Column, Table
+from leaderboard.scoring.roles import (
+    CLOSE,
+    FEW,
+    Grid,
+    Options,
+    Reading,
+    Roles,
+    example_of,
+    filled,
+    grid_of,
+    natural,
+    plain,
+    role_of,
+    stem,
+)
+from leaderboard.scoring.runs import PredictionKind, Runs
 
-STORED: Mapping[PredictionKind, type] = {"labels": np.uint16, "probabilities": np.float32, "values": np.float64}
-TOLERANCE = 1e-3
-MANY = 2**20
-"""Rows that are read in any case, to find the best description of a mistake."""
+MOST_CLASSES = 1000
+NAIVE = Options()
 
 
-def read(path: Path, kind: str = "", truth: Path | None = None, ordered: bool = False) -> Runs:
-    """Read the runs in ``path``: long, a row per run and example, or wide, a column per run.
+def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
+    """Read the runs in tables of predictions for the same examples, which are compared to find what each column is.
 
-    Long: a column run (or train_seed, seed), example_id (or id) and either p0, p1, … (probabilities), p1 alone, or
-    y_pred (class labels if they are texts or integers, otherwise regression values). Without a run column: one run.
-    Wide: example_id and a column for each run: labels, probabilities of class 1 (all within 0 to 1) or values.
-    ``kind`` overrides the guess. The truth is the column y_true, or comes from the file ``truth``. With ``ordered``, a
-    table of one run may lack ids: its examples are then called by the numbers of their rows. ``columns`` of the runs
-    describes how each column was read. Raises UserError, naming column and row (the first below the header is 1),
-    for missing or duplicate entries, invalid numbers or probabilities, and ambiguous columns.
+    Long: a column run (or seed, …), a column of ids, and a column of predictions, or one of probabilities for each
+    class. Wide: a column of ids, and columns of runs that differ in a number. ``columns`` of the runs say how the
+    columns were read. Raises UserError, naming column and row (the first below the header is 1), for missing or
+    duplicate entries, invalid numbers and probabilities, and wherever two readings are possible: it names the option.
     """
-    if kind and kind not in PREDICTION_KINDS:
-        raise UserError(f"unknown kind of prediction {kind!r}: choose {', '.join(PREDICTION_KINDS)}")
-    try:
-        contents = _scan(path, kind, truth is not None, ordered)
-        outside = None if truth is None else _truth_of(truth, contents.layout.example)
-        return _fill(path, contents, outside, truth)
-    except pa.ArrowException as error:  # a type that cannot be compared or written as text
-        raise UserError(f"{path}: expected columns of text and numbers: {error}") from error
+    if options.kind and options.kind not in get_args(PredictionKind):
+        raise UserError(f"unknown kind of prediction {options.kind!r}: choose {', '.join(get_args(PredictionKind))}")
+    outside = files.read(options.truth) if options.truth else None
+    examples = example_of(tables, outside)
+    grids = [grid_of(table, example, options.common) for table, example in zip(tables, examples, strict=True)]
+    kept = ""
+    if options.common:
+        grids, kept = _in_common(grids, outside, examples[0])
+    same = _same(tables, grids)
+    known = list(outside.columns) if outside else []
+    roles = [Reading(table, grid, same, known, options).find() for table, grid in zip(tables, grids, strict=True)]
+    truths = [
+        _texts(table.columns[role.truth], grid, table, role.truth) if role.truth else None
+        for table, grid, role in zip(tables, grids, roles, strict=True)
+    ]
+    where = [f"truth: {role.truth}" if role.truth else "" for role in roles]
+    if outside:
+        found = [
+            _outside(outside, example, role, grid, options)
+            for example, role, grid in zip(examples, roles, grids, strict=True)
+        ]
+        truths = [texts for texts, _ in found]
+        where = [f"truth: {column} in {options.truth}" for _, column in found]
+    kind = _kind(tables, roles, [truth for truth in truths if truth is not None], options)
+    read = _filled(tables, grids, roles, truths, kind, options)
+    result = []
+    for table, grid, role, place, (runs, said) in zip(tables, grids, roles, where, read, strict=True):
+        parts = [said, place, _left_out(table, grid, role, bool(place)), kept]
+        result.append(replace(runs, columns="; ".join(filter(None, parts)) + "."))
+    return result
 
 
-@dataclass
-class Contents:
-    """The result of the first pass; ``labels`` are the texts of the predicted classes."""
-
-    layout: Layout
-    kind: PredictionKind
-    runs: list[str]
-    ids: pa.Array
-    rows: int
-    labels: list[str] = field(default_factory=list)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.layout.predicted if self.layout.wide else tuple(self.runs)
-
-
-def _scan(path: Path, kind: str, outside: bool, ordered: bool) -> Contents:
-    layout = layout_of(path, kind, outside, ordered)
-    ids = pa.array([], pa.string())
-    runs: dict[str, None] = {}
-    outputs = len(layout.predicted) > 1 and not layout.wide
-    seen = {name: Seen() for name in (() if outputs else layout.predicted)}
-    only: dict[str, str] = {}
-    count = 0
-    wanted = [name for name in (layout.run, layout.example, *layout.predicted, *layout.constant) if name]
-    for row, batch in batches(path, wanted):
-        count += len(batch)
-        if layout.example:
-            check_filled(path, layout.example, batch[layout.example], row)
-        ids = pa.concat_arrays([ids, _ids(layout, batch, row)]).unique()
-        if layout.run:
-            check_filled(path, layout.run, batch[layout.run], row)
-            runs.update(dict.fromkeys(texts_of(batch[layout.run]).unique().to_pylist()))
-        for name in layout.constant:
-            for value in texts_of(batch[name]).unique().to_pylist():
-                if only.setdefault(name, value) != value:
-                    raise UserError(
-                        f"{path}: the column {name!r} has {only[name]!r} and {value!r}: keep the rows of one test set"
-                    )
-        for name, column in seen.items():
-            column.add(batch[name])
-        if count > max(MANY, len(ids) * max(1, len(runs))):  # some row repeats another: _fill will name it
-            break
-    if not count:
-        raise UserError(f"{path}: no rows: expected predictions")
-    if layout.wide:
-        predicted = runs_of(path, kind, seen)
-        unread = tuple(name for name in layout.predicted if name not in predicted)
-        layout = replace(layout, predicted=predicted, unread=(*layout.unread, *unread))
-    read = [seen[name] for name in layout.predicted if name in seen]
-    final = next((name for name in PREDICTION_KINDS if name == kind), None) or _guessed(layout, outputs, read)
-    distinct = set().union(*(column.classes for column in read)) if final == "labels" else set()
-    if len(distinct) > MOST_CLASSES:
-        raise UserError(
-            f"{path}: more than {MOST_CLASSES} different class labels in {layout.predicted[0]!r}: for regression "
-            "values, use --kind values"
-        )
-    return Contents(layout, final, list(runs) or ["1"], ids, count, sorted(distinct, key=natural))
+def _in_common(grids: Sequence[Grid], outside: Table | None, example: str) -> tuple[list[Grid], str]:
+    """Keep the examples that are in all tables, in the order of the first, and say how many."""
+    every = [set(grid.ids.tolist()) for grid in grids]
+    if outside:
+        key, value = _key(outside, example), outside.columns
+        every.append(set(value[key].encoded[1].tolist()))
+    shared, whole = set.intersection(*every), set.union(*every[: len(grids)])
+    if not shared:
+        raise UserError("--common-rows: the tables have no example in common")
+    kept = []
+    for grid in grids:
+        mask = np.array([name in shared for name in grid.ids.tolist()])
+        kept.append(replace(grid, ids=grid.ids[mask], at=grid.at[:, mask]))
+    return kept, f"{len(shared)} of {len(whole)} examples, those in common"
 
 
-def _ids(layout: Layout, batch: pa.RecordBatch, row: int) -> pa.Array:
-    """Return the ids of the examples of a batch, or the numbers of its rows, the first of which is ``row``."""
-    return texts_of(batch[layout.example] if layout.example else pa.array(range(row, row + len(batch))))
-
-
-def _guessed(layout: Layout, outputs: bool, read: list[Seen]) -> PredictionKind:
-    if outputs or layout.predicted[0] in POSITIVE:
-        return "probabilities"
-    if all(column.whole for column in read):
-        return "labels"
-    return "probabilities" if layout.wide and all(column.within for column in read) else "values"
-
-
-def _truth_of(path: Path, example: str) -> dict[str, tuple[str, int]]:
-    """Read the true values of a file by example id, with their rows."""
-    key, value = truth_columns(path, example)
-    true: dict[str, tuple[str, int]] = {}
-    for row, batch in batches(path, [key, value]):
-        for name in (key, value):
-            check_filled(path, name, batch[name], row)
-        texts = zip(texts_of(batch[key]).to_pylist(), texts_of(batch[value]).to_pylist(), strict=True)
-        for r, (name, text) in enumerate(texts, start=row):
-            if true.setdefault(name, (text, r))[0] != text:
-                raise UserError(
-                    f"{path}, row {r}: example {name!r} is {text!r}, but {true[name][0]!r} in an earlier row"
+def _same(tables: Sequence[Table], grids: Sequence[Grid]) -> frozenset[str] | None:
+    """Return the columns that never differ for an example; None if there is nothing to compare."""
+    if len(tables) == 1 and len(grids[0].runs) == 1:
+        return None
+    place = [{name: t for t, name in enumerate(grid.ids.tolist())} for grid in grids]
+    shared = [name for name in place[0] if all(name in ids for ids in place)]
+    rows = [grid.at[:, [ids[name] for name in shared]] for grid, ids in zip(grids, place, strict=True)]
+    same = set()
+    for name in set.intersection(*(set(table.columns) for table in tables)):
+        first = tables[0].columns[name]
+        equal = True
+        for table, at in zip(tables, rows, strict=True):
+            column = table.columns[name]
+            if first.text or column.text:
+                a, b = (np.append(c.encoded[1], None)[c.encoded[0]] for c in (first, column))
+                equal &= bool((b[at] == a[rows[0][:1]]).all())
+            else:
+                equal &= bool(
+                    np.array_equal(*np.broadcast_arrays(column.numbers[at], first.numbers[rows[0][:1]]), equal_nan=True)
                 )
-    return true
+        if equal:
+            same.add(name)
+    return frozenset(same)
 
 
-def _fill(path: Path, contents: Contents, outside: dict[str, tuple[str, int]] | None, truth_file: Path | None) -> Runs:
-    layout, n = contents.layout, len(contents.ids)
-    outputs = max(2, len(layout.predicted)) if contents.kind == "probabilities" and not layout.wide else 2
-    if not layout.wide and len(contents.names) * n > 2 * contents.rows:  # before memory is taken for all
+def _key(outside: Table, example: str) -> str:
+    """Return the column of ids in a file of true values."""
+    return example if example in outside.columns else example_of([outside], None)[0]
+
+
+def _texts(column: Column, grid: Grid, table: Table, name: str) -> np.ndarray:
+    """Return the true values of a table as texts, (T,). Raises UserError if one is empty or differs between runs."""
+    codes = column.encoded[0][grid.at]
+    if (codes < 0).any():
+        row = int(grid.at[codes < 0].min()) + 1
+        raise UserError(f"{table.name}, row {row}: the column {name!r} is empty: expected a true value")
+    if (codes != codes[0]).any():
+        r, t = np.argwhere(codes != codes[0])[0]
+        now, before = column.encoded[1][codes[r, t]], column.encoded[1][codes[0, t]]
         raise UserError(
-            f"{path}: {contents.rows:,} rows, but {len(contents.names):,} runs in the column {layout.run!r} and {n:,} "
-            "examples: expected a row for each run and example, because every run must have the same examples"
+            f"{table.name}, row {grid.at[r, t] + 1}, column {name!r}: example {str(grid.ids[t])!r} is {now!r}, but "
+            f"{before!r} in an earlier row"
         )
-    shape = (len(contents.names), n, *([outputs] if contents.kind == "probabilities" else []))
-    values: np.ndarray = np.zeros(shape, STORED[contents.kind])
-    seen = np.zeros(shape[:2], dtype=bool)
-    truth = Truth(np.full(n, -1))
-    runs = pa.array(contents.runs, pa.string())
-    inside = layout.truth if outside is None else ""
-    for row, batch in batches(path, [name for name in (layout.run, layout.example, inside, *layout.predicted) if name]):
-        t = _index(_ids(layout, batch, row), contents.ids)
-        r = _index(batch[layout.run], runs) if layout.run else np.zeros(len(batch), dtype=np.int64)
-        wide = [(np.full(len(batch), i), [name]) for i, name in enumerate(layout.predicted)]
-        for run, names in wide if layout.wide else [(r, list(layout.predicted))]:
-            _mark(path, contents, seen, run, t, row)
-            values[run, t] = _predicted(path, contents, names, batch, row)
-        if inside:
-            truth.add(path, contents, t, batch[inside], row)
-    if not seen.all():
-        r0, t0 = np.argwhere(~seen)[0]
+    return np.asarray(column.encoded[1][codes[0]])
+
+
+def _outside(outside: Table, example: str, role: Roles, grid: Grid, options: Options) -> tuple[np.ndarray, str]:
+    """Return the true values of the examples from a file, as texts (T,), and their column."""
+    key = _key(outside, example)
+    name = options.truth_column
+    if name and name not in outside.columns:
         raise UserError(
-            f"{path}: run {contents.names[r0]!r} has {int(seen[r0].sum())} of {n} examples: "
-            f"{contents.ids[t0].as_py()!r} is missing; every run must have the same examples"
+            f"{outside.name}: no column {name!r} (--truth-column); its columns: {', '.join(outside.columns)}"
         )
-    ids = np.array(contents.ids.to_pylist(), dtype=str)
-    true = truth.spelled() if inside else None if outside is None else _looked_up(path, ids, outside)
-    values, classes, y = _classes(path, contents, values, true)
-    return Runs(contents.names, ids, contents.kind, values, classes, y, str(path), layout.describe(truth_file))
-
-
-def _mark(path: Path, contents: Contents, seen: np.ndarray, run: np.ndarray, t: np.ndarray, row: int) -> None:
-    """Mark examples ``t`` of runs ``run`` as ``seen`` (R, T). Raises UserError for a duplicate."""
-    duplicate = seen[run, t]
-    first_rows = np.unique(run * seen.shape[1] + t, return_index=True)[1]
-    if not duplicate.any() and len(first_rows) < len(t):
-        duplicate = np.ones(len(t), dtype=bool)
-        duplicate[first_rows] = False
-    if duplicate.any():
-        i, layout = int(duplicate.argmax()), contents.layout
-        where = "" if layout.wide or not layout.run else f" of run {contents.names[run[i]]!r}"
-        hint = "" if layout.run or layout.wide else "; several runs need a column run"
-        raise UserError(f"{path}, row {row + i}: example {contents.ids[t[i]].as_py()!r}{where} appears twice{hint}")
-    seen[run, t] = True
-
-
-def _predicted(path: Path, contents: Contents, names: list[str], batch: pa.RecordBatch, row: int) -> np.ndarray:
-    """Return the predictions of a batch as stored: label indices, values or probabilities (rows, outputs)."""
-    if contents.kind == "labels":
-        check_filled(path, names[0], batch[names[0]], row)
-        return _index(batch[names[0]], pa.array(contents.labels, pa.string()))
-    numbers = np.stack([_number(path, name, batch[name], row) for name in names], axis=-1)
-    return numbers[:, 0] if contents.kind == "values" else _probabilities(path, names, numbers, row)
-
-
-def _looked_up(path: Path, ids: np.ndarray, outside: dict[str, tuple[str, int]]) -> list[str]:
-    missing = next((name for name in ids.tolist() if name not in outside), None)
+    rest = [column for column in outside.columns if column != key]
+    mine = stem(options.task or role.predicted[0])
+    for names in (
+        [column for column in rest if column == (options.task or role.predicted[0])],
+        [column for column in rest if mine and stem(column) == mine],
+        [column for column in rest if column.lower() == "y_true"],
+        [column for column in rest if role_of(column) == "truth"],
+        [column for column in rest if role_of(column) == "either"],
+        rest,
+    ):
+        if not name and len(names) == 1:
+            name = names[0]
+    if not name:
+        raise UserError(
+            f"{outside.name}: each of {', '.join(map(repr, rest))} may be the true values: say which with "
+            "--truth-column"
+        )
+    ids, values = (outside.columns[column].encoded for column in (key, name))
+    keys, codes = filled(outside, key), values[0]
+    true: dict[str, tuple[int, int]] = {}
+    for row, (i, code) in enumerate(zip(keys.tolist(), codes.tolist(), strict=True), 1):
+        text = str(ids[1][i])
+        if code >= 0 and true.setdefault(text, (code, row))[0] != code:
+            now, before = values[1][code], values[1][true[text][0]]
+            raise UserError(f"{outside.name}, row {row}: example {text!r} is {now!r}, but {before!r} in an earlier row")
+    missing = next((text for text in grid.ids.tolist() if text not in true), None)
     if missing is not None:
-        raise UserError(f"{path}: example {missing!r} has no true value in the truth file: expected one for each")
-    return [outside[name][0] for name in ids.tolist()]
-
-
-def _index(column: pa.Array, texts: pa.Array) -> np.ndarray:
-    return np.asarray(pc.index_in(texts_of(column), texts).to_numpy(zero_copy_only=False), dtype=np.int64)
-
-
-def _number(path: Path, name: str, column: pa.Array, row: int) -> np.ndarray:
-    numbers = numbers_of(column)
-    if numbers is None:
-        texts = texts_of(column).to_pylist()
-        i = next(i for i, text in enumerate(texts) if numbers_of(pa.array([text], pa.string())) is None)
-        raise UserError(f"{path}, row {row + i}, column {name!r}: expected a number, found {texts[i]!r}")
-    if not np.isfinite(numbers).all():
-        i = int((~np.isfinite(numbers)).argmax())
         raise UserError(
-            f"{path}, row {row + i}, column {name!r}: expected a finite number, found {column[i].as_py()!r}"
+            f"{outside.name}: example {missing!r} has no true value in the column {name!r}: expected one for each"
         )
-    return numbers
+    return np.array([values[1][true[text][0]] for text in grid.ids.tolist()], dtype=object), name
 
 
-def _probabilities(path: Path, names: list[str], p: np.ndarray, row: int) -> np.ndarray:
-    if p.shape[1] == 1:
-        p = np.concatenate([1 - p, p], axis=1)
-    off = np.maximum(np.abs(p.sum(axis=1) - 1), -p.min(axis=1))
-    if off.max() > TOLERANCE:
-        i = int((off > TOLERANCE).argmax())
-        if len(names) > 1:
-            expected, shown = f"columns {', '.join(names)}: expected probabilities that sum to 1", p[i]
-        else:
-            expected, shown = f"column {names[0]!r}: expected a probability from 0 to 1", p[i, 1:]
-        raise UserError(f"{path}, row {row + i}, {expected}, found {', '.join(f'{x:g}' for x in shown)}")
-    return p
-
-
-@dataclass
-class Truth:
-    """The true value of each example, as an index of ``texts``; −1 if not read yet."""
-
-    of: np.ndarray
-    texts: dict[str, int] = field(default_factory=dict)
-
-    def add(self, path: Path, contents: Contents, t: np.ndarray, column: pa.Array, row: int) -> None:
-        """Store the true values of examples ``t``. Raises UserError if one is empty or contradicts an earlier row."""
-        check_filled(path, contents.layout.truth, column, row)
-        encoded = texts_of(column).dictionary_encode()
-        codes = [self.texts.setdefault(text, len(self.texts)) for text in encoded.dictionary.to_pylist()]
-        now = np.array(codes)[encoded.indices.to_numpy()]
-        new = self.of[t] < 0
-        self.of[t[new]] = now[new]
-        other = self.of[t] != now
-        if other.any():
-            i = int(other.argmax())
-            texts = list(self.texts)
+def _kind(
+    tables: Sequence[Table], roles: Sequence[Roles], truths: Sequence[np.ndarray], options: Options
+) -> PredictionKind | str:
+    """Return the kind of all predictions. Raises UserError where two are possible."""
+    true = {plain(text) for truth in truths for text in np.unique(truth).tolist()}
+    if options.logits:
+        return "logits"
+    spelled = {role.kind for role in roles if role.kind}
+    if options.kind:
+        if spelled and options.kind != "probabilities" and any(role.classes for role in roles):
+            names = ", ".join(roles[0].predicted)
             raise UserError(
-                f"{path}, row {row + i}, column {contents.layout.truth!r}: example {contents.ids[t[i]].as_py()!r} is "
-                f"{texts[now[i]]!r}, but {texts[self.of[t[i]]]!r} in an earlier row"
+                f"{tables[0].name}: --kind {options.kind}, but {names} are probabilities: name others with --runs"
             )
-
-    def spelled(self) -> list[str]:
-        """Return the true value of each example as text."""
-        texts = list(self.texts)
-        return [texts[code] for code in self.of]
-
-
-def _classes(
-    path: Path, contents: Contents, values: np.ndarray, true: list[str] | None
-) -> tuple[np.ndarray, tuple[str, ...], np.ndarray | None]:
-    """Return predictions, class names and true values; labels become indices of the common classes."""
-    if contents.kind == "values":
-        return values, (), None if true is None else _number(path, "true value", pa.array(true), 1)
-    if contents.kind == "probabilities":
-        classes = [str(c) for c in range(values.shape[2])]
-    else:
-        classes = sorted({plain(text) for text in (*contents.labels, *(true or ()))}, key=natural)
-        values = np.array([classes.index(plain(label)) for label in contents.labels], dtype=np.uint16)[values]
-    if true is None:
-        return values, tuple(classes), None
-    index = {name: c for c, name in enumerate(classes)}
-    wrong = next((i for i, text in enumerate(true) if plain(text) not in index), None)
-    if wrong is not None:
+        return options.kind
+    name = tables[0].name
+    columns = [
+        (table, role.predicted, table.columns[column])
+        for table, role in zip(tables, roles, strict=True)
+        for column in role.predicted
+    ]
+    shown = ", ".join(dict.fromkeys(map(repr, roles[0].predicted[:4])))
+    if spelled:
+        if len(true) > 2 and not any(role.classes for role in roles):
+            raise UserError(
+                f"{name}: {shown} is named as the probability of one of two classes, but the true values are "
+                f"{len(true)}: say which with --kind values or --truth-column"
+            )
+        return "probabilities"
+    if any(column.text for *_, column in columns):
+        return "labels"
+    numbers = [column.numbers for *_, column in columns]
+    finite = [n[np.isfinite(n)] for n in numbers]
+    whole, distinct = (
+        all((n == n.round()).all() for n in finite),
+        {x for n in finite for x in np.unique(n)[:100].tolist()},
+    )
+    within = all(((n >= 0) & (n <= 1)).all() for n in finite)
+    fractions = any(not _whole(text) for text in true)
+    words = any(not _numeric(text) for text in true)
+    if whole:
+        if words or not fractions:
+            if len(distinct) <= FEW and len(true) <= FEW:
+                return "labels"
+            raise UserError(f"{name}: {shown}: many whole numbers: say which with --kind labels or --kind values")
+        return "values"
+    if (true <= {"0", "1"} and true) or words or len(true) == 2:
+        if within:
+            return "probabilities"
         raise UserError(
-            f"{path}: the true class of example {contents.ids[wrong].as_py()!r} is {true[wrong]!r}: with probabilities "
-            f"it must be a class index from {classes[0]} to {classes[-1]}"
+            f"{name}: {shown}: beyond 0 to 1, but the true values are classes ({', '.join(sorted(true))[:40]}): if "
+            f"they are margins, add --logits {roles[0].predicted[0]}; if all are values, --kind values"
         )
-    return values, tuple(classes), np.array([index[plain(text)] for text in true])
+    if within and not true:
+        raise UserError(
+            f"{name}: {shown}: between 0 and 1, so they may be probabilities or values: say which with --kind "
+            "probabilities or --kind values, or give the true values with --truth or --truth-column"
+        )
+    return "values"
+
+
+def _numeric(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _whole(text: str) -> bool:
+    return not _numeric(text) or (np.isfinite(float(text)) and float(text) == round(float(text)))
+
+
+def _filled(
+    tables: Sequence[Table],
+    grids: Sequence[Grid],
+    roles: Sequence[Roles],
+    truths: Sequence[np.ndarray | None],
+    kind: str,
+    options: Options,
+) -> list[tuple[Runs, str]]:
+    """Return the runs of each table, and what was read as predictions."""
+    true = {plain(text) for truth in truths if truth is not None for text in np.unique(truth).tolist()}
+    labels: set[str] = set()
+    if kind == "labels":
+        for table, role in zip(tables, roles, strict=True):
+            for column in role.predicted:
+                filled(table, column)
+                labels |= set(map(plain, table.columns[column].encoded[1]))
+    classes, of_true, of_labels = _coded(tables[0].name, kind, roles, labels, true, options)
+    result = []
+    for table, grid, role, truth in zip(tables, grids, roles, truths, strict=True):
+        values = _values(table, grid, role, kind, of_labels)
+        y = None
+        if truth is not None and kind == "values":
+            y = np.array([float(text) if _numeric(text) else np.nan for text in truth])
+            if np.isnan(y).any():
+                raise UserError(f"{table.name}: a true value is {truth[np.isnan(y)][0]!r}: expected a number")
+        elif truth is not None:
+            y = np.array([of_true[plain(text)] for text in truth])
+        final: PredictionKind = "probabilities" if kind in ("probabilities", "logits") else kind  # type: ignore[assignment]
+        if final == "probabilities" and len(role.predicted) == 1 and y is not None and len(y) >= 20:
+            _check_side(table, role, values, y, options)
+        runs = Runs(role.predicted if role.wide else grid.runs, grid.ids, final, values, classes, y, table.name)
+        result.append((runs, _said(grid, role, kind)))
+    return result
+
+
+def _coded(
+    name: str, kind: str, roles: Sequence[Roles], labels: set[str], true: set[str], options: Options
+) -> tuple[tuple[str, ...], dict[str, int], dict[str, int]]:
+    """Return the classes, and the index of each true and each predicted one. Raises UserError if they do not match."""
+    if kind == "values":
+        return (), {}, {}
+    given = tuple(map(plain, options.classes))
+    if kind == "labels":
+        classes = given or tuple(sorted(labels | true, key=natural))
+        if not given and true and not (labels <= true or true <= labels):
+            _mismatch(name, "the predicted", labels, true, labels | true)
+        if len(classes) > MOST_CLASSES:
+            raise UserError(f"{name}: more than {MOST_CLASSES} different class labels: for values, use --kind values")
+        if len(classes) < 2:
+            classes = (*classes, f"not {classes[0]}")
+        return classes, _index(name, true, classes), _index(name, labels, classes)
+    own = next((role.classes for role in roles if role.classes), ("0", "1"))
+    for role in roles:
+        if role.classes and role.classes != own:
+            raise UserError(
+                f"{name}: the tables have probabilities of {own} and {role.classes}: expected the same classes"
+            )
+    if given and len(given) != len(own):
+        raise UserError(f"--classes {','.join(given)}: expected {len(own)} classes, as there are probabilities")
+    if given and set(given) == set(own):
+        given = own  # the columns say the order
+    classes = given or own
+    if not given and not true <= set(own):
+        _mismatch(name, "the probabilities'", set(own), true, true if len(true) == len(own) else set(own))
+    return classes, _index(name, true, classes), {}
+
+
+def _mismatch(name: str, whose: str, mine: set[str], true: set[str], example: set[str]) -> None:
+    shown = [", ".join(sorted(texts, key=natural)[:6]) for texts in (mine, true)]
+    order = ",".join(sorted((text for text in example), key=natural)[:6])
+    raise UserError(
+        f"{name}: {whose} classes ({shown[0]}) and the true ones ({shown[1]}) do not match: name the classes in the "
+        f"order of their numbers or probabilities with --classes, e.g. --classes {order}"
+    )
+
+
+def _index(name: str, texts: set[str], classes: tuple[str, ...]) -> dict[str, int]:
+    """Return the index of each text among the classes: by its name, or by its number from 0."""
+    named = {text: classes.index(text) for text in texts if text in classes}
+    counted = {text: int(text) for text in texts if text.isdigit() and int(text) < len(classes)}
+    if len(named) == len(counted) == len(texts) and named != counted:
+        raise UserError(
+            f"{name}: {', '.join(sorted(texts))} may be names or numbers of the classes {', '.join(classes)}: write "
+            "the classes as words"
+        )
+    chosen = named if len(named) == len(texts) else counted
+    if len(chosen) < len(texts):
+        odd = sorted(texts - set(chosen), key=natural)[0]
+        raise UserError(f"{name}: {odd!r} is none of the classes {', '.join(classes)}: name them all with --classes")
+    return chosen
+
+
+def _values(table: Table, grid: Grid, role: Roles, kind: str, labels: dict[str, int]) -> np.ndarray:
+    """Return the predictions of a table: indices of labels or values (R, T), or probabilities (R, T, C)."""
+    if kind == "labels":
+        parts = []
+        for name in role.predicted:
+            codes, texts = table.columns[name].encoded
+            parts.append(np.array([labels[plain(text)] for text in texts], dtype=np.uint16)[codes[grid.at]])
+        return np.concatenate(parts)
+    numbers = np.stack([_numbers(table, name)[grid.at] for name in role.predicted], axis=-1)
+    if role.wide:
+        numbers = numbers[0].T[..., None]
+    if kind == "values":
+        if numbers.shape[-1] > 1:
+            raise UserError(f"{table.name}: --kind values, but {', '.join(role.predicted)} are one run: use --runs")
+        return np.asarray(numbers[..., 0])
+    single = numbers.shape[-1] == 1
+    p = numbers
+    if kind == "logits":
+        p = expit(p) if single else softmax(p, axis=-1)
+    p = np.concatenate([1 - p, p], axis=-1) if single else p
+    off = np.maximum(np.abs(p.sum(axis=-1) - 1), -p.min(axis=-1))
+    if off.max() > CLOSE:
+        r, t = np.unravel_index(off.argmax(), off.shape)
+        at = grid.at[0 if role.wide else r, t] + 1
+        shown = ", ".join(f"{x:g}" for x in (p[r, t, 1:] if single else p[r, t]))
+        one = role.predicted[r if role.wide else 0]
+        what = (
+            f"column {one!r}: expected a probability from 0 to 1"
+            if single
+            else (f"columns {', '.join(role.predicted)}: expected probabilities that sum to 1")
+        )
+        raise UserError(f"{table.name}, row {at}, {what}, found {shown}")
+    p = np.clip(p, 0, 1)
+    return np.asarray(p / p.sum(axis=-1, keepdims=True), dtype=np.float32)
+
+
+def _numbers(table: Table, name: str) -> np.ndarray:
+    """Return a column as numbers. Raises UserError for a row that has none."""
+    column = table.columns[name]
+    odd = ~np.isfinite(column.numbers)
+    if odd.any():
+        row, code = int(odd.argmax()), column.encoded[0][int(odd.argmax())]
+        shown = repr(column.encoded[1][code]) if code >= 0 else "nothing"
+        expected = (
+            "a finite number" if code < 0 or column.encoded[1][code].lower() in ("nan", "inf", "-inf") else "a number"
+        )
+        raise UserError(f"{table.name}, row {row + 1}, column {name!r}: expected {expected}, found {shown}")
+    return column.numbers
+
+
+def _check_side(table: Table, role: Roles, values: np.ndarray, y: np.ndarray, options: Options) -> None:
+    """Raise UserError for a probability that falls where the second class is true: it may be that of the first."""
+    p = values[..., 1].mean(axis=0)
+    if options.probabilities or options.logits or options.classes or not (p.std() and y.std()):
+        return
+    if np.corrcoef(p, y)[0, 1] < -0.2:
+        raise UserError(
+            f"{table.name}: {role.predicted[0]!r} is lower where the class is 1, as if it were the probability of "
+            f"class 0: if it is that of class 1, add --probabilities {role.predicted[0]}"
+        )
+
+
+def _said(grid: Grid, role: Roles, kind: str) -> str:
+    parts = [] if grid.example else ["examples by the order of the rows"]
+    names = role.predicted
+    if role.wide:
+        return "; ".join(
+            [
+                *parts,
+                f"{len(names)} runs: {names[0]} … {names[-1]}"
+                if len(names) > 3
+                else f"{len(names)} runs: {', '.join(names)}",
+            ]
+        )
+    if grid.run:
+        parts.append(f"{len(grid.runs)} runs by {grid.run}" if len(grid.runs) > 1 else f"run: {grid.run}")
+    parts.append(f"{'margins' if kind == 'logits' else 'predictions'}: {', '.join(names)}")
+    return "; ".join(parts)
+
+
+def _left_out(table: Table, grid: Grid, role: Roles, known: bool) -> str:
+    used = {grid.example, grid.run, role.truth, *role.predicted}
+    rest = [name for name in table.columns if name not in used]
+    if not rest:
+        return ""
+    hint = "" if known else "; truth: none (name its column with --truth-column)"
+    return f"left out: {', '.join(name or repr(name) for name in [*rest[:6], *(['…'] if len(rest) > 6 else [])])}{hint}"

@@ -71,7 +71,7 @@ def _order(first: Runs, second: Runs) -> np.ndarray:
         name = (missing or sorted(set(position) - set(first.ids.tolist())))[0]
         raise UserError(
             f"{where}: {len(first.ids)} and {len(second.ids)} examples; expected the same ones, but {name!r} is in "
-            f"{first.source if missing else second.source} only"
+            f"{first.source if missing else second.source} only; to compare those in common, add --common-rows"
         )
     if first.kind == "probabilities" and first.classes != second.classes:
         raise UserError(f"{where}: {len(first.classes)} and {len(second.classes)} classes; expected the same")

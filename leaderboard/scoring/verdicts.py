@@ -12,7 +12,7 @@ from leaderboard.write.formats import to_markdown
 
 
 def _verdict(gate: Gate) -> str:
-    return "passed" if gate.passed else f"failed: {'; '.join(gate.reasons)}"
+    return "passed" if gate.passed else f"{'undecided' if gate.undecided else 'failed'}: {'; '.join(gate.reasons)}"
 
 
 def _text(gate: Gate, source: str) -> str:
@@ -39,6 +39,7 @@ def _json(gate: Gate, source: str) -> str:
         "suite": __version__,
         "source": source,
         "passed": gate.passed,
+        "undecided": gate.undecided,
         "reasons": gate.reasons,
         "n_examples": gate.n,
         "runs": gate.runs,

@@ -1,0 +1,510 @@
+"""The roles of the columns in tables of predictions: by their names, and checked by what they contain.
+
+The names are those that chemprop, scikit-learn, XGBoost, LightGBM, CatBoost, AutoGluon, DeepChem, H2O and MLflow write.
+Where names and contents allow two readings, the user is asked.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from benchmark.errors import UserError
+from leaderboard.scoring.files import Column, Table
+
+EXAMPLE = ("example_id", "id", "ids", "example", "molecule_id", "mol_id", "compound_id", "sampleid", "smiles", "smi")
+INDEX = ("", "unnamed: 0", "__index_level_0__", "index", "row")
+"""Names of the index that pandas writes."""
+RUN = ("run", "run_id", "train_seed", "seed", "model", "retraining", "replicate", "bootstrap")
+OTHER = ("evalset", "split", "dataset", "canonical_seed")
+"""Columns that hold no predictions and must have a single value."""
+SUMMARIES = (
+    "mean|avg|average|median|std|sd|stdev|var|variance|sem|unc|uncertainty|confidence|entropy|min|max|count|votes"
+)
+ROLES: Mapping[str, frozenset[str]] = {
+    role: frozenset(known.split("|"))
+    for role, known in {
+        "summary": f"{SUMMARIES}|rank|time|runtime|stability|spread|reason|residual|error",
+        "about": "fold|group|cluster|weight|scaffold|index|row|mw|logp|tpsa",
+        "logit": "logit|logits|margin|rawformulaval",
+        "probability": "prob|probs|proba|probability|probabilities",
+        "predicted": "pred|preds|predict|prediction|predictions|predicted|output|outputs|yhat|hat",
+        "truth": "true|truth|target|targets|actual|observed|measured",
+    }.items()
+}
+"""Words in the names of columns; the first role with such a word counts."""
+REPEATS = frozenset(
+    ["run", "runs", "seed", "seeds", "model", "models", "rep", "replicate", "repeat", "retraining", "bootstrap", "member", "r", "fold"]
+)
+"""Words that number retrainings."""
+PREDICTS = ROLES["predicted"] - {"output", "outputs"}
+VERBS = frozenset(["y", "class", "label", "value", "values"]).union(
+    REPEATS, *(ROLES[role] for role in ("probability", "predicted", "truth", "logit"))
+)
+"""Words that do not say what is predicted."""
+EITHER = ("label", "labels", "class")
+"""Names that may mean the predicted or the true class."""
+CLOSE = 0.01
+"""How far probabilities may be from a sum of one, as where they are rounded to two decimals."""
+FEW = 20
+"""The most whole numbers that are classes and not counts, unless the user says so."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user has said about tables of predictions; where nothing is said, names and contents decide.
+
+    ``runs`` are columns, each a run; ``probabilities`` and ``logits`` are columns of one run, in the order of the
+    classes, or the column of the second of two. ``classes`` are the classes in their order, ``truth`` a table of true
+    values. ``task`` is the column of one task among several. With ``common``, examples that are not in all tables are
+    left out.
+    """
+
+    kind: str = ""
+    truth: Path | None = None
+    truth_column: str = ""
+    runs: tuple[str, ...] = ()
+    probabilities: tuple[str, ...] = ()
+    logits: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+    task: str = ""
+    common: bool = False
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The runs and examples of a table, and the row of each example in each run, ``at`` (R, T)."""
+
+    example: str
+    run: str
+    runs: tuple[str, ...]
+    ids: np.ndarray
+    at: np.ndarray
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns of predictions: ``wide`` if each is a run, otherwise one, or one for each of ``classes``."""
+
+    predicted: tuple[str, ...]
+    truth: str = ""
+    wide: bool = False
+    classes: tuple[str, ...] = ()
+    kind: str = ""
+    """The kind of prediction, as far as the names of the columns say it."""
+
+
+def words(name: str) -> list[str]:
+    """Return the words and numbers in the name of a column, in lower case."""
+    return re.findall(r"[a-z]+|\d+", name.lower())
+
+
+def role_of(name: str) -> str:
+    """Return the role that a name spells: a key of ``ROLES``, ``either``, or nothing."""
+    lower = name.lower()
+    if lower in EITHER:
+        return "either"
+    if lower in ("y", "y_true"):
+        return "truth"
+    if re.fullmatch(r"p(\d|[_ ]\D.*)?", lower):  # p1 and p_active, but neither pIC50 nor p53_pred
+        return "probability"
+    return next((role for role, known in ROLES.items() if not known.isdisjoint(words(name))), "")
+
+
+def stem(name: str) -> tuple[str, ...]:
+    """Return the words of a name that say what is predicted, such as those of a task."""
+    kept, last = [], ""
+    verbs = VERBS | {"p"} if role_of(name) == "probability" else VERBS
+    for word in words(name):
+        if not (word in verbs or (word.isdigit() and (last in verbs or not last))):
+            kept.append(word)
+        last = word
+    return tuple(kept)
+
+
+def numbered(names: Iterable[str]) -> dict[tuple[str, str], list[str]]:
+    """Group names that differ in one number alone, by what is left and right of it, in the order of the number."""
+    groups: dict[tuple[str, str], dict[int, str]] = {}
+    for name in names:
+        for match in re.finditer(r"\d+", name):
+            key = name[: match.start()].lower(), name[match.end() :].lower()
+            groups.setdefault(key, {})[int(match.group())] = name
+    return {key: [group[i] for i in sorted(group)] for key, group in groups.items() if len(group) > 1}
+
+
+def example_of(tables: Sequence[Table], outside: Table | None) -> list[str]:
+    """Return the column of ids in each table: by name, or else the only column of texts that are all different.
+
+    Empty where the order of the rows identifies examples. Raises UserError if there is none.
+    """
+    lower = [{name.lower(): name for name in table.columns} for table in tables]
+    also = {name.lower() for name in outside.columns} if outside else set(EXAMPLE)
+    shared = [name for name in EXAMPLE if all(name in names for names in lower)]
+    shared.sort(key=lambda name: name not in also)
+    chosen = []
+    for table, names in zip(tables, lower, strict=True):
+        known = [names[name] for name in (*shared, *EXAMPLE) if name in names]
+        texts = [name for name, column in table.columns.items() if column.text and _distinct(column)]
+        index = [names[name] for name in INDEX if name in names and _distinct(table.columns[names[name]])]
+        if not known and len(texts) != 1 and not index and not table.ordered:
+            raise UserError(
+                f"{table.name}: no column of example ids: expected {', '.join(EXAMPLE)}, found "
+                f"{', '.join(map(repr, table.columns))}: name one of them example_id"
+            )
+        chosen.append(next(iter([*known, *(texts if len(texts) == 1 else index)]), ""))
+    return chosen
+
+
+def _distinct(column: Column) -> bool:
+    codes, _ = column.encoded
+    return bool((codes >= 0).all()) and len(np.unique(codes)) == len(codes)
+
+
+def grid_of(table: Table, example: str, common: bool) -> Grid:
+    """Find the row of each example in each run. Raises UserError for one that is empty, missing or there twice.
+
+    With ``common``, examples that some run lacks are left out.
+    """
+    run = next((name for known in RUN for name in table.columns if name.lower() == known), "")
+    r, runs = (filled(table, run), table.columns[run].encoded[1]) if run else (np.zeros(table.n, int), ["1"])
+    if example:
+        t, ids = filled(table, example), table.columns[example].encoded[1]
+    else:
+        t, ids = np.arange(table.n), np.arange(1, table.n + 1)
+    if len(runs) * len(ids) > 2 * table.n:  # before memory is taken for all
+        raise UserError(
+            f"{table.name}: {table.n:,} rows, but {len(runs):,} runs in the column {run!r} and {len(ids):,} examples: "
+            "expected a row for each run and example, because every run must have the same examples"
+        )
+    place, first = np.unique(r * len(ids) + t, return_index=True)
+    if len(place) < table.n:
+        i = int(np.setdiff1d(np.arange(table.n), first)[0])
+        where, hint = (f" of run {runs[r[i]]!r}", "") if run else ("", "; several runs need a column run")
+        raise UserError(f"{table.name}, row {i + 1}: example {ids[t[i]]!r}{where} appears twice{hint}")
+    at = np.full(len(runs) * len(ids), -1)
+    at[place] = first
+    at = at.reshape(len(runs), len(ids))
+    if common:
+        whole = (at >= 0).all(axis=0)
+        ids, at = np.asarray(ids)[whole], at[:, whole]
+    if (at < 0).any():
+        r0, t0 = np.argwhere(at < 0)[0]
+        raise UserError(
+            f"{table.name}: run {runs[r0]!r} has {int((at[r0] >= 0).sum())} of {len(ids)} examples: {ids[t0]!r} is "
+            "missing; every run must have the same examples; to leave out the others, add --common-rows"
+        )
+    return Grid(example, run, tuple(runs), np.array(ids, dtype=str), at)
+
+
+def filled(table: Table, name: str) -> np.ndarray:
+    """Return the codes of the texts of a column. Raises UserError for a row that is empty."""
+    codes = table.columns[name].encoded[0]
+    if (codes < 0).any():
+        raise UserError(f"{table.name}, row {int((codes < 0).argmax()) + 1}: the column {name!r} is empty")
+    return codes
+
+
+class Reading:
+    """Finds the roles of the columns of a table.
+
+    ``same`` are the columns that do not differ between the tables that are compared, nor between the runs of one, where
+    there are several; ``known`` are the columns in a file of true values.
+    """
+
+    def __init__(
+        self, table: Table, grid: Grid, same: frozenset[str] | None, known: Sequence[str], options: Options
+    ) -> None:
+        self.table, self.grid, self.known, self.options = table, grid, known, options
+        self.compared, self.same = same is not None, same or frozenset()
+        for name in table.columns:
+            if name.lower() in OTHER and len(texts := table.columns[name].encoded[1]) > 1:
+                shown = f"{texts[0]!r} and {texts[1]!r}"
+                raise UserError(f"{table.name}: the column {name!r} has {shown}: keep the rows of one test set")
+        roles = {name: role_of(name) for name in table.columns}
+        if table.output:
+            roles = {name: "predicted" if role == "either" else role for name, role in roles.items()}
+        none = {grid.example, grid.run, *(n for n in table.columns if n.lower() in (*OTHER, *INDEX, *EXAMPLE))}
+        self.roles = {name: role for name, role in roles.items() if name not in none}
+        if options.task:
+            wanted = stem(options.task)
+            mine = {name: role for name, role in self.roles.items() if name == options.task or stem(name) == wanted}
+            if not mine:
+                raise self.ask(table.columns, f"none is of the task {options.task!r}", "--task-column")
+            self.roles = mine | {name: role for name, role in self.roles.items() if name in ("y_true", "truth")}
+
+    def ask(self, names: Iterable[str], why: str, option: str) -> UserError:
+        """Return the error for columns that can be read in several ways."""
+        shown = [repr(name) for name in names]
+        listed = ", ".join([*shown[:6], "…"] if len(shown) > 6 else shown)
+        return UserError(f"{self.table.name}: {listed}: {why}; say which with {option}")
+
+    def numbers(self, name: str) -> np.ndarray:
+        """Return a column in the order of the grid, (R, T)."""
+        return np.asarray(self.table.columns[name].numbers[self.grid.at])
+
+    def find(self) -> Roles:
+        """Return the roles. Raises UserError where two readings are possible."""
+        said = self._said()
+        found = said or self._classes() or self._named() or self._only()
+        if not said:
+            self._check_others(found)
+            self._check_runs(found)
+        return replace(found, truth=self._truth(found))
+
+    def _pool(self, *roles: str) -> list[str]:
+        """Return the columns with these roles that may be predictions: numbers, or texts that repeat, as classes do."""
+        return [name for name, role in self.roles.items() if role in roles and self._usable(name)]
+
+    def _usable(self, name: str) -> bool:
+        column = self.table.columns[name]
+        return not column.text or 2 * len(column.encoded[1]) <= max(4, self.table.n)
+
+    def _fixed(self, names: Iterable[str]) -> bool:
+        """Return whether columns differ in no table, so that they are predictions only if nothing else is."""
+        return self.compared and set(names) <= self.same
+
+    def _said(self) -> Roles | None:
+        said = self.options
+        present = tuple(name for name in said.runs if name in self.table.columns)
+        columns, option = said.probabilities or said.logits or present, "--probabilities"
+        option = "--probabilities" if said.probabilities else "--logits" if said.logits else "--runs"
+        missing = [name for name in (columns or said.runs) if name not in self.table.columns]
+        if missing:
+            raise UserError(
+                f"{self.table.name}: no column {missing[0]!r} ({option}); its columns: "
+                f"{', '.join(map(repr, self.table.columns))}"
+            )
+        if not columns:
+            return None
+        kind = "probabilities" if said.probabilities else "logits" if said.logits else ""
+        wide = option == "--runs" and len(columns) > 1
+        return Roles(
+            columns, wide=wide, classes=_classes_of(columns) if not wide and len(columns) > 1 else (), kind=kind
+        )
+
+    def _classes(self) -> Roles | None:
+        """Find the columns of class probabilities: numbered p0, p1, …, or columns that sum to one in every row."""
+        family = sorted((n for n in self.roles if re.fullmatch(r"p\d+", n)), key=lambda name: int(name[1:]))
+        if len(family) > 1:
+            first = int(family[0][1:])
+            expected = [f"p{c}" for c in range(min(first, 1), min(first, 1) + len(family))]
+            if family != expected:
+                raise UserError(
+                    f"{self.table.name}: probability columns {', '.join(family)}: expected {', '.join(expected)}"
+                )
+            return Roles(tuple(family), classes=_classes_of(family), kind="probabilities")
+        pool = [n for n in self._pool("probability", "predicted", "") if self._within(n)]
+        pool = [n for n in pool if not self._fixed([n])] or pool
+        sets = [group for group in numbered(pool).values() if self._whole(group)] or [pool][: self._whole(pool)]
+        sets = sets or [list(pair) for pair in combinations(pool[:64], 2) if self._whole(pair)]
+        distinct = list({frozenset(names): names for names in sets}.values())
+        if len(distinct) > 1:
+            raise self.ask([n for names in distinct for n in names], "several sets of probabilities", "--probabilities")
+        if not distinct:
+            return None
+        classes = dict(zip(_classes_of(distinct[0]), distinct[0], strict=True))
+        order = tuple(sorted(classes, key=natural))  # the same in every table
+        return Roles(tuple(classes[name] for name in order), classes=order, kind="probabilities")
+
+    def _within(self, name: str) -> bool:
+        numbers = self.numbers(name)
+        return bool(((numbers >= -CLOSE) & (numbers <= 1 + CLOSE)).all())
+
+    def _whole(self, names: Sequence[str]) -> bool:
+        if len(names) < 2:
+            return False
+        total = sum(self.numbers(name) for name in names)
+        return bool((np.abs(total - 1) <= CLOSE).all())
+
+    def _named(self) -> Roles | None:
+        """Find predictions by name: a probability, a prediction, or columns of runs that differ in their number."""
+        pool = self._pool("probability", "predicted", "")
+        truth = any(role == "truth" for role in self.roles.values())
+        families = [tuple(names) for key, names in numbered(pool).items() if self._repeats(key, truth)]
+        grouped = {name for names in families for name in names}
+        runs_in = [n for n in pool if not self.roles[n] and n not in grouped and REPEATS & set(words(n)[:-1])]
+        families += [(name,) for name in pool if name not in grouped and self.roles[name]]
+        families += [(name,) for name in runs_in if words(name)[-1].isdigit()]
+        chances = [names for names in families if self.roles[names[0]] == "probability"]
+        others = [names for names in families if names not in chances]
+        if chances and all(len(names) == 1 for names in others):
+            others = []  # classes beside probabilities: checked below
+        options = chances or others
+        if chances and others:
+            options = chances + others
+        if not options:
+            if logits := self._pool("logit"):
+                raise self.ask(logits, "margins of a classifier, or values", "--logits (or --runs and --kind values)")
+            return None
+        if len(options) > 1:
+            tasks = len({stem(names[0]) for names in options}) == len(options)
+            names = [name for family in options for name in family]
+            raise self.ask(names, "each may be the predictions", "--task-column or --runs" if tasks else "--runs")
+        kind = "probabilities" if options is chances and len(chances) == 1 else ""
+        return Roles(options[0], wide=len(options[0]) > 1, kind=kind)
+
+    def _repeats(self, key: tuple[str, str], truth: bool) -> bool:
+        """Return whether what numbered columns share says that they are retrainings."""
+        left, right = words(key[0]), words(key[1])
+        if not (left or right):
+            return truth  # columns of one true value are no tasks
+        return bool(left and left[-1] in REPEATS | PREDICTS) or bool(not left and right[0] in REPEATS)
+
+    def _only(self) -> Roles:
+        """Find the only column that differs between tables, or that is in the file of true values."""
+        pool = self._pool("", "either") or self._pool("truth")
+        if self.options.task in pool:
+            pool = [self.options.task]
+        matched = [name for name in pool if name in self.known and not self._fixed([name])]
+        moving = [name for name in pool if not self._fixed([name])]
+        for names in (matched, moving, pool):
+            if len(names) == 1 and (self.compared or len(pool) == 1):
+                return Roles((names[0],))
+        if not pool:
+            raise UserError(
+                f"{self.table.name}: no predictions: expected p0, p1, … or y_pred, found "
+                f"{', '.join(map(repr, self.table.columns))}; name their column with --runs"
+            )
+        if self.roles.get(pool[0]) == "either" or any(self.roles[name] == "either" for name in moving or pool):
+            raise self.ask(moving or pool, "predicted or true classes", "--runs and --truth-column")
+        raise self.ask(
+            moving or pool, "runs of one model, or tasks", "--runs (each is a run) or --task-column (one task)"
+        )
+
+    def _check_others(self, found: Roles) -> None:
+        """Raise UserError if another column is as likely the predictions as those that were found."""
+        rest = [n for n in self._pool("probability", "predicted", "either") if n not in found.predicted]
+        moving = [n for n in self._pool("probability", "predicted", "either", "") if n not in (*found.predicted,)]
+        moving = [n for n in moving if not self._fixed([n])]
+        if self.compared and self._fixed(found.predicted) and moving:
+            raise self.ask(
+                [*found.predicted, *moving],
+                f"{found.predicted[0]!r} is the same in all tables, others differ",
+                "--runs",
+            )
+        if found.kind == "probabilities" and not found.wide:
+            columns = [self.numbers(name) for name in found.predicted]
+            p = np.stack([1 - columns[0], *columns] if len(columns) == 1 else columns)
+            best, sure = p.argmax(axis=0), np.ptp(np.sort(p, axis=0)[-2:], axis=0) > 1e-6
+            for name in rest:
+                codes = self.table.columns[name].encoded[0][self.grid.at]
+                if len(np.unique(codes)) > len(p) and not self.table.columns[name].text:
+                    continue  # another probability or score
+                pairs = np.unique(np.stack([best[sure], codes[sure]]), axis=1)
+                if len(np.unique(pairs[0])) < pairs.shape[1] and (
+                    self.roles[name] == "predicted" or name not in self.same
+                ):
+                    raise self.ask(
+                        [name, *found.predicted],
+                        "the classes are not those of the probabilities",
+                        f"--runs {name} or --probabilities {','.join(found.predicted)}",
+                    )
+            if (
+                len(columns) == 1
+                and columns[0].min() >= 0.5
+                and columns[0].size >= 10
+                and found.predicted[0][-1:] != "1"
+            ):
+                raise self.ask(
+                    found.predicted,
+                    "always at least 0.5, so it may be the probability of the predicted class",
+                    f"--probabilities {found.predicted[0]}, if it is that of the second class, or --runs",
+                )
+
+    def _check_runs(self, found: Roles) -> None:
+        """Raise UserError for columns that are no runs of one model: unrelated, opposite, or on another scale."""
+        if not found.wide or len(self.grid.runs) > 1:
+            return
+        columns = [self.table.columns[name] for name in found.predicted]
+        values = np.stack([self.numbers(name)[0] for name in found.predicted])
+        if any(column.text for column in columns):
+            texts = [set(map(plain, column.encoded[1])) for column in columns]
+            alone = [
+                n
+                for n, mine in zip(found.predicted, texts, strict=True)
+                if sum(map(bool, map(mine.__and__, texts))) < 2
+            ]
+            if alone:
+                raise self.ask(alone, "no class in common with the other columns", "--runs")
+            return
+        if not np.isfinite(values).all():
+            return  # the row is named when it is read
+        whole, within = (values == values.round()).all(axis=1), ((values >= 0) & (values <= 1)).all(axis=1)
+        for mask, why in (
+            (whole & ~within.all(), "whole numbers, unlike the others"),
+            (~within, "beyond 0 to 1, unlike the others"),
+        ):
+            if mask.any() and not mask.all() and not self.options.kind:
+                raise self.ask(np.array(found.predicted)[mask], why, "--runs")
+        spread = values.std(axis=1) > 0
+        if spread.sum() < 2 or values.shape[1] < 10:
+            return
+        r = np.corrcoef(values[spread])
+        names = np.array(found.predicted)[spread]
+        if r.min() < -0.99:
+            pair = names[list(np.unravel_index(r.argmin(), r.shape))]
+            raise self.ask(
+                pair, "one is the opposite of the other, so they are no two runs", "--probabilities or --logits"
+            )
+        np.fill_diagonal(r, -1)
+        unrelated = names[r.max(axis=1) < max(0.2, 2 / np.sqrt(values.shape[1]))]
+        if len(unrelated):
+            raise self.ask(unrelated, "without relation to the other columns", "--runs")
+
+    def _truth(self, found: Roles) -> str:
+        """Return the column of true values in the table; empty if there is none, or a file has them."""
+        said = self.options.truth_column
+        if self.options.truth:
+            return ""
+        if said:
+            if said not in self.table.columns:
+                raise UserError(
+                    f"{self.table.name}: no column {said!r} (--truth-column); its columns: "
+                    f"{', '.join(map(repr, self.table.columns))}"
+                )
+            return said
+        free = [name for name in self.roles if name not in found.predicted]
+        mine = stem(found.predicted[0])
+        named = [name for name in free if self.roles[name] == "truth"]
+        exact = [name for name in named if name.lower() == "y_true"]
+        named = exact or [name for name in named if not (mine and stem(name)) or stem(name) == mine]
+        named = named or [n for n in free if mine and not self.roles[n] and stem(n) == mine and self._usable(n)]
+        if len(named) == 1 and self.compared and not self._fixed(named) and not exact and not self.roles[named[0]]:
+            raise self.ask(named, "differs between the tables, so it is no true value", "--truth-column and --runs")
+        if found.wide and len(named) == 1 and not self.roles[named[0]]:
+            mean = np.mean([self.numbers(name) for name in found.predicted], axis=0)
+            if np.allclose(mean, self.numbers(named[0]), atol=1e-4):
+                return ""  # chemprop's mean of its models
+        if not named:
+            named = [name for name in free if self.roles[name] == "either"]
+            if named and not (self.compared and self._fixed(named) and not self._fixed(found.predicted)):
+                raise self.ask(named, "predicted or true classes", "--truth-column (and --runs)")
+        if len(named) > 1:
+            raise self.ask(named, "each may be the true values", "--truth-column")
+        return named[0] if named else ""
+
+
+def plain(text: str) -> str:
+    """Normalise a class label for comparison: ``1.0`` becomes ``1``."""
+    return text[:-2] if re.fullmatch(r"-?\d+\.0", text) else text
+
+
+def natural(text: str) -> tuple[float, str]:
+    """Return a sort key that puts numbers first, in order of size."""
+    try:
+        return float(text), text
+    except ValueError:
+        return float("inf"), text
+
+
+def _classes_of(columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the classes that columns of probabilities name: what differs between their names, or 0, 1, …"""
+    if all(re.fullmatch(r"p\d+", name) for name in columns):
+        return tuple(name[1:] for name in columns)
+    tokens = [re.findall(r"\d+\.\d+|[^\W_]+", name) or [name] for name in columns]
+    own = [[t for t in ts if not all(t in others for others in tokens)] for ts in tokens]
+    names = tuple(plain("_".join(ts)) for ts in own)
+    return names if all(names) and len(set(names)) == len(names) else tuple(columns)
