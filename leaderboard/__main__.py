@@ -413,8 +413,7 @@ for command in (commands.score, commands.power, commands.gate, commands.update):
 def churn_app(trains: bool = False) -> App:
     """Return the program ``churn``, which has the commands of both packages.
 
-    Its ``study`` is the benchmark's, which starts the one here. Its ``update`` is the one here or, if it ``trains``, the
-    benchmark's.
+    Its ``study`` is the benchmark's, which starts the one here, and so is its ``update`` if it ``trains``.
     """
     from benchmark.__main__ import app as benchmark_app
     from benchmark.__main__ import main

@@ -144,7 +144,10 @@ def _parquet(path: Path) -> Iterable[tuple[str, Any]]:
 def _logged(path: Path) -> Iterable[tuple[str, Any]]:
     """Return the columns of a table as ``mlflow.log_table`` writes it."""
     expected = 'expected a table as mlflow.log_table writes it, {"columns": […], "data": [[…], …]}'
-    content = from_json(path.read_bytes())
+    try:
+        content = from_json(path.read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{expected}: {error}") from error
     if not isinstance(content, dict) or not all(isinstance(content.get(name), list) for name in ("columns", "data")):
         raise ValueError(expected)
     names, rows = [str(name) for name in content["columns"]], content["data"]

@@ -71,7 +71,7 @@ def read(tables: Sequence[Table], options: Options = NAIVE) -> list[Runs]:
     return result
 
 
-def _in_common(grids: Sequence[Grid], outside: Table | None, example: str) -> tuple[list[Grid], str]:
+def _in_common(grids: Sequence[Grid], outside: Table | None, example: str | None) -> tuple[list[Grid], str]:
     """Keep the examples that are in all tables, in the order of the first, and say how many."""
     every = [set(grid.ids.tolist()) for grid in grids]
     if outside:
@@ -94,27 +94,31 @@ def _same(tables: Sequence[Table], grids: Sequence[Grid]) -> frozenset[str] | No
     place = [{name: t for t, name in enumerate(grid.ids.tolist())} for grid in grids]
     shared = [name for name in place[0] if all(name in ids for ids in place)]
     rows = [grid.at[:, [ids[name] for name in shared]] for grid, ids in zip(grids, place, strict=True)]
-    same = set()
-    for name in set.intersection(*(set(table.columns) for table in tables)):
-        first = tables[0].columns[name]
-        equal = True
-        for table, at in zip(tables, rows, strict=True):
-            column = table.columns[name]
-            if first.text or column.text:
-                a, b = (np.append(c.encoded[1], None)[c.encoded[0]] for c in (first, column))
-                equal &= bool((b[at] == a[rows[0][:1]]).all())
-            else:
-                equal &= bool(
-                    np.array_equal(*np.broadcast_arrays(column.numbers[at], first.numbers[rows[0][:1]]), equal_nan=True)
-                )
-        if equal:
-            same.add(name)
-    return frozenset(same)
+    return frozenset(
+        name
+        for name in set.intersection(*(set(table.columns) for table in tables))
+        if _equal([table.columns[name] for table in tables], rows)
+    )
 
 
-def _key(outside: Table, example: str) -> str:
+def _equal(columns: Sequence[Column], rows: Sequence[np.ndarray]) -> bool:
+    """Return whether columns have the same entries in ``rows``, (R, T) each, in all runs."""
+    if any(column.text for column in columns):
+        entries = [
+            np.array([*column.encoded[1], ""], dtype=object)[column.encoded[0][at]]
+            for column, at in zip(columns, rows, strict=True)
+        ]
+        return all((part == entries[0][:1]).all() for part in entries)
+    numbers = [column.numbers[at] for column, at in zip(columns, rows, strict=True)]
+    return all(np.array_equal(part, np.broadcast_to(numbers[0][:1], part.shape), equal_nan=True) for part in numbers)
+
+
+def _key(outside: Table, example: str | None) -> str:
     """Return the column of ids in a file of true values."""
-    return example if example in outside.columns else example_of([outside], None)[0]
+    found = example if example in outside.columns else example_of([outside], None)[0]
+    if found is None:
+        raise UserError(f"{outside.name}: no column of example ids: name one of its columns example_id")
+    return found
 
 
 def _texts(column: Column, grid: Grid, table: Table, name: str) -> np.ndarray:
@@ -133,7 +137,7 @@ def _texts(column: Column, grid: Grid, table: Table, name: str) -> np.ndarray:
     return np.asarray(column.encoded[1][codes[0]])
 
 
-def _outside(outside: Table, example: str, role: Roles, grid: Grid, options: Options) -> tuple[np.ndarray, str]:
+def _outside(outside: Table, example: str | None, role: Roles, grid: Grid, options: Options) -> tuple[np.ndarray, str]:
     """Return the true values of the examples from a file, as texts (T,), and their column."""
     key = _key(outside, example)
     name = options.truth_column
@@ -232,6 +236,14 @@ def _kind(
             f"{name}: {shown}: between 0 and 1, so they may be probabilities or values: say which with --kind "
             "probabilities or --kind values, or give the true values with --truth or --truth-column"
         )
+    if not true:
+        used = {name for role in roles for name in role.predicted}
+        two = [n for n, column in tables[0].columns.items() if n not in used and len(set(column.encoded[1])) == 2]
+        if two or any(n.min() < 0 < n.max() for n in finite if len(n)):
+            raise UserError(
+                f"{name}: {shown}: these may be values, or margins of a classifier: say which with --kind values or "
+                f"--logits, or name the true values ({', '.join(map(repr, two)) or 'in no column'}) with --truth-column"
+            )
     return "values"
 
 
@@ -402,7 +414,7 @@ def _check_side(table: Table, role: Roles, values: np.ndarray, y: np.ndarray, op
 
 
 def _said(grid: Grid, role: Roles, kind: str) -> str:
-    parts = [] if grid.example else ["examples by the order of the rows"]
+    parts = [] if grid.example is not None else ["examples by the order of the rows"]
     names = role.predicted
     if role.wide:
         return "; ".join(

@@ -14,6 +14,7 @@ import numpy as np
 
 from benchmark.errors import UserError
 from leaderboard.scoring.files import Column, Table
+from leaderboard.scoring.runs import LARGEST
 
 EXAMPLE = ("example_id", "id", "ids", "example", "molecule_id", "mol_id", "compound_id", "sampleid", "smiles", "smi")
 INDEX = ("", "unnamed: 0", "__index_level_0__", "index", "row")
@@ -36,9 +37,8 @@ ROLES: Mapping[str, frozenset[str]] = {
     }.items()
 }
 """Words in the names of columns; the first role with such a word counts."""
-REPEATS = frozenset(
-    ["run", "runs", "seed", "seeds", "model", "models", "rep", "replicate", "repeat", "retraining", "bootstrap", "member", "r", "fold"]
-)
+SAMPLES = ("rep", "replicate", "repeat", "retraining", "bootstrap", "member", "fold", "r")
+REPEATS = frozenset(("run", "runs", "seed", "seeds", "model", "models", *SAMPLES))
 """Words that number retrainings."""
 PREDICTS = ROLES["predicted"] - {"output", "outputs"}
 VERBS = frozenset(["y", "class", "label", "value", "values"]).union(
@@ -78,7 +78,8 @@ class Options:
 class Grid:
     """The runs and examples of a table, and the row of each example in each run, ``at`` (R, T)."""
 
-    example: str
+    example: str | None
+    """None where the order of the rows identifies examples."""
     run: str
     runs: tuple[str, ...]
     ids: np.ndarray
@@ -135,16 +136,16 @@ def numbered(names: Iterable[str]) -> dict[tuple[str, str], list[str]]:
     return {key: [group[i] for i in sorted(group)] for key, group in groups.items() if len(group) > 1}
 
 
-def example_of(tables: Sequence[Table], outside: Table | None) -> list[str]:
+def example_of(tables: Sequence[Table], outside: Table | None) -> list[str | None]:
     """Return the column of ids in each table: by name, or else the only column of texts that are all different.
 
-    Empty where the order of the rows identifies examples. Raises UserError if there is none.
+    None where the order of the rows identifies examples. Raises UserError if there is none.
     """
     lower = [{name.lower(): name for name in table.columns} for table in tables]
     also = {name.lower() for name in outside.columns} if outside else set(EXAMPLE)
     shared = [name for name in EXAMPLE if all(name in names for names in lower)]
     shared.sort(key=lambda name: name not in also)
-    chosen = []
+    chosen: list[str | None] = []
     for table, names in zip(tables, lower, strict=True):
         known = [names[name] for name in (*shared, *EXAMPLE) if name in names]
         texts = [name for name, column in table.columns.items() if column.text and _distinct(column)]
@@ -154,7 +155,7 @@ def example_of(tables: Sequence[Table], outside: Table | None) -> list[str]:
                 f"{table.name}: no column of example ids: expected {', '.join(EXAMPLE)}, found "
                 f"{', '.join(map(repr, table.columns))}: name one of them example_id"
             )
-        chosen.append(next(iter([*known, *(texts if len(texts) == 1 else index)]), ""))
+        chosen.append(next(iter([*known, *(texts if len(texts) == 1 else index)]), None))
     return chosen
 
 
@@ -163,14 +164,14 @@ def _distinct(column: Column) -> bool:
     return bool((codes >= 0).all()) and len(np.unique(codes)) == len(codes)
 
 
-def grid_of(table: Table, example: str, common: bool) -> Grid:
+def grid_of(table: Table, example: str | None, common: bool) -> Grid:
     """Find the row of each example in each run. Raises UserError for one that is empty, missing or there twice.
 
     With ``common``, examples that some run lacks are left out.
     """
     run = next((name for known in RUN for name in table.columns if name.lower() == known), "")
     r, runs = (filled(table, run), table.columns[run].encoded[1]) if run else (np.zeros(table.n, int), ["1"])
-    if example:
+    if example is not None:
         t, ids = filled(table, example), table.columns[example].encoded[1]
     else:
         t, ids = np.arange(table.n), np.arange(1, table.n + 1)
@@ -184,9 +185,8 @@ def grid_of(table: Table, example: str, common: bool) -> Grid:
         i = int(np.setdiff1d(np.arange(table.n), first)[0])
         where, hint = (f" of run {runs[r[i]]!r}", "") if run else ("", "; several runs need a column run")
         raise UserError(f"{table.name}, row {i + 1}: example {ids[t[i]]!r}{where} appears twice{hint}")
-    at = np.full(len(runs) * len(ids), -1)
-    at[place] = first
-    at = at.reshape(len(runs), len(ids))
+    at = np.full((len(runs), len(ids)), -1)
+    at.flat[place] = first
     if common:
         whole = (at >= 0).all(axis=0)
         ids, at = np.asarray(ids)[whole], at[:, whole]
@@ -377,14 +377,15 @@ class Reading:
     def _check_others(self, found: Roles) -> None:
         """Raise UserError if another column is as likely the predictions as those that were found."""
         rest = [n for n in self._pool("probability", "predicted", "either") if n not in found.predicted]
-        moving = [n for n in self._pool("probability", "predicted", "either", "") if n not in (*found.predicted,)]
-        moving = [n for n in moving if not self._fixed([n])]
+        pool = self._pool("probability", "predicted", "either", "logit", "")
+        moving = [n for n in pool if n not in found.predicted and not self._fixed([n])]
+        first = found.predicted[0]
         if self.compared and self._fixed(found.predicted) and moving:
-            raise self.ask(
-                [*found.predicted, *moving],
-                f"{found.predicted[0]!r} is the same in all tables, others differ",
-                "--runs",
-            )
+            raise self.ask([*found.predicted, *moving], f"{first!r} is the same in all tables, others differ", "--runs")
+        unnamed = [name for name in moving if self.roles[name] in ("", "logit")]
+        own = {stem(name) for name, role in self.roles.items() if role in ("", "truth") and self._fixed([name])}
+        if self.compared and unnamed and self.roles[first] and stem(first) and stem(first) not in own:
+            raise self.ask([*found.predicted, *unnamed], "several columns differ between the tables", "--runs")
         if found.kind == "probabilities" and not found.wide:
             columns = [self.numbers(name) for name in found.predicted]
             p = np.stack([1 - columns[0], *columns] if len(columns) == 1 else columns)
@@ -430,7 +431,7 @@ class Reading:
             if alone:
                 raise self.ask(alone, "no class in common with the other columns", "--runs")
             return
-        if not np.isfinite(values).all():
+        if not np.isfinite(values).all() or np.abs(values).max() > LARGEST:
             return  # the row is named when it is read
         whole, within = (values == values.round()).all(axis=1), ((values >= 0) & (values <= 1)).all(axis=1)
         for mask, why in (

@@ -46,11 +46,11 @@ def test_score_writes_a_page_and_all_numbers(tmp_path, store):
     files = [one_run(tmp_path / f"{r}.csv") for r in range(4)]
     pd.concat([pd.read_csv(f).assign(run=r) for r, f in enumerate(files)]).to_parquet(tmp_path / "all.parquet")
     page, numbers, table = (tmp_path / name for name in ("s.html", "s.json", "s.csv"))
-    words = ["--html", str(page), "--json", str(numbers), "--csv", str(table), "--store", store]
+    words = ["--html", str(page), "--json", str(numbers), "--csv", str(table)]
     result = run("score", str(tmp_path / "all.parquet"), *words)
     assert result.exit_code == 0, result.output
     assert "Churn (%)" in result.output
-    columns = "Columns: run run; predictions p0, p1; truth y_true; not read: __index_level_0__."
+    columns = "4 runs by run; predictions: p0, p1; truth: y_true; left out: __index_level_0__."
     assert columns in result.output
     assert columns in page.read_text(encoding="utf-8")
     content = json.loads(numbers.read_text(encoding="utf-8"))
@@ -63,7 +63,7 @@ def test_score_writes_a_page_and_all_numbers(tmp_path, store):
 
 def test_score_is_short_unless_more_is_asked_for(tmp_path, store):
     files = [one_run(tmp_path / f"{r}.csv") for r in range(3)]
-    short, long = (run("score", *files, "--store", store, *more).output for more in ([], ["--more"]))
+    short, long = (run("score", *files, *more).output for more in ([], ["--more"]))
     assert len(short.splitlines()) < 45
     for part in ("Churn (%)", "The 5 most fragile", "ERM, plain training", "Add --more"):
         assert part in " ".join(short.split())
@@ -75,7 +75,7 @@ def test_score_is_short_unless_more_is_asked_for(tmp_path, store):
 
 def test_a_review_ranks_flips_first_and_says_what_is_in_sample(tmp_path, store):
     a, b, out = one_run(tmp_path / "a.csv"), one_run(tmp_path / "b.csv"), tmp_path / "review.csv"
-    result = run("score", a, b, "--review", str(out), "--store", store)
+    result = run("score", a, b, "--review", str(out))
     assert result.exit_code == 0, result.output
     table = pd.read_csv(out)
     flips = (pd.read_csv(a)["p1"] > 0.5) != (pd.read_csv(b)["p1"] > 0.5)
@@ -85,18 +85,34 @@ def test_a_review_ranks_flips_first_and_says_what_is_in_sample(tmp_path, store):
     assert "in-sample" in result.output
     assert "of the flips in other runs" in result.output
     more = one_run(tmp_path / "c.csv")
-    result = run("score", a, b, more, "--review", str(out), "--store", store)
+    result = run("score", a, b, more, "--review", str(out))
     assert "--review takes two runs, found 3" in str(result.exception)
 
 
-@pytest.mark.parametrize(("limits", "code"), [(["40%"], 0), (["1%"], 1), (["40%", "--max-bad-flips", "0"], 1)])
-def test_gate_exits_by_its_limits(tmp_path, limits, code):
+@pytest.mark.parametrize(
+    ("limits", "code", "said"),
+    [
+        (["40%"], 0, "passed"),
+        (["1%"], 1, "failed: "),
+        (["40%", "--max-bad-flips", "0"], 1, "failed: "),
+    ],
+)
+def test_gate_exits_by_its_limits(tmp_path, limits, code, said):
     old, new = one_run(tmp_path / "old.csv"), one_run(tmp_path / "new.csv")
     result = run("gate", old, new, "--max-flips", *limits)
     assert result.exit_code == code, result.output
-    assert ("passed" if code == 0 else "failed: ") in result.output
+    assert said in result.output
     for path in (old, new):
-        assert f"{path}: read as probabilities. Columns: predictions p0, p1; truth y_true." in result.output
+        assert f"{path}: read as probabilities. predictions: p0, p1; truth: y_true." in result.output
+
+
+def test_gate_passes_where_an_interval_contains_the_limit_only_if_told_to(tmp_path):
+    old, new = one_run(tmp_path / "old.csv"), one_run(tmp_path / "new.csv")
+    flips = ((pd.read_csv(old)["p1"] > 0.5) != (pd.read_csv(new)["p1"] > 0.5)).mean()
+    result = run("gate", old, new, "--max-flips", str(flips + 0.01))
+    assert result.exit_code == 1
+    assert "undecided: flips: the interval [" in result.output
+    assert run("gate", old, new, "--max-flips", str(flips + 0.01), "--by-estimate").exit_code == 0
 
 
 def test_gate_exits_with_2_for_bad_input(tmp_path):
@@ -115,22 +131,23 @@ def test_good_and_bad_flips_are_counted_with_exact_intervals():
     y = np.zeros(100, dtype=int)
     old, new = np.zeros((1, 100), dtype=int), np.zeros((1, 100), dtype=int)
     old[0, :3], new[0, 10:15] = 1, 1
-    outcome = gate(Runs.of(old, y, ids), Runs.of(new, y, ids), 0.08)
+    outcome = gate(Runs.of(old, y, ids), Runs.of(new, y, ids), 0.08, by_estimate=True)
     shares = {name: round(100 * e.value) for name, e in outcome.estimates.items()}
     assert shares == {"flips": 8, "bad": 5, "good": 3, "other": 0}
     assert outcome.passed
     assert (outcome.estimates["bad"].low, outcome.estimates["bad"].high) == pytest.approx((0.0164, 0.1128), abs=1e-4)
-    assert not gate(Runs.of(old, y, ids), Runs.of(new, y, ids), 0.08, sure=True).passed
+    unsure = gate(Runs.of(old, y, ids), Runs.of(new, y, ids), 0.08)
+    assert (unsure.passed, unsure.undecided) == (False, True)
 
 
 @pytest.mark.parametrize("runs", [1, 2, 5])
-def test_being_sure_takes_examples_even_where_no_run_differs(runs):
+def test_a_gate_takes_examples_even_where_no_run_differs(runs):
     same = np.tile([0, 1], (runs, 10))
-    outcome = gate(Runs.of(same), Runs.of(same), 0.05, sure=True)
+    outcome = gate(Runs.of(same), Runs.of(same), 0.05)
     assert outcome.estimates["flips"].high == pytest.approx(1 - 0.025 ** (1 / 20))  # Clopper and Pearson's for 0 of 20
     assert not outcome.passed
-    assert gate(Runs.of(same), Runs.of(same), 0.17, sure=True).passed
-    assert gate(Runs.of(same), Runs.of(same), 0.0).passed
+    assert gate(Runs.of(same), Runs.of(same), 0.17).passed
+    assert gate(Runs.of(same), Runs.of(same), 0.0, by_estimate=True).passed
 
 
 def test_power_says_how_many_retrainings_a_difference_needs(store):

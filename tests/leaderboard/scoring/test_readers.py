@@ -1,10 +1,13 @@
-"""Tables of predictions: every layout gives the same runs, and every error names its row."""
+"""Tables of predictions as people and libraries write them: read right, or refused with the option that helps."""
 
 from __future__ import annotations
 
 import resource
 import subprocess
 import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmark.errors import UserError
-from leaderboard.scoring.readers import read
+from leaderboard.scoring import files, readers
+from leaderboard.scoring.gate import flipped, gate
+from leaderboard.scoring.roles import Options
+from leaderboard.scoring.runs import Runs
 from leaderboard.scoring.score import score
 
 IDS = [f"m{t}" for t in range(7)]
@@ -21,83 +27,214 @@ P1 = np.random.default_rng(0).random((3, 7)).round(4)
 Y = np.array([0, 1, 1, 0, 1, 0, 1])
 
 
-def long(**columns) -> pd.DataFrame:
+def read(path: Path, **said: Any) -> Runs:
+    (runs,) = readers.read([files.read(path)], Options(**said))
+    return runs
+
+
+def long(**columns: Any) -> pd.DataFrame:
     table = pd.DataFrame({"train_seed": np.repeat([4, 8, 15], 7), "example_id": IDS * 3, "y_true": np.tile(Y, 3)})
     return table.assign(**columns)
 
 
-def save(table: pd.DataFrame, path):
-    if path.suffix == ".parquet":
-        table.to_parquet(path, index=False)
-    else:
-        table.to_csv(path, index=False)
+def save(table: pd.DataFrame, path: Path) -> Path:
+    table.to_parquet(path, index=False) if path.suffix == ".parquet" else table.to_csv(path, index=False)
     return path
 
 
 @pytest.fixture(params=["csv", "parquet"])
-def path(request, tmp_path):
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return tmp_path / f"predictions.{request.param}"
 
 
-PROBABILITIES = {
-    "p0 and p1": long(p0=1 - P1.ravel(), p1=P1.ravel()),
-    "p1": long(p1=P1.ravel()),
-    "shuffled": long(p1=P1.ravel()).sample(frac=1, random_state=1).sort_values("train_seed", kind="stable"),
-    "wide": pd.DataFrame({"id": IDS, "y_true": Y, "4": P1[0], "8": P1[1], "15": P1[2]}),
+T = 200
+RNG = np.random.default_rng(6)
+TRUE = RNG.integers(2, size=T)
+MARGIN = 1.4 * (2 * TRUE - 1) + RNG.normal(size=T) + 0.7 * RNG.normal(size=(5, T))
+CHANCE = 1 / (1 + np.exp(-MARGIN))
+CLASS = (CHANCE > 0.5).astype(int)
+FLIPS, BAD = (CLASS[0] != CLASS[1]).mean(), ((CLASS[0] == TRUE) & (CLASS[1] != TRUE)).mean()
+IC50 = (6 + TRUE + RNG.normal(size=T)).round(2)
+VALUES = IC50 + 0.3 * RNG.normal(size=(5, T))
+SMILES = [f"C{t}" for t in range(T)]
+WORD = np.array(["inactive", "active"], dtype=object)
+
+
+def two(**columns: Any) -> list[pd.DataFrame]:
+    """Tables of two models; columns with a row for each model differ."""
+    given = {name.replace("__", " "): values for name, values in columns.items()}
+    return [
+        pd.DataFrame({"smiles": SMILES} | {n: v[r] if np.ndim(v) == 2 else v for n, v in given.items()})
+        for r in range(2)
+    ]
+
+
+def found(frames: list[pd.DataFrame], folder: Path, **said: Any) -> list[Runs]:
+    paths = [save(frame, folder / f"{'ab'[i]}.csv") for i, frame in enumerate(frames)]
+    return readers.read([files.read(path) for path in paths], Options(**said))
+
+
+MOVED = {"NR-AR": CHANCE[:2], "SR-p53": (0.9 * CHANCE[:2] + 0.05).round(4)}
+MISSING = [two(y_true=TRUE, p1=CHANCE[:2])[0], two(y_true=TRUE, p1=CHANCE[:2])[1].iloc[5:]]
+CASES: dict[str, tuple[list[pd.DataFrame], dict[str, Any], dict[str, float] | str]] = {
+    "truth under the assay's name": (two(active=TRUE, pred=CLASS[:2]), {}, {"flips": FLIPS}),
+    "truth that is named": (
+        *(two(active=TRUE, pred=CLASS[:2]), {"truth_column": "active"}),
+        {"flips": FLIPS, "bad": BAD},
+    ),
+    "a regression under its name": (
+        *(two(pIC50=IC50, pIC50_pred=VALUES[:2]), {}),
+        {"flips": (np.abs(VALUES[1] - VALUES[0]) > np.abs(VALUES[0] - IC50).mean()).mean()},
+    ),
+    "predict_proba": (two(**{"0": 1 - CHANCE[:2], "1": CHANCE[:2]}), {}, {"flips": FLIPS}),
+    "predict_proba and truth": (
+        *(two(y_true=TRUE, **{"1": CHANCE[:2], "0": 1 - CHANCE[:2]}), {}),
+        {"flips": FLIPS, "bad": BAD},
+    ),
+    "probabilities by the names of classes": (
+        *(two(y_true=WORD[TRUE], inactive=1 - CHANCE[:2], active=CHANCE[:2]), {}),
+        {"flips": FLIPS, "bad": BAD},
+    ),
+    "words for numbers": (two(y_true=TRUE, y_pred=WORD[CLASS[:2]]), {}, "--classes"),
+    "words for numbers, said": (
+        *(two(y_true=TRUE, y_pred=WORD[CLASS[:2]]), {"classes": ("inactive", "active")}),
+        {"flips": FLIPS, "bad": BAD},
+    ),
+    "1 and 2 for 0 and 1": (two(y_true=TRUE, y_pred=CLASS[:2] + 1), {}, "--classes"),
+    "1 and 2 for 0 and 1, said": (
+        *(two(y_true=TRUE, y_pred=CLASS[:2] + 1), {"classes": ("1", "2")}),
+        {"flips": FLIPS, "bad": BAD},
+    ),
+    "true words and a probability": (two(y_true=WORD[TRUE], p1=CHANCE[:2]), {}, "--classes"),
+    "true words and a probability, said": (
+        *(two(y_true=WORD[TRUE], p1=CHANCE[:2]), {"classes": ("inactive", "active")}),
+        {"flips": FLIPS, "bad": BAD},
+    ),
+    "tasks": (two(**MOVED), {}, "--task-column"),
+    "one task": (two(**MOVED), {"task": "NR-AR", "kind": "probabilities"}, {"flips": FLIPS}),
+    "tasks with their predictions": (
+        *(two(A=TRUE, A_pred=CLASS[:2], B=TRUE, B_pred=1 - CLASS[:2]), {"task": "A"}),
+        {"flips": FLIPS, "bad": BAD},
+    ),
+    "margins": (two(y_true=TRUE, score=MARGIN[:2]), {}, "--logits"),
+    "margins that are named": (two(y_true=TRUE, logit=MARGIN[:2]), {}, "--logits"),
+    "margins, said": (two(y_true=TRUE, logit=MARGIN[:2]), {"logits": ("logit",)}, {"flips": FLIPS, "bad": BAD}),
+    "missing rows": (MISSING, {}, "--common-rows"),
+    "missing rows, said": (
+        *(MISSING, {"common": True}),
+        {"flips": (CLASS[0] != CLASS[1])[5:].mean()},
+    ),
+    "opposite columns": (two(y_true=TRUE, seed0=CHANCE[:2], seed1=(0.9 - 0.8 * CHANCE[:2])), {}, "no two runs"),
+    "the probability of the other class": (two(y_true=TRUE, prob_inactive=1 - CHANCE[:2]), {}, "--probabilities"),
+    "the probability of the predicted class": (two(prob=np.maximum(CHANCE, 1 - CHANCE)[:2]), {}, "--probabilities"),
+    "classes by another threshold": (two(y_true=TRUE, prob=CHANCE[:2], pred=(CHANCE[:2] > 0.3) * 1), {}, "--runs"),
+    "between 0 and 1 without truth": (two(pred=CHANCE[:2]), {}, "--kind"),
+    "another test set beside": (two(p1=CHANCE[:2], split=np.where(TRUE, "id", "ood")), {}, "one test set"),
 }
 
 
-@pytest.mark.parametrize("name", PROBABILITIES)
-def test_probabilities_are_read_in_every_layout(name, path):
-    runs = read(save(PROBABILITIES[name], path))
-    order = [runs.ids.tolist().index(name) for name in IDS]
-    assert runs.kind == "probabilities"
-    assert runs.names == ("4", "8", "15")
-    np.testing.assert_allclose(runs.values[:, order, 1], P1, atol=1e-6)
-    np.testing.assert_array_equal(runs.y[order], Y)
+@pytest.mark.parametrize("name", CASES)
+def test_two_models_are_compared_right_or_the_option_is_named(name: str, tmp_path: Path) -> None:
+    frames, said, expected = CASES[name]
+    if isinstance(expected, str):
+        with pytest.raises(UserError, match=expected):
+            flipped(*found(frames, tmp_path, **said), None)
+        return
+    estimates = gate(*found(frames, tmp_path, **said), 1.0).estimates
+    assert {kind: estimates[kind].value for kind in expected} == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("mark", [";", "\t"])
-def test_semicolons_and_tabs_separate_as_commas_do(mark, tmp_path):
-    with_commas = PROBABILITIES["p1"].assign(note="calm, quiet")
-    with_commas.to_csv(tmp_path / "predictions.csv", index=False, sep=mark)
-    np.testing.assert_allclose(read(tmp_path / "predictions.csv").values[:, :, 1], P1, atol=1e-6)
-
-
-LABELS = np.array(["no", "yes"], object)[(P1 > 0.5).astype(int)]
-TRUE = np.array(["no", "yes"], object)[Y]
+def wide(values: np.ndarray, pattern: str, **more: Any) -> pd.DataFrame:
+    return pd.DataFrame({"smiles": SMILES} | {pattern.format(r): row for r, row in enumerate(values)} | more)
 
 
 @pytest.mark.parametrize(
-    "table",
+    ("table", "said", "expected"),
     [
-        long(y_pred=LABELS.ravel(), y_true=np.tile(TRUE, 3)),
-        pd.DataFrame({"id": IDS, "y_true": TRUE, "a": LABELS[0], "b": LABELS[1], "c": LABELS[2]}),
+        (wide(CLASS, "seed{}", y_true=TRUE), {}, "5 runs: seed0 … seed4; truth: y_true."),
+        (
+            wide(CHANCE, "seed{}", y_true=TRUE, mean=CHANCE.mean(axis=0), std=CHANCE.std(axis=0)),
+            {},
+            "5 runs: seed0 … seed4; truth: y_true; left out: mean, std.",
+        ),
+        (
+            wide(VALUES, "pred_{}", y_true=IC50, MW=300 + IC50),
+            {},
+            "5 runs: pred_0 … pred_4; truth: y_true; left out: MW.",
+        ),
+        (
+            wide(CLASS, "active_model_{}", active=TRUE, pIC50=IC50),
+            {},
+            "5 runs: active_model_0 … active_model_4; truth: active; left out: pIC50.",
+        ),
+        (wide(CLASS, "{}", y_true=TRUE), {}, "5 runs: 0 … 4; truth: y_true."),
+        (wide(CLASS[:2], "rf{}"), {"runs": ("rf0", "rf1")}, "2 runs: rf0, rf1."),
+        (wide(CLASS[:2], "rf{}"), {}, UserError("--runs")),
+        (wide(CLASS[:3], "CYP{}C9"), {}, UserError("--task-column")),
+        (wide(CLASS[:3], "{}"), {}, UserError("--runs")),
+        (wide(np.array([*VALUES[:3], RNG.normal(size=T)]), "run{}", y_true=IC50), {}, UserError("without relation")),
+        (wide(np.array([*CHANCE[:3], CLASS[3]]), "run{}", y_true=TRUE), {}, "4 runs: run0 … run3; truth: y_true."),
+        (wide(np.array([*CHANCE[:3], VALUES[3]]), "run{}", y_true=TRUE), {}, UserError("beyond 0 to 1")),
     ],
 )
-def test_class_labels_are_read_in_every_layout(table, path):
-    runs = read(save(table, path))
-    assert (runs.kind, runs.classes) == ("labels", ("no", "yes"))
-    np.testing.assert_array_equal(runs.values, P1 > 0.5)
-    np.testing.assert_array_equal(runs.y, Y)
+def test_columns_are_runs_if_they_differ_in_a_number_and_say_that_they_are(
+    table: pd.DataFrame, said: dict[str, Any], expected: str | UserError, path: Path
+) -> None:
+    if isinstance(expected, UserError):
+        with pytest.raises(UserError, match=str(expected)):
+            read(save(table, path), **said)
+        return
+    runs = read(save(table, path), **said)
+    assert runs.columns.replace("; truth: none (name its column with --truth-column)", "") == expected
+    assert len(runs.names) == int(expected[0])
 
 
-def test_integers_are_classes_and_other_numbers_values_unless_said_otherwise(path):
-    whole = long(y_pred=(3 * P1.ravel()).round())
+@pytest.mark.parametrize(
+    ("columns", "order"),
+    [
+        ({"p0": 1 - P1.ravel(), "p1": P1.ravel()}, slice(None)),
+        ({"p1": P1.ravel()}, slice(None)),
+        ({"p1": P1.ravel()}, np.random.default_rng(1).permutation(21)),
+    ],
+)
+def test_long_tables_hold_a_row_for_each_run_and_example(columns: dict[str, Any], order: Any, path: Path) -> None:
+    runs = read(save(long(**columns).iloc[order], path))
+    place = [runs.ids.tolist().index(name) for name in IDS]
+    by_name = [runs.names.index(name) for name in ("4", "8", "15")]
+    np.testing.assert_allclose(runs.values[by_name][:, place, 1], P1, atol=1e-6)
+    np.testing.assert_array_equal(runs.y[place], Y)
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_semicolons_and_tabs_separate_as_commas_do(mark: str, tmp_path: Path) -> None:
+    long(p1=P1.ravel(), note="calm, quiet").to_csv(tmp_path / "predictions.csv", index=False, sep=mark)
+    np.testing.assert_allclose(read(tmp_path / "predictions.csv").values[:, :, 1], P1, atol=1e-6)
+
+
+def test_ids_stay_text(tmp_path: Path) -> None:
+    table = pd.DataFrame({"id": ["001", "1", "1e2", "100"], "p1": [0.1, 0.2, 0.8, 0.9], "y_true": [0, 0, 1, 1]})
+    assert read(save(table, tmp_path / "p.csv")).ids.tolist() == ["001", "1", "1e2", "100"]
+
+
+def test_integers_are_classes_and_other_numbers_values_unless_said_otherwise(path: Path) -> None:
+    whole = long(y_pred=(3 * P1.ravel()).round()).drop(columns="y_true")
     assert read(save(whole, path)).kind == "labels"
-    assert read(path, "values").kind == "values"
-    runs = read(save(long(y_pred=3 * P1.ravel()), path))
-    assert runs.kind == "values"
-    np.testing.assert_allclose(runs.values, 3 * P1, rtol=1e-6)
+    assert read(path, kind="values").kind == "values"
+    runs = read(save(long(y_pred=3 * P1.ravel() + 1e8).drop(columns="y_true"), path))
+    np.testing.assert_array_equal(runs.values, 3 * P1 + 1e8)  # late digits, too
 
 
-def test_truth_may_be_a_file_of_its_own(path, tmp_path):
-    truth = save(pd.DataFrame({"example_id": IDS[::-1], "y_true": Y[::-1]}), tmp_path / "truth.csv")
-    runs = read(save(long(p1=P1.ravel()).drop(columns="y_true"), path), truth=truth)
-    np.testing.assert_array_equal(runs.y, Y)
-    save(pd.DataFrame({"example_id": IDS[1:], "y_true": Y[1:]}), truth)
-    with pytest.raises(UserError, match="'m0' has no true value"):
-        read(path, truth=truth)
+def test_true_values_may_be_in_a_file_of_their_own_under_the_name_of_the_predictions(tmp_path: Path) -> None:
+    """As chemprop writes predictions, under the name of the target."""
+    truth = tmp_path / "assays.csv"
+    save(pd.DataFrame({"smiles": SMILES[::-1], "active": TRUE[::-1], "MW": 300.0}), truth)
+    estimates = gate(*found(two(active=CHANCE[:2]), tmp_path, truth=truth), 1.0).estimates
+    assert (estimates["flips"].value, estimates["bad"].value) == pytest.approx((FLIPS, BAD))
+    with pytest.raises(UserError, match="may be the true values: say which with --truth-column"):
+        found(two(pred=CLASS[:2]), tmp_path, truth=truth)
+    save(pd.DataFrame({"smiles": SMILES[1:], "active": TRUE[1:]}), truth)
+    with pytest.raises(UserError, match="'C0' has no true value"):
+        found(two(active=CHANCE[:2]), tmp_path, truth=truth)
 
 
 def changed(column: str, row: int, value: object) -> pd.DataFrame:
@@ -115,44 +252,37 @@ def changed(column: str, row: int, value: object) -> pd.DataFrame:
         (changed("example_id", 9, "m0"), r"row 10: example 'm0' of run '8' appears twice"),
         (changed("example_id", 9, ""), r"row 10: the column 'example_id' is empty"),
         (changed("y_true", 9, 0), r"row 10, column 'y_true': example 'm2' is '0', but '1' in an earlier row"),
-        (changed("y_true", 2, "x"), r"row 3, column 'y_true': example 'm2' is 'x', but '1' in an earlier row"),
         (long(p0=0.5, p1=0.5).iloc[:-1], r"run '15' has 6 of 7 examples: 'm6' is missing"),
         (long(p0=0.5, p1=0.5).drop(columns="train_seed"), r"row 8: example 'm0' appears twice; several runs need"),
         (long(p0=0.5, p2=0.5), r"probability columns p0, p2: expected p0, p1"),
-        (long(score=0.5), r"it has no predictions"),
         (long(p1=0.5).drop(columns="example_id"), r"no column of example ids"),
-        (long(p1=0.5).assign(y_true=2), r"true class of example 'm0' is '2'"),
+        (long(p1=0.5).assign(y_true=2), r"the true ones \(2\) do not match"),
         (long(p1=0.5, evalset=["id"] * 20 + ["ood"]), r"'evalset' has 'id' and 'ood'"),
         (long(p1=0.5).iloc[:0], r"no rows"),
         (pd.DataFrame({"id": IDS}), r"no predictions"),
     ],
 )
-def test_a_mistake_is_named_with_its_column_and_row(table, message, tmp_path):
+def test_a_mistake_is_named_with_its_column_and_row(table: pd.DataFrame, message: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=message):
         read(save(table, tmp_path / "p.csv"))
 
 
-def constant(value, rows):
+def constant(value: Any, rows: int) -> pa.Array:
     return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array([value]))
 
 
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        pytest.param(
-            lambda n: {"run": constant(1, n), "id": constant("a", n)}, "row 2: example 'a' .* twice", id="rows"
-        ),
-        pytest.param(
-            lambda n: {"run": np.arange(n // 100), "id": constant("x" * 2_000_000, n // 100)}, "256 MiB", id="texts"
-        ),
-        pytest.param(
+        (lambda n: {"run": np.arange(n // 100), "id": constant("x" * 2_000_000, n // 100)}, "256 MiB"),
+        (
             lambda n: {"run": np.arange(n // 100), "id": np.arange(n // 100)},
             r"200,000 rows, but 200,000 runs .* and 200,000 examples: expected a row for each",
-            id="runs",
         ),
     ],
+    ids=["texts", "runs"],
 )
-def test_a_small_file_of_gigabytes_is_refused_in_little_memory(columns, message, tmp_path):
+def test_a_small_file_of_gigabytes_is_refused_in_little_memory(columns: Any, message: str, tmp_path: Path) -> None:
     table = columns(20_000_000)
     table["p1"] = constant(0.5, len(table["run"]))
     pq.write_table(pa.table(table), tmp_path / "p.parquet", compression="zstd")
@@ -163,136 +293,89 @@ def test_a_small_file_of_gigabytes_is_refused_in_little_memory(columns, message,
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1 nothing", b"a,b\n1,2,3\n", b"\xff\xfe\x00"])
-def test_what_is_no_table_is_refused(content, path):
+def test_what_is_no_table_is_refused(content: bytes, path: Path) -> None:
     path.write_bytes(content)
     with pytest.raises(UserError, match=r"predictions\."):
         read(path)
 
 
-FRACTIONS = pd.DataFrame({f"r{r}": P1[r] for r in range(3)})
-WHOLE = (FRACTIONS > 0.5).astype(int)
-SMILES = ["C" * (t + 1) for t in range(7)]
-
-
-@pytest.mark.parametrize("predicted", [{"p1": P1.ravel()}, {"p0": 1 - P1.ravel(), "p1": P1.ravel()}, {"score": 0.5}])
-@pytest.mark.parametrize("name", ["label", "class", "Label"])
-def test_a_column_that_may_be_the_predicted_or_the_true_class_is_not_guessed(predicted, name, path):
-    table = long(**predicted, **{name: np.tile(Y, 3)}).drop(columns="y_true")
-    with pytest.raises(
-        UserError,
-        match=rf"with .*'{list(predicted)[-1]}' in the table, the column '{name}' could be .*y_pred or y_true",
-    ):
-        read(save(table, path))
-
-
-def test_a_column_label_alone_is_the_predicted_class(path):
-    table = long(label=(P1.ravel() > 0.5).astype(int)).drop(columns="y_true")
-    np.testing.assert_array_equal(read(save(table, path)).values, P1 > 0.5)
-
-
-def test_probabilities_come_before_classes_unless_said_otherwise_and_what_is_not_read_is_told(path, tmp_path):
-    save(long(p1=P1.ravel(), y_pred=1, label=0), path)
-    runs = read(path)
-    np.testing.assert_allclose(runs.values[..., 1], P1, atol=1e-6)
-    assert runs.columns == "Columns: run train_seed; predictions p1; truth y_true; not read: y_pred, label."
-    assert "predictions y_pred;" in read(path, "labels").columns
-    truth = save(pd.DataFrame({"id": IDS, "y_true": 1 - Y}), tmp_path / "truth.csv")
-    assert read(path, truth=truth).columns.endswith(f"truth from {truth}; not read: y_pred, label, y_true.")
-    with pytest.raises(UserError, match="--kind labels needs a column y_pred"):
-        read(save(long(p0=1 - P1.ravel(), p1=P1.ravel()), path), "labels")
-
-
-@pytest.mark.parametrize("of_runs", [FRACTIONS, WHOLE, WHOLE.replace({0: "no", 1: "yes"}), 3 * FRACTIONS])
-@pytest.mark.parametrize(
-    ("name", "column"),
-    [("smiles", SMILES), ("SMILES", SMILES), ("scaffold", SMILES), ("fold", range(7)), ("", range(7)), ("target", Y)],
-)
-def test_a_column_about_the_examples_is_no_run_and_is_told(of_runs, name, column, path):
-    table = pd.DataFrame({"example_id": IDS, "y_true": Y}).assign(**{name: column}).join(of_runs)
-    runs = read(save(table, path))
-    assert runs.names == ("r0", "r1", "r2")
-    assert runs.columns == f"Columns: runs r0, r1, r2; truth y_true; not read: {name or repr('')}."
-
-
-@pytest.mark.parametrize(
-    ("table", "message", "kind"),
-    [
-        (FRACTIONS.assign(cv=range(7)), "'cv' hold whole numbers, but 'r0', 'r1', 'r2' do not", None),
-        (3 * FRACTIONS.assign(charge=[0, 1, -1, 0, 0, 0, 2]), "'charge' hold whole numbers", None),
-        (FRACTIONS.assign(logp=5 * P1[0]), "'logp' are not between 0 and 1, unlike the others", "values"),
-        (WHOLE.assign(cv=range(7)), "'cv' has mostly classes that no other column has", "labels"),
-        (WHOLE.replace({0: "no", 1: "yes"}).assign(logp=P1[0]), "'r0', 'logp' have no class in common", None),
-        (pd.DataFrame({"a": ["yes"] * 7, "b": ["no"] * 7}), "'a', 'b' have no class in common", None),
-    ],
-)
-def test_columns_that_do_not_look_like_runs_of_one_model_are_refused(table, message, kind, path):
-    save(table.assign(example_id=IDS), path)
-    with pytest.raises(UserError, match=message):
-        read(path)
-    if kind is not None:  # the remedy of the message
-        assert read(path, kind).names == tuple(table.columns)
-
-
-def test_a_text_among_numbers_is_named_with_its_row(path):
-    for table in (FRACTIONS, 3 * FRACTIONS):
-        save(table.astype(str).assign(example_id=IDS, r1=[*table["r1"].astype(str)[:6], "n/a"]), path)
-        with pytest.raises(UserError, match="row 7, column 'r1': expected a number, found 'n/a'"):
-            read(path)
-
-
-def test_values_keep_their_late_digits(path):
-    table = pd.DataFrame({"id": IDS}).assign(**{str(r): 1e8 + P1[r] for r in range(3)})
-    expected = np.mean([np.abs(P1[i] - P1[j]).mean() for i, j in ((0, 1), (0, 2), (1, 2))])
-    assert score(read(save(table, path))).churn.value == pytest.approx(expected, rel=1e-6)
-
-
-def test_numbers_that_are_no_64_bit_integers_are_classes_and_names_of_runs(path):
-    whole = np.where(P1.ravel() > 0.5, 1e19, 0)
-    runs = read(save(long(y_pred=whole, train_seed=np.repeat([1, np.inf, 1e30], 7)).drop(columns="y_true"), path))
-    assert (len(runs.names), len(runs.classes)) == (3, 2)
-    np.testing.assert_array_equal(runs.values, P1 > 0.5)
-    with pytest.raises(UserError, match="row 1, column 'y_pred': expected a finite number"):
-        read(save(long(y_pred=np.inf), path))
-
-
-@pytest.mark.parametrize("column", ["example_id", "train_seed", "y_pred", "y_true"])
-def test_a_column_of_lists_is_refused(column, tmp_path):
-    table = long(y_pred=1).astype({column: object})
-    table[column] = [[1, 2]] * len(table)
-    with pytest.raises(UserError, match=rf"the column '{column}' holds list<.*expected text or one number per row"):
+def test_bytes_that_are_no_text_and_lists_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"p\.parquet: .*UTF8"):
+        read(save(long(y_pred=b"\xff"), tmp_path / "p.parquet"))
+    table = long(y_pred=1).astype({"y_pred": object})
+    table["y_pred"] = [[1, 2]] * len(table)
+    with pytest.raises(UserError, match=r"the column 'y_pred' holds list<.*expected text or one number per row"):
         read(save(table, tmp_path / "p.parquet"))
 
 
-def test_bytes_that_are_no_text_are_refused(tmp_path):
-    with pytest.raises(UserError, match=r"p\.parquet: expected columns of text and numbers"):
-        read(save(long(y_pred=b"\xff"), tmp_path / "p.parquet"))
-
-
-def test_values_whose_squares_are_no_floats_are_refused(path):
-    table = pd.DataFrame({"id": IDS, "a": 1.0, "b": [1.0] * 6 + [-1e300]})
+def test_values_whose_squares_are_no_floats_are_refused(path: Path) -> None:
+    table = pd.DataFrame({"id": IDS, "run1": 1.0, "run2": [1.0] * 6 + [-1e300]})
     with pytest.raises(UserError, match="example 'm6' has a value of -1e\\+300: expected values from -1e\\+100"):
-        read(save(table, path), "values")
+        read(save(table, path), kind="values")
 
 
-MEMORY = """
-import resource, sys
-from pathlib import Path
-from leaderboard.scoring.readers import read
-from leaderboard.scoring.score import score
-score(read(Path(sys.argv[1])))
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
-"""
+def boosted(library: str, seed: int) -> Any:
+    if library == "sklearn":
+        from sklearn.ensemble import RandomForestClassifier
+
+        return RandomForestClassifier(10, random_state=seed)
+    if library == "xgboost":
+        from xgboost import XGBClassifier
+
+        return XGBClassifier(n_estimators=5, random_state=seed, n_jobs=1)
+    if library == "lightgbm":
+        from lightgbm import LGBMClassifier
+
+        return LGBMClassifier(n_estimators=5, random_state=seed, n_jobs=1, verbose=-1)
+    from catboost import CatBoostClassifier
+
+    return CatBoostClassifier(5, random_seed=seed, thread_count=1, verbose=False, allow_writing_files=False)
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("form", ["predict_proba", "classes", "with truth"])
+@pytest.mark.parametrize("library", ["sklearn", "xgboost", "lightgbm", "catboost"])
+@pytest.mark.filterwarnings("ignore")
+def test_what_libraries_predict_is_read_without_options(library: str, form: str, tmp_path: Path) -> None:
+    if find_spec(library) is None:
+        pytest.skip(f"{library} is not installed")
+    x = np.stack([MARGIN[0], VALUES[0]], axis=1)
+    classes, paths = [], []
+    for seed in range(2):
+        rows = np.random.default_rng(seed).integers(T, size=80)
+        model = boosted(library, seed).fit(x[rows], TRUE[rows])
+        classes.append(model.predict_proba(x).argmax(axis=1))
+        if form == "classes":
+            table = pd.DataFrame({"prediction": np.ravel(model.predict(x))}, index=SMILES)
+        else:
+            table = pd.DataFrame(model.predict_proba(x), columns=model.classes_, index=SMILES)
+        if form == "with truth":
+            table["target"] = TRUE
+        paths.append(tmp_path / f"{seed}.csv")
+        table.to_csv(paths[-1])
+    estimates = gate(*readers.read([files.read(path) for path in paths]), 1.0).estimates
+    assert estimates["flips"].value == pytest.approx((classes[0] != classes[1]).mean())
+    if form == "with truth":
+        bad = (classes[0] == TRUE) & (classes[1] != TRUE)
+        assert estimates["bad"].value == pytest.approx(bad.mean())
+
+
 @pytest.mark.long
-def test_memory_grows_by_little_more_than_the_array_of_predictions(tmp_path):
-    def peak(r: int) -> int:
-        p = np.random.default_rng(0).random(r * 10_000, dtype=np.float32)
-        columns = {"run": np.repeat(np.arange(r), 10_000), "id": np.tile(np.arange(10_000), r), "p0": 1 - p, "p1": p}
-        pd.DataFrame(columns).to_parquet(tmp_path / "p.parquet", index=False)
-        command = [sys.executable, "-c", MEMORY, str(tmp_path / "p.parquet")]
-        return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-
-    array = (40 - 10) * 10_000 * 2 * 4
-    assert peak(40) - peak(10) < 3 * array + 60e6  # blocks of 8 MB in float64, with temporaries
+@pytest.mark.skipif(find_spec("chemprop") is None, reason="chemprop is not installed")
+def test_what_chemprops_command_writes_is_read_with_the_file_of_assays(tmp_path: Path) -> None:
+    smiles = ["C" * n + end for n in range(1, 11) for end in ("O", "N", "Cl", "Br")]
+    save(pd.DataFrame({"smiles": smiles, "active": TRUE[:40], "mass": IC50[:40]}), tmp_path / "assays.csv")
+    chemprop = [str(Path(sys.executable).parent / "chemprop")]
+    small = ["--epochs", "3", "--num-workers", "0", "--ensemble-size", "2"]
+    train = ["-i", "assays.csv", "--target-columns", "active", "-t", "classification", "-o", "model", "--pytorch-seed"]
+    predict = ["-i", "assays.csv", "-s", "smiles", "--model-paths", "model", "--num-workers", "0", "-o"]
+    for seed in ("1", "2"):
+        for words in (["train", *train, seed, *small], ["predict", *predict, f"{seed}.csv"]):
+            subprocess.run(chemprop + words, cwd=tmp_path, check=True, capture_output=True)
+    paths = [tmp_path / f"{seed}.csv" for seed in (1, 2)]
+    a, b = (pd.read_csv(path)["active"] > 0.5 for path in paths)
+    runs = readers.read([files.read(path) for path in paths], Options(truth=tmp_path / "assays.csv"))
+    assert gate(*runs, 1.0).estimates["flips"].value == pytest.approx((a != b).mean())
+    assert (runs[0].y == TRUE[:40]).all()
+    members = read(tmp_path / "1_individual.csv")
+    assert members.columns == "2 runs: active_model_0, active_model_1; truth: active; left out: mass."
+    assert len(score(members).ranking) == 40

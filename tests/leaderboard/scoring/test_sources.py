@@ -98,7 +98,7 @@ EXPECTED = score(Runs.of(np.stack([1 - P, P], axis=-1), Y))
 def test_the_finished_runs_of_an_experiment_are_retrainings(tracking, runs_of, file):
     name = f"whole {Path(file).suffix}"
     ids = runs_of(name, file, long)
-    content = scored(tracking, "--experiment", name, "--metric-table", file)
+    content = scored(tracking, "--experiment", name, "--table", file)
     assert content["runs"] == ids
     assert content["churn"]["value"] == pytest.approx(EXPECTED.churn.value)
     assert content["churn"]["low"] == pytest.approx(EXPECTED.churn.low)
@@ -128,7 +128,7 @@ def test_runs_are_named_one_by_one_and_their_rows_are_examples_where_they_have_n
     flips = (P[2] > 0.5) != (P[0] > 0.5)
     assert content["churn"]["value"] == pytest.approx(flips.mean())
     assert content["read_as"] == "labels"
-    assert "Columns: examples by the order of the rows; predictions prediction; truth target." in content["notes"]
+    assert "examples by the order of the rows; predictions: prediction; truth: target." in content["notes"]
     first = [row["example_id"] for row in content["ranking"][: flips.sum()]]
     assert sorted(map(int, first)) == (np.flatnonzero(flips) + 1).tolist()
 
@@ -191,13 +191,16 @@ def test_what_is_unclear_or_missing_is_named(tracking, runs_of):
         ([f"runs:/{two}/c.json"], "the run has no artifact 'c.json'; its artifacts: a.json, b.csv"),
         ([f"runs:/{two}/../../x.csv"], "the run has no artifact '../../x.csv'"),
         (["runs:/0123456789abcdef0123456789abcdef"], "has no run '0123456789abcdef0123456789abcdef'"),
-        ([f"runs:/{unclear}"], "each of 'prediction', 'outputs' could be the predictions: rename"),
-        ([f"runs:/{lists}"], "the column 'outputs' holds list<item: double>: expected text or one number per row"),
+        ([f"runs:/{unclear}"], "'prediction', 'outputs': each may be the predictions; say which with --runs"),
+        (
+            [f"runs:/{lists}"],
+            "the column 'outputs' mixes text, numbers or other values: expected text or one number per row: it",
+        ),
         ([f"runs:/{good}", f"runs:/{shorter}"], "40 and 10 examples; expected the same ones, but '11' is in"),
         ([f"runs:/{good}", f"runs:/{other}"], "the true value of example '1' differs: expected the same"),
         ([f"runs:/{good}", f"runs:/{several}"], f"runs:/{several}/a.parquet: found 2 runs (0, 1, …)"),
         ([f"runs:/{good}", f"runs:/{good}"], f"{good} is given twice"),
-        ([f"runs:/{empty}"], f"runs:/{empty}/a.json, row 1, column 'p1': expected a finite number, found None"),
+        ([f"runs:/{empty}"], f"runs:/{empty}/a.json, row 1, column 'p1': expected a finite number, found nothing"),
         (["--experiment", "wrnog"], "unknown experiment 'wrnog': did you mean 'wrong'?"),
         (["--experiment", "wrong", "--table", "z.csv"], "no finished run has logged z.csv (9 looked at)"),
         (["--experiment", "wrong", "--filter", "seed = 1"], "--filter 'seed = 1': Invalid"),

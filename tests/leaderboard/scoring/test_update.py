@@ -100,7 +100,7 @@ def test_values_flip_beyond_the_tolerance() -> None:
     assert update(of(old[None], y), of(new[None], y)).tolerance == pytest.approx(0.2), "the MAE before"
     with pytest.raises(UserError, match="give --tolerance, the change that counts as a flip"):
         update(of(old[None]), of(new[None]))
-    judged = gate(of(old[None], y), of(new[None], y), 0.6, 0.2, tolerance=0.45)
+    judged = gate(of(old[None], y), of(new[None], y), 0.6, 0.2, True, 0.45)
     assert (judged.passed, judged.reasons) == (False, ("bad flips: 25.00% is above 20.00%",))
 
 
