@@ -336,7 +336,7 @@ def _share(text: str, option: str) -> float:
 
 def _echo_columns(tables: Sequence[Runs]) -> None:
     for runs in tables:
-        typer.echo(f"{runs.source}: read as {runs.kind}. {runs.columns}")
+        typer.echo(f"{runs.source}: read as {runs.kind}; {runs.columns}")
 
 
 def _say_reading(sources: Sequence[str], said: str = "") -> None:

@@ -103,7 +103,7 @@ def test_gate_exits_by_its_limits(tmp_path, limits, code, said):
     assert result.exit_code == code, result.output
     assert said in result.output
     for path in (old, new):
-        assert f"{path}: read as probabilities. predictions: p0, p1; truth: y_true." in result.output
+        assert f"{path}: read as probabilities; predictions: p0, p1; truth: y_true." in result.output
 
 
 def test_gate_passes_where_an_interval_contains_the_limit_only_if_told_to(tmp_path):

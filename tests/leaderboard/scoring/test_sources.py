@@ -166,7 +166,7 @@ def test_triage_and_gate_read_runs_too(tracking, runs_of, tmp_path):
     result = run("gate", *pair, "--max-flips", "100%", "--tracking-uri", tracking.uri)
     assert result.exit_code == 0, result.exception
     assert f"flips  {((P[0] > 0.5) != (P[1] > 0.5)).mean():7.2%}" in result.stdout
-    assert f"{pair[0]}/predictions.json: read as probabilities." in result.stdout
+    assert f"{pair[0]}/predictions.json: read as probabilities; " in result.stdout
     out = tmp_path / "review.csv"
     assert run("score", *pair, "--review", str(out), "--tracking-uri", tracking.uri).exit_code == 0
     assert len(pd.read_csv(out)) == T
