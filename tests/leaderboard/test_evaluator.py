@@ -156,7 +156,10 @@ def test_a_model_that_gives_probabilities_is_gated_against_predictions_in_a_file
             marks=pytest.mark.long,
         ),
         pytest.param(
-            *(["models:/values/1", "models:/words/2"], ["models:/values/1: its signature has the columns age, sex", "new.parquet lacks"]),
+            *(
+                ["models:/values/1", "models:/words/2"],
+                ["models:/values/1: its signature has the columns age, sex", "new.parquet lacks"],
+            ),
             marks=pytest.mark.long,
         ),
     ],
