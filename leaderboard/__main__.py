@@ -357,7 +357,7 @@ def submit(
 
     pages = site.claim(out)
     submission = validate(folder, submissions, published.shipped())
-    check_code(submission)
+    unchecked = check_code(submission)
     store = Store()
     for cell in submission.cells:
         store.log(cell)
@@ -365,7 +365,7 @@ def submit(
     page = site.write(results, pages, "runs", health)
     for table in places(results, submission.cells):
         typer.echo(f"{table.title}\n{to_markdown(table)}")
-    for line in submission.remarks:
+    for line in filter(None, [*submission.remarks, unchecked]):
         typer.echo(line)
     page = page.parent / url_prefixes(results)[submission.cells[0].key.sampling] / page.name
     typer.echo(f"{len(submission.cells)} cells recorded in {store.uri}: {page}")
@@ -393,7 +393,7 @@ def verify(
     rerun = verify.rerun(submission, sampling, dataset)
     for check in rerun.checks:
         typer.echo(str(check))
-    typer.echo(f"each process was confined by: {', '.join(rerun.walls)}")
+    typer.echo(verify.CONFINED)
     if not rerun.agrees:
         typer.echo(f"{method} stays self-reported", err=True)
         raise typer.Exit(1)

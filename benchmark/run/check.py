@@ -1,24 +1,55 @@
 """Check of the contract of a method on a small synthetic problem."""
 
 import traceback
-from collections.abc import Callable
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmark.pipeline import Part, Pipeline
-from benchmark.registry import make_method
-from benchmark.run import walls
+from benchmark.errors import UserError
+from benchmark.pipeline import Part, Pipeline, Reading
+from benchmark.registry import find, load_file, make_method
 from benchmark.run.runner import fit
 from benchmark.train import sample_for
 from benchmark.train.learner import NetworkLearner
 from benchmark.tuning import Tuned, grid_of
-from benchmark.types import Examples, Model, Predictions, Problem, Recipe, Sampling, Task
+from benchmark.types import TASKS, Examples, Model, Predictions, Problem, Recipe, Sampling, Task
 
 SEEDS = (1, 2, 3)
 SAME = 0.01
 """Difference of predictions, in standard deviations over the examples, that is too small for other training data."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The outcome of a check: name and tasks of the method, how it reads a dataset, and a line for each failure."""
+
+    name: str
+    tasks: tuple[str, ...]
+    reading: Reading
+    failures: tuple[str, ...]
+
+
+def named(method: str) -> tuple[type[Part], list[str]]:
+    """Return the method that a name or the path of a file ending in .py stands for, and its settings.
+
+    Raises UserError.
+    """
+    return (load_file(Path(method)), []) if method.endswith(".py") else find(method)
+
+
+def checked(cls: type[Part], settings: list[str], only: Iterable[str] = TASKS) -> Checked:
+    """Check the contract of a method in this process, on those of the tasks ``only`` that it can learn.
+
+    Raises UserError for settings.
+    """
+    if settings:
+        raise UserError(f"{cls.name}: the check uses the defaults: leave out {':'.join(settings)}")
+    tasks = tuple(task for task in cls.tasks if task in only)
+    failures = tuple(f"{task}: {failure}" for task in tasks for failure in check_method(cls, task))
+    return Checked(cls.name, tasks, make_method(cls.name, cls.tasks[0]).reading, failures)
 
 
 def synthetic(task: Task, n: int = 160, features: int = 32) -> Problem:
@@ -152,6 +183,6 @@ def _tuned(method: Pipeline, task: Task) -> Pipeline:
 
 
 def located(error: BaseException) -> str:
-    """Describe an error with its innermost place in code that is not one of the walls around a process."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != walls.__file__]
-    return f"{type(error).__name__}: {error} ({frames[-1].filename}:{frames[-1].lineno})"
+    """Describe an error with its innermost place."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({frame.filename}:{frame.lineno})"

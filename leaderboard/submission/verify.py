@@ -1,8 +1,9 @@
 """Verification of a submission: its code is retrained in isolation on one dataset, with fresh seeds.
 
-The method runs in processes that have its sample and nothing else (``benchmark.run.isolation``), on the canonical seeds
+The method runs in sandboxes that have its sample and nothing else (``benchmark.run.isolation``), on the canonical seeds
 that were submitted and on one that nobody knew beforehand, always at train seeds that nobody knew. Nothing that it
-returns is trusted: the harness checks and scores its predictions.
+returns is trusted: the harness checks and scores its predictions. Some retrainings are repeated alone, and must then
+give the same: otherwise, they depend on what else was running.
 """
 
 import os
@@ -10,6 +11,7 @@ import random
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +23,9 @@ from benchmark.measure.catalogue import QUALITY, churn
 from benchmark.measure.intervals import Estimate, IntervalKind, jackknife, over_both
 from benchmark.measure.measure import Measure
 from benchmark.pipeline import Reading
+from benchmark.run import sandbox
 from benchmark.run.check import SAME, apart
-from benchmark.run.isolation import Isolation, Trained, isolated, method_file
+from benchmark.run.isolation import Isolation, isolated, method_file
 from benchmark.store.cell import Cell
 from benchmark.train import sample_for
 from benchmark.types import MLP, Inputs, Predictions, Problem, Sample, Sampling
@@ -34,6 +37,7 @@ FALSE_ALARM = 0.05
 """Chance that a method is refused although the submitted results are its own, all comparisons together."""
 CONTROLS = 4
 """Retrainings on shuffled labels."""
+CONFINED = "each retraining in a sandbox of its own (bubblewrap), a tenth repeated alone with the same predictions"
 KNOWS = 0.5
 """Rank correlation with the truth that no method has after training on shuffled labels."""
 
@@ -67,12 +71,11 @@ class Check:
 
 @dataclass(frozen=True)
 class Rerun:
-    """The comparisons on one dataset, and the walls that stood around the processes."""
+    """The comparisons on one dataset."""
 
     dataset: str
     sampling: Sampling
     checks: tuple[Check, ...]
-    walls: tuple[str, ...]
 
     @property
     def agrees(self) -> bool:
@@ -88,11 +91,18 @@ def newest(submissions: Path, method: str) -> Path:
     return (current or versions)[-1]
 
 
-def check_code(submission: Submission) -> None:
-    """Check the contract of a submitted method if its code is in ``methods/``. Raises UserError if it breaks it."""
-    if method_file(submission.method):
-        with isolated(submission.method) as code:
-            _check_code(code, submission.cells)
+def check_code(submission: Submission) -> str:
+    """Check the contract of a submitted method if its code is in ``methods/``; return why that was not possible.
+
+    Raises UserError if the method breaks it.
+    """
+    if method_file(submission.method) is None:
+        return ""
+    if trouble := sandbox.trouble():
+        return f"the code of {submission.method!r} was not checked: {trouble}"
+    with isolated(submission.method) as code:
+        _check_code(code, submission.cells)
+    return ""
 
 
 def _check_code(code: Isolation, cells: Iterable[Cell]) -> Reading:
@@ -110,11 +120,13 @@ def rerun(submission: Submission, sampling: Sampling, dataset: str = "", draws: 
     """Retrain a submitted method from its code on one dataset, and compare the results.
 
     It is retrained as often as submitted, at train seeds from ``draws`` (by default unpredictable), on each canonical
-    seed that was submitted and a new one. Raises UserError for a method without code, one that breaks the contract, a
-    sampling or dataset that was not submitted, a failed training, retrainings that are all alike, and predictions that
-    do not come from the labels of the sample.
+    seed that was submitted and a new one. Raises UserError without a sandbox, for a method without code, one that
+    breaks the contract, a sampling or dataset that was not submitted, a failed training, retrainings that are all alike
+    or not the same when they are repeated alone, and predictions that do not come from the labels of the sample.
     """
     draws = draws or random.SystemRandom()
+    if trouble := sandbox.trouble():
+        raise UserError(f"{trouble}. Without it, nothing is marked as verified")
     names = sorted({cell.key.dataset for cell in submission.cells if cell.key.sampling == sampling})
     if not names:
         given = " or ".join(sorted({cell.key.sampling for cell in submission.cells}))
@@ -132,7 +144,6 @@ def rerun(submission: Submission, sampling: Sampling, dataset: str = "", draws: 
     with isolated(submission.method) as code:
         reading = _check_code(code, cells)
         checks: list[Check] = []
-        walls: dict[str, None] = {}
         count = 2 * (1 + sum(len(cell.predictions) for cell in cells))
         level = 1 - FALSE_ALARM / count
         for cell in [*cells, None]:
@@ -143,13 +154,13 @@ def rerun(submission: Submission, sampling: Sampling, dataset: str = "", draws: 
             seeds = _fresh(sampling, len(theirs.key.seeds), draws)
             if cell is cells[0] and not collapsed:
                 _check_labels(code, problem, sampling, seeds[:CONTROLS])
-            ours = _retrained(code, problem, sampling, seeds, walls)
+            ours = _retrained(code, problem, sampling, seeds, draws)
             if not collapsed:
                 _check_apart(code.method, ours)
             checks += _compare(theirs, ours, problem, level, known=cell is not None)
             if not all(check.agrees for check in checks):
                 break
-    return Rerun(chosen, sampling, tuple(checks), tuple(walls))
+    return Rerun(chosen, sampling, tuple(checks))
 
 
 def mark(submission: Submission, rerun: Rerun, before: Iterable[Cell] = ()) -> list[Cell]:
@@ -158,7 +169,6 @@ def mark(submission: Submission, rerun: Rerun, before: Iterable[Cell] = ()) -> l
     Cells of ``before`` that were verified earlier, with the same predictions, stay verified. The title of all names the
     datasets, as one method has one row in a summary.
     """
-    walls = f"in processes confined by: {', '.join(rerun.walls)}"
     known = {cell.key.digest: cell.facts.submission for cell in before if cell.facts.status == VERIFIED}
     marked = []
     for cell in submission.cells:
@@ -166,7 +176,7 @@ def mark(submission: Submission, rerun: Rerun, before: Iterable[Cell] = ()) -> l
             assert cell.facts.submission is not None
             facts = known.get(cell.key.digest) or cell.facts.submission
             if cell.key.dataset == rerun.dataset:
-                checks = "; ".join([*map(str, rerun.checks), walls])
+                checks = "; ".join([*map(str, rerun.checks), CONFINED])
                 facts = cell.facts.submission.model_copy(update={"status": VERIFIED, "checks": checks})
             marked.append(cell.with_facts(submission=facts))
     verified = sorted({cell.key.dataset for cell in marked if cell.facts.status == VERIFIED})
@@ -184,12 +194,24 @@ def _fresh(sampling: Sampling, count: int, draws: random.Random) -> tuple[int, .
 
 
 def _retrained(
-    code: Isolation, problem: Problem, sampling: Sampling, seeds: Sequence[int], walls: dict[str, None]
+    code: Isolation, problem: Problem, sampling: Sampling, seeds: Sequence[int], draws: random.Random
 ) -> dict[str, Predictions]:
-    """Retrain at each of ``seeds`` in a process of its own, and return the predictions; ``walls`` grows."""
-    trained = _in_parallel(code, problem, [sample_for(problem, sampling, seed)[0] for seed in seeds])
-    walls |= dict.fromkeys(wall for one in trained for wall in one.walls)
-    values = np.stack([one.values for one in trained])
+    """Retrain at each of ``seeds`` in a sandbox of its own, and a tenth of them once more, alone.
+
+    Under ``halves``, both retrainings of a halving are repeated. Raises UserError unless they give the same.
+    """
+    samples = [sample_for(problem, sampling, seed)[0] for seed in draws.sample(seeds, len(seeds))]
+    trained = dict(zip((sample.seed for sample in samples), _in_parallel(code, problem, samples), strict=True))
+    group = 2 if sampling == "halves" else 1
+    first = draws.sample(range(0, len(seeds), group), ceil(len(seeds) / group / 10))
+    for sample in (sample for i in first for sample in samples if sample.seed in seeds[i : i + group]):
+        (again,) = _in_parallel(code, problem, [sample])
+        if again.tobytes() != trained[sample.seed].tobytes():
+            raise UserError(
+                f"{code.method} on {problem.name}: train seed {sample.seed} does not give the same predictions when it "
+                "is trained again alone: a retraining may depend on its sample, and on nothing else that runs"
+            )
+    values = np.stack([trained[seed] for seed in seeds])
     ends = np.cumsum([len(test) for test in problem.evals.values()])[:-1]
     try:
         return {
@@ -200,12 +222,12 @@ def _retrained(
         raise UserError(f"{code.method} on {problem.name}: {error}") from error
 
 
-def _in_parallel(code: Isolation, problem: Problem, samples: Sequence[Sample]) -> list[Trained]:
+def _in_parallel(code: Isolation, problem: Problem, samples: Sequence[Sample]) -> list[np.ndarray]:
     """Return what a retraining on each sample predicts for all test molecules, in the order of the test sets."""
     x, smiles = (np.concatenate([getattr(test, name) for test in problem.evals.values()]) for name in ("x", "smiles"))
     inputs, learner = Inputs(x, smiles), load_spec(problem.name).backbone
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        running = [pool.submit(code.retrain, sample, inputs, backbone=learner) for sample in samples]
+        running = [pool.submit(code.retrain, sample, inputs, learner) for sample in samples]
         try:
             return [future.result() for future in running]
         finally:
@@ -217,7 +239,7 @@ def _check_labels(code: Isolation, problem: Problem, sampling: Sampling, seeds: 
     samples = [sample_for(problem, sampling, seed)[0] for seed in seeds]
     shuffled = [replace(sample, y=np.random.default_rng(sample.seed).permutation(sample.y)) for sample in samples]
     trained = _in_parallel(code, problem, [samples[0], *shuffled])
-    if apart(trained[0].values, trained[1].values) <= SAME:
+    if apart(trained[0], trained[1]) <= SAME:
         raise UserError(
             f"{code.method} on {problem.name}: trained on shuffled labels, it gives the same predictions: it does not "
             "learn from its sample; fit on sample.x and sample.y"
@@ -225,7 +247,7 @@ def _check_labels(code: Isolation, problem: Problem, sampling: Sampling, seeds: 
     from scipy.stats import spearmanr  # takes a second to import
 
     truth = np.concatenate([test.y for test in problem.evals.values()])
-    scores = [one.values[:, -1] for one in trained[1:]]
+    scores = [values[:, -1] for values in trained[1:]]
     known = float(np.mean([spearmanr(score, truth).statistic if np.ptp(score) else 0.0 for score in scores]))
     if known > KNOWS:
         raise UserError(

@@ -1,0 +1,144 @@
+"""Sandbox around a process that runs a stranger's code: nothing to write, no network, no other process, no secret.
+
+bubblewrap (https://github.com/containers/bubblewrap) gives the process namespaces of its own, in which it has Python,
+the libraries and what it is meant to read, all read-only, and an empty temporary folder of limited size. A filter of
+system calls (libseccomp) refuses what two sandboxes could still share through the same files or the kernel: locks,
+notices of access, keys, the state of the disk's cache. There is no ``/proc``, and no process can start another.
+"""
+
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any
+
+SECONDS = 3600
+"""CPU seconds of the process; it ends after twice as many by the clock."""
+FOLDER = 2**30
+"""Bytes of its temporary folder."""
+LIMITS = {"CPU": SECONDS, "AS": 16 * 2**30, "FSIZE": FOLDER, "CORE": 0, "NOFILE": 1024, "NPROC": 4096}
+"""Limits of the process: ``AS`` are bytes of address space, ``NPROC`` threads (they do not hold root)."""
+SYSTEM = (
+    *("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo", "/etc/alternatives"),
+    *("/etc/ld.so.cache", "/etc/localtime", "/sys/devices/system"),
+)
+"""What Python's libraries read of the system."""
+REFUSED = (
+    *("fork", "vfork", "ptrace", "process_vm_readv", "process_vm_writev", "unshare", "setns", "mount", "umount2"),
+    *("flock", "inotify_init", "inotify_init1", "fanotify_init", "mincore", "cachestat", "preadv2"),
+    *("memfd_create", "memfd_secret", "io_uring_setup", "add_key", "request_key", "keyctl"),
+    *("bpf", "perf_event_open", "userfaultfd"),
+)
+"""System calls that give no permission."""
+LOCKS = ("GETLK", "SETLK", "SETLKW", "OFD_GETLK", "OFD_SETLK", "OFD_SETLKW", "SETLEASE", "NOTIFY")
+"""Commands of ``fcntl`` that give no permission."""
+ALLOW, ERROR, EPERM, ENOSYS = 0x7FFF0000, 0x00050000, 1, 38
+EQUAL, MASKED_EQUAL = 4, 7
+CLONE_THREAD = 0x10000
+
+
+class _Argument(ctypes.Structure):
+    """``scmp_arg_cmp`` of libseccomp."""
+
+    _fields_ = (("arg", ctypes.c_uint), ("op", ctypes.c_int), ("a", ctypes.c_uint64), ("b", ctypes.c_uint64))
+
+
+@cache
+def _filter() -> bytes:
+    """Return the program that the kernel runs for each system call. Raises OSError without libseccomp."""
+    import fcntl  # not on Windows
+
+    library = ctypes.CDLL("libseccomp.so.2")
+    library.seccomp_init.restype = ctypes.c_void_p
+    rules = ctypes.c_void_p(library.seccomp_init(ALLOW))
+
+    def refuse(name: str, error: int, *argument: int) -> None:
+        number = library.seccomp_syscall_resolve_name(name.encode())
+        given = (_Argument * 1)(_Argument(*argument)) if argument else None
+        if number >= 0:  # otherwise this kind of machine, or this version of the library, does not have it
+            library.seccomp_rule_add_array(rules, ERROR | error, number, bool(argument), given)
+
+    for name in REFUSED:
+        refuse(name, EPERM)
+    for command in LOCKS:
+        refuse("fcntl", EPERM, 1, EQUAL, getattr(fcntl, f"F_{command}"))
+    refuse("clone", EPERM, 0, MASKED_EQUAL, CLONE_THREAD, 0)  # a process, not a thread
+    refuse("clone3", ENOSYS)  # its flags cannot be seen; libraries then use clone
+    with open(os.memfd_create("filter"), "w+b") as file:
+        library.seccomp_export_bpf(rules, file.fileno())
+        library.seccomp_release(rules)
+        file.seek(0)
+        return file.read()
+
+
+@cache
+def trouble() -> str:
+    """Return why no sandbox works here, with the remedy; empty if one does."""
+    if sys.platform != "linux":
+        return "bubblewrap, which confines strangers' code, needs Linux: use the container in docs/containers.md"
+    if not shutil.which("bwrap"):
+        return "bubblewrap, which confines strangers' code, is not installed: apt-get install bubblewrap"
+    try:
+        child = start(["-I", "-S", "-c", ""], stderr=subprocess.PIPE)
+    except OSError as error:
+        return f"bubblewrap's filter of system calls cannot be made ({error}): apt-get install libseccomp2"
+    said = child.communicate()[1].decode("utf-8", "replace").strip()[-500:]
+    return (
+        ""
+        if child.returncode == 0
+        else (
+            f"bubblewrap, which confines strangers' code, does not work here ({said}): allow user namespaces, as "
+            "docs/containers.md says for containers and for Ubuntu"
+        )
+    )
+
+
+def start(
+    words: Sequence[str], readable: Iterable[tuple[str, str]] = (), hidden: Iterable[str] = (), **options: Any
+) -> subprocess.Popen[bytes]:
+    """Start Python with the arguments ``words`` in a sandbox, with the ``options`` of ``subprocess.Popen``.
+
+    ``readable`` are files and folders with the paths that they have inside; folders of ``hidden`` are empty there.
+    """
+    python = os.path.realpath(sys.executable)
+    bases = (os.path.join(base, "lib") for base in dict.fromkeys((sys.base_prefix, sys.base_exec_prefix)))
+    trees = [*((path, path) for path in (*SYSTEM, *bases, python)), *readable]
+    bind = [word for source, target in trees for word in ("--ro-bind-try", os.path.realpath(source), target)]
+    for path in map(os.path.realpath, hidden):
+        if os.path.isdir(path) and any(f"{path}/".startswith(f"{target}/") for _, target in trees):
+            bind += ["--tmpfs", path, "--remount-ro", path]
+    # Devices would have times that all can change; files take their place, and none gives random numbers.
+    files = [_in_memory(content) for content in (_filter(), b"", bytes(range(256)) * 256)]
+    rules, empty, fixed = map(str, files)
+    command = [
+        *("bwrap", "--unshare-all", "--new-session", "--die-with-parent", "--cap-drop", "ALL", "--uid", "65534"),
+        *("--gid", "65534", "--size", str(FOLDER), "--tmpfs", "/tmp", *bind, "--symlink", "/tmp", "/dev/shm"),
+        *("--bind-data", empty, os.devnull, "--ro-bind-data", fixed, "/dev/urandom", "--remount-ro", "/"),
+        *("--chdir", "/tmp", "--seccomp", rules, "--", python, *words),
+    ]
+    try:
+        return subprocess.Popen(command, pass_fds=files, **options)
+    finally:
+        for file in files:
+            os.close(file)
+
+
+def _in_memory(content: bytes) -> int:
+    file = os.memfd_create("sandbox")
+    os.write(file, content)
+    os.lseek(file, 0, os.SEEK_SET)
+    return file
+
+
+def limit() -> None:
+    """Set ``LIMITS`` for this process, for good."""
+    import resource  # not on Windows
+
+    for name, most in LIMITS.items():
+        kind = getattr(resource, f"RLIMIT_{name}")
+        hard = resource.getrlimit(kind)[1]
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kind, (most, most))

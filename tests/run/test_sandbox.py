@@ -1,0 +1,128 @@
+"""Two processes in sandboxes cannot tell each other anything, in ways that they can without."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from benchmark.files import CHECKOUT
+from benchmark.run import sandbox
+
+from . import channels
+
+pytestmark = pytest.mark.skipif(bool(sandbox.trouble()), reason=sandbox.trouble())
+SCRIPT = Path(channels.__file__)
+NAMES = list(channels.CHANNELS)
+FILES = ("file", "flocked", "locked", "leased", "watched")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in FILES:
+        (tmp_path / name).write_text("1")
+    return tmp_path
+
+
+def start(role: str, folder: Path, confined: bool, names: list[str]) -> subprocess.Popen[bytes]:
+    words = [str(SCRIPT), role, str(folder), *names]
+    if confined:
+        readable = [
+            (str(folder), str(folder)),
+            (str(SCRIPT), str(SCRIPT)),
+            *((path, path) for path in sys.path if path),
+        ]
+        return sandbox.start(words, readable, stdout=subprocess.PIPE, env={})
+    return subprocess.Popen([sys.executable, *words], stdout=subprocess.PIPE)
+
+
+@contextmanager
+def sent(folder: Path, confined: bool) -> Iterator[None]:
+    """A process that has sent on all channels, and is still there."""
+    sender = start("send", folder, confined, NAMES)
+    assert sender.stdout is not None
+    try:
+        sender.stdout.readline()
+        yield
+    finally:
+        sender.kill()
+        sender.communicate()
+
+
+def heard(folder: Path, confined: bool) -> list[str]:
+    said = start("receive", folder, confined, NAMES).communicate()[0].decode().strip()
+    return [name for name in said.split(", ") if name]
+
+
+@pytest.mark.slow
+def test_two_sandboxes_have_no_channel_though_two_processes_have_many(folder):
+    with sent(folder, confined=True):
+        assert heard(folder, confined=True) == []
+    assert {path.name for path in folder.iterdir()} == set(FILES)
+    try:
+        with sent(folder, confined=False):
+            without = heard(folder, confined=False)
+    finally:
+        channels.clean(folder)
+    assert len(without) >= 15, set(NAMES) - set(without)
+
+
+HARM = """
+import os, stat, subprocess, sys
+file = sys.argv[1] + "/file"
+
+def fills():
+    for part in range(3):
+        with open(f"/tmp/{part}", "wb") as big:
+            os.posix_fallocate(big.fileno(), 0, 2**30 // 3 + 4096)
+
+tries = {
+    "chmod": lambda: os.chmod(file, 0o777), "utime": lambda: os.utime(file), "chown": lambda: os.chown(file, 1, 1),
+    "setxattr": lambda: os.setxattr(file, "user.a", b"1"), "write": lambda: open(file, "a"),
+    "remove": lambda: os.remove(file), "rename": lambda: os.rename(file, file + "2"),
+    "stat": lambda: os.stat(sys.argv[1] + "/../secret"), "list": lambda: os.listdir("/home"),
+    "a program": lambda: subprocess.run([sys.executable, "-c", ""]), "a process": os.fork,
+    "the root": lambda: open("/new", "w"), "a full folder": fills,
+}
+for name, attempt in tries.items():
+    try:
+        attempt()
+        print(name, "was possible")
+    except OSError:
+        pass
+print(stat.S_ISREG(os.stat(os.devnull).st_mode), os.environ.get("SECRET"))
+"""
+
+
+def test_a_sandbox_has_no_file_of_the_user_to_change_and_no_device(tmp_path, monkeypatch):
+    monkeypatch.setenv("SECRET", "1")
+    (tmp_path / "secret").write_text("1")
+    (tmp_path / "given").mkdir()
+    path = tmp_path / "given" / "file"
+    path.write_text("1")
+    before = path.stat()
+    given = str(path.parent)
+    child = sandbox.start(["-c", HARM, given], [(given, given)], stdout=subprocess.PIPE, env={})
+    assert child.communicate()[0].decode() == "True None\n"
+    assert (path.stat(), path.read_text()) == (before, "1")
+
+
+def test_what_is_hidden_is_empty_though_it_lies_among_what_may_be_read(tmp_path):
+    (tmp_path / "labels").mkdir()
+    (tmp_path / "labels" / "test.csv").write_text("1")
+    look = ["-c", "import os, sys; print([os.listdir(path) for path in sys.argv[1:]])"]
+    whole, hidden = str(tmp_path), str(tmp_path / "labels")
+    child = sandbox.start([*look, whole, hidden], [(whole, whole)], [hidden], stdout=subprocess.PIPE)
+    assert child.communicate()[0].decode() == "[['labels'], []]\n"
+
+
+def test_a_process_cannot_take_more_memory_than_its_limit():
+    grow = "from benchmark.run.sandbox import limit; limit(); bytearray(2**34)"
+    given = [(str(CHECKOUT), str(CHECKOUT)), *((path, path) for path in sys.path if path)]
+    words = ["-c", f"import sys; sys.path[:] = {sys.path}; {grow}"]
+    child = sandbox.start(words, given, stderr=subprocess.PIPE, env={})
+    assert child.communicate()[1].decode().strip().endswith("MemoryError")
