@@ -199,7 +199,7 @@ def compare(
         str,
         typer.Option(
             help="MLflow store, or a folder of exported results.",
-            show_default="MLFLOW_TRACKING_URI; for methods, the results shipped with the suite",
+            show_default="MLFLOW_TRACKING_URI; for methods without a store, the results shipped with the suite",
         ),
     ] = "",
     markdown: Annotated[Path | None, typer.Option(help="Of published numbers: write a report to this file.")] = None,
@@ -217,7 +217,10 @@ def compare(
     from leaderboard.write.formats import to_markdown
 
     kind = commands.interval_kind(ci)
-    results, _ = read(store or (str(published.PUBLISHED) if second else ""))
+    store = store or commands.own_store() or (str(published.PUBLISHED) if second else "")
+    if second:
+        typer.echo(f"reading the results in {store}", err=True)
+    results, _ = read(store)
     for line in results.unreadable:
         typer.echo(f"warning: {line}", err=True)
     if second:

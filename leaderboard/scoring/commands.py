@@ -157,23 +157,24 @@ def power(
     ] = "",
     methods: Annotated[str, typer.Option(help="The two methods, separated by a comma.")] = "erm,twin",
     store: Annotated[
-        str, typer.Option(help="MLflow store, or a folder of exported results.", show_default="shipped with the suite")
+        str,
+        typer.Option(
+            help="MLflow store, or a folder of exported results.", show_default="yours, or shipped with the suite"
+        ),
     ] = "",
 ) -> None:
     """Estimate how many retrainings are needed to resolve a difference between two methods, and what ten resolve."""
     names = [name.strip() for name in methods.split(",") if name.strip()]
     if len(names) != 2:
         raise UserError(f"--methods {methods!r}: expected two methods, e.g. erm,twin")
-    from benchmark.store.opening import nothing_at, uri
-
-    own = "" if store or nothing_at() else uri()
-    typer.echo(f"reading the results in {store or own or 'those published with the suite'}", err=True)
+    own = store or own_store()
+    typer.echo(f"reading the results {f'in {own}' if own else 'published with the suite'}", err=True)
     from leaderboard.read.stored import read
     from leaderboard.scoring import reports, standing
     from leaderboard.tables import power
 
-    shipped = None if store or own else standing.published_results(leading="@" not in dataset)
-    results = shipped or read(store or own)[0]
+    shipped = None if own else standing.published_results(leading="@" not in dataset)
+    results = shipped or read(own)[0]
     tables = power.tables(results, delta, (names[0], names[1]), dataset)
     reports.terminal(tables, list(dict.fromkeys(note for table in tables for note in table.notes)))
 
@@ -312,6 +313,16 @@ def _options(
         for text in (runs, probabilities, logits, classes)
     ]
     return Options(kind, truth, truth_column, split[0], split[1], split[2], split[3], task, common)
+
+
+def own_store() -> str:
+    """Return the address of the user's own store; empty if it is a file that does not exist."""
+    from benchmark.store.opening import uri
+
+    address = uri()
+    return (
+        "" if address.startswith("sqlite:///") and not Path(address.removeprefix("sqlite:///")).is_file() else address
+    )
 
 
 def interval_kind(text: str) -> IntervalKind:

@@ -57,7 +57,7 @@ def table(results: Results, delta: float | None, methods: tuple[str, str], datas
         raise did_you_mean("dataset", dataset, [d.name for d in results.datasets])
     first, second = (replace(results, datasets=datasets).called(name) for name in methods)
     shared = [d for d in chosen if d.name in first and d.name in second]
-    pilots = [(d, splits) for d in shared if (splits := _pilot(first[d.name], second[d.name]))]
+    pilots = [(d, splits) for d in shared if (splits := _pilot(second[d.name], first[d.name]))]
     if not pilots:
         raise UserError(
             f"no {'' if dataset else 'classification '}dataset has both {' and '.join(methods)} with four train seeds "
@@ -84,7 +84,18 @@ def table(results: Results, delta: float | None, methods: tuple[str, str], datas
     needed = f"{counted.partition(' (')[0].capitalize()} needed"
     least = f"Least difference that {USUAL} resolve ({unit})"
     header = ("Dataset", f"Difference found ({unit})", needed, least, "Pilot")
-    return Table("power", needed, caption, header, rows, notes=(NOTES[results.sampling],))
+    sign = f"Differences are {titles[1]} − {titles[0]}, as on the board: below 0, {titles[1]} churns less."
+    return Table(
+        "power", needed, caption, header, rows, notes=(_summary(rows, delta, unit), sign, NOTES[results.sampling])
+    )
+
+
+def _summary(rows: tuple[tuple[str | Value, ...], ...], delta: float, unit: str) -> str:
+    """Say on how many datasets the usual number of retrainings resolves the difference."""
+    least = [cell.number for row in rows if isinstance(cell := row[3], Value)]
+    known = [number for number in least if not math.isnan(number)]
+    enough = sum(number <= delta for number in known)
+    return f"{USUAL} resolve a difference of {delta:g} {unit} on {enough} of {len(rows)} datasets."
 
 
 UNIT: Mapping[Sampling, str] = {

@@ -169,6 +169,16 @@ def test_power_takes_the_difference_of_a_regression_in_its_unit(store):
     assert "left out" not in result.output
 
 
+def test_power_has_the_sign_of_the_board_and_a_line_that_sums_it_up(store):
+    found = {}
+    for methods in ("erm,calm", "calm,erm"):
+        result = run("power", "--store", store, "--methods", methods, "--delta", "5", "--dataset", "edge")
+        assert "10 resolve a difference of 5 pp on" in " ".join(result.output.split())
+        line = next(line for line in result.output.splitlines() if "Edge" in line)
+        found[methods] = float(line.split("│")[2].split()[0].replace("−", "-"))
+    assert found["erm,calm"] == -found["calm,erm"] < 0, "calm minus ERM: the calm method churns less"
+
+
 def test_power_knows_nothing_from_a_pilot_without_variance(store):
     result = run("power", "--store", store, "--methods", "erm,erm", "--dataset", "edge")
     assert result.exit_code == 0, result.output
