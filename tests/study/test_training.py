@@ -78,6 +78,7 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
     "overlap": {**USUAL, "knob": TINY},
     "remedies": FAMILIES,
     "representations": {"dataset": TINY, "seeds": "4", "methods": "knn", "representations": "atom_pairs.64"},
+    "transfer": {**USUAL, "sampling": "paper", "method": "knn"},
 }
 
 
