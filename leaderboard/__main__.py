@@ -131,10 +131,14 @@ def my_data(datasets: list[str]) -> None:
 def export(
     out: Annotated[Path, typer.Argument(help="Folder for the results; an earlier export is replaced.")],
     store: Annotated[str, STORE] = "",
+    tidy: Annotated[
+        Path | None, typer.Option(help="Folder for the predictions as CSV too: a row per method, retraining, example.")
+    ] = None,
 ) -> None:
     """Export the results of a store as files, from which the leaderboard can be built without the store."""
     from leaderboard.read.stored import read
     from leaderboard.write import published
+    from leaderboard.write import tidy as tidy_tables
 
     results, _ = read(store)
     for line in results.unreadable:
@@ -144,6 +148,8 @@ def export(
             f"{out}: exporting into the store itself would delete its unreadable results: export to another folder"
         )
     published.write(results, out)
+    if tidy:
+        tidy_tables.write(results, tidy)
     datasets = [dataset for part in results.by_sampling for dataset in part.datasets]
     typer.echo(f"{sum(len(entry.cells) for d in datasets for entry in d.entries)} cells: {out.resolve()}")
 

@@ -1,6 +1,5 @@
 """Case study: molecules on which ERM's retrainings disagree and those of the calmest method never do."""
 
-import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -10,6 +9,7 @@ from benchmark.study.text import percent
 from leaderboard.figures import molecules
 from leaderboard.figures.contrast import Contrast, cells, colour_key
 from leaderboard.figures.figure import Figure
+from leaderboard.figures.molecules import segments
 from leaderboard.figures.style import INK, PAGE, Axes, Path, axes, finish, sheet
 
 CASES = 6
@@ -77,20 +77,9 @@ def _draw(ax: Axes, smiles: str) -> None:
 
 
 def _path(text: str) -> Path:
-    """Convert an SVG path of absolute M, L, Q, C and Z commands."""
+    """Convert an SVG path of absolute commands."""
     from matplotlib.path import Path
 
-    repeats = {"M": (Path.MOVETO, Path.LINETO), "L": (Path.LINETO,), "Q": (Path.CURVE3,), "C": (Path.CURVE4,)}
-    points: list[tuple[float, float]] = []
-    codes: list[int] = []
-    for command, words in re.findall(r"([MLQCZ])([^MLQCZ]*)", text):
-        numbers = [float(number) for number in re.findall(r"-?[\d.]+", words)]
-        if command == "Z":
-            numbers = [0.0, 0.0]
-            codes.append(int(Path.CLOSEPOLY))
-        else:
-            first, *rest = repeats[command]
-            n = len(numbers) // 2
-            codes += [int(first), *[int((rest or [first])[0])] * (n - 1)]
-        points += zip(numbers[::2], numbers[1::2], strict=True)
-    return Path(points, codes)
+    code = {"M": Path.MOVETO, "L": Path.LINETO, "Q": Path.CURVE3, "C": Path.CURVE4, "Z": Path.CLOSEPOLY}
+    parts = [(code[command], points if len(points) else np.zeros((1, 2))) for command, points in segments(text)]
+    return Path(np.concatenate([p for _, p in parts]), [c for c, p in parts for _ in p])

@@ -1,10 +1,13 @@
 """Molecules of the test sets: their SMILES, and drawings."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 from xml.etree import ElementTree
+
+import numpy as np
 
 from benchmark.errors import UserError
 from leaderboard.read.results import Results
@@ -55,17 +58,44 @@ def structures(results: Results) -> dict[str, dict[str, str]]:
 def draw(smiles: str, width: int, height: int) -> str:
     """Return the structure as an SVG element of ``width`` × ``height`` pixels, to be embedded in a page.
 
-    It has no background and no ids, and takes the colour of the surrounding text except for heteroatoms. Raises
+    Coordinates are whole tenths of a pixel, each relative to the one before, which compresses to half the size. The
+    element has no background and no ids, and takes the colour of the surrounding text except for heteroatoms. Raises
     UserError if RDKit cannot parse ``smiles``.
     """
-    size = {"width": str(width), "height": str(height), "viewBox": f"0 0 {width} {height}"}
+    size = {"width": str(width), "height": str(height), "viewBox": f"0 0 {10 * width} {10 * height}"}
     svg = ElementTree.Element("svg", {"xmlns": SVG, **size, "aria-hidden": "true"})
     for shape in shapes(smiles, width, height):
-        style = {"stroke": shape.stroke, "stroke-width": f"{shape.width:g}"} if shape.width else {}
-        style = {"d": shape.path, "fill": shape.fill, **style}
+        style = {"stroke": shape.stroke, "stroke-width": f"{10 * shape.width:g}"} if shape.width else {}
+        style = {"d": _relative(shape.path), "fill": shape.fill, **style}
         style = {key: "currentColor" if value == INK else value for key, value in style.items()}
         ElementTree.SubElement(svg, "path", style)
     return ElementTree.tostring(svg, encoding="unicode")
+
+
+POINTS = {"M": 1, "L": 1, "Q": 2, "C": 3}
+"""Points that each command of a path takes."""
+
+
+def segments(path: str) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield the commands of an SVG path of absolute M, L, Q, C and Z, each with its points (P, 2); Z has none."""
+    for command, words in re.findall(r"([MLQCZ])([^MLQCZ]*)", path):
+        points = np.array(re.findall(r"-?[\d.]+", words), dtype=float).reshape(-1, 2)
+        if command == "Z":
+            yield command, points
+        for start in range(0, len(points), POINTS.get(command, 1)):
+            yield command, points[start : start + POINTS[command]]
+            command = "L" if command == "M" else command
+
+
+def _relative(path: str) -> str:
+    here = first = np.zeros(2, dtype=int)
+    parts = []
+    for command, points in segments(path):
+        moved = np.round(10 * points).astype(int) - here
+        parts.append(command.lower() + " ".join(f"{x},{y}" for x, y in moved.tolist()))
+        here = here + moved[-1] if len(moved) else first
+        first = here if command == "M" else first
+    return "".join(parts)
 
 
 def shapes(smiles: str, width: int, height: int) -> list[Shape]:

@@ -10,9 +10,8 @@ from benchmark.measure.intervals import IntervalKind
 from benchmark.store.staging import replacing, sweep
 from leaderboard.read.results import Results
 from leaderboard.site import cite
-from leaderboard.site.pages import files, url_prefixes
+from leaderboard.site.pages import files, structures, url_prefixes
 from leaderboard.tables.prepare import prepare
-from leaderboard.write import published, tidy
 
 MARKER = ".churn-leaderboard"
 """File that marks a folder as a leaderboard, which may be replaced."""
@@ -55,18 +54,11 @@ def write(
             for part in results.by_sampling or (results,):
                 for name, content in files(part, results, kind, health or {}, repository, docs):
                     _put(new, f"{folders[part.sampling]}{name}", content)
+            for name, content in structures(results):
+                _put(new, name, content)
             if cite.has(results):
                 for name, content in cite.files(repository, docs):
                     _put(new, name, content)
-            published.write(results, new / "results", tables=False)
-            downloads = {"citation.bib": (new / "citation.bib").read_bytes()}
-            for sampling, home in folders.items():
-                tables = sorted((new / home / "tables").glob("*.csv"))
-                downloads |= {f"tables/{sampling}/{path.name}": path.read_bytes() for path in tables}
-            for name, content in tidy.files(results):
-                _put(new, name, content)
-                downloads[name] = content
-            (new / tidy.ARCHIVE).write_bytes(tidy.archive(downloads))
     except OSError as error:
         raise UserError(f"cannot write the leaderboard to {out}: {error}") from error
     return out / "index.html"

@@ -1,5 +1,7 @@
 """The data of the flip explorer: every retraining's prediction for every test example, as scripts to load."""
 
+import base64
+import gzip
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -33,31 +35,39 @@ def shards(dataset: Dataset) -> list[tuple[str, str, int]]:
 def files(
     dataset: Dataset,
     smiles: Mapping[str, str],
+    drawn: Mapping[str, int],
     known: Molecules | None = None,
     records: Sequence[Record] = (),
 ) -> Iterator[tuple[str, str]]:
-    """Yield name and content of a dataset's files: predictions by split and test set, what the view of one example adds
-    (``near-…``), and drawings of ``smiles``.
+    """Yield name and content of a dataset's files: predictions by split and test set, and what the view of one example
+    adds (``near-…``). ``drawn`` has the number of the file with the drawing of each molecule (see ``structures``).
     """
-    drawn: dict[str, int] = {}
     for name, evalset, seed in shards(dataset):
         entries = [entry for entry in dataset.entries if seed in entry.cells]
         predictions = [entry.cells[seed].predictions[evalset] for entry in entries]
         churns = [example_churn(p) for p in predictions]
-        ids = predictions[0].ids.tolist()
-        for i in np.argsort(-np.nan_to_num(churns[0]), kind="stable"):  # the page's order
-            if ids[i] in smiles:
-                drawn.setdefault(ids[i], len(drawn) // SHARD)
         yield f"{name}.js", script(name, _predictions(entries, predictions, churns, smiles, drawn))
         more = nearest.content(dataset, evalset, seed, known, records)
         if dataset.task == "classification":
             more["values"] = [_packed(p) for p in predictions]
         yield f"near-{name}.js", script(f"near-{name}", more)
-    order = list(drawn)
-    drawn_as = drawings({i: smiles[i] for i in sorted(drawn)})
+
+
+def in_order(dataset: Dataset) -> list[str]:
+    """Return the ids of all test examples in the order in which the page lists them: by ERM's churn, if it is there."""
+    ids = list[str]()
+    for _, evalset, seed in shards(dataset):
+        p = next(entry.cells[seed] for entry in dataset.entries if seed in entry.cells).predictions[evalset]
+        ids += p.ids[np.argsort(-np.nan_to_num(example_churn(p)), kind="stable")].tolist()
+    return ids
+
+
+def structures(base: str, smiles: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the files with the drawings of the molecules of a dataset and its variants, ``SHARD`` to a file."""
+    drawn_as, order = drawings(dict(sorted(smiles.items()))), list(smiles)
     for k, start in enumerate(range(0, len(order), SHARD)):
         shard = {i: drawn_as[i] for i in order[start : start + SHARD] if i in drawn_as}
-        yield f"drawings-{k}.js", script(f"drawings-{k}", shard)
+        yield f"structures/{base}-{k}.js", script(f"{base}-{k}", shard)
 
 
 def example_churn(p: Predictions) -> np.ndarray:
@@ -134,5 +144,6 @@ def _draw(smiles: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def script(name: str, content: object) -> str:
-    """Return a script that hands ``content`` to the page's own, which works from file:// too."""
-    return f"load({json.dumps(name)},{json.dumps(content, ensure_ascii=False, separators=(',', ':'))});\n"
+    """Return a script that hands ``content``, compressed, to the page's own, which works from file:// too."""
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    return f'load({json.dumps(name)},"{base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()}");\n'

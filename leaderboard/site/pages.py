@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from importlib.resources import files as resources
 from itertools import chain
 from typing import Any
@@ -23,7 +23,6 @@ from benchmark.types import REFERENCE, TASKS, Sampling
 from leaderboard.figures import build, molecules
 from leaderboard.figures.figure import Figure
 from leaderboard.figures.style import Style
-from leaderboard.read.published import file_of
 from leaderboard.read.results import Dataset, Results, slug
 from leaderboard.read.structures import molecules as known
 from leaderboard.read.structures import withheld
@@ -41,7 +40,6 @@ from leaderboard.tables.table import Table
 from leaderboard.write import formats as writers
 from leaderboard.write import latex
 from leaderboard.write.templates import render
-from leaderboard.write.tidy import ARCHIVE, path_of
 
 File = tuple[str, str | bytes]
 """A path below the site's folder, and its content."""
@@ -77,14 +75,16 @@ def files(
         yield f"static/{name}", (resources("leaderboard") / "static" / name).read_text(encoding="utf-8")
     yield "citation.bib", cite.bibtex(results)
     site = Site(results, whole, kind, health, repository, docs)
-    structures = partial(molecules.structures, whole)
     figures = build.drawn(
-        chain(build.of_results(results, structures, site.styles), build.of_studies(site.study_reports[0]))
+        chain(
+            build.of_results(results, partial(molecules.structures, whole), site.styles),
+            build.of_studies(site.study_reports[0]),
+        )
     )
     for table in (*site.tables, *map(to_table, site.boards), *site.scorecards, *site.group_tables, *site.study_tables):
         yield from site.as_files(table)
     for dataset in results.datasets:
-        yield from site.explorer(dataset, structures().get(dataset.name, {}))
+        yield from site.explorer(dataset, molecules.structures(whole).get(dataset.name, {}))
     for title in results.methods():
         yield f"methods/{slug(title)}.html", site.method(title)
     site.figures.extend(figures)
@@ -95,6 +95,27 @@ def files(
     for dataset in results.datasets:
         yield f"datasets/{dataset.name}.html", site.dataset(dataset)
     yield from site.study_pages()
+
+
+def _base(dataset: Dataset) -> str:
+    """Return the dataset without the changes of a variant, whose molecules are the same."""
+    return dataset.name.partition("@")[0]
+
+
+@lru_cache(maxsize=2)
+def to_draw(whole: Results) -> dict[str, dict[str, str]]:
+    """Return the SMILES of all test examples by dataset and id, in the order in which the first explorer lists them."""
+    found: dict[str, dict[str, str]] = {}
+    for dataset in (dataset for part in whole.by_sampling for dataset in part.datasets):
+        smiles = molecules.structures(whole).get(dataset.name, {})
+        ordered = {i: smiles[i] for i in explorer.in_order(dataset) if i in smiles}
+        found[_base(dataset)] = found.get(_base(dataset), {}) | ordered  # what is there keeps its place
+    return found
+
+
+def structures(whole: Results) -> Iterator[File]:
+    """Yield the drawings of all molecules, which the pages of all samplings share."""
+    return chain.from_iterable(explorer.structures(base, smiles) for base, smiles in to_draw(whole).items())
 
 
 @dataclass(frozen=True)
@@ -188,8 +209,6 @@ class Site:
             reference=REFERENCE,
             evalsets=EVALSETS,
             top=up,
-            tidy_of=path_of,
-            archive=ARCHIVE,
             repository=self.repository,
             docs=self.docs,
             updated=updated(),
@@ -215,7 +234,6 @@ class Site:
             plot=next((figure for figure in self.figures if figure.key == "pareto"), None),
             splits=next((table for table in self.tables if table.key == "canonical-splits"), None),
             forest=forest,
-            groups={one.group: one.title for one in tables},
             datasets=[self._glance(dataset) for dataset in self.results.datasets],
             unreadable=self.results.unreadable,
             columns=_columns(tables),
@@ -232,7 +250,6 @@ class Site:
             "tables": self.tables,
             "figures": [f for f in self.figures if not f.dataset and not f.key.startswith("study-")],
             "datasets": self.results.datasets,
-            "parquet": _parquet,
             "bibtex": cite.bibtex(self.results),
             "cited": cite.has(self.whole),
         }
@@ -293,6 +310,7 @@ class Site:
             about={
                 "task": dataset.task,
                 "unit": dataset.unit,
+                "base": _base(dataset),
                 "folder": f"{dataset.name}/",
                 "most": max(len(cell.key.seeds) for entry in dataset.entries for cell in entry.cells.values()),
                 "train": entry.cells[split].facts.rows.get("train", "its"),
@@ -300,7 +318,8 @@ class Site:
             },
         )
         yield f"{folder}.html", page
-        for file, content in explorer.files(dataset, smiles, known(dataset), self.whole.records):
+        drawn = {i: place // explorer.SHARD for place, i in enumerate(to_draw(self.whole)[_base(dataset)])}
+        for file, content in explorer.files(dataset, smiles, drawn, known(dataset), self.whole.records):
             yield f"{folder}/{file}", content
 
     def as_files(self, table: Table) -> Iterator[File]:
@@ -364,11 +383,6 @@ def _columns(summaries: Sequence[Summary]) -> list[tuple[str, str, bool]]:
         ("retrainings", "Retrainings", False),
         ("badge", "Badge", True),
     ]
-
-
-def _parquet(dataset: Dataset, split: int) -> str:
-    """Return the path of the file with the predictions of a dataset's split."""
-    return file_of(next(entry.cells[split].key for entry in dataset.entries if split in entry.cells))
 
 
 def _docstring(name: str) -> str:

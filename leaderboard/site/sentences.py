@@ -1,14 +1,13 @@
 """The sentences of the first page, from the same numbers as its table."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
 
 import numpy as np
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
-from benchmark.measure.catalogue import KEPT, ORDER
-from benchmark.measure.intervals import Estimate, IntervalKind
-from benchmark.types import REFERENCE, TASKS, Sampling, Task
+from benchmark.measure.catalogue import ORDER
+from benchmark.measure.intervals import IntervalKind
+from benchmark.types import REFERENCE, TASKS, Sampling
 from leaderboard.read.results import Results, slug
 from leaderboard.tables.boards import SUSPICIONS
 from leaderboard.tables.builders.churn_to_expect import scale_of
@@ -16,91 +15,50 @@ from leaderboard.tables.builders.places import stable
 from leaderboard.tables.churn_lines import models, with_method
 from leaderboard.tables.order import RULE
 from leaderboard.tables.summary import NARROW, Summary, SummaryRow, summaries
-from leaderboard.tables.table import Value, spelled
+from leaderboard.tables.table import spelled
 
 
 def answer(summary: Summary) -> Markup:
-    """Return the main finding: the churn of ERM, the method that comes first, its price, and what churns less."""
-    erm = summary.reference
+    """Return the main finding in a sentence: the churn of ERM, and which method comes first."""
+    erm, first = summary.reference, next(iter(summary.placed), None)
     if erm is None:
         command = f"churn run --method {REFERENCE}"
         return Markup("ERM, the reference, has not been run on these datasets. Run <code>{}</code> on them.").format(
             command
         )
-    parts = [_reference(summary, erm)]
-    first = next(iter(summary.placed), None)
-    if first is None or first is erm:
-        parts.append(Markup("No other method that keeps accuracy comes before it."))
+    ordered = ORDER[summary.task]
+    column = next(one for one in summary.columns if one.key == ordered.key)
+    own, flips = erm.estimates.get(ordered.key), erm.estimates.get("churn")
+    place = f"Over {summary.over}" if len(summary.datasets) > 1 else f"On {summary.datasets[0].title}"
+    if own is None:
+        return Markup("{}, ERM has no churn yet: churn needs two retrainings.").format(place)
+    if flips is None:
+        share = Markup("{}, {} % of the variance of {}'s predictions is retraining (1 − ICC)")
+        usual = share.format(place, spelled(100 * own.value), _link(erm))
     else:
-        parts.append(_price(summary, first, "comes first of the methods that keep accuracy"))
-        parts += [Markup(_loss(mark, summary.task)) for mark in first.marks]
-        unmarked = next((row for row in summary.placed if not row.marks), None)
-        if first.marks and unmarked is not None and unmarked is not erm:
-            parts.append(_price(summary, unmarked, "is the next method without a mark"))
-    if first is not None:
-        parts += [_cheap(summary, row) for row in summary.rows if not row.keeps and row.churn < first.churn][:2]
-    return Markup(" ").join(parts)
+        usual = Markup("{}, two retrainings of {} disagree on {} % of the test predictions ({} {} %)").format(
+            place, _link(erm), spelled(100 * flips.value), ordered.name, spelled(100 * own.value)
+        )
+    if first is None or first is erm:
+        return Markup("{}; no other method that keeps accuracy comes before it.").format(usual)
+    value = column.show(first.estimates.get(ordered.key)).text.partition(" ")[0]
+    return Markup("{}; of the methods that keep accuracy, <strong>{}</strong> comes first with {} %.").format(
+        usual, _link(first), value
+    )
 
 
-def _cheap(summary: Summary, row: SummaryRow) -> Markup:
-    """Say what a method may lose that would come before the first."""
-    column = next(one for one in summary.columns if one.key == f"delta_{KEPT[summary.task].key}")
-    change, unit = column.show(row.estimates.get(column.key)), "pp" if summary.task == "classification" else "%"
-    words = "{} would come before it, but has no place: {} changes by {} {}{}."
-    kept = KEPT[summary.task].name
-    return Markup(words).format(_link(row), kept, _number(change), unit, _interval(change))
+def elsewhere(summary: Summary, whole: Results, kind: IntervalKind) -> Iterator[tuple[Sampling, str]]:
+    """Yield each other sampling of the site under which another method comes first, and that method.
 
-
-def _loss(mark: str, task: Task) -> str:
-    """Say in words what a mark of a summary's row means, such as "† on MOF-thermal"."""
-    limit = "accuracy is more than 5 pp below" if task == "classification" else "MAE is more than 5 % above"
-    sign, _, where = mark.partition(" ")
-    if sign == "†":
-        return f"But {escape(where)}, its {limit} ERM's."
-    return f"{escape(where[:1].upper() + where[1:])}, these retrainings cannot tell whether its {limit} ERM's."
-
-
-def elsewhere(summary: Summary, whole: Results, kind: IntervalKind) -> Iterator[tuple[Sampling, Markup]]:
-    """Yield each other sampling of the site on which methods of ``summary`` rank in another order, and what differs.
-
-    A method with its default λ is the same method on all boards, whatever that λ is. If another sampling has no wide
-    set of datasets, the paper's datasets are compared on both.
+    If another sampling has no wide set of datasets, the paper's datasets are compared.
     """
-    of_sampling = {part.sampling: {one.key: one for one in summaries(part, kind)} for part in whole.by_sampling}
-    own = summary.datasets[0].sampling
-    for sampling, theirs in of_sampling.items():
-        narrow = f"{summary.task}/{NARROW[summary.task]}" if summary.group == "wide" else summary.key
-        key = summary.key if summary.key in theirs else narrow
-        first = next(iter(theirs[key].placed), None) if key in theirs and key in of_sampling[own] else None
-        if first is None or sampling == own:
-            continue
-        both = of_sampling[own][key], theirs[key]
-        here, there = ({row.spelled: row.rank for row in s.rows if row.rank} for s in both)
-        pairs = list(combinations([name for name in here if name in there], 2))
-        swapped = [p for p in pairs if _order(here, p) * _order(there, p) < 0]
-        apart = [p for p in swapped if _separate(here, p) and _separate(there, p)]
-        if swapped:
-            where = "" if key == summary.key else " on the paper's datasets"
-            yield (
-                sampling,
-                Markup(
-                    "<strong>{}</strong> comes first{}. Of the {} pairs of methods that have a mean rank on both "
-                    "boards, {} are in reverse order there, {} of them with disjoint rank intervals on both (not "
-                    "adjusted for the number of pairs)."
-                ).format(first.title, where, len(pairs), len(swapped), len(apart) or "none"),
-            )
-
-
-Ranks = Mapping[str, Estimate]
-
-
-def _order(ranks: Ranks, pair: tuple[str, str]) -> float:
-    return ranks[pair[0]].value - ranks[pair[1]].value
-
-
-def _separate(ranks: Ranks, pair: tuple[str, str]) -> bool:
-    lower, upper = sorted((ranks[name] for name in pair), key=lambda estimate: estimate.value)
-    return lower.high < upper.low
+    for part in whole.by_sampling:
+        theirs = {one.key: one for one in summaries(part, kind)}
+        same = theirs.get(summary.key) or theirs.get(f"{summary.task}/{NARROW[summary.task]}")
+        if part.sampling != summary.datasets[0].sampling and same is not None and same.placed and summary.placed:
+            first = same.placed[0]
+            if first.spelled != summary.placed[0].spelled:
+                yield part.sampling, first.title
 
 
 MOST_NAMED = 12
@@ -147,36 +105,6 @@ def in_brief(answer: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     return (answer, ()) if len(answer) - shown < 2 else (answer[:shown], answer[shown:])
 
 
-def _reference(summary: Summary, erm: SummaryRow) -> Markup:
-    several = len(summary.datasets) > 1
-    place = f"Over {summary.over}" if several else f"On {summary.datasets[0].title}"
-    ordered = ORDER[summary.task].key
-    own, churn = erm.estimates.get(ordered), erm.estimates.get("churn")
-    if own is None:
-        return Markup("{}, ERM has no churn yet: churn needs two retrainings.").format(place)
-    share = spelled(100 * own.value)
-    if churn is None:
-        return Markup("{}, {} % of the variance of {}'s predictions is retraining (1 − ICC).").format(
-            place, share, _link(erm)
-        )
-    return Markup(
-        "{}, two retrainings of {} disagree on {} % of the test predictions, and on {} % if both call the training "
-        "pool's share of them positive (matched churn)."
-    ).format(place, _link(erm), spelled(100 * churn.value), share)
-
-
-def _price(summary: Summary, row: SummaryRow, praise: str) -> Markup:
-    shown = {column.key: column.show(row.estimates.get(column.key)) for column in summary.columns}
-    name = Markup("<strong>{}</strong> {}").format(_link(row), praise)
-    ordered, kept = ORDER[summary.task], KEPT[summary.task]
-    own, change, price = (shown[key] for key in (ordered.key, f"delta_{ordered.key}", f"delta_{kept.key}"))
-    unit = "pp" if summary.task == "classification" else "%"
-    return Markup("{}: its {} is {} % ({} pp{}); {} changes by {} {}{}, at {} times the compute.").format(
-        *(name, ordered.name, _number(own), _number(change), _interval(change)),
-        *(kept.name, _number(price), unit, _interval(price), _number(shown["compute"])),
-    )
-
-
 def notes(summary: Summary) -> list[str]:
     """Explain the coverage of the table and the meaning of its ranks."""
     names = ", ".join(dataset.title for dataset in summary.datasets)
@@ -201,15 +129,6 @@ def notes(summary: Summary) -> list[str]:
             f"{ranking.critical_difference:.1f}."
         )
     return lines
-
-
-def _interval(value: Value) -> Markup:
-    interval = value.text.partition(" ")[2]
-    return Markup(' <span class="interval">{}</span>').format(interval) if interval else Markup()
-
-
-def _number(value: Value) -> str:
-    return value.text.partition(" ")[0]
 
 
 def _link(row: SummaryRow) -> Markup:

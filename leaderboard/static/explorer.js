@@ -72,7 +72,7 @@ function explorer() {
     const order = one ? [i] : chosen(state, flips);
     const visible = order.slice(0, shown);
     const shards = [...new Set(visible.map((i) => flips.drawings[i]).filter((n) => n !== null))];
-    const drawings = Object.assign({}, ...await Promise.all(shards.map((n) => file(about.folder, `drawings-${n}`))));
+    const drawings = Object.assign({}, ...await Promise.all(shards.map((n) => file(about.structures, `${about.base}-${n}`))));
     const about_one = one ? await file(about.folder, `near-${state.shard}`) : null;
     if (turn !== drawn) return; // superseded by a later request
     const methods = flips.methods.map((m, k) => [m, k]).filter(([m]) => state.show.split(" ").includes(m.slug));

@@ -112,7 +112,7 @@ function mark(table, index, direction) {
 
 const headers = (table) => [...table.tHead.rows[table.tHead.rows.length - 1].cells];
 
-/** Add a sort button to each header; `chosen(index, direction)` replaces the default action. */
+/** Add a sort button to each header, which sorts the best first; `chosen(index, direction)` replaces that action. */
 function sortable(table, chosen = (index, direction) => sortRows(table, index, direction)) {
   if (table.dataset.sortable === "done" || !table.tHead || !table.tBodies[0]) return;
   table.dataset.sortable = "done";
@@ -120,7 +120,12 @@ function sortable(table, chosen = (index, direction) => sortRows(table, index, d
     const name = { type: "button", "aria-label": `Sort by ${th.textContent.trim()}` };
     const button = $("a", th) ? make("button", name) : make("button", { type: "button" }, ...th.childNodes); // no link inside
     th.append(button);
-    button.addEventListener("click", () => chosen(index, th.getAttribute("aria-sort") === "ascending" ? -1 : 1));
+    const best = th.dataset.better === "up" ? "descending" : "ascending";
+    const other = { ascending: "descending", descending: "ascending" };
+    button.addEventListener("click", () => {
+      const next = th.getAttribute("aria-sort") === best ? other[best] : best;
+      chosen(index, next === "ascending" ? 1 : -1);
+    });
   }
 }
 
@@ -131,54 +136,55 @@ function leaderboard(board) {
   const first = $("section", board);
   sections.set(first.dataset.set, first);
   const order = new Map(); // initial rows of each table, in their places
-  const groups = [...form.elements.group.options].map((option) => [option.value, option.text]);
 
   function apply(state) {
-    const available = groups.filter(([group]) => sections.has(`${state.task}/${group}`));
-    if (!available.some(([group]) => group === state.group)) state.group = available[0][0];
-    form.elements.group.replaceChildren(...available.map(([group, text]) => make("option", { value: group }, text)));
-    form.elements.group.value = state.group;
-    const section = sections.get(`${state.task}/${state.group}`);
+    const section = sections.get(state.set);
     if (!section.isConnected) $("section", board).replaceWith(section);
     const table = $("table", section);
     const keys = headers(table).map((th) => th.dataset.key);
     if (!order.has(table)) order.set(table, [...table.tBodies[0].rows]);
-    sortable(table, (index, direction) => form.set({ sort: keys[index], dir: direction > 0 ? "up" : "down" }));
-    table.tBodies[0].append(...order.get(table));
+    const rows = order.get(table);
+    sortable(table, (index, direction) => choose({ sort: keys[index], dir: direction > 0 ? "up" : "down" }));
+    table.tBodies[0].append(...rows);
     const by = keys.includes(state.sort) ? keys.indexOf(state.sort) : keys.indexOf("place");
     if (keys[by] !== "place" || state.dir === "down") sortRows(table, by, state.dir === "down" ? -1 : 1);
     else mark(table, by, 1);
-    const shown = new Set(["method", ...state.show.split(" ")]);
+    const ranked = rows.filter((row) => !row.classList.contains("unranked"));
+    const says = (i) => i >= 0 && (new Set(ranked.map((row) => row.cells[i].textContent.trim())).size > 1 || ranked.length < 2);
+    const shown = new Set(["method", ...state.show.split(" ")].filter((key) => says(keys.indexOf(key))));
     for (const row of table.rows) [...row.cells].forEach((cell, i) => { cell.hidden = !shown.has(keys[i]); });
     const needle = state.q.trim().toLowerCase();
     const budget = state.compute === "" ? Infinity : Number(state.compute);
     const compute = keys.indexOf("compute");
-    let visible = 0;
-    for (const row of table.tBodies[0].rows) {
-      const cost = Number(row.cells[compute].dataset.value || 0);
-      row.hidden = !row.cells[0].textContent.toLowerCase().includes(needle) || cost > budget;
-      visible += !row.hidden;
+    for (const row of rows) {
+      row.hidden = !row.cells[0].textContent.toLowerCase().includes(needle) || Number(row.cells[compute].dataset.value || 0) > budget
+        || (!state.incomplete && row.matches(".unranked:not(.own)") && ranked.length > 0);
     }
-    const all = table.tBodies[0].rows.length;
-    $("#count").textContent = visible === all ? `${all} methods` : `${visible} of ${all} methods`;
+    const visible = rows.filter((row) => !row.hidden).length;
+    $("#count").textContent = visible === rows.length ? `${visible} methods` : `${visible} of ${rows.length} methods`;
   }
   form.hidden = false;
-  form.set = bind(form, apply);
+  const choose = bind(form, apply);
 }
 
 // ---- data files ----
-const arrived = new Map(); // contents of the data files, which call load(name, content)
-function load(name, content) { arrived.set(name, content); }
+const arrived = new Map(); // contents of the data files, which call load(name, packed)
+const packed = new Map();
+function load(name, content) { packed.set(name, content); }
 
-/** Load a data file beside the page with a script tag, which works from file:// too. */
-function file(folder, name) {
-  if (arrived.has(name)) return Promise.resolve(arrived.get(name));
-  return new Promise((resolve, reject) => {
+/** Load a data file beside the page with a script tag, which works from file:// too, and unpack it. */
+async function file(folder, name) {
+  if (arrived.has(name)) return arrived.get(name);
+  await new Promise((resolve, reject) => {
     const script = make("script", { src: `${folder}${name}.js` });
-    script.onload = () => resolve(arrived.get(name));
+    script.onload = resolve;
     script.onerror = () => reject(new Error(`${name}.js is missing: rebuild the site`));
     document.head.append(script);
   });
+  const bytes = Uint8Array.from(atob(packed.get(name)), (c) => c.charCodeAt(0));
+  const text = new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  arrived.set(name, JSON.parse(await text));
+  return arrived.get(name);
 }
 
 // ---- which method to use ----

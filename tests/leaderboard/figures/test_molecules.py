@@ -51,7 +51,7 @@ def test_a_drawing_is_an_element_without_ids_in_the_colour_of_its_page(smiles):
     svg = draw(smiles, 160, 110)
     root = ElementTree.fromstring(svg)
     assert svg.startswith("<svg")
-    assert root.get("viewBox") == "0 0 160 110"
+    assert root.get("viewBox") == "0 0 1600 1100"
     assert [e for e in root.iter() if e.tag.endswith("}path")]
     assert not [e for e in root.iter() if "id" in e.attrib or "class" in e.attrib or e.tag.endswith("}rect")]
     assert "currentColor" in svg or smiles == "[Na+].[Cl-]"

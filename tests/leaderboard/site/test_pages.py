@@ -12,15 +12,15 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from benchmark.measure.catalogue import example_flips, scorecard
+from benchmark.store.cell import Submission
 from benchmark.types import TASKS
+from leaderboard import site
 from leaderboard.read.results import Results, collect
-from leaderboard.read.stored import read
 from leaderboard.site.pages import Site
 from leaderboard.tables.boards import MARKS
 from leaderboard.tables.pairwise import compared, flipping_alone
@@ -125,14 +125,6 @@ def test_the_definitions_give_the_measured_coverage_and_each_mark(results: Resul
         assert f"<dt>{mark}</dt>" in page
 
 
-def test_all_predictions_can_be_downloaded(built: Path, results: Results) -> None:
-    table = pq.read_table(built / "results" / "predictions" / "d0-99.parquet")
-    assert table.num_rows == 40
-    assert [field.type.list_size for field in list(table.schema)[3:]] == [5, 5, 5]
-    again, _ = read(str(built / "results"))
-    assert [dataset.name for dataset in again.datasets] == [dataset.name for dataset in results.datasets]
-
-
 def test_each_table_and_figure_has_its_files(built: Path) -> None:
     for folder, kinds in (("tables", {".tex", ".csv", ".json"}), ("figures", {".svg", ".pdf"})):
         found: dict[str, set[str]] = {}
@@ -222,7 +214,34 @@ def test_the_leaderboard_opens_on_headline_datasets_by_rank(page: Page) -> None:
     page.open("index.html")
     assert page.texts(METHODS) == ["CALM", "<I>ODD</I>", "ERM"]
     assert page.texts("#count") == ["3 methods"]
-    assert "CALM comes first of the methods that keep accuracy" in page.texts(".lede")[0]
+    assert "of the methods that keep accuracy, CALM comes first with" in page.texts(".lede")[0]
+    hidden = "[...document.querySelectorAll('#board th')].filter((th) => th.hidden).map((th) => th.dataset.key)"
+    assert "compute" in page.run(f"return {hidden}"), "it says the same in each row"
+
+
+def test_the_table_is_on_the_first_screen_below_a_header_of_one_line(page: Page, phone: Page) -> None:
+    def top(width: int, height: int) -> int:
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 700}
+        page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        page.open("index.html")
+        assert page.run("return document.querySelector('header').offsetHeight") < 60
+        return page.run("return document.querySelector('#board table').getBoundingClientRect().top")
+
+    assert top(1400, 900) <= 350
+    assert top(390, 844) <= 500
+
+
+def test_methods_without_a_rank_are_behind_a_switch(make_cell, tmp_path: Path, page: Page) -> None:
+    cells = [make_cell(f"d{i}", m, rate) for i in range(3) for m, rate in (("erm", 0.3), ("calm", 0.1))]
+    about = {"name": "Partial", "authors": "A", "licence": "MIT", "compute": "-", "training_data": "-", "sha256": "0"}
+    partial = make_cell("d0", "partial").with_facts(submission=Submission(status="self-reported", **about))
+    page.folder = site.write(collect([*cells, partial]), tmp_path / "site").parent
+    page.open("index.html")
+    assert page.texts(METHODS) == ["CALM", "ERM"]
+    assert page.texts("#count") == ["2 of 3 methods"]
+    page.run("document.querySelector('[name=incomplete]').click()")
+    assert page.texts(METHODS) == ["CALM", "ERM", "PARTIAL"]
+    assert page.hash == "#incomplete=yes"
 
 
 def test_a_column_sorts_both_ways_and_the_address_keeps_it(page: Page) -> None:
@@ -268,7 +287,7 @@ def test_search_compute_and_columns_narrow_the_table(page: Page) -> None:
     assert page.texts(METHODS) == []
     page.fill("compute", "")
     assert page.hash == ""
-    page.click(".picker summary")
+    page.click(".picker:has([name=show]) summary")
     page.click("input[value=churn]")
     assert "churn" not in page.run(
         "return [...document.querySelectorAll('#board thead th')].filter(th => !th.hidden).map(th => th.dataset.key)"
@@ -277,21 +296,20 @@ def test_search_compute_and_columns_narrow_the_table(page: Page) -> None:
 
 
 def test_groups_and_tasks_have_tables_of_their_own(page: Page) -> None:
-    page.open("index.html#group=extra")
+    page.open("index.html#set=classification/extra")
     assert set(page.texts(METHODS)) == {"ERM", "Bagging K=2", "Random forest, trees=5"}
-    page.fill("task", "regression")
+    page.fill("set", "regression/regression")
     assert page.texts(METHODS) == ["CALM", "ERM"]
-    assert page.run("return [...document.querySelector('[name=group]').options].map(o => o.value)") == ["regression"]
-    page.fill("task", "classification")
-    assert page.run("return [...document.querySelector('[name=group]').options].map(o => o.value)") == [
-        "headline",
-        "extra",
-        "all",
-        "variant",
+    assert page.run("return [...document.querySelector('[name=set]').options].map(o => o.value)") == [
+        "classification/headline",
+        "classification/extra",
+        "classification/all",
+        "classification/variant",
+        "regression/regression",
     ]
-    page.run("location.hash = 'group=all&sort=nonsense'")
+    page.run("location.hash = 'set=classification/all&sort=nonsense'")
     page.wait("document.querySelector('#board section').dataset.set === 'classification/all'")
-    assert page.texts("#count") == ["5 methods"]
+    assert page.texts("#count") == ["4 of 5 methods"]
 
 
 def test_a_dark_page_follows_the_system_until_the_reader_chooses(page: Page) -> None:
