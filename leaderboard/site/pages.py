@@ -81,15 +81,18 @@ def files(
             build.of_studies(site.study_reports[0]),
         )
     )
-    for table in (*site.tables, *map(to_table, site.boards), *site.scorecards, *site.group_tables, *site.study_tables):
+    for table in (*site.tables, *site.study_tables):
         yield from site.as_files(table)
+    for table in (*map(to_table, site.boards), *site.scorecards, *site.group_tables):
+        yield f"tables/{table.key}.csv", writers.to_csv(table)
     for dataset in results.datasets:
         yield from site.explorer(dataset, molecules.structures(whole).get(dataset.name, {}))
     for title in results.methods():
         yield f"methods/{slug(title)}.html", site.method(title)
     site.figures.extend(figures)
     for figure in site.figures:
-        yield f"figures/{figure.key}.svg", figure.svg
+        if not figure.dataset:
+            yield f"figures/{figure.key}.svg", figure.svg
         yield f"figures/{figure.key}.pdf", figure.pdf
     yield from site.overall()
     for dataset in results.datasets:
