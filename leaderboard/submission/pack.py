@@ -10,7 +10,10 @@ import yaml
 
 from benchmark.data.problem import load_problem
 from benchmark.errors import UserError, did_you_mean
+from benchmark.registry import make_method
+from benchmark.run.isolation import method_file
 from benchmark.run.protocol import CANONICAL_SEEDS, TRAIN_SEEDS, samples_fingerprint
+from benchmark.run.revisions import code_of
 from benchmark.store.cell import Cell
 from benchmark.store.tables import to_table
 from benchmark.types import Sampling
@@ -50,6 +53,7 @@ def pack(results: Results, name: str, version: str, submissions: Path, published
         )
     if first.key.method in suite_methods(published):
         raise UserError(f"{name!r} is the suite's method {first.key.method!r}: pack a method of your own")
+    _refuse_other_code([cell for cells in ready.values() for cell in cells])
     folder = submissions / first.key.method / version
     if folder.exists():
         raise UserError(f"{folder} exists: remove it, or choose another --version")
@@ -81,6 +85,21 @@ def pack(results: Results, name: str, version: str, submissions: Path, published
     (folder / "submission.yml").write_text(text, encoding="utf-8")
     manifest.write(folder, fingerprints)
     return folder
+
+
+def _refuse_other_code(cells: list[Cell]) -> None:
+    """Raise UserError if cells come from several versions of the method's file, or from another than the present."""
+    key, task = cells[0].key, cells[0].predictions["id"].task
+    trained = {part for cell in cells for part in cell.key.code.split() if part.startswith(f"{key.method}@")}
+    if method_file(key.method) is not None:
+        now = {part for part in code_of(make_method(key.method, task)).split() if part.startswith(f"{key.method}@")}
+        if trained - now:
+            raise UserError(
+                f"{key.method!r} was trained with {' and '.join(sorted(trained))}, but its file and those that it "
+                f"reads are now {' '.join(now)}: run it again, so that results and code belong together"
+            )
+    if len(trained) > 1:
+        raise UserError(f"{key.method!r} was trained with {' and '.join(sorted(trained))}: run it again with one file")
 
 
 def _called(results: Results, name: str) -> dict[tuple[Sampling, str], Entry]:

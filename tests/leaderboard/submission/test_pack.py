@@ -71,6 +71,15 @@ def test_whoever_packs_without_halves_is_told_of_the_mark(forests, tmp_path, mon
     assert "no results under halves and will be marked 'not under halves'" in done.output
 
 
+def test_cells_of_another_version_of_the_file_are_refused(forests, tmp_path, monkeypatch):
+    monkeypatch.setattr("leaderboard.submission.pack.code_of", lambda method: "random_forest@0123456789abcdef paper@1")
+    with pytest.raises(
+        UserError, match=r"trained with random_forest@.*, but .* now random_forest@0123.*: run it again"
+    ):
+        pack(forests, "Random forest, trees=2", "1.0", tmp_path)
+    assert not (tmp_path / "random_forest").exists()
+
+
 def test_what_cannot_be_packed_is_named(forests, tmp_path):
     with pytest.raises(
         UserError,

@@ -27,7 +27,10 @@ from leaderboard.submission.pack import _table
 
 from .conftest import DATASET, fill
 
+needs_sandbox = pytest.mark.skipif(bool(sandbox.trouble()), reason=sandbox.trouble())
 
+
+@needs_sandbox
 @pytest.mark.long
 @pytest.mark.slow
 def test_what_the_code_gives_again_is_verified(good, write):
@@ -48,6 +51,7 @@ def test_what_the_code_gives_again_is_verified(good, write):
     assert cell.facts.submission.checks.endswith(verify.CONFINED)
 
 
+@needs_sandbox
 @pytest.mark.slow
 @pytest.mark.parametrize("features", [(), ("morgan_counts:256:2", "atom_pairs:128")])
 def test_a_method_is_given_the_features_that_it_names_and_compared_on_the_submitted_examples(
@@ -73,7 +77,6 @@ def test_a_method_is_given_the_features_that_it_names_and_compared_on_the_submit
     assert (problem.name, problem.fingerprint) == (plain.name, plain.fingerprint)
 
 
-needs_sandbox = pytest.mark.skipif(bool(sandbox.trouble()), reason=sandbox.trouble())
 ON_REAL_DATA = "if len(sample) > 300:\n"
 """So that the check of the contract, on small data, sees nothing."""
 TAKES_THE_POOL = """
@@ -86,6 +89,7 @@ for frame in inspect.stack():
 """
 
 
+@needs_sandbox
 @pytest.mark.long
 @pytest.mark.slow
 def test_a_method_that_trains_on_the_whole_pool_under_halves_is_not_verified(write, protocol, tmp_path, monkeypatch):
@@ -132,6 +136,7 @@ IGNORES_THE_SEED = """
 """
 
 
+@needs_sandbox
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "message"),
@@ -152,6 +157,7 @@ def test_a_method_that_cheats_on_real_data_alone_is_not_verified(good, write, bo
         verify.rerun(validate(good), "halves", draws=Random(1))
 
 
+@needs_sandbox
 @pytest.mark.slow
 def test_a_method_that_has_the_labels_in_its_file_is_not_verified(good, write, loaded):
     problem = loaded(DATASET)
@@ -226,6 +232,7 @@ def test_what_was_verified_earlier_stays_so_in_the_store(good, tmp_path):
     }
 
 
+@needs_sandbox
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [["submit", "FOLDER", "--out", "SITE"], ["verify", "forest"]])
 def test_code_that_breaks_the_contract_is_neither_recorded_nor_verified(good, write, words, tmp_path, monkeypatch):
@@ -266,6 +273,7 @@ def test_fresh_train_seeds_are_beyond_those_in_use_and_whole_halvings(sampling):
     assert sampling != "halves" or all(seeds[i] % 2 and seeds[i + 1] == seeds[i] + 1 for i in range(0, 20, 2))
 
 
+@needs_sandbox
 def test_an_unknown_method_or_dataset_is_refused(good, write):
     with pytest.raises(UserError, match="unknown submission 'forst': did you mean 'forest'"):
         verify.newest(good.parents[1], "forst")
