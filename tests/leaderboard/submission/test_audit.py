@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit, logit
 from sklearn.ensemble import RandomForestClassifier
 
+from benchmark.measure.catalogue import CHURN, CHURN_OF_VALUES, ORDER
 from benchmark.store.cell import Cell
+from benchmark.types import Predictions
 from leaderboard.__main__ import app
 from leaderboard.read import published
 from leaderboard.submission import audit
@@ -117,6 +121,24 @@ def edited(change: float) -> pd.DataFrame:
     return table(moved)
 
 
+def with_one_list() -> pd.DataFrame:
+    """Noisy runs of the SVM; in each halving, the second is changed to have the first one's list of matched calls."""
+    rng, p = np.random.default_rng(0), of("svm").predictions
+    noised = {name: v + 0.1 * v.std() * rng.normal(size=v.shape) for name, v in runs("svm").items()}
+    return table({name: one_list(v, p[name].class_shares[1]) for name, v in noised.items()})
+
+
+def one_list(runs: np.ndarray, share: float) -> np.ndarray:
+    """Scores (R, T), changed so that the two runs of each halving have the same ``share`` of molecules at the top."""
+    runs, length = runs.copy(), round(runs.shape[1] * share)
+    for first, second in zip(runs[::2], runs[1::2], strict=True):
+        listed = np.isin(np.arange(len(first)), np.argsort(-first, kind="stable")[:length])
+        cut = np.sort(second)[-length]
+        inside, outside = np.maximum(second, cut + 1e-3 * second), np.minimum(second, cut - 1e-3 / (2 - second))
+        second[:] = np.where(listed, inside, outside)
+    return runs.clip(0, 1)
+
+
 Validate = Callable[[pd.DataFrame], tuple[int, str]]
 
 
@@ -163,6 +185,7 @@ def test_copies_with_hardly_any_noise_are_refused(validated, rows, message):
         (lambda: mixture(0.02), {"mixture"}),
         (lambda: warped(mixture(0.02)), {"mixture"}),
         (lambda: edited(0.01), {"notch"}),
+        (with_one_list, {"notch"}),
         (lambda: shrunken(0.01), {"mixture", "alike"}),
     ],
     ids=[
@@ -176,7 +199,7 @@ def test_copies_with_hardly_any_noise_are_refused(validated, rows, message):
             "another name, warped",
             "mixtures",
         ),
-        *("mixtures, warped", "runs that agree on the decision"),
+        *("mixtures, warped", "runs that agree on the decision", "runs that agree on the list"),
         "runs moved towards their mean",
     ],
 )
@@ -204,7 +227,7 @@ def test_a_forest_trained_on_its_own_rows_gets_a_place_without_a_mark(validated,
     code, said = validated(forest)
     assert code == 0, said
     assert not [mark for mark, text in SUSPICIONS.items() if text in said]
-    assert re.search(r"place \d+ of \d+ by churn", said)
+    assert re.search(r"place \d+ of \d+ by matched churn", said)
 
 
 VARIANTS = ({"swa", "swa_gaussian"}, {"twin_shared", "twin_overlap"})
@@ -223,6 +246,66 @@ def rivals_of(cell: Cell) -> list[Cell]:
 
 def of_suite(cell: Cell) -> bool:
     return not (cell.facts.study or cell.facts.control or "@" in cell.key.dataset)
+
+
+def probabilities(ones: np.ndarray) -> np.ndarray:
+    return np.stack([1 - ones, ones], axis=-1)
+
+
+def agreed_at_half(p: Predictions) -> np.ndarray:
+    runs = p.values[..., 1].astype(float)
+    runs[1::2] = np.where(runs[::2] > 0.5, np.maximum(runs[1::2], 0.51), np.minimum(runs[1::2], 0.49))
+    return runs
+
+
+EDITS: Mapping[str, Callable[[Predictions], np.ndarray]] = {
+    "a threshold of 0.65": lambda p: expit(logit(p.values[..., 1].astype(float).clip(1e-9, 1 - 1e-9)) - logit(0.65)),
+    "a warp": lambda p: p.values[..., 1].astype(float) ** 3,
+    "agreement at 0.5": agreed_at_half,
+    "agreement on the list": lambda p: one_list(p.values[..., 1].astype(float), p.class_shares[1]),
+}
+
+
+def changed(cell: Cell, values: Callable[[Predictions], np.ndarray]) -> Cell:
+    return replace(cell, predictions={n: replace(p, values=values(p)) for n, p in cell.predictions.items()})
+
+
+def place(cell: Cell, others: Sequence[Cell]) -> int:
+    """The place of a cell among others by what boards are ordered by."""
+    measure = ORDER[cell.predictions["id"].task]
+    value = measure.mean(cell.predictions["id"])
+    return 1 + sum(measure.mean(other.predictions["id"]) < value - 1e-9 for other in others)
+
+
+def on(dataset: str) -> list[Cell]:
+    """The suite's cells on a dataset under halves."""
+    return [c for c in shipped() if c.key.kind[:2] == (dataset, 99) and c.key.sampling == "halves" and of_suite(c)]
+
+
+@pytest.mark.parametrize("dataset", ["dili", "herg", DATASET])
+@pytest.mark.parametrize("edit", EDITS)
+def test_edited_probabilities_get_no_better_place_without_a_mark(dataset, edit):
+    for cell in on(dataset):
+        if cell.key.method not in ("erm", *METHODS):
+            continue
+        edited_cell = changed(cell, lambda p: probabilities(EDITS[edit](p)))
+        rivals = rivals_of(cell)  # without the original, as if it had not been published
+        others = [other for other in on(dataset) if other.key.method != cell.key.method]
+        better = place(edited_cell, others) < place(cell, others)
+        marked = audit.evidence(edited_cell, rivals, "id", ["notch"])["notch"] < audit.LIMITS["notch"]
+        assert marked == edit.startswith("agreement"), cell.title
+        assert marked or not better, cell.title
+        calmer = CHURN.mean(edited_cell.predictions["id"]) < CHURN.mean(cell.predictions["id"])
+        assert calmer or not marked, cell.title
+
+
+@pytest.mark.parametrize("dataset", ["esol", "freesolv"])
+def test_regressions_that_are_shrunken_keep_their_place(dataset):
+    for cell in on(dataset):
+        shrunk = changed(cell, lambda p: 0.5 * p.values + 0.5 * p.values.mean())
+        others = [other for other in on(dataset) if other.key.method != cell.key.method]
+        assert CHURN_OF_VALUES.mean(shrunk.predictions["id"]) < 0.51 * CHURN_OF_VALUES.mean(cell.predictions["id"])
+        assert place(shrunk, others) == place(cell, others), cell.title
 
 
 def test_every_limit_has_its_mark_and_the_other_way_round():
