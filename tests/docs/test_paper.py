@@ -197,6 +197,13 @@ def test_what_is_said_of_review_and_of_single_molecules_holds() -> None:
     assert row("Molecules that flip in 36 %")[1] == f"{never} of {several} such molecules on BACE"
 
 
+def test_bagging_and_twin_bootstrap_churn_less_than_the_svm_under_the_papers_sampling_alone() -> None:
+    for sampling, more in (("", True), ("halves/", False)):
+        found = table(f"{sampling}places", "Method")["Churn (%)"]
+        coupled = twin(found.index)
+        assert (found["SVM"] > found[["Bagging K=5", coupled]]).tolist() == [more, more]
+
+
 def test_methods_as_accurate_as_erm_churn_ten_points_less() -> None:
     found = table("halves/places", "Method")
     good = found[found["Δ accuracy (pp) low"] > 0]
