@@ -8,6 +8,8 @@ from benchmark.files import CHECKOUT
 from leaderboard.read.published import PUBLISHED
 from leaderboard.write import cited
 
+from .results_md import results
+
 DOCS = CHECKOUT / "docs"
 DEFINITIONS = (CHECKOUT / "leaderboard" / "templates" / "definitions.html").read_text(encoding="utf-8")
 
@@ -45,8 +47,8 @@ def test_the_entry_and_the_snippet_on_citing_are_those_of_the_suite() -> None:
         assert (CHECKOUT / folder).exists(), folder
 
 
-def test_the_answers_on_places_are_those_of_the_tables() -> None:
-    for sampling, place in (("paper", "1"), ("halves", "10")):
-        one, cell = cited.find(f"{sampling}/places#bagging-k-5.place")
-        assert one.text(cell) == place
+def test_the_places_of_bagging_are_those_of_the_results() -> None:
+    words = {"1": "leads", "7": "seventh"}
+    first, other = (words[results(sampling).loc["Bagging K=5", "Place"]] for sampling in ("paper", "halves"))
+    assert f"Bagging {first} under the paper's sampling and is {other} under `halves`" in " ".join(text("faq").split())
     assert PUBLISHED.name in text("results")
