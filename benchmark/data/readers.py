@@ -133,9 +133,9 @@ def _workbook(content: bytes, name: str, sheet: str, notes: list[str]) -> Cells:
     """Return a sheet of an Excel workbook: the one that is named, or the only one with more than a row."""
     import openpyxl
 
-    if sum(part.file_size for part in zipfile.ZipFile(io.BytesIO(content)).infolist()) > MOST_BYTES:
-        raise ValueError(f"it is too large: at most {MOST_BYTES:,} bytes are allowed")
     try:
+        if sum(part.file_size for part in zipfile.ZipFile(io.BytesIO(content)).infolist()) > MOST_BYTES:
+            raise ValueError(f"it is too large: at most {MOST_BYTES:,} bytes are allowed")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of parts of a workbook that are no table
             book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)

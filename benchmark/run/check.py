@@ -46,7 +46,7 @@ def checked(cls: type[Part], settings: list[str], only: Iterable[str] = TASKS) -
     Raises UserError for settings.
     """
     if settings:
-        raise UserError(f"{cls.name}: the check uses the defaults: leave out {':'.join(settings)}")
+        raise UserError(f"{cls.name}:{':'.join(settings)}: the check uses the defaults: leave out {':'.join(settings)}")
     tasks = tuple(task for task in cls.tasks if task in only)
     failures = tuple(f"{task}: {failure}" for task in tasks for failure in check_method(cls, task))
     return Checked(cls.name, tasks, make_method(cls.name, cls.tasks[0]).reading, failures)

@@ -20,6 +20,8 @@ LATEX = {
     "*": r"$^{*}$",
     **{sign: f"$\\{name}$" for sign, name in zip("αβγδεκλμπρσχΔ", GREEK.split(), strict=True)},
     "µ": r"$\mu$",
+    "Å": r"\AA{}",
+    "—": "---",
     "×": r"$\times$",
     "−": "$-$",
     "′": "$'$",

@@ -61,6 +61,7 @@ def test_a_mistake_in_a_file_of_grids_is_named(tmp_path: Path, text: str, messag
 
 
 def test_the_grids_of_the_board_are_of_known_datasets() -> None:
+    pytest.importorskip("lightgbm")
     blocks = read(CHECKOUT / "leaderboard" / "pipelines.toml")
     grids = [grid for block in blocks for grids in block.grids() for grid in grids]
     assert len({dataset for grid in grids for dataset in grid.datasets}) == 68

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmark.registry import make_method
-from benchmark.store.cell import Cell, CellKey
+from benchmark.store.cell import Cell, CellKey, Facts
 from benchmark.studies import knobs
 from benchmark.types import Predictions, Task
 
@@ -24,7 +24,15 @@ def made(right: float, flips: float, runs: int = 4, seed: int = 0) -> list[Cell]
     ids = np.array([f"m{i:03d}" for i in range(1000)])
     seeds = tuple(range(1, runs + 1))
     p = Predictions(seeds, ids, np.zeros(1000, dtype=int), values, "classification", sampling="halves")
-    return [Cell(CellKey("bace", "m", {}, 99, seeds, "p", "c", sampling="halves"), "M", {"id": p, "ood": p}, 1.0, {})]
+    return [
+        Cell(
+            CellKey("bace", "m", {}, 99, seeds, "p", "c", sampling="halves"),
+            "M",
+            {"id": p, "ood": p},
+            1.0,
+            Facts(command=""),
+        )
+    ]
 
 
 @pytest.mark.parametrize(

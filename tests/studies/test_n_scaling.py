@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmark.errors import UserError
-from benchmark.store.cell import Cell, CellKey
+from benchmark.store.cell import Cell, CellKey, Facts
 from benchmark.studies import make_study
 from benchmark.studies.n_scaling import slope
 from benchmark.types import Predictions
@@ -16,7 +16,13 @@ def cell(size: int, values: np.ndarray, split: int = 99) -> Cell:
     seeds = tuple(range(1, len(values) + 1))
     ids = np.array([f"m{i}" for i in range(values.shape[1])])
     key = CellKey(f"bace@train={size}", "erm", {}, split, seeds, "p", "c")
-    return Cell(key, "ERM", {"id": Predictions(seeds, ids, np.zeros(len(ids)), values, "classification")}, 1.0, {})
+    return Cell(
+        key,
+        "ERM",
+        {"id": Predictions(seeds, ids, np.zeros(len(ids)), values, "classification")},
+        1.0,
+        Facts(command=""),
+    )
 
 
 def sym_kl_by_hand(p: np.ndarray, q: np.ndarray) -> float:

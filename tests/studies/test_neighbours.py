@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmark.store.cell import Cell, CellKey, Grid
+from benchmark.store.cell import Cell, CellKey, Facts, Grid
 from benchmark.studies import neighbours
 from benchmark.studies.neighbours import LabelNoise, Similarity
 from benchmark.study.context import arrange
@@ -35,7 +35,7 @@ class Made:
         p = Predictions(
             (1, 2), np.array([f"m{i}" for i in range(n)]), np.zeros(n), np.stack([1 - one, one], -1), "classification"
         )
-        self.known = [Cell(CellKey("bace", "erm", {}, 99, (1, 2), "p", "c"), "ERM", {"id": p}, 1.0, {})]
+        self.known = [Cell(CellKey("bace", "erm", {}, 99, (1, 2), "p", "c"), "ERM", {"id": p}, 1.0, Facts(command=""))]
         self.facts = facts
 
     def cells(self, *grid):
