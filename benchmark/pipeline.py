@@ -92,6 +92,10 @@ class Part:
         values = {field: getattr(self, field.name) for field in fields(self)}
         return {f.name: value for f, value in values.items() if f.name not in self.later or value != f.default}
 
+    def __repr__(self) -> str:
+        """Return its name with ``params``, by which studies find their records."""
+        return f"{type(self).__qualname__}({', '.join(f'{name}={value!r}' for name, value in self.params.items())})"
+
     @property
     def doubt(self) -> str:
         """A caveat about its results; empty if there is none."""
@@ -182,7 +186,7 @@ def describe(cls: T, name: str, **about: Any) -> T:
             f"method {name!r}: {cls.__name__} is neither a remedy nor a learner: derive it from "
             "benchmark.pipeline.Remedy or Learner"
         )
-    made: Any = cls if "__dataclass_fields__" in vars(cls) else checked(frozen=True)(cls)
+    made: Any = cls if "__dataclass_fields__" in vars(cls) else checked(frozen=True, repr=False)(cls)
     place = getattr(sys.modules.get(cls.__module__), "__file__", None) or ""
     for key, value in {"name": name, "place": place, **about}.items():
         setattr(made, key, value)

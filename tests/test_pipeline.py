@@ -12,7 +12,7 @@ import pytest
 
 from benchmark.errors import UserError
 from benchmark.pipeline import REFUSED, Need, Remedied
-from benchmark.registry import discover, make_method, refuse_sampling
+from benchmark.registry import discover, find, make_method, refuse_sampling
 from benchmark.run import driver
 from benchmark.run.check import synthetic
 from benchmark.run.runner import retrain
@@ -137,3 +137,12 @@ def test_a_remedy_within_another_is_a_pure_function_of_its_sample(problem):
 def test_erm_with_a_learner_is_the_learner_and_with_a_remedy_the_remedy():
     for text in ("svm", "swa"):
         assert make_method("erm", "classification", learner=text) == make_method(text, "classification")
+
+
+def test_a_part_is_shown_without_hyperparameters_that_came_later_as_studies_name_their_records_by_it() -> None:
+    svm, bagging = find("svm")[0], find("bagging")[0]
+    assert [repr(part) for part in (svm(), svm(width=0.5), bagging(k=2))] == [
+        "SVM(C=1.0)",
+        "SVM(C=1.0, width=0.5)",
+        "Bagging(k=2)",
+    ]
