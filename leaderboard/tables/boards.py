@@ -22,7 +22,8 @@ SUSPICIONS = {
     "copy": "Copy: the predictions of a retraining are nearly those of a published retraining.",
     "mixture": "Mixture: the predictions are nearly a weighted mean of published predictions and true labels.",
     "alike": "Alike: retrainings differ less than a third as much as those of every method of the suite.",
-    "notch": "Notch: retrainings agree at the cut of decision far more than at other cuts of the same probabilities.",
+    "notch": "Notch: retrainings agree at the cut of decision, or of matched churn, far more than at other cuts of the "
+    "same probabilities.",
     "unrelated": "Unrelated: a retraining's predictions do not depend on its training rows as those of the suite do.",
     "implausible": "Implausible: more accurate than every method of the suite, and repeats few of the errors of the "
     "most accurate one.",

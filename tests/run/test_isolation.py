@@ -21,7 +21,7 @@ from benchmark.train import sample_for
 from benchmark.types import Inputs
 
 METHOD = """
-import gc, inspect, os, socket, subprocess
+import gc, inspect, os, socket, subprocess, sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -184,7 +184,9 @@ def test_a_retraining_has_nothing_of_the_user_and_no_test_molecule(write, monkey
         "found = [type(o).__name__ for o in gc.get_objects() if type(o).__name__ in ('Problem', 'Examples', 'Cell')]\n"
         "tables = [o for o in gc.get_objects() if isinstance(o, np.ndarray) and o.shape[1:] == sample.x.shape[1:]]\n"
         "own = [n for n in os.environ if n in ('AWS_SECRET', 'CHURN_DATA_DIR', 'PYTHONPATH') or 'MLFLOW' in n]\n"
-        "raise RuntimeError(f'{found} {own} {os.listdir()} {os.getcwd() == os.environ[\"HOME\"]}')"
+        "libraries = ' '.join(sys.path)  # which may lie below the temporary folder\n"
+        "own_files = [n for n in os.listdir() if os.path.abspath(n) not in libraries]\n"
+        "raise RuntimeError(f'{found} {own} {own_files} {os.getcwd() == os.environ[\"HOME\"]}')"
     )
     problem = synthetic("classification")
     with isolated("mine") as code, pytest.raises(UserError, match=r"mine: RuntimeError: ") as error:
