@@ -3,7 +3,8 @@
 bubblewrap (https://github.com/containers/bubblewrap) gives the process namespaces of its own, in which it has Python,
 the libraries and what it is meant to read, all read-only, and an empty temporary folder of limited size. A filter of
 system calls (libseccomp) refuses what two sandboxes could still share through the same files or the kernel: locks,
-notices of access, keys, the state of the disk's cache. There is no ``/proc``, and no process can start another.
+notices of access, keys, the state of the disk's cache. ``/proc`` has three made-up entries, and no process can
+start another.
 """
 
 import ctypes
@@ -21,6 +22,12 @@ FOLDER = 2**30
 """Bytes of its temporary folder."""
 LIMITS = {"CPU": SECONDS, "AS": 16 * 2**30, "FSIZE": FOLDER, "CORE": 0, "NOFILE": 1024, "NPROC": 4096}
 """Limits of the process: ``AS`` are bytes of address space, ``NPROC`` threads (they do not hold root)."""
+PROCESS = {
+    "/proc/self/statm": b"100000 50000 10000 1 0 50000 0\n",
+    "/proc/self/maps": b"000000000000-7ffffffff000 rw-p 00000000 00:00 0 [stack]\n",
+}
+"""Stand-ins for what the kernel tells of a process, the same in every sandbox: CatBoost reads its memory in use, the C
+library the place of its stack, and threadpoolctl its libraries, of which there are none to see."""
 SYSTEM = (
     *("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo", "/etc/alternatives"),
     *("/etc/ld.so.cache", "/etc/localtime", "/sys/devices/system"),
@@ -111,12 +118,14 @@ def start(
         if os.path.isdir(path) and any(f"{path}/".startswith(f"{target}/") for _, target in trees):
             bind += ["--tmpfs", path, "--remount-ro", path]
     # Devices would have times that all can change; files take their place, and none gives random numbers.
-    files = [_in_memory(content) for content in (_filter(), b"", bytes(range(256)) * 256)]
-    rules, empty, fixed = map(str, files)
+    files = [_in_memory(content) for content in (_filter(), b"", bytes(range(256)) * 256, *PROCESS.values())]
+    rules, empty, fixed, *of_process = map(str, files)
+    made_up = [word for file, path in zip(of_process, PROCESS, strict=True) for word in ("--ro-bind-data", file, path)]
     command = [
         *("bwrap", "--unshare-all", "--new-session", "--die-with-parent", "--cap-drop", "ALL", "--uid", "65534"),
         *("--gid", "65534", "--size", str(FOLDER), "--tmpfs", "/tmp", *bind, "--symlink", "/tmp", "/dev/shm"),
-        *("--bind-data", empty, os.devnull, "--ro-bind-data", fixed, "/dev/urandom", "--remount-ro", "/"),
+        *("--bind-data", empty, os.devnull, "--ro-bind-data", fixed, "/dev/urandom"),
+        *(*made_up, "--symlink", python, "/proc/self/exe", "--remount-ro", "/"),
         *("--chdir", "/tmp", "--seccomp", rules, "--", python, *words),
     ]
     try:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -126,3 +127,20 @@ def test_a_process_cannot_take_more_memory_than_its_limit():
     words = ["-c", f"import sys; sys.path[:] = {sys.path}; {grow}"]
     child = sandbox.start(words, given, stderr=subprocess.PIPE, env={})
     assert child.communicate()[1].decode().strip().endswith("MemoryError")
+
+
+def test_what_a_process_can_read_of_itself_is_made_up_and_lets_catboost_train() -> None:
+    script = (
+        "import os; print(sorted(os.listdir('/proc/self')), open('/proc/self/statm').read().split()[0])\n"
+        "import catboost, numpy as np\n"
+        "x = np.arange(40.0).reshape(20, 2)\n"
+        "model = catboost.CatBoostClassifier(iterations=2, thread_count=1, verbose=False, allow_writing_files=False)\n"
+        "print(len(model.fit(x, x[:, 0] > 20).predict(x)))\n"
+    )
+    trained = find_spec("catboost") is not None
+    lines = script.splitlines(keepends=True)[: None if trained else 1]
+    paths = [(path, path) for path in sys.path if path]
+    start = f"import sys; sys.path += {[path for path, _ in paths]}\n"
+    child = sandbox.start(["-c", start + "".join(lines)], paths, stdout=subprocess.PIPE, env={"HOME": "/tmp"})
+    said = child.communicate(timeout=60)[0].decode().splitlines()
+    assert said == ["['exe', 'maps', 'statm'] 100000", "20"][: 1 + trained]
