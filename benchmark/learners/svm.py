@@ -22,6 +22,7 @@ of a molecule in the bootstrap together, because a model that has seen one of th
 Cost: trains one machine, and for probabilities five more on the folds; trains no network.
 """
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -50,13 +51,24 @@ class SVM(Estimators):
     )
     """Smaller C first, and at about the same C the wider kernel."""
 
+    def data(self, sample: Sample) -> TrainingSet:
+        """Return the rows without a class that has one molecule: calibration holds it out, and no other is left."""
+        data = super().data(sample).weighted()
+        if data.task == "regression":
+            return data
+        single = [label for label in np.unique(data.y) if len(np.unique(data.rows[data.y == label])) == 1]
+        kept = ~np.isin(data.y, single)
+        if not kept.any():
+            kept = data.y == data.y[0]
+        weight = None if data.weight is None else data.weight[kept]
+        return replace(data, x=data.x[kept], y=data.y[kept], rows=data.rows[kept], weight=weight)
+
     def trained(self, data: TrainingSet) -> Any:
-        data = data.weighted()
         kernel = self.kernel(data.x)
         return self.machine(data, kernel(data.x, data.x), kernel)
 
     def along(self, sample: Sample, values: Sequence[float], inputs: Inputs) -> Sequence[np.ndarray]:
-        data = self.data(sample).weighted()
+        data = self.data(sample)
         kernel = self.kernel(data.x)
         similar, new = kernel(data.x, data.x), kernel(inputs.x.astype(np.float64), data.x)
         machines = [replace(self, C=C).machine for C in values]
@@ -74,7 +86,9 @@ class SVM(Estimators):
         if data.task == "regression":
             model = TransformedTargetRegressor(SVR(C=self.C, kernel="precomputed"), transformer=StandardScaler())
         else:
-            folds = list(StratifiedGroupKFold(5).split(data.x, data.y, groups=data.rows))
+            with warnings.catch_warnings():  # fewer molecules of a class than folds are spread over some of them
+                warnings.filterwarnings("ignore", "The least populated class")
+                folds = list(StratifiedGroupKFold(5).split(data.x, data.y, groups=data.rows))
             model = CalibratedClassifierCV(SVC(C=self.C, kernel="precomputed"), cv=folds, ensemble=False)
         model.fit(similar, data.y, sample_weight=data.weight)
         return OfSimilarities(model, kernel, data.x, getattr(model, "classes_", None))

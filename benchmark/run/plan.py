@@ -71,7 +71,7 @@ def seconds_per_fit(method: Pipeline, sample: Sample, problem: Problem) -> float
             model.predict(inputs)
         return max(time.process_time() - start, 1e-6)
 
-    seconds(min(few, 32))  # imports
+    seconds(few)  # imports
     most = seconds(more)
     if more == len(sample.rows):
         return most
