@@ -65,14 +65,6 @@ def test_every_command_and_option_is_on_the_page_of_the_command_line(site: Path,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("package", ["benchmark", "leaderboard"])
-def test_every_public_name_has_its_signature_on_the_page_of_its_package(site: Path, package: str) -> None:
-    page = read(site, f"reference/api/{package}.html")
-    for name in importlib.import_module(package).__all__:
-        assert name.startswith("_") or re.search(rf'<h2 id="[\w.]+\.{name}"', page), name
-
-
-@pytest.mark.slow
 def test_the_estimators_and_what_methods_are_written_with_have_their_signatures(site: Path) -> None:
     estimators, writing = (read(site, f"reference/api/{page}.html") for page in ("estimators", "writing"))
     for name in ("MethodClassifier", "MethodRegressor", "retrain"):
@@ -175,9 +167,3 @@ def test_a_notebook_becomes_a_page_with_its_outputs_and_no_script(modules: dict[
     ((place, picture),) = made.items()
     assert picture == b"hello"
     assert f"]({place.removeprefix('notebooks/')})" in text
-
-
-def test_doctests_are_fenced_in_docstrings(modules: dict[str, ModuleType]) -> None:
-    docstring = SimpleNamespace(value="Do it::\n\n    code\n\n>>> 1 + 1\n2\n\nMore.")
-    modules["docstrings"].Plain().on_object(obj=SimpleNamespace(docstring=docstring))
-    assert docstring.value == "Do it:\n\n    code\n\n```pycon\n>>> 1 + 1\n2\n```\n\nMore."

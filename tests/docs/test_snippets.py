@@ -264,28 +264,6 @@ def test_each_figure_of_a_tutorial_is_in_its_outputs(name: str) -> None:
     assert set(re.findall(r"\d+\.\d+(?![.\d])", prose)) <= shown
 
 
-@pytest.mark.parametrize(
-    ("shown", "printed", "fits"),
-    [
-        ("```text\na\nb\n```", "a\nb\n", True),
-        ("```text\na\n```", "a\nb\n", False),
-        ("```text\na\n…\nd\n```", "a\nb\nd\n", True),
-        ("```text\na\n…\nd\n```", "a\nd\ne\n", False),
-        ("```text\ntook 3.1 s\n```", "took 12 s\n", True),
-        ("```text\nchurn 7.1 %\n```", "churn 10.9 %\n", False),
-        ("<!-- numbers vary -->\n```text\nchurn 7.1 %\n```", "churn 10.9 %\n", True),
-        ("<!-- numbers vary -->\n```text\nchurn 7.1 %\n```", "accuracy 10.9 %\n", False),
-        ("<!-- numbers vary -->\n```text\n…\na 1\nb 2\nc 3\nd 4\ne\n…\n```", "d 9\nc 8\nb 7\na 6\n", True),
-        ("<!-- numbers vary -->\n```text\n…\na 1\nb 2\nc 3\nd 4\ne\n…\n```", "d 9\nc 8\nb 7\n", False),
-    ],
-)
-def test_an_output_is_compared_but_for_elisions_durations_and_what_a_note_lets_vary(
-    shown: str, printed: str, fits: bool
-) -> None:
-    (block,) = blocks(f"{shown}\n")
-    assert (placed(block, printed) is not None) == fits
-
-
 # Notebooks
 
 

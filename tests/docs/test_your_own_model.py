@@ -48,25 +48,6 @@ def test_a_table_gives_churn_a_flip_list_and_a_decision(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.long
-def test_a_column_of_numbers_is_a_regression(tmp_path):
-    train = load_problem("b3db_measured").train
-    table = pd.DataFrame({"structure": train.smiles, "length": [f"{len(text) / 3:.2f}" for text in train.smiles]})
-    table.head(100).to_csv(tmp_path / "assay.csv", index=False)
-    done = guide(tmp_path, "assay.csv", "structure", "length", "3")
-    assert done.returncode == 0, done.stderr
-    assert "numbers from " in done.stdout
-    assert "Decision: " in done.stdout
-    flips = pd.read_csv(tmp_path / "assay-flips.csv")
-    known = table.drop_duplicates("structure").set_index("structure")["length"].astype(float)
-    errors = (flips["predicted"] - known[flips["structure"]].to_numpy()).abs()
-    (line,) = [line for line in done.stdout.splitlines() if "random forest: MAE" in line]
-    said, churn = (float(line.split(word)[1].split("(")[0]) for word in ("MAE", "churn"))
-    assert errors.mean() <= said + 0.001, "the mean of the runs errs no more than they do on average"
-    assert churn == pytest.approx(flips["flips"].mean(), abs=0.001)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 from benchmark.errors import UserError
-from benchmark.measure.catalogue import ACCURACY, CHURN
+from benchmark.measure.catalogue import CHURN
 from benchmark.measure.estimate import estimate as of_measure
 from benchmark.measure.intervals import jackknife, standard_deviation
 from benchmark.store.cell import Record
 from leaderboard.paper.compare import compare
 from leaderboard.paper.mapping import RANKED
-from leaderboard.paper.report import markdown, text
 from leaderboard.read.results import Results, collect
 from leaderboard.tables.builders.triage import estimates
 from leaderboard.tables.columns import matched, pairs_of
@@ -136,17 +135,6 @@ def test_campaigns_are_compared_by_their_record_with_the_papers_settings(ours, t
     assert one(campaigns, tmp_path, "bo_loop_regression,esol,twin_lam3,99,final_best,target,9,,").verdict == "disagrees"
 
 
-def test_a_graph_network_is_compared_on_its_variant_of_the_dataset(tmp_path, make_cell):
-    rng = np.random.default_rng(2)
-    p = rng.random((6, 80))
-    values = np.stack([1 - p, p], axis=-1)
-    cell = make_cell("twin", values, dataset="bace@backbone=gin", params={"lam": 10.0, "members": 2})
-    results = collect([cell])
-    value = ACCURACY.mean(cell.predictions["id"])
-    row = f"gin,bace@backbone=gin,twin_lam10,99,accuracy,,{value:.3f},,"
-    assert one(results, tmp_path, row).ours.value == pytest.approx(value)
-
-
 @pytest.mark.parametrize(
     ("row", "why"),
     [
@@ -186,16 +174,6 @@ def test_what_is_of_classes_is_not_compared_on_a_regression(tmp_path, make_cell)
     assert one(results, tmp_path, "regression,esol,erm,99,n_id_test,,80,,").verdict == "agrees"
 
 
-def test_a_tuned_method_has_no_number_of_another_name(ours, tmp_path):
-    twin = ours.dataset("bace").entry("twin_lam300").cells[99]
-    best = {"lam": 300.0}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("benchmark.studies.bayes_lambda.tuned", lambda content: (np.array([300.0]), content["lam"]))
-        record = Record("bayes-lambda", "bace, split 99, twin", twin.key.code, best)
-        found = one(replace(ours, records=(record,)), tmp_path, "bayes_twin,bace,bo_vs_erm,99,charm,,1,,")
-    assert found.why == "we compute no measure called charm"
-
-
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -212,28 +190,3 @@ def test_a_file_of_another_kind_is_refused_with_its_line(ours, tmp_path, content
     path.write_text(content, encoding="utf-8")
     with pytest.raises(UserError, match=said):
         compare(ours, path)
-
-
-def test_a_file_that_is_not_there_is_refused(ours, tmp_path):
-    with pytest.raises(UserError, match=r"nowhere\.csv: cannot be read"):
-        compare(ours, tmp_path / "nowhere.csv")
-
-
-def test_the_report_counts_and_lists_what_disagrees(ours, tmp_path):
-    rows = [
-        "fragility_magnitudes,bace,erm,99,n_train,,360,,",
-        "fragility_magnitudes,bace,erm,99,n_id_test,,91,,",
-        "borderline,bace,erm,99,churn,%,99.0,98.0,99.5",
-        "main,tadf,erm,99,churn,%,1,,",
-    ]
-    found = compare(ours, published(tmp_path, *rows))
-    report = markdown(found)
-    assert report.startswith(
-        "1 of 3 decided values agree (33 %); 2 disagree. For 0 more, our interval is too wide to tell: the allowance "
-        "is at least as large as the published value. 1 of 4 published values were not compared."
-    )
-    assert "| 99.0 [98.0, 99.5] |" in report
-    assert "- main: 1 value. tadf has not been run (1)." in report
-    assert report.count("| n_id_test") == 2  # counted and listed
-    assert text(found).count("\n|") == 5
-    assert markdown([]).startswith("0 of 0 decided values agree")
